@@ -1,0 +1,1 @@
+//! The samuel library behind the binary.

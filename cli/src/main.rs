@@ -1,0 +1,2 @@
+//! The samuel binary.
+fn main() {}

@@ -1,0 +1,2 @@
+//! Embeds the loop.
+fn main() {}
