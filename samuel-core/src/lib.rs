@@ -1,1 +1,15 @@
-//! Samuel core.
+//! Embeddable autonomous coding loops with typed hooks.
+//!
+//! Samuel takes a plan, gives a coding agent one task after the other, checks
+//! the result itself, records state, and stops when the work is done or a
+//! guard says stop. Every step is a named [hook point](hook::HookPoint).
+//!
+//! The crate never prints, never reads the environment, the home or the
+//! current directory, and installs no signal handler: the caller passes in
+//! what it needs.
+#![cfg_attr(not(test), warn(missing_docs))]
+
+#[cfg(feature = "engine")]
+pub mod clock;
+#[cfg(feature = "engine")]
+pub mod model;

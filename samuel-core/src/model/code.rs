@@ -1,0 +1,93 @@
+//! Error codes: stable names for what users see.
+//!
+//! Every error that reaches the edge has one [`ErrorCode`]; the CLI, Python and
+//! the WIT failures share this one table (design, names for outcomes).
+
+/// A stable name for a kind of error, with what goes with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ErrorCode {
+    /// The name, `E_<AREA>_<NAME>`.
+    pub name: &'static str,
+    /// The exit code of a process that ends with it.
+    pub exit_code: u8,
+    /// What to do next, one line.
+    pub help: &'static str,
+    /// Whether the same call may work later without a change.
+    pub retryable: bool,
+}
+
+/// Errors that have a code.
+pub trait Coded: std::error::Error {
+    /// Returns the code.
+    fn code(&self) -> ErrorCode;
+
+    /// Returns the file the error is about, with line and column from 1 where
+    /// they are known.
+    fn location(&self) -> Option<Location> {
+        None
+    }
+}
+
+/// A place in a file.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Location {
+    /// The file.
+    pub file: std::path::PathBuf,
+    /// The line, from 1.
+    pub line: Option<usize>,
+    /// The column in characters, from 1.
+    pub column: Option<usize>,
+}
+
+/// Defines the table: one constant a code, and the list of all.
+macro_rules! codes {
+    ($($name:ident, $exit:literal, $retry:literal, $help:literal;)+) => {
+        impl ErrorCode {
+            $(#[doc = $help]
+            pub const $name: ErrorCode = ErrorCode {
+                name: concat!("E_", stringify!($name)),
+                exit_code: $exit,
+                help: $help,
+                retryable: $retry,
+            };)+
+
+            /// Every code, by area.
+            pub const ALL: &[ErrorCode] = &[$(ErrorCode::$name),+];
+        }
+    };
+}
+
+codes! {
+    STATE_NOT_INITIALISED, 1, false, "Run `samuel run init` or `samuel run init --prd <path>` first.";
+    STATE_EXISTS, 1, false, "Pass --force to replace it; a backup is kept.";
+    STATE_CORRUPT, 5, false, "Run `samuel doctor --fix`, or restore the file from version control.";
+    STATE_VERSION, 5, false, "Update Samuel, or restore a file that this version wrote.";
+    STATE_IO, 1, true, "Check that the directory exists, is writable and has space left.";
+    STATE_LOCKED, 75, true, "Wait for the holder to finish, or end it.";
+    STATE_LOOP_RUNNING, 75, true, "Wait for the running loop to finish, or end it.";
+    TASK_NOT_FOUND, 1, false, "List the tasks with `samuel run tasks`.";
+    TASK_EXISTS, 1, false, "Choose another id, or let `samuel run enqueue` assign one.";
+    TASK_INVALID, 2, false, "Correct the task and try again.";
+    PRD_NOT_FOUND, 1, false, "Check the path of the PRD.";
+    PRD_INVALID, 1, false, "Correct the PRD at the lines named above.";
+    CONFIG_INVALID, 2, false, "Correct samuel.toml at the place named above.";
+    CONFIG_IO, 1, true, "Check that samuel.toml can be read.";
+    METHODOLOGY_NOT_FOUND, 2, false, "List what is installed with `samuel ls --type methodology`.";
+    TEMPLATE_INVALID, 2, false, "Correct the template at the place named above.";
+    AGENT_UNKNOWN, 2, false, "Use one of claude, codex, gemini, copilot, kiro, command, scripted.";
+    AGENT_NOT_FOUND, 1, false, "Install the agent, or name its program with agent_command.";
+    AGENT_FAILED, 1, true, "Read the agent's log in .samuel/run/logs.";
+    SANDBOX_UNKNOWN, 2, false, "Use sandbox \"host\".";
+    HOOK_UNKNOWN, 2, false, "Use one of the known hook points and handlers.";
+    HOOK_TIMEOUT, 1, true, "Raise the hook's timeout, or make the handler faster.";
+    HOOK_PANICKED, 1, false, "Fix the handler; the message above is its own.";
+    HOOK_CANCELLED, 1, true, "The run was cancelled while the handler was at work.";
+    HOOK_BAD_OUTPUT, 1, false, "Return the point's output record.";
+    HOOK_FAILED, 1, true, "Read the handler's message above.";
+    HOOK_DENIED, 1, false, "Grant the capability, or do without it.";
+    HOOK_REFUSED, 1, false, "Do what the handler asks for.";
+    PROCESS_FAILED, 1, true, "Check that the program exists and can be run.";
+    TRUST_REFUSED, 78, false, "Review what would run, then pass --yes.";
+    RUN_FAILED, 1, true, "Read the message above; the state was saved.";
+    INTERNAL, 1, false, "Report this as a bug.";
+}

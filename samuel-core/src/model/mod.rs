@@ -1,0 +1,20 @@
+//! Types shared by every module: tasks, outcomes, usage and payload records.
+//!
+//! They are plain data without behaviour of their own beyond parsing and
+//! ordering; who loads, changes or sends them lives elsewhere.
+
+mod code;
+mod outcome;
+pub mod payload;
+mod plan;
+mod task;
+mod usage;
+
+pub use code::{Coded, ErrorCode, Location};
+pub use outcome::{ExitReason, FailureClass, IterationOutcome};
+pub use plan::{PLAN_VERSION, Plan, Progress, ProgressStatus, Project};
+pub use task::{
+    Complexity, InvalidTask, MAX_ID_CHARS, MAX_TITLE_CHARS, ParseWordError, Priority, Source, Status, Task,
+    TaskId,
+};
+pub use usage::Usage;

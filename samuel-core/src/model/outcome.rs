@@ -1,0 +1,123 @@
+//! How iterations and runs end.
+
+use serde::{Deserialize, Serialize};
+use std::{fmt, str::FromStr};
+
+use super::ParseWordError;
+use super::task::words;
+
+words! {
+    /// Why a run ended (design, one iteration).
+    ExitReason ("exit reason") {
+        /// Every task is completed or skipped, and the last check was ok.
+        Completed = "completed",
+        /// Tasks are left, and none of them can be worked on.
+        Blocked = "blocked",
+        /// The iteration cap was reached.
+        MaxIterations = "max-iterations",
+        /// Too many iterations in a row failed.
+        ConsecutiveFailures = "consecutive-failures",
+        /// A handler of `iteration.gate` said stop.
+        GateStop = "gate-stop",
+        /// `session.stop` was blocked too often in a row.
+        StopBlocked = "stop-blocked",
+        /// The same failure with the same work tree three times in a row.
+        NoProgress = "no-progress",
+        /// The session budget was used up.
+        Budget = "budget",
+        /// The wall-clock limit was reached.
+        WallClock = "wall-clock",
+        /// Discovery found nothing twice in a row.
+        EmptyDiscovery = "empty-discovery",
+        /// A handler broke at a point that ends the loop then.
+        StrictHook = "strict-hook",
+        /// Files that decide what runs were changed during the run.
+        ControlFilesChanged = "control-files-changed",
+        /// The caller ended it.
+        Cancelled = "cancelled",
+        /// Samuel itself could not go on.
+        Error = "error",
+    }
+}
+
+impl ExitReason {
+    /// Returns the process exit code that goes with the reason (design,
+    /// names for outcomes). Signals have codes of their own.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Completed => 0,
+            Self::Blocked => 3,
+            Self::Error => 1,
+            Self::Cancelled => 130,
+            Self::MaxIterations
+            | Self::ConsecutiveFailures
+            | Self::GateStop
+            | Self::StopBlocked
+            | Self::NoProgress
+            | Self::Budget
+            | Self::WallClock
+            | Self::EmptyDiscovery
+            | Self::StrictHook
+            | Self::ControlFilesChanged => 4,
+        }
+    }
+
+    /// Says whether pending text is still delivered in a final turn.
+    pub fn delivers_pending_text(self) -> bool {
+        matches!(
+            self,
+            Self::Completed
+                | Self::Blocked
+                | Self::MaxIterations
+                | Self::GateStop
+                | Self::ConsecutiveFailures
+        )
+    }
+}
+
+words! {
+    /// How an iteration ended.
+    IterationOutcome ("iteration outcome") {
+        /// The agent ended well and every check passed.
+        Succeeded = "succeeded",
+        /// Something failed; the failure counts.
+        Failed = "failed",
+        /// The caller ended it.
+        Cancelled = "cancelled",
+    }
+}
+
+words! {
+    /// What kind of thing made an iteration fail.
+    FailureClass ("failure class") {
+        /// The agent could not be started.
+        AgentStart = "agent-start",
+        /// The agent ended with a code other than 0.
+        AgentExit = "agent-exit",
+        /// The agent was ended by a clock.
+        AgentTimeout = "agent-timeout",
+        /// The agent's provider refused because of a usage limit.
+        RateLimit = "rate-limit",
+        /// A quality check failed.
+        QualityCheck = "quality-check",
+        /// A handler said no.
+        Refused = "refused",
+        /// A handler broke.
+        HookBroke = "hook-broke",
+        /// Samuel was interrupted while the iteration was under way.
+        Interrupted = "interrupted",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_exit_reason_reads_back_from_its_word() {
+        for reason in ExitReason::ALL {
+            assert_eq!(reason.as_str().parse::<ExitReason>().as_ref(), Ok(reason));
+        }
+        assert_eq!(ExitReason::ALL.len(), 14);
+    }
+}

@@ -1,0 +1,113 @@
+//! A plan: the project, its tasks and how far they are.
+//!
+//! [`Plan`] is what `prd.toon` holds (design, run directory). It decides
+//! nothing; the state module changes it and says which task is next.
+
+use serde::{Deserialize, Serialize};
+
+use super::task::words;
+use super::{ParseWordError, Status, Task, TaskId};
+use std::{fmt, str::FromStr};
+
+/// The version of the layout of `prd.toon`.
+pub const PLAN_VERSION: &str = "2";
+
+/// A project, its tasks and their progress.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The version of the layout; see [`PLAN_VERSION`].
+    pub version: String,
+    /// Grows by one with every stored change, from 1.
+    pub revision: u64,
+    /// What the plan is about.
+    pub project: Project,
+    /// The tasks, in the order they were added.
+    pub tasks: Vec<Task>,
+    /// How far the work is, over all runs.
+    pub progress: Progress,
+}
+
+impl Plan {
+    /// Returns the task with an id.
+    pub fn task(&self, id: &TaskId) -> Option<&Task> {
+        self.tasks.iter().find(|task| &task.id == id)
+    }
+
+    /// Counts the tasks that stand somewhere.
+    pub fn count(&self, status: Status) -> usize {
+        self.tasks.iter().filter(|task| task.status == status).count()
+    }
+}
+
+/// What a plan is about.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Project {
+    /// The name of the project.
+    pub name: String,
+    /// A description, any number of lines.
+    #[serde(default)]
+    pub description: String,
+    /// The PRD it was converted from, relative to the project.
+    #[serde(default)]
+    pub source_prd: Option<String>,
+    /// When the plan was made.
+    #[serde(default)]
+    pub created_at: Option<jiff::Timestamp>,
+    /// When it was last changed.
+    #[serde(default)]
+    pub updated_at: Option<jiff::Timestamp>,
+}
+
+words! {
+    /// Where the work on a plan stands.
+    #[derive(Default)]
+    ProgressStatus ("progress status") {
+        /// Nothing has run yet.
+        #[default]
+        NotStarted = "not_started",
+        /// A loop is running, or was when it died.
+        Running = "running",
+        /// The last run ended and tasks are left.
+        Stopped = "stopped",
+        /// Every task is completed or skipped.
+        Completed = "completed",
+    }
+}
+
+/// How far the work on a plan is, cumulative over its runs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Where the work stands.
+    #[serde(default)]
+    pub status: ProgressStatus,
+    /// How many tasks there are.
+    #[serde(default)]
+    pub total_tasks: u64,
+    /// How many of them are completed.
+    #[serde(default)]
+    pub completed_tasks: u64,
+    /// The iteration of the current or last run, from 1; 0 before the first.
+    #[serde(default)]
+    pub current_iteration: u32,
+    /// Iterations over all runs.
+    #[serde(default)]
+    pub total_iterations_run: u64,
+    /// Those of them that implemented.
+    #[serde(default)]
+    pub impl_iterations: u64,
+    /// Those of them that discovered.
+    #[serde(default)]
+    pub discovery_iterations: u64,
+    /// When the last discovery iteration ended.
+    #[serde(default)]
+    pub last_discovery_at: Option<jiff::Timestamp>,
+    /// When the last iteration ended.
+    #[serde(default)]
+    pub last_iteration_at: Option<jiff::Timestamp>,
+    /// What all runs cost, in US dollars, as far as agents say.
+    #[serde(default)]
+    pub cost_usd: f64,
+    /// Tokens read and written by all runs.
+    #[serde(default)]
+    pub tokens: u64,
+}
