@@ -10,6 +10,8 @@
 #![cfg_attr(not(test), warn(missing_docs))]
 
 #[cfg(feature = "engine")]
+pub mod agent;
+#[cfg(feature = "engine")]
 pub mod clock;
 #[cfg(feature = "engine")]
 pub mod model;

@@ -77,8 +77,10 @@ impl ExitReason {
 
 words! {
     /// How an iteration ended.
+    #[derive(Default)]
     IterationOutcome ("iteration outcome") {
         /// The agent ended well and every check passed.
+        #[default]
         Succeeded = "succeeded",
         /// Something failed; the failure counts.
         Failed = "failed",

@@ -1,0 +1,214 @@
+//! The two sides of an agent call.
+
+use std::{path::PathBuf, time::Duration};
+
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+
+use super::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent};
+use crate::model::{
+    Coded, ErrorCode, Usage,
+    payload::{AgentInvokeOutput, Turn},
+};
+
+/// A program that works on a prompt.
+#[async_trait]
+pub trait Agent: std::fmt::Debug + Send + Sync {
+    /// Returns the name in configuration, such as `claude`.
+    fn name(&self) -> &str;
+
+    /// Returns the names of environment variables the agent needs beside the
+    /// general allow-list; a trailing `*` stands for any ending.
+    fn declared_env(&self) -> &[&str] {
+        &[]
+    }
+
+    /// Says how the agent runs unattended, for the user to read before a run
+    /// starts; nothing where there is nothing to say.
+    fn permission_notice(&self) -> Option<String> {
+        None
+    }
+
+    /// Checks that the agent can be called at all, such as that its program
+    /// exists on the `PATH` of the environment it will get.
+    ///
+    /// # Errors
+    /// Returns [`AgentError::NotFound`] where it cannot.
+    fn check(&self, _env: &[(String, String)]) -> Result<(), AgentError> {
+        Ok(())
+    }
+
+    /// Works on a prompt until it is done, a clock ends it or the request is
+    /// cancelled. No process of the agent survives the call.
+    ///
+    /// # Errors
+    /// Returns an [`AgentError`] where the agent did not run to its end; an
+    /// exit code other than 0 is no error here.
+    async fn invoke(
+        &self,
+        request: AgentRequest,
+        port: &dyn AgentPort,
+    ) -> Result<AgentInvokeOutput, AgentError>;
+}
+
+/// What an agent is called with.
+#[derive(Clone, Debug)]
+pub struct AgentRequest {
+    /// The prompt. It reaches the agent by stdin or file, never by argument.
+    pub prompt: String,
+    /// The whole environment.
+    pub env: Vec<(String, String)>,
+    /// The directory the agent works in.
+    pub project_root: PathBuf,
+    /// Where the agent's raw output goes, as far as the caller keeps it.
+    pub logs: Option<LogFiles>,
+    /// The iteration, from 1.
+    pub iteration: u32,
+    /// Which turn of the iteration it is.
+    pub turn: Turn,
+    /// Ends the call: the agent's process tree is killed.
+    pub cancel: CancellationToken,
+}
+
+/// Files that receive an agent's raw output, created with mode 0600.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogFiles {
+    /// Receives standard output.
+    pub out: PathBuf,
+    /// Receives standard error.
+    pub err: PathBuf,
+}
+
+/// Where an agent reports to, and asks before enforced tool calls.
+#[async_trait]
+pub trait AgentPort: Send + Sync {
+    /// Reports something; never waits.
+    fn emit(&self, event: AgentEvent);
+
+    /// Reports a process that sweeps the agent's processes when Samuel dies:
+    /// its id and its start time as the system counts it. It is written down
+    /// before the call returns, so that a successor can wait for it.
+    async fn supervised_by(&self, pid: u32, start_time: u64);
+
+    /// Asks whether a tool call that the adapter can prevent may be made.
+    async fn before_ability(&self, call: AbilityCall) -> AbilityDecision;
+
+    /// Reports how such a call ended and waits for the handlers.
+    async fn after_ability(&self, result: AbilityResult);
+}
+
+/// An agent that did not run to its end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AgentError {
+    /// No adapter has this name.
+    #[error("unknown agent \"{name}\"")]
+    Unknown {
+        /// The name as it was given.
+        name: String,
+        /// The nearest known name.
+        suggestion: Option<&'static str>,
+    },
+    /// The agent's configuration does not say what to run.
+    #[error("agent \"{agent}\" is not configured: {problem}")]
+    Config {
+        /// The agent.
+        agent: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The agent's program does not exist.
+    #[error("agent \"{agent}\" needs the program \"{program}\", which is not on PATH")]
+    NotFound {
+        /// The agent.
+        agent: String,
+        /// The program it needs.
+        program: String,
+    },
+    /// The agent's program could not be run.
+    #[error("agent \"{agent}\" could not be run")]
+    Start {
+        /// The agent.
+        agent: String,
+        /// Why not.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A clock ended the agent.
+    #[error("agent \"{agent}\" was ended: {clock} clock of {limit:?} ran out")]
+    Clock {
+        /// The agent.
+        agent: String,
+        /// The clock: `first_byte`, `idle` or `wall`.
+        clock: &'static str,
+        /// The time it allows.
+        limit: Duration,
+        /// What was consumed until then.
+        usage: Option<Usage>,
+    },
+    /// A signal ended the agent.
+    #[error("agent \"{agent}\" was ended by signal {signal}")]
+    Signal {
+        /// The agent.
+        agent: String,
+        /// The signal's number.
+        signal: i32,
+        /// What was consumed until then.
+        usage: Option<Usage>,
+    },
+    /// The provider refuses because of a usage limit.
+    #[error("agent \"{agent}\" has reached a usage limit: {message}")]
+    RateLimited {
+        /// The agent.
+        agent: String,
+        /// The provider's words.
+        message: String,
+        /// When the limit ends, where the provider says.
+        resets_at: Option<jiff::Timestamp>,
+        /// What was consumed until then.
+        usage: Option<Usage>,
+    },
+    /// The agent says itself that it failed, whatever its exit code.
+    #[error("agent \"{agent}\" reports a failure: {message}")]
+    Reported {
+        /// The agent.
+        agent: String,
+        /// Its words.
+        message: String,
+        /// What was consumed until then.
+        usage: Option<Usage>,
+    },
+    /// The call was cancelled.
+    #[error("agent \"{agent}\" was cancelled")]
+    Cancelled {
+        /// The agent.
+        agent: String,
+        /// What was consumed until then.
+        usage: Option<Usage>,
+    },
+}
+
+impl AgentError {
+    /// Returns what was consumed until the call failed.
+    pub fn usage(&self) -> Option<Usage> {
+        match self {
+            Self::Clock { usage, .. }
+            | Self::Signal { usage, .. }
+            | Self::RateLimited { usage, .. }
+            | Self::Reported { usage, .. }
+            | Self::Cancelled { usage, .. } => *usage,
+            _ => None,
+        }
+    }
+}
+
+impl Coded for AgentError {
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::Unknown { .. } => ErrorCode::AGENT_UNKNOWN,
+            Self::Config { .. } => ErrorCode::CONFIG_INVALID,
+            Self::NotFound { .. } => ErrorCode::AGENT_NOT_FOUND,
+            _ => ErrorCode::AGENT_FAILED,
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Records of the context that is computed before the agent is called.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Extensions, Mode, TaskBrief};
+
+/// `context.snapshot`: what a handler is given.
+///
+/// Blob. Produces what the agent is told of the project.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ContextSnapshotInput {
+    /// The project's root directory, absolute.
+    pub project_root: String,
+    /// Fields of later protocol versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Extensions,
+}
+
+/// `context.snapshot`: what a handler answers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ContextSnapshotOutput {
+    /// A TOON object. The runtime writes the folded one, once.
+    pub toon_blob: String,
+    /// Fields of later protocol versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Extensions,
+}
+
+/// `context.progress`: what a handler is given.
+///
+/// Blob. Produces what the agent is told of earlier work.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ContextProgressInput {
+    /// The progress log, absolute.
+    pub progress_path: String,
+    /// Fields of later protocol versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Extensions,
+}
+
+/// `context.progress`: what a handler answers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ContextProgressOutput {
+    /// Markdown. The runtime writes the folded one, once.
+    pub md_blob: String,
+    /// Fields of later protocol versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Extensions,
+}
+
+/// `context.task`: what a handler is given.
+///
+/// Blob. Produces what the agent is told of its task.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ContextTaskInput {
+    /// The task; absent in discovery.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskBrief>,
+    /// What the iteration is for.
+    pub mode: Mode,
+    /// Fields of later protocol versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Extensions,
+}
+
+/// `context.task`: what a handler answers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ContextTaskOutput {
+    /// A TOON object. The runtime writes the folded one, once.
+    pub toon_blob: String,
+    /// Fields of later protocol versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Extensions,
+}
+
+/// A section for the prompt.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Extra {
+    /// Its heading.
+    pub name: String,
+    /// Its text.
+    pub content: String,
+    /// A file below the plugin's scratch directory to write it to as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+}
+
+/// `context.extra`: what a handler is given.
+///
+/// List. Adds sections of its own to the prompt.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ContextExtraInput {
+    /// The task; absent in discovery.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskBrief>,
+    /// Fields of later protocol versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Extensions,
+}
+
+/// `context.extra`: what a handler answers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ContextExtraOutput {
+    /// The sections, in order.
+    #[serde(default)]
+    pub extras: Vec<Extra>,
+    /// Fields of later protocol versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Extensions,
+}

@@ -1,0 +1,150 @@
+//! Records of `samuel init` and `samuel sync`.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Extensions, yes};
+
+/// `init.before`: what a handler is given.
+///
+/// Gate. Fires once, before `samuel init` writes anything.
+/// A refusal ends the command with nothing written.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct InitBeforeInput {
+    /// The project's root directory, absolute.
+    pub project_root: String,
+    /// Whether existing files may be replaced.
+    pub force: bool,
+    /// Whether only the necessary files are asked for.
+    pub minimal: bool,
+    /// Fields of later protocol versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Extensions,
+}
+
+/// `init.before`: what a handler answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InitBeforeOutput {
+    /// Whether the command may go on.
+    pub ok: bool,
+    /// Why not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Fields of later protocol versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Extensions,
+}
+
+impl Default for InitBeforeOutput {
+    fn default() -> Self {
+        Self { ok: true, reason: Default::default(), extensions: Default::default() }
+    }
+}
+
+/// `init.after`: what a handler is given.
+///
+/// Observe. Fires once, after `samuel init` has written.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct InitAfterInput {
+    /// The project's root directory, absolute.
+    pub project_root: String,
+    /// Names of the plugins the project uses now.
+    pub plugins_installed: Vec<String>,
+    /// Fields of later protocol versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Extensions,
+}
+
+/// `init.after`: what a handler answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InitAfterOutput {
+    /// Whether the handler is content; `false` is a warning.
+    #[serde(default = "yes")]
+    pub ok: bool,
+    /// Why not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Fields of later protocol versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Extensions,
+}
+
+impl Default for InitAfterOutput {
+    fn default() -> Self {
+        Self { ok: true, reason: Default::default(), extensions: Default::default() }
+    }
+}
+
+/// `sync.before`: what a handler is given.
+///
+/// Gate. Fires once, before `samuel sync` writes anything.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SyncBeforeInput {
+    /// The project's root directory, absolute.
+    pub project_root: String,
+    /// Whether the command only reports what it would write.
+    pub dry_run: bool,
+    /// Fields of later protocol versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Extensions,
+}
+
+/// `sync.before`: what a handler answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SyncBeforeOutput {
+    /// Whether the command may go on.
+    pub ok: bool,
+    /// Why not, or why it is skipped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Whether there is nothing to do; one handler is enough to skip.
+    #[serde(default)]
+    pub skip: bool,
+    /// Fields of later protocol versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Extensions,
+}
+
+impl Default for SyncBeforeOutput {
+    fn default() -> Self {
+        Self {
+            ok: true,
+            reason: Default::default(),
+            skip: Default::default(),
+            extensions: Default::default(),
+        }
+    }
+}
+
+/// `sync.after`: what a handler is given.
+///
+/// Observe. Fires once, after `samuel sync` has written.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SyncAfterInput {
+    /// The project's root directory, absolute.
+    pub project_root: String,
+    /// The files that were written, relative to the project.
+    pub files_written: Vec<String>,
+    /// Fields of later protocol versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Extensions,
+}
+
+/// `sync.after`: what a handler answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SyncAfterOutput {
+    /// Whether the handler is content; `false` is a warning.
+    #[serde(default = "yes")]
+    pub ok: bool,
+    /// Why not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Fields of later protocol versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Extensions,
+}
+
+impl Default for SyncAfterOutput {
+    fn default() -> Self {
+        Self { ok: true, reason: Default::default(), extensions: Default::default() }
+    }
+}

@@ -1,0 +1,172 @@
+//! Records that every hook point shares.
+
+use serde::{Deserialize, Serialize};
+
+use std::sync::Arc;
+
+use super::{Json, json_text};
+use crate::model::{Complexity, Priority};
+
+/// What an iteration is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Work on the next task.
+    #[default]
+    Implementation,
+    /// Look for tasks.
+    Discovery,
+}
+
+/// Which turn of an iteration fires the point. Turns beside `main` are extra
+/// ones: they fire only the three agent points and consume no iteration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Turn {
+    /// The turn an iteration is made of.
+    #[default]
+    Main,
+    /// Tells the agent what an iteration failed with.
+    Recovery,
+    /// Delivers text that asked for it within the iteration.
+    Immediate,
+    /// Delivers pending text after the loop.
+    Final,
+}
+
+/// What every call carries beside the point's own input.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CallHeader {
+    /// The hook point's id, such as `quality.check`.
+    pub point: Arc<str>,
+    /// The id of the handler being called, such as `samuel-lint:check`.
+    pub handler_id: Arc<str>,
+    /// The id of the run; empty outside a run.
+    pub run_id: Arc<str>,
+    /// The name of the session: given by the caller, else the project's.
+    pub session: Arc<str>,
+    /// The iteration, from 1; 0 outside an iteration.
+    pub iteration: u32,
+    /// What the iteration is for.
+    pub mode: Mode,
+    /// Which turn of the iteration this is.
+    pub turn: Turn,
+    /// How long the handler may take, in milliseconds; 0 where it is exempt.
+    pub deadline_ms: u64,
+    /// The handler's own key in the Plugins group of the prompt context.
+    pub namespace: Arc<str>,
+}
+
+/// A handler that could not answer. It stays open, so that a new code never
+/// breaks a component that was built before it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    /// A stable code, such as `E_HOOK_DENIED`.
+    pub code: String,
+    /// What happened, in one line.
+    pub message: String,
+    /// Further lines: places, names, what to do next.
+    pub details: Vec<String>,
+}
+
+/// When text reaches the agent: in the next prompt, or in an extra turn of
+/// the iteration that is under way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Deliver {
+    /// With the next prompt.
+    #[default]
+    Next,
+    /// In an extra turn of the iteration under way.
+    Now,
+}
+
+/// Text a handler wants the agent to read.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TextItem {
+    /// The text, as the agent will read it.
+    pub content: String,
+    /// When it is delivered.
+    #[serde(default)]
+    pub deliver: Deliver,
+}
+
+/// An ability a handler suggests to the agent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SuggestedAbility {
+    /// The id of the ability.
+    pub id: String,
+    /// Why it fits.
+    pub reason: String,
+    /// From 0 to 1; the highest survives a merge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f64>,
+}
+
+/// A document a handler suggests to the agent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SuggestedDocument {
+    /// The path of the document, relative to the project.
+    pub path: String,
+    /// Why it fits.
+    pub reason: String,
+    /// From 0 to 1; the highest survives a merge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f64>,
+}
+
+/// What a repository hook reports, merged over all handlers of a point.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HookResults {
+    /// Lines for the hook log.
+    #[serde(default)]
+    pub logs: Vec<String>,
+    /// Messages for the user.
+    #[serde(default)]
+    pub messages_to_user: Vec<String>,
+    /// Abilities worth considering.
+    #[serde(default)]
+    pub suggested_abilities: Vec<SuggestedAbility>,
+    /// Documents worth reading.
+    #[serde(default)]
+    pub suggested_documents: Vec<SuggestedDocument>,
+    /// Actions proposed to the orchestrator. They are data and never run.
+    #[serde(default, with = "json_text::list")]
+    pub follow_up_actions: Vec<Json>,
+    /// An intent for knowledge routing; the first handler's wins.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "json_text::option")]
+    pub new_intent: Option<Json>,
+    /// Whether the handler recorded usage.
+    #[serde(default)]
+    pub usage_recorded: bool,
+    /// Whether the action should not go on.
+    #[serde(default)]
+    pub block_execution: bool,
+}
+
+/// A task as handlers and prompts see it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TaskBrief {
+    /// The id, such as `1.2`. Ids are text: `1.10` is not `1.1`.
+    pub id: String,
+    /// The title, one line.
+    pub title: String,
+    /// How urgent it is.
+    #[serde(default)]
+    pub priority: Priority,
+    /// How much work it is.
+    #[serde(default)]
+    pub complexity: Complexity,
+    /// The description, any number of lines.
+    #[serde(default)]
+    pub description: String,
+    /// Files the task changes, relative to the project.
+    #[serde(default)]
+    pub files_to_modify: Vec<String>,
+    /// Files the task creates, relative to the project.
+    #[serde(default)]
+    pub files_to_create: Vec<String>,
+    /// Ids of the tasks it waits for.
+    #[serde(default)]
+    pub depends_on: Vec<String>,
+}
