@@ -14,4 +14,6 @@ pub mod agent;
 #[cfg(feature = "engine")]
 pub mod clock;
 #[cfg(feature = "engine")]
+pub mod context;
+#[cfg(feature = "engine")]
 pub mod model;

@@ -1,0 +1,9 @@
+//! What a prompt is made of: the data that templates and handlers read.
+
+mod prompt;
+
+pub use prompt::{
+    CompletedTask, ConfigVars, ContextLimits, ContextView, FailedCheck, GuardrailVars, HookVars,
+    IterationVars, MethodologyVars, ModeVars, PathVars, PilotVars, PluginData, ProjectVars, PromptContext,
+    SamuelVars, StateVars, Suggestion, SuggestionKind, TaskVars,
+};

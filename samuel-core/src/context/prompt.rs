@@ -1,0 +1,628 @@
+//! The prompt context: what templates and handlers may read.
+//!
+//! [`PromptContext`] has the eleven groups of seed 000 with the fields of the
+//! hook contract (section 4). In templates and JSON they are spelled in
+//! PascalCase (`.Iteration.TaskID`), in Rust and Python in `snake_case`. Every
+//! field is always there, so that a template can ask for it without a warning:
+//! text that is not known is empty, and what may be missing as a whole
+//! (`Config.Pilot`, `State.NextTask`) is null then.
+//!
+//! One context is made per iteration and shared; a [`ContextView`] is that base
+//! together with what plugins contributed so far. Who fills it is the engine,
+//! who may contribute under which name is decided by dispatch. It never holds
+//! secrets, file contents or diffs.
+
+use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
+use std::{collections::BTreeMap, sync::Arc};
+
+use crate::model::{
+    Complexity, Priority, Task,
+    payload::{CheckFailure, Mode, SuggestedAbility, SuggestedDocument, TaskBrief},
+};
+
+/// What plugins contributed: a namespace and its data, a JSON object.
+pub type PluginData = BTreeMap<String, serde_json::Map<String, serde_json::Value>>;
+
+/// Everything a template or a handler may read.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct PromptContext {
+    /// The running Samuel.
+    pub samuel: SamuelVars,
+    /// The project the loop works on.
+    pub project: ProjectVars,
+    /// The methodology that is run.
+    pub methodology: MethodologyVars,
+    /// The iteration.
+    pub iteration: IterationVars,
+    /// The frozen configuration of the run, as far as prompts need it.
+    pub config: ConfigVars,
+    /// The rules that work must keep to.
+    pub guardrails: GuardrailVars,
+    /// Where files are.
+    pub paths: PathVars,
+    /// How far the plan is.
+    pub state: StateVars,
+    /// What kind of iteration this is.
+    pub mode: ModeVars,
+    /// Which handlers are registered.
+    pub hooks: HookVars,
+    /// What plugins contributed, by namespace.
+    pub plugins: PluginData,
+}
+
+impl PromptContext {
+    /// The names of the groups, in the order they are written.
+    pub const GROUPS: [&str; 11] = [
+        "Samuel",
+        "Project",
+        "Methodology",
+        "Iteration",
+        "Config",
+        "Guardrails",
+        "Paths",
+        "State",
+        "Mode",
+        "Hooks",
+        "Plugins",
+    ];
+}
+
+/// The running Samuel.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct SamuelVars {
+    /// Its version, such as `2.0.0`.
+    pub version: String,
+    /// The command that an agent calls for mutations, such as `samuel`.
+    pub binary: String,
+}
+
+/// The project the loop works on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct ProjectVars {
+    /// Its name.
+    pub name: String,
+    /// Its description; may be empty.
+    pub description: String,
+    /// Its root directory, absolute.
+    pub root: String,
+    /// The git branch; empty without git or with a detached head.
+    pub branch: String,
+    /// The languages that were detected, such as `rust`.
+    pub detected: Vec<String>,
+}
+
+/// The methodology that is run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct MethodologyVars {
+    /// Its name, such as `ralph`.
+    pub name: String,
+    /// Who provides it: `built-in` or a plugin's name.
+    pub source: String,
+}
+
+/// The iteration.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct IterationVars {
+    /// Its number, from 1; 0 outside an iteration.
+    pub number: u32,
+    /// How many iterations the run may make.
+    pub max: u32,
+    /// What it is for: `implementation` or `discovery`.
+    #[serde(rename = "Type")]
+    pub kind: Mode,
+    /// The id of its task; empty in discovery.
+    #[serde(rename = "TaskID")]
+    pub task_id: String,
+    /// When discovery ran last, RFC 3339; empty if never.
+    pub last_discovery_at: String,
+}
+
+/// The frozen configuration of the run, as far as prompts need it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct ConfigVars {
+    /// The agent, such as `claude`.
+    pub agent: String,
+    /// How many iterations a run may make.
+    pub max_iterations: u32,
+    /// The pause between two iterations, in whole seconds, rounded up.
+    pub pause_secs: u64,
+    /// After how many failed iterations in a row the run ends.
+    pub max_consec_fails: u32,
+    /// The commands that check the work, in the order they run.
+    pub quality_checks: Vec<String>,
+    /// The settings of pilot mode; null where it is off.
+    pub pilot: Option<PilotVars>,
+    /// How much earlier work the agent is told of.
+    pub context: ContextLimits,
+}
+
+/// The settings of pilot mode.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct PilotVars {
+    /// Every how many iterations tasks are looked for.
+    pub discover_interval: u32,
+    /// How many tasks one discovery iteration may add.
+    pub max_discovery_tasks: u32,
+    /// What discovery looks at; empty for everything.
+    pub focus: String,
+}
+
+/// How much earlier work the agent is told of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct ContextLimits {
+    /// Learnings in the progress context. Default 50.
+    pub max_learnings: u32,
+    /// Completions in the progress context. Default 10.
+    pub max_completed: u32,
+    /// Lines of `progress.md` before it is rotated. Default 500.
+    pub max_progress_lines: u32,
+}
+
+impl Default for ContextLimits {
+    fn default() -> Self {
+        Self { max_learnings: 50, max_completed: 10, max_progress_lines: 500 }
+    }
+}
+
+/// The rules that work must keep to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct GuardrailVars {
+    /// The longest function, in lines. Default 50.
+    pub max_function_lines: u32,
+    /// The longest file, in lines. Default 300.
+    pub max_file_lines: u32,
+    /// Whether new code needs tests. Default true.
+    pub require_tests: bool,
+    /// How commit messages are written. Default `conventional`.
+    pub commit_convention: String,
+    /// How branches are named; may be empty.
+    pub branch_convention: String,
+    /// Further rules, one sentence each.
+    pub extra: Vec<String>,
+}
+
+impl Default for GuardrailVars {
+    fn default() -> Self {
+        Self {
+            max_function_lines: 50,
+            max_file_lines: 300,
+            require_tests: true,
+            commit_convention: "conventional".to_owned(),
+            branch_convention: String::new(),
+            extra: Vec::new(),
+        }
+    }
+}
+
+/// Where files are, as absolute paths; templates shorten them with `relpath`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct PathVars {
+    /// The directory `.samuel`.
+    pub samuel_dir: String,
+    /// The run directory below it.
+    pub run_dir: String,
+    /// The plan, `prd.toon`.
+    #[serde(rename = "PRDFile")]
+    pub prd_file: String,
+    /// The progress log, `progress.md`.
+    pub progress_file: String,
+    /// The blob of `context.task`, `task-context.toon`.
+    pub task_context_file: String,
+    /// The blob of `context.progress`, `progress-context.md`.
+    pub progress_context_file: String,
+    /// The blob of `context.snapshot`, `project-snapshot.toon`.
+    pub snapshot_file: String,
+    /// The project's notes for agents, `AGENTS.md`; empty where there are none.
+    #[serde(rename = "AgentsMD")]
+    pub agents_md: String,
+}
+
+/// How far the plan is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct StateVars {
+    /// How many tasks there are.
+    pub total_tasks: u64,
+    /// How many of them are pending.
+    pub pending_tasks: u64,
+    /// How many of them are completed.
+    pub completed_tasks: u64,
+    /// How many of them are in progress.
+    pub in_progress_tasks: u64,
+    /// How many of them are blocked.
+    pub blocked_tasks: u64,
+    /// How many of them are skipped.
+    pub skipped_tasks: u64,
+    /// The task that is or will be worked on; null if there is none.
+    pub next_task: Option<TaskVars>,
+    /// The tasks completed last, at most 5, the latest first.
+    pub recent_completed: Vec<CompletedTask>,
+    /// What the last quality check complained about; empty if it passed.
+    pub last_failures: Vec<FailedCheck>,
+    /// What repository hooks suggested to consider.
+    pub suggestions: Vec<Suggestion>,
+}
+
+/// A task, as far as a prompt needs it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct TaskVars {
+    /// Its id. Ids are text: `1.10` is not `1.1`.
+    #[serde(rename = "ID")]
+    pub id: String,
+    /// Its title, one line.
+    pub title: String,
+    /// How urgent it is.
+    pub priority: Priority,
+    /// How much work it is.
+    pub complexity: Complexity,
+    /// Its description, any number of lines; may be empty.
+    pub description: String,
+    /// Files it changes, relative to the project.
+    pub files_to_modify: Vec<String>,
+    /// Files it creates, relative to the project.
+    pub files_to_create: Vec<String>,
+    /// Ids of the tasks it waits for.
+    pub depends_on: Vec<String>,
+}
+
+impl From<&Task> for TaskVars {
+    fn from(task: &Task) -> Self {
+        Self {
+            id: task.id.to_string(),
+            title: task.title.clone(),
+            priority: task.priority,
+            complexity: task.complexity,
+            description: task.description.clone(),
+            files_to_modify: task.files_to_modify.clone(),
+            files_to_create: task.files_to_create.clone(),
+            depends_on: task.depends_on.iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+impl From<TaskVars> for TaskBrief {
+    fn from(task: TaskVars) -> Self {
+        Self {
+            id: task.id,
+            title: task.title,
+            priority: task.priority,
+            complexity: task.complexity,
+            description: task.description,
+            files_to_modify: task.files_to_modify,
+            files_to_create: task.files_to_create,
+            depends_on: task.depends_on,
+        }
+    }
+}
+
+/// A task that was completed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct CompletedTask {
+    /// Its id.
+    #[serde(rename = "ID")]
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// The commit that completed it; empty if it is not known.
+    #[serde(rename = "CommitSHA")]
+    pub commit_sha: String,
+}
+
+impl From<&Task> for CompletedTask {
+    fn from(task: &Task) -> Self {
+        Self {
+            id: task.id.to_string(),
+            title: task.title.clone(),
+            commit_sha: task.commit_sha.clone().unwrap_or_default(),
+        }
+    }
+}
+
+/// A quality check that failed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct FailedCheck {
+    /// The command, or the name of the check.
+    pub command: String,
+    /// What is wrong, in one line.
+    pub message: String,
+    /// The exit code; null unless a command ran to its end.
+    pub exit_code: Option<i32>,
+    /// The end of its output.
+    pub tail: String,
+}
+
+impl From<&CheckFailure> for FailedCheck {
+    fn from(failure: &CheckFailure) -> Self {
+        Self {
+            command: failure.command.clone(),
+            message: failure.message.clone(),
+            exit_code: failure.exit_code,
+            tail: failure.tail.clone(),
+        }
+    }
+}
+
+/// What a [`Suggestion`] points at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SuggestionKind {
+    /// An ability, by its id.
+    #[default]
+    Ability,
+    /// A document, by its path.
+    Document,
+}
+
+/// Something a repository hook suggests to the agent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct Suggestion {
+    /// What it points at.
+    pub kind: SuggestionKind,
+    /// The ability's id or the document's path.
+    pub name: String,
+    /// Why it fits.
+    pub reason: String,
+    /// From 0 to 1; null where the hook does not say.
+    pub confidence: Option<f64>,
+}
+
+impl From<&SuggestedAbility> for Suggestion {
+    fn from(ability: &SuggestedAbility) -> Self {
+        Self {
+            kind: SuggestionKind::Ability,
+            name: ability.id.clone(),
+            reason: ability.reason.clone(),
+            confidence: ability.confidence,
+        }
+    }
+}
+
+impl From<&SuggestedDocument> for Suggestion {
+    fn from(document: &SuggestedDocument) -> Self {
+        Self {
+            kind: SuggestionKind::Document,
+            name: document.path.clone(),
+            reason: document.reason.clone(),
+            confidence: document.confidence,
+        }
+    }
+}
+
+/// What kind of iteration this is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct ModeVars {
+    /// Whether it looks for tasks.
+    pub is_discovery: bool,
+    /// Whether pilot mode is on.
+    pub is_pilot: bool,
+    /// What discovery looks at; empty for everything.
+    pub focus: String,
+    /// How many tasks it may add.
+    pub max_new_tasks: u32,
+}
+
+/// Which handlers are registered.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct HookVars {
+    /// Hook points and the ids of their handlers, in the order they run.
+    pub registered: BTreeMap<String, Vec<String>>,
+}
+
+/// A shared context and what plugins contributed to it so far.
+///
+/// Cloning is two reference counts. It is written as one [`PromptContext`]
+/// whose `Plugins` are the base's with the contributions in front.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ContextView {
+    base: Arc<PromptContext>,
+    plugins: Arc<PluginData>,
+}
+
+impl ContextView {
+    /// Looks at a context before anything was contributed.
+    pub fn new(base: Arc<PromptContext>) -> Self {
+        let plugins = Arc::new(base.plugins.clone());
+        Self { base, plugins }
+    }
+
+    /// Returns the shared context. Its own `plugins` lack the contributions;
+    /// those are in [`plugins`](Self::plugins).
+    pub fn base(&self) -> &PromptContext {
+        &self.base
+    }
+
+    /// Returns what plugins contributed, by namespace.
+    pub fn plugins(&self) -> &PluginData {
+        &self.plugins
+    }
+
+    /// Adds to the data of a namespace, key by key; a later value replaces an
+    /// earlier one. Views cloned before keep what they show.
+    pub fn contribute(
+        &mut self,
+        namespace: &str,
+        data: impl IntoIterator<Item = (String, serde_json::Value)>,
+    ) {
+        let plugins = Arc::make_mut(&mut self.plugins);
+        plugins.entry(namespace.to_owned()).or_default().extend(data);
+    }
+
+    /// Puts the contributions onto another base: the same iteration's with a
+    /// newer state, or the next one's.
+    #[must_use]
+    pub fn rebase(&self, base: Arc<PromptContext>) -> Self {
+        let mut moved = Self::new(base);
+        for (namespace, data) in self.plugins.iter() {
+            moved.contribute(namespace, data.clone());
+        }
+        moved
+    }
+
+    /// Returns one group as JSON, by the name templates use, such as `State`.
+    pub fn group(&self, name: &str) -> Option<serde_json::Value> {
+        let base = &*self.base;
+        let value = match name {
+            "Samuel" => serde_json::to_value(&base.samuel),
+            "Project" => serde_json::to_value(&base.project),
+            "Methodology" => serde_json::to_value(&base.methodology),
+            "Iteration" => serde_json::to_value(&base.iteration),
+            "Config" => serde_json::to_value(&base.config),
+            "Guardrails" => serde_json::to_value(&base.guardrails),
+            "Paths" => serde_json::to_value(&base.paths),
+            "State" => serde_json::to_value(&base.state),
+            "Mode" => serde_json::to_value(&base.mode),
+            "Hooks" => serde_json::to_value(&base.hooks),
+            "Plugins" => serde_json::to_value(&*self.plugins),
+            _ => return None,
+        };
+        Some(value.expect("the groups are plain data with text keys, which always become JSON"))
+    }
+}
+
+impl Serialize for ContextView {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let base = &*self.base;
+        let mut groups = serializer.serialize_struct("PromptContext", PromptContext::GROUPS.len())?;
+        groups.serialize_field("Samuel", &base.samuel)?;
+        groups.serialize_field("Project", &base.project)?;
+        groups.serialize_field("Methodology", &base.methodology)?;
+        groups.serialize_field("Iteration", &base.iteration)?;
+        groups.serialize_field("Config", &base.config)?;
+        groups.serialize_field("Guardrails", &base.guardrails)?;
+        groups.serialize_field("Paths", &base.paths)?;
+        groups.serialize_field("State", &base.state)?;
+        groups.serialize_field("Mode", &base.mode)?;
+        groups.serialize_field("Hooks", &base.hooks)?;
+        groups.serialize_field("Plugins", &*self.plugins)?;
+        groups.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed set-up fails the test")]
+
+    use super::*;
+    use crate::model::TaskId;
+    use serde_json::{Value, json};
+
+    /// A context in which every optional part is present.
+    fn full() -> PromptContext {
+        let mut task = Task::new(TaskId::new("1.10"), "Parse");
+        task.commit_sha = Some("abc".to_owned());
+        let failure = CheckFailure { exit_code: Some(1), ..CheckFailure::default() };
+        let ability = SuggestedAbility { confidence: Some(0.5), ..SuggestedAbility::default() };
+        let mut context = PromptContext::default();
+        context.config.pilot = Some(PilotVars::default());
+        context.state.next_task = Some(TaskVars::from(&task));
+        context.state.recent_completed = vec![CompletedTask::from(&task)];
+        context.state.last_failures = vec![FailedCheck::from(&failure)];
+        context.state.suggestions = vec![Suggestion::from(&ability)];
+        context.hooks.registered.insert("quality.check".to_owned(), vec!["default".to_owned()]);
+        context
+    }
+
+    fn keys(value: &Value) -> Vec<&str> {
+        value.as_object().unwrap().keys().map(String::as_str).collect()
+    }
+
+    #[test]
+    fn names_are_those_of_the_contract() {
+        let context = serde_json::to_value(full()).unwrap();
+        assert_eq!(keys(&context), PromptContext::GROUPS);
+        let expected = [
+            ("/Samuel", "Version Binary"),
+            ("/Project", "Name Description Root Branch Detected"),
+            ("/Methodology", "Name Source"),
+            ("/Iteration", "Number Max Type TaskID LastDiscoveryAt"),
+            ("/Config", "Agent MaxIterations PauseSecs MaxConsecFails QualityChecks Pilot Context"),
+            ("/Config/Pilot", "DiscoverInterval MaxDiscoveryTasks Focus"),
+            ("/Config/Context", "MaxLearnings MaxCompleted MaxProgressLines"),
+            (
+                "/Guardrails",
+                "MaxFunctionLines MaxFileLines RequireTests CommitConvention BranchConvention Extra",
+            ),
+            (
+                "/Paths",
+                "SamuelDir RunDir PRDFile ProgressFile TaskContextFile ProgressContextFile SnapshotFile AgentsMD",
+            ),
+            (
+                "/State",
+                "TotalTasks PendingTasks CompletedTasks InProgressTasks BlockedTasks SkippedTasks NextTask \
+                 RecentCompleted LastFailures Suggestions",
+            ),
+            (
+                "/State/NextTask",
+                "ID Title Priority Complexity Description FilesToModify FilesToCreate DependsOn",
+            ),
+            ("/State/RecentCompleted/0", "ID Title CommitSHA"),
+            ("/State/LastFailures/0", "Command Message ExitCode Tail"),
+            ("/State/Suggestions/0", "Kind Name Reason Confidence"),
+            ("/Mode", "IsDiscovery IsPilot Focus MaxNewTasks"),
+            ("/Hooks", "Registered"),
+        ];
+        for (place, names) in expected {
+            let names: Vec<&str> = names.split_whitespace().collect();
+            assert_eq!(keys(context.pointer(place).unwrap()), names, "{place}");
+        }
+    }
+
+    #[test]
+    fn a_context_survives_json() {
+        let text = serde_json::to_string(&full()).unwrap();
+        assert_eq!(serde_json::from_str::<PromptContext>(&text).unwrap(), full());
+        assert_eq!(serde_json::from_str::<PromptContext>("{}").unwrap(), PromptContext::default());
+    }
+
+    #[test]
+    fn a_view_reads_as_its_base_with_the_contributions() {
+        let base = Arc::new(full());
+        let before = ContextView::new(Arc::clone(&base));
+        let mut after = before.clone();
+        after.contribute("python", [("Venv".to_owned(), json!(".venv"))]);
+        after.contribute("python", [("PyVersion".to_owned(), json!("3.12"))]);
+
+        let mut whole = full();
+        let python = json!({"Venv": ".venv", "PyVersion": "3.12"});
+        whole.plugins.insert("python".to_owned(), python.as_object().unwrap().clone());
+        assert_eq!(serde_json::to_value(&after).unwrap(), serde_json::to_value(&whole).unwrap());
+        assert_eq!(serde_json::to_value(&before).unwrap(), serde_json::to_value(&*base).unwrap());
+    }
+
+    #[test]
+    fn a_group_is_the_same_alone_and_in_the_whole() {
+        let mut view = ContextView::new(Arc::new(full()));
+        view.contribute("api", [("Key".to_owned(), json!([1, 2]))]);
+        let whole = serde_json::to_value(&view).unwrap();
+        for group in PromptContext::GROUPS {
+            assert_eq!(view.group(group).as_ref(), whole.get(group), "{group}");
+        }
+        assert_eq!(view.group("Secrets"), None);
+    }
+
+    #[test]
+    fn contributions_move_to_a_newer_base() {
+        let mut view = ContextView::new(Arc::new(full()));
+        view.contribute("api", [("Key".to_owned(), json!(1))]);
+        let mut newer = full();
+        newer.state.completed_tasks = 7;
+        let moved = view.rebase(Arc::new(newer));
+        assert_eq!((moved.base().state.completed_tasks, moved.plugins()), (7, view.plugins()));
+    }
+}
