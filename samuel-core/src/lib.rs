@@ -16,4 +16,6 @@ pub mod clock;
 #[cfg(feature = "engine")]
 pub mod context;
 #[cfg(feature = "engine")]
+pub mod hook;
+#[cfg(feature = "engine")]
 pub mod model;

@@ -13,7 +13,9 @@ use serde::{Serialize, de::DeserializeOwned};
 use crate::model::payload::*;
 
 /// A point's output.
-pub trait Output: Clone + Default + fmt::Debug + PartialEq + Serialize + DeserializeOwned + Send + Sync + 'static {
+pub trait Output:
+    Clone + Default + fmt::Debug + PartialEq + Serialize + DeserializeOwned + Send + Sync + 'static
+{
     /// Folds what a later handler answered onto what stands, and returns
     /// warnings where the later answer overrides an earlier one.
     fn combine(&mut self, later: Self) -> Vec<String>;
@@ -313,7 +315,8 @@ impl Output for QualityCheckOutput {
     }
 
     fn refusal(&self) -> Option<String> {
-        let failed = || self.failures.iter().map(|failure| failure.message.as_str()).collect::<Vec<_>>().join("; ");
+        let failed =
+            || self.failures.iter().map(|failure| failure.message.as_str()).collect::<Vec<_>>().join("; ");
         (!self.ok).then(|| match &self.reason {
             None if !self.failures.is_empty() => failed(),
             reason => reason_of(reason.as_ref()),
@@ -403,7 +406,9 @@ impl HookResults {
             }
         }
         match (&self.new_intent, later.new_intent) {
-            (Some(_), Some(_)) => warnings.push("a second new_intent was ignored, the first one stands".to_owned()),
+            (Some(_), Some(_)) => {
+                warnings.push("a second new_intent was ignored, the first one stands".to_owned())
+            }
             (None, intent) => self.new_intent = intent,
             (Some(_), None) => {}
         }
@@ -436,7 +441,10 @@ mod tests {
     fn failures_of_all_checks_are_kept_in_order() {
         let failing = |names: &[&str]| QualityCheckOutput {
             ok: false,
-            failures: names.iter().map(|n| CheckFailure { message: (*n).into(), ..Default::default() }).collect(),
+            failures: names
+                .iter()
+                .map(|n| CheckFailure { message: (*n).into(), ..Default::default() })
+                .collect(),
             ..Default::default()
         };
         let mut outcome = failing(&["a"]);
@@ -447,7 +455,11 @@ mod tests {
     #[test]
     fn a_suggestion_given_twice_keeps_the_higher_confidence() {
         let suggest = |confidence| HookResults {
-            suggested_abilities: vec![SuggestedAbility { id: "x".into(), confidence: Some(confidence), ..Default::default() }],
+            suggested_abilities: vec![SuggestedAbility {
+                id: "x".into(),
+                confidence: Some(confidence),
+                ..Default::default()
+            }],
             new_intent: Some("{}".into()),
             ..Default::default()
         };

@@ -263,7 +263,8 @@ mod tests {
 
     #[test]
     fn a_transform_changes_only_what_it_names() {
-        let mut input = BeforeAgentInvokeInput { agent: "claude".into(), prompt: "a".into(), ..Default::default() };
+        let mut input =
+            BeforeAgentInvokeInput { agent: "claude".into(), prompt: "a".into(), ..Default::default() };
         let output = BeforeAgentInvokeOutput { prompt: Some("b".into()), ..Default::default() };
         types::BeforeAgentInvoke::apply(&mut input, &output);
         assert_eq!((input.agent.as_str(), input.prompt.as_str()), ("claude", "b"));

@@ -1,0 +1,157 @@
+//! What is known of a point's handlers before they run.
+
+use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+use super::HookPoint;
+
+/// The order of a built-in default handler.
+pub const DEFAULT_ORDER: i32 = 100;
+/// The id of the built-in default handler.
+pub const DEFAULT_ID: &str = "default";
+/// Another name the configuration may use for it (seed 000).
+pub const DEFAULT_ALIAS: &str = "samuel-default";
+
+/// Where a handler comes from. The order of the cases breaks ties.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Layer {
+    /// Samuel itself.
+    BuiltIn,
+    /// A session or repository hook file.
+    Dialect,
+    /// A plugin.
+    Plugin,
+    /// The program that embeds Samuel.
+    Api,
+}
+
+impl Layer {
+    /// Returns the order of handlers that did not ask for one.
+    pub fn implicit_order(self) -> i32 {
+        match self {
+            Self::BuiltIn => DEFAULT_ORDER,
+            Self::Dialect => 150,
+            Self::Plugin => 200,
+            Self::Api => 300,
+        }
+    }
+}
+
+/// What kind of thing a handler is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Tier {
+    /// Part of Samuel.
+    BuiltIn,
+    /// Async Rust.
+    Async,
+    /// Rust that blocks, on a thread of its own kind.
+    Blocking,
+}
+
+impl fmt::Display for Tier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::BuiltIn => "built-in",
+            Self::Async => "async",
+            Self::Blocking => "blocking",
+        })
+    }
+}
+
+/// What a broken handler does to the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnFailure {
+    /// A warning; the next handler runs.
+    Warn,
+    /// The iteration fails.
+    AbortIteration,
+    /// The loop ends.
+    AbortLoop,
+    /// The command ends (lifecycle points).
+    AbortCommand,
+}
+
+impl OnFailure {
+    /// Returns the abort that fits a point: the one `strict = true` means.
+    pub fn strict(point: HookPoint) -> Self {
+        match point {
+            HookPoint::InitBefore | HookPoint::InitAfter | HookPoint::SyncBefore | HookPoint::SyncAfter => {
+                Self::AbortCommand
+            }
+            HookPoint::SessionStart
+            | HookPoint::BeforeLoop
+            | HookPoint::AfterLoop
+            | HookPoint::SessionEnd => Self::AbortLoop,
+            _ => Self::AbortIteration,
+        }
+    }
+}
+
+/// A registered handler, as [`resolve`](super::resolve) sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HandlerInfo {
+    /// The id, such as `default`, `samuel-lint:check` or `api:lint`.
+    pub id: Arc<str>,
+    /// Where it comes from.
+    pub layer: Layer,
+    /// The place of its source among the sources of its layer, such as the
+    /// plugin's in samuel.toml.
+    pub source: u32,
+    /// Its place among the handlers of its source.
+    pub declaration: u32,
+    /// The order it asked for, if it did.
+    pub order: Option<i32>,
+}
+
+impl HandlerInfo {
+    /// Returns the place in the canonical sequence, which breaks ties.
+    pub(super) fn sequence(&self) -> (Layer, u32, u32) {
+        (self.layer, self.source, self.declaration)
+    }
+
+    /// Says whether a name in the configuration means this handler.
+    pub(super) fn answers_to(&self, name: &str) -> bool {
+        *self.id == *name || (*self.id == *DEFAULT_ID && name == DEFAULT_ALIAS)
+    }
+}
+
+/// What the configuration says of a point's chain, all layers merged.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChainSpec {
+    /// The whole chain in this order, where given.
+    pub handlers: Option<Vec<String>>,
+    /// The order of single handlers.
+    pub order: BTreeMap<String, i32>,
+    /// What a broken handler does; the point's default where absent.
+    pub on_failure: Option<OnFailure>,
+    /// Whether verdicts count: `false` makes `quality.check` advisory.
+    pub strict: Option<bool>,
+    /// How long a handler may take; [`ChainSpec::TIMEOUT`] where absent.
+    pub timeout: Option<Duration>,
+    /// Whether the point fires at all.
+    pub enabled: Option<bool>,
+}
+
+impl ChainSpec {
+    /// How long a handler may take where nothing is configured.
+    pub const TIMEOUT: Duration = Duration::from_secs(300);
+    /// The shortest time that can be configured.
+    pub const MIN_TIMEOUT: Duration = Duration::from_secs(1);
+    /// The longest time that can be configured.
+    pub const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
+
+    /// Returns what a broken handler does at a point.
+    pub fn failure_action(&self, point: HookPoint) -> OnFailure {
+        match (self.on_failure, self.strict) {
+            (Some(action), _) => action,
+            (None, Some(true)) => OnFailure::strict(point),
+            (None, Some(false)) => OnFailure::Warn,
+            (None, None) => point.default_on_failure(),
+        }
+    }
+}

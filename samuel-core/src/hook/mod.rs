@@ -1,0 +1,25 @@
+//! Hook points, typed handlers, and how they run.
+//!
+//! A [`Handler`] is registered at a [`HookPoint`]; [`resolve`] puts the
+//! handlers of a point in order; the [`Registry`] holds them and
+//! [`Registry::dispatch`] runs them and combines their outcomes. What the loop
+//! does with an outcome is the engine's.
+
+mod chain;
+mod dispatch;
+mod failure;
+mod handler;
+mod output;
+mod point;
+mod registry;
+mod resolve;
+
+pub use chain::{ChainSpec, DEFAULT_ALIAS, DEFAULT_ID, DEFAULT_ORDER, HandlerInfo, Layer, OnFailure, Tier};
+pub use dispatch::{Abort, Broken, Dispatched, Outcome, Said, Scope, Timing, Warning};
+pub use failure::{BreakClass, HookFailure};
+pub use handler::{Blocking, Call, Handler, IntoHandler, blocking};
+pub use output::{Blob, Gate, Output, Results, Text};
+pub(crate) use point::nearest;
+pub use point::{HookCall, HookPoint, Kind, Point, UnknownPoint, types as points};
+pub use registry::{API_NAMESPACE, PluginSource, Registry, RegistryBuilder, RegistryError};
+pub use resolve::{ResolveError, Resolved, SkipReason, Skipped, resolve};

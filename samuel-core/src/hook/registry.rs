@@ -1,0 +1,273 @@
+//! Handlers, kept in the order they will run.
+//!
+//! A [`Registry`] maps each [`HookPoint`] to its chain. It is built once, from
+//! what was registered and what is configured, and then only read, so that
+//! concurrent runs can share one. Which handlers run in which order says
+//! [`resolve`]; running them is [`dispatch`](Registry::dispatch)'s.
+
+use std::{
+    any::Any,
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::Arc,
+    time::Duration,
+};
+
+use super::{
+    ChainSpec, Handler, HandlerInfo, HookPoint, IntoHandler, Layer, OnFailure, Point, ResolveError, Resolved,
+    Tier, chain::DEFAULT_ID, resolve,
+};
+
+/// The namespace of handlers that an embedding program registers.
+pub const API_NAMESPACE: &str = "api";
+
+/// A handler in its place in a chain.
+pub(super) struct Slot {
+    pub(super) id: Arc<str>,
+    pub(super) namespace: Arc<str>,
+    pub(super) tier: Tier,
+    pub(super) order: i32,
+    /// Holds an `Arc<dyn Handler<P>>` of the chain's point.
+    handler: Box<dyn Any + Send + Sync>,
+}
+
+impl Slot {
+    /// Returns the handler as what it was registered as.
+    pub(super) fn handler<P: Point>(&self) -> &Arc<dyn Handler<P>> {
+        self.handler.downcast_ref().expect("a slot is filed under the point its handler was registered for")
+    }
+}
+
+/// The handlers of one point, and how they run.
+#[derive(Default)]
+pub(super) struct Chain {
+    pub(super) slots: Vec<Slot>,
+    pub(super) spec: ChainSpec,
+    /// How long a handler may take; nothing where the point is exempt.
+    pub(super) timeout: Option<Duration>,
+    resolved: Resolved,
+}
+
+/// Every point's handlers, in the order they run.
+#[derive(Default)]
+pub struct Registry {
+    chains: BTreeMap<HookPoint, Chain>,
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.chains.iter().map(|(point, chain)| (point, &chain.resolved.run))).finish()
+    }
+}
+
+impl Registry {
+    /// Starts with no handlers.
+    pub fn builder() -> RegistryBuilder {
+        RegistryBuilder::default()
+    }
+
+    /// Returns how a point's chain was resolved.
+    pub fn resolved(&self, point: HookPoint) -> Option<&Resolved> {
+        self.chains.get(&point).map(|chain| &chain.resolved)
+    }
+
+    /// Returns the configuration of a point, all layers merged.
+    pub fn spec(&self, point: HookPoint) -> Option<&ChainSpec> {
+        self.chains.get(&point).map(|chain| &chain.spec)
+    }
+
+    /// Says whether any handler runs at a point.
+    pub fn has_handlers(&self, point: HookPoint) -> bool {
+        self.chains.get(&point).is_some_and(|chain| !chain.slots.is_empty())
+    }
+
+    /// Lists the handlers that run at a point: id, order and tier.
+    pub fn handlers(&self, point: HookPoint) -> impl Iterator<Item = (&str, i32, Tier)> {
+        let slots = self.chains.get(&point).map(|chain| chain.slots.as_slice()).unwrap_or_default();
+        slots.iter().map(|slot| (&*slot.id, slot.order, slot.tier))
+    }
+
+    /// Returns everything the user should know of how chains were resolved.
+    pub fn warnings(&self) -> impl Iterator<Item = &str> {
+        self.chains.values().flat_map(|chain| chain.resolved.warnings.iter().map(String::as_str))
+    }
+
+    pub(super) fn chain(&self, point: HookPoint) -> Option<&Chain> {
+        self.chains.get(&point)
+    }
+}
+
+/// A handler that waits for its chain to be resolved.
+struct Waiting {
+    info: HandlerInfo,
+    slot: Slot,
+}
+
+/// Collects handlers, then puts them in order.
+#[derive(Default)]
+pub struct RegistryBuilder {
+    waiting: BTreeMap<HookPoint, Vec<Waiting>>,
+    count: u32,
+}
+
+impl fmt::Debug for RegistryBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RegistryBuilder").field("handlers", &self.count).finish_non_exhaustive()
+    }
+}
+
+impl RegistryBuilder {
+    /// Registers Samuel's own handler of a point, the `default`.
+    pub fn default_handler<P: Point, M>(&mut self, handler: impl IntoHandler<P, M>) {
+        let origin = Origin {
+            id: DEFAULT_ID.into(),
+            namespace: "samuel",
+            layer: Layer::BuiltIn,
+            source: 0,
+            order: None,
+        };
+        self.add::<P, M>(origin, handler);
+    }
+
+    /// Registers a handler of the embedding program as `api:<name>`, in the
+    /// order it asks for, else after the plugins.
+    pub fn api<P: Point, M>(&mut self, name: &str, order: Option<i32>, handler: impl IntoHandler<P, M>) {
+        let id = format!("{API_NAMESPACE}:{name}");
+        self.add::<P, M>(
+            Origin { id, namespace: API_NAMESPACE, layer: Layer::Api, source: 0, order },
+            handler,
+        );
+    }
+
+    /// Registers a plugin's handler as `<plugin>:<handler>`.
+    ///
+    /// `source` is the plugin's place in samuel.toml, which breaks ties.
+    pub fn plugin<P: Point, M>(
+        &mut self,
+        plugin: &PluginSource<'_>,
+        name: &str,
+        order: Option<i32>,
+        handler: impl IntoHandler<P, M>,
+    ) {
+        let id = format!("{}:{name}", plugin.name);
+        let origin =
+            Origin { id, namespace: plugin.namespace, layer: Layer::Plugin, source: plugin.place, order };
+        self.add::<P, M>(origin, handler);
+    }
+
+    fn add<P: Point, M>(&mut self, origin: Origin<'_>, handler: impl IntoHandler<P, M>) {
+        let handler = handler.into_handler();
+        let id: Arc<str> = origin.id.into();
+        let tier = if origin.layer == Layer::BuiltIn { Tier::BuiltIn } else { handler.tier() };
+        let slot = Slot {
+            id: Arc::clone(&id),
+            namespace: origin.namespace.into(),
+            tier,
+            order: 0,
+            handler: Box::new(handler),
+        };
+        self.count += 1;
+        let info = HandlerInfo {
+            id,
+            layer: origin.layer,
+            source: origin.source,
+            declaration: self.count,
+            order: origin.order,
+        };
+        self.waiting.entry(P::POINT).or_default().push(Waiting { info, slot });
+    }
+
+    /// Puts every chain in order.
+    ///
+    /// # Errors
+    /// Returns a [`RegistryError`] where two handlers of a point have one id,
+    /// or where the configuration cannot be resolved.
+    pub fn build(mut self, specs: &BTreeMap<HookPoint, ChainSpec>) -> Result<Registry, RegistryError> {
+        let mut chains = BTreeMap::new();
+        for point in HookPoint::ALL.iter().copied() {
+            let waiting = self.waiting.remove(&point).unwrap_or_default();
+            let spec = specs.get(&point).cloned().unwrap_or_default();
+            chains.insert(point, build_chain(point, waiting, spec)?);
+        }
+        Ok(Registry { chains })
+    }
+}
+
+/// Where a handler comes from.
+struct Origin<'a> {
+    id: String,
+    namespace: &'a str,
+    layer: Layer,
+    source: u32,
+    order: Option<i32>,
+}
+
+/// A plugin that brings handlers.
+#[derive(Clone, Copy, Debug)]
+pub struct PluginSource<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its key in the Plugins group.
+    pub namespace: &'a str,
+    /// Its place in samuel.toml, from 0.
+    pub place: u32,
+}
+
+fn build_chain(point: HookPoint, waiting: Vec<Waiting>, spec: ChainSpec) -> Result<Chain, RegistryError> {
+    let mut seen = BTreeSet::new();
+    for handler in &waiting {
+        if !seen.insert(&handler.info.id) {
+            return Err(RegistryError::DoubledId { point, id: handler.info.id.to_string() });
+        }
+    }
+    let infos: Vec<HandlerInfo> = waiting.iter().map(|handler| handler.info.clone()).collect();
+    let resolved = resolve(point, &infos, &spec)?;
+    let mut waiting: BTreeMap<Arc<str>, Slot> =
+        waiting.into_iter().map(|handler| (handler.info.id, handler.slot)).collect();
+    let in_order =
+        |(id, order): &(Arc<str>, i32)| waiting.remove(id).map(|slot| Slot { order: *order, ..slot });
+    let slots = resolved.run.iter().filter_map(in_order).collect();
+    // The adapter's clocks rule the agent, and each check has its own timeout.
+    let exempt = matches!(point, HookPoint::AgentInvoke | HookPoint::QualityCheck);
+    let timeout = spec.timeout.or((!exempt).then_some(ChainSpec::TIMEOUT));
+    Ok(Chain { slots, spec, timeout, resolved })
+}
+
+impl Chain {
+    /// Returns how long a handler may take; nothing where it is exempt: only
+    /// built-in handlers are, and only where nothing is configured.
+    pub(super) fn limit(&self, slot: &Slot) -> Option<Duration> {
+        match (self.timeout, slot.tier) {
+            (None, Tier::BuiltIn) => None,
+            (timeout, _) => Some(timeout.unwrap_or(ChainSpec::TIMEOUT)),
+        }
+    }
+
+    /// Returns what a broken handler does.
+    pub(super) fn failure_action(&self, point: HookPoint) -> OnFailure {
+        self.spec.failure_action(point)
+    }
+}
+
+/// Handlers that cannot become a registry.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RegistryError {
+    /// Two handlers of a point have the same id.
+    #[error("two handlers of {point} have the id \"{id}\"")]
+    DoubledId {
+        /// The point.
+        point: HookPoint,
+        /// The id.
+        id: String,
+    },
+    /// The configuration cannot be resolved.
+    #[error(transparent)]
+    Resolve(#[from] ResolveError),
+}
+
+impl crate::model::Coded for RegistryError {
+    fn code(&self) -> crate::model::ErrorCode {
+        crate::model::ErrorCode::HOOK_UNKNOWN
+    }
+}

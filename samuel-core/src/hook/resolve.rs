@@ -1,0 +1,313 @@
+//! Which handlers of a point run, in which order, and why the others do not.
+//!
+//! [`resolve`] is one pure function over what was registered and what is
+//! configured (contract, order). The answer does not depend on the order in
+//! which handlers were registered.
+
+use std::{collections::BTreeSet, fmt, sync::Arc};
+
+use super::{
+    ChainSpec, HandlerInfo, HookPoint, Kind, Layer,
+    chain::{DEFAULT_ALIAS, DEFAULT_ID},
+    nearest,
+};
+
+/// A point's chain.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Resolved {
+    /// The handlers that run, in order, with the order each has.
+    pub run: Vec<(Arc<str>, i32)>,
+    /// The handlers that do not.
+    pub skipped: Vec<Skipped>,
+    /// What the user should know, in whole sentences.
+    pub warnings: Vec<String>,
+}
+
+/// A handler that does not run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// Its id.
+    pub id: Arc<str>,
+    /// Why it does not run.
+    pub why: SkipReason,
+}
+
+/// Why a handler does not run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SkipReason {
+    /// The point is disabled.
+    Disabled,
+    /// The configured list leaves it out.
+    NotInHandlers,
+    /// Another handler asked for the same order.
+    ReplacedBy(Arc<str>),
+    /// Only the last handler runs at this point.
+    ShadowedBy(Arc<str>),
+    /// The configured list names a default the point does not have.
+    NoDefault,
+}
+
+impl fmt::Display for SkipReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Disabled => f.write_str("the point is disabled"),
+            Self::NotInHandlers => f.write_str("not in handlers"),
+            Self::ReplacedBy(id) => write!(f, "replaced by {id}"),
+            Self::ShadowedBy(id) => write!(f, "shadowed by {id}"),
+            Self::NoDefault => f.write_str("the point has no default"),
+        }
+    }
+}
+
+/// A chain that cannot be resolved.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ResolveError {
+    /// The configuration names a handler that is not registered.
+    #[error("unknown handler \"{name}\" at {point}, known are {}", known.join(", "))]
+    UnknownHandler {
+        /// The point.
+        point: HookPoint,
+        /// The name as it was given.
+        name: String,
+        /// The nearest handler, where one is near.
+        nearest: Option<String>,
+        /// The handlers there are.
+        known: Vec<String>,
+    },
+    /// The configured list names a handler twice.
+    #[error("handlers of {point} lists \"{name}\" twice")]
+    DoubledHandler {
+        /// The point.
+        point: HookPoint,
+        /// The name.
+        name: String,
+    },
+}
+
+/// Puts the handlers of a point in order.
+///
+/// # Errors
+/// Returns a [`ResolveError`] where the configuration names a handler that is
+/// not registered, or one twice.
+pub fn resolve(
+    point: HookPoint,
+    registered: &[HandlerInfo],
+    spec: &ChainSpec,
+) -> Result<Resolved, ResolveError> {
+    let mut registered: Vec<&HandlerInfo> = registered.iter().collect();
+    registered.sort_by_key(|handler| handler.sequence());
+    for name in spec.order.keys() {
+        find(point, &registered, name)?;
+    }
+    let mut resolved = match &spec.handlers {
+        Some(names) => listed(point, &registered, names)?,
+        None => ordered(point, &registered, spec),
+    };
+    if spec.enabled == Some(false) {
+        let disabled = resolved.run.drain(..).map(|(id, _)| Skipped { id, why: SkipReason::Disabled });
+        resolved.skipped.extend(disabled);
+    }
+    if point.kind() == Kind::Replace {
+        shadow(point, &mut resolved);
+    }
+    Ok(resolved)
+}
+
+/// Finds the handler a name means: its id, an alias, or the name of a plugin
+/// with one handler at the point.
+fn find<'a>(
+    point: HookPoint,
+    registered: &[&'a HandlerInfo],
+    name: &str,
+) -> Result<Option<&'a HandlerInfo>, ResolveError> {
+    if let Some(handler) = registered.iter().find(|handler| handler.answers_to(name)) {
+        return Ok(Some(handler));
+    }
+    let of_plugin: Vec<&&HandlerInfo> = registered
+        .iter()
+        .filter(|handler| handler.id.split_once(':').is_some_and(|(plugin, _)| plugin == name))
+        .collect();
+    if let [only] = of_plugin.as_slice() {
+        return Ok(Some(only));
+    }
+    if name == DEFAULT_ID || name == DEFAULT_ALIAS {
+        return Ok(None);
+    }
+    let known: Vec<String> = registered.iter().map(|handler| handler.id.to_string()).collect();
+    let nearest = nearest(name, known.iter().map(String::as_str)).map(str::to_owned);
+    Err(ResolveError::UnknownHandler { point, name: name.to_owned(), nearest, known })
+}
+
+/// Resolves a chain that is configured whole.
+fn listed(point: HookPoint, registered: &[&HandlerInfo], names: &[String]) -> Result<Resolved, ResolveError> {
+    let mut resolved = Resolved::default();
+    let mut seen = BTreeSet::new();
+    for (place, name) in names.iter().enumerate() {
+        let Some(handler) = find(point, registered, name)? else {
+            resolved.warnings.push(format!("{point} has no built-in default, so \"{name}\" is skipped"));
+            resolved.skipped.push(Skipped { id: DEFAULT_ID.into(), why: SkipReason::NoDefault });
+            continue;
+        };
+        if !seen.insert(&handler.id) {
+            return Err(ResolveError::DoubledHandler { point, name: name.clone() });
+        }
+        resolved.run.push((Arc::clone(&handler.id), i32::try_from(place).unwrap_or(i32::MAX)));
+    }
+    let left_out = registered.iter().filter(|handler| !seen.contains(&handler.id));
+    resolved.skipped.extend(
+        left_out.map(|handler| Skipped { id: Arc::clone(&handler.id), why: SkipReason::NotInHandlers }),
+    );
+    Ok(resolved)
+}
+
+/// Resolves a chain by the order of its handlers.
+fn ordered(point: HookPoint, registered: &[&HandlerInfo], spec: &ChainSpec) -> Resolved {
+    let mut resolved = Resolved::default();
+    let asked = |handler: &HandlerInfo| {
+        let configured = spec.order.iter().find(|(name, _)| {
+            find(point, registered, name).ok().flatten().is_some_and(|found| found.id == handler.id)
+        });
+        configured.map(|(_, order)| *order).or(handler.order)
+    };
+    let mut chain: Vec<(i32, bool, &HandlerInfo)> = Vec::new();
+    for handler in registered {
+        let request = asked(handler);
+        let order = request.unwrap_or_else(|| handler.layer.implicit_order());
+        let taken = request.and_then(|_| {
+            chain.iter().position(|(other, asked, earlier)| {
+                *other == order && (*asked || earlier.layer == Layer::BuiltIn)
+            })
+        });
+        if let Some(place) = taken {
+            let (_, _, replaced) = chain.remove(place);
+            resolved.warnings.push(format!(
+                "{} replaces {} at {point}: both ask for order {order}",
+                handler.id, replaced.id
+            ));
+            resolved.skipped.push(Skipped {
+                id: Arc::clone(&replaced.id),
+                why: SkipReason::ReplacedBy(Arc::clone(&handler.id)),
+            });
+        }
+        chain.push((order, request.is_some(), handler));
+    }
+    chain.sort_by_key(|(order, _, handler)| (*order, handler.sequence()));
+    resolved.run = chain.iter().map(|(order, _, handler)| (Arc::clone(&handler.id), *order)).collect();
+    resolved
+}
+
+/// Leaves only the last handler of a point where one replaces the others.
+fn shadow(point: HookPoint, resolved: &mut Resolved) {
+    let Some((winner, _)) = resolved.run.last().cloned() else { return };
+    let shadowed: Vec<Arc<str>> = resolved.run.drain(..resolved.run.len() - 1).map(|(id, _)| id).collect();
+    // Replacing the default is what the point is for; only other handlers are
+    // worth a word.
+    let others: Vec<&str> = shadowed.iter().map(|id| &**id).filter(|id| *id != DEFAULT_ID).collect();
+    if !others.is_empty() {
+        resolved.warnings.push(format!("only {winner} runs at {point}; it shadows {}", others.join(", ")));
+    }
+    let why = |id| Skipped { id, why: SkipReason::ShadowedBy(Arc::clone(&winner)) };
+    resolved.skipped.extend(shadowed.into_iter().map(why));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn handler(id: &str, layer: Layer, source: u32, order: Option<i32>) -> HandlerInfo {
+        HandlerInfo { id: id.into(), layer, source, declaration: 0, order }
+    }
+
+    fn default() -> HandlerInfo {
+        handler("default", Layer::BuiltIn, 0, None)
+    }
+
+    fn plugin(name: &str, source: u32, order: Option<i32>) -> HandlerInfo {
+        handler(&format!("{name}:h"), Layer::Plugin, source, order)
+    }
+
+    fn ids(resolved: &Resolved) -> Vec<&str> {
+        resolved.run.iter().map(|(id, _)| &**id).collect()
+    }
+
+    fn quality(handlers: &[HandlerInfo], spec: &ChainSpec) -> Result<Resolved, ResolveError> {
+        resolve(HookPoint::QualityCheck, handlers, spec)
+    }
+
+    fn list(names: &[&str]) -> ChainSpec {
+        ChainSpec { handlers: Some(names.iter().map(|n| (*n).to_owned()).collect()), ..Default::default() }
+    }
+
+    #[test]
+    fn handlers_that_did_not_ask_never_collide() -> Result<(), ResolveError> {
+        let handlers = [plugin("b", 1, None), default(), plugin("a", 0, None)];
+        let resolved = quality(&handlers, &ChainSpec::default())?;
+        assert_eq!(ids(&resolved), ["default", "a:h", "b:h"]);
+        assert!(resolved.warnings.is_empty());
+        Ok(())
+    }
+
+    #[test]
+    fn an_order_that_equals_the_defaults_replaces_the_default() -> Result<(), ResolveError> {
+        let resolved = quality(&[default(), plugin("a", 0, Some(100))], &ChainSpec::default())?;
+        assert_eq!(ids(&resolved), ["a:h"]);
+        assert_eq!(resolved.warnings.len(), 1);
+        Ok(())
+    }
+
+    #[test]
+    fn of_two_equal_orders_the_later_plugin_wins_however_they_arrive() -> Result<(), ResolveError> {
+        let (first, second) = (plugin("a", 0, Some(50)), plugin("b", 1, Some(50)));
+        for handlers in [[first.clone(), second.clone()], [second, first]] {
+            let resolved = quality(&handlers, &ChainSpec::default())?;
+            assert_eq!(ids(&resolved), ["b:h"]);
+            assert!(resolved.warnings.iter().all(|w| w.contains("a:h") && w.contains("b:h")));
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn an_implicit_order_is_never_replaced() -> Result<(), ResolveError> {
+        let resolved = quality(&[plugin("a", 0, None), plugin("b", 1, Some(200))], &ChainSpec::default())?;
+        assert_eq!(ids(&resolved), ["a:h", "b:h"]);
+        Ok(())
+    }
+
+    #[test]
+    fn a_list_is_the_whole_chain_and_says_what_it_leaves_out() -> Result<(), ResolveError> {
+        let handlers = [default(), plugin("a", 0, None), plugin("b", 1, None), plugin("c", 2, None)];
+        let resolved = quality(&handlers, &list(&["a:h", "samuel-default", "b"]))?;
+        assert_eq!(ids(&resolved), ["a:h", "default", "b:h"]);
+        assert_eq!(resolved.skipped, [Skipped { id: "c:h".into(), why: SkipReason::NotInHandlers }]);
+        Ok(())
+    }
+
+    #[test]
+    fn unknown_and_doubled_names_are_errors() {
+        let handlers = [default(), plugin("lint", 0, None)];
+        let unknown = quality(&handlers, &list(&["lnt:h"]));
+        assert!(
+            matches!(unknown, Err(ResolveError::UnknownHandler { nearest: Some(n), .. }) if n == "lint:h")
+        );
+        let doubled = quality(&handlers, &list(&["default", "samuel-default"]));
+        assert!(matches!(doubled, Err(ResolveError::DoubledHandler { .. })));
+    }
+
+    #[test]
+    fn a_default_that_is_not_there_is_skipped_with_a_warning() -> Result<(), ResolveError> {
+        let resolved = resolve(HookPoint::ContextExtra, &[plugin("a", 0, None)], &list(&["default", "a"]))?;
+        assert_eq!((ids(&resolved), resolved.warnings.len()), (vec!["a:h"], 1));
+        Ok(())
+    }
+
+    #[test]
+    fn at_a_replace_point_only_the_last_handler_runs() -> Result<(), ResolveError> {
+        let handlers = [default(), plugin("a", 0, None), plugin("b", 1, None)];
+        let resolved = resolve(HookPoint::AgentInvoke, &handlers, &ChainSpec::default())?;
+        assert_eq!(ids(&resolved), ["b:h"]);
+        assert_eq!((resolved.skipped.len(), resolved.warnings.len()), (2, 1));
+        Ok(())
+    }
+}
