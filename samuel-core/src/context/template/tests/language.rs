@@ -195,10 +195,6 @@ fn templates_define_call_and_block() {
             "abc",
         ),
         ("{{ $x := 1 }}{{ template \"t\" . }}{{ $x }}{{ define \"t\" }}{{ $x := 2 }}{{ $x }}{{ end }}", "21"),
-        (
-            "{{ define \"down\" }}{{ . }}{{ if gt . 0 }}{{ template \"down\" (len (slice \"aaaaa\" 0 . | printf \"%.*s\" | len | slice \"\" 0)) }}{{ end }}{{ end }}ok",
-            "ok",
-        ),
         ("{{ range 2 }}{{ block \"in\" . }}{{ range 2 }}{{ . }}{{ end }}{{ end }};{{ end }}", "01;01;"),
     ]);
 }
