@@ -6,7 +6,7 @@ mod process_support;
 
 use process_support::{Mark, shell, supervise_if_asked, supervisor};
 use samuel_core::process::{
-    Clocks, CommandSpec, End, ExitStatus, OutputLimits, ProcessError, Running, Spill, spawn,
+    Clocks, CommandSpec, End, ExitStatus, OutputLimits, ProcessError, Running, Spill, Supervisor, spawn,
 };
 use std::{
     fs,
@@ -170,8 +170,10 @@ async fn a_stopper_ends_the_command_politely_or_at_once() {
 async fn a_program_that_cannot_start_is_an_error_of_spawn() {
     let error = spawn(CommandSpec::new("no-such-program", "/"), &supervisor()).await.unwrap_err();
     assert!(matches!(error, ProcessError::ProgramNotFound { .. }), "{error:?}");
-    let spec = CommandSpec::shell("exit 0", "/").timeout(Duration::from_micros(1));
-    let error = spawn(spec, &supervisor()).await.unwrap_err();
+    let spec = CommandSpec::shell("exit 0", "/").timeout(SECOND / 10);
+    // Reads the order to start, and never answers.
+    let deaf = Supervisor::SelfExec { program: "/bin/cat".into(), args: Vec::new() };
+    let error = spawn(spec, &deaf).await.unwrap_err();
     assert!(matches!(error, ProcessError::NoTimeToStart { .. }), "{error:?}");
 }
 
