@@ -5,7 +5,7 @@
 mod process_support;
 
 use process_support::{Mark, plays, role_args, run_supervised, shell, supervise_if_asked, supervisor};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, Signal, kill_process, pidfd_getfd, pidfd_open};
 use samuel_core::process::{CommandSpec, End, ProcessError, SupervisorId, run, spawn, wait_for_sweep};
 use std::{
     fs,
@@ -149,6 +149,23 @@ async fn nothing_survives_when_the_calling_program_is_killed() {
         assert_eq!(wait_for_sweep(&[id], 5 * SECOND).await, []);
         mark.assert_gone();
     }
+}
+
+#[tokio::test]
+async fn nothing_survives_when_a_fork_of_the_caller_keeps_its_descriptors() {
+    let mark = Mark::new("forked");
+    let (mut client, id) = doomed_client(HOSTILE[1], &mark);
+    let handle = pidfd_open(Pid::from_child(&client), PidfdFlags::empty()).unwrap();
+    let open = fs::read_dir(format!("/proc/{}/fd", client.id())).unwrap();
+    let numbers = open.map(|entry| entry.unwrap().file_name().to_str().unwrap().parse().unwrap());
+    // Holds all that the client holds, the socket to the supervisor too.
+    let held: Vec<_> =
+        numbers.map(|number| pidfd_getfd(&handle, number, PidfdGetfdFlags::empty()).unwrap()).collect();
+    client.kill().unwrap();
+    client.wait().unwrap();
+    assert_eq!(wait_for_sweep(&[id], 5 * SECOND).await, []);
+    mark.assert_gone();
+    drop(held);
 }
 
 #[tokio::test]

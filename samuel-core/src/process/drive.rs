@@ -78,7 +78,6 @@ pub(super) struct Drive {
     leftovers: Leftovers,
     program: PathBuf,
     supervisor_program: PathBuf,
-    started: bool,
     status: Option<ExitStatus>,
     end: Option<End>,
     cancelled: bool,
@@ -115,7 +114,6 @@ impl Drive {
             streams: Streams::new(stdout_pipe, stderr_pipe, stdin, spec.stdin),
             program,
             supervisor_program: supervisor_program.unwrap_or_default(),
-            started: false,
             status: None,
             end: None,
             cancelled: false,
@@ -193,7 +191,6 @@ impl Drive {
     fn handle(&mut self, event: Event) -> Result<bool, ProcessError> {
         match event {
             Event::Started { pid } => {
-                self.started = true;
                 self.schedule.command_started(Instant::now());
                 if let Some(started) = self.listener.as_mut().and_then(|listener| listener.started.take()) {
                     // A receiver that has gone kills through its other channel.
@@ -213,7 +210,9 @@ impl Drive {
                 self.swept = survivors == 0;
                 return Ok(true);
             }
-            Event::Lost if !self.started && self.end.is_none() => return Err(self.not_a_supervisor()),
+            // It was ended while it came up, as the command would have been.
+            Event::NotASupervisor if self.end.is_some() => return Ok(true),
+            Event::NotASupervisor => return Err(self.not_a_supervisor()),
             // The outcome is known; only the sweep was not finished.
             Event::Lost if self.status.is_some() => return Ok(true),
             Event::Lost => {
