@@ -15,3 +15,5 @@ pub mod agent;
 pub mod clock;
 #[cfg(feature = "engine")]
 pub mod model;
+#[cfg(feature = "engine")]
+pub mod state;
