@@ -16,8 +16,12 @@ pub mod clock;
 #[cfg(feature = "engine")]
 pub mod context;
 #[cfg(feature = "engine")]
+pub mod engine;
+#[cfg(feature = "engine")]
 pub mod hook;
 #[cfg(feature = "engine")]
 pub mod model;
 #[cfg(feature = "engine")]
 pub mod process;
+#[cfg(feature = "engine")]
+pub mod state;
