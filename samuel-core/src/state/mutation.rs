@@ -5,7 +5,6 @@
 //! change that a crash cut short can be completed. What a mutation does to a
 //! plan is decided in [`apply`](super::apply).
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
@@ -102,8 +101,6 @@ pub enum Mutation {
         /// What its agent calls consumed.
         #[serde(default)]
         usage: Usage,
-        /// When it ended.
-        at: Timestamp,
     },
     /// The work as a whole stands elsewhere.
     SetProgressStatus {

@@ -46,7 +46,8 @@ impl Machine {
                 let prompt = format!("[the run cannot end yet]\n{}", failure.message);
                 return self.begin_turn(Turn::Final, prompt);
             }
-            let detail = format!("session.stop was blocked {MAX_STOP_BLOCKS} times in a row: {}", failure.message);
+            let detail =
+                format!("session.stop was blocked {MAX_STOP_BLOCKS} times in a row: {}", failure.message);
             self.ending = Some(Ending { reason: ExitReason::StopBlocked, detail: Some(detail) });
         }
         let deliver = self.reason().delivers_pending_text() && !self.is_exhausted();

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Effect, Ending, HookReply, Loaded, Machine, MAX_REPEATS, NextWork, Phase, ReplyData, Then, Wait, Wish, frame,
+    Effect, Ending, HookReply, Loaded, MAX_REPEATS, Machine, NextWork, Phase, ReplyData, Then, Wait, Wish,
+    frame,
 };
 use crate::{
     engine::event::{Event, Failure},
@@ -11,9 +12,9 @@ use crate::{
     model::{
         ExitReason, FailureClass, IterationOutcome, TaskId, Usage,
         payload::{
-            AfterIterationInput, BeforeIterationInput, BeforeLoopInput, ContextExtraInput, ContextProgressInput,
-            ContextSnapshotInput, ContextTaskInput, IterationErrorInput, IterationGateInput, Mode,
-            PromptSubmitInput, QualityCheckInput, TaskBrief, Turn,
+            AfterIterationInput, BeforeIterationInput, BeforeLoopInput, ContextExtraInput,
+            ContextProgressInput, ContextSnapshotInput, ContextTaskInput, IterationErrorInput,
+            IterationGateInput, Mode, PromptSubmitInput, QualityCheckInput, TaskBrief, Turn,
         },
     },
     state::{Mutation, ProgressKind},
@@ -127,7 +128,8 @@ impl Machine {
             _ => None,
         };
         let number = self.counters.iterations + 1;
-        self.iteration = Some(Iteration { number, mode: loaded.mode, task: task.clone(), ..Default::default() });
+        self.iteration =
+            Some(Iteration { number, mode: loaded.mode, task: task.clone(), ..Default::default() });
         self.queue_size = loaded.queue_size;
         let input = BeforeIterationInput { iteration: number, task, ..Default::default() };
         self.fire::<points::BeforeIteration>(Phase::BeforeIteration, input);
@@ -271,7 +273,8 @@ impl Machine {
             ReplyData::Checks(failures) => failures.clone(),
             _ => Vec::new(),
         };
-        let cancelled = reply.outcome.broken.iter().any(|b| b.failure.class == crate::hook::BreakClass::Cancelled);
+        let cancelled =
+            reply.outcome.broken.iter().any(|b| b.failure.class == crate::hook::BreakClass::Cancelled);
         let refusal = self.absorb(&reply);
         let ok = refusal.is_none() && !cancelled;
         self.last_check = Some(ok);
@@ -283,7 +286,11 @@ impl Machine {
         }
         self.emit(Event::QualityChecked { iteration: number, ok, failures: failures.clone() });
         let Some(refusal) = refusal else {
-            self.log(ProgressKind::Quality, task, if failures.is_empty() { "passed" } else { "failed (advisory)" });
+            self.log(
+                ProgressKind::Quality,
+                task,
+                if failures.is_empty() { "passed" } else { "failed (advisory)" },
+            );
             return self.fire_after_iteration();
         };
         let reasons: Vec<String> =
@@ -327,7 +334,8 @@ impl Machine {
         {
             iteration.failure.get_or_insert(failure);
         }
-        let now = self.iteration.as_mut().map(|iteration| std::mem::take(&mut iteration.now)).unwrap_or_default();
+        let now =
+            self.iteration.as_mut().map(|iteration| std::mem::take(&mut iteration.now)).unwrap_or_default();
         if now.is_empty() || self.wish.is_some_and(Wish::is_urgent) {
             self.pending.extend(now);
             return self.after_immediate_turn();
@@ -357,7 +365,8 @@ impl Machine {
 
     pub(super) fn after_iteration_error(&mut self, reply: HookReply) {
         let said = reply.outcome.said.clone();
-        let without_text = HookReply { outcome: crate::hook::Outcome { said: Vec::new(), ..reply.outcome }, ..reply };
+        let without_text =
+            HookReply { outcome: crate::hook::Outcome { said: Vec::new(), ..reply.outcome }, ..reply };
         self.absorb(&without_text);
         if said.is_empty() || self.is_exhausted() {
             return self.judge();

@@ -505,7 +505,8 @@ impl Machine {
         if let Some(abort) = &reply.outcome.abort {
             let message = format!("{} broke: {}", abort.handler, abort.failure);
             if abort.action == OnFailure::AbortLoop {
-                self.ending.get_or_insert(Ending { reason: ExitReason::StrictHook, detail: Some(message.clone()) });
+                self.ending
+                    .get_or_insert(Ending { reason: ExitReason::StrictHook, detail: Some(message.clone()) });
             }
             return Some(Failure { class: FailureClass::HookBroke, message });
         }

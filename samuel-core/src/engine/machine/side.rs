@@ -7,7 +7,9 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AbilityNotice, Completion, Effect, EffectId, EffectResult, HookReply, Machine, Phase, ReplyData};
+use super::{
+    AbilityNotice, Completion, Effect, EffectId, EffectResult, HookReply, Machine, Phase, ReplyData,
+};
 use crate::{
     agent::{AbilityDecision, AbilityResult},
     engine::event::{Event, Failure},
@@ -97,7 +99,10 @@ impl Machine {
             Work::Before(notice) => self.ability_decided(notice, refused, reply.data),
             Work::After { ticket, .. } => {
                 if let Some(ticket) = ticket {
-                    self.effect(Effect::Answer { ticket, decision: AbilityDecision::Allow { input: String::new() } });
+                    self.effect(Effect::Answer {
+                        ticket,
+                        decision: AbilityDecision::Allow { input: String::new() },
+                    });
                 }
             }
         }
