@@ -257,3 +257,14 @@ fn a_template_is_shared_between_threads() {
         assert_eq!(thread.join().unwrap(), "samuel");
     }
 }
+
+#[test]
+fn the_prompt_context_is_read_by_its_template_names() {
+    let source = "{{ .Samuel.Version }}{{ .Project.Root }}{{ .Methodology.Name }}{{ .Iteration.TaskID }}\
+        {{ .Config.MaxIterations }}{{ .Guardrails.CommitConvention }}{{ .Paths.PRDFile }}{{ .Mode.Focus }}\
+        {{ with .State.NextTask }}{{ .ID }}{{ end }}{{ range $point, $ids := .Hooks.Registered }}{{ end }}\
+        {{ range .Plugins }}{{ end }}{{ commitConvention }}";
+    let rendered =
+        Template::parse("t", source).unwrap().render(&crate::context::PromptContext::default()).unwrap();
+    assert_eq!(rendered.warnings, []);
+}

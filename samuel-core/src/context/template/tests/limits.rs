@@ -119,8 +119,7 @@ fn output_stops_at_its_limit() {
     };
     assert_eq!((location.line, limit), (2, Limits::OUTPUT_BYTES));
 
-    let mut limits = Limits::default();
-    limits.output_bytes = 6;
+    let limits = Limits { output_bytes: 6, ..Limits::default() };
     let template = Template::parse_with("t", "{{ .Name }}", limits).unwrap();
     assert_eq!(template.render(&context()).unwrap().text, "samuel");
     assert!(template.render(&json!({"Name": "samuels"})).is_err());
@@ -202,11 +201,10 @@ fn a_long_source_is_refused_unread() {
 
 #[test]
 fn callers_choose_smaller_limits() {
-    let mut limits = Limits::default();
-    limits.nesting = 2;
+    let limits = Limits { nesting: 2, ..Limits::default() };
     assert!(Template::parse_with("t", "{{ if 1 }}{{ 1 }}{{ end }}", limits).is_ok());
     assert!(Template::parse_with("t", "{{ if 1 }}{{ if 1 }}{{ 1 }}{{ end }}{{ end }}", limits).is_err());
-    limits.fuel = 20;
+    let limits = Limits { fuel: 20, ..limits };
     let template = Template::parse_with("t", "{{ range 100 }}{{ . }}{{ end }}", limits).unwrap();
     assert!(matches!(template.render(&()), Err(TemplateError::OutOfFuel { limit: 20, .. })));
 }
