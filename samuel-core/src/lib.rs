@@ -14,6 +14,8 @@ pub mod agent;
 #[cfg(feature = "engine")]
 pub mod clock;
 #[cfg(feature = "engine")]
+pub mod config;
+#[cfg(feature = "engine")]
 pub mod context;
 #[cfg(feature = "engine")]
 pub mod engine;
