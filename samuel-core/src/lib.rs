@@ -22,6 +22,8 @@ pub mod engine;
 #[cfg(feature = "engine")]
 pub mod hook;
 #[cfg(feature = "engine")]
+pub mod methodology;
+#[cfg(feature = "engine")]
 pub mod model;
 #[cfg(feature = "engine")]
 pub mod process;
