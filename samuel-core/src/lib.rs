@@ -22,6 +22,8 @@ pub mod hook;
 #[cfg(feature = "engine")]
 pub mod model;
 #[cfg(feature = "engine")]
+pub mod prd;
+#[cfg(feature = "engine")]
 pub mod process;
 #[cfg(feature = "engine")]
 pub mod state;
