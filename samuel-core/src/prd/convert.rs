@@ -119,7 +119,7 @@ pub fn companion_name(prd: &Path) -> Vec<PathBuf> {
     let Some(stem) = prd.file_stem().and_then(|stem| stem.to_str()) else { return Vec::new() };
     let name = stem.strip_prefix("prd-").filter(|name| !name.is_empty()).unwrap_or(stem);
     let candidates = [format!("tasks-{name}.md"), format!("tasks-prd-{name}.md")];
-    candidates.iter().map(|file| prd.with_file_name(file)).filter(|path| path != prd).collect()
+    candidates.iter().map(|file| prd.with_file_name(file)).collect()
 }
 
 /// The tasks of one document.

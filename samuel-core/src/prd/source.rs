@@ -140,6 +140,7 @@ mod tests {
         let at = source.text.find('x').unwrap();
 
         assert_eq!(source.place(at), Place { line: 2, column: 8 });
+        assert_eq!(source.place(3), Place { line: 1, column: 4 });
         assert_eq!(source.line(1), "zwei ö x");
         assert_eq!(source.line_count(), 3);
     }

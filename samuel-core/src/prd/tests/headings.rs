@@ -130,6 +130,14 @@ fn labels_are_known_in_any_case_bold_or_not_and_without_a_colon_above_a_list() {
 }
 
 #[test]
+fn a_deeper_heading_that_is_a_label_fills_its_field() {
+    let conversion = tasks("### 1 A\n\n#### Acceptance:\n\n- one\n\n#### Depends on\n\n- 2: B\n\n### 2 B\n");
+    assert_eq!(task(&conversion, "1").acceptance, ["one"]);
+    assert_eq!(depends_on(task(&conversion, "1")), ["2"]);
+    assert_eq!(conversion.warnings, []);
+}
+
+#[test]
 fn a_ticked_heading_is_completed() {
     let conversion = tasks("### [x] 1 A\n### [ ] 2 B\n");
     assert_eq!(task(&conversion, "1").status, Status::Completed);
@@ -142,6 +150,26 @@ fn the_first_level_may_end_in_zero() {
     assert_eq!(parents(&conversion), [("1.0", None), ("1.1", Some("1.0"))]);
     assert_eq!(depends_on(task(&conversion, "1.1")), ["1.0"]);
     assert_eq!(conversion.warnings, []);
+    assert_eq!(depends_on(task(&tasks("### 1 A\n### 2 B\nDepends on: 1.0\n"), "2")), ["1"]);
+}
+
+#[test]
+fn paths_go_on_after_a_comma_only_and_are_listed_once() {
+    let conversion = tasks("### 1 A\n\nFiles: a.rs,\nb.rs, a.rs\nprose\n");
+    assert_eq!(task(&conversion, "1").files_to_modify, ["a.rs", "b.rs"]);
+    assert_eq!(task(&conversion, "1").description, "prose");
+}
+
+#[test]
+fn blank_lines_in_code_stay_and_those_around_a_cut_become_one() {
+    let conversion = tasks("### 1 A\n\n```\na\n\n\nb\n```\n\nPriority: low\n\nEnd.\n");
+    assert_eq!(task(&conversion, "1").description, "```\na\n\n\nb\n```\n\nEnd.");
+}
+
+#[test]
+fn front_matter_is_no_part_of_the_document() {
+    let conversion = prd("---\nname: y\n# a comment\n---\n# X\n\nLead.\n");
+    assert_eq!((conversion.name.as_str(), conversion.description.as_str()), ("X", "Lead."));
 }
 
 #[test]
