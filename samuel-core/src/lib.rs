@@ -26,6 +26,8 @@ pub mod methodology;
 #[cfg(feature = "engine")]
 pub mod model;
 #[cfg(feature = "engine")]
+pub mod prd;
+#[cfg(feature = "engine")]
 pub mod process;
 #[cfg(feature = "engine")]
 pub mod state;
