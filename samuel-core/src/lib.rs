@@ -13,3 +13,5 @@
 pub mod clock;
 #[cfg(feature = "engine")]
 pub mod model;
+
+pub mod toon;
