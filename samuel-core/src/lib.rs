@@ -17,3 +17,5 @@ pub mod clock;
 pub mod model;
 #[cfg(feature = "engine")]
 pub mod state;
+
+pub mod toon;
