@@ -31,3 +31,4 @@ pub mod prd;
 pub mod process;
 #[cfg(feature = "engine")]
 pub mod state;
+pub mod toon;
