@@ -7,94 +7,42 @@
 use std::{fmt, path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
-use serde::{Deserialize, Serialize};
 
-use crate::model::{Complexity, Priority, Source, TaskId};
+use crate::state::Mutation;
 
-/// A change of the task list; seed 004, the mutation commands.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "mutation", rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Mutation {
-    /// A task is done.
-    Done {
-        /// The task.
-        task: TaskId,
-        /// The commit that did it.
-        #[serde(default)]
-        commit_sha: Option<String>,
-        /// The iteration that did it, from 1.
-        #[serde(default)]
-        iteration: Option<u32>,
-    },
-    /// A task is left out.
-    Skip {
-        /// The task.
-        task: TaskId,
-        /// Why.
-        #[serde(default)]
-        reason: Option<String>,
-    },
-    /// A task is pending again.
-    Reset {
-        /// The task.
-        task: TaskId,
-    },
-    /// There is a new task.
-    Enqueue {
-        /// Its title.
-        title: String,
-        /// How urgent it is.
-        #[serde(default)]
-        priority: Option<Priority>,
-        /// How much work it is.
-        #[serde(default)]
-        complexity: Option<Complexity>,
-        /// Where it comes from.
-        #[serde(default)]
-        source: Option<Source>,
-    },
+/// Returns the tool under which hooks see a mutation, such as `samuel.done`.
+pub(super) fn ability_id(mutation: &Mutation) -> String {
+    format!("samuel.{}", mutation.name())
 }
 
-impl Mutation {
-    /// Returns the tool under which hooks see the mutation, such as `samuel.done`.
-    pub fn ability_id(&self) -> &'static str {
-        match self {
-            Self::Done { .. } => "samuel.done",
-            Self::Skip { .. } => "samuel.skip",
-            Self::Reset { .. } => "samuel.reset",
-            Self::Enqueue { .. } => "samuel.enqueue",
+/// Returns the arguments after `samuel` for a mutation that a script can hold.
+pub(super) fn to_args(mutation: &Mutation) -> Option<Vec<String>> {
+    let mut args = vec!["run".to_owned(), mutation.name().to_owned()];
+    let option = |name: &str, value: Option<String>| match value {
+        Some(value) => vec![name.to_owned(), value],
+        None => Vec::new(),
+    };
+    match mutation {
+        Mutation::Done { id, commit_sha, iteration } => {
+            args.push(id.to_string());
+            args.extend(option("--commit-sha", commit_sha.clone()));
+            args.extend(option("--iteration", iteration.map(|number| number.to_string())));
         }
-    }
-
-    /// Returns the arguments after `samuel`.
-    pub fn to_args(&self) -> Vec<String> {
-        let mut args = vec!["run".to_owned()];
-        let option = |name: &str, value: Option<String>| {
-            value.map(|value| [name.to_owned(), value]).into_iter().flatten().collect::<Vec<_>>()
-        };
-        match self {
-            Self::Done { task, commit_sha, iteration } => {
-                args.extend(["done".to_owned(), task.to_string()]);
-                args.extend(option("--commit-sha", commit_sha.clone()));
-                args.extend(option("--iteration", iteration.map(|number| number.to_string())));
-            }
-            Self::Skip { task, reason } => {
-                args.extend(["skip".to_owned(), task.to_string()]);
-                args.extend(option("--reason", reason.clone()));
-            }
-            Self::Reset { task } => args.extend(["reset".to_owned(), task.to_string()]),
-            Self::Enqueue { title, priority, complexity, source } => {
-                args.push("enqueue".to_owned());
-                args.extend(option("--priority", priority.map(|word| word.to_string())));
-                args.extend(option("--complexity", complexity.map(|word| word.to_string())));
-                args.extend(option("--source", source.map(|word| word.to_string())));
-                // A title may start with a dash.
-                args.extend(["--".to_owned(), title.clone()]);
-            }
+        Mutation::Skip { id, reason } => {
+            args.push(id.to_string());
+            args.extend(option("--reason", reason.clone()));
         }
-        args
+        Mutation::Reset { id } => args.push(id.to_string()),
+        Mutation::Enqueue { task } => {
+            args.extend(option("--priority", Some(task.priority.to_string())));
+            args.extend(option("--complexity", Some(task.complexity.to_string())));
+            args.extend(option("--source", Some(task.source.to_string())));
+            // A title may start with a dash.
+            args.extend(["--".to_owned(), task.title.clone()]);
+        }
+        _ => return None,
     }
+    Some(args)
 }
 
 /// Carries out the scripted agent's mutations inside the program.
@@ -132,20 +80,21 @@ impl fmt::Debug for MutationRoute {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        model::{Priority, TaskId},
+        state::NewTask,
+    };
 
     #[test]
     fn mutations_are_the_commands_of_the_cli() {
-        let done = Mutation::Done { task: TaskId::new("1.2"), commit_sha: Some("abc".into()), iteration: Some(3) };
-        assert_eq!(done.to_args(), ["run", "done", "1.2", "--commit-sha", "abc", "--iteration", "3"]);
-        let new = Mutation::Enqueue {
-            title: "-v is ignored".into(),
-            priority: Some(Priority::High),
-            complexity: None,
-            source: Some(Source::PilotDiscovery),
-        };
+        let done = Mutation::Done { id: TaskId::new("1.2"), commit_sha: Some("abc".into()), iteration: Some(3) };
+        let new = NewTask { priority: Priority::High, ..NewTask::new("-v is ignored") };
+        let words = |mutation| to_args(&mutation).map(|args| args.join(" "));
+        assert_eq!(words(done).as_deref(), Some("run done 1.2 --commit-sha abc --iteration 3"));
         assert_eq!(
-            new.to_args(),
-            ["run", "enqueue", "--priority", "high", "--source", "pilot-discovery", "--", "-v is ignored"]
+            words(Mutation::Enqueue { task: new }).as_deref(),
+            Some("run enqueue --priority high --complexity medium --source manual -- -v is ignored")
         );
+        assert_eq!(words(Mutation::StartTask { id: TaskId::new("1") }), None);
     }
 }

@@ -130,13 +130,13 @@ pub enum Step {
         title: String,
         /// How urgent it is.
         #[serde(default)]
-        priority: Option<Priority>,
+        priority: Priority,
         /// How much work it is.
         #[serde(default)]
-        complexity: Option<Complexity>,
+        complexity: Complexity,
         /// Where it comes from.
         #[serde(default)]
-        source: Option<Source>,
+        source: Source,
     },
     /// Does nothing for a while; ends as a hanging agent does if that is longer
     /// than a clock allows.

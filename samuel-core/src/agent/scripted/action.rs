@@ -8,7 +8,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::agent::Mutation;
+use crate::{agent::mutation::ability_id, state::Mutation};
 
 /// A tool call with its arguments.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,13 +48,13 @@ pub(super) type ActionError = Box<dyn Error + Send + Sync>;
 
 impl Action {
     /// Returns the tool, named as real agents name theirs.
-    pub(super) fn tool(&self) -> &'static str {
+    pub(super) fn tool(&self) -> String {
         match self {
-            Self::Write(_) => "Write",
-            Self::Edit(_) => "Edit",
-            Self::Delete(_) => "Delete",
-            Self::Run(_) => "Bash",
-            Self::Mutate(mutation) => mutation.ability_id(),
+            Self::Write(_) => "Write".to_owned(),
+            Self::Edit(_) => "Edit".to_owned(),
+            Self::Delete(_) => "Delete".to_owned(),
+            Self::Run(_) => "Bash".to_owned(),
+            Self::Mutate(mutation) => ability_id(mutation),
         }
     }
 

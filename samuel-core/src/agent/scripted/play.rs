@@ -8,8 +8,9 @@ use super::{
 };
 use crate::{
     agent::{
-        AbilityCall, AbilityDecision, AbilityResult, AgentError, AgentEvent, AgentPort, AgentRequest, Mutation,
+        AbilityCall, AbilityDecision, AbilityResult, AgentError, AgentEvent, AgentPort, AgentRequest,
         MutationRoute,
+        mutation::to_args,
         text::{Answer, MAX_SUMMARY, MAX_TEXT, excerpt},
     },
     model::{
@@ -17,6 +18,7 @@ use crate::{
         payload::{AbilityStatus, AgentInvokeOutput},
     },
     process::{CommandSpec, End, ExitStatus, spawn},
+    state::{Mutation, NewTask},
 };
 
 /// One call of the scripted agent while it is played.
@@ -182,7 +184,7 @@ impl<'a> Play<'a> {
     async fn mutation(&mut self, step: &Step) -> Result<Mutation, Stop> {
         Ok(match step {
             Step::Done { task, commit_sha } => Mutation::Done {
-                task: self.task(task).await?,
+                id: self.task(task).await?,
                 commit_sha: match commit_sha {
                     Some(sha) => Some(self.filled(sha).await?),
                     None => None,
@@ -190,19 +192,23 @@ impl<'a> Play<'a> {
                 iteration: Some(self.request.iteration),
             },
             Step::Skip { task, reason } => Mutation::Skip {
-                task: self.task(task).await?,
+                id: self.task(task).await?,
                 reason: match reason {
                     Some(reason) => Some(self.filled(reason).await?),
                     None => None,
                 },
             },
-            Step::Reset { task } => Mutation::Reset { task: self.task(task).await? },
-            Step::Enqueue { title, priority, complexity, source } => Mutation::Enqueue {
-                title: self.filled(title).await?,
-                priority: *priority,
-                complexity: *complexity,
-                source: *source,
-            },
+            Step::Reset { task } => Mutation::Reset { id: self.task(task).await? },
+            Step::Enqueue { title, priority, complexity, source } => {
+                let title = self.filled(title).await?;
+                let task = NewTask {
+                    priority: *priority,
+                    complexity: *complexity,
+                    source: *source,
+                    ..NewTask::new(title)
+                };
+                Mutation::Enqueue { task }
+            }
             other => return Err(broken(format!("{other:?} is no tool call"))),
         })
     }
@@ -238,7 +244,7 @@ impl<'a> Play<'a> {
     async fn perform(&mut self, action: Action, allow_failure: bool) -> Result<(), Stop> {
         self.calls += 1;
         let call_id = format!("call-{}", self.calls);
-        let ability_id = action.tool().to_owned();
+        let ability_id = action.tool();
         let input = action.input().to_string();
         let asked = AbilityCall { call_id: call_id.clone(), ability_id: ability_id.clone(), input };
         let input = match self.port.before_ability(asked).await {
@@ -291,7 +297,8 @@ impl<'a> Play<'a> {
                 MutationRoute::None => Err(Failure::Action("the script changes tasks but has no way to".into())),
                 MutationRoute::Sink(sink) => Ok(sink.apply(mutation).await?),
                 MutationRoute::Command(samuel) => {
-                    let spec = self.command(samuel).args(mutation.to_args());
+                    let args = to_args(&mutation).ok_or("no command makes this change")?;
+                    let spec = self.command(samuel).args(args);
                     self.run(spec).await
                 }
             },
