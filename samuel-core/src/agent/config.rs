@@ -65,6 +65,21 @@ pub struct AgentClocks {
     pub wall: Option<Duration>,
 }
 
+impl From<crate::config::AgentClocks> for AgentClocks {
+    /// Takes the clocks of `samuel.toml`. One that has the value it has when
+    /// nothing is configured leaves the choice to the adapter.
+    fn from(settings: crate::config::AgentClocks) -> Self {
+        let unset = crate::config::AgentClocks::default();
+        let asked = |set: Duration, unset: Duration| Some(set).filter(|set| *set != unset);
+        Self {
+            first_byte: asked(settings.first_byte, unset.first_byte),
+            idle: asked(settings.idle, unset.idle),
+            linger: asked(settings.linger, unset.linger),
+            wall: asked(settings.wall, unset.wall),
+        }
+    }
+}
+
 /// The deadlines in force, none where one is switched off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Deadlines {

@@ -124,7 +124,3 @@ fn write_logs(logs: &LogFiles, out: &str, err: &str) -> Result<(), AgentError> {
     }
     Ok(())
 }
-
-#[cfg(test)]
-#[path = "tests.rs"]
-mod tests;
