@@ -19,3 +19,5 @@ pub mod context;
 pub mod hook;
 #[cfg(feature = "engine")]
 pub mod model;
+#[cfg(feature = "engine")]
+pub mod process;

@@ -1,0 +1,119 @@
+//! Why a command could not be run.
+//!
+//! A command that ran and failed is no error here: its
+//! [`ExitStatus`](super::ExitStatus) and [`End`](super::End) tell.
+
+use std::{io, path::PathBuf};
+
+/// A command that could not be started, or whose supervisor was lost.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProcessError {
+    /// No such program, neither at the path nor in the `PATH` of the
+    /// command's environment.
+    #[error("program `{}` was not found", program.display())]
+    ProgramNotFound {
+        /// The program as it was asked for.
+        program: PathBuf,
+    },
+    /// The program exists but cannot be executed: no permission, a directory,
+    /// or no executable format.
+    #[error("`{}` is not executable", path.display())]
+    NotExecutable {
+        /// The file that was found.
+        path: PathBuf,
+        /// What the system said, if it was asked.
+        source: Option<io::Error>,
+    },
+    /// The program is a script whose interpreter is missing.
+    #[error("the interpreter that `{}` names does not exist", path.display())]
+    MissingInterpreter {
+        /// The script.
+        path: PathBuf,
+    },
+    /// The working directory is missing, not a directory, or closed to us.
+    #[error("cannot run in the directory `{}`", path.display())]
+    BadWorkingDirectory {
+        /// The working directory as it was given.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// An environment name that is empty or holds `=` or a NUL, or a value
+    /// with a NUL.
+    #[error("`{}` cannot be an environment variable", .name.escape_debug())]
+    BadVariable {
+        /// The name, lossily as text.
+        name: String,
+    },
+    /// An argument that holds a NUL byte.
+    #[error("argument {position} of `{}` holds a NUL byte", program.display())]
+    BadArgument {
+        /// The program as it was asked for.
+        program: PathBuf,
+        /// Which argument, counted from 1.
+        position: usize,
+    },
+    /// Arguments and environment are longer than the system takes.
+    #[error("arguments and environment of `{}` are too long", program.display())]
+    TooLong {
+        /// The program that was found.
+        program: PathBuf,
+    },
+    /// The file for standard input could not be opened.
+    #[error("cannot open `{}` for standard input", path.display())]
+    StdinFile {
+        /// The file as it was given.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file for the raw output could not be created.
+    #[error("cannot create the output file `{}`", path.display())]
+    SpillFile {
+        /// The file as it was given.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The program could not be started for another reason.
+    #[error("cannot start `{}`", program.display())]
+    Start {
+        /// The program that was found.
+        program: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The program named by [`Supervisor`](super::Supervisor) could not be
+    /// started.
+    #[error("cannot start the supervisor `{}`", program.display())]
+    SupervisorStart {
+        /// The supervisor program.
+        program: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The supervisor ran but did not report that it had started the command:
+    /// it is another program, another version, or it was too slow.
+    #[error("`{}` does not work as a supervisor", program.display())]
+    NotASupervisor {
+        /// The supervisor program.
+        program: PathBuf,
+    },
+    /// The supervisor died while the command ran. What could still be found of
+    /// the command was killed, but processes may be left.
+    #[error("the supervisor (pid {pid}) of `{}` died", program.display())]
+    SupervisorLost {
+        /// The command's program.
+        program: PathBuf,
+        /// The pid that the supervisor had.
+        pid: u32,
+    },
+    /// A pipe or socket to the command could not be made.
+    #[error("cannot set up pipes to the command")]
+    Pipes {
+        /// What the system said.
+        #[from]
+        source: io::Error,
+    },
+}

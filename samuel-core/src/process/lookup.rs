@@ -1,0 +1,115 @@
+//! Finding a program the way a shell does, without reading our own environment.
+
+use super::ProcessError;
+use std::{
+    ffi::OsStr,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+
+/// Where programs are looked up when a command's environment has no `PATH`, as
+/// POSIX shells do.
+const DEFAULT_PATH: &str = "/usr/bin:/bin";
+
+/// Finds the file that a command name stands for.
+///
+/// A name with a slash is a path, relative to `cwd`; any other is looked up in
+/// the directories of `path_var`, a colon-separated `PATH` that the caller
+/// gives. An empty entry and a relative one count from `cwd`. Returns only
+/// regular files that we may execute.
+pub fn find_program(name: impl AsRef<OsStr>, path_var: &str, cwd: &Path) -> Option<PathBuf> {
+    resolve(name.as_ref(), Some(OsStr::new(path_var)), cwd).ok()
+}
+
+/// Does the same for an environment that may lack `PATH`, and says what is wrong.
+pub(super) fn resolve(name: &OsStr, path_var: Option<&OsStr>, cwd: &Path) -> Result<PathBuf, ProcessError> {
+    let mut refused = None;
+    for candidate in candidates(name, path_var, cwd) {
+        if is_executable(&candidate) {
+            return Ok(candidate);
+        }
+        if refused.is_none() && candidate.exists() {
+            refused = Some(candidate);
+        }
+    }
+    Err(match refused {
+        Some(path) => ProcessError::NotExecutable { path, source: None },
+        None => ProcessError::ProgramNotFound { program: name.into() },
+    })
+}
+
+fn candidates(name: &OsStr, path_var: Option<&OsStr>, cwd: &Path) -> Vec<PathBuf> {
+    if name.is_empty() {
+        return Vec::new();
+    }
+    if name.as_bytes().contains(&b'/') {
+        return vec![cwd.join(name)];
+    }
+    let path_var = path_var.unwrap_or(OsStr::new(DEFAULT_PATH)).as_bytes();
+    let entries = path_var.split(|byte| *byte == b':');
+    entries.map(|entry| cwd.join(OsStr::from_bytes(entry)).join(name)).collect()
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+    use super::*;
+    use std::{fs, os::unix::fs::PermissionsExt};
+
+    fn file(dir: &Path, name: &str, mode: u32) -> PathBuf {
+        let path = dir.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, "#!/bin/sh\n").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        path
+    }
+
+    #[test]
+    fn the_first_executable_in_the_given_path_wins() {
+        let dir = tempfile::tempdir().unwrap();
+        file(dir.path(), "a/tool", 0o644);
+        let second = file(dir.path(), "b/tool", 0o755);
+        file(dir.path(), "c/tool", 0o755);
+        let path_var = format!("{0}/a:b:{0}/c", dir.path().display());
+        assert_eq!(find_program("tool", &path_var, dir.path()), Some(second));
+    }
+
+    #[test]
+    fn a_name_with_a_slash_is_relative_to_the_working_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let tool = file(dir.path(), "bin/tool", 0o755);
+        assert_eq!(find_program("bin/tool", "", dir.path()), Some(tool));
+        assert_eq!(find_program("./tool", "/usr/bin", dir.path()), None);
+    }
+
+    #[test]
+    fn an_empty_path_entry_is_the_working_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let tool = file(dir.path(), "tool", 0o755);
+        assert_eq!(find_program("tool", "/nowhere:", dir.path()), Some(tool));
+    }
+
+    #[test]
+    fn a_file_without_the_permission_and_a_missing_one_differ() {
+        let dir = tempfile::tempdir().unwrap();
+        let plain = file(dir.path(), "plain", 0o644);
+        let path_var = dir.path().as_os_str();
+        assert!(matches!(
+            resolve(OsStr::new("plain"), Some(path_var), dir.path()),
+            Err(ProcessError::NotExecutable { path, .. }) if path == plain
+        ));
+        assert!(matches!(
+            resolve(OsStr::new("absent"), Some(path_var), dir.path()),
+            Err(ProcessError::ProgramNotFound { program }) if program == Path::new("absent")
+        ));
+        assert!(matches!(
+            resolve(OsStr::new("/"), None, dir.path()),
+            Err(ProcessError::NotExecutable { .. })
+        ));
+    }
+}

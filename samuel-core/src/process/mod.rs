@@ -1,0 +1,64 @@
+//! Running commands and agents so that nothing of them survives.
+//!
+//! A [`CommandSpec`] says what to run; [`run`] runs it to its end and returns a
+//! [`CommandOutput`]; [`spawn`] starts it and returns a [`Running`], which
+//! hands out standard output line by line while the command works. Both keep
+//! the same promises:
+//!
+//! - the command has its own process group, no terminal and exactly the
+//!   environment of its specification;
+//! - it ends by its deadline, politely first (SIGTERM) and then by SIGKILL, and
+//!   the call returns within 100 ms of the deadline whatever the command does;
+//! - output is read as it comes, kept as head and tail, counted in full and
+//!   copied to a file if asked;
+//! - with a [`Supervisor`] process in between, every descendant goes with the
+//!   command, those that left its group or session too, and they go even when
+//!   the program that embeds Samuel is killed by SIGKILL.
+//!
+//! ```text
+//! Samuel ── control socket ──► supervisor (subreaper, own session)
+//!    │                            │  own process group
+//!    └── stdin, stdout, stderr ──► command ──► descendants
+//! ```
+//!
+//! The supervisor holds one end of the control socket and Samuel the other.
+//! When Samuel's end closes, for whatever reason, the supervisor kills
+//! everything below it. It is a small program that the caller names, because
+//! Samuel is a library and may live in a Python interpreter: the `samuel`
+//! binary, or anything that calls [`supervisor_main`]. Without one
+//! ([`Supervisor::GroupOnly`], the only choice outside Linux) Samuel can
+//! only signal the process group.
+//!
+//! What a command may do, which environment it gets and what its output means
+//! is decided elsewhere (hooks, agents). This module reads no environment and
+//! installs no signal handler in the embedding program.
+
+mod capture;
+mod control;
+mod drive;
+mod error;
+mod launch;
+mod lines;
+mod lookup;
+mod output;
+mod run;
+mod running;
+mod spec;
+mod supervisor;
+mod wire;
+
+#[cfg(target_os = "linux")]
+mod proc_table;
+#[cfg(target_os = "linux")]
+mod shim;
+#[cfg(target_os = "linux")]
+mod sweep;
+
+pub use error::ProcessError;
+pub use lines::Line;
+pub use lookup::find_program;
+pub use output::{Captured, CommandOutput, End, ExitStatus};
+pub use run::run;
+pub use running::{Running, Stopper, spawn};
+pub use spec::{Clocks, CommandSpec, OutputLimits, Spill, Stdin};
+pub use supervisor::{Supervisor, SupervisorId, supervisor_main, wait_for_sweep};

@@ -1,0 +1,305 @@
+//! What to run and within which limits.
+//!
+//! [`CommandSpec`] is plain data with a builder: [`run`](super::run) and
+//! [`spawn`](super::spawn) carry it out. It has no defaults that come from the
+//! machine: working directory and environment are the caller's to give.
+
+use std::{
+    ffi::{OsStr, OsString},
+    fmt,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// The longest time between SIGTERM and SIGKILL when nothing else is asked for.
+const DEFAULT_GRACE: Duration = Duration::from_secs(2);
+
+/// A command to run: program, surroundings and limits.
+///
+/// The environment starts empty and holds only what [`env`](Self::env) and
+/// [`envs`](Self::envs) put there. A program name without a slash is looked up
+/// in the `PATH` of that environment, a relative one starts at the working
+/// directory.
+///
+/// Prompts belong in [`stdin`](Self::stdin), never in the arguments: those are
+/// visible to every user of the machine and limited in length.
+///
+/// ```
+/// use samuel_core::process::CommandSpec;
+/// use std::time::Duration;
+///
+/// let spec = CommandSpec::shell("sort | uniq -c", "/tmp")
+///     .env("PATH", "/usr/bin:/bin")
+///     .stdin("b\na\nb\n")
+///     .timeout(Duration::from_secs(10));
+/// assert_eq!(spec.program(), "/bin/sh");
+/// ```
+#[derive(Clone)]
+pub struct CommandSpec {
+    pub(super) program: OsString,
+    pub(super) args: Vec<OsString>,
+    pub(super) cwd: PathBuf,
+    pub(super) env: Vec<(OsString, OsString)>,
+    pub(super) stdin: Stdin,
+    pub(super) timeout: Option<Duration>,
+    pub(super) grace: Duration,
+    pub(super) clocks: Clocks,
+    pub(super) limits: OutputLimits,
+    pub(super) spill: Spill,
+    pub(super) background: bool,
+    pub(super) merge_stderr: bool,
+}
+
+/// Where a command's standard input comes from.
+#[derive(Clone, Default)]
+pub enum Stdin {
+    /// Nothing: `/dev/null`.
+    #[default]
+    Null,
+    /// These bytes, then the end of the file. A command that does not read
+    /// them all is not an error.
+    Bytes(Vec<u8>),
+    /// The contents of a file, opened when the command starts.
+    File(PathBuf),
+}
+
+/// How much of each output stream stays in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutputLimits {
+    /// Bytes kept from the start of each stream. Default 24 KiB.
+    pub head: usize,
+    /// Bytes kept from the end of each stream. Default 40 KiB.
+    pub tail: usize,
+    /// Bytes kept of one line in [`Running::next_line`](super::Running::next_line);
+    /// the rest of a longer line is left out there. Default 1 MiB.
+    pub line: usize,
+    /// Bytes written to each [`Spill`] file, so that an endless command cannot
+    /// fill the disk. Default 256 MiB.
+    pub spill: u64,
+}
+
+impl Default for OutputLimits {
+    fn default() -> Self {
+        Self { head: 24 * 1024, tail: 40 * 1024, line: 1024 * 1024, spill: 256 * 1024 * 1024 }
+    }
+}
+
+/// Files that receive the raw bytes of the output, created with mode 0600.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Spill {
+    /// No files; what does not fit into [`OutputLimits`] is only counted.
+    #[default]
+    Never,
+    /// A file only for a stream that does not fit into the limits or is not
+    /// valid UTF-8, where text alone would lose something.
+    WhenNeeded {
+        /// Receives standard output.
+        stdout: PathBuf,
+        /// Receives standard error.
+        stderr: PathBuf,
+    },
+    /// Both files from the start.
+    Always {
+        /// Receives standard output.
+        stdout: PathBuf,
+        /// Receives standard error.
+        stderr: PathBuf,
+    },
+}
+
+/// Deadlines beside the overall timeout, for agents that may hang silently.
+///
+/// Each that runs out ends the command with its own [`End`](super::End). Output
+/// on either stream counts as a sign of life. None is set by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Clocks {
+    /// The longest wait for the first byte of output, from the start.
+    pub first_byte: Option<Duration>,
+    /// The longest silence between two pieces of output, once there was one.
+    pub idle: Option<Duration>,
+    /// How long the command may live on after
+    /// [`Stopper::finishing`](super::Stopper::finishing).
+    pub linger: Option<Duration>,
+}
+
+impl CommandSpec {
+    /// Describes a program with no arguments in the working directory `cwd`.
+    pub fn new(program: impl Into<OsString>, cwd: impl Into<PathBuf>) -> Self {
+        Self {
+            program: program.into(),
+            args: Vec::new(),
+            cwd: cwd.into(),
+            env: Vec::new(),
+            stdin: Stdin::Null,
+            timeout: None,
+            grace: DEFAULT_GRACE,
+            clocks: Clocks::default(),
+            limits: OutputLimits::default(),
+            spill: Spill::Never,
+            background: false,
+            merge_stderr: false,
+        }
+    }
+
+    /// Describes a command line for `/bin/sh -c`.
+    pub fn shell(line: impl Into<OsString>, cwd: impl Into<PathBuf>) -> Self {
+        Self::new("/bin/sh", cwd).arg("-c").arg(line)
+    }
+
+    /// Adds one argument.
+    #[must_use]
+    pub fn arg(mut self, arg: impl Into<OsString>) -> Self {
+        self.args.push(arg.into());
+        self
+    }
+
+    /// Adds arguments in order.
+    #[must_use]
+    pub fn args<A: Into<OsString>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets one environment variable; the last value of a name wins.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.env.push((name.into(), value.into()));
+        self
+    }
+
+    /// Sets environment variables; the last value of a name wins.
+    #[must_use]
+    pub fn envs<N, V>(mut self, variables: impl IntoIterator<Item = (N, V)>) -> Self
+    where
+        N: Into<OsString>,
+        V: Into<OsString>,
+    {
+        let variables = variables.into_iter();
+        self.env.extend(variables.map(|(name, value)| (name.into(), value.into())));
+        self
+    }
+
+    /// Feeds these bytes to standard input.
+    #[must_use]
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = Stdin::Bytes(bytes.into());
+        self
+    }
+
+    /// Feeds a file to standard input.
+    #[must_use]
+    pub fn stdin_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.stdin = Stdin::File(path.into());
+        self
+    }
+
+    /// Ends the command this long after the call, counted from before it was
+    /// started. Without one it may run for ever.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Sets the time between SIGTERM and SIGKILL. Default 2 s.
+    ///
+    /// Before the [`timeout`](Self::timeout) it lies inside the timeout and is
+    /// at most a third of it.
+    #[must_use]
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.grace = grace;
+        self
+    }
+
+    /// Sets the deadlines for silence. Default none.
+    #[must_use]
+    pub fn clocks(mut self, clocks: Clocks) -> Self {
+        self.clocks = clocks;
+        self
+    }
+
+    /// Sets how much output is kept.
+    #[must_use]
+    pub fn limits(mut self, limits: OutputLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sets the files that receive the raw output. Default [`Spill::Never`].
+    #[must_use]
+    pub fn spill(mut self, spill: Spill) -> Self {
+        self.spill = spill;
+        self
+    }
+
+    /// Lets processes that the command leaves behind live on, when it exits by
+    /// itself. Default `false`: they are killed and counted as leaked.
+    ///
+    /// They lose their end of the output: one that still writes to the pipe
+    /// gets SIGPIPE, so a daemon should redirect its output. A command that is
+    /// ended by a deadline or a cancellation takes them along all the same.
+    #[must_use]
+    pub fn background(mut self, background: bool) -> Self {
+        self.background = background;
+        self
+    }
+
+    /// Sends standard error into standard output, in the order of writing, as
+    /// `2>&1` does. Default `false`.
+    #[must_use]
+    pub fn merge_stderr(mut self, merge: bool) -> Self {
+        self.merge_stderr = merge;
+        self
+    }
+
+    /// Returns the program as it was given.
+    pub fn program(&self) -> &OsStr {
+        &self.program
+    }
+
+    /// Returns the working directory.
+    pub fn cwd(&self) -> &Path {
+        &self.cwd
+    }
+
+    /// Returns the time before the timeout, or after another reason to stop,
+    /// that the command has between SIGTERM and SIGKILL.
+    pub(super) fn grace_within_timeout(&self) -> Duration {
+        match self.timeout {
+            Some(timeout) => self.grace.min(timeout / 3),
+            None => self.grace,
+        }
+    }
+}
+
+/// Shows what runs where, but neither values of variables nor the input:
+/// both may hold secrets.
+impl fmt::Debug for CommandSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&OsString> = self.env.iter().map(|(name, _)| name).collect();
+        f.debug_struct("CommandSpec")
+            .field("program", &self.program)
+            .field("args", &self.args)
+            .field("cwd", &self.cwd)
+            .field("env", &names)
+            .field("stdin", &self.stdin)
+            .field("timeout", &self.timeout)
+            .field("grace", &self.grace)
+            .field("clocks", &self.clocks)
+            .field("limits", &self.limits)
+            .field("spill", &self.spill)
+            .field("background", &self.background)
+            .field("merge_stderr", &self.merge_stderr)
+            .finish()
+    }
+}
+
+impl fmt::Debug for Stdin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("Null"),
+            Self::Bytes(bytes) => write!(f, "Bytes({} bytes)", bytes.len()),
+            Self::File(path) => f.debug_tuple("File").field(path).finish(),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Which process watches over a command, and waiting for those of a dead run.
+//!
+//! [`Supervisor`] names the program; its work is in `shim` and `sweep`.
+//! [`SupervisorId`] is what a journal keeps, so that the next run can
+//! [wait](wait_for_sweep) until the supervisors of a killed predecessor have
+//! ended its processes.
+
+use serde::{Deserialize, Serialize};
+use std::{ffi::OsString, path::PathBuf, process::ExitCode, time::Duration};
+
+/// The process between Samuel and a command that ends all its descendants.
+///
+/// The program must call [`supervisor_main`] and do nothing else. It starts
+/// with an empty environment; what it prints goes nowhere, so an interpreter
+/// that warns at its start does no harm. Outside Linux every value acts as
+/// [`GroupOnly`](Self::GroupOnly).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Supervisor {
+    /// The `samuel` program at this path, started as `samuel __supervise`.
+    Helper(PathBuf),
+    /// Any program that reaches [`supervisor_main`] with these arguments,
+    /// usually the running one.
+    SelfExec {
+        /// The program.
+        program: PathBuf,
+        /// Its arguments.
+        args: Vec<OsString>,
+    },
+    /// No process in between; works on any Unix, and is weaker: a descendant
+    /// that leaves the process group survives, everything survives when
+    /// Samuel is killed by SIGKILL, the command can reach the terminal of
+    /// Samuel through `/dev/tty`, and leaks are counted as one.
+    GroupOnly,
+}
+
+impl Supervisor {
+    /// The hidden subcommand under which the `samuel` program is a supervisor.
+    pub const SUBCOMMAND: &str = "__supervise";
+
+    /// Returns program and arguments to start, if there are any here.
+    pub(super) fn command_line(&self) -> Option<(PathBuf, Vec<OsString>)> {
+        if !cfg!(target_os = "linux") {
+            return None;
+        }
+        match self {
+            Self::Helper(program) => Some((program.clone(), vec![Self::SUBCOMMAND.into()])),
+            Self::SelfExec { program, args } => Some((program.clone(), args.clone())),
+            Self::GroupOnly => None,
+        }
+    }
+}
+
+/// A supervisor process, told apart from a later one with the same pid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SupervisorId {
+    /// Its process id.
+    pub pid: u32,
+    /// When it started, in clock ticks since the machine booted.
+    pub start_time: u64,
+}
+
+/// Supervises one command: the whole program behind [`Supervisor`].
+///
+/// It expects the control socket of [`run`](super::run) or
+/// [`spawn`](super::spawn) as standard input and returns when the command and
+/// all its descendants are gone, or at once with a code above zero if standard
+/// input is something else. The caller returns the code from `main` and prints nothing.
+///
+/// ```no_run
+/// fn main() -> std::process::ExitCode {
+///     samuel_core::process::supervisor_main()
+/// }
+/// ```
+pub fn supervisor_main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    return super::shim::main();
+    #[cfg(not(target_os = "linux"))]
+    return ExitCode::FAILURE;
+}
+
+/// Waits until these supervisors are gone, at most until `limit` has passed.
+///
+/// Returns those that are still there. A process that has taken over the pid
+/// of one, with another start time, does not count. The supervisors need not
+/// be children of this process.
+pub async fn wait_for_sweep(ids: &[SupervisorId], limit: Duration) -> Vec<SupervisorId> {
+    #[cfg(target_os = "linux")]
+    {
+        let deadline = tokio::time::Instant::now() + limit;
+        let mut left = Vec::new();
+        for id in ids {
+            if !super::proc_table::wait_until_gone(*id, deadline).await {
+                left.push(*id);
+            }
+        }
+        left
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (ids, limit);
+        Vec::new()
+    }
+}
