@@ -18,6 +18,8 @@ pub mod context;
 #[cfg(feature = "engine")]
 pub mod hook;
 #[cfg(feature = "engine")]
+pub mod methodology;
+#[cfg(feature = "engine")]
 pub mod model;
 #[cfg(feature = "engine")]
 pub mod process;
