@@ -1,1 +1,310 @@
-//! capture
+//! Keeping the head and the tail of a stream and copying all of it to a file.
+//!
+//! A [`Capture`] takes the bytes of one stream as they are read and becomes a
+//! [`Captured`]. Its memory is bounded by [`OutputLimits`].
+
+use super::{Captured, OutputLimits, ProcessError, Spill};
+use std::{
+    borrow::Cow,
+    collections::VecDeque,
+    fs::{self, File, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
+
+/// One output stream while it is being read.
+#[derive(Debug)]
+pub(super) struct Capture {
+    limits: OutputLimits,
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    total: u64,
+    utf8: Utf8Check,
+    sink: Sink,
+}
+
+/// Which of the two streams a capture belongs to.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Stream {
+    Stdout,
+    Stderr,
+}
+
+impl Capture {
+    /// Prepares a capture, with its file open if it is wanted from the start.
+    pub(super) fn new(stream: Stream, limits: OutputLimits, spill: &Spill) -> Result<Self, ProcessError> {
+        let sink = match (spill, stream) {
+            (Spill::Never, _) => Sink::Off,
+            (Spill::WhenNeeded { stdout: path, .. }, Stream::Stdout)
+            | (Spill::WhenNeeded { stderr: path, .. }, Stream::Stderr) => Sink::Armed { path: path.clone() },
+            (Spill::Always { stdout: path, .. }, Stream::Stdout)
+            | (Spill::Always { stderr: path, .. }, Stream::Stderr) => {
+                let file = create_private(path)
+                    .map_err(|source| ProcessError::SpillFile { path: path.clone(), source })?;
+                Sink::Open(SpillFile::new(path.clone(), file, limits.spill))
+            }
+        };
+        Ok(Self {
+            limits,
+            head: Vec::new(),
+            tail: VecDeque::new(),
+            total: 0,
+            utf8: Utf8Check::default(),
+            sink,
+        })
+    }
+
+    /// Takes the next bytes of the stream.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        let in_memory = self.limits.head.saturating_add(self.limits.tail) as u64;
+        let overflows = self.total + bytes.len() as u64 > in_memory;
+        if overflows {
+            // Until now memory holds everything, so the file can still be complete.
+            self.open_armed_sink();
+        }
+        if let Sink::Open(file) = &mut self.sink {
+            file.append(bytes);
+        }
+        self.utf8.push(bytes);
+        self.total += bytes.len() as u64;
+        self.keep(bytes);
+    }
+
+    /// Ends the stream.
+    pub(super) fn finish(mut self) -> Captured {
+        let invalid_utf8 = self.utf8.finish();
+        if invalid_utf8 {
+            self.open_armed_sink();
+        }
+        let (spill, spill_incomplete) = match self.sink {
+            Sink::Off | Sink::Armed { .. } => (None, false),
+            Sink::Refused => (None, true),
+            Sink::Open(file) => (Some(file.path), file.incomplete),
+        };
+        Captured {
+            head: self.head,
+            tail: self.tail.into(),
+            total_bytes: self.total,
+            invalid_utf8,
+            spill,
+            spill_incomplete,
+        }
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        let room = self.limits.head.saturating_sub(self.head.len()).min(bytes.len());
+        let (for_head, rest) = bytes.split_at(room);
+        self.head.extend_from_slice(for_head);
+        let rest = rest.get(rest.len().saturating_sub(self.limits.tail)..).unwrap_or(rest);
+        let excess = (self.tail.len() + rest.len()).saturating_sub(self.limits.tail);
+        self.tail.drain(..excess.min(self.tail.len()));
+        self.tail.extend(rest);
+    }
+
+    fn open_armed_sink(&mut self) {
+        let Sink::Armed { path } = &mut self.sink else { return };
+        let path = std::mem::take(path);
+        // The command is running already: a file that cannot be made costs
+        // the raw copy, not the run.
+        let Ok(file) = create_private(&path) else {
+            self.sink = Sink::Refused;
+            return;
+        };
+        let mut file = SpillFile::new(path, file, self.limits.spill);
+        let (older, newer) = self.tail.as_slices();
+        for kept in [self.head.as_slice(), older, newer] {
+            file.append(kept);
+        }
+        self.sink = Sink::Open(file);
+    }
+}
+
+/// Where the raw copy goes.
+#[derive(Debug)]
+enum Sink {
+    Off,
+    /// Opened when memory no longer holds everything.
+    Armed {
+        path: PathBuf,
+    },
+    Open(SpillFile),
+    Refused,
+}
+
+#[derive(Debug)]
+struct SpillFile {
+    path: PathBuf,
+    file: File,
+    room: u64,
+    incomplete: bool,
+}
+
+impl SpillFile {
+    fn new(path: PathBuf, file: File, room: u64) -> Self {
+        Self { path, file, room, incomplete: false }
+    }
+
+    /// Writes what there is room for. The writes are plain and blocking: they
+    /// go to the page cache, and a hop to another thread for each would cost more.
+    fn append(&mut self, bytes: &[u8]) {
+        if self.incomplete {
+            return;
+        }
+        let fits = usize::try_from(self.room).unwrap_or(usize::MAX).min(bytes.len());
+        let written = self.file.write_all(bytes.get(..fits).unwrap_or(bytes));
+        self.room -= fits as u64;
+        self.incomplete = written.is_err() || fits < bytes.len();
+    }
+}
+
+/// Creates a file that only its owner can read.
+///
+/// What is there already is removed, not reused: it may be a link to a file
+/// of somebody else, or open to others.
+fn create_private(path: &Path) -> io::Result<File> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// Tells whether a stream is UTF-8 while it comes in pieces.
+#[derive(Debug, Default)]
+struct Utf8Check {
+    /// The start of a character whose rest is in the next piece.
+    pending: Vec<u8>,
+    invalid: bool,
+}
+
+impl Utf8Check {
+    fn push(&mut self, bytes: &[u8]) {
+        if self.invalid {
+            return;
+        }
+        let piece = if self.pending.is_empty() {
+            Cow::Borrowed(bytes)
+        } else {
+            Cow::Owned([&self.pending, bytes].concat())
+        };
+        self.pending.clear();
+        if let Err(error) = std::str::from_utf8(&piece) {
+            self.invalid = error.error_len().is_some();
+            self.pending.extend(piece.get(error.valid_up_to()..).unwrap_or_default().iter().take(3));
+        }
+    }
+
+    fn finish(&self) -> bool {
+        self.invalid || !self.pending.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+    use super::*;
+    use proptest::prelude::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn limits(head: usize, tail: usize) -> OutputLimits {
+        OutputLimits { head, tail, ..OutputLimits::default() }
+    }
+
+    fn when_needed(dir: &Path) -> Spill {
+        Spill::WhenNeeded { stdout: dir.join("out"), stderr: dir.join("err") }
+    }
+
+    fn capture(limits: OutputLimits, spill: &Spill, pieces: &[&[u8]]) -> Captured {
+        let mut capture = Capture::new(Stream::Stdout, limits, spill).unwrap();
+        for piece in pieces {
+            capture.push(piece);
+        }
+        capture.finish()
+    }
+
+    #[test]
+    fn output_of_exactly_the_limit_is_whole_and_one_byte_more_goes_to_a_private_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let spill = when_needed(dir.path());
+
+        let whole = capture(limits(2, 3), &spill, &[b"ab", b"cde"]);
+        assert!(!whole.is_truncated());
+        assert_eq!((whole.text(), whole.spill()), ("abcde".into(), None));
+
+        let cut = capture(limits(2, 3), &spill, &[b"ab", b"cde", b"f"]);
+        assert_eq!(cut.omitted_bytes(), 1);
+        assert_eq!((cut.head.as_slice(), cut.tail.as_slice()), (&b"ab"[..], &b"def"[..]));
+        let path = cut.spill().unwrap();
+        assert_eq!(fs::read(path).unwrap(), b"abcdef");
+        assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(cut.text().contains(path.to_str().unwrap()));
+    }
+
+    #[test]
+    fn short_output_that_is_not_utf8_is_kept_raw_in_the_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let captured = capture(limits(100, 100), &when_needed(dir.path()), &[b"a\xff", b"b\0c"]);
+        assert!(captured.invalid_utf8);
+        assert_eq!(captured.text(), "a\u{fffd}bc");
+        assert_eq!(fs::read(captured.spill().unwrap()).unwrap(), b"a\xffb\0c");
+    }
+
+    #[test]
+    fn the_file_stops_at_its_limit_and_says_so() {
+        let dir = tempfile::tempdir().unwrap();
+        let limits = OutputLimits { spill: 4, ..limits(1, 1) };
+        let captured = capture(limits, &when_needed(dir.path()), &[b"abc", b"def", b"ghi"]);
+        assert!(captured.spill_incomplete);
+        assert_eq!(fs::read(captured.spill().unwrap()).unwrap(), b"abcd");
+        assert_eq!(captured.total_bytes, 9);
+    }
+
+    #[test]
+    fn an_existing_link_is_replaced_and_its_target_untouched() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("precious");
+        fs::write(&target, "keep").unwrap();
+        std::os::unix::fs::symlink(&target, dir.path().join("out")).unwrap();
+        let spill = Spill::Always { stdout: dir.path().join("out"), stderr: dir.path().join("err") };
+        capture(limits(1, 1), &spill, &[b"new"]);
+        assert_eq!(fs::read(&target).unwrap(), b"keep");
+        assert_eq!(fs::read(dir.path().join("out")).unwrap(), b"new");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_made_is_an_error_before_the_start_and_a_flag_after_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let absent = dir.path().join("absent");
+        let always = Spill::Always { stdout: absent.join("out"), stderr: absent.join("err") };
+        assert!(matches!(
+            Capture::new(Stream::Stdout, limits(1, 1), &always),
+            Err(ProcessError::SpillFile { path, .. }) if path == absent.join("out")
+        ));
+        let late = capture(limits(1, 1), &when_needed(&absent), &[b"abc"]);
+        assert_eq!((late.spill(), late.spill_incomplete), (None, true));
+    }
+
+    proptest! {
+        #[test]
+        fn head_tail_and_utf8_do_not_depend_on_how_the_stream_is_cut(
+            bytes in prop_oneof![
+                any::<String>().prop_map(String::into_bytes),
+                proptest::collection::vec(any::<u8>(), 0..64),
+            ],
+            size in 1_usize..7,
+            head in 0_usize..9,
+            tail in 0_usize..9,
+        ) {
+            let pieces: Vec<&[u8]> = bytes.chunks(size).collect();
+            let captured = capture(limits(head, tail), &Spill::Never, &pieces);
+            let head_end = head.min(bytes.len());
+            prop_assert_eq!(&captured.head, &bytes[..head_end]);
+            let tail_start = bytes.len().saturating_sub(tail).max(head_end);
+            prop_assert_eq!(&captured.tail, &bytes[tail_start..]);
+            prop_assert_eq!(captured.total_bytes, bytes.len() as u64);
+            prop_assert_eq!(captured.invalid_utf8, std::str::from_utf8(&bytes).is_err());
+        }
+    }
+}

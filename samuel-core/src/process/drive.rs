@@ -1,1 +1,349 @@
-//! drive
+//! Seeing a launched command through to its end.
+//!
+//! A [`Drive`] owns everything about one command: it reads and writes its
+//! pipes, watches the clocks in a [`Schedule`], and returns a [`CommandOutput`].
+//! [`run`](super::run) awaits it in place, [`spawn`](super::spawn) in a task
+//! that it talks to by [`Wish`]es.
+//!
+//! ```text
+//! Launched ──► Running ──► Stopping (SIGTERM) ──► Closing (SIGKILL) ──► done
+//!                 └── exit ──► Draining (≤ 100 ms for EOF) ──► Closing ──┘
+//! ```
+
+use super::{
+    CommandOutput, CommandSpec, End, ExitStatus, ProcessError, Supervisor, SupervisorId,
+    capture::{Capture, Stream},
+    control::{Control, Event, Leftovers},
+    launch::{Launched, launch, start_error},
+    lines::{LineQueue, LineSplitter},
+    schedule::{Alarm, Schedule},
+    streams::{Ready, Streams},
+};
+use std::{path::PathBuf, sync::Arc, time::Duration};
+use tokio::{
+    sync::{mpsc, oneshot, watch},
+    time::{Instant, sleep_until},
+};
+use tokio_util::sync::CancellationToken;
+
+/// How long an exited command's output may stay open, held by a process that it left.
+const DRAIN_LIMIT: Duration = Duration::from_millis(100);
+
+/// How long the call waits for the sweep after a kill, so that it returns
+/// within 100 ms of the deadline.
+const SWEEP_WAIT: Duration = Duration::from_millis(60);
+
+/// How long the call waits for the sweep after a normal exit, above the limit
+/// of the sweep itself.
+const SETTLE_WAIT: Duration = Duration::from_millis(600);
+
+/// How long the call waits for the supervisor to exit after its last word.
+const REAP_WAIT: Duration = Duration::from_millis(20);
+
+/// The time between SIGTERM and SIGKILL after a cancellation.
+const CANCEL_GRACE: Duration = Duration::from_millis(250);
+
+/// What the holder of a [`Running`](super::Running) command may ask for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Wish {
+    /// SIGTERM now, SIGKILL after this time.
+    Terminate(Duration),
+    /// SIGKILL now.
+    Kill,
+    /// The work is done: start the linger clock.
+    Finishing,
+}
+
+/// The ends of a running command's channels that its driver holds.
+#[derive(Debug)]
+pub(super) struct Listener {
+    pub(super) wishes: mpsc::UnboundedReceiver<Wish>,
+    pub(super) last_output: watch::Sender<Instant>,
+    /// Told the pid once the command runs.
+    pub(super) started: Option<oneshot::Sender<u32>>,
+}
+
+/// A command between launch and end.
+#[derive(Debug)]
+pub(super) struct Drive {
+    control: Control,
+    streams: Streams,
+    schedule: Schedule,
+    stdout: Capture,
+    stderr: Capture,
+    splitter: LineSplitter,
+    lines: Option<Arc<LineQueue>>,
+    listener: Option<Listener>,
+    grace: Duration,
+    leftovers: Leftovers,
+    program: PathBuf,
+    supervisor_program: PathBuf,
+    started: bool,
+    status: Option<ExitStatus>,
+    end: Option<End>,
+    cancelled: bool,
+    /// Whether the last order has been given.
+    closing: bool,
+    leaked: usize,
+    swept: bool,
+}
+
+impl Drive {
+    /// Launches a command.
+    pub(super) fn launch(
+        spec: CommandSpec,
+        supervisor: &Supervisor,
+        lines: Option<Arc<LineQueue>>,
+        listener: Option<Listener>,
+    ) -> Result<Self, ProcessError> {
+        let schedule = Schedule::new(&spec, Instant::now());
+        let stdout = Capture::new(Stream::Stdout, spec.limits, &spec.spill)?;
+        let stderr = Capture::new(Stream::Stderr, spec.limits, &spec.spill)?;
+        let Launched { control, stdin, stdout: stdout_pipe, stderr: stderr_pipe, program } =
+            launch(&spec, supervisor)?;
+        let supervisor_program = supervisor.command_line().map(|(program, _)| program);
+        Ok(Self {
+            control,
+            schedule,
+            stdout,
+            stderr,
+            splitter: LineSplitter::new(spec.limits.line),
+            lines,
+            listener,
+            grace: spec.grace,
+            leftovers: if spec.background { Leftovers::Keep } else { Leftovers::Kill },
+            streams: Streams::new(stdout_pipe, stderr_pipe, stdin, spec.stdin),
+            program,
+            supervisor_program: supervisor_program.unwrap_or_default(),
+            started: false,
+            status: None,
+            end: None,
+            cancelled: false,
+            closing: false,
+            leaked: 0,
+            swept: false,
+        })
+    }
+
+    pub(super) fn supervisor(&self) -> Option<SupervisorId> {
+        self.control.supervisor()
+    }
+
+    /// Sees the command through.
+    pub(super) async fn complete(
+        mut self,
+        cancel: &CancellationToken,
+    ) -> Result<CommandOutput, ProcessError> {
+        let result = self.turn_until_done(cancel).await;
+        self.read_rest();
+        if let Some(lines) = &self.lines {
+            lines.push(self.splitter.finish().into_iter().collect());
+            lines.close();
+        }
+        result?;
+        self.control.reap(REAP_WAIT).await;
+        Ok(CommandOutput {
+            // Without a report the command was killed less than a moment ago.
+            status: self.status.unwrap_or(ExitStatus::Signaled(9)),
+            end: self.end.unwrap_or(End::Exited),
+            stdout: self.stdout.finish(),
+            stderr: self.stderr.finish(),
+            leaked: self.leaked,
+            swept: self.swept,
+            duration: self.schedule.elapsed(Instant::now()),
+            supervisor: self.control.supervisor(),
+        })
+    }
+
+    async fn turn_until_done(&mut self, cancel: &CancellationToken) -> Result<(), ProcessError> {
+        loop {
+            let (at, alarm) = self.schedule.next();
+            let may_read = self.may_read();
+            // What ends the command comes before what it writes.
+            tokio::select! {
+                biased;
+                event = self.control.event() => {
+                    if self.handle(event)? {
+                        return Ok(());
+                    }
+                }
+                () = sleep_until(at) => {
+                    if self.ring(alarm)? {
+                        return Ok(());
+                    }
+                }
+                () = cancel.cancelled(), if !self.cancelled && self.status.is_none() => {
+                    self.cancelled = true;
+                    self.stop(End::Cancelled, self.grace.min(CANCEL_GRACE));
+                }
+                Some(wish) = next_wish(&mut self.listener), if self.status.is_none() => self.grant(wish),
+                ready = self.streams.ready(may_read) => self.transfer(ready),
+                () = room_for_lines(self.lines.as_deref()), if !may_read => {
+                    // The silence was the consumer's, not the command's.
+                    self.schedule.excuse_silence(Instant::now());
+                }
+            }
+            if self.status.is_some() && !self.closing && self.streams.at_end() {
+                self.settle();
+            }
+        }
+    }
+
+    /// Takes note of an event; returns whether it was the last.
+    fn handle(&mut self, event: Event) -> Result<bool, ProcessError> {
+        match event {
+            Event::Started { pid } => {
+                self.started = true;
+                self.schedule.command_started(Instant::now());
+                if let Some(started) = self.listener.as_mut().and_then(|listener| listener.started.take()) {
+                    // A receiver that has gone kills through its other channel.
+                    let _ = started.send(pid);
+                }
+            }
+            Event::StartFailed { error } => return Err(start_error(self.program.clone(), error)),
+            Event::Exited(status) => {
+                self.status = Some(status);
+                self.streams.close_stdin();
+                if !self.closing {
+                    self.schedule.drain(Instant::now() + DRAIN_LIMIT);
+                }
+            }
+            Event::Swept { leaked, survivors } => {
+                self.leaked = leaked;
+                self.swept = survivors == 0;
+                return Ok(true);
+            }
+            Event::Lost if !self.started && self.end.is_none() => return Err(self.not_a_supervisor()),
+            // The outcome is known; only the sweep was not finished.
+            Event::Lost if self.status.is_some() => return Ok(true),
+            Event::Lost => {
+                let pid = self.control.supervisor().map_or(0, |id| id.pid);
+                return Err(ProcessError::SupervisorLost { program: self.program.clone(), pid });
+            }
+        }
+        Ok(false)
+    }
+
+    /// Acts on a clock that has run out; returns whether to stop waiting.
+    fn ring(&mut self, alarm: Alarm) -> Result<bool, ProcessError> {
+        match alarm {
+            Alarm::Never => {}
+            Alarm::NotStarted => {
+                self.close_by_kill();
+                return Err(self.not_a_supervisor());
+            }
+            // Whatever state it is in, now it ends.
+            Alarm::Kill => {
+                self.end.get_or_insert(End::TimedOut);
+                self.close_by_kill();
+            }
+            Alarm::Stop(End::Idle | End::NoFirstByte) if !self.may_read() => {
+                self.schedule.excuse_silence(Instant::now());
+            }
+            Alarm::Stop(end) => self.stop(end, self.grace),
+            Alarm::DrainOver => self.settle(),
+            Alarm::CloseOver => return Ok(true),
+        }
+        Ok(false)
+    }
+
+    fn grant(&mut self, wish: Wish) {
+        match wish {
+            Wish::Terminate(grace) => self.stop(End::Cancelled, grace),
+            Wish::Kill => self.stop(End::Cancelled, Duration::ZERO),
+            Wish::Finishing => self.schedule.finishing(Instant::now()),
+        }
+    }
+
+    /// Asks the command to end, with SIGKILL to come after `grace`.
+    fn stop(&mut self, end: End, grace: Duration) {
+        if self.closing {
+            return;
+        }
+        self.end.get_or_insert(end);
+        if grace.is_zero() {
+            self.close_by_kill();
+        } else {
+            self.control.terminate();
+            self.schedule.kill_at(Instant::now() + grace);
+        }
+    }
+
+    fn close_by_kill(&mut self) {
+        if !self.closing {
+            self.closing = true;
+            self.streams.close_stdin();
+            self.control.kill();
+            self.schedule.close(Instant::now() + SWEEP_WAIT);
+        }
+    }
+
+    /// Ends the watch over a command that has exited. One that was made to
+    /// exit takes along what it started.
+    fn settle(&mut self) {
+        self.closing = true;
+        let leftovers = if self.end.is_some() { Leftovers::Kill } else { self.leftovers };
+        self.control.settle(leftovers);
+        self.schedule.settle(SWEEP_WAIT, SETTLE_WAIT, Instant::now());
+    }
+
+    /// Moves what a stream is ready for.
+    fn transfer(&mut self, ready: Ready) {
+        match ready {
+            Ready::Stdin => self.streams.write_stdin(),
+            Ready::Stdout => {
+                let Some(bytes) = self.streams.read_stdout() else { return };
+                self.stdout.push(bytes);
+                if let Some(lines) = &self.lines {
+                    lines.push(self.splitter.push(bytes));
+                }
+                self.heard();
+            }
+            Ready::Stderr => {
+                let Some(bytes) = self.streams.read_stderr() else { return };
+                self.stderr.push(bytes);
+                self.heard();
+            }
+        }
+    }
+
+    fn heard(&mut self) {
+        let now = Instant::now();
+        self.schedule.heard(now);
+        if let Some(listener) = &self.listener {
+            listener.last_output.send_replace(now);
+        }
+    }
+
+    /// Takes what the pipes hold at the end, without waiting for more.
+    fn read_rest(&mut self) {
+        for ready in self.streams.rest() {
+            self.transfer(ready);
+        }
+    }
+
+    /// An exited command is read to the end whatever its consumer does: a
+    /// pipe holds little.
+    fn may_read(&self) -> bool {
+        let has_room = self.lines.as_ref().is_none_or(|lines| lines.has_room());
+        has_room || self.status.is_some() || self.closing
+    }
+
+    fn not_a_supervisor(&self) -> ProcessError {
+        ProcessError::NotASupervisor { program: self.supervisor_program.clone() }
+    }
+}
+
+/// Waits for a wish; for ever if nobody can have one.
+async fn next_wish(listener: &mut Option<Listener>) -> Option<Wish> {
+    match listener {
+        Some(listener) => listener.wishes.recv().await,
+        None => None,
+    }
+}
+
+async fn room_for_lines(lines: Option<&LineQueue>) {
+    if let Some(lines) = lines {
+        lines.taken().await;
+    }
+}

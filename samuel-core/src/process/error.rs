@@ -100,6 +100,12 @@ pub enum ProcessError {
         /// The supervisor program.
         program: PathBuf,
     },
+    /// The timeout was over before the program could be started.
+    #[error("the timeout was over before `{}` was started", program.display())]
+    NoTimeToStart {
+        /// The program as it was asked for.
+        program: PathBuf,
+    },
     /// The supervisor died while the command ran. What could still be found of
     /// the command was killed, but processes may be left.
     #[error("the supervisor (pid {pid}) of `{}` died", program.display())]
@@ -108,6 +114,12 @@ pub enum ProcessError {
         program: PathBuf,
         /// The pid that the supervisor had.
         pid: u32,
+    },
+    /// The tokio runtime was shut down while the command ran; it was killed.
+    #[error("the runtime was shut down while `{}` ran", program.display())]
+    RuntimeStopped {
+        /// The command's program.
+        program: PathBuf,
     },
     /// A pipe or socket to the command could not be made.
     #[error("cannot set up pipes to the command")]

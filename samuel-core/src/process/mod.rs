@@ -43,7 +43,9 @@ mod lookup;
 mod output;
 mod run;
 mod running;
+mod schedule;
 mod spec;
+mod streams;
 mod supervisor;
 mod wire;
 

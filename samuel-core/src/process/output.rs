@@ -25,10 +25,10 @@ pub struct CommandOutput {
     /// Under [`Supervisor::GroupOnly`](super::Supervisor::GroupOnly) it is 1
     /// for any number.
     pub leaked: usize,
-    /// Processes that were still there when the sweep gave up after 500 ms, or
-    /// that could not be counted yet when the call had to return. 0 in all
-    /// but extreme cases.
-    pub survivors: usize,
+    /// Whether everything was gone when the call returned. If not, a sweep was
+    /// still at work (or a process is stuck in the kernel), and
+    /// [`wait_for_sweep`](super::wait_for_sweep) waits for its end.
+    pub swept: bool,
     /// From the call to the end of the command.
     pub duration: Duration,
     /// The supervisor process that watched over the command; none under

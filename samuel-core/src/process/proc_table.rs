@@ -1,5 +1,191 @@
-//! proc_table
+//! The process table of Linux, as far as ending processes needs it.
 
-pub(super) async fn wait_until_gone(_: super::SupervisorId, _: tokio::time::Instant) -> bool {
-    true
+use super::SupervisorId;
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs, io,
+    os::fd::OwnedFd,
+    time::Duration,
+};
+use tokio::{
+    io::{Interest, unix::AsyncFd},
+    time::{Instant, sleep, timeout_at},
+};
+
+/// How often a process is looked at where the kernel cannot tell of its end
+/// (Linux before 5.3).
+const FALLBACK_INTERVAL: Duration = Duration::from_millis(5);
+
+/// One process, as `/proc/PID/stat` shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) pid: Pid,
+    pub(super) parent: i32,
+    pub(super) group: i32,
+    pub(super) session: i32,
+    /// Clock ticks since the machine booted; with the pid it names a process for good.
+    pub(super) start_time: u64,
+    /// Whether it is dead and only waits to be reaped.
+    pub(super) dead: bool,
+}
+
+impl Entry {
+    /// Reads the entry of one process; `None` if there is none.
+    pub(super) fn read(pid: Pid) -> Option<Self> {
+        let stat = fs::read(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
+        Self::parse(pid, &stat)
+    }
+
+    /// The second field is the name of the program in parentheses. It may hold
+    /// anything, spaces and parentheses too, so the rest is counted from the
+    /// last closing one.
+    fn parse(pid: Pid, stat: &[u8]) -> Option<Self> {
+        let name_end = stat.iter().rposition(|byte| *byte == b')')?;
+        let rest = std::str::from_utf8(stat.get(name_end + 1..)?).ok()?;
+        let mut fields = rest.split_ascii_whitespace();
+        let state = fields.next()?;
+        let parent = fields.next()?.parse().ok()?;
+        let group = fields.next()?.parse().ok()?;
+        let session = fields.next()?.parse().ok()?;
+        // Fields 7 to 21 lie between the session and the start time.
+        let start_time = fields.nth(15)?.parse().ok()?;
+        let dead = matches!(state, "Z" | "X" | "x");
+        Some(Self { pid, parent, group, session, start_time, dead })
+    }
+
+    /// Sends a signal to this process and to no other that took over its pid.
+    pub(super) fn signal(&self, signal: Signal) {
+        match pidfd_open(self.pid, PidfdFlags::empty()) {
+            Ok(handle) => {
+                if self.is_current() {
+                    // It may die or be another user's: both show in the next look.
+                    let _ = pidfd_send_signal(handle, signal);
+                }
+            }
+            Err(rustix::io::Errno::NOSYS) if self.is_current() => {
+                let _ = kill_process(self.pid, signal);
+            }
+            Err(_) => {}
+        }
+    }
+
+    fn is_current(&self) -> bool {
+        Self::read(self.pid).is_some_and(|now| now.start_time == self.start_time)
+    }
+}
+
+/// Returns all processes that live below `root`, without `root` itself.
+pub(super) fn living_descendants(root: Pid) -> Vec<Entry> {
+    let mut children: BTreeMap<i32, Vec<Entry>> = BTreeMap::new();
+    for entry in all() {
+        children.entry(entry.parent).or_default().push(entry);
+    }
+    let mut found = Vec::new();
+    let mut parents = vec![root.as_raw_nonzero().get()];
+    let mut visited = BTreeSet::new();
+    while let Some(parent) = parents.pop() {
+        // The table changes while it is read, so it could show a circle.
+        if !visited.insert(parent) {
+            continue;
+        }
+        for child in children.get(&parent).into_iter().flatten() {
+            parents.push(child.pid.as_raw_nonzero().get());
+            found.push(*child);
+        }
+    }
+    found.retain(|entry| !entry.dead);
+    found
+}
+
+/// Kills what is left in the session of a supervisor that died.
+pub(super) fn kill_session(supervisor: u32) {
+    let Ok(session) = i32::try_from(supervisor) else { return };
+    for entry in all().into_iter().filter(|entry| entry.session == session && !entry.dead) {
+        entry.signal(Signal::KILL);
+    }
+}
+
+/// Returns the identity of a process that is running now.
+pub(super) fn identify(pid: u32) -> Option<SupervisorId> {
+    let entry = Entry::read(pid_of(pid)?)?;
+    Some(SupervisorId { pid, start_time: entry.start_time })
+}
+
+/// Waits for the end of a process; returns whether it has ended.
+pub(super) async fn wait_until_gone(id: SupervisorId, deadline: Instant) -> bool {
+    let Some(pid) = pid_of(id.pid) else { return true };
+    let lives = || Entry::read(pid).is_some_and(|entry| entry.start_time == id.start_time && !entry.dead);
+    // The handle is taken first, so that it belongs to the process looked at then.
+    let handle = pidfd_open(pid, PidfdFlags::empty());
+    if !lives() {
+        return true;
+    }
+    match handle.map_err(io::Error::from).and_then(watch_end) {
+        Ok(watch) => timeout_at(deadline, watch.readable()).await.is_ok(),
+        Err(_) => {
+            while lives() {
+                if Instant::now() >= deadline {
+                    return false;
+                }
+                sleep(FALLBACK_INTERVAL).await;
+            }
+            true
+        }
+    }
+}
+
+/// Registers a process handle, which is readable once the process has ended.
+#[expect(
+    deprecated,
+    reason = "the replacement is unsafe only because of types whose descriptor changes; an `OwnedFd` keeps its own"
+)]
+pub(super) fn watch_end(handle: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    AsyncFd::with_interest(handle, Interest::READABLE)
+}
+
+fn pid_of(pid: u32) -> Option<Pid> {
+    Pid::from_raw(i32::try_from(pid).ok()?)
+}
+
+fn all() -> Vec<Entry> {
+    let Ok(table) = fs::read_dir("/proc") else { return Vec::new() };
+    table
+        .filter_map(|entry| {
+            let pid = entry.ok()?.file_name().to_str()?.parse().ok()?;
+            Entry::read(Pid::from_raw(pid)?)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+    use super::*;
+
+    #[test]
+    fn a_hostile_program_name_does_not_shift_the_fields() {
+        let stat = b"42 (a) Z (b c) S 7 8 9 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 12345 9 9\n";
+        let pid = Pid::from_raw(42).unwrap();
+        let expected = Entry { pid, parent: 7, group: 8, session: 9, start_time: 12345, dead: false };
+        assert_eq!(Entry::parse(pid, stat), Some(expected));
+    }
+
+    #[test]
+    fn our_own_entry_can_be_read() {
+        let me = rustix::process::getpid();
+        let entry = Entry::read(me).unwrap();
+        assert_eq!(entry.parent, rustix::process::getppid().unwrap().as_raw_nonzero().get());
+        assert!(!entry.dead);
+    }
+
+    #[tokio::test]
+    async fn a_reused_pid_counts_as_gone_and_a_living_one_does_not() {
+        let me = identify(std::process::id()).unwrap();
+        let soon = || Instant::now() + Duration::from_millis(20);
+        assert!(!wait_until_gone(me, soon()).await);
+        let other = SupervisorId { start_time: me.start_time + 1, ..me };
+        assert!(wait_until_gone(other, soon()).await);
+    }
 }

@@ -1,83 +1,174 @@
 //! A command at work, whose output is read line by line.
+//!
+//! The work is done by a task with a [`Drive`]; a [`Running`] is the
+//! caller's side of it.
 
-use super::{CommandOutput, CommandSpec, Line, ProcessError, Supervisor, SupervisorId};
-use std::time::Duration;
-use tokio::time::Instant;
+use super::{
+    CommandOutput, CommandSpec, Line, ProcessError, Supervisor, SupervisorId,
+    drive::{Drive, Listener, Wish},
+    lines::LineQueue,
+};
+use std::{path::PathBuf, sync::Arc, time::Duration};
+use tokio::{
+    sync::{mpsc, oneshot, watch},
+    task::{JoinError, JoinHandle},
+    time::Instant,
+};
+use tokio_util::sync::CancellationToken;
 
 /// A running command.
 ///
 /// Dropping it kills the command and everything below it.
 #[derive(Debug)]
-pub struct Running {}
+pub struct Running {
+    task: Option<JoinHandle<Result<CommandOutput, ProcessError>>>,
+    lines: Arc<LineQueue>,
+    stopper: Stopper,
+    last_output: watch::Receiver<Instant>,
+    supervisor: Option<SupervisorId>,
+    program: PathBuf,
+    pid: u32,
+}
 
 /// Ends a [`Running`] command from elsewhere; clones act on the same command.
+///
+/// Nothing happens once the command has ended.
 #[derive(Clone, Debug)]
-pub struct Stopper {}
+pub struct Stopper {
+    wishes: mpsc::UnboundedSender<Wish>,
+}
 
 /// Starts a command whose standard output is read while it runs.
 ///
-/// Returns once the program has been started. `spec.timeout` is the wall clock;
-/// the other clocks are in `spec.clocks`.
+/// Returns once the program has been started. The timeout of `spec` is the wall
+/// clock, counted from this call; the other clocks are in
+/// [`CommandSpec::clocks`]. Head, tail and spill files of both streams are
+/// kept as by [`run`](super::run). Needs a tokio runtime with I/O and time; the command is
+/// killed when the runtime is shut down.
 ///
 /// # Errors
 /// A [`ProcessError`] if the command could not be started.
 pub async fn spawn(spec: CommandSpec, supervisor: &Supervisor) -> Result<Running, ProcessError> {
-    let _ = (spec, supervisor);
-    unimplemented!()
+    let lines = Arc::new(LineQueue::default());
+    let (wish, wishes) = mpsc::unbounded_channel();
+    let (heard, last_output) = watch::channel(Instant::now());
+    let (started, is_started) = oneshot::channel();
+    let program = PathBuf::from(&spec.program);
+    let listener = Listener { wishes, last_output: heard, started: Some(started) };
+    let drive = Drive::launch(spec, supervisor, Some(Arc::clone(&lines)), Some(listener))?;
+    let supervisor = drive.supervisor();
+    let task = tokio::spawn(async move { drive.complete(&CancellationToken::new()).await });
+    let stopper = Stopper { wishes: wish };
+    let mut running = Running { task: Some(task), lines, stopper, last_output, supervisor, program, pid: 0 };
+    match is_started.await {
+        Ok(pid) => {
+            running.pid = pid;
+            Ok(running)
+        }
+        // It ended before it began: the task knows why.
+        Err(_) => {
+            let program = running.program.clone();
+            Err(running.wait().await.err().unwrap_or(ProcessError::NoTimeToStart { program }))
+        }
+    }
 }
 
 impl Running {
     /// Waits for the next line of standard output; `None` when there will be
-    /// no more. Cancel safe. A consumer that does not call this holds the command
-    /// back once some lines are waiting, as a full pipe does.
+    /// no more. Cancel safe.
+    ///
+    /// While more than a thousand lines or 1 MiB wait, standard output is not read, so a
+    /// slow consumer slows the command down as a full pipe does.
     pub async fn next_line(&mut self) -> Option<Line> {
-        unimplemented!()
+        self.lines.next().await
     }
 
     /// Waits for the end of the command; lines not fetched yet are dropped.
     ///
     /// # Errors
-    /// [`ProcessError::SupervisorLost`].
-    pub async fn wait(self) -> Result<CommandOutput, ProcessError> {
-        unimplemented!()
+    /// [`ProcessError::SupervisorLost`], or [`ProcessError::RuntimeStopped`].
+    pub async fn wait(mut self) -> Result<CommandOutput, ProcessError> {
+        self.lines.abandon();
+        let Some(task) = &mut self.task else { return Err(self.runtime_stopped()) };
+        let result = task.await;
+        self.task = None;
+        match result.map_err(JoinError::try_into_panic) {
+            Ok(result) => result,
+            Err(Ok(panic)) => std::panic::resume_unwind(panic),
+            Err(Err(_)) => Err(self.runtime_stopped()),
+        }
     }
 
-    /// Returns the supervisor's identity, for the journal.
+    /// Returns the supervisor's identity, for a journal: after a crash
+    /// [`wait_for_sweep`](super::wait_for_sweep) waits for it.
     pub fn supervisor(&self) -> Option<SupervisorId> {
-        unimplemented!()
+        self.supervisor
     }
 
-    /// Returns the pid of the command itself.
+    /// Returns the pid of the command itself, which is its process group too.
     pub fn pid(&self) -> u32 {
-        unimplemented!()
+        self.pid
     }
 
-    /// Returns when the command last wrote something, or when it started.
+    /// Returns when the command last wrote to either stream, or else when it
+    /// was started.
     pub fn last_output(&self) -> Instant {
-        unimplemented!()
+        *self.last_output.borrow()
     }
 
     /// Returns a handle that can end the command.
     pub fn stopper(&self) -> Stopper {
-        unimplemented!()
+        self.stopper.clone()
+    }
+
+    /// Does what [`Stopper::terminate`] does.
+    pub fn terminate(&self, grace: Duration) {
+        self.stopper.terminate(grace);
+    }
+
+    /// Does what [`Stopper::kill`] does.
+    pub fn kill(&self) {
+        self.stopper.kill();
+    }
+
+    /// Does what [`Stopper::finishing`] does.
+    pub fn finishing(&self) {
+        self.stopper.finishing();
+    }
+
+    fn runtime_stopped(&self) -> ProcessError {
+        ProcessError::RuntimeStopped { program: self.program.clone() }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.task.is_some() {
+            self.lines.abandon();
+            self.stopper.kill();
+        }
     }
 }
 
 impl Stopper {
     /// Sends SIGTERM now and kills what is left after `grace`.
     pub fn terminate(&self, grace: Duration) {
-        let _ = grace;
-        unimplemented!()
+        self.wish(Wish::Terminate(grace));
     }
 
     /// Kills the command and everything below it now.
     pub fn kill(&self) {
-        unimplemented!()
+        self.wish(Wish::Kill);
     }
 
     /// Says that the command has done its work: it should exit by itself now,
     /// and is ended after [`Clocks::linger`](super::Clocks::linger) if it does not.
     pub fn finishing(&self) {
-        unimplemented!()
+        self.wish(Wish::Finishing);
+    }
+
+    fn wish(&self, wish: Wish) {
+        // The receiver is gone when the command is.
+        let _ = self.wishes.send(wish);
     }
 }

@@ -101,3 +101,15 @@ pub async fn wait_for_sweep(ids: &[SupervisorId], limit: Duration) -> Vec<Superv
         Vec::new()
     }
 }
+
+/// Returns the identity of a supervisor that we have just started; always
+/// `None` outside Linux, where there are none.
+pub(super) fn identify(pid: u32) -> Option<SupervisorId> {
+    #[cfg(target_os = "linux")]
+    return super::proc_table::identify(pid);
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = pid;
+        None
+    }
+}

@@ -1,1 +1,137 @@
-//! sweep
+//! Ending everything below a supervisor.
+//!
+//! A [`Family`] is the command (the *leader*) and its descendants. The
+//! supervisor is their subreaper: a process whose parent dies becomes its
+//! child, whatever group or session it is in. So "no children left" means
+//! "no descendants left", and the kernel answers that with one `waitpid`.
+
+use super::{
+    ExitStatus,
+    proc_table::{Entry, living_descendants},
+};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process_group, wait};
+use std::{collections::BTreeSet, time::Duration};
+use tokio::{
+    signal::unix::Signal as SignalStream,
+    time::{Instant, timeout},
+};
+
+/// How long a sweep tries. Only a process stuck in the kernel, or one of
+/// another user, outlives it.
+const SWEEP_LIMIT: Duration = Duration::from_millis(500);
+
+/// How long to wait for deaths before looking at the process table again.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+
+/// The processes of one command.
+#[derive(Debug)]
+pub(super) struct Family {
+    leader: Pid,
+    /// Known once the leader has ended and was reaped: its pid is free then,
+    /// and nothing may be sent to it any more.
+    status: Option<ExitStatus>,
+    /// No children at all are left.
+    extinct: bool,
+}
+
+/// What a sweep found.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Swept {
+    /// Processes that would have stayed.
+    pub(super) leaked: usize,
+    /// Processes that did stay.
+    pub(super) survivors: usize,
+}
+
+impl Family {
+    pub(super) fn new(leader: Pid) -> Self {
+        Self { leader, status: None, extinct: false }
+    }
+
+    /// Returns how the leader ended, once it has.
+    pub(super) fn status(&self) -> Option<ExitStatus> {
+        self.status
+    }
+
+    /// Reaps all children that have died.
+    pub(super) fn reap(&mut self) {
+        loop {
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some((pid, status))) if pid == self.leader => self.status = exit_status(status),
+                Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
+                Ok(None) => return,
+                Err(_) => {
+                    self.extinct = true;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Asks the command to end. A stopped process acts on SIGTERM only once it
+    /// is continued.
+    pub(super) fn terminate(&self) {
+        self.signal_group(Signal::TERM);
+        self.signal_group(Signal::CONT);
+    }
+
+    /// Kills whatever is alive and waits until it is gone.
+    ///
+    /// Everything is stopped first, so that nothing can fork away
+    /// between being seen and being killed. `deaths` is the stream of SIGCHLD.
+    pub(super) async fn sweep(&mut self, deaths: &mut SignalStream) -> Swept {
+        let deadline = Instant::now() + SWEEP_LIMIT;
+        let was_running = self.status.is_none();
+        self.signal_group(Signal::KILL);
+        let mut leaked = BTreeSet::new();
+        loop {
+            self.reap();
+            if self.extinct {
+                return Swept { leaked: leaked.len(), survivors: 0 };
+            }
+            let living = stop_all(deadline);
+            // A group that was killed with its leader does not count as left behind.
+            let group = self.leader.as_raw_nonzero().get();
+            let left = living.iter().filter(|entry| !(was_running && entry.group == group));
+            leaked.extend(left.map(|entry| (entry.pid.as_raw_nonzero(), entry.start_time)));
+            for entry in &living {
+                entry.signal(Signal::KILL);
+            }
+            if Instant::now() >= deadline {
+                return Swept { leaked: leaked.len(), survivors: living.len() };
+            }
+            let _ = timeout(LOOK_AGAIN, deaths.recv()).await;
+        }
+    }
+
+    fn signal_group(&self, signal: Signal) {
+        if self.status.is_none() {
+            // It may have ended this moment: then there is nobody to tell.
+            let _ = kill_process_group(self.leader, signal);
+        }
+    }
+}
+
+/// Stops all descendants, those too that were born meanwhile, and returns them.
+fn stop_all(deadline: Instant) -> Vec<Entry> {
+    let mut stopped = BTreeSet::new();
+    loop {
+        let living = living_descendants(getpid());
+        let fresh: Vec<&Entry> = living
+            .iter()
+            .filter(|entry| stopped.insert((entry.pid.as_raw_nonzero(), entry.start_time)))
+            .collect();
+        if fresh.is_empty() || Instant::now() >= deadline {
+            return living;
+        }
+        for entry in fresh {
+            entry.signal(Signal::STOP);
+        }
+    }
+}
+
+/// Reads a wait status; `None` if the process has not ended.
+fn exit_status(status: WaitStatus) -> Option<ExitStatus> {
+    let exited = status.exit_status().map(ExitStatus::Exited);
+    exited.or_else(|| status.terminating_signal().map(ExitStatus::Signaled))
+}

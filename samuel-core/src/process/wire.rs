@@ -1,1 +1,224 @@
-//! wire
+//! What Samuel and a supervisor say to each other over the control socket.
+//!
+//! ```text
+//! Samuel      one byte that carries the command's descriptors 0, 1 and 2
+//!             MAGIC, length, Job
+//! supervisor  Report::Started or Report::StartFailed
+//! Samuel      Order, any number
+//! supervisor  Report::Exited, after the last order Report::Swept
+//! ```
+//! The end of the stream on the supervisor's side means that Samuel is gone.
+//! Both sides are the same version, as the program is Samuel's own, but
+//! a wrong one must be noticed: that is what `MAGIC` is for.
+
+use super::ExitStatus;
+use std::{
+    ffi::{OsStr, OsString},
+    io::{self, Read},
+    os::unix::ffi::{OsStrExt, OsStringExt},
+    path::PathBuf,
+};
+
+/// Opens a job and names the version of this protocol.
+const MAGIC: [u8; 4] = *b"sup1";
+
+/// The most that arguments and environment may take, above what Linux accepts.
+const MAX_JOB_BYTES: u32 = 16 * 1024 * 1024;
+
+/// A command as the supervisor starts it: everything is resolved already.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Job {
+    /// An absolute path.
+    pub(super) program: PathBuf,
+    pub(super) args: Vec<OsString>,
+    pub(super) cwd: PathBuf,
+    pub(super) env: Vec<(OsString, OsString)>,
+    /// The pid of the process that embeds Samuel.
+    pub(super) client: u32,
+}
+
+impl Job {
+    /// Encodes the job with its header.
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut body = Vec::new();
+        put_u32(&mut body, self.client);
+        put_string(&mut body, self.program.as_os_str());
+        put_string(&mut body, self.cwd.as_os_str());
+        put_u32(&mut body, length(self.args.len()));
+        for arg in &self.args {
+            put_string(&mut body, arg);
+        }
+        put_u32(&mut body, length(self.env.len()));
+        for (name, value) in &self.env {
+            put_string(&mut body, name);
+            put_string(&mut body, value);
+        }
+        let mut message = MAGIC.to_vec();
+        put_u32(&mut message, length(body.len()));
+        message.append(&mut body);
+        message
+    }
+
+    /// Reads a job with its header.
+    pub(super) fn read(from: &mut impl Read) -> io::Result<Self> {
+        let mut magic = [0; 4];
+        from.read_exact(&mut magic)?;
+        let size = get_u32(from)?;
+        if magic != MAGIC || size > MAX_JOB_BYTES {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        let body = &mut from.take(u64::from(size));
+        let client = get_u32(body)?;
+        let program = get_string(body)?.into();
+        let cwd = get_string(body)?.into();
+        let args = (0..get_u32(body)?).map(|_| get_string(body)).collect::<io::Result<_>>()?;
+        let env = (0..get_u32(body)?)
+            .map(|_| Ok((get_string(body)?, get_string(body)?)))
+            .collect::<io::Result<_>>()?;
+        Ok(Self { program, args, cwd, env, client })
+    }
+}
+
+/// What Samuel wants from a supervisor at work: one byte each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Order {
+    /// Ask the command to end: SIGTERM, then SIGCONT in case it is stopped.
+    Terminate = b'T',
+    /// Kill the command and everything below it, report, exit.
+    Kill = b'K',
+    /// The command has exited: kill what it left, report, exit.
+    Sweep = b'S',
+    /// The command has exited: leave alone what it left, report, exit.
+    Release = b'R',
+}
+
+impl Order {
+    pub(super) fn from_byte(byte: u8) -> Option<Self> {
+        [Self::Terminate, Self::Kill, Self::Sweep, Self::Release]
+            .into_iter()
+            .find(|order| *order as u8 == byte)
+    }
+}
+
+/// What a supervisor tells Samuel: frames of [`Report::SIZE`] bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Report {
+    /// The command runs with this pid, which is its process group too.
+    Started { pid: u32 },
+    /// The command could not be started, for the reason of this error number.
+    StartFailed { errno: i32 },
+    /// The command has ended; what it left may still run.
+    Exited(ExitStatus),
+    /// All is done: so many processes were left, so many still are.
+    Swept { leaked: u32, survivors: u32 },
+}
+
+impl Report {
+    /// A tag byte and two numbers.
+    pub(super) const SIZE: usize = 9;
+
+    pub(super) fn encode(self) -> [u8; Self::SIZE] {
+        let (tag, first, second) = match self {
+            Self::Started { pid } => (b's', pid, 0),
+            Self::StartFailed { errno } => (b'f', errno.cast_unsigned(), 0),
+            Self::Exited(ExitStatus::Exited(code)) => (b'e', code.cast_unsigned(), 0),
+            Self::Exited(ExitStatus::Signaled(signal)) => (b'k', signal.cast_unsigned(), 0),
+            Self::Swept { leaked, survivors } => (b'w', leaked, survivors),
+        };
+        let [a, b, c, d] = first.to_le_bytes();
+        let [e, f, g, h] = second.to_le_bytes();
+        [tag, a, b, c, d, e, f, g, h]
+    }
+
+    pub(super) fn decode(frame: [u8; Self::SIZE]) -> Option<Self> {
+        let [tag, a, b, c, d, e, f, g, h] = frame;
+        let first = u32::from_le_bytes([a, b, c, d]);
+        let second = u32::from_le_bytes([e, f, g, h]);
+        Some(match tag {
+            b's' => Self::Started { pid: first },
+            b'f' => Self::StartFailed { errno: first.cast_signed() },
+            b'e' => Self::Exited(ExitStatus::Exited(first.cast_signed())),
+            b'k' => Self::Exited(ExitStatus::Signaled(first.cast_signed())),
+            b'w' => Self::Swept { leaked: first, survivors: second },
+            _ => return None,
+        })
+    }
+}
+
+/// Lengths above 4 GiB cannot be sent; the reader refuses far shorter ones.
+fn length(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
+
+fn put_u32(to: &mut Vec<u8>, number: u32) {
+    to.extend(number.to_le_bytes());
+}
+
+fn put_string(to: &mut Vec<u8>, string: &OsStr) {
+    put_u32(to, length(string.len()));
+    to.extend(string.as_bytes());
+}
+
+fn get_u32(from: &mut impl Read) -> io::Result<u32> {
+    let mut bytes = [0; 4];
+    from.read_exact(&mut bytes)?;
+    Ok(u32::from_le_bytes(bytes))
+}
+
+fn get_string(from: &mut impl Read) -> io::Result<OsString> {
+    let size = get_u32(from)?;
+    let mut bytes = Vec::new();
+    let read = from.take(u64::from(size)).read_to_end(&mut bytes)?;
+    if read as u64 != u64::from(size) {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(OsString::from_vec(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+    use super::*;
+    use proptest::prelude::*;
+
+    fn job() -> Job {
+        Job {
+            program: "/bin/sh".into(),
+            args: vec!["-c".into(), OsString::from_vec(b"a\xff\nb".to_vec())],
+            cwd: "/tmp".into(),
+            env: vec![("A".into(), "1=2".into()), ("B".into(), "".into())],
+            client: 7,
+        }
+    }
+
+    #[test]
+    fn a_job_comes_back_as_it_was_sent() {
+        assert_eq!(Job::read(&mut job().encode().as_slice()).unwrap(), job());
+    }
+
+    #[test]
+    fn reports_come_back_as_they_were_sent() {
+        for report in [
+            Report::Started { pid: 70_000 },
+            Report::StartFailed { errno: 13 },
+            Report::Exited(ExitStatus::Exited(44)),
+            Report::Exited(ExitStatus::Signaled(9)),
+            Report::Swept { leaked: 3, survivors: 1 },
+        ] {
+            assert_eq!(Report::decode(report.encode()), Some(report));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_that_are_no_job_are_an_error(mut bytes in proptest::collection::vec(any::<u8>(), 0..64), cut in 0_usize..60) {
+            let job = job().encode();
+            prop_assert!(Job::read(&mut &job[..cut.min(job.len() - 1)]).is_err());
+            bytes.splice(0..0, MAGIC);
+            let _ = Job::read(&mut bytes.as_slice());
+            prop_assert!(Job::read(&mut &bytes[1..]).is_err());
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! A command at work: lines as they come, silence, the wish to end it.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
+
+mod process_support;
+
+use process_support::{Mark, shell, supervise_if_asked, supervisor};
+use samuel_core::process::{
+    Clocks, CommandSpec, End, ExitStatus, OutputLimits, ProcessError, Running, Spill, Supervisor, spawn,
+};
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Not a test of its own: the supervisor of all others.
+#[test]
+fn supervisor_entry() {
+    supervise_if_asked();
+}
+
+async fn start(spec: CommandSpec) -> Running {
+    spawn(spec, &supervisor()).await.unwrap()
+}
+
+fn agent(line: &str) -> CommandSpec {
+    shell(line, Path::new("/")).timeout(20 * SECOND)
+}
+
+#[tokio::test]
+async fn lines_arrive_while_the_command_works() {
+    let dir = tempfile::tempdir().unwrap();
+    let go = dir.path().join("go");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &go, rustix::fs::Mode::RWXU).unwrap();
+    let spec = shell("echo one; read line < go; echo $line; printf last", dir.path()).timeout(20 * SECOND);
+    let mut running = start(spec).await;
+    let before = running.last_output();
+    assert_eq!(running.next_line().await.unwrap().text, "one");
+    assert!(running.last_output() >= before);
+    // The command cannot go on before this, so the first line was not held back.
+    tokio::task::spawn_blocking(move || fs::write(go, "two\n")).await.unwrap().unwrap();
+    assert_eq!(running.next_line().await.unwrap().text, "two");
+    assert_eq!(running.next_line().await.unwrap().text, "last");
+    assert_eq!(running.next_line().await, None);
+    let output = running.wait().await.unwrap();
+    assert!(output.success());
+    assert_eq!(output.stdout.text(), "one\ntwo\nlast");
+}
+
+#[tokio::test]
+async fn an_overlong_line_is_delivered_cut_and_its_bytes_go_to_the_log() {
+    let dir = tempfile::tempdir().unwrap();
+    let limits = OutputLimits { line: 1000, ..OutputLimits::default() };
+    let spill = Spill::Always { stdout: dir.path().join("out"), stderr: dir.path().join("err") };
+    let spec = agent("head -c 500000 /dev/zero | tr '\\0' x; echo; echo next").limits(limits).spill(spill);
+    let mut running = start(spec).await;
+    let line = running.next_line().await.unwrap();
+    assert_eq!((line.text, line.truncated), ("x".repeat(1000), true));
+    assert_eq!(running.next_line().await.unwrap().text, "next");
+    assert!(running.wait().await.unwrap().success());
+    assert_eq!(fs::metadata(dir.path().join("out")).unwrap().len(), 500_006);
+}
+
+#[tokio::test]
+async fn a_slow_consumer_loses_no_line() {
+    let mut running = start(agent("seq 1 200000")).await;
+    let mut expected = 0_u32;
+    while let Some(line) = running.next_line().await {
+        expected += 1;
+        assert_eq!(line.text, expected.to_string());
+        if expected % 10_000 == 1 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+    assert_eq!(expected, 200_000);
+    assert!(running.wait().await.unwrap().success());
+}
+
+#[tokio::test]
+async fn a_consumer_that_only_waits_does_not_block_the_command() {
+    let output = start(agent("seq 1 200000; echo end >&2")).await.wait().await.unwrap();
+    assert!(output.success());
+    assert_eq!(output.stderr.text(), "end\n");
+}
+
+#[tokio::test]
+async fn silence_from_the_start_is_no_first_byte() {
+    let clocks = Clocks { first_byte: Some(SECOND / 4), idle: Some(10 * SECOND), linger: None };
+    let output = start(agent("sleep 30").clocks(clocks)).await.wait().await.unwrap();
+    assert_eq!((output.end, output.status), (End::NoFirstByte, ExitStatus::Signaled(15)));
+    assert!(output.duration < 5 * SECOND);
+}
+
+#[tokio::test]
+async fn silence_after_output_is_idle_and_standard_error_is_a_sign_of_life() {
+    let clocks = Clocks { first_byte: Some(5 * SECOND), idle: Some(SECOND / 2), linger: None };
+    let line = "for i in 1 2 3 4 5 6 7 8; do echo $i >&2; sleep 0.1; done; sleep 30";
+    let output = start(agent(line).clocks(clocks)).await.wait().await.unwrap();
+    assert_eq!(output.end, End::Idle);
+    assert_eq!(output.stderr.text(), "1\n2\n3\n4\n5\n6\n7\n8\n");
+    assert!(output.duration > Duration::from_millis(1200), "took {:?}", output.duration);
+}
+
+#[tokio::test]
+async fn the_silence_of_a_consumer_is_not_the_commands() {
+    let clocks = Clocks { idle: Some(SECOND / 2), ..Clocks::default() };
+    let mut running = start(agent("seq 1 200000; echo end").clocks(clocks)).await;
+    assert_eq!(running.next_line().await.unwrap().text, "1");
+    // Longer than the idle clock: the command is held back all the while.
+    tokio::time::sleep(SECOND).await;
+    let mut last = String::new();
+    while let Some(line) = running.next_line().await {
+        last = line.text;
+    }
+    assert_eq!(last, "end");
+    assert_eq!(running.wait().await.unwrap().end, End::Exited);
+}
+
+#[tokio::test]
+async fn a_command_that_has_finished_may_linger_only_so_long() {
+    let mark = Mark::new("linger");
+    let clocks = Clocks { linger: Some(SECOND / 5), ..Clocks::default() };
+    let mut running = start(mark.on(agent("echo result; sleep 30").clocks(clocks))).await;
+    assert_eq!(running.next_line().await.unwrap().text, "result");
+    running.finishing();
+    assert_eq!(running.next_line().await, None);
+    let output = running.wait().await.unwrap();
+    assert_eq!((output.end, mark.processes()), (End::Linger, vec![]));
+    assert!(output.duration < 5 * SECOND);
+
+    let mut running = start(agent("echo result").clocks(clocks)).await;
+    running.finishing();
+    running.next_line().await.unwrap();
+    assert_eq!(running.wait().await.unwrap().end, End::Exited);
+}
+
+#[tokio::test]
+async fn the_wall_clock_ends_a_busy_command() {
+    let spec = shell("while :; do echo x; sleep 0.01; done", Path::new("/")).timeout(SECOND);
+    let called = Instant::now();
+    let output = start(spec).await.wait().await.unwrap();
+    assert_eq!(output.end, End::TimedOut);
+    assert!(called.elapsed() < SECOND * 3 / 2, "took {:?}", called.elapsed());
+}
+
+#[tokio::test]
+async fn a_stopper_ends_the_command_politely_or_at_once() {
+    let line = "trap 'echo bye; exit 5' TERM; echo ready; while :; do sleep 0.05; done";
+    let mut running = start(agent(line)).await;
+    running.next_line().await.unwrap();
+    running.stopper().terminate(10 * SECOND);
+    assert_eq!(running.next_line().await.unwrap().text, "bye");
+    let output = running.wait().await.unwrap();
+    assert_eq!((output.end, output.status), (End::Cancelled, ExitStatus::Exited(5)));
+
+    let mut running = start(agent("trap '' TERM; echo ready; sleep 30; sleep 31")).await;
+    running.next_line().await.unwrap();
+    let (first, second) = (running.stopper(), running.stopper());
+    first.terminate(10 * SECOND);
+    second.kill();
+    let output = running.wait().await.unwrap();
+    assert_eq!((output.end, output.status), (End::Cancelled, ExitStatus::Signaled(9)));
+    assert!(output.duration < 5 * SECOND);
+}
+
+#[tokio::test]
+async fn a_program_that_cannot_start_is_an_error_of_spawn() {
+    let error = spawn(CommandSpec::new("no-such-program", "/"), &supervisor()).await.unwrap_err();
+    assert!(matches!(error, ProcessError::ProgramNotFound { .. }), "{error:?}");
+    let spec = CommandSpec::shell("exit 0", "/").timeout(SECOND / 10);
+    // Reads the order to start, and never answers.
+    let deaf = Supervisor::SelfExec { program: "/bin/cat".into(), args: Vec::new() };
+    let error = spawn(spec, &deaf).await.unwrap_err();
+    assert!(matches!(error, ProcessError::NoTimeToStart { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn the_pid_is_the_commands_own() {
+    let mut running = start(agent("echo $$")).await;
+    let pid = running.next_line().await.unwrap().text;
+    assert_eq!(pid, running.pid().to_string());
+    assert_ne!(running.pid(), running.supervisor().unwrap().pid);
+}

@@ -1,0 +1,212 @@
+//! Nothing survives: hostile commands, dropped calls, killed callers, leaks of our own.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
+
+mod process_support;
+
+use process_support::{Mark, plays, role_args, run_supervised, shell, supervise_if_asked, supervisor};
+use rustix::process::{Pid, Signal, kill_process};
+use samuel_core::process::{CommandSpec, End, ProcessError, SupervisorId, run, spawn, wait_for_sweep};
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+use tokio_util::sync::CancellationToken;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Ways to outlive one's parent. Each prints a line once it is in place.
+const HOSTILE: [&str; 5] = [
+    // Ignores SIGTERM.
+    "trap '' TERM HUP INT; echo ready; while :; do sleep 30; done",
+    // A grandchild in a session of its own holds the output open.
+    "setsid sh -c \"trap '' TERM; echo ready; sleep 30; sleep 31\" & sleep 32",
+    // A double fork whose middle process is gone.
+    "(setsid sh -c 'sleep 30 & echo ready' &) ; sleep 31",
+    // Stops itself.
+    "echo ready; kill -STOP $$; sleep 30",
+    // Starts children as fast as it can, each in a session of its own.
+    "trap '' TERM; echo ready; i=0; while [ $i -lt 40 ]; do setsid sleep 30 & i=$((i+1)); done; wait",
+];
+
+/// Not a test of its own: the supervisor of all others.
+#[test]
+fn supervisor_entry() {
+    supervise_if_asked();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_hundred_hostile_commands_end_on_time_and_leave_no_process() {
+    let mark = Mark::new("hostile");
+    let timeout = Duration::from_millis(400);
+    let mut supervisors = Vec::new();
+    let mut latest = Duration::ZERO;
+    for batch in 0..20 {
+        let commands = (0..10).map(|n| {
+            let spec = shell(HOSTILE[(batch * 10 + n) % HOSTILE.len()], Path::new("/"));
+            let spec = mark.on(spec.timeout(timeout).grace(Duration::from_millis(20)));
+            tokio::spawn(async move {
+                let called = Instant::now();
+                (run_supervised(spec).await.unwrap(), called.elapsed())
+            })
+        });
+        for command in commands.collect::<Vec<_>>() {
+            let (output, took) = command.await.unwrap();
+            assert_eq!(output.end, End::TimedOut);
+            supervisors.extend(output.supervisor);
+            latest = latest.max(took);
+        }
+    }
+    assert!(latest < timeout + SECOND / 2, "one took {latest:?}");
+    assert_eq!(supervisors.len(), 200);
+    assert_eq!(wait_for_sweep(&supervisors, 5 * SECOND).await, []);
+    mark.assert_gone();
+}
+
+#[tokio::test]
+async fn a_grandchild_in_its_own_session_is_swept_after_a_normal_exit() {
+    let mark = Mark::new("session");
+    let line = "setsid sleep 30 & (setsid sleep 31 >/dev/null 2>&1 &); echo done";
+    let output = run_supervised(mark.on(shell(line, Path::new("/")).timeout(10 * SECOND))).await.unwrap();
+    assert!(output.success());
+    assert_eq!((output.leaked, output.swept, mark.processes()), (2, true, vec![]));
+}
+
+#[tokio::test]
+async fn dropping_the_call_ends_the_command() {
+    let mark = Mark::new("dropped");
+    let mut running = spawn(mark.on(shell(HOSTILE[1], Path::new("/"))), &supervisor()).await.unwrap();
+    assert_eq!(running.next_line().await.unwrap().text, "ready");
+    let id = running.supervisor().unwrap();
+    assert!(!mark.processes().is_empty());
+    drop(running);
+    assert_eq!(wait_for_sweep(&[id], 5 * SECOND).await, []);
+    mark.assert_gone();
+}
+
+#[tokio::test]
+async fn a_command_that_kills_its_supervisor_is_an_error_and_does_not_win() {
+    let mark = Mark::new("murder");
+    let line = "trap '' TERM; sleep 30 & kill -9 $PPID; sleep 31";
+    let error = run_supervised(mark.on(shell(line, Path::new("/")).timeout(10 * SECOND))).await.unwrap_err();
+    let ProcessError::SupervisorLost { pid, .. } = error else { panic!("{error:?}") };
+    assert!(pid > 1);
+    // What was killed is reaped by somebody else, whenever they come to it.
+    let gone = Instant::now() + 5 * SECOND;
+    while !mark.processes().is_empty() {
+        assert!(Instant::now() < gone, "left: {:?}", mark.processes());
+        tokio::task::yield_now().await;
+    }
+}
+
+/// The client half of the tests below: starts a hostile command, reports its
+/// supervisor and waits for its own end.
+#[test]
+fn doomed_client_entry() {
+    if !plays("as-doomed-client") {
+        return;
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let line = std::env::var("LINE").unwrap();
+        let mark = std::env::var("SAMUEL_TEST_MARK").unwrap();
+        let spec = shell(&line, Path::new("/")).env("SAMUEL_TEST_MARK", mark).timeout(60 * SECOND);
+        let mut running = spawn(spec, &supervisor()).await.unwrap();
+        assert_eq!(running.next_line().await.unwrap().text, "ready");
+        eprintln!("{}", serde_json::to_string(&running.supervisor()).unwrap());
+        running.wait().await.unwrap();
+    });
+}
+
+/// Starts a client with a command and returns it with its supervisor's identity.
+fn doomed_client(line: &str, mark: &Mark) -> (std::process::Child, SupervisorId) {
+    let (name, value) = mark.variable();
+    let mut client = Command::new(std::env::current_exe().unwrap())
+        .args(role_args("doomed_client_entry", "as-doomed-client"))
+        .env("LINE", line)
+        .env(name, value)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let stderr = BufReader::new(client.stderr.take().unwrap());
+    let report = stderr.lines().map(Result::unwrap).find(|line| line.starts_with('{')).unwrap();
+    (client, serde_json::from_str(&report).unwrap())
+}
+
+#[tokio::test]
+async fn nothing_survives_when_the_calling_program_is_killed() {
+    for (round, line) in HOSTILE.iter().cycle().take(15).enumerate() {
+        let mark = Mark::new(&format!("killed-{round}"));
+        let (mut client, id) = doomed_client(line, &mark);
+        assert!(mark.processes().len() >= 2, "the client and its command");
+        client.kill().unwrap();
+        client.wait().unwrap();
+        assert_eq!(wait_for_sweep(&[id], 5 * SECOND).await, []);
+        mark.assert_gone();
+    }
+}
+
+#[tokio::test]
+async fn a_supervisor_that_is_asked_to_end_takes_its_command_along() {
+    let mark = Mark::new("asked");
+    let mut running = spawn(mark.on(shell(HOSTILE[1], Path::new("/"))), &supervisor()).await.unwrap();
+    assert_eq!(running.next_line().await.unwrap().text, "ready");
+    let id = running.supervisor().unwrap();
+    kill_process(Pid::from_raw(id.pid.cast_signed()).unwrap(), Signal::TERM).unwrap();
+    assert_eq!(running.wait().await.unwrap().status.code(), None);
+    mark.assert_gone();
+}
+
+#[tokio::test]
+async fn waiting_for_a_sweep_gives_up_at_its_limit_and_names_who_is_left() {
+    let running = spawn(shell("sleep 30", Path::new("/")), &supervisor()).await.unwrap();
+    let id = running.supervisor().unwrap();
+    let reused = SupervisorId { start_time: id.start_time + 1, ..id };
+    assert_eq!(wait_for_sweep(&[reused, id], SECOND / 20).await, [id]);
+}
+
+/// The client half of the next test, alone in its process so that nothing else
+/// opens descriptors meanwhile.
+#[test]
+fn counting_client_entry() {
+    if !plays("as-counting-client") {
+        return;
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let supervisor = supervisor();
+        let fire = async |hook: usize| {
+            let line = ["cat", "echo out; echo err >&2", "exit 3", "sleep 30 & echo x", "sleep 30"][hook % 5];
+            let spec = CommandSpec::shell(line, "/").stdin(vec![b'x'; 100_000]);
+            let timeout = if line == "sleep 30" { SECOND / 20 } else { 20 * SECOND };
+            run(spec.timeout(timeout), &supervisor, &CancellationToken::new()).await.unwrap()
+        };
+        fire(0).await;
+        let open = || fs::read_dir("/proc/self/fd").unwrap().count();
+        let before = open();
+        for hook in 0..500 {
+            // The leaking and the sleeping kind are slow by nature.
+            let output = fire(if hook % 20 < 2 { 3 + hook % 20 } else { hook % 3 }).await;
+            assert!(output.supervisor.is_some());
+        }
+        assert_eq!(open(), before, "open descriptors");
+        let me = std::process::id();
+        let children = fs::read_to_string(format!("/proc/{me}/task/{me}/children")).unwrap();
+        assert_eq!(children.trim(), "", "children, dead or alive");
+    });
+}
+
+#[test]
+fn five_hundred_firings_leave_no_descriptor_and_no_zombie() {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(role_args("counting_client_entry", "as-counting-client"))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
