@@ -1,1 +1,4 @@
 //! Samuel core.
+
+#[cfg(feature = "engine")]
+pub mod context;
