@@ -3,7 +3,7 @@
 //! This is where minijinja is set up and where its errors are turned back into
 //! places of the template.
 
-use std::{error::Error as StdError, fmt, io, sync::Arc};
+use std::{error::Error as StdError, fmt, sync::Arc};
 
 use minijinja::{
     Environment, Error, ErrorKind, UndefinedBehavior, context,
@@ -12,9 +12,8 @@ use minijinja::{
 use serde::Serialize;
 
 use super::{
-    Limits, Location, TemplateError,
+    EvaluationProblem, Limits, Location, TemplateError,
     emit::{Emitted, Site, emit, unit_name},
-    format::write_value,
     location::Places,
     parse::parse,
     runtime::{Failure, Halt, Missing, Runtime},
@@ -130,27 +129,25 @@ impl Template {
     ///
     /// [`TemplateError::Evaluation`] when a function cannot work on a value,
     /// the variants of passed [`Limits`], and [`TemplateError::Context`] when
-    /// the context cannot be serialised.
+    /// the context cannot be serialised as JSON.
     pub fn render<S: Serialize>(&self, context: &S) -> Result<Rendered, TemplateError> {
         let compiled = &*self.compiled;
-        let limits = compiled.limits;
-        let root = Value::from(Serde(context));
-        let runtime = Runtime::new(Arc::clone(&compiled.sites), root.clone(), limits.work_bytes);
-        let runtime = Arc::new(runtime);
+        let json = serde_json::to_value(context).map_err(|source| {
+            let template = self.name().to_owned();
+            TemplateError::Context { template, source }
+        })?;
+        let root = Value::from(Serde(&json));
+        let sites = Arc::clone(&compiled.sites);
+        let runtime = Arc::new(Runtime::new(sites, root.clone(), compiled.limits));
         let go = Value::from_dyn_object(Arc::clone(&runtime));
-        let mut text = BoundedText { bytes: Vec::new(), limit: limits.output_bytes, full: false };
-        let rendered = compiled.environment.get_template(&unit_name(0)).and_then(|unit| {
-            let context = context! { go, dot => root, depth => 0 };
-            unit.render_captured_to(context, &mut text).map(drop)
-        });
-        rendered.map_err(|error| compiled.explain(error, text.full))?;
-        let warnings = runtime.missing().into_iter().map(|missing| compiled.warning(missing));
-        Ok(Rendered {
-            warnings: warnings.collect(),
-            // Minijinja writes whole strings, so this copies nothing and loses nothing.
-            text: String::from_utf8(text.bytes)
-                .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
-        })
+        let text = compiled
+            .environment
+            .get_template(&unit_name(0))
+            .and_then(|unit| unit.render(context! { go, dot => root, depth => 0 }))
+            .map_err(|error| compiled.explain(error))?;
+        let warnings = runtime.missing().into_iter();
+        let warnings = warnings.map(|missing| compiled.warning(missing)).collect();
+        Ok(Rendered { text, warnings })
     }
 }
 
@@ -159,7 +156,11 @@ fn environment(fuel: u64) -> Environment<'static> {
     let mut environment = Environment::empty();
     environment.set_fuel(Some(fuel));
     environment.set_undefined_behavior(UndefinedBehavior::Lenient);
-    environment.set_formatter(|out, _state, value| Ok(write_value(out, value)?));
+    environment.set_formatter(|out, state, value| {
+        let go = state.lookup("go").unwrap_or_default();
+        let runtime = go.downcast_object_ref::<Runtime>().ok_or(ErrorKind::UndefinedError)?;
+        Ok(runtime.write(out, value)?)
+    });
     environment.add_function("namespace", minijinja::functions::namespace);
     environment
 }
@@ -172,38 +173,47 @@ impl Compiled {
     }
 
     /// Turns a minijinja error into the template's own.
-    fn explain(&self, error: Error, output_full: bool) -> TemplateError {
+    fn explain(&self, error: Error) -> TemplateError {
         let mut offset = 0;
-        let mut out_of_fuel = false;
-        let mut bad_context = false;
+        let mut kind = error.kind();
+        let mut detail = None;
         let mut cause: Option<&(dyn StdError + 'static)> = Some(&error);
-        // Includes wrap the errors of what they include, so the last one counts.
+        // Includes wrap the errors of what they include, so the innermost counts.
         while let Some(current) = cause {
             if let Some(halt) = current.downcast_ref::<Halt>() {
-                return self.halted(halt);
+                return self.halted(halt, offset);
             }
             if let Some(error) = current.downcast_ref::<Error>() {
                 offset = self.offset(error).unwrap_or(offset);
-                out_of_fuel |= error.kind() == ErrorKind::OutOfFuel;
-                bad_context |= error.kind() == ErrorKind::BadSerialization;
+                kind = error.kind();
+                detail = error.detail();
             }
             cause = current.source();
         }
         let location = self.places.locate(offset);
-        let template = self.places.template().to_owned();
-        match (output_full, out_of_fuel, bad_context) {
-            (true, _, _) => TemplateError::OutputTooLarge { location, limit: self.limits.output_bytes },
-            (_, true, _) => TemplateError::OutOfFuel { location, limit: self.limits.fuel },
-            (_, _, true) => TemplateError::Context { template, source: error },
-            _ => TemplateError::Engine { template, source: error },
+        match (kind, detail) {
+            (ErrorKind::OutOfFuel, _) => TemplateError::OutOfFuel { location, limit: self.limits.fuel },
+            // Many ranges around each call reach minijinja's limit before ours.
+            (ErrorKind::InvalidOperation, Some("recursion limit exceeded")) => {
+                let limit = Limits::TEMPLATE_CALLS;
+                let problem = EvaluationProblem::TooManyCalls { limit };
+                TemplateError::Evaluation { location, problem }
+            }
+            _ => {
+                let template = self.places.template().to_owned();
+                TemplateError::Engine { template, source: error }
+            }
         }
     }
 
-    fn halted(&self, halt: &Halt) -> TemplateError {
-        let location = self.places.locate(halt.offset);
+    fn halted(&self, halt: &Halt, offset: usize) -> TemplateError {
+        let location = self.places.locate(halt.offset.unwrap_or(offset));
         match &halt.failure {
             Failure::Problem(problem) => TemplateError::Evaluation { location, problem: problem.clone() },
             Failure::TooMuchWork => TemplateError::TooMuchWork { location, limit: self.limits.work_bytes },
+            Failure::OutputTooLarge => {
+                TemplateError::OutputTooLarge { location, limit: self.limits.output_bytes }
+            }
         }
     }
 
@@ -213,27 +223,5 @@ impl Compiled {
         let line = error.line()?.checked_sub(1)?;
         let part = (0..self.lines.len()).find(|&index| unit_name(index) == name)?;
         self.lines.get(part)?.get(line).copied()
-    }
-}
-
-/// The text being rendered, which refuses to grow over its limit.
-struct BoundedText {
-    bytes: Vec<u8>,
-    limit: usize,
-    full: bool,
-}
-
-impl io::Write for BoundedText {
-    fn write(&mut self, part: &[u8]) -> io::Result<usize> {
-        if part.len() > self.limit.saturating_sub(self.bytes.len()) {
-            self.full = true;
-            return Err(io::ErrorKind::FileTooLarge.into());
-        }
-        self.bytes.extend_from_slice(part);
-        Ok(part.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }

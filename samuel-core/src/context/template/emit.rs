@@ -202,19 +202,27 @@ impl Emitter<'_> {
         let subject = self.expr(&range.subject);
         let site = self.site(at, "");
         let (key, element) = (self.local('k'), self.local('d'));
-        self.line(at, &format!("{{%- for {key}, {element} in go.range({site}, {subject}) -%}}"));
-        if let Some(slot) = range.key {
-            self.assign(slot, &key, at);
+        // Minijinja's own `else` also runs when the first turn ended in a break.
+        let empty = (!range.otherwise.is_empty()).then(|| format!("v.{}", self.local('c')));
+        if let Some(empty) = &empty {
+            self.line(at, &format!("{{%- set {empty} = true -%}}"));
         }
-        if let Some(slot) = range.element {
-            self.assign(slot, &element, at);
+        self.line(at, &format!("{{%- for {key}, {element} in go.range({site}, {subject}) -%}}"));
+        if let Some(empty) = &empty {
+            self.line(at, &format!("{{%- set {empty} = false -%}}"));
+        }
+        for (slot, value) in [(range.key, &key), (range.element, &element)] {
+            if let Some(slot) = slot {
+                self.assign(slot, value, at);
+            }
         }
         self.body_with(element, &range.body);
-        if !range.otherwise.is_empty() {
-            self.line(at, "{%- else -%}");
-            self.body(&range.otherwise);
-        }
         self.line(at, "{%- endfor -%}");
+        if let Some(empty) = &empty {
+            self.line(at, &format!("{{%- if {empty} -%}}"));
+            self.body(&range.otherwise);
+            self.line(at, "{%- endif -%}");
+        }
     }
 
     fn call(&mut self, name: &str, argument: &Expr, at: usize) {

@@ -66,7 +66,7 @@ pub enum TemplateError {
         /// The template's name.
         template: String,
         /// What the serialiser said.
-        source: minijinja::Error,
+        source: serde_json::Error,
     },
     /// Minijinja refused what the template was translated to, which is a defect of Samuel.
     #[error("{template}: the translated template was refused")]
@@ -335,8 +335,8 @@ pub enum EvaluationProblem {
         /// Why, as a phrase.
         reason: &'static str,
     },
-    /// `template` calls nested too deep.
-    #[error("templates call each other deeper than {limit} levels")]
+    /// `template` calls nested too deep, together with the ranges around them.
+    #[error("templates call each other too deep: at most {limit} levels, fewer inside ranges")]
     TooManyCalls {
         /// The limit it passed.
         limit: usize,

@@ -42,6 +42,7 @@ fn write_nested(out: &mut dyn Write, value: &Value, depth: usize) -> fmt::Result
     }
     match value.kind() {
         ValueKind::Undefined | ValueKind::None => Ok(()),
+        ValueKind::Bool => out.write_str(if value.is_true() { "true" } else { "false" }),
         ValueKind::String => out.write_str(value.as_str().unwrap_or("")),
         ValueKind::Number if !value.is_integer() => out.write_str(&float_text(to_float(value))),
         ValueKind::Seq | ValueKind::Iterable => {

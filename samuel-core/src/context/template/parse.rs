@@ -135,7 +135,7 @@ impl Parser<'_> {
     }
 
     fn print_or_let(&mut self, mut cursor: Cursor<'_>, at: usize) -> Result<Node, Fault> {
-        let binding = cursor.binding();
+        let binding = cursor.binding()?;
         let value_at = cursor.at();
         let value = cursor.pipeline(&self.scope)?;
         cursor.finish("in an action")?;
@@ -222,7 +222,7 @@ impl Parser<'_> {
 
     /// Parses the condition of an arm; its body follows in the source.
     fn arm_head(&mut self, mut cursor: Cursor<'_>, opener: Opener) -> Result<Arm, Fault> {
-        let binding = cursor.binding();
+        let binding = cursor.binding()?;
         let subject = cursor.pipeline(&self.scope)?;
         cursor.finish("in a condition")?;
         let binding = match binding {
@@ -247,7 +247,7 @@ impl Parser<'_> {
 
     fn range(&mut self, mut cursor: Cursor<'_>, opener: Opener) -> Result<Node, Fault> {
         self.nested(opener.at, |parser| {
-            let binding = cursor.binding();
+            let binding = cursor.binding()?;
             let subject = cursor.pipeline(&parser.scope)?;
             cursor.finish("in a range")?;
             let (key, element) = match binding {

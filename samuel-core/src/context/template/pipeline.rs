@@ -113,24 +113,32 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes `$x :=`, `$x =` or `$i, $e :=` if the pipeline starts with it.
-    pub(super) fn binding(&mut self) -> Option<Binding<'a>> {
-        let variable = |index| {
-            let token: &'a Token = self.tokens.get(index)?;
-            matches!(token.kind, TokenKind::Variable(_)).then_some(token)
+    pub(super) fn binding(&mut self) -> Result<Option<Binding<'a>>, Fault> {
+        let Some(first) = self.variable_at(self.next) else {
+            return Ok(None);
         };
         let kind = |index| self.tokens.get(index).map(|token: &Token| &token.kind);
-        let first = variable(self.next)?;
-        let (second, sign) = match kind(self.next + 1)? {
-            TokenKind::Comma => (Some(variable(self.next + 2)?), self.next + 3),
+        let (second, sign) = match kind(self.next + 1) {
+            Some(TokenKind::Comma) => (self.variable_at(self.next + 2), self.next + 3),
             _ => (None, self.next + 1),
         };
-        let how = match kind(sign)? {
-            TokenKind::Declare => Bind::Declare,
-            TokenKind::Assign => Bind::Assign,
-            _ => return None,
+        let how = match kind(sign) {
+            Some(TokenKind::Declare) => Bind::Declare,
+            Some(TokenKind::Assign) => Bind::Assign,
+            // Only a binding has a comma, so what breaks it is the mistake.
+            Some(_) if second.is_some() => {
+                self.next = sign;
+                return self.finish("in a binding").map(|()| None);
+            }
+            _ => return Ok(None),
         };
         self.next = sign + 1;
-        Some(Binding { first, second, how })
+        Ok(Some(Binding { first, second, how }))
+    }
+
+    fn variable_at(&self, index: usize) -> Option<&'a Token> {
+        let token = self.tokens.get(index)?;
+        matches!(token.kind, TokenKind::Variable(_)).then_some(token)
     }
 
     /// Parses a pipeline up to `)` or the end of the action.

@@ -23,6 +23,7 @@ use super::{
     builtins::{Builtin, is_nothing, wrong_kind},
     emit::Site,
     error::{EvaluationProblem, nearest},
+    format::write_value,
 };
 
 /// Why a function stopped.
@@ -30,12 +31,14 @@ use super::{
 pub(super) enum Failure {
     Problem(EvaluationProblem),
     TooMuchWork,
+    OutputTooLarge,
 }
 
 /// A failure with its place, as the source of a minijinja error.
 #[derive(Debug)]
 pub(super) struct Halt {
-    pub(super) offset: usize,
+    /// Where it happened; `None` for the place that minijinja reports.
+    pub(super) offset: Option<usize>,
     pub(super) failure: Failure,
 }
 
@@ -46,6 +49,12 @@ impl fmt::Display for Halt {
 }
 
 impl std::error::Error for Halt {}
+
+impl From<Halt> for Error {
+    fn from(halt: Halt) -> Error {
+        Error::new(ErrorKind::InvalidOperation, "a template stopped").with_source(halt)
+    }
+}
 
 /// A variable that was not there.
 #[derive(Debug, Clone)]
@@ -63,6 +72,7 @@ pub(super) struct Runtime {
     /// By site, so that a loop warns once.
     missing: Mutex<BTreeMap<usize, Missing>>,
     work_left: AtomicUsize,
+    output_left: AtomicUsize,
 }
 
 /// What a function may use of the rendering: its context and its budget.
@@ -91,8 +101,23 @@ impl Meter<'_> {
 }
 
 impl Runtime {
-    pub(super) fn new(sites: Arc<[Site]>, root: Value, work_bytes: usize) -> Runtime {
-        Runtime { sites, root, missing: Mutex::default(), work_left: AtomicUsize::new(work_bytes) }
+    pub(super) fn new(sites: Arc<[Site]>, root: Value, limits: Limits) -> Runtime {
+        Runtime {
+            sites,
+            root,
+            missing: Mutex::default(),
+            work_left: AtomicUsize::new(limits.work_bytes),
+            output_left: AtomicUsize::new(limits.output_bytes),
+        }
+    }
+
+    /// Writes a value to the text being rendered, as far as it may grow.
+    pub(super) fn write(&self, out: &mut dyn fmt::Write, value: &Value) -> Result<(), Halt> {
+        let left = self.output_left.load(Ordering::Relaxed);
+        let mut bounded = Bounded { out, left };
+        let written = write_value(&mut bounded, value);
+        self.output_left.store(bounded.left, Ordering::Relaxed);
+        written.map_err(|fmt::Error| Halt { offset: None, failure: Failure::OutputTooLarge })
     }
 
     /// Returns the variables that were not there, in the order of the source.
@@ -221,8 +246,21 @@ impl Object for Runtime {
         };
         let site = site.as_usize().unwrap_or(usize::MAX);
         self.dispatch(site, method, arguments).map_err(|failure| {
-            let offset = self.sites.get(site).map_or(0, |site| site.offset);
-            Error::new(ErrorKind::InvalidOperation, "template function").with_source(Halt { offset, failure })
+            let offset = self.sites.get(site).map(|site| site.offset);
+            Halt { offset, failure }.into()
         })
+    }
+}
+
+/// A writer that fails before it writes more than it may.
+struct Bounded<'a> {
+    out: &'a mut dyn fmt::Write,
+    left: usize,
+}
+
+impl fmt::Write for Bounded<'_> {
+    fn write_str(&mut self, part: &str) -> fmt::Result {
+        self.left = self.left.checked_sub(part.len()).ok_or(fmt::Error)?;
+        self.out.write_str(part)
     }
 }
