@@ -1,6 +1,8 @@
-//! What a prompt is made of: the data that templates and handlers read.
+//! What a prompt is made of: the data that templates and handlers read, and
+//! the template engine that turns them into text.
 
 mod prompt;
+pub mod template;
 
 pub use prompt::{
     CompletedTask, ConfigVars, ContextLimits, ContextView, FailedCheck, GuardrailVars, HookVars,

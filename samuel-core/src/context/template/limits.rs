@@ -1,0 +1,54 @@
+//! How much a template may cost: [`Limits`].
+//!
+//! Templates come with repositories and plugins, so every dimension in which
+//! one can grow has a bound, and passing it is a typed error.
+
+/// Bounds on parsing and rendering one template.
+///
+/// The defaults are far above what a prompt needs and far below what would be
+/// noticed as a pause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Largest source, in bytes. Default: [`Limits::SOURCE_BYTES`].
+    pub source_bytes: usize,
+    /// Deepest nesting of blocks, parentheses and pipeline stages together.
+    /// Default and largest value: [`Limits::NESTING`]; more is taken as that.
+    pub nesting: usize,
+    /// Instructions one rendering may execute. Default: [`Limits::FUEL`].
+    pub fuel: u64,
+    /// Bytes that functions may read and build in one rendering, beside what
+    /// is written out. Default: [`Limits::WORK_BYTES`].
+    pub work_bytes: usize,
+    /// Largest rendered text, in bytes. Default: [`Limits::OUTPUT_BYTES`].
+    pub output_bytes: usize,
+}
+
+impl Limits {
+    /// The default largest source: 256 KiB.
+    pub const SOURCE_BYTES: usize = 256 * 1024;
+    /// The deepest nesting there can be: 60 levels, within minijinja's own parser limit.
+    pub const NESTING: usize = 60;
+    /// The default number of instructions: one million.
+    pub const FUEL: u64 = 1_000_000;
+    /// The default work of functions: 16 MiB.
+    pub const WORK_BYTES: usize = 16 * 1024 * 1024;
+    /// The default largest rendered text: 4 MiB.
+    pub const OUTPUT_BYTES: usize = 4 * 1024 * 1024;
+    /// How deep `{{ template }}` calls can go: 40. Not an option, because it protects the stack.
+    pub const TEMPLATE_CALLS: usize = 40;
+    /// How many arguments a call can have: 255.
+    pub const ARGUMENTS: usize = 255;
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            source_bytes: Limits::SOURCE_BYTES,
+            nesting: Limits::NESTING,
+            fuel: Limits::FUEL,
+            work_bytes: Limits::WORK_BYTES,
+            output_bytes: Limits::OUTPUT_BYTES,
+        }
+    }
+}

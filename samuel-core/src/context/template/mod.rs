@@ -1,0 +1,73 @@
+//! Prompt templates: Go-template syntax, run by minijinja.
+//!
+//! [`Template::parse`] turns source text into a compiled template and
+//! [`Template::render`] fills it from any serialisable context. Prompts are
+//! plain text, so nothing is escaped, and what a value contains is never read
+//! as template syntax again.
+//!
+//! The way of a template is `scan` (text and tokens), `parse` (a tree, with
+//! variables resolved), `emit` (minijinja source, with a line table back to
+//! the template) and then minijinja, which owns control flow, scopes, fuel and
+//! output. The functions a template can call are in `builtins`, `printf` and
+//! `helpers`; they reach minijinja as methods of one object, the `runtime`.
+//!
+//! # Language
+//!
+//! | form | meaning |
+//! |---|---|
+//! | `{{ .A.B }}`, `{{ . }}`, `{{ $ }}` | a path from the current value, the current value, the value the template started with |
+//! | `{{ $x := .A }}`, `{{ $x = .B }}` | declare a variable, assign to it |
+//! | `{{ if }}`, `{{ else if }}`, `{{ else }}`, `{{ end }}` | choose |
+//! | `{{ with }}`, `{{ else with }}` | choose, and make the value current |
+//! | `{{ range }}`, `{{ range $i, $e := .L }}`, `{{ break }}`, `{{ continue }}` | repeat over lists, maps (by key) and integers |
+//! | `{{ define }}`, `{{ template }}`, `{{ block }}` | named parts |
+//! | `{{- -}}`, `{{/* */}}` | trim white space, comment |
+//! | `a \| f x`, `(f x)` | the value becomes the last argument of `f`; grouping |
+//! | `"a"`, `` `a` ``, `'a'`, `1`, `0x1F`, `1.5`, `true`, `nil` | literals |
+//! | `and or not eq ne lt le gt ge` | logic and comparison |
+//! | `index len slice print printf println` | values and text |
+//! | `join indent relpath hasPlugin commitConvention focusDescription` | Samuel's own helpers |
+//!
+//! Empty strings, lists and maps, zero, `false` and `nil` are false. A path
+//! that leads nowhere renders empty and is reported as a [`Warning`]; only
+//! `hasPlugin` asks without one. Comparing values of different kinds is an
+//! error, as it is in Go.
+//!
+//! # Example
+//!
+//! ```
+//! use samuel_core::context::template::Template;
+//!
+//! let template = Template::parse(
+//!     "prompt.md.tmpl",
+//!     "Work on {{ .Task.Title }}.{{ range .Task.Files }}\n- {{ . }}{{ end }}\n",
+//! )?;
+//! let rendered = template.render(&serde_json::json!({
+//!     "Task": {"Title": "the parser", "Files": ["src/lex.rs", "src/parse.rs"]}
+//! }))?;
+//! assert_eq!(rendered.text, "Work on the parser.\n- src/lex.rs\n- src/parse.rs\n");
+//! # Ok::<(), samuel_core::context::template::TemplateError>(())
+//! ```
+
+mod ast;
+mod builtins;
+mod compiled;
+mod emit;
+mod error;
+mod format;
+mod helpers;
+mod limits;
+mod literal;
+mod location;
+mod parse;
+mod pipeline;
+mod printf;
+mod runtime;
+mod scan;
+#[cfg(test)]
+mod tests;
+
+pub use compiled::{Rendered, Template, Warning};
+pub use error::{EvaluationProblem, SyntaxProblem, TemplateError};
+pub use limits::Limits;
+pub use location::Location;

@@ -1,0 +1,113 @@
+//! What holds for every input.
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::context;
+use crate::context::template::{Limits, Template};
+
+/// Bits of templates that fit together often enough to reach the renderer.
+fn fragment() -> impl Strategy<Value = String> {
+    let fixed = prop::sample::select(vec![
+        "{{",
+        "}}",
+        "{{- ",
+        " -}}",
+        "{{/*",
+        "*/}}",
+        "{{ end }}",
+        "{{ else }}",
+        "{{ if .Yes }}",
+        "{{ range .List }}",
+        "{{ range $i, $e := .Map }}",
+        "{{ with .Project }}",
+        "{{ break }}",
+        "{{ $x := .Count }}",
+        "{{ $x = 3 }}",
+        "{{ $x }}",
+        "{{ define \"t\" }}",
+        "{{ template \"t\" . }}",
+        "{{ else if .No }}",
+        "{{ block \"b\" . }}",
+        " | ",
+        "(",
+        ")",
+        ".A",
+        ".",
+        "$",
+        "\"",
+        "`",
+        "'",
+        "\\",
+        "printf \"%d\" ",
+        "eq 1 ",
+        "index .List ",
+        "-1",
+        "0x",
+        "1e9",
+        ":=",
+        "=",
+        ",",
+        "{%",
+        "%}",
+        "{#",
+        "é🚀",
+        "\n",
+        "{{ .Name | printf \"%5s\" }}",
+        "{{ slice .List 1 }}",
+        "{{ join .List \",\" }}",
+        "{{ print . }}",
+    ]);
+    prop_oneof![4 => fixed.prop_map(str::to_owned), 1 => ".{0,6}"]
+}
+
+proptest! {
+    #[test]
+    fn no_input_panics(source in prop_oneof![
+        any::<String>(),
+        prop::collection::vec(fragment(), 0..24).prop_map(|parts| parts.concat()),
+    ]) {
+        let mut limits = Limits::default();
+        limits.fuel = 20_000;
+        match Template::parse_with("p", &source, limits) {
+            Err(error) => {
+                let location = error.location().unwrap();
+                prop_assert!(location.line >= 1 && location.column >= 1);
+                prop_assert!(location.line <= source.matches('\n').count() + 1);
+                prop_assert!(!error.to_string().contains("refused"), "{}: {}", source, error);
+            }
+            Ok(template) => {
+                if let Err(error) = template.render(&context()) {
+                    prop_assert!(!error.to_string().contains("refused"), "{}: {}", source, error);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn text_without_actions_renders_to_itself(source in any::<String>().prop_filter("no action", |s| !s.contains("{{"))) {
+        let rendered = Template::parse("p", &source).unwrap().render(&()).unwrap();
+        prop_assert_eq!(rendered.text, source);
+        prop_assert!(rendered.warnings.is_empty());
+    }
+
+    #[test]
+    fn a_string_value_renders_to_itself(value in any::<String>()) {
+        let template = Template::parse("p", "[{{ .X }}]").unwrap();
+        let rendered = template.render(&json!({"X": value})).unwrap();
+        prop_assert_eq!(rendered.text, format!("[{value}]"));
+    }
+
+    #[test]
+    fn a_string_literal_renders_to_itself(value in "[^`\r]{0,40}") {
+        let source = format!("{{{{ `{value}` }}}}");
+        let rendered = Template::parse("p", &source).unwrap().render(&()).unwrap();
+        prop_assert_eq!(rendered.text, value);
+    }
+
+    #[test]
+    fn an_integer_literal_renders_to_itself(value in any::<i64>()) {
+        let rendered = Template::parse("p", &format!("{{{{ {value} }}}}")).unwrap().render(&()).unwrap();
+        prop_assert_eq!(rendered.text, value.to_string());
+    }
+}
