@@ -250,12 +250,12 @@ impl Drop for Reaped {
             // What git itself started is in the same group. Both calls fail
             // only when the child is gone already.
             #[cfg(unix)]
-            drop(rustix::process::kill_process_group(
+            let _ = rustix::process::kill_process_group(
                 rustix::process::Pid::from_child(&self.0),
                 rustix::process::Signal::KILL,
-            ));
-            drop(self.0.kill());
-            drop(self.0.wait());
+            );
+            let _ = self.0.kill();
+            let _ = self.0.wait();
         }
     }
 }

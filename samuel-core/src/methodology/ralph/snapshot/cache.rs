@@ -72,10 +72,13 @@ impl Hasher for IdHasher {
     fn write_usize(&mut self, _length: usize) {}
 }
 
-type ByKey = HashMap<Key, Counts, BuildHasherDefault<IdHasher>>;
+/// Makes [`IdHasher`]s.
+pub(super) type BuildIdHasher = BuildHasherDefault<IdHasher>;
+
+type ByKey = HashMap<Key, Counts, BuildIdHasher>;
 
 /// Counts by key, with the file they come from.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct CountCache {
     path: PathBuf,
     known: ByKey,
@@ -90,7 +93,7 @@ impl CountCache {
         let path = directory.join(FILE);
         let bytes = read(&path).unwrap_or_default();
         let records = bytes.strip_prefix(HEADER.as_slice()).unwrap_or_default();
-        let mut known = ByKey::with_capacity_and_hasher(records.len() / RECORD, BuildHasherDefault::default());
+        let mut known = ByKey::with_capacity_and_hasher(records.len() / RECORD, BuildIdHasher::default());
         let (records, torn) = records.as_chunks::<RECORD>();
         known.extend(records.iter().filter_map(decode));
         let damaged = records.is_empty() || !torn.is_empty();
@@ -109,16 +112,19 @@ impl CountCache {
         }
     }
 
-    /// Writes what is new, and drops what is not in `live` when that is most
-    /// of the file.
+    /// Writes what is new. When most of the file is about blobs that are not
+    /// in use any more, they are dropped: `live` then says which are.
     ///
     /// # Errors
     /// What the system says. The cache is only poorer then.
-    pub(super) fn save(self, live: &HashSet<Key, BuildHasherDefault<IdHasher>>) -> io::Result<()> {
-        let too_many_dead = self.known.len() > live.len().saturating_mul(2).saturating_add(SPARE);
-        if self.damaged || too_many_dead {
-            let kept = self.known.iter().filter(|(key, _)| live.contains(key));
-            return self.replace(kept.map(|(key, counts)| encode(key, counts)).collect());
+    pub(super) fn save(self, files: usize, live: impl Fn() -> HashSet<Key, BuildIdHasher>) -> io::Result<()> {
+        let too_many_dead = self.known.len() > files.saturating_mul(2).saturating_add(SPARE);
+        if too_many_dead {
+            let live = live();
+            return self.replace(|key| live.contains(key));
+        }
+        if self.damaged {
+            return self.replace(|_| true);
         }
         if self.fresh.is_empty() {
             return Ok(());
@@ -127,12 +133,9 @@ impl CountCache {
         OpenOptions::new().append(true).open(&self.path)?.write_all(records.as_flattened())
     }
 
-    /// Says whether saving would have anything to do with the set of live keys.
-    pub(super) fn wants_live(&self, live: usize) -> bool {
-        self.damaged || self.known.len() > live.saturating_mul(2).saturating_add(SPARE)
-    }
-
-    fn replace(&self, records: Vec<[u8; RECORD]>) -> io::Result<()> {
+    fn replace(&self, keep: impl Fn(&Key) -> bool) -> io::Result<()> {
+        let kept = self.known.iter().filter(|(key, _)| keep(key));
+        let records: Vec<[u8; RECORD]> = kept.map(|(key, counts)| encode(key, counts)).collect();
         if let Some(directory) = self.path.parent() {
             fs::create_dir_all(directory)?;
         }
@@ -154,7 +157,12 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
 
 fn encode(key: &Key, counts: &Counts) -> [u8; RECORD] {
     let mut record = [0; RECORD];
-    let fields = [&key.0[..], &counts.lines.to_le_bytes(), &counts.todos.to_le_bytes(), &[u8::from(counts.inline_tests)]];
+    let fields = [
+        &key.0[..],
+        &counts.lines.to_le_bytes(),
+        &counts.todos.to_le_bytes(),
+        &[u8::from(counts.inline_tests)],
+    ];
     for (place, byte) in record.iter_mut().zip(fields.concat()) {
         *place = byte;
     }
@@ -196,15 +204,10 @@ mod tests {
         Counts { lines, todos: 2, inline_tests: true }
     }
 
-    fn live(keys: &[Key]) -> HashSet<Key, BuildHasherDefault<IdHasher>> {
-        keys.iter().copied().collect()
-    }
-
     fn store(directory: &Path, entries: &[(Key, Counts)]) {
         let mut cache = CountCache::load(directory);
         entries.iter().for_each(|(key, counts)| cache.insert(*key, *counts));
-        let keys: Vec<Key> = cache.known.keys().copied().collect();
-        cache.save(&live(&keys)).unwrap();
+        cache.save(entries.len() + 1, HashSet::default).unwrap();
     }
 
     #[test]
@@ -254,8 +257,7 @@ mod tests {
         let many: Vec<(Key, Counts)> = (0..SPARE as u32 + 10).map(|n| (gone(n), counts(n))).collect();
         store(directory.path(), &many);
         let cache = CountCache::load(directory.path());
-        assert!(cache.wants_live(1));
-        cache.save(&live(&[gone(5)])).unwrap();
+        cache.save(1, || HashSet::from_iter([gone(5)])).unwrap();
         let cache = CountCache::load(directory.path());
         assert_eq!((cache.known.len(), cache.get(&gone(5))), (1, Some(counts(5))));
     }

@@ -187,18 +187,61 @@ pub(super) static LANGUAGES: &[Language] = &[
 ];
 
 const MANIFESTS: &[&str] = &[
-    "Cargo.toml", "package.json", "pyproject.toml", "setup.cfg", "requirements.txt", "go.mod", "pom.xml",
-    "build.gradle", "settings.gradle", "Gemfile", "Rakefile", "composer.json", "Makefile", "makefile", "GNUmakefile",
-    "CMakeLists.txt", "Dockerfile", "justfile", "tox.ini", "mix.exs", "Package.swift", "meson.build", "deno.json",
-    "tsconfig.json", "BUILD", "BUILD.bazel", "WORKSPACE",
+    "Cargo.toml",
+    "package.json",
+    "pyproject.toml",
+    "setup.cfg",
+    "requirements.txt",
+    "go.mod",
+    "pom.xml",
+    "build.gradle",
+    "settings.gradle",
+    "Gemfile",
+    "Rakefile",
+    "composer.json",
+    "Makefile",
+    "makefile",
+    "GNUmakefile",
+    "CMakeLists.txt",
+    "Dockerfile",
+    "justfile",
+    "tox.ini",
+    "mix.exs",
+    "Package.swift",
+    "meson.build",
+    "deno.json",
+    "tsconfig.json",
+    "BUILD",
+    "BUILD.bazel",
+    "WORKSPACE",
 ];
 const LOCK_FILES: &[&str] = &[
-    "Cargo.lock", "package-lock.json", "yarn.lock", "pnpm-lock.yaml", "poetry.lock", "uv.lock", "Gemfile.lock",
-    "composer.lock", "go.sum", "Pipfile.lock", "mix.lock", "flake.lock", "bun.lock",
+    "Cargo.lock",
+    "package-lock.json",
+    "yarn.lock",
+    "pnpm-lock.yaml",
+    "poetry.lock",
+    "uv.lock",
+    "Gemfile.lock",
+    "composer.lock",
+    "go.sum",
+    "Pipfile.lock",
+    "mix.lock",
+    "flake.lock",
+    "bun.lock",
 ];
 const VENDORED_DIRECTORIES: &[&str] = &["vendor", "node_modules", "third_party", "bower_components", "Pods"];
-const GENERATED_ENDINGS: &[&str] =
-    &[".min.js", ".min.css", ".pb.go", "_pb2.py", "_pb2_grpc.py", ".g.dart", ".generated.ts", ".snap", ".map"];
+const GENERATED_ENDINGS: &[&str] = &[
+    ".min.js",
+    ".min.css",
+    ".pb.go",
+    "_pb2.py",
+    "_pb2_grpc.py",
+    ".g.dart",
+    ".generated.ts",
+    ".snap",
+    ".map",
+];
 const TEST_DIRECTORIES: &[&str] =
     &["tests", "test", "__tests__", "spec", "specs", "testdata", "fixtures", "__snapshots__"];
 
@@ -221,7 +264,9 @@ pub fn classify(path: &str) -> FileClass {
     } else if MANIFESTS.contains(&name) {
         FileKind::Build
     } else if let Some(language) = language {
-        let is_test = tested_name(language, stem).is_some() || within(directories, TEST_DIRECTORIES);
+        let is_test = tested_name(language, stem).is_some()
+            || (language.tests_inside && matches!(stem, "test" | "tests"))
+            || within(directories, TEST_DIRECTORIES);
         if is_test { FileKind::Test } else { FileKind::Source }
     } else {
         kind_of_extension(extension)
@@ -240,7 +285,13 @@ pub(super) fn split_extension(name: &str) -> (&str, &str) {
 /// Returns what a test file is named after: `lexer` for `test_lexer`.
 pub(super) fn tested_name<'a>(language: &Language, stem: &'a str) -> Option<&'a str> {
     let by_suffix = language.test_suffixes.iter().find_map(|suffix| stem.strip_suffix(suffix));
-    let by_prefix = || language.test_prefixes.iter().find_map(|prefix| stem.strip_prefix(prefix));
+    let by_prefix = || {
+        let prefix = language.test_prefixes.iter().find(|prefix| stem.starts_with(**prefix))?;
+        let name = stem.strip_prefix(prefix)?;
+        // `TestLexer` is a test, `Tester` is not.
+        let is_capital = |text: &str| text.starts_with(char::is_uppercase);
+        (!is_capital(prefix) || is_capital(name)).then_some(name)
+    };
     by_suffix.or_else(by_prefix).filter(|name| !name.is_empty())
 }
 
@@ -283,8 +334,14 @@ mod tests {
     #[test]
     fn tests_are_told_by_their_names_and_directories() {
         for path in [
-            "tests/loop.rs", "pkg/test_lexer.py", "pkg/lexer_test.go", "src/App.test.tsx", "src/__tests__/app.js",
-            "src/test/java/a/LexerTest.java", "spec/models/user_spec.rb", "lexer_test.py",
+            "tests/loop.rs",
+            "pkg/test_lexer.py",
+            "pkg/lexer_test.go",
+            "src/App.test.tsx",
+            "src/__tests__/app.js",
+            "src/test/java/a/LexerTest.java",
+            "spec/models/user_spec.rb",
+            "lexer_test.py",
         ] {
             assert_eq!(kind(path), FileKind::Test, "{path}");
         }
@@ -295,7 +352,8 @@ mod tests {
 
     #[test]
     fn what_nobody_wrote_by_hand_is_generated() {
-        for path in ["vendor/a/b.go", "node_modules/x/index.js", "Cargo.lock", "web/app.min.js", "api_pb2.py"] {
+        for path in ["vendor/a/b.go", "node_modules/x/index.js", "Cargo.lock", "web/app.min.js", "api_pb2.py"]
+        {
             assert_eq!(kind(path), FileKind::Generated, "{path}");
         }
         assert_eq!(kind("src/vendors.rs"), FileKind::Source);

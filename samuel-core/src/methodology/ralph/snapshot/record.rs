@@ -22,6 +22,13 @@ pub struct ProjectSnapshot {
     pub git_log: Vec<LogEntry>,
 }
 
+impl ProjectSnapshot {
+    /// Returns the snapshot as a TOON object, without the header of a file.
+    pub fn to_toon(&self) -> String {
+        serde_json::to_string(self).expect("plain data")
+    }
+}
+
 /// A project in a few numbers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SnapshotSummary {

@@ -73,7 +73,8 @@ fn list<'a>(files: &[Candidate<'a>], depth: usize) -> Directory<'a> {
             continue;
         };
         let name = rest.get(..=slash).unwrap_or_default();
-        let inside = |other: &Candidate<'_>| other.path.get(depth..).is_some_and(|rest| rest.starts_with(name));
+        let inside =
+            |other: &Candidate<'_>| other.path.get(depth..).is_some_and(|rest| rest.starts_with(name));
         let end = position + files.get(position..).unwrap_or_default().partition_point(inside);
         directory.below.push(Subdirectory { files: position..end, depth: depth + slash + 1 });
         position = end;
@@ -100,7 +101,8 @@ fn divide(count: usize, sizes: &[usize]) -> Vec<usize> {
 fn importance(file: &Candidate<'_>) -> u8 {
     let name = file.path.rsplit_once('/').map_or(file.path, |(_, name)| name);
     let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
-    let is_entry = matches!(stem, "main" | "lib" | "mod" | "index" | "app" | "__init__" | "__main__" | "README");
+    let is_entry =
+        matches!(stem, "main" | "lib" | "mod" | "index" | "app" | "__init__" | "__main__" | "README");
     match file.kind {
         FileKind::Build => 0,
         FileKind::Source | FileKind::Doc if is_entry => 1,

@@ -14,7 +14,8 @@ use super::classify::{FileClass, FileKind, Language, split_extension, tested_nam
 const MIN_LINES: u32 = 10;
 
 /// Directories whose code is run by people, not by tests.
-const UNTESTED_DIRECTORIES: &[&str] = &["examples", "example", "benches", "bench", "scripts", "migrations", "docs"];
+const UNTESTED_DIRECTORIES: &[&str] =
+    &["examples", "example", "benches", "bench", "scripts", "migrations", "docs"];
 
 /// What test files are named after, with the directory where that matters.
 #[derive(Debug, Default)]
@@ -86,22 +87,42 @@ mod tests {
 
     #[test]
     fn rust_tests_are_found_inside_beside_and_in_their_directory() {
-        let paths = ["src/lexer.rs", "src/parser.rs", "src/emit.rs", "src/emit/tests.rs", "tests/parser.rs", "src/lib.rs"];
+        let paths = [
+            "src/lexer.rs",
+            "src/parser.rs",
+            "src/emit.rs",
+            "src/emit/tests.rs",
+            "tests/parser.rs",
+            "src/lib.rs",
+        ];
         assert_eq!(gaps(&paths), ["src/lexer.rs"]);
         assert!(!TestNames::default().lacks("src/lexer.rs", classify("src/lexer.rs"), 100, true));
     }
 
     #[test]
     fn python_tests_are_found_anywhere() {
-        let paths = ["app/lexer.py", "app/parser.py", "app/emit.py", "app/__init__.py", "tests/test_parser.py", "emit_test.py"];
+        let paths = [
+            "app/lexer.py",
+            "app/parser.py",
+            "app/emit.py",
+            "app/__init__.py",
+            "tests/test_parser.py",
+            "emit_test.py",
+        ];
         assert_eq!(gaps(&paths), ["app/lexer.py"]);
     }
 
     #[test]
     fn javascript_tests_cover_typescript_and_back() {
         let paths = [
-            "src/Lexer.tsx", "src/parser.ts", "src/emit.js", "src/index.ts", "src/types.d.ts", "vite.config.ts",
-            "src/parser.test.js", "src/__tests__/emit.ts",
+            "src/Lexer.tsx",
+            "src/parser.ts",
+            "src/emit.js",
+            "src/index.ts",
+            "src/types.d.ts",
+            "vite.config.ts",
+            "src/parser.test.js",
+            "src/__tests__/emit.ts",
         ];
         assert_eq!(gaps(&paths), ["src/Lexer.tsx"]);
     }
@@ -115,8 +136,13 @@ mod tests {
     #[test]
     fn java_kotlin_and_ruby_tests_are_found_by_name() {
         let paths = [
-            "src/main/java/Lexer.java", "src/main/java/Parser.java", "src/main/kotlin/Emit.kt",
-            "src/test/java/ParserTest.java", "src/test/java/EmitTests.java", "lib/user.rb", "lib/order.rb",
+            "src/main/java/Lexer.java",
+            "src/main/java/Parser.java",
+            "src/main/kotlin/Emit.kt",
+            "src/test/java/ParserTest.java",
+            "src/test/java/EmitTests.java",
+            "lib/user.rb",
+            "lib/order.rb",
             "spec/user_spec.rb",
         ];
         assert_eq!(gaps(&paths), ["src/main/java/Lexer.java", "lib/order.rb"]);
