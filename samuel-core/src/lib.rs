@@ -23,3 +23,5 @@ pub mod methodology;
 pub mod model;
 #[cfg(feature = "engine")]
 pub mod process;
+#[cfg(feature = "engine")]
+pub mod state;

@@ -18,3 +18,5 @@ pub use task::{
     TaskId,
 };
 pub use usage::Usage;
+
+pub(crate) use task::words;

@@ -1,0 +1,400 @@
+//! What a mutation does to a plan.
+//!
+//! [`apply`] is the one place where plans change; every store calls it. It is
+//! pure: the time comes in, and nothing is read or written. The revision is
+//! the store's business.
+
+use jiff::Timestamp;
+
+use super::{Change, Mutation, NewTask, StateError, graph};
+use crate::model::{Plan, Progress, Status, Task, TaskId, Usage, payload::Mode};
+
+/// Changes a plan. After an error the plan is as it was.
+///
+/// # Errors
+/// Returns [`StateError::TaskNotFound`] for an unknown id,
+/// [`StateError::TaskExists`], [`StateError::TaskInvalid`],
+/// [`StateError::UnknownDependency`] or [`StateError::Cycle`] for a new task
+/// that must not be stored, and [`StateError::NotStartable`] for a task that
+/// is settled or blocked.
+pub fn apply(plan: &mut Plan, mutation: &Mutation, now: Timestamp) -> Result<Change, StateError> {
+    apply_reserving(plan, mutation, now, &[])
+}
+
+/// Like [`apply`], with ids that no new task may be given although no task of
+/// the plan has them: those in rows that could not be read.
+pub(crate) fn apply_reserving(
+    plan: &mut Plan,
+    mutation: &Mutation,
+    now: Timestamp,
+    reserved: &[TaskId],
+) -> Result<Change, StateError> {
+    let change = match mutation {
+        Mutation::Done { id, commit_sha, iteration } => {
+            done(find(plan, id)?, commit_sha.as_deref(), *iteration, now)
+        }
+        Mutation::Skip { id, reason } => skip(find(plan, id)?, reason.as_deref()),
+        Mutation::Reset { id } => reset(find(plan, id)?),
+        Mutation::Enqueue { task } => enqueue(plan, task, now, reserved)?,
+        Mutation::Add { task } => add(plan, (**task).clone(), now)?,
+        Mutation::StartTask { id } => start(find(plan, id)?)?,
+        Mutation::ReturnToPending { id } => {
+            let task = find(plan, id)?;
+            match task.status {
+                Status::InProgress => set_status(task, Status::Pending),
+                _ => Change::Unchanged,
+            }
+        }
+        Mutation::TakeBack { ids, .. } => take_back(plan, ids)?,
+        Mutation::Block { id, .. } => set_status(find(plan, id)?, Status::Blocked),
+        Mutation::CommitIteration { iteration, mode, usage, at } => {
+            commit_iteration(&mut plan.progress, *iteration, *mode, *usage, *at)
+        }
+        Mutation::SetProgressStatus { status } if plan.progress.status == *status => Change::Unchanged,
+        Mutation::SetProgressStatus { status } => {
+            plan.progress.status = *status;
+            Change::Progress
+        }
+    };
+    if change != Change::Unchanged {
+        plan.project.updated_at = Some(now);
+        count_tasks(plan);
+    }
+    Ok(change)
+}
+
+/// Brings the counts of tasks up to date.
+pub(crate) fn count_tasks(plan: &mut Plan) {
+    plan.progress.total_tasks = plan.tasks.len() as u64;
+    plan.progress.completed_tasks = plan.count(Status::Completed) as u64;
+}
+
+fn find<'a>(plan: &'a mut Plan, id: &TaskId) -> Result<&'a mut Task, StateError> {
+    plan.tasks
+        .iter_mut()
+        .find(|task| task.id == *id)
+        .ok_or_else(|| StateError::TaskNotFound { id: id.clone() })
+}
+
+fn set_status(task: &mut Task, to: Status) -> Change {
+    let from = std::mem::replace(&mut task.status, to);
+    if from == to { Change::Unchanged } else { Change::Task { id: task.id.clone(), from, to } }
+}
+
+/// Runs a change of one task and says what came of it.
+fn changed(task: &mut Task, change: impl FnOnce(&mut Task)) -> Change {
+    let before = task.clone();
+    change(task);
+    if *task == before {
+        return Change::Unchanged;
+    }
+    Change::Task { id: task.id.clone(), from: before.status, to: task.status }
+}
+
+/// The first completion counts: a later one only fills in what is missing.
+fn done(task: &mut Task, commit_sha: Option<&str>, iteration: Option<u32>, now: Timestamp) -> Change {
+    changed(task, |task| {
+        if task.status != Status::Completed {
+            forget_outcome(task);
+            task.status = Status::Completed;
+            task.completed_at = Some(now);
+        }
+        task.commit_sha = task.commit_sha.take().or_else(|| commit_sha.map(str::to_owned));
+        task.iteration = task.iteration.or(iteration);
+    })
+}
+
+fn skip(task: &mut Task, reason: Option<&str>) -> Change {
+    changed(task, |task| {
+        if task.status != Status::Skipped {
+            forget_outcome(task);
+            task.status = Status::Skipped;
+        }
+        if let Some(reason) = reason {
+            task.skip_reason = Some(reason.to_owned());
+        }
+    })
+}
+
+fn reset(task: &mut Task) -> Change {
+    changed(task, |task| {
+        forget_outcome(task);
+        task.status = Status::Pending;
+    })
+}
+
+/// Clears what says how a task was settled.
+fn forget_outcome(task: &mut Task) {
+    task.completed_at = None;
+    task.commit_sha = None;
+    task.iteration = None;
+    task.skip_reason = None;
+}
+
+fn start(task: &mut Task) -> Result<Change, StateError> {
+    match task.status {
+        Status::Pending | Status::InProgress => Ok(set_status(task, Status::InProgress)),
+        status => Err(StateError::NotStartable { id: task.id.clone(), status }),
+    }
+}
+
+fn take_back(plan: &mut Plan, ids: &[TaskId]) -> Result<Change, StateError> {
+    if let Some(id) = ids.iter().find(|id| plan.task(id).is_none()) {
+        return Err(StateError::TaskNotFound { id: id.clone() });
+    }
+    let mut taken = Vec::new();
+    for task in &mut plan.tasks {
+        if task.status == Status::Completed && ids.contains(&task.id) {
+            reset(task);
+            taken.push(task.id.clone());
+        }
+    }
+    Ok(if taken.is_empty() { Change::Unchanged } else { Change::TakenBack { ids: taken } })
+}
+
+fn enqueue(
+    plan: &mut Plan,
+    new: &NewTask,
+    now: Timestamp,
+    reserved: &[TaskId],
+) -> Result<Change, StateError> {
+    let id = next_free_id(plan, reserved);
+    if let Some(dependency) = new.depends_on.iter().find(|id| plan.task(id).is_none()) {
+        return Err(StateError::UnknownDependency { id, dependency: dependency.clone() });
+    }
+    let new = new.clone();
+    let task = Task {
+        description: new.description,
+        priority: new.priority,
+        complexity: new.complexity,
+        source: new.source,
+        depends_on: new.depends_on,
+        files_to_create: new.files_to_create,
+        files_to_modify: new.files_to_modify,
+        guardrails: new.guardrails,
+        acceptance: new.acceptance,
+        ..Task::new(id, new.title)
+    };
+    add(plan, task, now)
+}
+
+fn add(plan: &mut Plan, task: Task, now: Timestamp) -> Result<Change, StateError> {
+    task.validate().map_err(|source| StateError::TaskInvalid { id: task.id.clone(), source })?;
+    if plan.task(&task.id).is_some() {
+        return Err(StateError::TaskExists { id: task.id });
+    }
+    let id = task.id.clone();
+    plan.tasks.push(Task { created_at: task.created_at.or(Some(now)), ..task });
+    // Circles that were there before are not this task's fault.
+    if let Some(path) = graph::cycles(&plan.tasks).into_iter().find(|path| path.contains(&id)) {
+        plan.tasks.pop();
+        return Err(StateError::Cycle { id, path });
+    }
+    Ok(Change::Added { id })
+}
+
+/// Returns the number after the highest one in use at the top level. Ids that
+/// are only referred to count as used: a task must not become somebody's
+/// dependency or parent by accident.
+fn next_free_id(plan: &Plan, reserved: &[TaskId]) -> TaskId {
+    let used = plan
+        .tasks
+        .iter()
+        .flat_map(|task| std::iter::once(&task.id).chain(&task.depends_on).chain(&task.parent_id));
+    let top_level = |id: &TaskId| id.as_str().split('.').next().and_then(|number| number.parse::<u64>().ok());
+    let highest = used.chain(reserved).filter_map(top_level).max().unwrap_or(0);
+    let mut number = highest.saturating_add(1);
+    loop {
+        // Only an id like 18446744073709551615 can make a number be taken.
+        let id = TaskId::new(number.to_string());
+        if plan.task(&id).is_none() {
+            return id;
+        }
+        number = number.wrapping_add(1);
+    }
+}
+
+fn commit_iteration(
+    progress: &mut Progress,
+    iteration: u32,
+    mode: Mode,
+    usage: Usage,
+    at: Timestamp,
+) -> Change {
+    progress.current_iteration = iteration;
+    progress.total_iterations_run = progress.total_iterations_run.saturating_add(1);
+    progress.last_iteration_at = Some(at);
+    match mode {
+        Mode::Implementation => progress.impl_iterations = progress.impl_iterations.saturating_add(1),
+        Mode::Discovery => {
+            progress.discovery_iterations = progress.discovery_iterations.saturating_add(1);
+            progress.last_discovery_at = Some(at);
+        }
+    }
+    // A cost that is no number would make the sum none for good.
+    progress.cost_usd += usage.cost_usd.filter(|cost| cost.is_finite()).unwrap_or(0.0);
+    progress.tokens = progress.tokens.saturating_add(usage.tokens());
+    Change::Progress
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+    use super::*;
+    use crate::model::{InvalidTask, ProgressStatus};
+
+    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+    fn plan(ids: &[&str]) -> Plan {
+        let tasks = ids.iter().map(|id| Task::new(TaskId::new(*id), "t")).collect();
+        Plan { tasks, ..Plan::default() }
+    }
+
+    fn id(text: &str) -> TaskId {
+        TaskId::new(text)
+    }
+
+    fn done(text: &str, sha: Option<&str>) -> Mutation {
+        Mutation::Done { id: id(text), commit_sha: sha.map(str::to_owned), iteration: None }
+    }
+
+    fn enqueue(title: &str) -> Mutation {
+        Mutation::Enqueue { task: NewTask::new(title) }
+    }
+
+    #[test]
+    fn done_twice_keeps_the_first_commit() {
+        let mut plan = plan(&["1"]);
+        let first = apply(&mut plan, &done("1", Some("abc")), NOW).unwrap();
+        assert_eq!(first.completed(), Some(&id("1")));
+        let later = NOW + jiff::SignedDuration::from_secs(9);
+        assert_eq!(apply(&mut plan, &done("1", Some("def")), later).unwrap(), Change::Unchanged);
+        assert_eq!(plan.tasks[0].commit_sha.as_deref(), Some("abc"));
+        assert_eq!(plan.tasks[0].completed_at, Some(NOW));
+        assert_eq!(plan.progress.completed_tasks, 1);
+    }
+
+    #[test]
+    fn done_again_fills_in_a_commit_that_was_not_known() {
+        let mut plan = plan(&["1"]);
+        apply(&mut plan, &done("1", None), NOW).unwrap();
+        let change = apply(&mut plan, &done("1", Some("abc")), NOW).unwrap();
+        assert_eq!(change.completed(), None, "it was completed before");
+        assert_eq!(plan.tasks[0].commit_sha.as_deref(), Some("abc"));
+    }
+
+    #[test]
+    fn an_unknown_id_is_an_error_and_leaves_the_plan_alone() {
+        let before = plan(&["1"]);
+        let mut plan = before.clone();
+        let take_back = Mutation::TakeBack { ids: vec![id("1"), id("999")], failures: Vec::new() };
+        for mutation in [done("999", None), Mutation::Reset { id: id("999") }, take_back] {
+            let error = apply(&mut plan, &mutation, NOW).unwrap_err();
+            assert!(matches!(error, StateError::TaskNotFound { id } if id.as_str() == "999"));
+        }
+        assert_eq!(plan, before);
+    }
+
+    #[test]
+    fn skip_stores_the_reason_and_reset_clears_it() {
+        let mut plan = plan(&["3"]);
+        let skip = |reason: Option<&str>| Mutation::Skip { id: id("3"), reason: reason.map(str::to_owned) };
+        apply(&mut plan, &skip(Some("r")), NOW).unwrap();
+        assert_eq!(apply(&mut plan, &skip(None), NOW).unwrap(), Change::Unchanged);
+        assert_eq!(plan.tasks[0].skip_reason.as_deref(), Some("r"));
+        apply(&mut plan, &Mutation::Reset { id: id("3") }, NOW).unwrap();
+        assert_eq!((plan.tasks[0].status, plan.tasks[0].skip_reason.as_deref()), (Status::Pending, None));
+    }
+
+    #[test]
+    fn an_enqueued_task_gets_the_next_free_number() {
+        let mut plan = plan(&["1", "2.7", "10.1", "T-99", "x"]);
+        plan.tasks[0].depends_on = vec![id("12")];
+        let change = apply_reserving(&mut plan, &enqueue("a"), NOW, &[]).unwrap();
+        assert_eq!(change, Change::Added { id: id("13") });
+        let change = apply_reserving(&mut plan, &enqueue("b"), NOW, &[id("40")]).unwrap();
+        assert_eq!(change, Change::Added { id: id("41") });
+        assert_eq!(plan.tasks.last().unwrap().created_at, Some(NOW));
+        assert_eq!(plan.progress.total_tasks, 7);
+    }
+
+    #[test]
+    fn the_highest_possible_number_does_not_stop_the_counting() {
+        let mut plan = plan(&[&u64::MAX.to_string()]);
+        assert_eq!(apply(&mut plan, &enqueue("a"), NOW).unwrap(), Change::Added { id: id("0") });
+    }
+
+    #[test]
+    fn an_empty_title_is_refused() {
+        let error = apply(&mut plan(&[]), &enqueue("  "), NOW).unwrap_err();
+        assert!(matches!(error, StateError::TaskInvalid { source: InvalidTask::EmptyTitle, .. }));
+    }
+
+    #[test]
+    fn a_new_task_must_have_an_id_of_its_own_and_no_circle() {
+        let mut plan = plan(&["1"]);
+        plan.tasks[0].depends_on = vec![id("2")];
+        let before = plan.clone();
+        let mut add = |id: &str, depends_on: &[&str]| {
+            let depends_on = depends_on.iter().map(|id| TaskId::new(*id)).collect();
+            let task = Task { depends_on, ..Task::new(TaskId::new(id), "t") };
+            apply(&mut plan, &Mutation::Add { task: Box::new(task) }, NOW).unwrap_err()
+        };
+        assert!(matches!(add("1", &[]), StateError::TaskExists { .. }));
+        assert!(matches!(add("a b", &[]), StateError::TaskInvalid { .. }));
+        assert_eq!(add("2", &["1"]).to_string(), "task 2 would depend on itself: 1 -> 2 -> 1");
+        assert_eq!(plan, before);
+    }
+
+    #[test]
+    fn only_a_task_in_progress_returns_to_pending() {
+        let mut plan = plan(&["1", "2"]);
+        let start = |text: &str| Mutation::StartTask { id: id(text) };
+        let back = |text: &str| Mutation::ReturnToPending { id: id(text) };
+        apply(&mut plan, &start("1"), NOW).unwrap();
+        apply(&mut plan, &start("2"), NOW).unwrap();
+        apply(&mut plan, &done("2", None), NOW).unwrap();
+        apply(&mut plan, &back("1"), NOW).unwrap();
+        assert_eq!(apply(&mut plan, &back("2"), NOW).unwrap(), Change::Unchanged);
+        assert_eq!((plan.tasks[0].status, plan.tasks[1].status), (Status::Pending, Status::Completed));
+        let error = apply(&mut plan, &start("2"), NOW).unwrap_err();
+        assert_eq!(error.to_string(), "task 2 is completed and cannot be started");
+    }
+
+    #[test]
+    fn completions_are_taken_back_and_skips_are_not() {
+        let mut plan = plan(&["1", "2", "3"]);
+        apply(&mut plan, &done("1", Some("abc")), NOW).unwrap();
+        apply(&mut plan, &Mutation::Skip { id: id("2"), reason: None }, NOW).unwrap();
+        let ids = vec![id("1"), id("2"), id("3")];
+        let change =
+            apply(&mut plan, &Mutation::TakeBack { ids, failures: vec!["tests".into()] }, NOW).unwrap();
+        assert_eq!(change, Change::TakenBack { ids: vec![id("1")] });
+        assert_eq!((plan.tasks[0].status, plan.tasks[0].commit_sha.as_deref()), (Status::Pending, None));
+        assert_eq!(plan.tasks[1].status, Status::Skipped);
+        assert_eq!(plan.progress.completed_tasks, 0);
+    }
+
+    #[test]
+    fn iterations_add_up_over_runs() {
+        let mut plan = plan(&[]);
+        let usage = |cost| Usage { input_tokens: 10, cost_usd: Some(cost), ..Usage::default() };
+        let commit = |iteration, mode, usage| Mutation::CommitIteration { iteration, mode, usage, at: NOW };
+        apply(&mut plan, &commit(1, Mode::Discovery, usage(0.5)), NOW).unwrap();
+        apply(&mut plan, &commit(2, Mode::Implementation, usage(f64::NAN)), NOW).unwrap();
+        apply(&mut plan, &commit(1, Mode::Implementation, usage(0.25)), NOW).unwrap();
+        let progress = &plan.progress;
+        assert_eq!((progress.current_iteration, progress.total_iterations_run), (1, 3));
+        assert_eq!((progress.impl_iterations, progress.discovery_iterations), (2, 1));
+        assert_eq!((progress.cost_usd, progress.tokens), (0.75, 30));
+        assert_eq!(progress.last_discovery_at, Some(NOW));
+    }
+
+    #[test]
+    fn setting_the_same_status_changes_nothing() {
+        let mut plan = plan(&[]);
+        let set = Mutation::SetProgressStatus { status: ProgressStatus::Running };
+        assert_eq!(apply(&mut plan, &set, NOW).unwrap(), Change::Progress);
+        assert_eq!(apply(&mut plan, &set, NOW).unwrap(), Change::Unchanged);
+    }
+}

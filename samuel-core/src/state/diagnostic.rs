@@ -1,0 +1,45 @@
+//! What was wrong with a file and could be worked around.
+
+use std::{fmt, path::PathBuf};
+
+use serde::Serialize;
+
+/// One thing that is wrong with a file that could be read all the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Diagnostic {
+    /// The file.
+    pub file: PathBuf,
+    /// The line, from 1, where it is known.
+    pub line: Option<usize>,
+    /// The column in characters, from 1, where it is known.
+    pub column: Option<usize>,
+    /// What kind of thing it is.
+    pub kind: DiagnosticKind,
+    /// What is wrong, in words.
+    pub reason: String,
+}
+
+/// Kinds of things that are wrong with a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum DiagnosticKind {
+    /// The version header is missing.
+    MissingHeader,
+    /// A row or a line was skipped; the next save keeps it as text.
+    Skipped,
+    /// A declared count disagrees with what follows.
+    CountMismatch,
+    /// Something is written in an unusual way and was understood.
+    Unusual,
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file.display())?;
+        for position in [self.line, self.column].into_iter().flatten() {
+            write!(f, ":{position}")?;
+        }
+        write!(f, ": {}", self.reason)
+    }
+}

@@ -1,0 +1,197 @@
+//! What can go wrong with stored state.
+//!
+//! [`StateError`] has one case for each thing a caller may want to tell apart;
+//! the code, the exit code and the advice that go with it come from the table
+//! in [`ErrorCode`].
+
+use std::{fmt, io, path::PathBuf, time::Duration};
+
+use super::Holder;
+use crate::model::{Coded, ErrorCode, InvalidTask, Location, Status, TaskId};
+
+/// An error of the state module.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StateError {
+    /// There is no plan yet.
+    #[error("no plan at {}", path.display())]
+    NotInitialised {
+        /// Where the plan would be.
+        path: PathBuf,
+    },
+    /// There is a plan already, and the caller did not ask to replace it.
+    #[error("a plan exists at {}", path.display())]
+    Exists {
+        /// Where the plan is.
+        path: PathBuf,
+    },
+    /// A file is there and cannot be understood.
+    #[error("{} is corrupt: {reason}", path.display())]
+    Corrupt {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1, where it is known.
+        line: Option<usize>,
+        /// The column in characters, from 1, where it is known.
+        column: Option<usize>,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A file was written in a version this one does not read.
+    #[error("{} has the {what} \"{found}\", which this version of Samuel does not read", path.display())]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// What has a version: `toon version` or `plan version`.
+        what: &'static str,
+        /// The version as it stands in the file.
+        found: String,
+    },
+    /// The file system refused.
+    #[error("cannot {action} {}", path.display())]
+    Io {
+        /// What was tried, such as `write`.
+        action: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Somebody else changes the state, and did so for too long.
+    #[error("{} is held by {}, waited {} s", path.display(), by(holder), waited.as_secs_f32())]
+    Locked {
+        /// The lock file.
+        path: PathBuf,
+        /// Who holds it, where the file says so.
+        holder: Option<Holder>,
+        /// How long the caller waited.
+        waited: Duration,
+    },
+    /// A loop is running on this run directory.
+    #[error("a loop is running, {} is held by {}", path.display(), by(holder))]
+    LoopRunning {
+        /// The lock file.
+        path: PathBuf,
+        /// Who holds it, where the file says so.
+        holder: Option<Holder>,
+    },
+    /// No task has this id.
+    #[error("no task {id}")]
+    TaskNotFound {
+        /// The id that was asked for.
+        id: TaskId,
+    },
+    /// Another task has this id.
+    #[error("task {id} exists")]
+    TaskExists {
+        /// The id that is taken.
+        id: TaskId,
+    },
+    /// A task breaks a rule for ids or titles.
+    #[error("task {id} cannot be stored")]
+    TaskInvalid {
+        /// The task's id.
+        id: TaskId,
+        /// The rule.
+        source: InvalidTask,
+    },
+    /// A new task would depend on a task that does not exist.
+    #[error("task {id} depends on {dependency}, which does not exist")]
+    UnknownDependency {
+        /// The new task's id.
+        id: TaskId,
+        /// The id that is missing.
+        dependency: TaskId,
+    },
+    /// A new task would close a circle of dependencies.
+    #[error("task {id} would depend on itself: {}", arrows(path))]
+    Cycle {
+        /// The new task's id.
+        id: TaskId,
+        /// The circle; it starts and ends with the same task.
+        path: Vec<TaskId>,
+    },
+    /// A task stands where it cannot be started from.
+    #[error("task {id} is {status} and cannot be started")]
+    NotStartable {
+        /// The task's id.
+        id: TaskId,
+        /// Where it stands.
+        status: Status,
+    },
+    /// Something is larger than a file of the run directory may hold.
+    #[error("{what} has {bytes} bytes, at most {max} can be stored")]
+    TooLarge {
+        /// What is too large.
+        what: &'static str,
+        /// How large it is.
+        bytes: u64,
+        /// How large it may be.
+        max: u64,
+    },
+    /// State could not be turned into text; a fault in Samuel.
+    #[error("cannot encode {what}: {reason}")]
+    Encode {
+        /// What was to be encoded.
+        what: &'static str,
+        /// What the encoder says.
+        reason: String,
+    },
+}
+
+impl StateError {
+    /// Makes an [`StateError::Io`] of a system error.
+    pub(crate) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { action, path, source }
+    }
+}
+
+impl Coded for StateError {
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::NotInitialised { .. } => ErrorCode::STATE_NOT_INITIALISED,
+            Self::Exists { .. } => ErrorCode::STATE_EXISTS,
+            Self::Corrupt { .. } => ErrorCode::STATE_CORRUPT,
+            Self::Version { .. } => ErrorCode::STATE_VERSION,
+            Self::Io { .. } => ErrorCode::STATE_IO,
+            Self::Locked { .. } => ErrorCode::STATE_LOCKED,
+            Self::LoopRunning { .. } => ErrorCode::STATE_LOOP_RUNNING,
+            Self::TaskNotFound { .. } => ErrorCode::TASK_NOT_FOUND,
+            Self::TaskExists { .. } => ErrorCode::TASK_EXISTS,
+            Self::TaskInvalid { .. }
+            | Self::UnknownDependency { .. }
+            | Self::Cycle { .. }
+            | Self::NotStartable { .. }
+            | Self::TooLarge { .. } => ErrorCode::TASK_INVALID,
+            Self::Encode { .. } => ErrorCode::INTERNAL,
+        }
+    }
+
+    fn location(&self) -> Option<Location> {
+        let (path, line, column) = match self {
+            Self::Corrupt { path, line, column, .. } => (path, *line, *column),
+            Self::Version { path, .. } => (path, Some(1), None),
+            Self::NotInitialised { path }
+            | Self::Exists { path }
+            | Self::Io { path, .. }
+            | Self::Locked { path, .. }
+            | Self::LoopRunning { path, .. } => (path, None, None),
+            _ => return None,
+        };
+        Some(Location { file: path.clone(), line, column })
+    }
+}
+
+/// Names a holder, also one that did not say who it is.
+fn by(holder: &Option<Holder>) -> &dyn fmt::Display {
+    match holder {
+        Some(holder) => holder,
+        None => &"an unnamed process",
+    }
+}
+
+/// Writes a path through the dependencies.
+fn arrows(path: &[TaskId]) -> String {
+    path.iter().map(TaskId::as_str).collect::<Vec<_>>().join(" -> ")
+}

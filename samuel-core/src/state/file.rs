@@ -1,0 +1,318 @@
+//! State in a run directory.
+//!
+//! A [`FileStore`] changes `prd.toon` under the directory's `lock`, in this
+//! order:
+//!
+//! 1. the new plan is written and synced under a temporary name,
+//! 2. the change is appended to the journal, which is synced,
+//! 3. the new plan takes the place of the old one, and the directory is synced.
+//!
+//! What fails before 2 leaves no trace; a failure of 3 takes the journal's
+//! record back. A crash between 2 and 3 leaves a record of a change that
+//! nobody was told of: it names the revision it was applied to, and the next
+//! writer that finds the plan at that revision applies it again. So whatever
+//! is acknowledged stands in both files, and the journal never tells of a
+//! change that does not happen. If an older plan was put back by hand, the
+//! revisions disagree, the plan counts, and the next revision is higher than
+//! any before.
+//!
+//! Readers of the plan take no lock: they see the old or the new file.
+
+use std::{
+    fs::File,
+    io::{self, Read, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use jiff::Timestamp;
+
+use super::{
+    Actor, Applied, Artifact, Change, Existing, Holder, Imported, JournalEntry, JournalRecord, LOCK_WAIT,
+    Loaded, Mutation, Note, ProgressEntry, ProgressLog, RunDir, StateError, StateStore, Supervisor,
+    apply::apply_reserving,
+    atomic::{self, Staged},
+    import,
+    journal::{JournalFile, ROTATE_BYTES, Tail},
+    lock::FileLock,
+    prd::{self, Document},
+    progress::{MAX_LOG_BYTES, split_for_rotation},
+};
+use crate::{clock::Clock, model::Plan};
+
+/// Keeps state in a run directory, which several processes may use at once.
+#[derive(Clone, Debug)]
+pub struct FileStore {
+    dir: RunDir,
+    clock: Arc<dyn Clock>,
+    lock_wait: Duration,
+    rotate_bytes: u64,
+}
+
+impl FileStore {
+    /// Names the store of a run directory. Touches nothing.
+    pub fn new(dir: RunDir, clock: Arc<dyn Clock>) -> Self {
+        Self { dir, clock, lock_wait: LOCK_WAIT, rotate_bytes: ROTATE_BYTES }
+    }
+
+    /// Sets how long to wait for other writers; [`LOCK_WAIT`] by default.
+    #[must_use]
+    pub fn with_lock_wait(mut self, wait: Duration) -> Self {
+        self.lock_wait = wait;
+        self
+    }
+
+    /// Sets how large the journal may grow before it goes on in a new file;
+    /// 8 MiB by default.
+    #[must_use]
+    pub fn with_journal_limit(mut self, bytes: u64) -> Self {
+        self.rotate_bytes = bytes;
+        self
+    }
+
+    /// Returns the directory.
+    pub fn dir(&self) -> &RunDir {
+        &self.dir
+    }
+
+    fn lock(&self, doing: &str) -> Result<FileLock, StateError> {
+        let holder = Holder::this_process(self.clock.now(), doing);
+        FileLock::exclusive(&self.dir.lock(), &holder, self.lock_wait)
+    }
+
+    /// Takes the lock for reading the journal, so that a record whose plan is
+    /// not yet in place is not seen.
+    fn lock_shared(&self) -> Result<Option<FileLock>, StateError> {
+        FileLock::shared(&self.dir.lock(), self.lock_wait)
+    }
+
+    fn journal(&self) -> JournalFile<'_> {
+        JournalFile::new(&self.dir, self.rotate_bytes)
+    }
+
+    fn document(&self) -> Result<(Document, Vec<super::Diagnostic>), StateError> {
+        let path = self.dir.prd();
+        match atomic::read(&path)? {
+            Some(content) => prd::decode(&path, &content),
+            None => Err(StateError::NotInitialised { path }),
+        }
+    }
+
+    /// Completes a change that a crash cut short after it was journalled.
+    fn heal(&self, document: &mut Document, tail: &Tail) -> Result<(), StateError> {
+        let Some(JournalEntry::Mutation { base, mutation, .. }) = &tail.last else { return Ok(()) };
+        if *base != document.plan.revision || tail.revision <= *base {
+            return Ok(());
+        }
+        let lost = document.lost_ids();
+        // The plan may have been edited since; then the change may not apply
+        // any more, and nobody was promised that it would.
+        if apply_reserving(&mut document.plan, mutation, tail.at, &lost).is_ok() {
+            document.plan.revision = tail.revision;
+            atomic::write(&self.dir.prd(), prd::encode(document)?.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Stores a plan and its record, in the order that the module describes.
+    fn commit(
+        &self,
+        document: &Document,
+        tail: &Tail,
+        now: Timestamp,
+        entry: JournalEntry,
+    ) -> Result<u64, StateError> {
+        let text = prd::encode(document)?;
+        let staged = Staged::write(&self.dir.prd(), text.as_bytes())?;
+        let appended = self.journal().append(tail, now, document.plan.revision, entry, true)?;
+        let seq = appended.seq;
+        match staged.replace() {
+            Ok(replaced) => replaced.sync()?,
+            Err(error) => {
+                appended.retract();
+                return Err(error);
+            }
+        }
+        Ok(seq)
+    }
+
+    /// Copies the plan that is there aside, also one that is corrupt.
+    fn back_up(&self, now: Timestamp) -> Result<PathBuf, StateError> {
+        let content = atomic::read(&self.dir.prd())?.unwrap_or_default();
+        let stamp = now.strftime("%Y%m%dT%H%M%SZ");
+        let names = std::iter::once(String::new()).chain((2..).map(|number| format!("-{number}")));
+        for number in names {
+            let path = self.dir.path().join(format!("prd.toon.bak-{stamp}{number}"));
+            let mut file = match atomic::options().write(true).create_new(true).open(&path) {
+                Ok(file) => file,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                Err(error) => return Err(StateError::io("back up the plan to", path)(error)),
+            };
+            return file
+                .write_all(&content)
+                .and_then(|()| file.sync_all())
+                .map_err(StateError::io("back up the plan to", &path))
+                .map(|()| path);
+        }
+        unreachable!("the names do not end")
+    }
+}
+
+impl StateStore for FileStore {
+    fn exists(&self) -> Result<bool, StateError> {
+        let path = self.dir.prd();
+        path.try_exists().map_err(StateError::io("look for", path))
+    }
+
+    fn load(&self) -> Result<Loaded, StateError> {
+        let (document, diagnostics) = self.document()?;
+        let Document { plan, unparsed, .. } = document;
+        Ok(Loaded { revision: plan.revision, plan: Arc::new(plan), diagnostics, unparsed })
+    }
+
+    fn import(&self, plan: Plan, actor: Actor, existing: Existing) -> Result<Imported, StateError> {
+        self.dir.create()?;
+        let _lock = self.lock("import")?;
+        let exists = self.exists()?;
+        if exists && existing == Existing::Refuse {
+            return Err(StateError::Exists { path: self.dir.prd() });
+        }
+        let (now, tail) = (self.clock.now(), self.journal().tail()?);
+        let before = self.document().map_or(0, |(document, _)| document.plan.revision);
+        let revision = before.max(tail.revision) + 1;
+        let plan = import::prepare(plan, revision, now)?;
+        let backup = if exists { Some(self.back_up(now)?) } else { None };
+        let entry = JournalEntry::Imported {
+            actor,
+            tasks: plan.tasks.len(),
+            backup: backup
+                .as_deref()
+                .and_then(Path::file_name)
+                .map(|name| name.to_string_lossy().into_owned()),
+        };
+        self.commit(&Document::new(plan), &tail, now, entry)?;
+        Ok(Imported { revision, backup })
+    }
+
+    fn mutate(&self, mutation: Mutation, actor: Actor) -> Result<Applied, StateError> {
+        if !self.exists()? {
+            // Before the lock, whose file would be the directory's first.
+            return Err(StateError::NotInitialised { path: self.dir.prd() });
+        }
+        let _lock = self.lock(mutation.name())?;
+        let tail = self.journal().tail()?;
+        let (mut document, _) = self.document()?;
+        self.heal(&mut document, &tail)?;
+        let (now, base, lost) = (self.clock.now(), document.plan.revision, document.lost_ids());
+        let change = apply_reserving(&mut document.plan, &mutation, now, &lost)?;
+        if change == Change::Unchanged {
+            return Ok(Applied { revision: base, plan: Arc::new(document.plan), change, seq: None });
+        }
+        let revision = base.max(tail.revision) + 1;
+        document.plan.revision = revision;
+        let entry = JournalEntry::Mutation { actor, base, mutation, change: change.clone() };
+        let seq = self.commit(&document, &tail, now, entry)?;
+        Ok(Applied { revision, plan: Arc::new(document.plan), change, seq: Some(seq) })
+    }
+
+    fn note(&self, note: Note) -> Result<u64, StateError> {
+        self.dir.create()?;
+        let _lock = self.lock("note")?;
+        let tail = self.journal().tail()?;
+        let durable = note.is_durable();
+        let appended = self.journal().append(&tail, self.clock.now(), tail.revision, note.into(), durable)?;
+        Ok(appended.seq)
+    }
+
+    fn journal_since(&self, seq: u64) -> Result<Vec<JournalRecord>, StateError> {
+        let _lock = self.lock_shared()?;
+        self.journal().since(seq)
+    }
+
+    fn last_checkpoint(&self) -> Result<Option<JournalRecord>, StateError> {
+        let _lock = self.lock_shared()?;
+        self.journal().last_checkpoint()
+    }
+
+    fn supervisors(&self) -> Result<Vec<Supervisor>, StateError> {
+        let _lock = self.lock_shared()?;
+        self.journal().supervisors()
+    }
+
+    fn append_progress(&self, entries: &[ProgressEntry]) -> Result<(), StateError> {
+        let lines: String = entries.iter().map(|entry| format!("{entry}\n")).collect();
+        if lines.is_empty() {
+            return Ok(());
+        }
+        self.dir.create()?;
+        let _lock = self.lock("progress")?;
+        append(&self.dir.progress(), lines.as_bytes()).map(drop)
+    }
+
+    fn progress(&self) -> Result<ProgressLog, StateError> {
+        let path = self.dir.progress();
+        let (content, cut) = read_end(&path).map_err(StateError::io("read", path))?;
+        let text = String::from_utf8_lossy(&content);
+        let text = if cut { text.split_once('\n').map_or("", |(_, whole)| whole) } else { &text };
+        Ok(ProgressLog { cut, ..ProgressLog::parse(text) })
+    }
+
+    fn rotate_progress(&self, max_lines: usize) -> Result<usize, StateError> {
+        let path = self.dir.progress();
+        if !path.try_exists().map_err(StateError::io("look for", &path))? {
+            return Ok(0);
+        }
+        let _lock = self.lock("rotate_progress")?;
+        let content = atomic::read(&path)?.unwrap_or_default();
+        let Some(rotation) = split_for_rotation(&content, max_lines) else { return Ok(0) };
+        let text = |lines: &[&[u8]]| lines.iter().flat_map(|line| [line, b"\n".as_slice()]).collect::<Vec<_>>().concat();
+        // A crash after this line leaves lines in both files, none in neither.
+        let archive = append(&self.dir.progress_archive(), &text(&rotation.archive))?;
+        archive.sync_all().map_err(StateError::io("sync", self.dir.progress_archive()))?;
+        atomic::write(&path, &text(&rotation.keep))?;
+        Ok(rotation.archive.len())
+    }
+
+    fn write_artifact(&self, artifact: Artifact, text: &str) -> Result<(), StateError> {
+        self.dir.create()?;
+        let _lock = self.lock(artifact.file_name())?;
+        atomic::write(&self.dir.artifact(artifact), prd::with_header(artifact, text).as_bytes())
+    }
+
+    fn read_artifact(&self, artifact: Artifact) -> Result<Option<String>, StateError> {
+        let content = atomic::read(&self.dir.artifact(artifact))?;
+        Ok(content.map(|content| String::from_utf8_lossy(&content).into_owned()))
+    }
+}
+
+/// Appends lines, on a line of their own if somebody left one open.
+fn append(path: &Path, lines: &[u8]) -> Result<File, StateError> {
+    let write = || {
+        let mut file = atomic::options().read(true).append(true).create(true).open(path)?;
+        let mut last = [b'\n'];
+        if file.metadata()?.len() > 0 {
+            file.seek(SeekFrom::End(-1))?;
+            file.read_exact(&mut last)?;
+        }
+        let break_line: &[u8] = if last == [b'\n'] { b"" } else { b"\n" };
+        file.write_all(&[break_line, lines].concat())?;
+        Ok(file)
+    };
+    write().map_err(StateError::io("append to", path))
+}
+
+/// Reads the end of a log; says whether there is more before.
+fn read_end(path: &Path) -> io::Result<(Vec<u8>, bool)> {
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), false)),
+        Err(error) => return Err(error),
+    };
+    let length = file.metadata()?.len();
+    let start = length.saturating_sub(MAX_LOG_BYTES);
+    file.seek(SeekFrom::Start(start))?;
+    let mut content = Vec::new();
+    file.take(MAX_LOG_BYTES).read_to_end(&mut content)?;
+    Ok((content, start > 0))
+}

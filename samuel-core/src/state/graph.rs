@@ -1,0 +1,170 @@
+//! Circles among the dependencies of tasks.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::model::{Task, TaskId};
+
+/// Finds the circles of dependencies among some tasks. Dependencies on other
+/// tasks do not count.
+///
+/// Each group of tasks that all depend on each other gives one path: the
+/// shortest circle through its first task in natural order, starting and
+/// ending with that task. The paths are in natural order too.
+pub(crate) fn cycles<'a>(tasks: impl IntoIterator<Item = &'a Task>) -> Vec<Vec<TaskId>> {
+    let tasks: Vec<&Task> = tasks.into_iter().collect();
+    let graph = Graph::new(&tasks);
+    let components = graph.components();
+    let mut first_of = HashMap::<usize, usize>::new();
+    for (node, component) in components.iter().enumerate() {
+        let first = first_of.entry(*component).or_insert(node);
+        if graph.id(node) < graph.id(*first) {
+            *first = node;
+        }
+    }
+    let mut paths: Vec<Vec<TaskId>> =
+        first_of.values().filter_map(|first| graph.circle_through(*first, &components)).collect();
+    paths.sort();
+    paths
+}
+
+/// Tasks as numbers, and for each the numbers it depends on.
+struct Graph<'a> {
+    ids: Vec<&'a TaskId>,
+    edges: Vec<Vec<usize>>,
+}
+
+impl<'a> Graph<'a> {
+    fn new(tasks: &[&'a Task]) -> Self {
+        let ids: Vec<&TaskId> = tasks.iter().map(|task| &task.id).collect();
+        let numbers: HashMap<&TaskId, usize> = ids.iter().enumerate().map(|(n, id)| (*id, n)).collect();
+        let edges = tasks
+            .iter()
+            .map(|task| task.depends_on.iter().filter_map(|id| numbers.get(id).copied()).collect())
+            .collect();
+        Self { ids, edges }
+    }
+
+    fn id(&self, node: usize) -> Option<&'a TaskId> {
+        self.ids.get(node).copied()
+    }
+
+    fn edges(&self, node: usize) -> &[usize] {
+        self.edges.get(node).map_or(&[], Vec::as_slice)
+    }
+
+    /// Gives each node the number of its strongly connected component, by
+    /// Tarjan's algorithm on a stack of its own: chains may be long.
+    fn components(&self) -> Vec<usize> {
+        let mut search = Search::new(self.ids.len());
+        for root in 0..self.ids.len() {
+            search.visit(self, root);
+        }
+        search.component
+    }
+
+    /// Finds the shortest way from a node back to itself within its component.
+    fn circle_through(&self, start: usize, components: &[usize]) -> Option<Vec<TaskId>> {
+        let mut came_from = HashMap::<usize, usize>::new();
+        let mut queue = VecDeque::from([start]);
+        while let Some(node) = queue.pop_front() {
+            for &to in self.edges(node) {
+                if components.get(to) != components.get(start) || came_from.contains_key(&to) {
+                    continue;
+                }
+                came_from.insert(to, node);
+                if to == start {
+                    return self.walk_back(start, &came_from);
+                }
+                queue.push_back(to);
+            }
+        }
+        None
+    }
+
+    fn walk_back(&self, start: usize, came_from: &HashMap<usize, usize>) -> Option<Vec<TaskId>> {
+        let mut path = vec![self.id(start)?.clone()];
+        let mut node = *came_from.get(&start)?;
+        while node != start {
+            path.push(self.id(node)?.clone());
+            node = *came_from.get(&node)?;
+        }
+        path.push(self.id(start)?.clone());
+        path.reverse();
+        Some(path)
+    }
+}
+
+const UNSEEN: usize = usize::MAX;
+
+/// The state of Tarjan's search, one entry a node.
+struct Search {
+    order: Vec<usize>,
+    lowest: Vec<usize>,
+    component: Vec<usize>,
+    open: Vec<usize>,
+    seen: usize,
+}
+
+impl Search {
+    fn new(nodes: usize) -> Self {
+        Self {
+            order: vec![UNSEEN; nodes],
+            lowest: vec![UNSEEN; nodes],
+            component: vec![UNSEEN; nodes],
+            open: Vec::new(),
+            seen: 0,
+        }
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "every node is below the number of nodes")]
+    fn visit(&mut self, graph: &Graph<'_>, root: usize) {
+        let mut path: Vec<(usize, usize)> = Vec::new();
+        if self.order[root] == UNSEEN {
+            self.enter(root);
+            path.push((root, 0));
+        }
+        while let Some((node, edge)) = path.last_mut() {
+            let (node, next) = (*node, graph.edges(*node).get(*edge).copied());
+            *edge += 1;
+            match next {
+                Some(to) if self.order[to] == UNSEEN => {
+                    self.enter(to);
+                    path.push((to, 0));
+                }
+                Some(to) if self.component[to] == UNSEEN => {
+                    self.lowest[node] = self.lowest[node].min(self.order[to]);
+                }
+                Some(_) => {}
+                None => {
+                    path.pop();
+                    self.leave(node);
+                    if let Some((parent, _)) = path.last() {
+                        self.lowest[*parent] = self.lowest[*parent].min(self.lowest[node]);
+                    }
+                }
+            }
+        }
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "every node is below the number of nodes")]
+    fn enter(&mut self, node: usize) {
+        self.order[node] = self.seen;
+        self.lowest[node] = self.seen;
+        self.seen += 1;
+        self.open.push(node);
+    }
+
+    /// Closes a component when its first node is left.
+    #[expect(clippy::indexing_slicing, reason = "every node is below the number of nodes")]
+    fn leave(&mut self, node: usize) {
+        if self.lowest[node] != self.order[node] {
+            return;
+        }
+        while let Some(member) = self.open.pop() {
+            self.component[member] = node;
+            if member == node {
+                break;
+            }
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! The journal: what happened to a plan, record by record.
+//!
+//! A [`JournalRecord`] is one line of `journal.jsonl`: every change with its
+//! revision and who asked for it, the engine's checkpoints, supervisors of
+//! running processes, and events worth keeping. [`JournalFile`] appends them
+//! durably, drops a tail that a crash tore, and rotates the file.
+
+mod file;
+mod record;
+mod reverse;
+
+pub(crate) use file::{JournalFile, ROTATE_BYTES, Tail};
+pub(crate) use record::active_supervisors;
+pub use record::{Checkpoint, JournalEntry, JournalRecord, MAX_RECORD_BYTES, Note, NotedEvent, Supervisor};

@@ -1,0 +1,206 @@
+//! The records of the journal.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::super::{Actor, Change, Mutation, StateError};
+
+/// The longest record, as a line of the journal.
+pub const MAX_RECORD_BYTES: usize = 4 << 20;
+
+/// One record of the journal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JournalRecord {
+    /// The number of the record, from 1; grows by one.
+    pub seq: u64,
+    /// When it was written.
+    pub at: Timestamp,
+    /// The revision of the plan after it.
+    pub revision: u64,
+    /// What it is about.
+    #[serde(flatten)]
+    pub entry: JournalEntry,
+}
+
+/// What a record is about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum JournalEntry {
+    /// The plan was changed.
+    Mutation {
+        /// Who asked for it.
+        actor: Actor,
+        /// The revision it was applied to.
+        base: u64,
+        /// What was asked for.
+        mutation: Mutation,
+        /// What came of it.
+        change: Change,
+    },
+    /// A whole plan was stored.
+    Imported {
+        /// Who asked for it.
+        actor: Actor,
+        /// How many tasks it has.
+        tasks: usize,
+        /// The file name of the backup of the plan before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        backup: Option<String>,
+    },
+    /// A state from which the loop can go on.
+    Checkpoint(Checkpoint),
+    /// A process that looks after others was started.
+    Supervisor(Supervisor),
+    /// That process has ended.
+    SupervisorEnded(Supervisor),
+    /// Something worth keeping happened.
+    Event(NotedEvent),
+    /// The journal goes on from another file.
+    Rotated,
+    /// A kind that this version does not know.
+    #[serde(other)]
+    Unknown,
+}
+
+/// What can be appended to the journal beside changes of the plan.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Note {
+    /// A state from which the loop can go on; stored durably.
+    Checkpoint(Checkpoint),
+    /// A supervisor was started. Survives the death of this process, not a
+    /// power failure, after which there is nothing to supervise.
+    Supervisor(Supervisor),
+    /// A supervisor has ended.
+    SupervisorEnded(Supervisor),
+    /// Something worth keeping happened; stored durably.
+    Event(NotedEvent),
+}
+
+impl Note {
+    /// Says whether the note must be on the disk before anything goes on.
+    pub(crate) fn is_durable(&self) -> bool {
+        matches!(self, Self::Checkpoint(_) | Self::Event(_))
+    }
+}
+
+impl From<Note> for JournalEntry {
+    fn from(note: Note) -> Self {
+        match note {
+            Note::Checkpoint(checkpoint) => Self::Checkpoint(checkpoint),
+            Note::Supervisor(supervisor) => Self::Supervisor(supervisor),
+            Note::SupervisorEnded(supervisor) => Self::SupervisorEnded(supervisor),
+            Note::Event(event) => Self::Event(event),
+        }
+    }
+}
+
+/// A state from which the loop can go on. The store does not look into it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Checkpoint {
+    /// The run it belongs to.
+    pub run_id: String,
+    /// The state.
+    pub state: Value,
+}
+
+/// A process that looks after others and ends them if Samuel dies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Supervisor {
+    /// Its process id.
+    pub pid: u32,
+    /// When it started, in the system's own measure; tells it from a later
+    /// process with the same id.
+    pub start_time: u64,
+}
+
+/// Something worth keeping.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NotedEvent {
+    /// What it is called.
+    pub name: String,
+    /// What belongs to it.
+    #[serde(default)]
+    pub data: Value,
+}
+
+impl JournalRecord {
+    /// Writes the record as one line, its end included.
+    ///
+    /// # Errors
+    /// Returns [`StateError::TooLarge`] past [`MAX_RECORD_BYTES`], and
+    /// [`StateError::Encode`] if a value cannot be JSON.
+    pub(crate) fn to_line(&self) -> Result<Vec<u8>, StateError> {
+        let mut line = serde_json::to_vec(self)
+            .map_err(|error| StateError::Encode { what: "journal record", reason: error.to_string() })?;
+        if line.len() >= MAX_RECORD_BYTES {
+            let (bytes, max) = (line.len() as u64, MAX_RECORD_BYTES as u64);
+            return Err(StateError::TooLarge { what: "journal record", bytes, max });
+        }
+        line.push(b'\n');
+        Ok(line)
+    }
+}
+
+/// Returns the supervisors of records in their order that have not ended.
+pub(crate) fn active_supervisors<'a>(
+    records: impl IntoIterator<Item = &'a JournalRecord>,
+) -> Vec<Supervisor> {
+    let mut active = Vec::new();
+    for record in records {
+        match record.entry {
+            JournalEntry::Supervisor(supervisor) if !active.contains(&supervisor) => active.push(supervisor),
+            JournalEntry::SupervisorEnded(ended) => active.retain(|other| *other != ended),
+            _ => {}
+        }
+    }
+    active
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+    use crate::model::TaskId;
+
+    fn record(entry: JournalEntry) -> JournalRecord {
+        JournalRecord { seq: 7, at: Timestamp::UNIX_EPOCH, revision: 3, entry }
+    }
+
+    #[test]
+    fn a_record_is_one_line_of_flat_json() {
+        let mutation =
+            Mutation::Done { id: TaskId::new("1.10"), commit_sha: Some("abc".into()), iteration: None };
+        let entry =
+            JournalEntry::Mutation { actor: Actor::Agent, base: 2, mutation, change: Change::Unchanged };
+        let line = record(entry.clone()).to_line().unwrap();
+        insta::assert_snapshot!(String::from_utf8(line.clone()).unwrap(), @r#"{"seq":7,"at":"1970-01-01T00:00:00Z","revision":3,"kind":"mutation","actor":"agent","base":2,"mutation":{"type":"done","id":"1.10","commit_sha":"abc"},"change":{"type":"unchanged"}}"#);
+        assert_eq!(serde_json::from_slice::<JournalRecord>(&line).unwrap(), record(entry));
+    }
+
+    #[test]
+    fn a_kind_of_a_later_version_is_read_as_unknown() {
+        let line = r#"{"seq":7,"at":"1970-01-01T00:00:00Z","revision":3,"kind":"telepathy","to":"all"}"#;
+        assert_eq!(serde_json::from_str::<JournalRecord>(line).unwrap(), record(JournalEntry::Unknown));
+    }
+
+    #[test]
+    fn a_record_beyond_the_size_limit_is_refused() {
+        let state = Value::String("x".repeat(MAX_RECORD_BYTES));
+        let entry = JournalEntry::Checkpoint(Checkpoint { run_id: "r".into(), state });
+        assert!(matches!(record(entry).to_line(), Err(StateError::TooLarge { .. })));
+    }
+
+    #[test]
+    fn a_supervisor_is_active_until_it_is_noted_as_ended() {
+        let (first, second) = (Supervisor { pid: 1, start_time: 5 }, Supervisor { pid: 1, start_time: 9 });
+        let records = [
+            record(JournalEntry::Supervisor(first)),
+            record(JournalEntry::Supervisor(second)),
+            record(JournalEntry::SupervisorEnded(first)),
+        ];
+        assert_eq!(active_supervisors(&records), [second]);
+    }
+}

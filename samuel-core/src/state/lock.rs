@@ -1,0 +1,272 @@
+//! Locks between processes.
+//!
+//! Two files of the run directory are locked. `lock` is held for the moment
+//! of one change ([`FileLock`]), `loop.lock` as long as a loop runs
+//! ([`LoopLock`]); they are two because the agent changes state from inside
+//! the loop. The system releases a lock with the process that holds it,
+//! however that ends. The files say who holds them and are never deleted:
+//! a process that waits for a deleted file would wait for nobody.
+
+use std::{
+    fmt,
+    fs::{File, TryLockError},
+    io::{self, Read, Seek, SeekFrom, Write},
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{RunDir, StateError, atomic};
+
+/// How long a writer waits for others.
+pub const LOCK_WAIT: Duration = Duration::from_secs(10);
+/// How long a loop waits for the loop lock: long enough for somebody who only
+/// looks whether it is held.
+const LOOP_LOCK_WAIT: Duration = Duration::from_millis(250);
+/// A lock file holds one short line; more is not read.
+const MAX_HOLDER_BYTES: u64 = 4 << 10;
+
+/// Who holds a lock.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// The process.
+    pub pid: u32,
+    /// Since when.
+    pub since: Timestamp,
+    /// What it does: the run's id, or the name of a change.
+    pub doing: String,
+}
+
+impl Holder {
+    /// Describes this process.
+    pub fn this_process(since: Timestamp, doing: impl Into<String>) -> Self {
+        Self { pid: std::process::id(), since, doing: doing.into() }
+    }
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "process {} ({}, since {})", self.pid, self.doing, self.since)
+    }
+}
+
+/// The loop lock, held until it is dropped.
+#[derive(Debug)]
+pub struct LoopLock {
+    _file: File,
+}
+
+impl LoopLock {
+    /// Takes the lock of a run directory for a run.
+    ///
+    /// # Errors
+    /// Returns [`StateError::LoopRunning`] if another loop holds it, and
+    /// [`StateError::Io`] if the lock file cannot be opened.
+    pub fn acquire(dir: &RunDir, holder: &Holder) -> Result<Self, StateError> {
+        let path = dir.loop_lock();
+        dir.create()?;
+        let mut file = open(&path)?;
+        match wait_for(&file, Mode::Exclusive, LOOP_LOCK_WAIT) {
+            Ok(true) => {}
+            Ok(false) => return Err(StateError::LoopRunning { holder: read_holder(&mut file), path }),
+            Err(error) => return Err(StateError::io("lock", path)(error)),
+        }
+        write_holder(&mut file, holder).map_err(StateError::io("write", path))?;
+        Ok(Self { _file: file })
+    }
+
+    /// Returns who runs a loop on a run directory, if anybody does. The outer
+    /// option says whether the lock is held, the inner one who holds it.
+    ///
+    /// # Errors
+    /// Returns [`StateError::Io`] if the lock file cannot be read.
+    pub fn holder(dir: &RunDir) -> Result<Option<Option<Holder>>, StateError> {
+        let path = dir.loop_lock();
+        let mut file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(StateError::io("open", path)(error)),
+        };
+        match wait_for(&file, Mode::Shared, Duration::ZERO) {
+            Ok(true) => Ok(None),
+            Ok(false) => Ok(Some(read_holder(&mut file))),
+            Err(error) => Err(StateError::io("lock", path)(error)),
+        }
+    }
+}
+
+/// The lock of one change, held until it is dropped.
+#[derive(Debug)]
+pub(crate) struct FileLock {
+    _file: File,
+}
+
+impl FileLock {
+    /// Takes the lock for a change, within a time.
+    pub(crate) fn exclusive(path: &Path, holder: &Holder, wait: Duration) -> Result<Self, StateError> {
+        let mut file = open(path)?;
+        Self::wait(&mut file, path, Mode::Exclusive, wait)?;
+        write_holder(&mut file, holder).map_err(StateError::io("write", path))?;
+        Ok(Self { _file: file })
+    }
+
+    /// Takes the lock for reading beside other readers, within a time. Where
+    /// there is no lock file nobody has written yet, and there is no lock.
+    pub(crate) fn shared(path: &Path, wait: Duration) -> Result<Option<Self>, StateError> {
+        let mut file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(StateError::io("open", path)(error)),
+        };
+        Self::wait(&mut file, path, Mode::Shared, wait)?;
+        Ok(Some(Self { _file: file }))
+    }
+
+    fn wait(file: &mut File, path: &Path, mode: Mode, wait: Duration) -> Result<(), StateError> {
+        match wait_for(file, mode, wait) {
+            Ok(true) => Ok(()),
+            Ok(false) => {
+                Err(StateError::Locked { path: path.to_owned(), holder: read_holder(file), waited: wait })
+            }
+            Err(error) => Err(StateError::io("lock", path)(error)),
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Mode {
+    Shared,
+    Exclusive,
+}
+
+fn open(path: &Path) -> Result<File, StateError> {
+    atomic::options().read(true).write(true).create(true).open(path).map_err(StateError::io("open", path))
+}
+
+/// Tries until a deadline; says whether it worked.
+///
+/// The system offers no wait with a deadline. Pauses are short, since a change
+/// takes milliseconds, and differ from try to try, lest waiters keep in step.
+/// Time is the system's own here: a virtual clock does not move others.
+fn wait_for(file: &File, mode: Mode, wait: Duration) -> io::Result<bool> {
+    let started = Instant::now();
+    let mut pauses = Pauses::new();
+    loop {
+        let tried = match mode {
+            Mode::Shared => file.try_lock_shared(),
+            Mode::Exclusive => file.try_lock(),
+        };
+        match tried {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::Error(error)) if error.kind() != io::ErrorKind::Interrupted => {
+                return Err(error);
+            }
+            Err(_) => {}
+        }
+        let left = wait.saturating_sub(started.elapsed());
+        if left.is_zero() {
+            return Ok(false);
+        }
+        thread::sleep(pauses.next_pause().min(left));
+    }
+}
+
+/// Pauses of 0.2 to 4 ms in an order that differs between processes and threads.
+struct Pauses(u64);
+
+impl Pauses {
+    fn new() -> Self {
+        use std::hash::BuildHasher;
+        Self(std::hash::RandomState::new().hash_one(thread::current().id()) | 1)
+    }
+
+    fn next_pause(&mut self) -> Duration {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        Duration::from_micros(200 + self.0 % 3_800)
+    }
+}
+
+/// Replaces the file's line. One write, so that a reader sees one holder.
+fn write_holder(file: &mut File, holder: &Holder) -> io::Result<()> {
+    let mut line = serde_json::to_vec(holder)?;
+    line.push(b'\n');
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(&line)?;
+    file.set_len(line.len() as u64)
+}
+
+/// Reads who holds a lock; nothing if the holder has not written it yet.
+fn read_holder(file: &mut File) -> Option<Holder> {
+    let mut text = String::new();
+    file.seek(SeekFrom::Start(0)).ok()?;
+    file.take(MAX_HOLDER_BYTES).read_to_string(&mut text).ok()?;
+    serde_json::from_str(text.lines().next()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+    use super::*;
+
+    fn holder(doing: &str) -> Holder {
+        Holder::this_process(Timestamp::UNIX_EPOCH, doing)
+    }
+
+    #[test]
+    fn a_second_loop_is_refused_and_told_who_holds_the_lock() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = RunDir::new(root.path());
+        let first = LoopLock::acquire(&dir, &holder("run-1")).unwrap();
+        let Err(StateError::LoopRunning { holder: Some(found), .. }) =
+            LoopLock::acquire(&dir, &holder("run-2"))
+        else {
+            panic!("the second loop got the lock");
+        };
+        assert_eq!(found, holder("run-1"));
+        assert_eq!(LoopLock::holder(&dir).unwrap(), Some(Some(holder("run-1"))));
+        drop(first);
+        assert_eq!(LoopLock::holder(&dir).unwrap(), None);
+        LoopLock::acquire(&dir, &holder("run-2")).unwrap();
+        assert!(dir.loop_lock().exists(), "lock files stay");
+    }
+
+    #[test]
+    fn a_writer_gives_up_after_the_wait_and_names_the_holder() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("lock");
+        let _first = FileLock::exclusive(&path, &holder("done"), LOCK_WAIT).unwrap();
+        let error = FileLock::exclusive(&path, &holder("skip"), Duration::from_millis(20)).unwrap_err();
+        let pid = std::process::id();
+        let expected = format!(
+            "{} is held by process {pid} (done, since 1970-01-01T00:00:00Z), waited 0.02 s",
+            path.display()
+        );
+        assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    fn readers_share_and_keep_writers_out() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("lock");
+        assert!(FileLock::shared(&path, Duration::ZERO).unwrap().is_none(), "nobody has written yet");
+        drop(FileLock::exclusive(&path, &holder("done"), LOCK_WAIT).unwrap());
+        let _first = FileLock::shared(&path, Duration::ZERO).unwrap().unwrap();
+        let _second = FileLock::shared(&path, Duration::ZERO).unwrap().unwrap();
+        assert!(FileLock::exclusive(&path, &holder("done"), Duration::ZERO).is_err());
+    }
+
+    #[test]
+    fn a_lock_file_that_is_a_link_is_not_followed() {
+        let root = tempfile::tempdir().unwrap();
+        let (victim, path) = (root.path().join("victim"), root.path().join("lock"));
+        std::fs::write(&victim, "precious").unwrap();
+        std::os::unix::fs::symlink(&victim, &path).unwrap();
+        assert!(FileLock::exclusive(&path, &holder("done"), Duration::ZERO).is_err());
+        assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious");
+    }
+}

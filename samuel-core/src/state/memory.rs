@@ -1,0 +1,174 @@
+//! State in memory.
+//!
+//! [`MemoryStore`] behaves like [`FileStore`](super::FileStore) as far as
+//! there are no files to speak of. Clones share their state.
+
+use std::{
+    collections::HashMap,
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use super::{
+    Actor, Applied, Artifact, Change, Existing, Imported, JournalEntry, JournalRecord, Loaded, Mutation,
+    Note, ProgressEntry, ProgressLog, StateError, StateStore, Supervisor, apply, import, journal, progress,
+};
+use crate::{clock::Clock, model::Plan};
+
+/// Keeps state in memory; for tests and for programs that keep it elsewhere.
+#[derive(Clone, Debug)]
+pub struct MemoryStore {
+    clock: Arc<dyn Clock>,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    plan: Option<Arc<Plan>>,
+    journal: Vec<JournalRecord>,
+    progress: String,
+    archive: String,
+    artifacts: HashMap<Artifact, String>,
+}
+
+impl MemoryStore {
+    /// Creates a store without a plan.
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { clock, state: Arc::default() }
+    }
+
+    /// Returns the lines of the progress log that were archived.
+    pub fn progress_archive(&self) -> String {
+        self.state().archive.clone()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing panics between two changes that belong together.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn plan(&self) -> Result<&Arc<Plan>, StateError> {
+        self.plan.as_ref().ok_or_else(|| StateError::NotInitialised { path: name() })
+    }
+
+    fn append(&mut self, at: jiff::Timestamp, revision: u64, entry: JournalEntry) -> Result<u64, StateError> {
+        let seq = self.journal.last().map_or(0, |record| record.seq) + 1;
+        let record = JournalRecord { seq, at, revision, entry };
+        // Keeps the limits of the file store.
+        record.to_line()?;
+        self.journal.push(record);
+        Ok(seq)
+    }
+
+    fn revision(&self) -> u64 {
+        self.journal.last().map_or(0, |record| record.revision)
+    }
+}
+
+fn name() -> PathBuf {
+    PathBuf::from("prd.toon")
+}
+
+impl StateStore for MemoryStore {
+    fn exists(&self) -> Result<bool, StateError> {
+        Ok(self.state().plan.is_some())
+    }
+
+    fn load(&self) -> Result<Loaded, StateError> {
+        let plan = self.state().plan()?.clone();
+        Ok(Loaded { revision: plan.revision, plan, diagnostics: Vec::new(), unparsed: Vec::new() })
+    }
+
+    fn import(&self, plan: Plan, actor: Actor, existing: Existing) -> Result<Imported, StateError> {
+        let mut state = self.state();
+        if state.plan.is_some() && existing == Existing::Refuse {
+            return Err(StateError::Exists { path: name() });
+        }
+        let (now, revision) = (self.clock.now(), state.revision() + 1);
+        let plan = import::prepare(plan, revision, now)?;
+        state.append(
+            now,
+            revision,
+            JournalEntry::Imported { actor, tasks: plan.tasks.len(), backup: None },
+        )?;
+        state.plan = Some(Arc::new(plan));
+        Ok(Imported { revision, backup: None })
+    }
+
+    fn mutate(&self, mutation: Mutation, actor: Actor) -> Result<Applied, StateError> {
+        let mut state = self.state();
+        let now = self.clock.now();
+        let mut plan = Plan::clone(state.plan()?);
+        let change = apply(&mut plan, &mutation, now)?;
+        let base = plan.revision;
+        if change == Change::Unchanged {
+            return Ok(Applied { revision: base, plan: Arc::new(plan), change, seq: None });
+        }
+        plan.revision = base + 1;
+        let entry = JournalEntry::Mutation { actor, base, mutation, change: change.clone() };
+        let seq = state.append(now, plan.revision, entry)?;
+        let plan = Arc::new(plan);
+        state.plan = Some(Arc::clone(&plan));
+        Ok(Applied { revision: plan.revision, plan, change, seq: Some(seq) })
+    }
+
+    fn note(&self, note: Note) -> Result<u64, StateError> {
+        let mut state = self.state();
+        let revision = state.revision();
+        state.append(self.clock.now(), revision, note.into())
+    }
+
+    fn journal_since(&self, seq: u64) -> Result<Vec<JournalRecord>, StateError> {
+        let state = self.state();
+        Ok(state.journal.iter().filter(|record| record.seq > seq).cloned().collect())
+    }
+
+    fn last_checkpoint(&self) -> Result<Option<JournalRecord>, StateError> {
+        let state = self.state();
+        let is_checkpoint = |record: &&JournalRecord| matches!(record.entry, JournalEntry::Checkpoint(_));
+        Ok(state.journal.iter().rev().find(is_checkpoint).cloned())
+    }
+
+    fn supervisors(&self) -> Result<Vec<Supervisor>, StateError> {
+        Ok(journal::active_supervisors(&self.state().journal))
+    }
+
+    fn append_progress(&self, entries: &[ProgressEntry]) -> Result<(), StateError> {
+        let mut state = self.state();
+        for entry in entries {
+            state.progress.push_str(&format!("{entry}\n"));
+        }
+        Ok(())
+    }
+
+    fn progress(&self) -> Result<ProgressLog, StateError> {
+        Ok(ProgressLog::parse(&self.state().progress))
+    }
+
+    fn rotate_progress(&self, max_lines: usize) -> Result<usize, StateError> {
+        let mut state = self.state();
+        let content = std::mem::take(&mut state.progress);
+        let Some(rotation) = progress::split_for_rotation(content.as_bytes(), max_lines) else {
+            state.progress = content;
+            return Ok(0);
+        };
+        let text = |lines: &[&[u8]]| -> String {
+            lines.iter().map(|line| format!("{}\n", String::from_utf8_lossy(line))).collect()
+        };
+        state.archive.push_str(&text(&rotation.archive));
+        state.progress = text(&rotation.keep);
+        Ok(rotation.archive.len())
+    }
+
+    fn write_artifact(&self, artifact: Artifact, text: &str) -> Result<(), StateError> {
+        let text = super::prd::with_header(artifact, text);
+        self.state().artifacts.insert(artifact, text.into_owned());
+        Ok(())
+    }
+
+    fn read_artifact(&self, artifact: Artifact) -> Result<Option<String>, StateError> {
+        Ok(self.state().artifacts.get(&artifact).cloned())
+    }
+}

@@ -1,0 +1,55 @@
+//! State: the plan, what happened to it, and the locks around it.
+//!
+//! A [`StateStore`] holds a [`Plan`](crate::model::Plan) and everything that
+//! must survive a crash. [`FileStore`] keeps it in a run directory, where
+//! people and agents can read it; [`MemoryStore`] is for tests and for
+//! programs that keep state elsewhere. Both change plans through [`apply()`].
+//!
+//! ```
+//! use samuel_core::model::Plan;
+//! use samuel_core::state::{Actor, Existing, MemoryStore, Mutation, NewTask, Next, StateStore, next_task};
+//!
+//! let store = MemoryStore::new(std::sync::Arc::new(samuel_core::clock::SystemClock::new()));
+//! store.import(Plan::default(), Actor::User, Existing::Refuse)?;
+//! let task = NewTask::new("Write the parser");
+//! let applied = store.mutate(Mutation::Enqueue { task }, Actor::User)?;
+//! assert!(matches!(next_task(&applied.plan), Next::Task(id) if id.as_str() == "1"));
+//! # Ok::<(), samuel_core::state::StateError>(())
+//! ```
+//!
+//! Who may change what, when a loop runs and which hooks hear of it is the
+//! engine's business. Blocking calls belong on a blocking thread.
+
+mod apply;
+mod atomic;
+mod diagnostic;
+mod error;
+mod file;
+mod graph;
+mod import;
+mod journal;
+mod lock;
+mod memory;
+mod mutation;
+mod next;
+mod prd;
+mod progress;
+mod run_dir;
+mod store;
+mod validate;
+
+pub use apply::apply;
+pub use diagnostic::{Diagnostic, DiagnosticKind};
+pub use error::StateError;
+pub use file::FileStore;
+pub use journal::{Checkpoint, JournalEntry, JournalRecord, MAX_RECORD_BYTES, Note, NotedEvent, Supervisor};
+pub use lock::{Holder, LOCK_WAIT, LoopLock};
+pub use memory::MemoryStore;
+pub use mutation::{Actor, Change, Mutation, NewTask};
+pub use next::{BlockReason, Next, Why, next_task};
+pub use progress::{
+    ParseProgressError, ProgressBody, ProgressEntry, ProgressKind, ProgressLine, ProgressLog,
+};
+pub use run_dir::{Artifact, RunDir};
+pub use store::{Applied, Existing, Imported, Loaded, StateStore};
+pub use validate::{Finding, Severity, validate};

@@ -1,0 +1,212 @@
+//! Changes to a plan, as data.
+//!
+//! A [`Mutation`] says what somebody wants, a [`Change`] what came of it.
+//! Both go into the journal, so a plan's history can be read back, and a
+//! change that a crash cut short can be completed. What a mutation does to a
+//! plan is decided in [`apply`](super::apply).
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::model::{
+    Complexity, Priority, ProgressStatus, Source, Status, Task, TaskId, Usage, payload::Mode,
+};
+
+/// Who asks for a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Actor {
+    /// The agent, through a command it ran or a tool it called.
+    Agent,
+    /// A person or a program of theirs.
+    User,
+    /// Samuel itself.
+    Runtime,
+}
+
+/// A change that somebody asks for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Mutation {
+    /// A task is done. Asking again changes nothing, except that a commit or
+    /// an iteration that was not known yet is filled in.
+    Done {
+        /// The task.
+        id: TaskId,
+        /// The commit that completes it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        commit_sha: Option<String>,
+        /// The iteration that completes it, from 1.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        iteration: Option<u32>,
+    },
+    /// A task is left out.
+    Skip {
+        /// The task.
+        id: TaskId,
+        /// Why; without one, an earlier reason stays.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// A task is pending again and forgets how it was settled.
+    Reset {
+        /// The task.
+        id: TaskId,
+    },
+    /// A new task, whose id is the next free number.
+    Enqueue {
+        /// What is known of it.
+        #[serde(flatten)]
+        task: NewTask,
+    },
+    /// A new task with an id of the caller's choice.
+    Add {
+        /// The task.
+        task: Box<Task>,
+    },
+    /// The loop begins to work on a pending task.
+    StartTask {
+        /// The task.
+        id: TaskId,
+    },
+    /// The loop lets go of a task it did not complete. Changes nothing if the
+    /// task is no longer in progress.
+    ReturnToPending {
+        /// The task.
+        id: TaskId,
+    },
+    /// What an iteration completed does not count, because its check failed
+    /// (contract, provisional completions). Changes only completed tasks.
+    TakeBack {
+        /// The tasks.
+        ids: Vec<TaskId>,
+        /// What failed, for the journal.
+        #[serde(default)]
+        failures: Vec<String>,
+    },
+    /// A task cannot be worked on until someone resets it.
+    Block {
+        /// The task.
+        id: TaskId,
+        /// Why, for the journal.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// An iteration ended and its figures are added to the plan's.
+    CommitIteration {
+        /// The iteration within its run, from 1.
+        iteration: u32,
+        /// What it was for.
+        mode: Mode,
+        /// What its agent calls consumed.
+        #[serde(default)]
+        usage: Usage,
+        /// When it ended.
+        at: Timestamp,
+    },
+    /// The work as a whole stands elsewhere.
+    SetProgressStatus {
+        /// Where it stands now.
+        status: ProgressStatus,
+    },
+}
+
+impl Mutation {
+    /// Returns the word for it, as in the journal and in lock files.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Done { .. } => "done",
+            Self::Skip { .. } => "skip",
+            Self::Reset { .. } => "reset",
+            Self::Enqueue { .. } => "enqueue",
+            Self::Add { .. } => "add",
+            Self::StartTask { .. } => "start_task",
+            Self::ReturnToPending { .. } => "return_to_pending",
+            Self::TakeBack { .. } => "take_back",
+            Self::Block { .. } => "block",
+            Self::CommitIteration { .. } => "commit_iteration",
+            Self::SetProgressStatus { .. } => "set_progress_status",
+        }
+    }
+}
+
+/// A task that has no id yet.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NewTask {
+    /// The title: one line, not empty.
+    pub title: String,
+    /// The description, any number of lines.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// How urgent it is.
+    pub priority: Priority,
+    /// How much work it is.
+    pub complexity: Complexity,
+    /// Where it comes from.
+    pub source: Source,
+    /// The tasks it waits for; each must exist.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<TaskId>,
+    /// Files it creates, relative to the project.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files_to_create: Vec<String>,
+    /// Files it changes, relative to the project.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files_to_modify: Vec<String>,
+    /// Rules the work must keep to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub guardrails: Vec<String>,
+    /// What must hold for the task to be done.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub acceptance: Vec<String>,
+}
+
+impl NewTask {
+    /// Creates a task of medium priority and complexity.
+    pub fn new(title: impl Into<String>) -> Self {
+        Self { title: title.into(), ..Self::default() }
+    }
+}
+
+/// What a mutation did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Change {
+    /// Nothing: the plan was so already. Nothing is written, and the revision
+    /// stays.
+    Unchanged,
+    /// A task was added.
+    Added {
+        /// Its id.
+        id: TaskId,
+    },
+    /// A task was changed.
+    Task {
+        /// Its id.
+        id: TaskId,
+        /// Where it stood.
+        from: Status,
+        /// Where it stands now; the same if only its details changed.
+        to: Status,
+    },
+    /// Completed tasks are pending again.
+    TakenBack {
+        /// Their ids.
+        ids: Vec<TaskId>,
+    },
+    /// Only the progress figures changed.
+    Progress,
+}
+
+impl Change {
+    /// Returns the task that this change, and no earlier one, completed.
+    pub fn completed(&self) -> Option<&TaskId> {
+        match self {
+            Self::Task { id, from, to: Status::Completed } if *from != Status::Completed => Some(id),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Values of single cells and keys, read with some tolerance.
+
+use std::fmt;
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error, SeqAccess, Visitor},
+};
+
+/// Text, also where somebody left the quotes out: `1.10` is the text `1.10`.
+pub(crate) struct Text(pub(crate) String);
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TextVisitor;
+
+        impl Visitor<'_> for TextVisitor {
+            type Value = Text;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("text")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Text, E> {
+                Ok(Text(text.to_owned()))
+            }
+
+            fn visit_string<E: Error>(self, text: String) -> Result<Text, E> {
+                Ok(Text(text))
+            }
+
+            fn visit_bool<E: Error>(self, value: bool) -> Result<Text, E> {
+                Ok(Text(value.to_string()))
+            }
+
+            fn visit_u64<E: Error>(self, value: u64) -> Result<Text, E> {
+                Ok(Text(value.to_string()))
+            }
+
+            fn visit_i64<E: Error>(self, value: i64) -> Result<Text, E> {
+                Ok(Text(value.to_string()))
+            }
+        }
+
+        // The hint makes the decoder hand over an unquoted number as it
+        // stands. A float that arrives all the same has lost its text.
+        deserializer.deserialize_string(TextVisitor)
+    }
+}
+
+/// A list of texts in one cell: a string that holds a JSON array. Where the
+/// file has a real list instead, that does too.
+pub(crate) struct ListCell(pub(crate) Vec<String>);
+
+impl ListCell {
+    /// Writes a list as the content of a cell.
+    pub(crate) fn to_text<T: AsRef<str>>(items: &[T]) -> String {
+        let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
+        serde_json::Value::from(items).to_string()
+    }
+}
+
+/// An item of a list; whole numbers may go without quotes.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Item {
+    Text(String),
+    Number(u64),
+}
+
+impl From<Item> for String {
+    fn from(item: Item) -> Self {
+        match item {
+            Item::Text(text) => text,
+            Item::Number(number) => number.to_string(),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ListCell {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ListVisitor;
+
+        impl<'de> Visitor<'de> for ListVisitor {
+            type Value = ListCell;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string that holds a JSON array of strings")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<ListCell, E> {
+                if text.trim().is_empty() {
+                    return Ok(ListCell(Vec::new()));
+                }
+                let items: Vec<Item> = serde_json::from_str(text)
+                    .map_err(|_| E::custom("a list is a string that holds a JSON array of strings"))?;
+                Ok(ListCell(items.into_iter().map(String::from).collect()))
+            }
+
+            fn visit_unit<E: Error>(self) -> Result<ListCell, E> {
+                Ok(ListCell(Vec::new()))
+            }
+
+            fn visit_none<E: Error>(self) -> Result<ListCell, E> {
+                self.visit_unit()
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<ListCell, A::Error> {
+                let mut items = Vec::new();
+                while let Some(Text(item)) = seq.next_element()? {
+                    items.push(item);
+                }
+                Ok(ListCell(items))
+            }
+        }
+
+        deserializer.deserialize_any(ListVisitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn a_list_is_json_in_a_string() {
+        assert_eq!(ListCell::to_text(&["a,b", "\"c\"", "d\ne|#"]), r#"["a,b","\"c\"","d\ne|#"]"#);
+        let read = |json: &str| serde_json::from_str::<ListCell>(json).map(|list| list.0);
+        assert_eq!(read(r#""[\"1.10\", 2]""#).unwrap(), ["1.10", "2"]);
+        assert_eq!(read(r#"["a", "b"]"#).unwrap(), ["a", "b"]);
+        for empty in ["\"\"", "null", "\"[]\""] {
+            assert_eq!(read(empty).unwrap(), [""; 0], "{empty}");
+        }
+        // As a number, 1.10 is the same as 1.1: nobody can tell which was meant.
+        assert!(read(r#""[1.10]""#).is_err());
+        assert!(read(r#""a;b""#).is_err());
+    }
+}

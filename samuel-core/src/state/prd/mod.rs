@@ -1,0 +1,20 @@
+//! How a plan is written in `prd.toon`.
+//!
+//! A [`Document`] is a plan and everything else that stands in the file:
+//! columns and keys of a later version or another tool, and lines that could
+//! not be understood. All of that survives a rewrite (design, run directory).
+//!
+//! The text below the header is plain TOON. Its profile is narrow, so that any
+//! tool can read it: flat objects, one flat table of tasks, lists of
+//! primitives. A list within a cell is one string that holds a JSON array.
+
+mod cell;
+mod codec;
+mod document;
+mod header;
+mod record;
+mod task;
+
+pub(crate) use codec::{decode, encode};
+pub(crate) use document::Document;
+pub(crate) use header::with_header;

@@ -1,0 +1,148 @@
+//! Flat objects of which some keys are known and the others are kept.
+
+use std::{fmt, marker::PhantomData};
+
+use super::{cell::Text, codec::Map};
+use crate::model::{Progress, Project};
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor},
+    ser::SerializeMap,
+};
+
+/// A flat object with known keys.
+pub(crate) trait Record: Default {
+    /// What it is, for messages.
+    const WHAT: &'static str;
+
+    /// Takes the value of a key; says whether the key is known. A value that
+    /// is not asked for stays in the map.
+    fn take<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<bool, A::Error>;
+
+    /// Writes the known keys.
+    fn put<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
+}
+
+/// A record and the keys it does not know.
+#[derive(Debug, Default)]
+pub(crate) struct Split<R> {
+    pub(crate) record: R,
+    pub(crate) others: Map,
+}
+
+impl<'de, R: Record> Deserialize<'de> for Split<R> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(SplitVisitor(PhantomData))
+    }
+}
+
+struct SplitVisitor<R>(PhantomData<R>);
+
+impl<'de, R: Record> Visitor<'de> for SplitVisitor<R> {
+    type Value = Split<R>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(R::WHAT)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Split<R>, A::Error> {
+        let mut split = Split { record: R::default(), others: Map::new() };
+        while let Some(key) = map.next_key::<String>()? {
+            if !split.record.take(&key, &mut map)? {
+                split.others.insert(key, map.next_value()?);
+            }
+        }
+        Ok(split)
+    }
+}
+
+/// A record and other keys, to be written as one object.
+pub(crate) struct Joined<'a, R> {
+    pub(crate) record: &'a R,
+    pub(crate) others: &'a Map,
+}
+
+impl<R: Record> serde::Serialize for Joined<'_, R> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        self.record.put(&mut map)?;
+        for (key, value) in self.others {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+/// Reads the next value, or the default where there is `null`.
+pub(crate) fn or_default<'de, A, T>(map: &mut A) -> Result<T, A::Error>
+where
+    A: MapAccess<'de>,
+    T: Deserialize<'de> + Default,
+{
+    Ok(map.next_value::<Option<T>>()?.unwrap_or_default())
+}
+
+/// Reads the next value as text; `null` is no text.
+pub(crate) fn text<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Option<String>, A::Error> {
+    Ok(map.next_value::<Option<Text>>()?.map(|Text(text)| text))
+}
+
+impl Record for Project {
+    const WHAT: &'static str = "a project";
+
+    fn take<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<bool, A::Error> {
+        match key {
+            "name" => self.name = text(map)?.unwrap_or_default(),
+            "description" => self.description = text(map)?.unwrap_or_default(),
+            "source_prd" => self.source_prd = text(map)?,
+            "created_at" => self.created_at = map.next_value()?,
+            "updated_at" => self.updated_at = map.next_value()?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn put<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        map.serialize_entry("name", &self.name)?;
+        map.serialize_entry("description", &self.description)?;
+        map.serialize_entry("source_prd", &self.source_prd)?;
+        map.serialize_entry("created_at", &self.created_at)?;
+        map.serialize_entry("updated_at", &self.updated_at)
+    }
+}
+
+impl Record for Progress {
+    const WHAT: &'static str = "progress";
+
+    fn take<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<bool, A::Error> {
+        match key {
+            "status" => self.status = or_default(map)?,
+            "total_tasks" => self.total_tasks = or_default(map)?,
+            "completed_tasks" => self.completed_tasks = or_default(map)?,
+            "current_iteration" => self.current_iteration = or_default(map)?,
+            "total_iterations_run" => self.total_iterations_run = or_default(map)?,
+            "impl_iterations" => self.impl_iterations = or_default(map)?,
+            "discovery_iterations" => self.discovery_iterations = or_default(map)?,
+            "last_discovery_at" => self.last_discovery_at = map.next_value()?,
+            "last_iteration_at" => self.last_iteration_at = map.next_value()?,
+            "cost_usd" => self.cost_usd = or_default(map)?,
+            "tokens" => self.tokens = or_default(map)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn put<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        map.serialize_entry("status", &self.status)?;
+        map.serialize_entry("total_tasks", &self.total_tasks)?;
+        map.serialize_entry("completed_tasks", &self.completed_tasks)?;
+        map.serialize_entry("current_iteration", &self.current_iteration)?;
+        map.serialize_entry("total_iterations_run", &self.total_iterations_run)?;
+        map.serialize_entry("impl_iterations", &self.impl_iterations)?;
+        map.serialize_entry("discovery_iterations", &self.discovery_iterations)?;
+        map.serialize_entry("last_discovery_at", &self.last_discovery_at)?;
+        map.serialize_entry("last_iteration_at", &self.last_iteration_at)?;
+        map.serialize_entry("cost_usd", &self.cost_usd)?;
+        map.serialize_entry("tokens", &self.tokens)
+    }
+}

@@ -1,0 +1,163 @@
+//! Where the files of a run are.
+//!
+//! [`RunDir`] knows every path below `.samuel/run/` (design, run directory)
+//! and touches none of them, but for [`RunDir::create`].
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use super::StateError;
+
+/// The directory that holds the state of a methodology's runs.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RunDir {
+    path: PathBuf,
+}
+
+impl RunDir {
+    /// Names the run directory of a project with one methodology:
+    /// `.samuel/run` below its root.
+    pub fn new(project_root: impl AsRef<Path>) -> Self {
+        Self { path: project_root.as_ref().join(".samuel").join("run") }
+    }
+
+    /// Names the run directory of one of several methodologies:
+    /// `.samuel/run/<methodology>` below the project's root.
+    ///
+    /// The name must have been checked (`[a-z0-9-]+`); it becomes a part of
+    /// the path as it is.
+    pub fn for_methodology(project_root: impl AsRef<Path>, methodology: &str) -> Self {
+        Self { path: Self::new(project_root).path.join(methodology) }
+    }
+
+    /// Takes a directory as it is, wherever it lies.
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// Returns the directory itself.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the plan, `prd.toon`.
+    pub fn prd(&self) -> PathBuf {
+        self.path.join("prd.toon")
+    }
+
+    /// Returns the path of a generated file.
+    pub fn artifact(&self, artifact: Artifact) -> PathBuf {
+        self.path.join(artifact.file_name())
+    }
+
+    /// Returns the log of what happened, `progress.md`.
+    pub fn progress(&self) -> PathBuf {
+        self.path.join("progress.md")
+    }
+
+    /// Returns where old lines of the log go, `progress-archive.md`.
+    pub fn progress_archive(&self) -> PathBuf {
+        self.path.join("progress-archive.md")
+    }
+
+    /// Returns the journal, `journal.jsonl`.
+    pub fn journal(&self) -> PathBuf {
+        self.path.join("journal.jsonl")
+    }
+
+    /// Returns the journal before the last rotation, `journal.1.jsonl`.
+    pub fn old_journal(&self) -> PathBuf {
+        self.path.join("journal.1.jsonl")
+    }
+
+    /// Returns the lock a loop holds as long as it runs, `loop.lock`.
+    pub fn loop_lock(&self) -> PathBuf {
+        self.path.join("loop.lock")
+    }
+
+    /// Returns the lock every writer holds for a moment, `lock`.
+    pub fn lock(&self) -> PathBuf {
+        self.path.join("lock")
+    }
+
+    /// Returns the directory of snapshot data by blob id, `cache`.
+    pub fn cache(&self) -> PathBuf {
+        self.path.join("cache")
+    }
+
+    /// Returns the directory of a run's agent output, `logs/<run>`.
+    pub fn logs(&self, run_id: &str) -> PathBuf {
+        self.path.join("logs").join(run_id)
+    }
+
+    /// Returns the two files of one agent call, standard output and error:
+    /// `logs/<run>/<iteration>-<attempt>.{out,err}`, both counted from 1.
+    pub fn agent_logs(&self, run_id: &str, iteration: u32, attempt: u32) -> (PathBuf, PathBuf) {
+        let file = |end: &str| self.logs(run_id).join(format!("{iteration}-{attempt}.{end}"));
+        (file("out"), file("err"))
+    }
+
+    /// Returns a plugin's own directory, `plugins/<name>`.
+    pub fn plugin(&self, name: &str) -> PathBuf {
+        self.path.join("plugins").join(name)
+    }
+
+    /// Creates the directory, and those above it, where they are missing.
+    ///
+    /// # Errors
+    /// Returns [`StateError::Io`] if the file system refuses.
+    pub fn create(&self) -> Result<(), StateError> {
+        fs::create_dir_all(&self.path).map_err(StateError::io("create", &self.path))
+    }
+}
+
+/// A file that is generated anew in each iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Artifact {
+    /// The current task, or in discovery the list of tasks.
+    TaskContext,
+    /// What the project consists of.
+    ProjectSnapshot,
+    /// What earlier iterations did and learned.
+    ProgressContext,
+}
+
+impl Artifact {
+    /// Every artifact.
+    pub const ALL: &[Artifact] = &[Self::TaskContext, Self::ProjectSnapshot, Self::ProgressContext];
+
+    /// Returns the name of the file in the run directory.
+    pub fn file_name(self) -> &'static str {
+        match self {
+            Self::TaskContext => "task-context.toon",
+            Self::ProjectSnapshot => "project-snapshot.toon",
+            Self::ProgressContext => "progress-context.md",
+        }
+    }
+
+    /// Says whether the file is TOON and opens with the version header.
+    pub fn is_toon(self) -> bool {
+        self.file_name().ends_with(".toon")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_methodology_among_several_has_a_directory_of_its_own() {
+        assert_eq!(RunDir::new("/p").prd(), Path::new("/p/.samuel/run/prd.toon"));
+        let tdd = RunDir::for_methodology("/p", "tdd-strict");
+        assert_eq!(tdd.prd(), Path::new("/p/.samuel/run/tdd-strict/prd.toon"));
+    }
+
+    #[test]
+    fn agent_output_is_kept_by_run_iteration_and_attempt() {
+        let (out, err) = RunDir::at("/r").agent_logs("run-1", 3, 2);
+        assert_eq!(out, Path::new("/r/logs/run-1/3-2.out"));
+        assert_eq!(err, Path::new("/r/logs/run-1/3-2.err"));
+    }
+}

@@ -1,0 +1,159 @@
+//! The interface between the loop and wherever state is kept.
+//!
+//! A [`StateStore`] holds a plan with its revision, a journal, a progress log
+//! and a few generated files. [`FileStore`](super::FileStore) keeps them in a
+//! run directory, [`MemoryStore`](super::MemoryStore) in memory; a store for
+//! several machines would implement the same trait.
+//!
+//! Methods block. Asynchronous callers use `spawn_blocking`.
+
+use std::{fmt, path::PathBuf, sync::Arc};
+
+use super::{
+    Actor, Artifact, Change, Diagnostic, JournalRecord, Mutation, Note, ProgressEntry, ProgressLog,
+    StateError, Supervisor,
+};
+use crate::model::Plan;
+
+/// Keeps plan, journal, progress log and generated files.
+pub trait StateStore: fmt::Debug + Send + Sync {
+    /// Says whether there is a plan, readable or not.
+    ///
+    /// # Errors
+    /// Returns [`StateError::Io`] if that cannot be found out.
+    fn exists(&self) -> Result<bool, StateError>;
+
+    /// Loads the plan. Changes nothing and takes no lock.
+    ///
+    /// # Errors
+    /// Returns [`StateError::NotInitialised`] without a plan,
+    /// [`StateError::Corrupt`] or [`StateError::Version`] if it cannot be
+    /// understood, and [`StateError::Io`] if it cannot be read.
+    fn load(&self) -> Result<Loaded, StateError>;
+
+    /// Stores a whole plan, the first or another one. The revision continues
+    /// from the one before.
+    ///
+    /// # Errors
+    /// Returns [`StateError::Exists`] if there is a plan and `existing` does
+    /// not say to replace it, [`StateError::TaskInvalid`] or
+    /// [`StateError::TaskExists`] if a task must not be stored, and what
+    /// [`mutate`](Self::mutate) returns for locks and files.
+    fn import(&self, plan: Plan, actor: Actor, existing: Existing) -> Result<Imported, StateError>;
+
+    /// Changes the plan. What it returns has been stored durably, in the plan
+    /// and in the journal; after an error nothing has changed.
+    ///
+    /// # Errors
+    /// Returns what [`load`](Self::load) returns, the task errors of
+    /// [`apply`](super::apply), [`StateError::Locked`] if others kept the
+    /// store busy for too long, and [`StateError::Io`] if storing failed.
+    fn mutate(&self, mutation: Mutation, actor: Actor) -> Result<Applied, StateError>;
+
+    /// Appends to the journal what is no change of the plan. Returns the
+    /// number of the record.
+    ///
+    /// # Errors
+    /// Returns [`StateError::TooLarge`], [`StateError::Locked`] or
+    /// [`StateError::Io`].
+    fn note(&self, note: Note) -> Result<u64, StateError>;
+
+    /// Returns the journal's records after a number, oldest first, as far
+    /// back as the journal goes; 0 stands for all.
+    ///
+    /// # Errors
+    /// Returns [`StateError::Locked`] or [`StateError::Io`].
+    fn journal_since(&self, seq: u64) -> Result<Vec<JournalRecord>, StateError>;
+
+    /// Returns the last checkpoint, which every rotation of the journal keeps.
+    ///
+    /// # Errors
+    /// Returns [`StateError::Locked`] or [`StateError::Io`].
+    fn last_checkpoint(&self) -> Result<Option<JournalRecord>, StateError>;
+
+    /// Returns the supervisors that were noted and have not been noted as
+    /// ended.
+    ///
+    /// # Errors
+    /// Returns [`StateError::Locked`] or [`StateError::Io`].
+    fn supervisors(&self) -> Result<Vec<Supervisor>, StateError>;
+
+    /// Appends lines to the progress log.
+    ///
+    /// # Errors
+    /// Returns [`StateError::Locked`] or [`StateError::Io`].
+    fn append_progress(&self, entries: &[ProgressEntry]) -> Result<(), StateError>;
+
+    /// Reads the progress log, without what was archived.
+    ///
+    /// # Errors
+    /// Returns [`StateError::Io`].
+    fn progress(&self) -> Result<ProgressLog, StateError>;
+
+    /// Archives old lines of the progress log once it has more than
+    /// `max_lines`: the newer half of that many lines and every `LEARNING`
+    /// stay. Returns how many lines went.
+    ///
+    /// # Errors
+    /// Returns [`StateError::Locked`] or [`StateError::Io`].
+    fn rotate_progress(&self, max_lines: usize) -> Result<usize, StateError>;
+
+    /// Replaces a generated file. A TOON file gets the version header if the
+    /// text has none.
+    ///
+    /// # Errors
+    /// Returns [`StateError::Locked`] or [`StateError::Io`].
+    fn write_artifact(&self, artifact: Artifact, text: &str) -> Result<(), StateError>;
+
+    /// Reads a generated file; nothing if it was never written.
+    ///
+    /// # Errors
+    /// Returns [`StateError::Io`].
+    fn read_artifact(&self, artifact: Artifact) -> Result<Option<String>, StateError>;
+}
+
+/// A plan as it was loaded.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The plan.
+    pub plan: Arc<Plan>,
+    /// Its revision, the same as in the plan.
+    pub revision: u64,
+    /// What was wrong with the file and could be worked around.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Lines of the file that could not be understood, now or earlier. While
+    /// there are any, "nothing left to do" does not mean that all is done.
+    pub unparsed: Vec<String>,
+}
+
+/// A change that was stored.
+#[derive(Clone, Debug)]
+pub struct Applied {
+    /// The revision the plan has now.
+    pub revision: u64,
+    /// The plan as it is now.
+    pub plan: Arc<Plan>,
+    /// What changed.
+    pub change: Change,
+    /// The number of the journal's record; absent if nothing changed.
+    pub seq: Option<u64>,
+}
+
+/// A plan that was stored as a whole.
+#[derive(Clone, Debug)]
+pub struct Imported {
+    /// The revision the plan has now.
+    pub revision: u64,
+    /// Where the plan that was there before was put.
+    pub backup: Option<PathBuf>,
+}
+
+/// What to do with a plan that exists already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Existing {
+    /// Leave it, and fail.
+    #[default]
+    Refuse,
+    /// Replace it, and keep a backup.
+    Replace,
+}

@@ -1,0 +1,270 @@
+//! Writers beside each other, crashes, and file systems that refuse.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+use std::{
+    collections::HashSet,
+    env,
+    ffi::OsStr,
+    fs,
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Child, Command, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use samuel_core::{
+    clock::SystemClock,
+    model::{Coded, ErrorCode, Plan, Status, Task, TaskId},
+    state::{
+        Actor, Change, Existing, FileStore, Holder, JournalEntry, LoopLock, Mutation, NewTask, Note,
+        NotedEvent, RunDir, StateError, StateStore,
+    },
+};
+
+/// Tells a test that it is the child of another one, and where to work.
+const CHILD_DIR: &str = "SAMUEL_TEST_RUN_DIR";
+
+fn store(root: &Path) -> FileStore {
+    FileStore::new(RunDir::new(root), Arc::new(SystemClock::new()))
+}
+
+/// A store that holds one task in a new directory.
+fn new_store() -> (tempfile::TempDir, FileStore) {
+    let root = tempfile::tempdir().unwrap();
+    let store = store(root.path());
+    let plan = Plan { tasks: vec![Task::new(TaskId::new("1"), "First")], ..Plan::default() };
+    store.import(plan, Actor::User, Existing::Refuse).unwrap();
+    (root, store)
+}
+
+fn enqueue(store: &FileStore, title: &str) -> Result<TaskId, StateError> {
+    let applied = store.mutate(Mutation::Enqueue { task: NewTask::new(title) }, Actor::User)?;
+    let Change::Added { id } = applied.change else { unreachable!("a task was added") };
+    Ok(id)
+}
+
+fn done(id: &str) -> Mutation {
+    Mutation::Done { id: TaskId::new(id), commit_sha: None, iteration: None }
+}
+
+/// Starts a test of this file again in a process of its own.
+fn child(test: &str, root: &Path, prefix: &[&str]) -> Child {
+    let own = env::current_exe().unwrap();
+    let arguments = [test, "--exact", "--ignored", "--nocapture"].map(OsStr::new);
+    let mut words: Vec<&OsStr> = prefix.iter().map(OsStr::new).collect();
+    words.push(own.as_os_str());
+    words.extend(arguments);
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]).env(CHILD_DIR, root).stdin(Stdio::piped()).stdout(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+fn child_dir() -> std::path::PathBuf {
+    env::var_os(CHILD_DIR).unwrap().into()
+}
+
+#[test]
+fn of_8_threads_with_25_changes_each_none_is_lost() {
+    let (_root, store) = new_store();
+    let (done, store) = (AtomicBool::new(false), &store);
+    let ids: Vec<TaskId> = thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let mut last = 0;
+            while !done.load(Ordering::Relaxed) {
+                let loaded = store.load().unwrap();
+                assert!(loaded.revision >= last && loaded.diagnostics.is_empty());
+                last = loaded.revision;
+            }
+        });
+        let writer =
+            |n| move || (0..25).map(|k| enqueue(store, &format!("{n}.{k}")).unwrap()).collect::<Vec<_>>();
+        let writers: Vec<_> = (0..8).map(|n| scope.spawn(writer(n))).collect();
+        let ids = writers.into_iter().flat_map(|writer| writer.join().unwrap()).collect();
+        done.store(true, Ordering::Relaxed);
+        reader.join().unwrap();
+        ids
+    });
+    assert_eq!(ids.iter().collect::<HashSet<_>>().len(), 200);
+    let loaded = store.load().unwrap();
+    assert_eq!((loaded.plan.tasks.len(), loaded.revision), (201, 201));
+    let revisions: Vec<u64> = store.journal_since(0).unwrap().iter().map(|record| record.revision).collect();
+    assert_eq!(revisions, (1..=201).collect::<Vec<u64>>());
+}
+
+#[test]
+fn a_busy_store_is_an_error_after_the_wait_that_names_the_holder() {
+    let (_root, store) = new_store();
+    let lock = fs::File::options().write(true).read(true).open(store.dir().lock()).unwrap();
+    lock.lock().unwrap();
+    let hasty = store.clone().with_lock_wait(Duration::from_millis(30));
+    let error = hasty.mutate(done("1"), Actor::User).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::STATE_LOCKED);
+    assert!(error.to_string().contains(&format!("held by process {} (import, since ", std::process::id())));
+    lock.unlock().unwrap();
+    hasty.mutate(done("1"), Actor::User).unwrap();
+}
+
+#[test]
+fn a_change_that_a_crash_cut_short_is_completed_by_the_next_writer() {
+    let (_root, store) = new_store();
+    enqueue(&store, "Second").unwrap();
+    let before = fs::read(store.dir().prd()).unwrap();
+    store.mutate(done("1"), Actor::Agent).unwrap();
+    fs::write(store.dir().prd(), before).unwrap();
+
+    // The next change is refused, and completes the other one all the same.
+    store.mutate(done("999"), Actor::User).unwrap_err();
+    let loaded = store.load().unwrap();
+    assert_eq!((loaded.revision, loaded.plan.tasks[0].status), (3, Status::Completed));
+    assert_eq!(enqueue(&store, "Third").unwrap(), TaskId::new("3"));
+    let revisions: Vec<u64> = store.journal_since(0).unwrap().iter().map(|record| record.revision).collect();
+    assert_eq!(revisions, [1, 2, 3, 4]);
+}
+
+#[test]
+fn an_older_plan_put_back_by_hand_counts_and_revisions_go_on() {
+    let (_root, store) = new_store();
+    let old = fs::read(store.dir().prd()).unwrap();
+    for title in ["Second", "Third"] {
+        enqueue(&store, title).unwrap();
+    }
+    fs::write(store.dir().prd(), old).unwrap();
+    let applied = store.mutate(done("1"), Actor::User).unwrap();
+    assert_eq!((applied.revision, applied.plan.tasks.len()), (4, 1));
+}
+
+#[test]
+fn a_lost_journal_does_not_stop_the_work() {
+    let (_root, store) = new_store();
+    enqueue(&store, "Second").unwrap();
+    fs::remove_file(store.dir().journal()).unwrap();
+    assert_eq!(store.mutate(done("1"), Actor::User).unwrap().revision, 3);
+    assert_eq!(store.journal_since(0).unwrap().len(), 1);
+}
+
+#[test]
+fn a_journal_that_cannot_be_written_leaves_the_plan_alone() {
+    let (_root, store) = new_store();
+    let before = fs::read(store.dir().prd()).unwrap();
+    let elsewhere = store.dir().path().join("elsewhere");
+    fs::rename(store.dir().journal(), &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, store.dir().journal()).unwrap();
+    let journal = fs::read(&elsewhere).unwrap();
+    let error = store.mutate(done("1"), Actor::User).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::STATE_IO);
+    assert_eq!((fs::read(store.dir().prd()).unwrap(), fs::read(&elsewhere).unwrap()), (before, journal));
+    assert!(!store.dir().path().join(".prd.toon.tmp").exists());
+}
+
+#[test]
+fn a_plan_that_cannot_be_written_keeps_the_old_file_and_is_not_journalled() {
+    let (_root, store) = new_store();
+    let before = fs::read(store.dir().prd()).unwrap();
+    fs::create_dir(store.dir().path().join(".prd.toon.tmp")).unwrap();
+    let error = store.mutate(done("1"), Actor::User).unwrap_err();
+    assert_eq!(error.location().unwrap().file, store.dir().path().join(".prd.toon.tmp"));
+    assert_eq!(fs::read(store.dir().prd()).unwrap(), before);
+    assert_eq!(store.journal_since(0).unwrap().len(), 1);
+}
+
+#[test]
+fn a_directory_that_cannot_be_created_is_an_error() {
+    let root = tempfile::tempdir().unwrap();
+    fs::write(root.path().join(".samuel"), "a file").unwrap();
+    let store = store(root.path());
+    let error = store.import(Plan::default(), Actor::User, Existing::Refuse).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::STATE_IO);
+}
+
+#[test]
+fn a_disk_that_fills_up_in_the_middle_of_a_write_keeps_what_was_there() {
+    let (root, store) = new_store();
+    enqueue(&store, "Second").unwrap();
+    let plan = fs::read(store.dir().prd()).unwrap();
+    // No file may grow beyond 8 KiB, as if the disk were full there.
+    let limit = ["sh", "-c", "trap '' XFSZ; ulimit -f 16; exec \"$@\"", "sh"];
+    let mut child = child("child_of_a_full_disk", root.path(), &limit);
+    assert!(child.wait().unwrap().success());
+    assert_eq!(fs::read(store.dir().prd()).unwrap(), plan);
+    let journal = fs::read_to_string(store.dir().journal()).unwrap();
+    assert!(journal.len() > 7_000 && journal.ends_with('\n'), "the journal was filled with whole lines");
+    let records = store.journal_since(0).unwrap();
+    let next = store.mutate(done("1"), Actor::User).unwrap();
+    assert_eq!(next.seq, Some(records.last().unwrap().seq + 1));
+}
+
+#[test]
+#[ignore = "runs as the child of another test"]
+fn child_of_a_full_disk() {
+    let store = store(&child_dir());
+    let long = NewTask { description: "x".repeat(20_000), ..NewTask::new("Long") };
+    let error = store.mutate(Mutation::Enqueue { task: long }, Actor::User).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::STATE_IO);
+    let event = || NotedEvent { name: "filling".into(), data: "y".repeat(300).into() };
+    let full = (0..100).find_map(|_| store.note(Note::Event(event())).err()).unwrap();
+    assert_eq!(full.code(), ErrorCode::STATE_IO);
+    let error = store.mutate(done("1"), Actor::User).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::STATE_IO);
+}
+
+#[test]
+fn the_loop_lock_is_free_once_its_holder_was_killed() {
+    let root = tempfile::tempdir().unwrap();
+    let dir = RunDir::new(root.path());
+    let mut child = child("child_that_holds_the_loop_lock", root.path(), &[]);
+    let output = BufReader::new(child.stdout.take().unwrap());
+    assert!(output.lines().any(|line| line.unwrap() == "held"));
+    let holder = Holder::this_process("2026-11-21T10:00:00Z".parse().unwrap(), "run-2");
+    let Err(StateError::LoopRunning { holder: Some(found), .. }) = LoopLock::acquire(&dir, &holder) else {
+        unreachable!("the child holds the lock");
+    };
+    assert_eq!((found.pid, found.doing.as_str()), (child.id(), "run-1"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    LoopLock::acquire(&dir, &holder).unwrap();
+}
+
+#[test]
+#[ignore = "runs as the child of another test"]
+fn child_that_holds_the_loop_lock() {
+    let dir = RunDir::new(child_dir());
+    let holder = Holder::this_process("2026-11-21T10:00:00Z".parse().unwrap(), "run-1");
+    let _lock = LoopLock::acquire(&dir, &holder).unwrap();
+    println!("\nheld");
+    // The parent holds the other end and never writes.
+    std::io::stdin().lines().next();
+}
+
+#[test]
+fn replacing_a_plan_keeps_a_backup_also_of_a_corrupt_one() {
+    let (_root, store) = new_store();
+    fs::write(store.dir().prd(), "# toon v3\n\"").unwrap();
+    assert_eq!(store.load().unwrap_err().code(), ErrorCode::STATE_CORRUPT);
+    let backups: Vec<_> = (0..2)
+        .map(|_| store.import(Plan::default(), Actor::User, Existing::Replace).unwrap().backup.unwrap())
+        .collect();
+    assert_eq!(fs::read_to_string(&backups[0]).unwrap(), "# toon v3\n\"");
+    assert_ne!(backups[0], backups[1]);
+    assert!(backups[0].file_name().unwrap().to_str().unwrap().starts_with("prd.toon.bak-2"));
+    let last = store.journal_since(0).unwrap().pop().unwrap();
+    assert!(matches!(last.entry, JournalEntry::Imported { backup: Some(_), tasks: 0, .. }));
+}
+
+#[test]
+fn lines_an_agent_appended_itself_are_kept_and_never_joined() {
+    let (_root, store) = new_store();
+    fs::write(store.dir().progress(), b"my own note \xff without an end").unwrap();
+    let at = "2026-11-21T10:00:00Z".parse().unwrap();
+    let entry = samuel_core::state::ProgressEntry::note(at, samuel_core::state::ProgressKind::Found, "x");
+    store.append_progress(&[entry]).unwrap();
+    let content = fs::read(store.dir().progress()).unwrap();
+    assert_eq!(content, b"my own note \xff without an end\n[2026-11-21T10:00:00Z] FOUND: x\n");
+    assert_eq!(store.rotate_progress(1).unwrap(), 2, "the newer half of one line is none");
+    assert_eq!(fs::read(store.dir().progress_archive()).unwrap(), content);
+    assert_eq!(fs::read(store.dir().progress()).unwrap(), b"");
+}
