@@ -78,7 +78,10 @@ pub async fn run_checks(
     Ok(QualityCheckOutput { ok: failures.is_empty(), reason, failures, ..QualityCheckOutput::default() })
 }
 
-async fn run_check(check: &Check, setting: CheckSetting<'_>) -> Result<Option<CheckFailure>, ChecksCancelled> {
+async fn run_check(
+    check: &Check,
+    setting: CheckSetting<'_>,
+) -> Result<Option<CheckFailure>, ChecksCancelled> {
     let spec = CommandSpec::shell(&check.command, setting.project_root)
         .envs(setting.env.iter().cloned())
         .timeout(check.timeout)
@@ -122,11 +125,15 @@ mod tests {
 
     use super::*;
 
-    async fn run(checks: &[Check], cancel: &CancellationToken) -> Result<QualityCheckOutput, ChecksCancelled> {
+    async fn run(
+        checks: &[Check],
+        cancel: &CancellationToken,
+    ) -> Result<QualityCheckOutput, ChecksCancelled> {
         let directory = tempfile::tempdir().unwrap();
         let env = [("PATH".into(), std::env::var_os("PATH").unwrap())];
         let supervisor = &Supervisor::GroupOnly;
-        run_checks(checks, CheckSetting { project_root: directory.path(), env: &env, supervisor, cancel }).await
+        run_checks(checks, CheckSetting { project_root: directory.path(), env: &env, supervisor, cancel })
+            .await
     }
 
     async fn outcome(commands: &[&str]) -> QualityCheckOutput {
@@ -142,11 +149,15 @@ mod tests {
 
     #[tokio::test]
     async fn every_check_runs_in_order_and_each_failure_is_told() {
-        let output = outcome(&["echo first; echo aside >&2; exit 3", "touch seen", "test -f seen", "false"]).await;
+        let output =
+            outcome(&["echo first; echo aside >&2; exit 3", "touch seen", "test -f seen", "false"]).await;
         assert!(!output.ok);
         assert_eq!(output.reason.as_deref(), Some("2 of 4 quality checks failed"));
         let first = &output.failures[0];
-        assert_eq!((first.message.as_str(), first.exit_code, first.tail.as_str()), ("exit code 3", Some(3), "first\naside\n"));
+        assert_eq!(
+            (first.message.as_str(), first.exit_code, first.tail.as_str()),
+            ("exit code 3", Some(3), "first\naside\n")
+        );
         assert_eq!(output.failures[1].command, "false");
     }
 

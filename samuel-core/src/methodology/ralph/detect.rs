@@ -25,7 +25,10 @@ pub struct Detected {
 /// `paths` are relative to the project, with `/`. `read` returns the text of
 /// one of them, nothing if that fails; it is called for manifests in the root
 /// only.
-pub fn detect<'a>(paths: impl IntoIterator<Item = &'a str>, read: impl Fn(&str) -> Option<String>) -> Detected {
+pub fn detect<'a>(
+    paths: impl IntoIterator<Item = &'a str>,
+    read: impl Fn(&str) -> Option<String>,
+) -> Detected {
     let mut files: BTreeMap<&str, usize> = BTreeMap::new();
     let mut project = Project { root: Vec::new(), has_python_tests: false, read: &read };
     for path in paths {
@@ -93,7 +96,8 @@ impl<R: Fn(&str) -> Option<String>> Project<'_, R> {
     fn node(&self) -> Vec<&'static str> {
         let Some(manifest) = self.text("package.json") else { return Vec::new() };
         let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap_or_default();
-        let script = |name: &str| manifest.pointer(&format!("/scripts/{name}")).and_then(|script| script.as_str());
+        let script =
+            |name: &str| manifest.pointer(&format!("/scripts/{name}")).and_then(|script| script.as_str());
         let is_real = |script: &&str| !script.contains("no test specified");
         let [lint, test] = self.package_manager();
         let lint = script("lint").map(|_| lint);
@@ -113,14 +117,19 @@ impl<R: Fn(&str) -> Option<String>> Project<'_, R> {
 
     fn python(&self) -> Vec<&'static str> {
         let pyproject = self.text("pyproject.toml");
-        let names_pytest = ["pyproject.toml", "setup.cfg", "tox.ini", "requirements.txt", "requirements-dev.txt"]
-            .iter()
-            .any(|name| self.text(name).is_some_and(|text| text.contains("pytest")));
-        let uses_pytest = self.has("pytest.ini") || self.has("conftest.py") || names_pytest || self.has_python_tests;
+        let names_pytest =
+            ["pyproject.toml", "setup.cfg", "tox.ini", "requirements.txt", "requirements-dev.txt"]
+                .iter()
+                .any(|name| self.text(name).is_some_and(|text| text.contains("pytest")));
+        let uses_pytest =
+            self.has("pytest.ini") || self.has("conftest.py") || names_pytest || self.has_python_tests;
         let uses_ruff =
             self.has("ruff.toml") || pyproject.as_deref().is_some_and(|text| text.contains("[tool.ruff"));
-        let (ruff, pytest) =
-            if self.has("uv.lock") { ("uv run ruff check", "uv run pytest") } else { ("ruff check", "pytest") };
+        let (ruff, pytest) = if self.has("uv.lock") {
+            ("uv run ruff check", "uv run pytest")
+        } else {
+            ("ruff check", "pytest")
+        };
         uses_ruff.then_some(ruff).into_iter().chain(uses_pytest.then_some(pytest)).collect()
     }
 
@@ -142,7 +151,8 @@ impl<R: Fn(&str) -> Option<String>> Project<'_, R> {
             ("pubspec.yaml", "dart test"),
             ("deno.json", "deno test"),
         ];
-        let mut checks: Vec<&str> = known.into_iter().filter(|(name, _)| self.has(name)).map(|(_, check)| check).collect();
+        let mut checks: Vec<&str> =
+            known.into_iter().filter(|(name, _)| self.has(name)).map(|(_, check)| check).collect();
         checks.dedup();
         checks
     }
@@ -161,7 +171,8 @@ mod tests {
     use super::*;
 
     fn checks(files: &[(&str, &str)]) -> Vec<String> {
-        let read = |path: &str| files.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned());
+        let read =
+            |path: &str| files.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned());
         detect(files.iter().map(|(path, _)| *path), read).quality_checks
     }
 
@@ -187,7 +198,10 @@ mod tests {
 
     #[test]
     fn python_is_checked_with_what_it_is_set_up_for() {
-        assert_eq!(checks(&[("pyproject.toml", "[tool.pytest.ini_options]\n[tool.ruff]\n")]), ["ruff check", "pytest"]);
+        assert_eq!(
+            checks(&[("pyproject.toml", "[tool.pytest.ini_options]\n[tool.ruff]\n")]),
+            ["ruff check", "pytest"]
+        );
         assert_eq!(checks(&[("a.py", ""), ("tests/test_a.py", "")]), ["pytest"]);
         assert_eq!(checks(&[("pyproject.toml", "pytest"), ("uv.lock", "")]), ["uv run pytest"]);
         assert_eq!(checks(&[("a.py", ""), ("pyproject.toml", "")]), [""; 0]);

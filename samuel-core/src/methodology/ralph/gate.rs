@@ -20,7 +20,11 @@ pub struct DiscoverySchedule {
 /// Without a schedule (pilot mode is off) it is implementation. With one, it
 /// is discovery at iteration 1, 1 + interval, 1 + 2 × interval and so on, and
 /// whenever no task is pending.
-pub fn decide_mode(iteration: u32, pending_tasks: u32, schedule: Option<DiscoverySchedule>) -> IterationGateOutput {
+pub fn decide_mode(
+    iteration: u32,
+    pending_tasks: u32,
+    schedule: Option<DiscoverySchedule>,
+) -> IterationGateOutput {
     let (mode, reason) = match schedule {
         None => (Mode::Implementation, "pilot mode is off".to_owned()),
         Some(schedule) if schedule.only => (Mode::Discovery, "only discovery was asked for".to_owned()),

@@ -37,7 +37,7 @@ fn describe_usage(summary: &mut String, usage: &Usage) {
 pub fn loop_summary(input: &AfterLoopInput, plan: &Plan) -> String {
     let AfterLoopInput { iterations_run, exit_reason, .. } = input;
     let iterations = counted(u64::from(*iterations_run), "iteration");
-    let explained = exit_reason.parse::<ExitReason>().map_or(exit_reason.as_str(), explain);
+    let explained = exit_reason.parse::<ExitReason>().map_or(exit_reason.as_str(), |reason| explain(reason));
     let tasks = plan_summary(plan);
     format!("the loop ended after {iterations}: {explained}; {tasks}")
 }
@@ -110,8 +110,10 @@ mod tests {
 
     #[test]
     fn an_agent_call_is_one_line() {
-        let usage = Usage { input_tokens: 1_000, output_tokens: 200, cost_usd: Some(0.04), ..Usage::default() };
-        let mut input = AfterAgentInvokeInput { duration_ms: 12_345, usage: Some(usage), ..Default::default() };
+        let usage =
+            Usage { input_tokens: 1_000, output_tokens: 200, cost_usd: Some(0.04), ..Usage::default() };
+        let mut input =
+            AfterAgentInvokeInput { duration_ms: 12_345, usage: Some(usage), ..Default::default() };
         assert_eq!(agent_summary(&input), "the agent ended with code 0 after 12.3s, 1200 tokens, $0.0400");
         (input.usage, input.exit_code) = (None, 7);
         assert_eq!(agent_summary(&input), "the agent ended with code 7 after 12.3s");
@@ -119,7 +121,8 @@ mod tests {
 
     #[test]
     fn a_run_is_summed_up_with_its_plan() {
-        let plan = plan(&[Status::Completed, Status::Pending, Status::Pending, Status::Skipped, Status::Blocked]);
+        let plan =
+            plan(&[Status::Completed, Status::Pending, Status::Pending, Status::Skipped, Status::Blocked]);
         let input = AfterLoopInput {
             iterations_run: 1,
             exit_reason: "max-iterations".to_owned(),
@@ -142,6 +145,9 @@ mod tests {
     #[test]
     fn durations_read_well_at_any_length() {
         let text = |seconds: f64| human_duration(Duration::from_secs_f64(seconds));
-        assert_eq!([text(0.45), text(59.99), text(125.0), text(3_725.0)], ["0.4s", "59.9s", "2m 05s", "1h 02m"]);
+        assert_eq!(
+            [text(0.45), text(59.99), text(125.0), text(3_725.0)],
+            ["0.4s", "59.9s", "2m 05s", "1h 02m"]
+        );
     }
 }

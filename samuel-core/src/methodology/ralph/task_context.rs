@@ -111,7 +111,10 @@ impl TaskContext {
         Self::Implementation(ImplementationContext {
             mode: Mode::Implementation,
             current_task: CurrentTask::from(task),
-            recent_completions: recently_completed(plan).take(MAX_COMPLETIONS).map(Completion::from).collect(),
+            recent_completions: recently_completed(plan)
+                .take(MAX_COMPLETIONS)
+                .map(Completion::from)
+                .collect(),
         })
     }
 
@@ -119,7 +122,8 @@ impl TaskContext {
     pub fn discovery(plan: &Plan) -> Self {
         let total = plan.tasks.len();
         let (pending, completed) = (plan.count(Status::Pending), plan.count(Status::Completed));
-        let (open, settled): (Vec<&Task>, Vec<&Task>) = plan.tasks.iter().partition(|task| !task.is_settled());
+        let (open, settled): (Vec<&Task>, Vec<&Task>) =
+            plan.tasks.iter().partition(|task| !task.is_settled());
         let tasks = open.into_iter().chain(settled.into_iter().rev()).take(MAX_TASKS);
         Self::Discovery(DiscoveryContext {
             mode: Mode::Discovery,
