@@ -25,3 +25,5 @@ pub mod model;
 pub mod process;
 #[cfg(feature = "engine")]
 pub mod state;
+
+pub mod toon;

@@ -1,0 +1,298 @@
+//! Headers: length, delimiter and field list of an array or keyed object.
+//!
+//! A [`Header`] is parsed once per table, from the `[` to the colon (section 6).
+//! Every deviation from the grammar is an error in both modes, because a line
+//! whose first unquoted `[` precedes its first unquoted colon must be a header
+//! (specification 4.3). Only recovery reads on, when the field list is intact.
+
+use std::borrow::Cow;
+
+use crate::toon::error::{Error, ErrorKind, Result};
+
+use super::{
+    cursor::Cursor,
+    token::{Form, Token},
+};
+
+/// A parsed header; the cursor stands behind its colon.
+#[derive(Debug)]
+pub(crate) struct Header<'de> {
+    /// The declared number of values; saturates, and recovery has none when the
+    /// bracket could not be read.
+    pub(crate) declared: Option<u64>,
+    pub(crate) delimiter: u8,
+    /// True for `[N:]`, whose rows carry keys (section 9.5).
+    pub(crate) keyed: bool,
+    pub(crate) columns: Option<Columns<'de>>,
+    /// Offset of the bracket.
+    pub(crate) start: usize,
+}
+
+/// The field list of a table at one level.
+#[derive(Debug, Default)]
+pub(crate) struct Columns<'de> {
+    pub(crate) list: Vec<Column<'de>>,
+    /// Cells of one row, nested groups included.
+    pub(crate) leaves: usize,
+    /// Whether a name occurs twice at one level (only outside strict mode).
+    pub(crate) repeated: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Column<'de> {
+    pub(crate) name: Cow<'de, str>,
+    /// Present for a nested field group.
+    pub(crate) group: Option<Columns<'de>>,
+}
+
+impl<'de> Cursor<'de> {
+    /// Parses the header whose `[` stands at `start`.
+    pub(crate) fn header(&mut self, start: usize) -> Result<Header<'de>> {
+        let mut at = start + 1;
+        let (declared, keyed, delimiter) = match self.bracket(&mut at) {
+            Ok((declared, keyed, delimiter)) => (Some(declared), keyed, delimiter),
+            Err(reason) => self.repair_bracket(start, &mut at, reason)?,
+        };
+        let columns = if self.byte(at) == b'{' {
+            at += 1;
+            let columns = self.columns(&mut at, delimiter)?;
+            if columns.repeated && self.options.strict {
+                return Err(Error::at(ErrorKind::DuplicateField { name: columns.first_repeated() }, start));
+            }
+            Some(columns)
+        } else {
+            None
+        };
+        if self.byte(at) != b':' {
+            return Err(malformed("text or a missing colon behind the header", at));
+        }
+        if keyed && columns.is_none() {
+            return Err(malformed("a keyed header without a field list", start));
+        }
+        self.set_pos(at + 1);
+        if columns.is_some() {
+            let (end, feed) = self.content_end(at + 1);
+            if end > at + 1 {
+                return Err(malformed("content behind a field list", at + 1));
+            }
+            self.end_line(feed)?;
+        }
+        Ok(Header { declared, delimiter, keyed, columns, start })
+    }
+
+    /// Reads `N`, the keyed mark, the delimiter and the closing bracket.
+    fn bracket(&self, at: &mut usize) -> std::result::Result<(u64, bool, u8), &'static str> {
+        let first = *at;
+        let mut declared = 0_u64;
+        while let digit @ b'0'..=b'9' = self.byte(*at) {
+            declared = declared.saturating_mul(10).saturating_add(u64::from(digit - b'0'));
+            *at += 1;
+        }
+        if *at == first {
+            return Err("a bracket without a length");
+        }
+        if *at > first + 1 && self.byte(first) == b'0' {
+            return Err("a length with leading zeros");
+        }
+        let keyed = self.byte(*at) == b':';
+        *at += usize::from(keyed);
+        let delimiter = match self.byte(*at) {
+            mark @ (b'\t' | b'|') => {
+                *at += 1;
+                mark
+            }
+            _ => b',',
+        };
+        if self.byte(*at) != b']' {
+            return Err("an unexpected character in the bracket");
+        }
+        *at += 1;
+        Ok((declared, keyed, delimiter))
+    }
+
+    /// In recovery a broken length is forgotten as long as a field list follows.
+    #[cold]
+    fn repair_bracket(
+        &mut self,
+        start: usize,
+        at: &mut usize,
+        reason: &'static str,
+    ) -> Result<(Option<u64>, bool, u8)> {
+        let fault = malformed(reason, start);
+        if !self.recovering() {
+            return Err(fault);
+        }
+        let (end, _) = self.content_end(start);
+        let line = self.slice(start, end);
+        let inside = line.find(['{', ']']).unwrap_or(line.len());
+        let bracket = line.get(..inside).unwrap_or_default();
+        let brace = inside + usize::from(line.get(inside..).is_some_and(|rest| rest.starts_with(']')));
+        if !line.get(brace..).is_some_and(|rest| rest.starts_with('{')) {
+            return Err(fault);
+        }
+        let delimiter = match bracket.as_bytes().last() {
+            Some(mark @ (b'\t' | b'|')) => *mark,
+            _ => b',',
+        };
+        *at = start + brace;
+        self.note_read(ErrorKind::MalformedHeader { reason }, start, start + brace);
+        Ok((None, bracket.contains(':'), delimiter))
+    }
+
+    /// Parses a field list behind its opening brace, up to behind the closing one.
+    fn columns(&mut self, at: &mut usize, delimiter: u8) -> Result<Columns<'de>> {
+        self.enter()?;
+        let mut columns = Columns::default();
+        loop {
+            let (column, leaves) = self.column(at, delimiter)?;
+            columns.leaves += leaves;
+            columns.repeated |=
+                column.group.as_ref().is_some_and(|group| group.repeated) || columns.holds(&column.name);
+            columns.list.push(column);
+            match self.byte(*at) {
+                b'}' => break,
+                byte if byte == delimiter => *at += 1,
+                _ => return Err(malformed("text behind a field name", *at)),
+            }
+        }
+        *at += 1;
+        self.leave();
+        Ok(columns)
+    }
+
+    fn column(&mut self, at: &mut usize, delimiter: u8) -> Result<(Column<'de>, usize)> {
+        while self.byte(*at) == b' ' {
+            *at += 1;
+        }
+        let start = *at;
+        let name = if self.byte(start) == b'"' {
+            let (token, after) = self.quoted(start)?;
+            *at = after;
+            token.unescape()?
+        } else {
+            self.bare_name(at, delimiter)?
+        };
+        let group = if self.byte(*at) == b'{' {
+            *at += 1;
+            Some(self.columns(at, delimiter)?)
+        } else {
+            None
+        };
+        while self.byte(*at) == b' ' {
+            *at += 1;
+        }
+        let leaves = group.as_ref().map_or(1, |group| group.leaves);
+        Ok((Column { name, group }, leaves))
+    }
+
+    fn bare_name(&self, at: &mut usize, delimiter: u8) -> Result<Cow<'de, str>> {
+        let start = *at;
+        loop {
+            match self.byte(*at) {
+                b'\n' => return Err(malformed("a field list without its closing brace", start)),
+                b'"' => *at = self.quoted(*at)?.1,
+                b'{' | b'}' => break,
+                byte if byte == delimiter => break,
+                b',' | b'|' | b'\t' => {
+                    return Err(malformed("a delimiter the bracket does not declare", *at));
+                }
+                _ => *at += 1,
+            }
+        }
+        let token = self.slice(start, *at);
+        let name = token.trim_end_matches(' ');
+        if name.is_empty() {
+            return Err(malformed("a field without a name", start));
+        }
+        if name.len() < token.len() && self.byte(*at) == b'{' {
+            return Err(malformed("a space before a field group", *at));
+        }
+        Ok(Cow::Borrowed(name))
+    }
+}
+
+impl<'de> Columns<'de> {
+    fn holds(&self, name: &str) -> bool {
+        self.list.iter().any(|column| column.name == name)
+    }
+
+    fn first_repeated(&self) -> String {
+        for (at, column) in self.list.iter().enumerate() {
+            if self.list.iter().take(at).any(|earlier| earlier.name == column.name) {
+                return column.name.clone().into_owned();
+            }
+            if let Some(group) = column.group.as_ref().filter(|group| group.repeated) {
+                return group.first_repeated();
+            }
+        }
+        String::new()
+    }
+}
+
+/// The key of a line and what its colon or bracket announces.
+pub(crate) struct KeyLine<'de> {
+    pub(crate) key: Token<'de>,
+    /// Offset of the bracket that opens a header, or of the text behind the colon.
+    pub(crate) rest: Rest,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum Rest {
+    Header(usize),
+    Value(usize),
+}
+
+impl<'de> Cursor<'de> {
+    /// Splits the line at `start` into its key and the rest (sections 5.2 and 7.4).
+    #[inline]
+    pub(crate) fn key_line(&self, start: usize) -> Result<KeyLine<'de>> {
+        if self.byte(start) == b'"' {
+            return self.quoted_key_line(start);
+        }
+        let mut at = start;
+        loop {
+            match self.byte(at) {
+                b':' => {
+                    let key = self.slice(start, at).trim_end_matches(' ');
+                    let key = Token { text: key, start, form: Form::Bare };
+                    return Ok(KeyLine { key, rest: Rest::Value(at + 1) });
+                }
+                b'[' => return self.header_line(start, at),
+                b'\n' => return Err(Error::at(ErrorKind::MissingColon, start)),
+                b'"' => at = self.after_span(at),
+                _ => at += 1,
+            }
+        }
+    }
+
+    fn header_line(&self, start: usize, bracket: usize) -> Result<KeyLine<'de>> {
+        let key = self.slice(start, bracket);
+        if key.is_empty() {
+            return Err(Error::at(ErrorKind::MisplacedHeader, start));
+        }
+        if key.ends_with([' ', '\t']) {
+            return Err(malformed("a space before the bracket", bracket));
+        }
+        Ok(KeyLine { key: Token { text: key, start, form: Form::Bare }, rest: Rest::Header(bracket) })
+    }
+
+    fn quoted_key_line(&self, start: usize) -> Result<KeyLine<'de>> {
+        let (key, after) = self.quoted(start)?;
+        if self.byte(after) == b'[' {
+            return Ok(KeyLine { key, rest: Rest::Header(after) });
+        }
+        let mut at = after;
+        while self.byte(at) == b' ' {
+            at += 1;
+        }
+        if self.byte(at) != b':' {
+            return Err(Error::at(ErrorKind::MissingColon, start));
+        }
+        Ok(KeyLine { key, rest: Rest::Value(at + 1) })
+    }
+}
+
+#[cold]
+pub(crate) fn malformed(reason: &'static str, offset: usize) -> Error {
+    Error::at(ErrorKind::MalformedHeader { reason }, offset)
+}

@@ -1,0 +1,442 @@
+//! The serde deserializer of one value, wherever it stands.
+//!
+//! A [`Node`] says what the cursor is in front of; a [`Reader`] turns it into
+//! serde calls. Primitives are parsed by the method the target type calls,
+//! containers are handed out as lazy accesses over the same cursor.
+
+use serde::{
+    Deserializer,
+    de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor},
+};
+
+use crate::toon::{
+    error::{Error, ErrorKind, Result},
+    text,
+    value::VALUE_NAME,
+};
+
+use super::{
+    array::{Inline, Items},
+    cursor::Cursor,
+    enums::{MapEnum, UnitEnum},
+    header::{Columns, Header, Rest},
+    object::Fields,
+    repair::Hint,
+    table::{BufferedRow, Entries, Row, Rows},
+    token::Token,
+};
+
+/// What the cursor stands in front of.
+pub(crate) enum Node<'a, 'de> {
+    /// A primitive, already taken.
+    Token(Token<'de>),
+    /// `[]`, already taken.
+    EmptyArray,
+    /// `-` or an empty document, already taken.
+    EmptyObject,
+    /// Fields at `floor` or, outside strict mode, at the depth of the first line.
+    Object { floor: usize, depth: Option<usize> },
+    /// An object whose first field stands at `start`, behind a hyphen.
+    Item { start: usize, depth: usize },
+    /// Whatever a header announces; its scope is deeper than `base`.
+    Array { header: Header<'de>, base: usize },
+    /// The cells of a row or of one of its field groups.
+    Row { columns: &'a Columns<'de>, delimiter: u8, start: usize },
+    /// The same, for rows that were read ahead.
+    Buffered { columns: &'a Columns<'de>, cells: &'a [Token<'de>] },
+}
+
+pub(crate) struct Reader<'c, 'a, 'de> {
+    pub(crate) cursor: &'c mut Cursor<'de>,
+    pub(crate) node: Node<'a, 'de>,
+}
+
+impl<'de> Cursor<'de> {
+    /// Decides the form of the document (section 5).
+    pub(crate) fn root<'a>(&mut self) -> Result<Node<'a, 'de>> {
+        let object = Node::Object { floor: 0, depth: Some(0) };
+        let Some(line) = self.peek()? else {
+            return Ok(Node::EmptyObject);
+        };
+        if line.depth != 0 {
+            let fault = ErrorKind::OverIndented { expected: 0, found: line.depth };
+            return if self.recovering() { Ok(object) } else { Err(Error::at(fault, line.start)) };
+        }
+        let (end, _) = self.content_end(line.start);
+        let content = self.slice(line.start, end);
+        if content == "[]" {
+            self.take(line);
+            self.skip_line(line.start)?;
+            return Ok(Node::EmptyArray);
+        }
+        if text::find_unquoted(content.as_bytes(), b':').is_some() {
+            if !content.starts_with('[') {
+                return Ok(object);
+            }
+            self.take(line);
+            return Ok(Node::Array { header: self.header(line.start)?, base: 0 });
+        }
+        if self.recovering() && !self.is_only_line(line.start)? {
+            return Ok(object);
+        }
+        self.take(line);
+        let token = self.rest_token(line.start)?;
+        if self.peek()?.is_some() {
+            return Err(Error::at(ErrorKind::MissingColon, line.start));
+        }
+        Ok(Node::Token(token))
+    }
+
+    fn is_only_line(&mut self, start: usize) -> Result<bool> {
+        let mark = self.mark();
+        self.jump(start);
+        self.skip_line(start)?;
+        let only = self.peek()?.is_none();
+        self.restore(mark);
+        Ok(only)
+    }
+
+    /// Decides the value behind a key at `depth`.
+    #[inline]
+    pub(crate) fn value_node<'a>(&mut self, rest: Rest, depth: usize) -> Result<Node<'a, 'de>> {
+        let from = match rest {
+            Rest::Header(bracket) => {
+                return Ok(Node::Array { header: self.header(bracket)?, base: depth });
+            }
+            Rest::Value(from) => from,
+        };
+        let mut at = from;
+        while self.byte(at) == b' ' {
+            at += 1;
+        }
+        match self.byte(at) {
+            b'\n' => {
+                self.end_line(at)?;
+                return Ok(Node::Object { floor: depth + 1, depth: None });
+            }
+            b'\r' if self.byte(at + 1) == b'\n' => {
+                self.end_line(at + 1)?;
+                return Ok(Node::Object { floor: depth + 1, depth: None });
+            }
+            b'[' if self.byte(at + 1) == b']' => {
+                let (end, feed) = self.content_end(at);
+                if end == at + 2 {
+                    self.end_line(feed)?;
+                    return Ok(Node::EmptyArray);
+                }
+            }
+            _ => {}
+        }
+        Ok(Node::Token(self.rest_token(at)?))
+    }
+
+    /// Requires the end of the document, as after a root array (section 5).
+    pub(crate) fn expect_end(&mut self) -> Result<()> {
+        while let Some(line) = self.peek()? {
+            let fault = Error::at(ErrorKind::TrailingContent, line.start);
+            if !self.recovering() {
+                return Err(fault);
+            }
+            self.discard(line, fault)?;
+        }
+        Ok(())
+    }
+
+    /// Reads the root value of the document into `seed`.
+    pub(crate) fn document<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value> {
+        let node = self.root()?;
+        let offset = self.pos();
+        let value = seed.deserialize(Reader { cursor: self, node }).map_err(|error| error.or_at(offset))?;
+        self.expect_end()?;
+        Ok(value)
+    }
+}
+
+/// Receives the access of a container: either a plain visitor or an enum's.
+trait Sink<'de> {
+    type Value;
+    fn map<A: MapAccess<'de, Error = Error>>(self, access: A) -> Result<Self::Value>;
+    fn seq<A: SeqAccess<'de, Error = Error>>(self, access: A) -> Result<Self::Value>;
+}
+
+struct Plain<V>(V);
+
+impl<'de, V: Visitor<'de>> Sink<'de> for Plain<V> {
+    type Value = V::Value;
+
+    #[inline]
+    fn map<A: MapAccess<'de, Error = Error>>(self, access: A) -> Result<V::Value> {
+        self.0.visit_map(access)
+    }
+
+    #[inline]
+    fn seq<A: SeqAccess<'de, Error = Error>>(self, access: A) -> Result<V::Value> {
+        self.0.visit_seq(access)
+    }
+}
+
+/// An enum variant with data is an object with one key.
+struct Variant<V>(V);
+
+impl<'de, V: Visitor<'de>> Sink<'de> for Variant<V> {
+    type Value = V::Value;
+
+    fn map<A: MapAccess<'de, Error = Error>>(self, access: A) -> Result<V::Value> {
+        self.0.visit_enum(MapEnum(access))
+    }
+
+    fn seq<A: SeqAccess<'de, Error = Error>>(self, _: A) -> Result<V::Value> {
+        Err(Error::invalid_type(Unexpected::Seq, &self.0))
+    }
+}
+
+/// Drives a map access and refuses entries the visitor left unread.
+#[inline]
+fn drive_map<'de, S: Sink<'de>, A: MapAccess<'de, Error = Error>>(
+    sink: S,
+    mut access: A,
+) -> Result<S::Value> {
+    let value = sink.map(&mut access)?;
+    if access.next_key::<IgnoredAny>()?.is_some() {
+        return Err(Error::custom("more entries than the type reads"));
+    }
+    Ok(value)
+}
+
+#[inline]
+fn drive_seq<'de, S: Sink<'de>, A: SeqAccess<'de, Error = Error>>(
+    sink: S,
+    mut access: A,
+) -> Result<S::Value> {
+    let value = sink.seq(&mut access)?;
+    if access.next_element::<IgnoredAny>()?.is_some() {
+        return Err(Error::custom("more elements than the type reads"));
+    }
+    Ok(value)
+}
+
+impl<'de> Reader<'_, '_, 'de> {
+    #[inline]
+    fn container<S: Sink<'de>>(self, sink: S) -> Result<S::Value> {
+        let Self { cursor, node } = self;
+        cursor.enter()?;
+        let value = match node {
+            Node::Object { floor, depth } => drive_map(sink, Fields::new(cursor, floor, depth, None)),
+            Node::Item { start, depth } => {
+                drive_map(sink, Fields::new(cursor, depth, Some(depth), Some(start)))
+            }
+            Node::Array { header, base } => array(cursor, &header, base, sink),
+            Node::Row { columns, delimiter, start } => {
+                drive_map(sink, Row::new(cursor, columns, delimiter, start))
+            }
+            Node::Buffered { columns, cells } => drive_map(sink, BufferedRow::new(cursor, columns, cells)),
+            Node::EmptyArray => sink.seq(Nothing),
+            Node::EmptyObject | Node::Token(_) => sink.map(Nothing),
+        }?;
+        cursor.leave();
+        Ok(value)
+    }
+
+    fn any<V: Visitor<'de>>(self, lossless: bool, visitor: V) -> Result<V::Value> {
+        let spelling = self.cursor.keeps_spelling();
+        match self.node {
+            Node::Token(token) if lossless => token.visit_lossless(spelling, visitor),
+            Node::Token(token) => token.visit_any(spelling, visitor),
+            _ => self.container(Plain(visitor)),
+        }
+    }
+
+    #[inline]
+    fn hint(&mut self, hint: Hint) {
+        if let Some(repair) = &mut self.cursor.repair {
+            repair.hint(hint);
+        }
+    }
+}
+
+/// Hands out the form a header announces.
+fn array<'de, S: Sink<'de>>(
+    cursor: &mut Cursor<'de>,
+    header: &Header<'de>,
+    base: usize,
+    sink: S,
+) -> Result<S::Value> {
+    let opened = match &header.columns {
+        Some(columns) if header.keyed => return drive_map(sink, Entries::new(cursor, header, columns, base)),
+        Some(columns) => return drive_seq(sink, Rows::new(cursor, header, columns, base)),
+        None => cursor.open_inline()?,
+    };
+    if opened {
+        drive_seq(sink, Inline::new(cursor, header))
+    } else {
+        drive_seq(sink, Items::new(cursor, header, base))
+    }
+}
+
+/// An access without entries.
+struct Nothing;
+
+impl<'de> MapAccess<'de> for Nothing {
+    type Error = Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, _: K) -> Result<Option<K::Value>> {
+        Ok(None)
+    }
+
+    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, _: T) -> Result<T::Value> {
+        Err(Error::custom("a value was asked for without a key"))
+    }
+}
+
+impl<'de> SeqAccess<'de> for Nothing {
+    type Error = Error;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, _: T) -> Result<Option<T::Value>> {
+        Ok(None)
+    }
+}
+
+/// Primitive methods: a token is parsed as asked, anything else is a container.
+macro_rules! primitive {
+    ($($method:ident => $visit:ident, $hint:expr;)*) => {$(
+        #[inline]
+        fn $method<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value> {
+            match self.node {
+                Node::Token(token) => {
+                    self.hint($hint);
+                    token.$visit(visitor)
+                }
+                _ => self.container(Plain(visitor)),
+            }
+        }
+    )*};
+}
+
+impl<'de> Deserializer<'de> for Reader<'_, '_, 'de> {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value> {
+        self.hint(Hint::Any);
+        self.any(false, visitor)
+    }
+
+    primitive! {
+        deserialize_bool => visit_bool, Hint::Bool;
+        deserialize_u8 => visit_unsigned, Hint::integer(0, u8::MAX.into());
+        deserialize_u16 => visit_unsigned, Hint::integer(0, u16::MAX.into());
+        deserialize_u32 => visit_unsigned, Hint::integer(0, u32::MAX.into());
+        deserialize_u64 => visit_unsigned, Hint::integer(0, u64::MAX.into());
+        deserialize_u128 => visit_integer, Hint::Any;
+        deserialize_i8 => visit_signed, Hint::integer(i8::MIN.into(), i8::MAX.into());
+        deserialize_i16 => visit_signed, Hint::integer(i16::MIN.into(), i16::MAX.into());
+        deserialize_i32 => visit_signed, Hint::integer(i32::MIN.into(), i32::MAX.into());
+        deserialize_i64 => visit_signed, Hint::integer(i64::MIN.into(), i64::MAX.into());
+        deserialize_i128 => visit_integer, Hint::Any;
+        deserialize_f32 => visit_float, Hint::Float;
+        deserialize_f64 => visit_float, Hint::Float;
+        deserialize_char => visit_string, Hint::Any;
+        deserialize_str => visit_string, Hint::Text;
+        deserialize_string => visit_string, Hint::Text;
+        deserialize_identifier => visit_text, Hint::Any;
+    }
+
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.node {
+            Node::Token(token) => match token.unescape()? {
+                std::borrow::Cow::Borrowed(text) => visitor.visit_borrowed_bytes(text.as_bytes()),
+                std::borrow::Cow::Owned(text) => visitor.visit_byte_buf(text.into_bytes()),
+            },
+            _ => self.container(Plain(visitor)),
+        }
+    }
+
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.deserialize_bytes(visitor)
+    }
+
+    #[inline]
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.node {
+            Node::Token(token) if token.is_null() => visitor.visit_none(),
+            _ => visitor.visit_some(self),
+        }
+    }
+
+    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.node {
+            Node::Token(token) if token.is_null() => visitor.visit_unit(),
+            Node::Token(token) => Err(token.mismatch(&visitor)),
+            _ => self.container(Plain(visitor)),
+        }
+    }
+
+    fn deserialize_unit_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value> {
+        self.deserialize_unit(visitor)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value> {
+        if name == VALUE_NAME { self.any(true, visitor) } else { visitor.visit_newtype_struct(self) }
+    }
+
+    #[inline]
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.node {
+            Node::Token(token) => Err(token.mismatch(&visitor)),
+            _ => self.container(Plain(visitor)),
+        }
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: usize,
+        visitor: V,
+    ) -> Result<V::Value> {
+        self.deserialize_seq(visitor)
+    }
+
+    #[inline]
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.deserialize_seq(visitor)
+    }
+
+    #[inline]
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value> {
+        self.deserialize_seq(visitor)
+    }
+
+    #[inline]
+    fn deserialize_enum<V: Visitor<'de>>(
+        mut self,
+        _: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value> {
+        match self.node {
+            Node::Token(token) => {
+                self.hint(Hint::Variant(variants));
+                visitor.visit_enum(UnitEnum(token))
+            }
+            _ => self.container(Variant(visitor)),
+        }
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.node {
+            Node::Token(token) => {
+                token.unescape()?;
+                visitor.visit_unit()
+            }
+            _ => self.container(Plain(visitor)),
+        }
+    }
+}

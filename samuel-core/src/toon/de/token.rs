@@ -1,0 +1,364 @@
+//! Tokens: one primitive, bare or quoted, still as it stands in the text.
+//!
+//! A [`Token`] is parsed when a type asks for it, by the method the type calls,
+//! so a `String` receives `1.10` as written and a `u64` never passes through a
+//! float. Finding a token's end is the cursor's part here; what surrounds it
+//! belongs to the callers.
+
+use std::borrow::Cow;
+
+use serde::de::{Error as _, Unexpected, Visitor};
+
+use crate::toon::{
+    error::{Error, ErrorKind, Result},
+    number::{self, Number, Shape},
+    text,
+    value::NUMBER_KEY,
+};
+
+use super::cursor::Cursor;
+
+/// A primitive as written, without surrounding spaces and quotes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Token<'de> {
+    pub(crate) text: &'de str,
+    pub(crate) start: usize,
+    pub(crate) form: Form,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Bare,
+    Quoted,
+    /// Quoted, with at least one backslash inside.
+    Escaped,
+}
+
+impl<'de> Cursor<'de> {
+    /// Reads a quoted token whose opening quote stands at `open`; returns it
+    /// with the offset after its closing quote.
+    #[inline]
+    pub(crate) fn quoted(&self, open: usize) -> Result<(Token<'de>, usize)> {
+        let mut at = open + 1;
+        let mut form = Form::Quoted;
+        loop {
+            match self.byte(at) {
+                b'"' => break,
+                b'\\' => {
+                    form = Form::Escaped;
+                    at += 2;
+                    // A backslash cannot carry the scan over the end of the line.
+                    if self.byte(at - 1) == b'\n' {
+                        return Err(Error::at(ErrorKind::UnterminatedString, open));
+                    }
+                }
+                b'\n' => return Err(Error::at(ErrorKind::UnterminatedString, open)),
+                _ => at += 1,
+            }
+        }
+        Ok((Token { text: self.slice(open + 1, at), start: open, form }, at + 1))
+    }
+
+    /// Returns the offset behind the quoted span that opens inside a bare token
+    /// at `open`; without a closing quote it takes the rest of the line.
+    #[cold]
+    pub(crate) fn after_span(&self, open: usize) -> usize {
+        self.quoted(open).map_or_else(|_| self.content_end(open).1, |(_, after)| after)
+    }
+
+    /// Reads the rest of the current line from `from` as one token and ends the line.
+    #[inline]
+    pub(crate) fn rest_token(&mut self, from: usize) -> Result<Token<'de>> {
+        if self.byte(from) == b'"' {
+            let (token, after) = self.quoted(from)?;
+            let (end, feed) = self.content_end(after);
+            if end != after {
+                return Err(Error::at(ErrorKind::AfterQuote, after));
+            }
+            self.end_line(feed)?;
+            return Ok(token);
+        }
+        let (end, feed) = self.content_end(from);
+        self.end_line(feed)?;
+        Ok(Token { text: self.slice(from, end), start: from, form: Form::Bare })
+    }
+
+    /// Reads one cell and the delimiter or line end behind it. Leaves
+    /// [`Cursor::row_open`] true when another cell follows.
+    #[inline]
+    pub(crate) fn cell(&mut self, delimiter: u8) -> Result<Token<'de>> {
+        let mut start = self.pos();
+        while self.byte(start) == b' ' {
+            start += 1;
+        }
+        if self.byte(start) == b'"' {
+            return self.quoted_cell(start, delimiter);
+        }
+        let mut at = start;
+        loop {
+            let byte = self.byte(at);
+            if byte == delimiter {
+                self.set_pos(at + 1);
+                self.row_open = true;
+                let end = self.trim_spaces(start, at);
+                return Ok(Token { text: self.slice(start, end), start, form: Form::Bare });
+            }
+            if byte == b'\n' {
+                self.row_open = false;
+                self.end_line(at)?;
+                let end = self.trim_end(start, at);
+                return Ok(Token { text: self.slice(start, end), start, form: Form::Bare });
+            }
+            // A quote opens a span at any position, but only one at the start
+            // makes the token a quoted one.
+            at = if byte == b'"' { self.after_span(at) } else { at + 1 };
+        }
+    }
+
+    #[inline]
+    fn quoted_cell(&mut self, start: usize, delimiter: u8) -> Result<Token<'de>> {
+        let (token, after) = self.quoted(start)?;
+        let mut at = after;
+        while self.byte(at) == b' ' {
+            at += 1;
+        }
+        let byte = self.byte(at);
+        if byte == delimiter {
+            self.row_open = true;
+            self.set_pos(at + 1);
+        } else if byte == b'\n' || (byte == b'\r' && self.byte(at + 1) == b'\n') {
+            self.row_open = false;
+            self.end_line(if byte == b'\n' { at } else { at + 1 })?;
+        } else {
+            return Err(Error::at(ErrorKind::AfterQuote, after));
+        }
+        Ok(token)
+    }
+
+    #[inline]
+    fn trim_spaces(&self, from: usize, to: usize) -> usize {
+        let mut end = to;
+        while end > from && self.byte(end - 1) == b' ' {
+            end -= 1;
+        }
+        end
+    }
+}
+
+impl<'de> Token<'de> {
+    /// Returns the string this token stands for when it is read as text.
+    pub(crate) fn unescape(self) -> Result<Cow<'de, str>> {
+        if self.form != Form::Escaped {
+            return Ok(Cow::Borrowed(self.text));
+        }
+        // The opening quote precedes the text.
+        text::unescape(self.text).map_err(|at| Error::at(ErrorKind::InvalidEscape, self.start + 1 + at))
+    }
+
+    #[inline]
+    pub(crate) fn is_null(self) -> bool {
+        self.form == Form::Bare && self.text == "null"
+    }
+
+    /// Gives the text to a visitor, whatever it looks like.
+    #[inline]
+    pub(crate) fn visit_text<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.form {
+            Form::Bare | Form::Quoted => visitor.visit_borrowed_str(self.text),
+            Form::Escaped => match self.unescape()? {
+                Cow::Borrowed(text) => visitor.visit_borrowed_str(text),
+                Cow::Owned(text) => visitor.visit_string(text),
+            },
+        }
+    }
+
+    /// Gives a string visitor the token as written; only `null` is no text.
+    #[inline]
+    pub(crate) fn visit_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        if self.is_null() {
+            return Err(Error::invalid_type(Unexpected::Other("null"), &visitor));
+        }
+        self.visit_text(visitor)
+    }
+
+    /// Gives the visitor what the specification says this token is (section 4).
+    pub(crate) fn visit_any<V: Visitor<'de>>(self, spelling: bool, visitor: V) -> Result<V::Value> {
+        if self.form == Form::Bare {
+            match self.text {
+                "null" => return visitor.visit_unit(),
+                "true" => return visitor.visit_bool(true),
+                "false" => return visitor.visit_bool(false),
+                _ => {}
+            }
+            if matches!(self.text.as_bytes().first(), Some(b'-' | b'0'..=b'9'))
+                && let Some(shape) = number::shape(self.text.as_bytes())
+            {
+                return self.visit_number(shape, spelling, visitor);
+            }
+        }
+        self.visit_text(visitor)
+    }
+
+    fn visit_number<V: Visitor<'de>>(self, shape: Shape, spelling: bool, visitor: V) -> Result<V::Value> {
+        if spelling {
+            let Some(number) = Number::parse_as_written(self.text) else {
+                return self.visit_text(visitor);
+            };
+            return visit_exact(&number, visitor);
+        }
+        if shape == Shape::Integer {
+            if let Some(value) = unsigned(self.text.as_bytes()) {
+                return visitor.visit_u64(value);
+            }
+            if let Ok(value) = self.text.parse::<i64>() {
+                return if value < 0 { visitor.visit_i64(value) } else { visitor.visit_u64(0) };
+            }
+        }
+        let value = self.text.parse::<f64>().map_err(Error::custom)?;
+        match Number::from_f64(value) {
+            // Most self-describing targets know no wider integers than these.
+            Some(number) => match (number.as_u64(), number.as_i64()) {
+                (Some(value), _) => visitor.visit_u64(value),
+                (_, Some(value)) => visitor.visit_i64(value),
+                _ => visitor.visit_f64(value),
+            },
+            None => self.visit_text(visitor),
+        }
+    }
+
+    /// Gives a [`Value`](crate::toon::Value) its number without loss.
+    pub(crate) fn visit_lossless<V: Visitor<'de>>(self, spelling: bool, visitor: V) -> Result<V::Value> {
+        if self.form != Form::Bare || number::shape(self.text.as_bytes()).is_none() {
+            return self.visit_any(spelling, visitor);
+        }
+        let number = if spelling { Number::parse_as_written(self.text) } else { Number::parse(self.text) };
+        match number {
+            Some(number) => visit_exact(&number, visitor),
+            None => self.visit_text(visitor),
+        }
+    }
+
+    pub(crate) fn visit_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match (self.form, self.text) {
+            (Form::Bare, "true") => visitor.visit_bool(true),
+            (Form::Bare, "false") => visitor.visit_bool(false),
+            _ => Err(self.mismatch(&visitor)),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn visit_unsigned<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        if self.form == Form::Bare
+            && let Some(value) = unsigned(self.text.as_bytes())
+        {
+            return visitor.visit_u64(value);
+        }
+        self.visit_integer(visitor)
+    }
+
+    #[inline]
+    pub(crate) fn visit_signed<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        if self.form == Form::Bare {
+            if let Some(value) = unsigned(self.text.as_bytes()) {
+                return visitor.visit_u64(value);
+            }
+            if let Some(value) = self.text.as_bytes().strip_prefix(b"-").and_then(unsigned)
+                && let Ok(value) = i64::try_from(value)
+            {
+                return visitor.visit_i64(-value);
+            }
+        }
+        self.visit_integer(visitor)
+    }
+
+    /// Handles the rarer spellings of a whole number: `-0`, `1.0`, `1e3`, 128 bits.
+    pub(crate) fn visit_integer<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        let Some(number) = self.number() else {
+            return Err(self.mismatch(&visitor));
+        };
+        if let Some(value) = number.as_u64() {
+            visitor.visit_u64(value)
+        } else if let Some(value) = number.as_i64() {
+            visitor.visit_i64(value)
+        } else if let Some(value) = number.as_u128() {
+            visitor.visit_u128(value)
+        } else if let Some(value) = number.as_i128() {
+            visitor.visit_i128(value)
+        } else {
+            Err(Error::invalid_type(Unexpected::Float(number.as_f64()), &visitor))
+        }
+    }
+
+    #[inline]
+    pub(crate) fn visit_float<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        if self.form == Form::Bare
+            && number::shape(self.text.as_bytes()).is_some()
+            && let Ok(value) = self.text.parse::<f64>()
+            && value.is_finite()
+        {
+            // The specification knows no negative zero.
+            return visitor.visit_f64(if value == 0.0 { 0.0 } else { value });
+        }
+        Err(self.mismatch(&visitor))
+    }
+
+    fn number(self) -> Option<Number> {
+        if self.form == Form::Bare { Number::parse(self.text) } else { None }
+    }
+
+    /// Describes this token to a visitor that wanted something else.
+    #[cold]
+    pub(crate) fn mismatch<V: Visitor<'de>>(self, visitor: &V) -> Error {
+        match (self.form, self.text) {
+            (Form::Bare, "null") => Error::invalid_type(Unexpected::Other("null"), visitor),
+            (Form::Bare, "true") => Error::invalid_type(Unexpected::Bool(true), visitor),
+            (Form::Bare, "false") => Error::invalid_type(Unexpected::Bool(false), visitor),
+            _ => match self.number() {
+                Some(number) => Error::invalid_type(Unexpected::Float(number.as_f64()), visitor),
+                None => Error::invalid_type(Unexpected::Str(self.text), visitor),
+            },
+        }
+        .or_at(self.start)
+    }
+}
+
+/// Gives a number to a visitor; what serde has no type for travels as a map
+/// with the one key [`NUMBER_KEY`].
+pub(crate) fn visit_exact<'de, V: Visitor<'de>>(number: &Number, visitor: V) -> Result<V::Value> {
+    if number.is_text() {
+        return visitor.visit_map(serde::de::value::MapDeserializer::new(std::iter::once((
+            NUMBER_KEY,
+            number.to_string(),
+        ))));
+    }
+    if let Some(value) = number.as_u64() {
+        visitor.visit_u64(value)
+    } else if let Some(value) = number.as_i64() {
+        visitor.visit_i64(value)
+    } else if let Some(value) = number.float() {
+        visitor.visit_f64(value)
+    } else {
+        visitor.visit_map(serde::de::value::MapDeserializer::new(std::iter::once((
+            NUMBER_KEY,
+            number.to_string(),
+        ))))
+    }
+}
+
+/// Reads canonical digits that fit 64 bits.
+#[inline]
+fn unsigned(digits: &[u8]) -> Option<u64> {
+    let (&first, rest) = digits.split_first()?;
+    if !first.is_ascii_digit() || (first == b'0' && !rest.is_empty()) || digits.len() > 20 {
+        return None;
+    }
+    let mut value = u64::from(first - b'0');
+    for &byte in rest {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value.checked_mul(10)?.checked_add(u64::from(digit))?;
+    }
+    Some(value)
+}

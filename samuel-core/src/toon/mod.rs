@@ -1,0 +1,36 @@
+//! TOON, the token-oriented object notation, version 4.4: a serde codec.
+//!
+//! The shape is that of `serde_json`: [`to_string`] and [`from_str`] for any
+//! serde type, [`Value`] and [`toon!`](crate::toon!) for data without one,
+//! [`Error`]s with line, column and path. Beyond that:
+//!
+//! - [`recover()`] reads what can be read of a damaged document and keeps the
+//!   text of the rest;
+//! - typed decoding keeps text: a `String` receives `1.10`, `007` and `1e5` as
+//!   they are written.
+//!
+//! The module depends on nothing else in this crate. Files of Samuel open with
+//! a version line, which is a comment here; that line belongs to the file layer.
+#![forbid(unsafe_code)]
+
+mod de;
+mod error;
+mod number;
+mod options;
+mod recover;
+mod ser;
+mod text;
+mod value;
+
+pub use de::{
+    Deserializer, from_reader, from_reader_with, from_slice, from_slice_with, from_str, from_str_with,
+};
+pub use error::{Error, ErrorKind, LimitKind, Result};
+pub use number::Number;
+pub use options::{DecodeOptions, Delimiter, EncodeOptions, Limits, NumberText};
+pub use recover::{Action, Diagnostic, Recovered, Skipped, recover, recover_with};
+pub use ser::{
+    Array, Object, Serializer, Written, to_string, to_string_with, to_vec, to_vec_with, to_writer,
+    to_writer_with,
+};
+pub use value::{Map, Value, from_value, to_value};

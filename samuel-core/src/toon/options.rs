@@ -1,0 +1,115 @@
+//! Options of the encoder and the decoder, and the limits of the decoder.
+//!
+//! The defaults are the specification's: two spaces, comma, strict (section 13).
+
+/// Separates cells, inline values and field names (section 11).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub enum Delimiter {
+    /// `,`, which headers do not spell out.
+    #[default]
+    Comma,
+    /// The character U+0009.
+    Tab,
+    /// `|`.
+    Pipe,
+}
+
+impl Delimiter {
+    pub(super) const fn byte(self) -> u8 {
+        match self {
+            Self::Comma => b',',
+            Self::Tab => b'\t',
+            Self::Pipe => b'|',
+        }
+    }
+
+    pub(super) const fn text(self) -> &'static str {
+        match self {
+            Self::Comma => ",",
+            Self::Tab => "\t",
+            Self::Pipe => "|",
+        }
+    }
+
+    /// Returns what a bracket segment says about this delimiter.
+    pub(super) const fn marker(self) -> &'static str {
+        match self {
+            Self::Comma => "",
+            Self::Tab => "\t",
+            Self::Pipe => "|",
+        }
+    }
+}
+
+/// How values are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EncodeOptions {
+    /// Spaces of one indentation level; 2 by default, and 0 counts as 1.
+    pub indent_size: usize,
+    /// The delimiter of the whole document; comma by default.
+    pub delimiter: Delimiter,
+}
+
+impl Default for EncodeOptions {
+    fn default() -> Self {
+        Self { indent_size: 2, delimiter: Delimiter::Comma }
+    }
+}
+
+/// How text is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DecodeOptions {
+    /// Spaces of one indentation level; 2 by default, and 0 counts as 1.
+    pub indent_size: usize,
+    /// Whether every rule is enforced (the default) or the five recoveries of
+    /// the specification apply: advisory lengths, last duplicate wins, tabs as
+    /// indentation, blank lines inside arrays, and blocks that start too deep.
+    pub strict: bool,
+    /// Bounds on what a document may ask for.
+    pub limits: Limits,
+    /// What self-describing targets see of an unusually written number.
+    pub numbers: NumberText,
+}
+
+impl Default for DecodeOptions {
+    fn default() -> Self {
+        Self { indent_size: 2, strict: true, limits: Limits::default(), numbers: NumberText::Canonical }
+    }
+}
+
+/// Whether a [`Value`](super::Value) remembers how a number was written.
+///
+/// Typed targets are not affected: a `String` always receives the token as
+/// written and an `f64` its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub enum NumberText {
+    /// `1.10` is the number 1.1. The default of the decoders.
+    #[default]
+    Canonical,
+    /// `1.10` stays `1.10` in a [`Value`](super::Value) and is written back as
+    /// such, also below `#[serde(flatten)]`. Other self-describing types see a
+    /// map with one entry. The default of [`recover`](super::recover()).
+    AsWritten,
+}
+
+/// Bounds on what a document may ask for; each excess is a typed error.
+///
+/// Declared lengths never reserve memory, so these bound time and stack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Nesting of objects and arrays; 128 by default, as in `serde_json`.
+    pub depth: usize,
+    /// Bytes of the document; unlimited by default.
+    pub bytes: usize,
+    /// Values of one array or entries of one object; unlimited by default.
+    pub rows: usize,
+    /// Bytes of one line; unlimited by default for text in memory. Streaming
+    /// readers hold one line, so they replace an unlimited value by 16 MiB.
+    pub line_length: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { depth: 128, bytes: usize::MAX, rows: usize::MAX, line_length: usize::MAX }
+    }
+}

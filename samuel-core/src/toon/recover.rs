@@ -1,0 +1,282 @@
+//! Decoding that loses nothing: a value, what was wrong, and what was left out.
+//!
+//! [`recover()`] is the third mode beside strict and non-strict. It never gives
+//! up a document for one line: it reads over what the non-strict recoveries
+//! allow and more, leaves out the smallest unit that cannot be read (a row, an
+//! item, a field), and keeps its text. The mechanics are in
+//! [`repair`](super::de::repair); this file turns their notes into
+//! [`Diagnostic`]s and [`Skipped`] text with lines and columns.
+
+use std::{collections::BTreeMap, ops::Range, str};
+
+use serde::de::{DeserializeOwned, IgnoredAny};
+
+use super::{
+    de::{
+        cursor::Cursor,
+        repair::{Note, Repair},
+    },
+    error::{Error, ErrorKind, LimitKind, position},
+    options::{DecodeOptions, NumberText},
+};
+
+/// What [`recover()`] found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recovered<T> {
+    /// The value, or `None` when nothing of the type could be read: a required
+    /// field of the root is missing or unreadable, or a limit was reached.
+    pub value: Option<T>,
+    /// What was wrong, in the order of the text.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The text the value does without, in the order of the text.
+    pub skipped: Vec<Skipped>,
+}
+
+impl<T> Recovered<T> {
+    /// Returns true when the text was valid in strict mode.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.diagnostics.is_empty()
+    }
+}
+
+/// One fault and what was done about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// The fault.
+    pub kind: ErrorKind,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+    /// The offending bytes of the document.
+    pub span: Range<usize>,
+    /// Keys and indices of the document, such as `tasks[3].title`.
+    pub path: String,
+    /// What was done.
+    pub action: Action,
+}
+
+impl Diagnostic {
+    /// Returns the stable name of the fault, such as `width_mismatch`.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        self.kind.code()
+    }
+}
+
+/// What recovery did about a fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Action {
+    /// The text was read all the same and its data is in the value.
+    Kept,
+    /// The text is in [`Recovered::skipped`].
+    Skipped,
+    /// Decoding ended here without a value.
+    Stopped,
+}
+
+/// Text that the value does without.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// The first line, from 1.
+    pub line: usize,
+    /// The bytes of the document.
+    pub span: Range<usize>,
+    /// The text as it stood, with its indentation, without its last line end.
+    /// Bytes that are not UTF-8 appear as U+FFFD.
+    pub raw: String,
+    /// The exact bytes, where they are not UTF-8.
+    pub bytes: Option<Vec<u8>>,
+}
+
+/// Reads whatever can be read of a document.
+///
+/// Numbers keep their spelling in [`Value`](super::Value)s (see [`NumberText`]),
+/// so that unknown keys and columns, for example below `#[serde(flatten)]`,
+/// survive a rewrite.
+///
+/// ```
+/// # #[derive(serde::Deserialize)] struct Task { id: String, iteration: u64 }
+/// # #[derive(serde::Deserialize)] struct Plan { tasks: Vec<Task> }
+/// use samuel_core::toon;
+///
+/// let text = "tasks[3]{id,iteration}:\n  1,4\n  2,soon\n  3,6";
+/// let plan = toon::recover::<Plan>(text);
+/// assert_eq!(plan.skipped[0].raw, "  2,soon");
+/// assert_eq!(plan.diagnostics[0].path, "tasks[1].iteration");
+/// let tasks = plan.value.unwrap().tasks;
+/// assert_eq!((tasks.len(), tasks[1].id.as_str(), tasks[1].iteration), (2, "3", 6));
+/// # assert_eq!(tasks[0].id, "1");
+/// ```
+///
+/// A fault that only the type can find, and that its siblings do not share,
+/// makes the document be decoded once more; [`LimitKind::Work`] bounds that.
+#[must_use]
+pub fn recover<T: DeserializeOwned>(text: &str) -> Recovered<T> {
+    let options = DecodeOptions { numbers: NumberText::AsWritten, ..DecodeOptions::default() };
+    recover_with(text.as_bytes(), options)
+}
+
+/// Reads whatever can be read of bytes that may not be UTF-8, with options.
+///
+/// [`DecodeOptions::strict`] has no meaning here.
+#[must_use]
+pub fn recover_with<T: DeserializeOwned>(bytes: &[u8], options: DecodeOptions) -> Recovered<T> {
+    let strict = DecodeOptions { strict: true, ..options };
+    if let Ok(value) = super::from_slice_with(bytes, strict) {
+        return Recovered { value: Some(value), diagnostics: Vec::new(), skipped: Vec::new() };
+    }
+    let lines = BadLines::find(bytes);
+    let masked = lines.mask(bytes);
+    // The mask replaced every line that was not UTF-8.
+    let text = str::from_utf8(&masked).unwrap_or_default();
+    let lenient = DecodeOptions { strict: false, ..options };
+    let (value, mut notes) = attempt(text, lenient);
+    notes.extend(lines.notes());
+    report(bytes, value, notes)
+}
+
+/// Bytes that may be decoded again in one recovery, beyond the first passes.
+const MAX_WORK: usize = 1 << 30;
+
+/// Decodes until nothing breaks any more.
+fn attempt<T: DeserializeOwned>(text: &str, options: DecodeOptions) -> (Option<T>, Vec<Note>) {
+    let mut cursor = match Cursor::new(text, options) {
+        Ok(cursor) => cursor,
+        Err(error) => return (None, vec![stop(&error)]),
+    };
+    cursor.repair = Some(Box::new(Repair::new(true)));
+    let mut work = 0;
+    let surveyed =
+        passes(&mut cursor, &mut work, |cursor| cursor.document(std::marker::PhantomData::<IgnoredAny>));
+    let outcome = surveyed.and_then(|_| {
+        if let Some(repair) = &mut cursor.repair {
+            repair.decode();
+        }
+        passes(&mut cursor, &mut work, |cursor| cursor.document(std::marker::PhantomData::<T>))
+    });
+    let mut notes = cursor.repair.take().map(|repair| repair.into_notes()).unwrap_or_default();
+    match outcome {
+        Ok(value) => (Some(value), notes),
+        Err(error) => {
+            notes.push(stop(&error));
+            (None, notes)
+        }
+    }
+}
+
+/// Repeats a pass, each time without the unit that failed in the last.
+fn passes<'de, T>(
+    cursor: &mut Cursor<'de>,
+    work: &mut usize,
+    mut pass: impl FnMut(&mut Cursor<'de>) -> super::Result<T>,
+) -> super::Result<T> {
+    loop {
+        cursor.rewind();
+        if let Some(repair) = &mut cursor.repair {
+            repair.begin_pass();
+        }
+        let error = match pass(cursor) {
+            Ok(value) => return Ok(value),
+            Err(error) => error.locate(&[]),
+        };
+        *work += cursor.pos().max(1);
+        if *work > MAX_WORK {
+            return Err(super::de::cursor::limit(LimitKind::Work, MAX_WORK, error.offset()));
+        }
+        let fatal = matches!(error.kind(), ErrorKind::Limit { .. });
+        if fatal || !cursor.repair.as_mut().is_some_and(|repair| repair.give_up_unit(&error)) {
+            return Err(error);
+        }
+    }
+}
+
+fn stop(error: &Error) -> Note {
+    let offset = error.offset();
+    Note { kind: error.kind().clone(), span: offset..offset, path: error.path().to_owned(), dropped: None }
+}
+
+/// Lines that are not UTF-8; they are read as comments of the same length.
+struct BadLines(BTreeMap<usize, (Range<usize>, usize)>);
+
+impl BadLines {
+    fn find(bytes: &[u8]) -> Self {
+        let mut bad = BTreeMap::new();
+        let mut start = 0;
+        if str::from_utf8(bytes).is_err() {
+            for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+                let content = line.strip_suffix(b"\n").unwrap_or(line);
+                if let Err(error) = str::from_utf8(content) {
+                    bad.insert(start, (start..start + content.len(), start + error.valid_up_to()));
+                }
+                start += line.len();
+            }
+        }
+        Self(bad)
+    }
+
+    fn mask(&self, bytes: &[u8]) -> Vec<u8> {
+        let mut masked = bytes.to_vec();
+        for (span, _) in self.0.values() {
+            if let Some(line) = masked.get_mut(span.clone()) {
+                line.fill(b'#');
+            }
+        }
+        masked
+    }
+
+    fn notes(&self) -> impl Iterator<Item = Note> {
+        self.0.values().map(|(line, at)| Note {
+            kind: ErrorKind::InvalidUtf8,
+            span: *at..line.end,
+            path: String::new(),
+            dropped: Some(line.clone()),
+        })
+    }
+}
+
+/// Gives the notes their lines and columns.
+fn report<T>(bytes: &[u8], value: Option<T>, mut notes: Vec<Note>) -> Recovered<T> {
+    notes.sort_by_key(|note| note.span.start);
+    let stopped = value.is_none();
+    let mut skipped: Vec<Skipped> =
+        notes.iter().filter_map(|note| cut(bytes, note.dropped.clone()?)).collect();
+    skipped.sort_by_key(|text| text.span.start);
+    let diagnostics = notes.into_iter().map(|note| {
+        let (line, column) = position(bytes, note.span.start);
+        let action = match note.dropped {
+            Some(_) => Action::Skipped,
+            None if stopped && !readable(&note.kind) => Action::Stopped,
+            None => Action::Kept,
+        };
+        Diagnostic { kind: note.kind, line, column, span: note.span, path: note.path, action }
+    });
+    Recovered { value, diagnostics: diagnostics.collect(), skipped }
+}
+
+/// Faults that recovery reads over.
+fn readable(kind: &ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::CountMismatch { .. }
+            | ErrorKind::TabIndentation
+            | ErrorKind::UnevenIndentation { .. }
+            | ErrorKind::OverIndented { .. }
+            | ErrorKind::BlankLine
+            | ErrorKind::MalformedHeader { .. }
+    )
+}
+
+fn cut(bytes: &[u8], span: Range<usize>) -> Option<Skipped> {
+    let raw = bytes.get(span.clone())?;
+    let raw = raw.strip_suffix(b"\n").unwrap_or(raw);
+    let raw = raw.strip_suffix(b"\r").unwrap_or(raw);
+    Some(Skipped {
+        line: position(bytes, span.start).0,
+        span: span.start..span.start + raw.len(),
+        raw: String::from_utf8_lossy(raw).into_owned(),
+        bytes: str::from_utf8(raw).is_err().then(|| raw.to_vec()),
+    })
+}

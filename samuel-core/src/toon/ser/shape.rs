@@ -1,0 +1,252 @@
+//! Which objects look alike: interned keys and shapes.
+//!
+//! A shape is the path of an object's fields through a trie: each step is a
+//! key and what stands there, so that two objects are uniform in the same
+//! order exactly when they end at the same node. Following the step that was
+//! taken last costs two comparisons, which is what uniform data does all the
+//! time. Objects with the same fields in another order share a [`Shapes::set`].
+
+use std::collections::HashMap;
+
+use crate::toon::text;
+
+/// What pass one knows about a value that was written: a primitive, something
+/// that fits no table, or an object of a certain shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Child(u32);
+
+impl Child {
+    pub(crate) const PRIMITIVE: Self = Self(0);
+    pub(crate) const OTHER: Self = Self(1);
+    /// The shape of an object without fields; shapes with fields follow.
+    pub(crate) const EMPTY: Self = Self(2);
+
+    /// Tells whether this is an object that can be a row.
+    #[inline]
+    pub(crate) fn is_row(self) -> bool {
+        self > Self::EMPTY
+    }
+
+    /// Tells whether this can be a cell or a group of cells.
+    #[inline]
+    pub(crate) fn fits_row(self) -> bool {
+        self == Self::PRIMITIVE || self.is_row()
+    }
+
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Keys by number, with their encoded spelling.
+#[derive(Default)]
+pub(crate) struct Keys {
+    list: Vec<Key>,
+    by_text: HashMap<Box<str>, u32>,
+    /// Numbers by the address of static keys, which structs use again and again.
+    by_address: Vec<(usize, usize, u32)>,
+}
+
+struct Key {
+    text: Box<str>,
+    encoded: Option<Box<str>>,
+}
+
+const ADDRESSES: usize = 512;
+
+impl Keys {
+    /// Returns the number of a struct's field name.
+    #[inline]
+    pub(crate) fn fixed(&mut self, key: &'static str) -> u32 {
+        let address = key.as_ptr() as usize;
+        let slot = (address ^ (address >> 9)) % ADDRESSES;
+        // Static text does not move or change, so place and length identify it.
+        if let Some(&(known, length, number)) = self.by_address.get(slot)
+            && known == address
+            && length == key.len()
+        {
+            return number;
+        }
+        self.fix(key, slot)
+    }
+
+    #[cold]
+    fn fix(&mut self, key: &'static str, slot: usize) -> u32 {
+        let number = self.number(key);
+        self.by_address.resize(ADDRESSES, (0, 0, 0));
+        if let Some(entry) = self.by_address.get_mut(slot) {
+            *entry = (key.as_ptr() as usize, key.len(), number);
+        }
+        number
+    }
+
+    /// Returns the number of any key.
+    pub(crate) fn number(&mut self, key: &str) -> u32 {
+        if let Some(number) = self.by_text.get(key) {
+            return *number;
+        }
+        let number = self.list.len() as u32;
+        let encoded = (!text::is_bare_key(key)).then(|| {
+            let mut quoted = String::new();
+            text::push_quoted(&mut quoted, key);
+            quoted.into_boxed_str()
+        });
+        self.list.push(Key { text: key.into(), encoded });
+        self.by_text.insert(key.into(), number);
+        number
+    }
+
+    fn text(&self, number: u32) -> &str {
+        self.list.get(number as usize).map_or("", |key| &key.text)
+    }
+
+    /// Returns the spelling of a key in the document.
+    #[inline]
+    pub(crate) fn encoded(&self, number: u32) -> &str {
+        match self.list.get(number as usize) {
+            Some(Key { encoded: Some(quoted), .. }) => quoted,
+            Some(key) => &key.text,
+            None => "",
+        }
+    }
+}
+
+/// The trie of shapes.
+pub(crate) struct Shapes {
+    nodes: Vec<Node>,
+    steps: HashMap<(Child, u32, Child), Child>,
+    sets: HashMap<Vec<(u32, u32)>, u32>,
+}
+
+#[derive(Clone, Copy)]
+struct Node {
+    parent: Child,
+    key: u32,
+    child: Child,
+    /// The step that was taken last from here, and where it led.
+    last: (u32, Child, Child),
+    /// The number of the field set, once asked for.
+    set: Option<u32>,
+}
+
+const UNKNOWN: u32 = u32::MAX;
+
+impl Default for Shapes {
+    fn default() -> Self {
+        let root = Node {
+            parent: Child::EMPTY,
+            key: UNKNOWN,
+            child: Child::OTHER,
+            last: (UNKNOWN, Child::OTHER, Child::OTHER),
+            set: None,
+        };
+        // The first two places stand for what is no shape.
+        Self { nodes: vec![root; 3], steps: HashMap::new(), sets: HashMap::new() }
+    }
+}
+
+impl Shapes {
+    /// Follows one field from a shape to the next.
+    #[inline]
+    pub(crate) fn step(&mut self, from: Child, key: u32, child: Child) -> Child {
+        if let Some(Node { last: (last_key, last_child, to), .. }) = self.nodes.get(from.index())
+            && *last_key == key
+            && *last_child == child
+        {
+            return *to;
+        }
+        self.new_step(from, key, child)
+    }
+
+    fn new_step(&mut self, from: Child, key: u32, child: Child) -> Child {
+        let next = Child(self.nodes.len() as u32);
+        let to = *self.steps.entry((from, key, child)).or_insert(next);
+        if to == next {
+            let last = (UNKNOWN, Child::OTHER, Child::OTHER);
+            self.nodes.push(Node { parent: from, key, child, last, set: None });
+        }
+        if let Some(node) = self.nodes.get_mut(from.index()) {
+            node.last = (key, child, to);
+        }
+        to
+    }
+
+    /// Follows a field that some object took before.
+    pub(crate) fn known_step(&self, from: Child, key: u32, child: Child) -> Child {
+        self.steps.get(&(from, key, child)).copied().unwrap_or(Child::OTHER)
+    }
+
+    /// Guesses the number of the key that follows a shape.
+    #[inline]
+    pub(crate) fn expected_key(&self, keys: &Keys, from: Child, key: &str) -> Option<u32> {
+        let number = self.nodes.get(from.index())?.last.0;
+        (number != UNKNOWN && keys.text(number) == key).then_some(number)
+    }
+
+    /// Lists the fields of a shape in order.
+    pub(crate) fn fields(&self, shape: Child) -> Vec<(u32, Child)> {
+        let mut fields = Vec::new();
+        let mut at = shape;
+        while at > Child::EMPTY {
+            let Some(node) = self.nodes.get(at.index()) else { break };
+            fields.push((node.key, node.child));
+            at = node.parent;
+        }
+        fields.reverse();
+        fields
+    }
+
+    /// Returns the same number for shapes that differ only in the order of fields.
+    pub(crate) fn set(&mut self, shape: Child) -> u32 {
+        if let Some(set) = self.nodes.get(shape.index()).and_then(|node| node.set) {
+            return set;
+        }
+        let mut fields = Vec::new();
+        for (key, child) in self.fields(shape) {
+            fields.push((key, if child.is_row() { self.set(child) + 1 } else { 0 }));
+        }
+        fields.sort_unstable();
+        let next = self.sets.len() as u32;
+        let set = *self.sets.entry(fields).or_insert(next);
+        if let Some(node) = self.nodes.get_mut(shape.index()) {
+            node.set = Some(set);
+        }
+        set
+    }
+}
+
+/// Watches the children of a container for uniform objects.
+#[derive(Clone, Copy)]
+pub(crate) struct Uniform {
+    first: Option<Child>,
+    reordered: bool,
+    broken: bool,
+}
+
+impl Uniform {
+    pub(crate) const fn new() -> Self {
+        Self { first: None, reordered: false, broken: false }
+    }
+
+    #[inline]
+    pub(crate) fn add(&mut self, child: Child, shapes: &mut Shapes) {
+        match self.first {
+            Some(first) if first == child => {}
+            Some(first) => self.differ(first, child, shapes),
+            None => {
+                self.first = Some(child);
+                self.broken = !child.is_row();
+            }
+        }
+    }
+
+    fn differ(&mut self, first: Child, child: Child, shapes: &mut Shapes) {
+        self.broken = self.broken || !child.is_row() || shapes.set(first) != shapes.set(child);
+        self.reordered = true;
+    }
+
+    /// Returns the shape of the rows and whether some are in another order.
+    pub(crate) fn table(self) -> Option<(Child, bool)> {
+        self.first.filter(|_| !self.broken).map(|first| (first, self.reordered))
+    }
+}

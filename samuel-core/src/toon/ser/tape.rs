@@ -1,0 +1,156 @@
+//! The first pass's record of a value: tokens in an arena, structure on a tape.
+//!
+//! A primitive looks the same in every form, because all headers declare the
+//! document's delimiter. So each token is written once, followed by the
+//! delimiter, into one [`arena`](Tape::arena); cells of a row and inline values
+//! thereby already stand next to each other. The tape holds one [`Event`] per
+//! token and two per container. [`layout`](super::layout) reads both.
+
+use crate::toon::{
+    error::{Error, ErrorKind, Result},
+    options::EncodeOptions,
+    text,
+};
+
+use super::shape::{Child, Keys, Shapes};
+
+/// The key of an event that is an element or the root.
+pub(crate) const NO_KEY: u32 = u32::MAX;
+
+/// One token, or one half of a container's two records.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Event {
+    /// Token: where its bytes begin. Container: the index behind its last event.
+    pub(crate) at: u32,
+    /// Token: where its bytes end.
+    pub(crate) end: u32,
+    pub(crate) key: u32,
+    pub(crate) kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Token,
+    /// Followed by a [`Kind::Extent`].
+    Object,
+    /// Followed by a [`Kind::Extent`].
+    Array,
+    /// The arena bytes of a container, with its number of children in `key`.
+    Extent(Form),
+}
+
+/// The form that the children of a container allow (section 9).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Objects: field by field. Arrays: item by item.
+    Plain,
+    /// An array of primitives.
+    Inline,
+    /// Uniform objects, in the field order of this shape. `true` when some
+    /// have the same fields in another order.
+    Table(Child, bool),
+}
+
+/// What pass one leaves behind.
+pub(crate) struct Tape {
+    pub(crate) arena: String,
+    pub(crate) events: Vec<Event>,
+    pub(crate) keys: Keys,
+    pub(crate) shapes: Shapes,
+    pub(crate) options: EncodeOptions,
+    /// The key of the value that is written next.
+    pub(crate) next_key: u32,
+    depth: usize,
+    /// Set while the digits of a number of any size are given as a string.
+    pub(crate) digits: bool,
+}
+
+/// Nesting that can be encoded; twice of it still fits a small thread's stack.
+const MAX_DEPTH: usize = 512;
+
+impl Tape {
+    pub(crate) fn new(options: EncodeOptions) -> Self {
+        Self {
+            arena: String::new(),
+            events: Vec::new(),
+            keys: Keys::default(),
+            shapes: Shapes::default(),
+            options,
+            next_key: NO_KEY,
+            depth: 0,
+            digits: false,
+        }
+    }
+
+    /// Writes a token that needs no quotes.
+    #[inline]
+    pub(crate) fn bare(&mut self, token: &str) -> Result<Child> {
+        let start = self.arena.len();
+        self.arena.push_str(token);
+        self.close_token(start)
+    }
+
+    /// Writes a string, quoted if it must be.
+    #[inline]
+    pub(crate) fn string(&mut self, string: &str) -> Result<Child> {
+        let start = self.arena.len();
+        if text::needs_quotes(string, self.options.delimiter.byte()) {
+            text::push_quoted(&mut self.arena, string);
+        } else {
+            self.arena.push_str(string);
+        }
+        self.close_token(start)
+    }
+
+    /// Ends the token whose bytes began at `start`.
+    #[inline]
+    pub(crate) fn close_token(&mut self, start: usize) -> Result<Child> {
+        let end = self.arena.len();
+        self.arena.push(char::from(self.options.delimiter.byte()));
+        let key = std::mem::replace(&mut self.next_key, NO_KEY);
+        let (at, end) = (offset(start)?, offset(end)?);
+        self.events.push(Event { at, end, key, kind: Kind::Token });
+        Ok(Child::PRIMITIVE)
+    }
+
+    /// Opens a container; the result goes to [`Tape::close`].
+    #[inline]
+    pub(crate) fn open(&mut self, kind: Kind) -> Result<usize> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            let limit = crate::toon::LimitKind::Depth;
+            return Err(Error::new(ErrorKind::Limit { limit, maximum: MAX_DEPTH }));
+        }
+        let key = std::mem::replace(&mut self.next_key, NO_KEY);
+        let open = self.events.len();
+        self.events.push(Event { at: 0, end: 0, key, kind });
+        let at = offset(self.arena.len())?;
+        self.events.push(Event { at, end: at, key: 0, kind: Kind::Extent(Form::Plain) });
+        Ok(open)
+    }
+
+    /// Ends a container once its children and their form are known.
+    #[inline]
+    pub(crate) fn close(&mut self, open: usize, children: u32, form: Form) -> Result<()> {
+        self.depth -= 1;
+        if form == Form::Inline {
+            // The bytes say everything about inline values.
+            self.events.truncate(open + 2);
+        }
+        let next = offset(self.events.len())?;
+        let end = offset(self.arena.len())?;
+        if let Some([container, extent]) = self.events.get_mut(open..open + 2) {
+            container.at = next;
+            extent.end = end;
+            extent.key = children;
+            extent.kind = Kind::Extent(form);
+        }
+        Ok(())
+    }
+}
+
+/// Offsets take four bytes; a document beyond that has no tape.
+#[inline]
+fn offset(at: usize) -> Result<u32> {
+    u32::try_from(at).map_err(|_| Error::new(ErrorKind::Unsupported { what: "a document beyond 4 GiB" }))
+}
