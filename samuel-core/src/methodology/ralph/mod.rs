@@ -16,12 +16,14 @@
 //! | `quality.check` | [`run_checks`] |
 //! | `after:loop` | [`loop_summary`] |
 //!
-//! `agent.invoke` is the [agent's](crate::agent). [`detect()`] serves the
+//! The context defaults keep what handlers before them produced, by
+//! [`fold_toon`] and [`fold_markdown`]. `agent.invoke` is the [agent's](crate::agent). [`detect()`] serves the
 //! initialisation of a project.
 
 mod checks;
 mod compose;
 mod detect;
+mod fold;
 mod gate;
 pub mod git;
 mod progress;
@@ -36,6 +38,7 @@ mod testing;
 pub use checks::{Check, CheckSetting, ChecksCancelled, DEFAULT_CHECK_TIMEOUT, MAX_TAIL_BYTES, run_checks};
 pub use compose::{Blob, ComposedPrompt, PromptParts, PromptWarning, compose_prompt};
 pub use detect::{Detected, detect};
+pub use fold::{FoldWarning, Folded, fold_markdown, fold_toon};
 pub use gate::{DiscoverySchedule, decide_mode};
 pub use progress::progress_context;
 pub use ready::{PlanCheck, check_plan};

@@ -134,6 +134,13 @@ impl TaskContext {
     }
 }
 
+impl TaskContext {
+    /// Returns the context as a TOON object, without the header of a file.
+    pub fn to_toon(&self) -> String {
+        crate::toon::to_string(self).expect("a record of text, numbers and lists always has a TOON form")
+    }
+}
+
 /// Returns the completed tasks, the latest first; of those completed at the
 /// same time, the later in the plan.
 pub fn recently_completed(plan: &Plan) -> impl Iterator<Item = &Task> {

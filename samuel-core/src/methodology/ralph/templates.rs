@@ -132,7 +132,7 @@ mod tests {
         assert!(text.contains("- No new dependencies.\n"));
         assert!(text.contains("- ability `edit_docs`: docs changed\n"));
         assert!(text.contains("`topic/name`"));
-        assert!(render(DISCOVERY_PROMPT, &rich).contains("testing"));
+        assert!(render(DISCOVERY_PROMPT, &rich).contains("\nLook for missing, weak or failing tests.\n"));
     }
 
     #[test]

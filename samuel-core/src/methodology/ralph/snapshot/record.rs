@@ -25,7 +25,7 @@ pub struct ProjectSnapshot {
 impl ProjectSnapshot {
     /// Returns the snapshot as a TOON object, without the header of a file.
     pub fn to_toon(&self) -> String {
-        serde_json::to_string(self).expect("plain data")
+        crate::toon::to_string(self).expect("a record of text, numbers and lists always has a TOON form")
     }
 }
 
