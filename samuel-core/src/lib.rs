@@ -32,5 +32,7 @@ pub mod prd;
 #[cfg(feature = "engine")]
 pub mod process;
 #[cfg(feature = "engine")]
+pub mod project;
+#[cfg(feature = "engine")]
 pub mod state;
 pub mod toon;

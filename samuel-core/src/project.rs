@@ -7,7 +7,9 @@ use std::{
 
 use crate::{
     clock::Clock,
-    config::{Config, ConfigError, KnownMethodology, MethodologySettings, UnknownMethodology, resolve_methodology},
+    config::{
+        Config, ConfigError, KnownMethodology, MethodologySettings, UnknownMethodology, resolve_methodology,
+    },
     model::{Coded, ErrorCode, Location},
     state::{FileStore, RunDir},
 };

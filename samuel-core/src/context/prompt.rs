@@ -2,7 +2,7 @@
 //!
 //! [`PromptContext`] has the eleven groups of seed 000 with the fields of the
 //! hook contract (section 4). In templates and JSON they are spelled in
-//! PascalCase (`.Iteration.TaskID`), in Rust and Python in `snake_case`. Every
+//! `PascalCase` (`.Iteration.TaskID`), in Rust and Python in `snake_case`. Every
 //! field is always there, so that a template can ask for it without a warning:
 //! text that is not known is empty, and what may be missing as a whole
 //! (`Config.Pilot`, `State.NextTask`) is null then.

@@ -1,13 +1,16 @@
 //! The prompt context of an iteration, filled from the plan.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
-use super::services::{Contexts, Services};
+use super::{
+    fire::Place,
+    services::{Contexts, Services},
+};
 use crate::{
     context::{CompletedTask, ContextView, FailedCheck, PromptContext, StateVars, TaskVars},
     model::{
         Plan, Status, TaskId,
-        payload::{CheckFailure, HookResults, Mode},
+        payload::{CheckFailure, HookResults, Mode, TaskBrief},
     },
 };
 
@@ -17,24 +20,28 @@ const RECENT: usize = 5;
 impl Services {
     /// Makes sure that the context is the one of an iteration; contributions
     /// of an earlier iteration are gone then, those made outside stay.
-    pub(super) fn enter(&self, iteration: u32, mode: Mode, task: Option<TaskId>) {
-        let (plan, failures) = self.workbench.with(|desk| (Arc::clone(&desk.plan), desk.last_failures.clone()));
+    pub(super) fn enter(&self, place: &Place, task: Option<TaskBrief>) {
+        self.iteration.store(place.iteration, Ordering::Relaxed);
+        let of = (place.iteration, place.mode, task.as_ref().map(|task| TaskId::new(task.id.clone())));
+        let (plan, failures) = self.workbench.with(|desk| {
+            desk.task = task;
+            (Arc::clone(&desk.plan), desk.last_failures.clone())
+        });
         self.contexts(|contexts| {
-            let of = (iteration, mode, task);
             if contexts.of == of {
                 return;
             }
             let same_iteration = contexts.of.0 == of.0;
             let base = Arc::new(contexts.base(&plan, &failures, &of));
-            contexts.view =
-                if same_iteration { contexts.view.rebase(base) } else { ContextView::new(base) };
+            contexts.view = if same_iteration { contexts.view.rebase(base) } else { ContextView::new(base) };
             contexts.of = of;
         });
     }
 
     /// Puts the plan's present state into the context.
     pub(super) fn refresh(&self) {
-        let (plan, failures) = self.workbench.with(|desk| (Arc::clone(&desk.plan), desk.last_failures.clone()));
+        let (plan, failures) =
+            self.workbench.with(|desk| (Arc::clone(&desk.plan), desk.last_failures.clone()));
         self.contexts(|contexts| {
             let of = contexts.of.clone();
             let base = Arc::new(contexts.base(&plan, &failures, &of));

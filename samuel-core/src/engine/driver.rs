@@ -157,7 +157,7 @@ impl Driver {
         };
         flight.launch(id, async move {
             let point = call.point();
-            services.enter(place.iteration, mode, task);
+            services.enter(&place, task);
             let reply = services.fire(call, &place).await;
             // Completions made while the point fired belong before its end.
             if matches!(point, HookPoint::AgentInvoke | HookPoint::QualityCheck) {
@@ -253,7 +253,9 @@ async fn load(services: &Arc<Services>, iteration: u32) -> EffectResult {
 fn next_work(plan: &Plan) -> NextWork {
     match next_task(plan) {
         Next::AllDone => NextWork::AllDone,
-        Next::Task(id) => plan.task(&id).map_or(NextWork::AllDone, |task| NextWork::Task(TaskBrief::from(task))),
+        Next::Task(id) => {
+            plan.task(&id).map_or(NextWork::AllDone, |task| NextWork::Task(TaskBrief::from(task)))
+        }
         Next::Blocked(reasons) => {
             let told: Vec<String> = reasons.iter().take(REASONS).map(ToString::to_string).collect();
             let more = reasons.len().saturating_sub(REASONS);
@@ -291,6 +293,3 @@ fn described(error: &dyn std::error::Error) -> String {
     }
     text
 }
-
-/// The mode and the task of the iteration under way.
-pub(super) type IterationKind = (Mode, Option<TaskId>);

@@ -4,7 +4,10 @@
 //! them: fill in what only it knows, write down warnings, keep the folded
 //! context, and reduce the output to what the machine needs.
 
-use std::{sync::Arc, time::{Duration, Instant}};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use tokio_util::sync::CancellationToken;
 
@@ -14,6 +17,7 @@ use super::{
     services::Services,
 };
 use crate::{
+    agent::apply_deny_list,
     hook::{Blob, DEFAULT_ID, HookCall, HookPoint, Outcome, Output, Point, Scope, Warning, points},
     model::{
         FailureClass, Usage,
@@ -113,6 +117,13 @@ impl Services {
         };
         let done = self.registry.dispatch::<P>(input, &scope).await;
         let mut outcome = done.outcome;
+        for message in self.workbench.with(|desk| std::mem::take(&mut desk.warnings)) {
+            outcome.warnings.push(Warning {
+                handler: DEFAULT_ID.into(),
+                class: "notice".to_owned(),
+                message,
+            });
+        }
         if let Some(results) = done.output.results() {
             self.suggested(results);
         }
@@ -165,10 +176,15 @@ impl Services {
         HookReply { outcome, data: ReplyData::Nothing }
     }
 
-    async fn fire_before_agent(self: &Arc<Self>, mut input: BeforeAgentInvokeInput, place: &Place) -> HookReply {
+    async fn fire_before_agent(
+        self: &Arc<Self>,
+        mut input: BeforeAgentInvokeInput,
+        place: &Place,
+    ) -> HookReply {
         let (output, outcome) = self.run::<points::BeforeAgentInvoke>(input.clone(), place).await;
         points::BeforeAgentInvoke::apply(&mut input, &output);
-        input.env.retain(|(name, _)| !self.denied_env.contains(name));
+        let declared: Vec<&str> = self.declared_env.iter().map(String::as_str).collect();
+        apply_deny_list(&mut input.env, &declared, &[]);
         HookReply { outcome, data: ReplyData::Invocation(Box::new(input)) }
     }
 
@@ -223,7 +239,10 @@ fn unanswered(outcome: &Outcome) -> Failure {
 fn note_slow_handlers(point: HookPoint, outcome: &mut Outcome) {
     let is_context = matches!(
         point,
-        HookPoint::ContextSnapshot | HookPoint::ContextProgress | HookPoint::ContextTask | HookPoint::ContextExtra
+        HookPoint::ContextSnapshot
+            | HookPoint::ContextProgress
+            | HookPoint::ContextTask
+            | HookPoint::ContextExtra
     );
     let slow = outcome.timings.iter().filter(|timing| is_context && timing.took > SLOW_CONTEXT);
     let slow: Vec<Warning> = slow

@@ -100,7 +100,9 @@ pub(super) fn completed_in(records: &[JournalRecord]) -> Vec<crate::model::TaskI
     records
         .iter()
         .filter_map(|record| match &record.entry {
-            JournalEntry::Mutation { actor, change, .. } if *actor != Actor::Runtime => change.completed().cloned(),
+            JournalEntry::Mutation { actor, change, .. } if *actor != Actor::Runtime => {
+                change.completed().cloned()
+            }
             _ => None,
         })
         .collect()

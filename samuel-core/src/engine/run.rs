@@ -146,7 +146,8 @@ impl Run {
     /// predecessor is still at work.
     async fn lock(&self) -> Result<LoopLock, RunError> {
         let (run_dir, store) = (self.frozen.run_dir.clone(), Arc::clone(&self.frozen.store));
-        let holder = Holder::this_process(self.frozen.project.clock().now(), format!("run {}", self.frozen.run_id));
+        let holder =
+            Holder::this_process(self.frozen.project.clock().now(), format!("run {}", self.frozen.run_id));
         let locked = tokio::task::spawn_blocking(move || {
             if !store.exists()? {
                 return Err(StateError::NotInitialised { path: run_dir.prd() });
@@ -224,7 +225,6 @@ impl Run {
         let services = Arc::new(Services {
             run_id: Arc::clone(&self.frozen.run_id),
             session: self.frozen.session.as_str().into(),
-            project_root: root.clone(),
             run_dir: self.frozen.run_dir.clone(),
             registry: self.registry,
             store: Arc::clone(&self.frozen.store),
@@ -374,7 +374,9 @@ impl RunBuilder {
         self.settings.sandbox.check()?;
         let agent = match self.agent {
             Some(agent) => agent,
-            None => crate::agent::build(&agent_config(&self.settings, &self.project), self.supervisor.clone())?,
+            None => {
+                crate::agent::build(&agent_config(&self.settings, &self.project), self.supervisor.clone())?
+            }
         };
         let run_dir = self.project.run_dir();
         let store = self.store.unwrap_or_else(|| Arc::new(self.project.store()));

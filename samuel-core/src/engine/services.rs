@@ -2,18 +2,12 @@
 
 use std::{
     collections::BTreeMap,
-    path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicU32},
 };
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::{
-    event::Event,
-    hub::Hub,
-    machine::Input,
-    work_tree::WorkTree,
-};
+use super::{event::Event, hub::Hub, machine::Input, work_tree::WorkTree};
 use crate::{
     agent::AbilityDecision,
     clock::Clock,
@@ -29,7 +23,6 @@ use crate::{
 pub(super) struct Services {
     pub(super) run_id: Arc<str>,
     pub(super) session: Arc<str>,
-    pub(super) project_root: PathBuf,
     pub(super) run_dir: RunDir,
     pub(super) registry: Registry,
     pub(super) store: Arc<dyn StateStore>,
@@ -43,8 +36,10 @@ pub(super) struct Services {
     pub(super) mode_of: fn(&PromptContext, u32) -> Mode,
     /// Whether every handler's time goes into the progress log.
     pub(super) log_timings: bool,
-    /// Environment variables that no handler can bring back.
-    pub(super) denied_env: Vec<String>,
+    /// The environment variables that the agent declares.
+    pub(super) declared_env: Vec<String>,
+    /// The iteration under way, for whoever reports from beside.
+    pub(super) iteration: Arc<AtomicU32>,
     pub(super) context: Mutex<Contexts>,
 }
 
@@ -120,7 +115,13 @@ impl Services {
         }
     }
 
-    pub(super) fn note(&self, iteration: u32, task: Option<TaskId>, kind: ProgressKind, text: String) -> ProgressEntry {
+    pub(super) fn note(
+        &self,
+        iteration: u32,
+        task: Option<TaskId>,
+        kind: ProgressKind,
+        text: String,
+    ) -> ProgressEntry {
         let iteration = (iteration > 0).then_some(iteration);
         ProgressEntry { at: self.clock.now(), iteration, task, body: ProgressBody::Note { kind, text } }
     }

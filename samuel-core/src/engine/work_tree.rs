@@ -69,7 +69,9 @@ impl WorkTree {
         let mut hash = Sha256::new();
         let head = match &self.git {
             Some(git) => {
-                let diff = [&["diff", "--no-ext-diff", "--no-textconv", "--binary", "HEAD"], PATHS.as_slice()].concat();
+                let diff =
+                    [&["diff", "--no-ext-diff", "--no-textconv", "--binary", "HEAD"], PATHS.as_slice()]
+                        .concat();
                 hash.update(git.output(&diff, MAX_BYTES).unwrap_or_default());
                 for name in names(&self.untracked(git).unwrap_or_default()) {
                     hash_file(&mut hash, &self.root, &name);
@@ -98,7 +100,8 @@ impl WorkTree {
             if meta.is_file() {
                 hash.update(entry.path().as_os_str().as_encoded_bytes());
                 hash.update(meta.len().to_le_bytes());
-                let changed = meta.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+                let changed =
+                    meta.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
                 hash.update(changed.unwrap_or_default().as_nanos().to_le_bytes());
             }
         }

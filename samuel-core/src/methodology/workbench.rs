@@ -34,6 +34,8 @@ pub struct Desk {
     pub last_failures: Vec<CheckFailure>,
     /// How the last call of the agent failed, if it did.
     pub agent_fault: Option<AgentFault>,
+    /// What the default handlers want the user to know.
+    pub warnings: Vec<String>,
     /// How often the agent was called in the iteration.
     pub attempts: u32,
 }

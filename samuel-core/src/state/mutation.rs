@@ -11,17 +11,7 @@ use crate::model::{
     Complexity, Priority, ProgressStatus, Source, Status, Task, TaskId, Usage, payload::Mode,
 };
 
-/// Who asks for a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Actor {
-    /// The agent, through a command it ran or a tool it called.
-    Agent,
-    /// A person or a program of theirs.
-    User,
-    /// Samuel itself.
-    Runtime,
-}
+pub use crate::model::payload::Actor;
 
 /// A change that somebody asks for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -32,7 +32,7 @@ use crate::{
     hook::{OnFailure, Point, Said},
     model::{
         ExitReason, FailureClass, TaskId, Usage,
-        payload::{Deliver, SessionSource, SessionStartInput, TextItem, Turn},
+        payload::{Deliver, Mode, SessionSource, SessionStartInput, TaskBrief, TextItem, Turn},
     },
     state::{Mutation, ProgressKind},
 };
@@ -288,9 +288,15 @@ impl Machine {
         self.counters.consecutive_failures
     }
 
-    /// Puts other limits in place, as a caller that resumes a run may want.
-    pub fn set_limits(&mut self, limits: Limits) {
-        self.setup.limits = limits;
+    /// Returns the mode and the task of the iteration under way.
+    pub fn iteration_kind(&self) -> (Mode, Option<TaskBrief>) {
+        let of = |iteration: &Iteration| (iteration.mode, iteration.task.clone());
+        self.iteration.as_ref().map(of).unwrap_or_default()
+    }
+
+    /// Puts another set-up in place, as a caller that resumes a run may want.
+    pub fn set_setup(&mut self, setup: Setup) {
+        self.setup = setup;
     }
 
     /// Takes one input and returns what follows from it, in order.

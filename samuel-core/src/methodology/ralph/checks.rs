@@ -1,0 +1,210 @@
+//! Running the configured quality checks.
+//!
+//! [`run_checks`] is the default of `quality.check`: one command after the
+//! other by `sh -c` in the project's root, each with its own deadline. That a
+//! check fails, hangs or cannot be started are failures the agent is told of;
+//! only a cancelled run is something else.
+
+use std::{ffi::OsString, path::Path, time::Duration};
+
+use tokio_util::sync::CancellationToken;
+
+use super::summary::human_duration;
+use crate::{
+    model::payload::{CheckFailure, QualityCheckOutput},
+    process::{self, CommandOutput, CommandSpec, End, ExitStatus, OutputLimits, ProcessError, Supervisor},
+};
+
+/// How long a check may take unless its configuration says otherwise.
+pub const DEFAULT_CHECK_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+
+/// The end of a check's output that is kept, in bytes.
+pub const MAX_TAIL_BYTES: usize = 4 * 1024;
+
+/// A command that checks the work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// The command line, for `sh -c`.
+    pub command: String,
+    /// How long it may take.
+    pub timeout: Duration,
+}
+
+impl Check {
+    /// Creates a check with the default timeout of 30 minutes.
+    pub fn new(command: impl Into<String>) -> Self {
+        Self { command: command.into(), timeout: DEFAULT_CHECK_TIMEOUT }
+    }
+}
+
+/// Where and how checks run.
+#[derive(Clone, Copy, Debug)]
+pub struct CheckSetting<'a> {
+    /// The project's root, the working directory of the commands.
+    pub project_root: &'a Path,
+    /// Their whole environment.
+    pub env: &'a [(OsString, OsString)],
+    /// Who watches over their processes.
+    pub supervisor: &'a Supervisor,
+    /// Ends them all.
+    pub cancel: &'a CancellationToken,
+}
+
+/// The checks were cancelled; how the work is, is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the quality checks were cancelled")]
+pub struct ChecksCancelled;
+
+/// Runs checks one after the other, all of them even when one fails.
+///
+/// # Errors
+/// [`ChecksCancelled`] if the token was cancelled before the last one ended.
+pub async fn run_checks(
+    checks: &[Check],
+    setting: CheckSetting<'_>,
+) -> Result<QualityCheckOutput, ChecksCancelled> {
+    let mut failures = Vec::new();
+    for check in checks {
+        if setting.cancel.is_cancelled() {
+            return Err(ChecksCancelled);
+        }
+        failures.extend(run_check(check, setting).await?);
+    }
+    let reason = match failures.as_slice() {
+        [] => None,
+        [only] => Some(format!("{}: {}", only.command, only.message)),
+        several => Some(format!("{} of {} quality checks failed", several.len(), checks.len())),
+    };
+    Ok(QualityCheckOutput { ok: failures.is_empty(), reason, failures, ..QualityCheckOutput::default() })
+}
+
+async fn run_check(
+    check: &Check,
+    setting: CheckSetting<'_>,
+) -> Result<Option<CheckFailure>, ChecksCancelled> {
+    let spec = CommandSpec::shell(&check.command, setting.project_root)
+        .envs(setting.env.iter().cloned())
+        .timeout(check.timeout)
+        .limits(OutputLimits { head: 0, tail: MAX_TAIL_BYTES, ..OutputLimits::default() })
+        .merge_stderr(true);
+    let failure = match process::run(spec, setting.supervisor, setting.cancel).await {
+        Ok(output) if output.end == End::Cancelled => return Err(ChecksCancelled),
+        Ok(output) if output.success() => return Ok(None),
+        Ok(output) => failure(check, &output),
+        Err(error) => not_started(check, &error),
+    };
+    Ok(Some(failure))
+}
+
+fn failure(check: &Check, output: &CommandOutput) -> CheckFailure {
+    let (message, exit_code) = match (output.end, output.status) {
+        (End::TimedOut, _) => (format!("timed out after {}", human_duration(check.timeout)), None),
+        (_, ExitStatus::Exited(code)) => (explain_code(code), Some(code)),
+        (_, ExitStatus::Signaled(signal)) => (format!("ended by signal {signal}"), None),
+    };
+    CheckFailure { command: check.command.clone(), message, exit_code, tail: output.stdout.text() }
+}
+
+/// Names the codes that a shell gives itself.
+fn explain_code(code: i32) -> String {
+    match code {
+        126 => "exit code 126: a program of the command cannot be executed".to_owned(),
+        127 => "exit code 127: a program of the command was not found".to_owned(),
+        _ => format!("exit code {code}"),
+    }
+}
+
+fn not_started(check: &Check, error: &ProcessError) -> CheckFailure {
+    let message = format!("could not be run: {error}");
+    CheckFailure { command: check.command.clone(), message, exit_code: None, tail: String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed set-up fails the test")]
+
+    use super::*;
+
+    async fn run(
+        checks: &[Check],
+        cancel: &CancellationToken,
+    ) -> Result<QualityCheckOutput, ChecksCancelled> {
+        let directory = tempfile::tempdir().unwrap();
+        let env = [("PATH".into(), std::env::var_os("PATH").unwrap())];
+        let supervisor = &Supervisor::GroupOnly;
+        run_checks(checks, CheckSetting { project_root: directory.path(), env: &env, supervisor, cancel })
+            .await
+    }
+
+    async fn outcome(commands: &[&str]) -> QualityCheckOutput {
+        let checks: Vec<Check> = commands.iter().map(|command| Check::new(*command)).collect();
+        run(&checks, &CancellationToken::new()).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn checks_that_pass_leave_nothing_to_say() {
+        assert_eq!(outcome(&["true", "test -d ."]).await, QualityCheckOutput::default());
+        assert_eq!(outcome(&[]).await, QualityCheckOutput::default());
+    }
+
+    #[tokio::test]
+    async fn every_check_runs_in_order_and_each_failure_is_told() {
+        let output =
+            outcome(&["echo first; echo aside >&2; exit 3", "touch seen", "test -f seen", "false"]).await;
+        assert!(!output.ok);
+        assert_eq!(output.reason.as_deref(), Some("2 of 4 quality checks failed"));
+        let first = &output.failures[0];
+        assert_eq!(
+            (first.message.as_str(), first.exit_code, first.tail.as_str()),
+            ("exit code 3", Some(3), "first\naside\n")
+        );
+        assert_eq!(output.failures[1].command, "false");
+    }
+
+    #[tokio::test]
+    async fn a_check_that_hangs_is_a_failure_that_says_so() {
+        let check = Check { timeout: Duration::from_millis(300), ..Check::new("echo started; sleep 100") };
+        let output = run(&[check], &CancellationToken::new()).await.unwrap();
+        let failure = &output.failures[0];
+        assert_eq!((failure.message.as_str(), failure.exit_code), ("timed out after 0.3s", None));
+        assert_eq!(failure.tail, "started\n");
+    }
+
+    #[tokio::test]
+    async fn a_missing_program_and_a_signal_are_failures_that_say_so() {
+        let output = outcome(&["no-such-program-anywhere", "kill -9 $$"]).await;
+        let messages: Vec<&str> = output.failures.iter().map(|failure| failure.message.as_str()).collect();
+        assert_eq!(messages, ["exit code 127: a program of the command was not found", "ended by signal 9"]);
+        assert_eq!(output.failures[1].exit_code, None);
+    }
+
+    #[tokio::test]
+    async fn a_project_that_is_gone_is_a_failure_of_every_check() {
+        let setting = CheckSetting {
+            project_root: Path::new("/nowhere/at/all"),
+            env: &[],
+            supervisor: &Supervisor::GroupOnly,
+            cancel: &CancellationToken::new(),
+        };
+        let output = run_checks(&[Check::new("true")], setting).await.unwrap();
+        assert!(output.failures[0].message.starts_with("could not be run: cannot run in the directory"));
+    }
+
+    #[tokio::test]
+    async fn a_long_output_is_cut_to_its_end() {
+        let output = outcome(&["yes line | head -n 100000; echo last; exit 1"]).await;
+        let tail = &output.failures[0].tail;
+        assert!(tail.ends_with("last\n") && tail.contains("bytes left out"), "{tail}");
+        assert!(tail.len() < MAX_TAIL_BYTES + 200, "{}", tail.len());
+    }
+
+    #[tokio::test]
+    async fn a_cancelled_run_is_no_failure_of_the_checks() {
+        let cancel = CancellationToken::new();
+        let checks = [Check::new("sleep 100")];
+        let running = run(&checks, &cancel);
+        let stop = async { cancel.cancel() };
+        assert_eq!(tokio::join!(running, stop).0, Err(ChecksCancelled));
+        assert_eq!(run(&[Check::new("true")], &cancel).await, Err(ChecksCancelled));
+    }
+}

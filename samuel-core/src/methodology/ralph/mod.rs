@@ -1,0 +1,52 @@
+//! Ralph: the methodology that is built in.
+//!
+//! Each function here is what one hook point does by default (contract,
+//! section 1), on plain typed data; the engine wraps them as handlers and
+//! decides what is written where.
+//!
+//! | hook point | function |
+//! |---|---|
+//! | `before:loop` | [`check_plan`] |
+//! | `iteration.gate` | [`decide_mode`] |
+//! | `context.snapshot` | [`snapshot::take_snapshot`] |
+//! | `context.progress` | [`progress_context`] |
+//! | `context.task` | [`TaskContext`] |
+//! | `before:agent.invoke` | [`compose_prompt`], with the templates in [`templates`] |
+//! | `after:agent.invoke` | [`agent_summary`] |
+//! | `quality.check` | [`run_checks`] |
+//! | `after:loop` | [`loop_summary`] |
+//!
+//! The context defaults keep what handlers before them produced, by
+//! [`fold_toon`] and [`fold_markdown`]. `agent.invoke` is the [agent's](crate::agent). [`detect()`] serves the
+//! initialisation of a project.
+
+mod checks;
+mod compose;
+mod detect;
+mod fold;
+mod gate;
+mod handlers;
+mod progress;
+mod ready;
+pub mod snapshot;
+mod summary;
+mod task_context;
+mod template_files;
+pub mod templates;
+#[cfg(test)]
+pub(crate) mod testing;
+
+pub use checks::{Check, CheckSetting, ChecksCancelled, DEFAULT_CHECK_TIMEOUT, MAX_TAIL_BYTES, run_checks};
+pub use compose::{Blob, ComposedPrompt, PromptParts, PromptWarning, compose_prompt};
+pub use detect::{Detected, detect};
+pub use fold::{FoldWarning, Folded, fold_markdown, fold_toon};
+pub use gate::{DiscoverySchedule, decide_mode};
+pub use handlers::{Ralph, compose_agent_env, config_vars};
+pub use progress::progress_context;
+pub use ready::{PlanCheck, check_plan};
+pub use summary::{agent_summary, loop_summary, plan_summary};
+pub use task_context::{
+    Completion, CurrentTask, DiscoveryContext, ImplementationContext, TaskContext, TaskRow, TaskSummary,
+    recently_completed,
+};
+pub use template_files::{Templates, TemplatesError};

@@ -1,0 +1,123 @@
+//! What stands out in the files of a project.
+//!
+//! [`Findings`] lists test gaps, large files and marks of unfinished work, the
+//! gravest first. How many of them a snapshot has room for is decided by the
+//! [`budget`](super::budget).
+
+use std::{cmp::Reverse, collections::BTreeMap};
+
+use super::{
+    classify::FileKind,
+    counts::Counts,
+    inventory::{File, Inventory},
+    record::{LargeFile, TodoCount},
+    test_gaps::TestNames,
+};
+
+/// How many entries of a list can matter: more are never shown.
+const MAX_ENTRIES: usize = 200;
+
+/// What stands out in the files of a project.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    /// The languages of the code, the one with most files first.
+    pub(super) languages: Vec<String>,
+    /// Source files that seem to have no tests, the longest first.
+    pub(super) test_gaps: Listed<String>,
+    /// Code files longer than the guardrail, the longest first.
+    pub(super) large_files: Listed<LargeFile>,
+    /// Files with marks, the most first.
+    pub(super) todo_counts: Listed<TodoCount>,
+}
+
+/// The first entries of a list, and how many there are in all.
+#[derive(Debug, Default)]
+pub(super) struct Listed<T> {
+    pub(super) entries: Vec<T>,
+    pub(super) total: usize,
+}
+
+impl Findings {
+    /// Looks for what stands out.
+    ///
+    /// Where the inventory does not know which files were changed, `recount`
+    /// looks at those that would be listed, so that what is shown is true.
+    pub(super) fn of(
+        inventory: &Inventory,
+        max_file_lines: u32,
+        mut recount: impl FnMut(&str) -> Option<Counts>,
+    ) -> Self {
+        let mut current = |path: &str, counts: Counts| {
+            if inventory.knows_changes { Some(counts) } else { recount(path) }
+        };
+        let is_large = |counts: &Counts| counts.lines > max_file_lines;
+        let large = worst(
+            inventory,
+            |file, counts| file.class.kind.is_code() && is_large(counts),
+            |counts| counts.lines,
+        );
+        let has_marks = |file: &File, counts: &Counts| file.class.kind != FileKind::Doc && counts.todos > 0;
+        let marked = worst(inventory, has_marks, |counts| counts.todos);
+        Self {
+            languages: languages(inventory),
+            test_gaps: test_gaps(inventory),
+            large_files: large.filter_map(|path, counts| {
+                let lines = current(path, counts).filter(is_large)?.lines;
+                Some(LargeFile { path: path.to_owned(), lines })
+            }),
+            todo_counts: marked.filter_map(|path, counts| {
+                let count = current(path, counts)?.todos;
+                (count > 0).then(|| TodoCount { path: path.to_owned(), count })
+            }),
+        }
+    }
+}
+
+impl<'a> Listed<(&'a str, Counts)> {
+    fn filter_map<T>(self, mut map: impl FnMut(&'a str, Counts) -> Option<T>) -> Listed<T> {
+        let before = self.entries.len();
+        let entries: Vec<T> =
+            self.entries.into_iter().filter_map(|(path, counts)| map(path, counts)).collect();
+        Listed { total: self.total - (before - entries.len()), entries }
+    }
+}
+
+/// Returns the files that `belongs` picks, those with the highest measure
+/// first and equal ones by path.
+fn worst<'a>(
+    inventory: &'a Inventory,
+    belongs: impl Fn(&File, &Counts) -> bool,
+    measure: impl Fn(&Counts) -> u32,
+) -> Listed<(&'a str, Counts)> {
+    let counted = inventory.files.iter().filter_map(|file| Some((file, file.counts?)));
+    let picked = counted.filter(|(file, counts)| belongs(file, counts));
+    let mut entries: Vec<(&str, Counts)> =
+        picked.map(|(file, counts)| (inventory.path(file), counts)).collect();
+    let total = entries.len();
+    entries.sort_unstable_by_key(|(path, counts)| (Reverse(measure(counts)), *path));
+    entries.truncate(MAX_ENTRIES);
+    Listed { entries, total }
+}
+
+fn test_gaps(inventory: &Inventory) -> Listed<String> {
+    let mut names = TestNames::default();
+    for file in &inventory.files {
+        names.learn(inventory.path(file), file.class);
+    }
+    let lacks = |file: &File, counts: &Counts| {
+        names.lacks(inventory.path(file), file.class, counts.lines, counts.inline_tests)
+    };
+    worst(inventory, lacks, |counts| counts.lines).filter_map(|path, _| Some(path.to_owned()))
+}
+
+fn languages(inventory: &Inventory) -> Vec<String> {
+    let mut files: BTreeMap<&str, usize> = BTreeMap::new();
+    for file in inventory.files.iter().filter(|file| file.class.kind.is_code()) {
+        if let Some(language) = file.class.language {
+            *files.entry(language.name).or_default() += 1;
+        }
+    }
+    let mut names: Vec<(&str, usize)> = files.into_iter().collect();
+    names.sort_by_key(|(_, count)| Reverse(*count));
+    names.into_iter().map(|(name, _)| name.to_owned()).collect()
+}

@@ -1,0 +1,383 @@
+//! Which files a project has.
+//!
+//! [`Inventory`] holds paths, classes and where the counts of each file come
+//! from. In a git work tree it is read from the index, in one pass over the
+//! output of `git ls-files` while git is still writing; nothing is looked up
+//! in the file system. Elsewhere, the directories are walked, ignore files
+//! respected.
+//!
+//! In repositories of up to [`STATUS_LIMIT`] tracked files git is also asked
+//! which of them were changed or deleted and which files are untracked; in
+//! larger ones that would cost several times the listing itself, so the index
+//! stands for the work tree there, and the snapshot says so.
+
+use std::{collections::HashSet, path::Path, thread, time::Instant};
+
+use super::{
+    cache::{BuildIdHasher, Key},
+    classify::{FileClass, FileKind, classify},
+    counts::Counts,
+};
+use crate::git::{Flow, Git, GitError};
+
+/// The number of tracked files up to which changed and untracked files are
+/// looked for.
+pub(super) const STATUS_LIMIT: usize = 25_000;
+
+/// The most files that are listed.
+const MAX_FILES: usize = 500_000;
+/// The most bytes that lists of changed or untracked files may have.
+const MAX_LIST_BYTES: usize = 16 * 1024 * 1024;
+
+/// The directory of Samuel's own files, which is never listed.
+const OWN_DIRECTORY: &str = ".samuel/";
+
+/// The files of a project, sorted by path.
+#[derive(Debug, Default)]
+pub(super) struct Inventory {
+    /// All paths, one after the other.
+    paths: String,
+    /// The files.
+    pub(super) files: Vec<File>,
+    /// Whether changed files are known to be [`Origin::Disk`].
+    pub(super) knows_changes: bool,
+    /// What was left out, and why.
+    pub(super) notes: Vec<String>,
+}
+
+/// A file of the inventory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct File {
+    start: u32,
+    end: u32,
+    /// What it is, told from its path.
+    pub(super) class: FileClass,
+    /// Where its text is.
+    pub(super) origin: Origin,
+    /// What was counted, as far as it was.
+    pub(super) counts: Option<Counts>,
+}
+
+/// Where the text of a file is looked at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Origin {
+    /// In git's object store: the file is as it was staged.
+    Blob(Key),
+    /// In the work tree: it was changed, is untracked, or there is no git.
+    Disk,
+    /// Nowhere: a link.
+    Nowhere,
+}
+
+impl Inventory {
+    /// Returns the path of a file, relative to the project.
+    pub(super) fn path(&self, file: &File) -> &str {
+        self.paths.get(file.start as usize..file.end as usize).unwrap_or_default()
+    }
+
+    fn push(&mut self, path: &str, origin: Origin) {
+        let start = u32::try_from(self.paths.len());
+        let end = u32::try_from(self.paths.len() + path.len());
+        let (Ok(start), Ok(end)) = (start, end) else { return };
+        let mut class = classify(path);
+        if origin == Origin::Nowhere {
+            class.kind = FileKind::Other;
+        }
+        self.paths.push_str(path);
+        self.files.push(File { start, end, class, origin, counts: None });
+    }
+
+    fn sort(&mut self) {
+        let paths = std::mem::take(&mut self.paths);
+        let path = |file: &File| paths.get(file.start as usize..file.end as usize).unwrap_or_default();
+        if !self.files.is_sorted_by_key(path) {
+            self.files.sort_by(|left, right| path(left).cmp(path(right)));
+        }
+        self.files.dedup_by(|right, left| path(right) == path(left));
+        self.paths = paths;
+    }
+
+    fn position(&self, path: &str) -> Option<usize> {
+        self.files.binary_search_by(|file| self.path(file).cmp(path)).ok()
+    }
+
+    /// Lists what git tracks below its directory.
+    pub(super) fn from_git(git: &Git) -> Result<Self, GitError> {
+        let mut inventory = Self::default();
+        let mut reader = IndexReader::default();
+        git.stream(&["ls-files", "--stage", "-t", "-z"], Vec::new(), |piece| {
+            reader.read(piece, &mut inventory);
+            if inventory.files.len() < MAX_FILES { Flow::More } else { Flow::Enough }
+        })?;
+        reader.note_what_was_skipped(&mut inventory);
+        inventory.sort();
+        if inventory.files.len() <= STATUS_LIMIT {
+            inventory.look_at_work_tree(git)?;
+        } else {
+            let note = format!(
+                "more than {STATUS_LIMIT} tracked files: untracked files are left out, and uncommitted changes \
+                 are counted only in the files listed here"
+            );
+            inventory.notes.push(note);
+        }
+        Ok(inventory)
+    }
+
+    /// Finds out which files are not as they were staged.
+    fn look_at_work_tree(&mut self, git: &Git) -> Result<(), GitError> {
+        let ask = |args: &[&str]| git.output(args, MAX_LIST_BYTES);
+        let (changed, untracked) = thread::scope(|scope| {
+            let changed = scope.spawn(|| ask(&["diff-files", "--name-status", "--no-renames", "-z"]));
+            let untracked = ask(&["ls-files", "--others", "--exclude-standard", "-z"]);
+            (changed.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), untracked)
+        });
+        self.apply_changes(&changed?);
+        self.knows_changes = true;
+        match untracked {
+            Ok(list) => self.add_untracked(&list),
+            Err(error) => self.notes.push(format!("untracked files are left out: {error}")),
+        }
+        self.sort();
+        Ok(())
+    }
+
+    /// Takes records of a status letter and a path, each ended by a NUL.
+    fn apply_changes(&mut self, list: &[u8]) {
+        let mut fields = list.split(|byte| *byte == 0);
+        let mut deleted = Vec::new();
+        while let (Some(status), Some(path)) = (fields.next(), fields.next()) {
+            let Some(position) = std::str::from_utf8(path).ok().and_then(|path| self.position(path)) else {
+                continue;
+            };
+            if status == b"D" {
+                deleted.push(position);
+            } else if let Some(file) = self.files.get_mut(position)
+                && file.origin != Origin::Nowhere
+            {
+                file.origin = Origin::Disk;
+            }
+        }
+        deleted.sort_unstable();
+        let mut position = 0;
+        self.files.retain(|_| {
+            position += 1;
+            deleted.binary_search(&(position - 1)).is_err()
+        });
+    }
+
+    fn add_untracked(&mut self, list: &[u8]) {
+        let paths = list.split(|byte| *byte == 0).filter_map(|path| std::str::from_utf8(path).ok());
+        // A path that ends with a slash is a repository of its own.
+        for path in paths.filter(|path| is_listed(path) && !path.ends_with('/')) {
+            if self.files.len() < MAX_FILES {
+                self.push(path, Origin::Disk);
+            }
+        }
+    }
+
+    /// Walks a project that has no git, at most until the deadline.
+    pub(super) fn from_walk(root: &Path, deadline: Instant) -> Self {
+        let mut inventory = Self { knows_changes: true, ..Self::default() };
+        let own = OWN_DIRECTORY.trim_end_matches('/');
+        let walk = ignore::WalkBuilder::new(root)
+            .hidden(false)
+            .git_global(false)
+            .require_git(false)
+            .parents(false)
+            .sort_by_file_name(std::ffi::OsStr::cmp)
+            .filter_entry(move |entry| {
+                let name = entry.file_name();
+                name != ".git" && !(entry.depth() == 1 && name == own)
+            })
+            .build();
+        for entry in walk {
+            if inventory.files.len() >= MAX_FILES || Instant::now() > deadline {
+                inventory.notes.push("not all directories were walked".to_owned());
+                break;
+            }
+            let Ok(entry) = entry else { continue };
+            let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
+            let relative = entry.path().strip_prefix(root).ok().and_then(Path::to_str);
+            if let Some(path) = relative.filter(|_| is_file) {
+                inventory.push(path, Origin::Disk);
+            }
+        }
+        inventory.sort();
+        inventory
+    }
+
+    /// Returns the keys of all blobs.
+    pub(super) fn blobs(&self) -> HashSet<Key, BuildIdHasher> {
+        let key = |file: &File| match file.origin {
+            Origin::Blob(key) => Some(key),
+            _ => None,
+        };
+        self.files.iter().filter_map(key).collect()
+    }
+
+    /// Returns how many lines were counted in all files.
+    pub(super) fn lines(&self) -> u64 {
+        self.files.iter().filter_map(|file| file.counts).map(|counts| u64::from(counts.lines)).sum()
+    }
+}
+
+fn is_listed(path: &str) -> bool {
+    !path.is_empty() && !path.starts_with(OWN_DIRECTORY)
+}
+
+/// Reads the output of `git ls-files --stage -t -z` piece by piece.
+#[derive(Default)]
+struct IndexReader {
+    /// A record whose end has not come yet.
+    pending: Vec<u8>,
+    not_utf8: usize,
+    not_checked_out: usize,
+}
+
+impl IndexReader {
+    fn read(&mut self, piece: &[u8], inventory: &mut Inventory) {
+        let mut records = piece.split_inclusive(|byte| *byte == 0);
+        if !self.pending.is_empty()
+            && let Some(rest) = records.next()
+        {
+            self.pending.extend_from_slice(rest);
+            if self.pending.last() != Some(&0) {
+                return;
+            }
+            let whole = std::mem::take(&mut self.pending);
+            self.record(&whole, inventory);
+        }
+        for record in records {
+            if record.last() == Some(&0) {
+                self.record(record, inventory);
+            } else {
+                self.pending.extend_from_slice(record);
+            }
+        }
+    }
+
+    /// Takes one record: tag, mode, object id, stage, a tab and the path.
+    fn record(&mut self, record: &[u8], inventory: &mut Inventory) {
+        let record = record.strip_suffix(b"\0").unwrap_or(record);
+        let Some(tab) = record.iter().position(|byte| *byte == b'\t') else { return };
+        let (facts, path) = record.split_at(tab);
+        let mut facts = facts.split(|byte| *byte == b' ');
+        let (Some(tag), Some(mode), Some(id)) = (facts.next(), facts.next(), facts.next()) else { return };
+        let Ok(path) = std::str::from_utf8(path.get(1..).unwrap_or_default()) else {
+            self.not_utf8 += 1;
+            return;
+        };
+        let origin = match mode {
+            b"120000" => Origin::Nowhere,
+            b"160000" => return,
+            _ => Key::of_blob(id).map_or(Origin::Disk, Origin::Blob),
+        };
+        if tag == b"S" {
+            self.not_checked_out += 1;
+        } else if is_listed(path) {
+            inventory.push(path, origin);
+        }
+    }
+
+    fn note_what_was_skipped(&self, inventory: &mut Inventory) {
+        if self.not_utf8 > 0 {
+            inventory.notes.push(format!("{} files whose names are not UTF-8 are left out", self.not_utf8));
+        }
+        if self.not_checked_out > 0 {
+            inventory.notes.push(format!("{} files are not checked out", self.not_checked_out));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+    use super::*;
+    use crate::methodology::ralph::testing::Repository;
+    use std::{fs, time::Duration};
+
+    fn paths(inventory: &Inventory) -> Vec<&str> {
+        inventory.files.iter().map(|file| inventory.path(file)).collect()
+    }
+
+    fn origin(inventory: &Inventory, path: &str) -> Origin {
+        inventory.files.get(inventory.position(path).unwrap()).unwrap().origin
+    }
+
+    #[test]
+    fn tracked_and_untracked_files_are_listed_ignored_and_own_ones_not() {
+        let repository = Repository::with(&[
+            ("src/a.rs", "a\n"),
+            ("ü b.rs", ""),
+            (".gitignore", "*.log\n"),
+            (".samuel/x", ""),
+        ]);
+        repository.write("new.rs", "");
+        repository.write("noise.log", "");
+        repository.write(".samuel/run/prd.toon", "");
+        let inventory = Inventory::from_git(&repository.git()).unwrap();
+        assert_eq!(paths(&inventory), [".gitignore", "new.rs", "src/a.rs", "ü b.rs"]);
+        assert_eq!(origin(&inventory, "new.rs"), Origin::Disk);
+        assert!(matches!(origin(&inventory, "src/a.rs"), Origin::Blob(_)));
+    }
+
+    #[test]
+    fn changed_files_are_read_from_disk_and_deleted_ones_are_gone() {
+        let repository = Repository::with(&[("a.rs", "a\n"), ("b.rs", "b\n"), ("c.rs", "c\n")]);
+        repository.write("a.rs", "changed\n");
+        fs::remove_file(repository.path().join("b.rs")).unwrap();
+        let inventory = Inventory::from_git(&repository.git()).unwrap();
+        assert_eq!(paths(&inventory), ["a.rs", "c.rs"]);
+        assert_eq!(origin(&inventory, "a.rs"), Origin::Disk);
+        assert!(matches!(origin(&inventory, "c.rs"), Origin::Blob(_)));
+    }
+
+    #[test]
+    fn a_project_inside_a_repository_sees_its_own_files_only() {
+        let repository = Repository::with(&[("a.rs", ""), ("inner/b.rs", "")]);
+        let git = Git::new(repository.path().join("inner"), std::env::vars_os(), Duration::from_secs(60));
+        assert_eq!(paths(&Inventory::from_git(&git).unwrap()), ["b.rs"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_listed_but_not_followed() {
+        let repository = Repository::with(&[("a.rs", "")]);
+        std::os::unix::fs::symlink("/etc/passwd", repository.path().join("link.rs")).unwrap();
+        repository.commit("Link");
+        let inventory = Inventory::from_git(&repository.git()).unwrap();
+        assert_eq!(origin(&inventory, "link.rs"), Origin::Nowhere);
+        assert_eq!(inventory.files.last().unwrap().class.kind, FileKind::Other);
+    }
+
+    #[test]
+    fn a_record_may_come_in_any_pieces() {
+        let id = "587be6b4c3f93f93c489c0111bba5596147a26cb";
+        let output = format!(
+            "H 100644 {id} 0\ta.rs\0S 100644 {id} 0\tb.rs\0H 160000 {id} 0\tsub\0H 100644 {id} 0\tc.rs\0"
+        );
+        for size in 1..output.len() {
+            let (mut inventory, mut reader) = (Inventory::default(), IndexReader::default());
+            output.as_bytes().chunks(size).for_each(|piece| reader.read(piece, &mut inventory));
+            reader.note_what_was_skipped(&mut inventory);
+            assert_eq!(paths(&inventory), ["a.rs", "c.rs"], "pieces of {size}");
+            assert_eq!(inventory.notes, ["1 files are not checked out"]);
+        }
+    }
+
+    #[test]
+    fn without_git_the_directories_are_walked() {
+        let directory = tempfile::tempdir().unwrap();
+        for (path, text) in
+            [("src/b.rs", ""), ("a.rs", ""), ("x.log", ""), (".gitignore", "*.log\n"), (".samuel/run/y", "")]
+        {
+            let path = directory.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let inventory = Inventory::from_walk(directory.path(), Instant::now() + Duration::from_secs(60));
+        assert_eq!(paths(&inventory), [".gitignore", "a.rs", "src/b.rs"]);
+        assert_eq!(inventory.notes, [""; 0]);
+    }
+}

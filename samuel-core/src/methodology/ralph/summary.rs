@@ -1,0 +1,153 @@
+//! One-line summaries for the progress log and the terminal.
+//!
+//! [`agent_summary`] is the default of `after:agent.invoke`, [`loop_summary`]
+//! that of `after:loop`. Who writes them down is the engine.
+
+use std::{fmt::Write, time::Duration};
+
+use crate::model::{
+    ExitReason, Plan, Status, Usage,
+    payload::{AfterAgentInvokeInput, AfterLoopInput},
+};
+
+/// Summarises an agent call: `the agent ended with code 0 after 12.3s, 1200
+/// tokens, $0.0400`.
+pub fn agent_summary(input: &AfterAgentInvokeInput) -> String {
+    let AfterAgentInvokeInput { exit_code, duration_ms, .. } = input;
+    let duration = human_duration(Duration::from_millis(*duration_ms));
+    let mut summary = format!("the agent ended with code {exit_code} after {duration}");
+    if let Some(usage) = &input.usage {
+        describe_usage(&mut summary, usage);
+    }
+    summary
+}
+
+fn describe_usage(summary: &mut String, usage: &Usage) {
+    // Writing to a string cannot fail.
+    if usage.tokens() > 0 {
+        let _ = write!(summary, ", {} tokens", usage.tokens());
+    }
+    if let Some(cost) = usage.cost_usd {
+        let _ = write!(summary, ", ${cost:.4}");
+    }
+}
+
+/// Summarises a run: `the loop ended after 7 iterations: completed; 12 of 12
+/// tasks completed`.
+pub fn loop_summary(input: &AfterLoopInput, plan: &Plan) -> String {
+    let AfterLoopInput { iterations_run, exit_reason, .. } = input;
+    let iterations = counted(u64::from(*iterations_run), "iteration");
+    let explained = exit_reason.parse::<ExitReason>().map_or(exit_reason.as_str(), |reason| explain(reason));
+    let tasks = plan_summary(plan);
+    format!("the loop ended after {iterations}: {explained}; {tasks}")
+}
+
+/// Says how far a plan is: `3 of 12 tasks completed, 8 pending, 1 blocked`.
+pub fn plan_summary(plan: &Plan) -> String {
+    let total = counted(plan.tasks.len() as u64, "task");
+    let mut summary = format!("{} of {total} completed", plan.count(Status::Completed));
+    let others = [
+        (Status::InProgress, "in progress"),
+        (Status::Pending, "pending"),
+        (Status::Blocked, "blocked"),
+        (Status::Skipped, "skipped"),
+    ];
+    for (status, word) in others {
+        let count = plan.count(status);
+        if count > 0 {
+            let _ = write!(summary, ", {count} {word}");
+        }
+    }
+    summary
+}
+
+fn explain(reason: ExitReason) -> &'static str {
+    match reason {
+        ExitReason::Completed => "completed",
+        ExitReason::Blocked => "the tasks that are left cannot be worked on",
+        ExitReason::MaxIterations => "the iteration limit was reached",
+        ExitReason::ConsecutiveFailures => "too many iterations in a row failed",
+        ExitReason::GateStop => "a handler of iteration.gate ended it",
+        ExitReason::StopBlocked => "session.stop was blocked too often",
+        ExitReason::NoProgress => "the same failure came back without any progress",
+        ExitReason::Budget => "the budget is used up",
+        ExitReason::WallClock => "the time is used up",
+        ExitReason::EmptyDiscovery => "discovery found nothing twice in a row",
+        ExitReason::StrictHook => "a strict hook failed",
+        ExitReason::ControlFilesChanged => "files that decide what runs were changed",
+        ExitReason::Cancelled => "it was cancelled",
+        ExitReason::Error => "an error",
+    }
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
+
+/// Writes a duration for people: `0.4s`, `12.3s`, `2m 05s`, `1h 02m`.
+pub(super) fn human_duration(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match seconds {
+        0..60 => format!("{}.{}s", seconds, duration.subsec_millis() / 100),
+        60..3_600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h {:02}m", seconds / 3_600, seconds / 60 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Task, TaskId};
+
+    fn plan(statuses: &[Status]) -> Plan {
+        let task = |(n, status): (usize, &Status)| Task {
+            status: *status,
+            ..Task::new(TaskId::new(n.to_string()), "Title")
+        };
+        Plan { tasks: statuses.iter().enumerate().map(task).collect(), ..Plan::default() }
+    }
+
+    #[test]
+    fn an_agent_call_is_one_line() {
+        let usage =
+            Usage { input_tokens: 1_000, output_tokens: 200, cost_usd: Some(0.04), ..Usage::default() };
+        let mut input =
+            AfterAgentInvokeInput { duration_ms: 12_345, usage: Some(usage), ..Default::default() };
+        assert_eq!(agent_summary(&input), "the agent ended with code 0 after 12.3s, 1200 tokens, $0.0400");
+        (input.usage, input.exit_code) = (None, 7);
+        assert_eq!(agent_summary(&input), "the agent ended with code 7 after 12.3s");
+    }
+
+    #[test]
+    fn a_run_is_summed_up_with_its_plan() {
+        let plan =
+            plan(&[Status::Completed, Status::Pending, Status::Pending, Status::Skipped, Status::Blocked]);
+        let input = AfterLoopInput {
+            iterations_run: 1,
+            exit_reason: "max-iterations".to_owned(),
+            ..AfterLoopInput::default()
+        };
+        assert_eq!(
+            loop_summary(&input, &plan),
+            "the loop ended after 1 iteration: the iteration limit was reached; 1 of 5 tasks completed, 2 pending, \
+             1 blocked, 1 skipped"
+        );
+    }
+
+    #[test]
+    fn a_reason_of_a_later_version_is_kept_as_it_is() {
+        let input = AfterLoopInput { exit_reason: "moon-phase".to_owned(), ..AfterLoopInput::default() };
+        let summary = loop_summary(&input, &plan(&[]));
+        assert_eq!(summary, "the loop ended after 0 iterations: moon-phase; 0 of 0 tasks completed");
+    }
+
+    #[test]
+    fn durations_read_well_at_any_length() {
+        let text = |seconds: f64| human_duration(Duration::from_secs_f64(seconds));
+        assert_eq!(
+            [text(0.45), text(59.99), text(125.0), text(3_725.0)],
+            ["0.4s", "59.9s", "2m 05s", "1h 02m"]
+        );
+    }
+}

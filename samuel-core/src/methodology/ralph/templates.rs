@@ -1,0 +1,161 @@
+//! The prompt templates that are built in.
+//!
+//! A project or a plugin may bring its own; which one is taken is decided when
+//! the run is built. They are ordinary templates over the
+//! [`PromptContext`](crate::context::PromptContext).
+
+/// The file name of the implementation template, also for overriding it.
+pub const PROMPT_FILE: &str = "prompt.md.tmpl";
+/// The file name of the discovery template, also for overriding it.
+pub const DISCOVERY_PROMPT_FILE: &str = "discovery-prompt.md.tmpl";
+
+/// The built-in template of implementation iterations.
+pub const PROMPT: &str = include_str!("prompt.md.tmpl");
+/// The built-in template of discovery iterations.
+pub const DISCOVERY_PROMPT: &str = include_str!("discovery-prompt.md.tmpl");
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+    use super::*;
+    use crate::{
+        context::{FailedCheck, PromptContext, Suggestion, TaskVars, template::Template},
+        state::{ProgressBody, ProgressEntry},
+    };
+
+    fn context() -> PromptContext {
+        let mut context = PromptContext::default();
+        context.samuel.binary = "samuel".to_owned();
+        context.project.name = "demo".to_owned();
+        context.project.root = "/work/demo".to_owned();
+        context.iteration.number = 3;
+        context.iteration.max = 20;
+        context.mode.max_new_tasks = 10;
+        context.paths.samuel_dir = "/work/demo/.samuel".to_owned();
+        context.paths.progress_file = "/work/demo/.samuel/run/progress.md".to_owned();
+        context.paths.task_context_file = "/work/demo/.samuel/run/task-context.toon".to_owned();
+        context.paths.progress_context_file = "/work/demo/.samuel/run/progress-context.md".to_owned();
+        context.paths.snapshot_file = "/work/demo/.samuel/run/project-snapshot.toon".to_owned();
+        context.state.next_task = Some(TaskVars {
+            id: "1.2".to_owned(),
+            title: "Write the lexer".to_owned(),
+            files_to_modify: vec!["src/lex.rs".to_owned()],
+            files_to_create: vec!["tests/lex.rs".to_owned()],
+            ..TaskVars::default()
+        });
+        context
+    }
+
+    fn render(source: &str, context: &PromptContext) -> String {
+        let rendered = Template::parse("built-in", source).unwrap().render(context).unwrap();
+        assert_eq!(rendered.warnings, []);
+        rendered.text
+    }
+
+    fn section<'a>(text: &'a str, heading: &str) -> &'a str {
+        let (_, after) = text.split_once(&format!("\n## {heading}\n")).unwrap();
+        after.split_once("\n## ").map_or(after, |(section, _)| section)
+    }
+
+    #[test]
+    fn the_prompt_gives_one_task_and_the_command_that_records_it() {
+        let text = render(PROMPT, &context());
+        assert!(text.starts_with("# One task: 1.2 Write the lexer\n"), "{text}");
+        assert!(text.contains("samuel run done 1.2 --commit-sha $(git rev-parse HEAD)\n"));
+        assert!(text.contains("samuel run skip 1.2 --reason"));
+        assert!(text.contains("samuel run enqueue "));
+        assert!(text.contains("Do not start another task"));
+        assert!(text.contains("Never edit files below `.samuel` yourself"));
+        assert!(
+            section(&text, "The task").contains("  - `src/lex.rs`\n- Files to create:\n  - `tests/lex.rs`\n")
+        );
+    }
+
+    #[test]
+    fn the_prompt_names_the_context_files_relative_to_the_project() {
+        let text = render(PROMPT, &context());
+        let files = section(&text, "Where to look");
+        for file in ["task-context.toon", "progress-context.md", "project-snapshot.toon"] {
+            assert!(files.contains(&format!("- `.samuel/run/{file}`: ")), "{file} in {files}");
+        }
+    }
+
+    #[test]
+    fn the_prompt_tells_of_failures_only_after_a_check_failed() {
+        assert!(!render(PROMPT, &context()).contains("## Repair this first"));
+        let mut failed = context();
+        failed.state.last_failures = vec![FailedCheck {
+            command: "cargo test".to_owned(),
+            message: "exit code 101".to_owned(),
+            tail: "assertion failed\nat lex.rs:3".to_owned(),
+            ..FailedCheck::default()
+        }];
+        let text = render(PROMPT, &failed);
+        let repair = section(&text, "Repair this first");
+        assert!(
+            repair.contains("- `cargo test`: exit code 101\n\n      assertion failed\n      at lex.rs:3\n"),
+            "{repair}"
+        );
+        assert!(render(DISCOVERY_PROMPT, &failed).contains("- `cargo test`: exit code 101\n"));
+    }
+
+    #[test]
+    fn the_prompt_lists_the_checks_or_asks_for_the_usual_ones() {
+        assert!(render(PROMPT, &context()).contains("3. Check the result"));
+        let mut checked = context();
+        checked.config.quality_checks = vec!["cargo test".to_owned(), "cargo fmt --check".to_owned()];
+        let text = render(PROMPT, &checked);
+        assert!(text.contains("   - `cargo test`\n   - `cargo fmt --check`\n"), "{text}");
+    }
+
+    #[test]
+    fn optional_parts_appear_when_there_is_something_to_say() {
+        let mut rich = context();
+        rich.project.description = "A demonstration".to_owned();
+        rich.project.branch = "main".to_owned();
+        rich.paths.agents_md = "/work/demo/AGENTS.md".to_owned();
+        rich.guardrails.extra = vec!["No new dependencies.".to_owned()];
+        rich.guardrails.branch_convention = "topic/name".to_owned();
+        rich.mode.focus = "testing".to_owned();
+        rich.state.suggestions = vec![Suggestion {
+            name: "edit_docs".to_owned(),
+            reason: "docs changed".to_owned(),
+            ..Suggestion::default()
+        }];
+        let text = render(PROMPT, &rich);
+        assert!(
+            text.contains("**demo** (A demonstration) in `/work/demo`, on the branch `main`.\n"),
+            "{text}"
+        );
+        assert!(text.contains("- `AGENTS.md`: "));
+        assert!(text.contains("- No new dependencies.\n"));
+        assert!(text.contains("- ability `edit_docs`: docs changed\n"));
+        assert!(text.contains("`topic/name`"));
+        assert!(render(DISCOVERY_PROMPT, &rich).contains("\nLook for missing, weak or failing tests.\n"));
+    }
+
+    #[test]
+    fn discovery_adds_tasks_through_the_command_and_changes_nothing_else() {
+        let mut discovery = context();
+        discovery.state.next_task = None;
+        let text = render(DISCOVERY_PROMPT, &discovery);
+        assert!(text.contains("samuel run enqueue \"what is to be done, and where\" --priority high"));
+        assert!(text.contains("--source pilot-discovery"));
+        assert!(text.contains("Add at most 10 tasks"));
+        assert!(text.contains("Do not change code"));
+    }
+
+    #[test]
+    fn lines_that_the_prompts_teach_are_entries_of_the_progress_log() {
+        let texts = [render(PROMPT, &context()), render(DISCOVERY_PROMPT, &context())];
+        let lines: Vec<&str> =
+            texts.iter().flat_map(|text| text.lines()).filter(|line| line.starts_with("[20")).collect();
+        assert_eq!(lines.len(), 4);
+        for line in lines {
+            let entry = ProgressEntry::parse(line).unwrap();
+            assert_eq!(entry.iteration, Some(3));
+            assert!(matches!(entry.body, ProgressBody::Note { .. }), "{line}");
+        }
+    }
+}
