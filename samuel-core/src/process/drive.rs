@@ -173,7 +173,7 @@ impl Drive {
                     }
                 }
                 () = sleep_until(at) => {
-                    if self.ring(alarm)? {
+                    if self.ring(alarm, may_read)? {
                         return Ok(());
                     }
                 }
@@ -231,7 +231,8 @@ impl Drive {
     }
 
     /// Acts on a clock that has run out; returns whether to stop waiting.
-    fn ring(&mut self, alarm: Alarm) -> Result<bool, ProcessError> {
+    /// `listening` tells whether output would have been read meanwhile.
+    fn ring(&mut self, alarm: Alarm, listening: bool) -> Result<bool, ProcessError> {
         match alarm {
             Alarm::Never => {}
             Alarm::NotStarted => {
@@ -243,7 +244,7 @@ impl Drive {
                 self.end.get_or_insert(End::TimedOut);
                 self.close_by_kill();
             }
-            Alarm::Stop(End::Idle | End::NoFirstByte) if !self.may_read() => {
+            Alarm::Stop(End::Idle | End::NoFirstByte) if !listening => {
                 self.schedule.excuse_silence(Instant::now());
             }
             Alarm::Stop(end) => self.stop(end, self.grace),
