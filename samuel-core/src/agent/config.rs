@@ -8,6 +8,10 @@ use crate::clock::{Clock, SystemClock};
 /// The longest time before the end of the wall clock at which its notice comes.
 const MAX_NOTICE: Duration = Duration::from_secs(5 * 60);
 
+/// How long before the end of the wall clock an agent is asked to end by itself,
+/// and at most a third of it.
+pub(super) const GRACE: Duration = Duration::from_secs(2);
+
 /// An agent, as configuration describes it.
 #[derive(Clone, Debug)]
 pub struct AgentConfig {
@@ -108,11 +112,12 @@ impl AgentClocks {
 }
 
 impl Deadlines {
-    /// Returns when the notice comes and how much time is left then.
+    /// Returns when the notice comes and how much time is left then, until the
+    /// agent is asked to end.
     pub(super) fn notice(self) -> Option<(Duration, Duration)> {
         let wall = self.wall?;
         let left = (wall / 10).min(MAX_NOTICE);
-        Some((wall.saturating_sub(left), left))
+        Some((wall.saturating_sub(left).saturating_sub(GRACE.min(wall / 3)), left))
     }
 }
 
@@ -140,7 +145,7 @@ mod tests {
         let notice =
             |wall| AgentClocks { wall: Some(wall), ..AgentClocks::default() }.resolve(Speaks::Throughout);
         let secs = Duration::from_secs;
-        assert_eq!(notice(secs(100)).notice(), Some((secs(90), secs(10))));
-        assert_eq!(notice(secs(36_000)).notice(), Some((secs(35_700), secs(300))));
+        assert_eq!(notice(secs(100)).notice(), Some((secs(88), secs(10))));
+        assert_eq!(notice(secs(36_000)).notice(), Some((secs(35_698), secs(300))));
     }
 }

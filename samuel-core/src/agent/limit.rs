@@ -73,7 +73,8 @@ pub(super) fn from_epoch(seconds: i64) -> Option<jiff::Timestamp> {
 fn waiting_time(text: &str) -> Option<Duration> {
     let mut total = 0.0;
     let mut rest = text.trim_start();
-    while let Some(length) = leading(rest, |c| c.is_ascii_digit() || c == '.') {
+    while rest.starts_with(|c: char| c.is_ascii_digit()) {
+        let length = leading(rest, |c| c.is_ascii_digit() || c == '.')?;
         let (number, after) = rest.split_at(length);
         let after = after.trim_start();
         let (unit, after) = after.split_at(leading(after, char::is_alphabetic)?);

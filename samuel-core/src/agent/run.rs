@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Agent, AgentConfig, AgentError, AgentEvent, AgentPort, AgentRequest,
     adapter::Cli,
-    config::Deadlines,
+    config::{Deadlines, GRACE},
     prompt_file::PromptFile,
     stream::{Ending, StreamParser},
     text::{MAX_SUMMARY, excerpt},
@@ -84,6 +84,7 @@ impl CliAgent {
         let mut spec = CommandSpec::new(self.program(), &request.project_root)
             .args(args)
             .envs(request.env.iter().cloned())
+            .grace(GRACE)
             .limits(OutputLimits { line: MAX_LINE, ..OutputLimits::default() })
             .clocks(Clocks {
                 first_byte: self.deadlines.first_byte,

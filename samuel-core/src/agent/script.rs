@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn an_unknown_step_or_field_is_an_error_that_names_it() {
-        for (step, expected) in [("{ dance = {} }", "dance"), ("{ sleep = { ms = 1, s = 2 } }", "`s`")] {
+        for (step, expected) in [("{ dance = {} }", "dance"), ("{ sleep = { ms = 1, rest = 2 } }", "rest")] {
             let error = Script::from_toml(&format!("[[calls]]\nsteps = [{step}]")).unwrap_err();
             let cause = std::error::Error::source(&error).unwrap().to_string();
             assert!(cause.contains(expected), "{cause}");

@@ -55,7 +55,7 @@ fn a_recorded_call_becomes_events() {
             }),
             AgentEvent::Text { text: "done".into() },
             AgentEvent::Usage(usage(200, 20, None)),
-            AgentEvent::Usage(usage(200, 20, Some(0.0012000000000000001))),
+            AgentEvent::Usage(usage(200, 20, Some(0.0012))),
         ]
     );
     assert_eq!(parser.progress.ending, Some(Ending::Done));
