@@ -32,7 +32,11 @@ fn agent(name: &str, script: &str, clocks: AgentClocks) -> Arc<dyn Agent> {
     agent::build(&config, supervisor()).unwrap()
 }
 
-async fn call(name: &str, script: &str, clocks: AgentClocks) -> (Result<AgentInvokeOutput, AgentError>, Recorder) {
+async fn call(
+    name: &str,
+    script: &str,
+    clocks: AgentClocks,
+) -> (Result<AgentInvokeOutput, AgentError>, Recorder) {
     let port = Recorder::default();
     let dir = tempfile::tempdir().unwrap();
     let outcome = agent(name, script, clocks).invoke(request(dir.path(), "the prompt"), &port).await;
@@ -43,7 +47,10 @@ async fn call(name: &str, script: &str, clocks: AgentClocks) -> (Result<AgentInv
 async fn a_command_reads_its_prompt_from_standard_input() {
     let (outcome, port) = call("command", "cat; echo; echo oops >&2; exit 7", AgentClocks::default()).await;
     let output = outcome.unwrap();
-    assert_eq!((output.exit_code, output.stdout.as_str(), output.stderr.as_str()), (7, "the prompt", "oops\n"));
+    assert_eq!(
+        (output.exit_code, output.stdout.as_str(), output.stderr.as_str()),
+        (7, "the prompt", "oops\n")
+    );
     assert_eq!(port.texts(), ["the prompt"]);
     assert_eq!(port.supervisors.lock().unwrap().len(), 1);
 }
@@ -63,7 +70,8 @@ async fn a_prompt_of_a_megabyte_reaches_a_command_that_reads_it_and_harms_none_t
 #[tokio::test]
 async fn a_prompt_file_is_private_and_gone_afterwards() {
     let dir = tempfile::tempdir().unwrap();
-    let command = ["/bin/sh", "-c", r#"stat -c %a "$1"; cat "$1"; echo; echo "$1""#, "agent", "{prompt_file}"];
+    let command =
+        ["/bin/sh", "-c", r#"stat -c %a "$1"; cat "$1"; echo; echo "$1""#, "agent", "{prompt_file}"];
     let config = AgentConfig { command: command.map(String::from).to_vec(), ..AgentConfig::new("command") };
     let logs = LogFiles { out: dir.path().join("1-1.out"), err: dir.path().join("1-1.err") };
     let request = agent_support::request(dir.path(), "the prompt");
@@ -81,10 +89,12 @@ async fn a_prompt_file_is_private_and_gone_afterwards() {
 
 #[tokio::test]
 async fn the_environment_is_the_requests_and_nothing_else() {
-    let (outcome, _) = call("command", "env | cut -d= -f1 | sort | tr '\\n' ' '", AgentClocks::default()).await;
+    let (outcome, _) =
+        call("command", "env | cut -d= -f1 | sort | tr '\\n' ' '", AgentClocks::default()).await;
     // The shell itself adds PWD and, while it runs env, its own marks.
     let stdout = outcome.unwrap().stdout;
-    let names: Vec<&str> = stdout.split_whitespace().filter(|name| !["PWD", "SHLVL", "OLDPWD", "_"].contains(name)).collect();
+    let names: Vec<&str> =
+        stdout.split_whitespace().filter(|name| !["PWD", "SHLVL", "OLDPWD", "_"].contains(name)).collect();
     assert_eq!(names, ["PATH"]);
 }
 
@@ -134,12 +144,17 @@ async fn each_clock_is_an_outcome_of_its_own() {
     let idle = AgentClocks { idle: Some(SHORT), ..AgentClocks::default() };
     let wall = AgentClocks { wall: Some(SHORT), ..AgentClocks::default() };
     let talks = format!("echo '{INIT}'; sleep 60");
-    for (expected, script, clocks) in
-        [("first_byte", "sleep 60", quiet), ("idle", &talks, idle), ("wall", "while :; do echo x; sleep 0.05; done", wall)]
-    {
+    for (expected, script, clocks) in [
+        ("first_byte", "sleep 60", quiet),
+        ("idle", &talks, idle),
+        ("wall", "while :; do echo x; sleep 0.05; done", wall),
+    ] {
         let (outcome, _) = call("claude", script, clocks).await;
         let error = outcome.unwrap_err();
-        assert!(matches!(error, AgentError::Clock { clock, limit: SHORT, .. } if clock == expected), "{error:?}");
+        assert!(
+            matches!(error, AgentError::Clock { clock, limit: SHORT, .. } if clock == expected),
+            "{error:?}"
+        );
     }
 }
 

@@ -10,8 +10,8 @@ use async_trait::async_trait;
 use process_support::{supervise_if_asked, supervisor};
 use samuel_core::{
     agent::{
-        self, AbilityDecision, Agent, AgentClocks, AgentConfig, AgentError, AgentEvent, AgentRequest, MutationRoute,
-        MutationSink, Script, ScriptedCall, Step, TaskBrief,
+        self, AbilityDecision, Agent, AgentClocks, AgentConfig, AgentError, AgentEvent, AgentRequest,
+        MutationRoute, MutationSink, Script, ScriptedCall, Step, TaskBrief,
     },
     model::{
         TaskId, Usage,

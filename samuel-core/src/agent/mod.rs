@@ -37,7 +37,7 @@ pub use build::{build, names};
 pub use config::{AgentClocks, AgentConfig};
 pub use env::{apply_deny_list, compose_env};
 pub use event::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent};
-pub use mutation::{MutationRoute, MutationSink};
+pub use mutation::{MutationRoute, MutationSink, StoreSink};
 pub use port::{Agent, AgentError, AgentPort, AgentRequest, LogFiles, TaskBrief};
 pub use script::{Script, ScriptError, ScriptedCall, Step};
 pub use scripted::ScriptedAgent;

@@ -8,7 +8,7 @@ use std::{fmt, path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
 
-use crate::state::Mutation;
+use crate::state::{Actor, Mutation, StateStore};
 
 /// Returns the tool under which hooks see a mutation, such as `samuel.done`.
 pub(super) fn ability_id(mutation: &Mutation) -> String {
@@ -74,6 +74,19 @@ impl fmt::Debug for MutationRoute {
             Self::Command(program) => f.debug_tuple("Command").field(program).finish(),
             Self::Sink(_) => f.write_str("Sink"),
         }
+    }
+}
+
+/// Carries out the scripted agent's mutations on a store.
+#[derive(Clone, Debug)]
+pub struct StoreSink(pub Arc<dyn StateStore>);
+
+#[async_trait]
+impl MutationSink for StoreSink {
+    async fn apply(&self, mutation: Mutation) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
+        let store = Arc::clone(&self.0);
+        let applied = tokio::task::spawn_blocking(move || store.mutate(mutation, Actor::Agent)).await??;
+        Ok(format!("revision {}", applied.revision))
     }
 }
 
