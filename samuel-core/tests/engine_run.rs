@@ -109,7 +109,7 @@ async fn a_failed_check_takes_back_what_the_agent_certified_and_reaches_the_next
     let bench = Bench::with(&[("1", "First")]);
     let builder = bench.run(works()).settings(|settings| {
         settings.quality_checks = vec![CheckCommand::new(
-            "test -f second-time || { touch second-time; printf "missing %s\\n" part; false; }",
+            "test -f second-time || { touch second-time; printf 'missing %s' part; false; }",
         )];
     });
     let prompts = Arc::new(std::sync::Mutex::new(Vec::new()));
