@@ -6,6 +6,7 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
+use serde::{Deserialize, Serialize};
 use tokio::{sync::mpsc, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
@@ -19,7 +20,7 @@ use crate::{
     engine::event::{Event, RunReport},
     hook::{HookCall, HookPoint},
     model::{
-        Plan, Status, TaskId,
+        Plan, Status,
         payload::{Mode, TaskBrief, Turn},
     },
     state::{Actor, Checkpoint, Mutation, Next, Note, ProgressEntry, StateError, next_task},
@@ -34,8 +35,19 @@ pub(super) struct Driver {
     pub(super) follower: Arc<Follower>,
     pub(super) machine: Machine,
     pub(super) inputs: mpsc::UnboundedReceiver<Input>,
-    /// When the whole run has to be over.
-    pub(super) time_left: Option<Duration>,
+    /// The clock's reading at the start of this process's part of the run.
+    pub(super) started: Duration,
+    /// How long the run was under way before it was interrupted.
+    pub(super) elapsed_before: Duration,
+    /// How long the whole run may take.
+    pub(super) max_wall_time: Option<Duration>,
+}
+
+/// What a checkpoint holds.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Saved {
+    pub(super) machine: Machine,
+    pub(super) elapsed_ms: u64,
 }
 
 /// What the driver keeps while it runs.
@@ -56,7 +68,7 @@ impl Driver {
         let mut flight = Flight::default();
         let mut next = first;
         let services = Arc::clone(&self.services);
-        let time_left = self.time_left.take();
+        let time_left = self.max_wall_time.map(|limit| limit.saturating_sub(self.elapsed_before));
         let wall_clock = async move {
             match time_left {
                 Some(left) => services.clock.sleep(left).await,
@@ -117,10 +129,7 @@ impl Driver {
                 }
             }
             Effect::Answer { ticket, decision } => services.tickets.answer(ticket, decision),
-            Effect::Load => {
-                let iteration = self.machine.iteration_number() + 1;
-                flight.launch(id, async move { load(&services, iteration).await });
-            }
+            Effect::Load => flight.launch(id, async move { load(&services).await }),
             Effect::Mutate(mutation) => flight.launch(id, async move { mutate(&services, mutation).await }),
             Effect::Dispatch { call, turn } => self.dispatch(id, *call, turn, flight),
             Effect::Fingerprint => flight.launch(id, async move {
@@ -175,7 +184,9 @@ impl Driver {
     /// plan itself is safe, only a resumed run would count differently.
     async fn checkpoint(&self) {
         let run_id = self.services.run_id.to_string();
-        let saved = match serde_json::to_value(&self.machine) {
+        let elapsed = self.elapsed_before + self.services.clock.elapsed().saturating_sub(self.started);
+        let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
+        let saved = match serde_json::to_value(Saved { machine: self.machine.clone(), elapsed_ms }) {
             Ok(state) => {
                 let note = Note::Checkpoint(Checkpoint { run_id, state });
                 let noted = self.services.blocking(move |services| services.store.note(note)).await;
@@ -220,7 +231,7 @@ impl Flight {
 }
 
 /// Loads the plan and says what is next.
-async fn load(services: &Arc<Services>, iteration: u32) -> EffectResult {
+async fn load(services: &Arc<Services>) -> EffectResult {
     let loaded = services
         .blocking(|services| {
             let loaded = services.store.load()?;
@@ -242,11 +253,10 @@ async fn load(services: &Arc<Services>, iteration: u32) -> EffectResult {
     });
     services.refresh();
     let queue = plan.count(Status::Pending) + plan.count(Status::InProgress);
-    let context = services.contexts(|contexts| contexts.view.clone());
     EffectResult::Loaded(Loaded {
         next: next_work(&plan),
         queue_size: u32::try_from(queue).unwrap_or(u32::MAX),
-        mode: (services.mode_of)(context.base(), iteration),
+        mode: Mode::Implementation,
     })
 }
 

@@ -14,7 +14,7 @@ use std::{
 use tokio::sync::mpsc;
 
 use super::{
-    driver::Driver,
+    driver::{Driver, Saved},
     follow::{Follower, completed_in},
     handle::{Controller, RunHandle},
     hub::Hub,
@@ -37,7 +37,7 @@ use crate::{
     model::{Coded, ErrorCode, Location, payload::Mode},
     process::{Supervisor, SupervisorId, wait_for_sweep},
     project::Project,
-    state::{Artifact, Holder, LoopLock, RunDir, StateError, StateStore},
+    state::{Artifact, Holder, JournalEntry, LoopLock, Note, RunDir, StateError, StateStore},
 };
 
 /// How long a start waits for the processes of a dead predecessor.
@@ -138,8 +138,8 @@ impl Run {
         let composed = ralph::compose_agent_env(&self.frozen.env, &*self.frozen.agent, &[]);
         self.frozen.agent.check(&composed)?;
         let lock = self.lock().await?;
-        let (machine, first, seq) = self.recover().await?;
-        Ok(self.launch(lock, machine, first, seq))
+        let begin = self.recover().await?;
+        Ok(self.launch(lock, begin))
     }
 
     /// Makes sure that this is the only loop, and that nothing of a dead
@@ -165,11 +165,16 @@ impl Run {
         if let Some(id) = left.first() {
             return Err(RunError::Unswept { pid: id.pid });
         }
+        let store = Arc::clone(&self.frozen.store);
+        let noted = tokio::task::spawn_blocking(move || {
+            supervisors.into_iter().try_for_each(|ended| store.note(Note::SupervisorEnded(ended)).map(drop))
+        });
+        noted.await.map_err(RunError::broken)??;
         Ok(lock)
     }
 
     /// Finds out whether an earlier run has to go on, and from where.
-    async fn recover(&self) -> Result<(Machine, Input, u64), RunError> {
+    async fn recover(&self) -> Result<Begin, RunError> {
         let store = Arc::clone(&self.frozen.store);
         let read = tokio::task::spawn_blocking(move || {
             store.load()?;
@@ -180,17 +185,23 @@ impl Run {
         let (checkpoint, since) = read.await.map_err(RunError::broken)??;
         let seq = since.last().or(checkpoint.as_ref()).map_or(0, |record| record.seq);
         let saved = checkpoint.and_then(|record| match record.entry {
-            crate::state::JournalEntry::Checkpoint(checkpoint) => Some(checkpoint),
+            JournalEntry::Checkpoint(checkpoint) => Some(checkpoint),
             _ => None,
         });
         // A checkpoint of another version is no use; the plan itself is.
-        let machine = saved.and_then(|saved| serde_json::from_value::<Machine>(saved.state).ok());
-        Ok(match machine.filter(|machine| !machine.is_ended()) {
-            Some(mut machine) => {
+        let saved = saved.and_then(|saved| serde_json::from_value::<Saved>(saved.state).ok());
+        Ok(match saved.filter(|saved| !saved.machine.is_ended()) {
+            Some(Saved { mut machine, elapsed_ms }) => {
                 machine.set_setup(self.setup());
-                (machine, Input::Resume { completed: completed_in(&since) }, seq)
+                let first = Input::Resume { completed: completed_in(&since) };
+                Begin { machine, first, seq, elapsed: Duration::from_millis(elapsed_ms) }
             }
-            None => (Machine::new(self.setup()), Input::Start, seq),
+            None => Begin {
+                machine: Machine::new(self.setup()),
+                first: Input::Start,
+                seq,
+                elapsed: Duration::ZERO,
+            },
         })
     }
 
@@ -215,7 +226,7 @@ impl Run {
         }
     }
 
-    fn launch(self, lock: LoopLock, machine: Machine, first: Input, seq: u64) -> RunHandle {
+    fn launch(self, lock: LoopLock, begin: Begin) -> RunHandle {
         let events = self.hub.subscribe();
         let frozen = frozen_context(&self.frozen, &self.registry);
         let root = self.frozen.project.root().to_owned();
@@ -235,7 +246,6 @@ impl Run {
             inputs: sender.clone(),
             tickets: self.tickets,
             iteration: self.iteration,
-            mode_of: default_mode,
             log_timings: self.frozen.log_timings,
             declared_env: self.frozen.agent.declared_env().iter().map(|name| (*name).to_owned()).collect(),
             context: std::sync::Mutex::new(Contexts {
@@ -250,12 +260,15 @@ impl Run {
             services.warn(warning);
         }
         let driver = Driver {
-            follower: Follower::new(Arc::clone(&services), seq),
+            follower: Follower::new(Arc::clone(&services), begin.seq),
+            started: services.clock.elapsed(),
             services,
-            machine,
+            machine: begin.machine,
             inputs: receiver,
-            time_left: self.frozen.settings.session_budget.max_wall_time,
+            elapsed_before: begin.elapsed,
+            max_wall_time: self.frozen.settings.session_budget.max_wall_time,
         };
+        let first = begin.first;
         let closing = Arc::clone(&hub);
         let task = tokio::spawn(async move {
             let report = driver.run(first).await;
@@ -268,9 +281,14 @@ impl Run {
     }
 }
 
-/// Without pilot mode every iteration implements.
-fn default_mode(_: &PromptContext, _: u32) -> Mode {
-    Mode::Implementation
+/// Where a run begins.
+struct Begin {
+    machine: Machine,
+    first: Input,
+    /// The last record of the journal.
+    seq: u64,
+    /// How long the run was under way before it was interrupted.
+    elapsed: Duration,
 }
 
 impl RunBuilder {

@@ -32,8 +32,6 @@ pub(super) struct Services {
     pub(super) workbench: Arc<Workbench>,
     pub(super) inputs: mpsc::UnboundedSender<Input>,
     pub(super) tickets: Arc<Tickets>,
-    /// Which mode an iteration has by default.
-    pub(super) mode_of: fn(&PromptContext, u32) -> Mode,
     /// Whether every handler's time goes into the progress log.
     pub(super) log_timings: bool,
     /// The environment variables that the agent declares.

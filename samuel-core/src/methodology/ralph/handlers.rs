@@ -20,7 +20,7 @@ use crate::{
         payload::{
             AfterAgentInvokeOutput, AfterLoopOutput, AgentInvokeOutput, BeforeAgentInvokeOutput,
             BeforeLoopOutput, ContextProgressOutput, ContextSnapshotOutput, ContextTaskOutput,
-            IterationGateOutput, Mode, QualityCheckOutput, Turn,
+            IterationGateOutput, QualityCheckOutput, Turn,
         },
     },
     process::Supervisor,
@@ -254,7 +254,7 @@ impl Ralph {
     ) -> Result<AfterAgentInvokeOutput, HookFailure> {
         let task = self.workbench.with(|desk| desk.task.clone()).map(|task| TaskId::new(task.id));
         let (iteration, summary) = (call.header().iteration, agent_summary(call.input()));
-        tracing::debug!(iteration, ?task, summary, "agent call ended");
+        tracing::info!(iteration, ?task, summary, "agent call ended");
         Ok(AfterAgentInvokeOutput::default())
     }
 
@@ -289,7 +289,7 @@ impl Ralph {
 
     async fn after_loop(&self, call: Call<points::AfterLoop>) -> Result<AfterLoopOutput, HookFailure> {
         let plan = self.blocking(|ralph| ralph.store.load()).await??.plan;
-        self.log(None, ProgressKind::Explored, loop_summary(call.input(), &plan)).await?;
+        self.log(None, ProgressKind::Completed, loop_summary(call.input(), &plan)).await?;
         Ok(AfterLoopOutput::default())
     }
 
