@@ -1,71 +1,18 @@
 //! Runs of the engine with the scripted agent, from the outside.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
-use std::{fs, path::Path, sync::Arc, time::Duration};
+mod engine_support;
 
+use std::{fs, sync::Arc};
+
+use engine_support::{Bench, events_of, works};
 use samuel_core::{
-    agent::{Agent, AgentConfig, MutationRoute, Script, ScriptedAgent, ScriptedCall, StoreSink},
-    clock::SystemClock,
+    agent::{Script, ScriptedCall, Step},
     config::CheckCommand,
-    engine::{Event, EventRecord, Run, RunBuilder, TrustPolicy},
+    engine::{Event, EventRecord, TrustPolicy},
     hook::{Call, HookPoint, points},
-    model::{ExitReason, Plan, Status, Task, TaskId, payload::*},
-    process::Supervisor,
-    project::Project,
-    state::{Actor, Existing, StateStore},
+    model::{Coded, ExitReason, Status, TaskId, payload::*},
 };
-
-struct Bench {
-    dir: tempfile::TempDir,
-    project: Project,
-    store: Arc<dyn StateStore>,
-}
-
-impl Bench {
-    fn with(tasks: &[(&str, &str)]) -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let project = Project::open(dir.path(), None, Arc::new(SystemClock::new())).unwrap();
-        let store: Arc<dyn StateStore> = Arc::new(project.store());
-        let tasks = tasks.iter().map(|(id, title)| Task::new(TaskId::new(*id), *title)).collect();
-        store.import(Plan { tasks, ..Plan::default() }, Actor::User, Existing::Refuse).unwrap();
-        Self { dir, project, store }
-    }
-
-    fn path(&self) -> &Path {
-        self.dir.path()
-    }
-
-    fn agent(&self, script: Script) -> Arc<dyn Agent> {
-        let config = AgentConfig {
-            script: Some(script),
-            mutations: MutationRoute::Sink(Arc::new(StoreSink(Arc::clone(&self.store)))),
-            ..AgentConfig::new("scripted")
-        };
-        Arc::new(ScriptedAgent::new(&config, Supervisor::GroupOnly).unwrap())
-    }
-
-    fn run(&self, script: Script) -> RunBuilder {
-        Run::builder(self.project.clone())
-            .agent(self.agent(script))
-            .trust(TrustPolicy::TrustAll)
-            .env([("PATH".to_owned(), std::env::var("PATH").unwrap())])
-            .settings(|settings| settings.pause = Duration::ZERO)
-    }
-
-    fn status(&self, id: &str) -> Status {
-        self.store.load().unwrap().plan.task(&TaskId::new(id)).unwrap().status
-    }
-}
-
-async fn events_of(builder: RunBuilder) -> (Vec<EventRecord>, samuel_core::engine::RunReport) {
-    let mut handle = builder.build().unwrap().start().await.unwrap();
-    let mut stream = handle.events();
-    let mut events = Vec::new();
-    while let Some(event) = stream.next().await {
-        events.push(event);
-    }
-    (events, handle.wait().await.unwrap())
-}
 
 fn points_of(events: &[EventRecord]) -> Vec<&'static str> {
     let point = |record: &EventRecord| match &record.event {
@@ -73,11 +20,6 @@ fn points_of(events: &[EventRecord]) -> Vec<&'static str> {
         _ => None,
     };
     events.iter().filter_map(point).collect()
-}
-
-fn works() -> Script {
-    Script::default()
-        .call(ScriptedCall::any().repeated().say("working").write("made.txt", "{{task_id}}").done())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -139,8 +81,7 @@ async fn a_failed_check_takes_back_what_the_agent_certified_and_reaches_the_next
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_that_fails_three_times_ends_the_run() {
     let bench = Bench::with(&[("1", "First")]);
-    let script = Script::default()
-        .call(ScriptedCall::any().repeated().step(samuel_core::agent::Step::Exit { code: 7 }));
+    let script = Script::default().call(ScriptedCall::any().repeated().step(Step::Exit { code: 7 }));
     let (_, report) = events_of(bench.run(script)).await;
     assert_eq!((report.exit_reason, report.iterations), (ExitReason::ConsecutiveFailures, 3));
     assert_eq!(bench.status("1"), Status::Pending);
@@ -152,7 +93,7 @@ async fn an_agent_that_fails_three_times_ends_the_run() {
 async fn a_run_that_nobody_trusts_does_not_start() {
     let bench = Bench::with(&[("1", "First")]);
     let error = bench.run(works()).trust(TrustPolicy::Refuse).build().unwrap().start().await.unwrap_err();
-    assert_eq!(samuel_core::model::Coded::code(&error).exit_code, 78);
+    assert_eq!(error.code().exit_code, 78);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -172,7 +113,7 @@ async fn a_second_loop_is_refused_while_the_first_one_runs() {
         });
     let first = builder.build().unwrap().start().await.unwrap();
     let second = bench.run(works()).build().unwrap().start().await.unwrap_err();
-    assert_eq!(samuel_core::model::Coded::code(&second).exit_code, 75);
+    assert_eq!(second.code().exit_code, 75);
     release.send(()).unwrap();
     assert_eq!(first.wait().await.unwrap().exit_reason, ExitReason::Completed);
 }
