@@ -137,6 +137,8 @@ impl Registry {
     /// Never fails itself: handlers that break are reported in the outcome.
     pub async fn dispatch<P: Point>(&self, input: P::Input, scope: &Scope) -> Dispatched<P::Output> {
         let mut state = Folding::<P> {
+            outdated: 0,
+            answered: 0,
             input: Arc::new(input),
             output: None,
             outcome: Outcome::default(),
@@ -144,10 +146,11 @@ impl Registry {
         };
         if let Some(chain) = self.chain(P::POINT) {
             for slot in &chain.slots {
-                if state.run(chain, slot, scope).await == Flow::Stop {
+                if state.run(chain, slot, scope, Pass::First).await == Flow::Stop {
                     break;
                 }
             }
+            state.recheck(chain, scope).await;
             state.settle(chain);
         }
         let output = state.output.map(Arc::unwrap_or_clone).unwrap_or_default();
@@ -162,8 +165,20 @@ enum Flow {
     Stop,
 }
 
+/// How often a handler is asked in one dispatch.
+#[derive(Clone, Copy, PartialEq)]
+enum Pass {
+    First,
+    /// Again, because a later handler changed what it had seen.
+    Again,
+}
+
 /// What stands after the handlers that ran so far.
 struct Folding<P: Point> {
+    /// How many handlers saw an input that was changed after them.
+    outdated: usize,
+    /// How many handlers answered.
+    answered: usize,
     input: Arc<P::Input>,
     output: Option<Arc<P::Output>>,
     outcome: Outcome,
@@ -171,7 +186,21 @@ struct Folding<P: Point> {
 }
 
 impl<P: Point> Folding<P> {
-    async fn run(&mut self, chain: &Chain, slot: &Slot, scope: &Scope) -> Flow {
+    /// Asks the gates of tool calls again that saw arguments which a later
+    /// handler changed: a gate decides about what is really called. Their own
+    /// changes no longer count.
+    async fn recheck(&mut self, chain: &Chain, scope: &Scope) {
+        if P::POINT != HookPoint::AbilityBefore || self.outcome.abort.is_some() {
+            return;
+        }
+        for slot in chain.slots.iter().take(self.outdated) {
+            if self.run(chain, slot, scope, Pass::Again).await == Flow::Stop {
+                break;
+            }
+        }
+    }
+
+    async fn run(&mut self, chain: &Chain, slot: &Slot, scope: &Scope, pass: Pass) -> Flow {
         let limit = chain.limit(slot);
         let call = self.call(slot, limit, scope);
         let contributions = Arc::clone(&call.contributions);
@@ -185,7 +214,7 @@ impl<P: Point> Folding<P> {
                 if !data.is_empty() {
                     self.context.contribute(&slot.namespace, data);
                 }
-                self.answered(slot, output, took);
+                self.answered(slot, output, took, pass);
                 Flow::Continue
             }
             Err(failure) => {
@@ -217,7 +246,7 @@ impl<P: Point> Folding<P> {
         }
     }
 
-    fn answered(&mut self, slot: &Slot, output: P::Output, took: Duration) {
+    fn answered(&mut self, slot: &Slot, mut output: P::Output, took: Duration, pass: Pass) {
         for item in output.text() {
             self.outcome.said.push(Said {
                 handler: Arc::clone(&slot.id),
@@ -231,7 +260,15 @@ impl<P: Point> Folding<P> {
         if let Some(reason) = refusal.filter(|_| P::POINT.kind() == Kind::Observe) {
             self.warn(slot, "refused", reason);
         }
-        P::apply(Arc::make_mut(&mut self.input), &output);
+        if pass == Pass::Again {
+            // The standing output counts as the later one, so its changes win.
+            if let Some(standing) = self.output.take() {
+                output.combine(Arc::unwrap_or_clone(standing));
+            }
+            self.output = Some(Arc::new(output));
+            return;
+        }
+        self.apply(&output);
         match &mut self.output {
             None => self.output = Some(Arc::new(output)),
             Some(standing) => {
@@ -240,6 +277,17 @@ impl<P: Point> Folding<P> {
                 }
             }
         }
+    }
+
+    fn apply(&mut self, output: &P::Output) {
+        if P::POINT.kind() == Kind::Transform {
+            let before = Arc::clone(&self.input);
+            P::apply(Arc::make_mut(&mut self.input), output);
+            if before != self.input {
+                self.outdated = self.answered;
+            }
+        }
+        self.answered += 1;
     }
 
     fn broke(&mut self, chain: &Chain, slot: &Slot, failure: HookFailure, took: Duration) -> Flow {
@@ -507,6 +555,28 @@ mod tests {
         let registry = build(handlers, HookPoint::BeforeAgentInvoke, ChainSpec::default());
         let done = registry.dispatch::<points::BeforeAgentInvoke>(Default::default(), &scope()).await;
         assert_eq!(done.output.prompt.as_deref(), Some("longer!"));
+    }
+
+    #[tokio::test]
+    async fn gates_of_tool_calls_see_the_arguments_that_are_really_used() {
+        let mut handlers = Registry::builder();
+        handlers.api("gate", None, async |call: Call<points::AbilityBefore>| {
+            Ok(match call.input().input.contains("rm") {
+                true => AbilityBeforeOutput::refuse("no rm"),
+                false => AbilityBeforeOutput::pass(),
+            })
+        });
+        handlers.api("rewrite", None, async |_: Call<points::AbilityBefore>| {
+            Ok(AbilityBeforeOutput {
+                updated_input: Some(r#"{"command":"rm -r x"}"#.into()),
+                ..Default::default()
+            })
+        });
+        let registry = build(handlers, HookPoint::AbilityBefore, ChainSpec::default());
+        let input = AbilityBeforeInput { input: r#"{"command":"ls"}"#.into(), ..Default::default() };
+        let done = registry.dispatch::<points::AbilityBefore>(input, &scope()).await;
+        assert_eq!(done.outcome.refused.as_deref(), Some("no rm"));
+        assert_eq!(done.output.updated_input.as_deref(), Some(r#"{"command":"rm -r x"}"#));
     }
 
     #[tokio::test]
