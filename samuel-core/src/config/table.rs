@@ -56,7 +56,7 @@ impl Origins {
 
 impl Document {
     /// The largest text that is read, in bytes.
-    pub(crate) const MAX_BYTES: usize = 1024 * 1024;
+    pub(crate) const MAX_BYTES: usize = 256 * 1024;
 
     /// Reads a text: `read` takes what it knows from the root table, and this
     /// reports what is left.
@@ -132,6 +132,8 @@ impl Document {
 struct KeyPath {
     plain: String,
     quoted: String,
+    /// How much of `quoted` is the path without the last key.
+    parent_len: usize,
 }
 
 impl KeyPath {
@@ -146,11 +148,16 @@ impl KeyPath {
             } else {
                 format!("{}{dot}\"{}\"", self.quoted, key.escape_debug())
             },
+            parent_len: self.quoted.len(),
         }
     }
 
     fn index(&self, place: usize) -> Self {
-        Self { plain: format!("{}[{place}]", self.plain), quoted: format!("{}[{place}]", self.quoted) }
+        Self {
+            plain: format!("{}[{place}]", self.plain),
+            quoted: format!("{}[{place}]", self.quoted),
+            parent_len: self.quoted.len(),
+        }
     }
 }
 
@@ -252,9 +259,9 @@ impl<'a> Value<'a> {
         self.document.report(self.key_offset, &self.path.quoted, || kind.into());
     }
 
-    /// Returns the key's path as TOML writes it.
-    pub(crate) fn path(&self) -> &str {
-        &self.path.quoted
+    /// Returns the path of the table the key is in, as TOML writes it.
+    pub(crate) fn parent(&self) -> &str {
+        self.path.quoted.get(..self.path.parent_len).unwrap_or_default()
     }
 
     fn wrong_type<T>(&self, expected: &'static str) -> Option<T> {
@@ -310,8 +317,13 @@ impl<'a> Value<'a> {
         let number = i64::from_str_radix(integer.as_str(), integer.radix()).ok();
         let fits = number.filter(|number| *number >= min).and_then(|number| T::try_from(number).ok());
         if fits.is_none() {
-            let expected = format!("a whole number from {min} to {}", T::MAX);
-            self.refuse(ProblemKind::OutOfRange { found: shorten(&integer.to_string()), expected });
+            let text = integer.to_string();
+            let expected = match number {
+                Some(number) if number < min => format!("a whole number of at least {min}"),
+                None if text.starts_with('-') => format!("a whole number of at least {min}"),
+                _ => format!("a whole number of at most {}", T::MAX),
+            };
+            self.refuse(ProblemKind::OutOfRange { found: shorten(&text), expected });
         }
         fits
     }
