@@ -5,10 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{
-    ProblemKind, shorten,
-    table::{Table, Value},
-};
+use super::{ProblemKind, shorten, table::Table, value::Value};
 use crate::hook::{ChainSpec, DEFAULT_ALIAS, DEFAULT_ID, HookPoint, OnFailure, UnknownPoint};
 
 /// What the configuration sets of each point.

@@ -10,10 +10,10 @@ use std::{
 use super::{
     ConfigError, DEFAULT_METHODOLOGY, MethodologySettings, Origin, Problem, ProblemKind, Problems,
     chain::{self, Chains, overlay},
+    document::{Document, Origins},
     layer::MethodologyLayer,
     schema::read_root,
     source::Source,
-    table::{Document, Origins},
 };
 use crate::{
     context::GuardrailVars,

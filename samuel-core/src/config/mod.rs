@@ -10,6 +10,7 @@
 //! which methodologies exist by who calls [`resolve_methodology`].
 
 mod chain;
+mod document;
 mod duration;
 mod error;
 mod file;
@@ -24,6 +25,7 @@ mod table;
 mod template;
 #[cfg(test)]
 mod tests;
+mod value;
 
 pub use chain::overlay;
 pub use duration::{DurationError, format_duration, parse_duration};

@@ -7,11 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Config, DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS, PluginEntry, ProblemKind, chain,
-    check_methodology_name,
-    layer::MethodologyLayer,
-    names::is_plain_name,
-    shorten,
-    table::{Table, Value},
+    check_methodology_name, layer::MethodologyLayer, names::is_plain_name, shorten, table::Table,
+    value::Value,
 };
 use crate::context::GuardrailVars;
 
