@@ -5,10 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{
-    ProblemKind, shorten,
-    table::{Table, Value},
-};
+use super::{ProblemKind, shorten, table::Table, value::Value};
 use crate::hook::{ChainSpec, DEFAULT_ALIAS, DEFAULT_ID, HookPoint, OnFailure, UnknownPoint};
 
 /// What the configuration sets of each point.
@@ -67,19 +64,23 @@ pub(crate) fn read_chains(value: &Value<'_>) -> Chains {
 /// Reports a name that is no hook point's. Without quotes TOML takes the dots
 /// of one for tables, so the names below are looked at too.
 fn refuse_point(value: &Value<'_>, name: &str, unknown: UnknownPoint) {
-    let inner = value.as_table().into_iter().flatten();
-    let joined = inner
-        .filter(|(_, below)| below.get_ref().is_table())
-        .map(|(key, _)| format!("{name}.{}", key.get_ref()));
-    let joined: Vec<String> = joined.take(HookPoint::ALL.len()).collect();
-    if let Some(point) = joined.iter().find_map(|joined| joined.parse::<HookPoint>().ok()) {
-        let table = value.path().trim_end_matches(&format!("\"{name}\"")).trim_end_matches(name);
-        value.refuse_key(ProblemKind::UnquotedPoint { point, quoted: format!("[{table}\"{point}\"]") });
-        return;
+    let inner = value.as_table().and_then(|_| value.table()).map(Table::entries).unwrap_or_default();
+    let tables = inner.iter().filter(|(_, below)| below.as_table().is_some());
+    let mut nearest = unknown.nearest;
+    let mut unquoted = false;
+    for (key, below) in tables.take(HookPoint::ALL.len()) {
+        match format!("{name}.{key}").parse::<HookPoint>() {
+            Ok(point) => {
+                unquoted = true;
+                let quoted = format!("[{}.\"{point}\"]", value.parent());
+                below.refuse_key(ProblemKind::UnquotedPoint { point, quoted });
+            }
+            Err(error) => nearest = nearest.or(error.nearest),
+        }
     }
-    let nearest =
-        joined.iter().find_map(|joined| joined.parse::<HookPoint>().err().and_then(|error| error.nearest));
-    value.refuse_key(ProblemKind::UnknownPoint { name: shorten(name), nearest: nearest.or(unknown.nearest) });
+    if !unquoted {
+        value.refuse_key(ProblemKind::UnknownPoint { name: shorten(name), nearest });
+    }
 }
 
 /// Reads one chain.
@@ -141,4 +142,80 @@ fn read_order(value: &Value<'_>) -> BTreeMap<String, i32> {
 /// Returns the one name under which the built-in default is kept.
 fn proper_name(name: &str) -> &str {
     if name == DEFAULT_ALIAS { DEFAULT_ID } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const POINT: HookPoint = HookPoint::QualityCheck;
+
+    fn strict(strict: bool) -> ChainSpec {
+        ChainSpec { strict: Some(strict), ..Default::default() }
+    }
+
+    fn action(on_failure: OnFailure) -> ChainSpec {
+        ChainSpec { on_failure: Some(on_failure), ..Default::default() }
+    }
+
+    /// What a broken handler does after some layers, the last one the latest.
+    fn merged(layers: &[ChainSpec]) -> OnFailure {
+        let spec = layers.iter().fold(ChainSpec::default(), |spec, layer| overlay(&spec, layer, POINT));
+        spec.failure_action(POINT)
+    }
+
+    #[test]
+    fn a_later_layer_wins_whether_it_says_strict_or_on_failure() {
+        assert_eq!(merged(&[action(OnFailure::AbortLoop), strict(false)]), OnFailure::Warn);
+        assert_eq!(merged(&[action(OnFailure::Warn), strict(true)]), OnFailure::AbortIteration);
+        assert_eq!(merged(&[strict(true), action(OnFailure::Warn)]), OnFailure::Warn);
+        assert_eq!(merged(&[strict(false), strict(true)]), OnFailure::AbortIteration);
+        assert_eq!(merged(&[strict(true), ChainSpec::default()]), OnFailure::AbortIteration);
+        assert_eq!(
+            merged(&[action(OnFailure::AbortLoop), strict(true), ChainSpec::default()]),
+            OnFailure::AbortIteration
+        );
+    }
+
+    #[test]
+    fn in_one_layer_on_failure_beats_strict() {
+        let both = ChainSpec { on_failure: Some(OnFailure::Warn), ..strict(true) };
+        assert_eq!(merged(std::slice::from_ref(&both)), OnFailure::Warn);
+        assert_eq!(merged(&[strict(true), both]), OnFailure::Warn);
+    }
+
+    #[test]
+    fn strict_still_says_whether_verdicts_count() {
+        let spec = overlay(&strict(false), &action(OnFailure::AbortLoop), POINT);
+        assert_eq!((spec.strict, spec.failure_action(POINT)), (Some(false), OnFailure::AbortLoop));
+    }
+
+    #[test]
+    fn fields_that_a_later_layer_leaves_out_remain() {
+        let earlier = ChainSpec {
+            handlers: Some(vec!["a".to_owned()]),
+            timeout: Some(Duration::from_secs(10)),
+            enabled: Some(false),
+            ..Default::default()
+        };
+        let spec = overlay(&earlier, &strict(true), POINT);
+        assert_eq!(
+            (spec.handlers, spec.timeout, spec.enabled),
+            (earlier.handlers, earlier.timeout, earlier.enabled)
+        );
+    }
+
+    #[test]
+    fn orders_are_replaced_one_by_one_also_under_a_plugins_short_name() {
+        let order = |entries: &[(&str, i32)]| ChainSpec {
+            order: entries.iter().map(|(name, place)| ((*name).to_owned(), *place)).collect(),
+            ..Default::default()
+        };
+        let earlier = order(&[("a:check", 1), ("b", 2), ("c", 3), ("ab", 4)]);
+        let later = order(&[("a", 10), ("b:check", 20), ("default", 30)]);
+        let expected = order(&[("a", 10), ("ab", 4), ("b:check", 20), ("c", 3), ("default", 30)]);
+        assert_eq!(overlay(&earlier, &later, POINT).order, expected.order);
+    }
 }

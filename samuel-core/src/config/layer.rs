@@ -6,7 +6,8 @@ use std::{ops::RangeInclusive, time::Duration};
 use super::{
     AGENTS, CheckCommand, MethodologySettings, Sandbox,
     chain::{Chains, read_chains},
-    table::{Table, Value},
+    table::Table,
+    value::Value,
 };
 
 /// The time limits of single settings.

@@ -10,22 +10,27 @@
 //! which methodologies exist by who calls [`resolve_methodology`].
 
 mod chain;
-mod config;
+mod document;
 mod duration;
 mod error;
+mod file;
 mod layer;
 mod names;
 mod problem;
 mod sandbox;
+mod schema;
 mod settings;
 mod source;
 mod table;
 mod template;
+#[cfg(test)]
+mod tests;
+mod value;
 
 pub use chain::overlay;
-pub use config::{CONFIG_FILE, CONFIG_VERSION, Config, PluginEntry};
 pub use duration::{DurationError, format_duration, parse_duration};
 pub use error::{ConfigError, Problems};
+pub use file::{CONFIG_FILE, Config, PluginEntry};
 pub use names::{
     DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS, InvalidMethodologyName, KnownMethodology,
     RUN_SUBCOMMANDS, UnknownMethodology, check_methodology_name, resolve_methodology,
@@ -33,6 +38,7 @@ pub use names::{
 use problem::shorten;
 pub use problem::{Problem, ProblemKind};
 pub use sandbox::{Sandbox, SandboxError};
+pub use schema::CONFIG_VERSION;
 pub use settings::{
     AGENTS, AgentClocks, CheckCommand, ContextSettings, MethodologySettings, PilotSettings, SessionBudget,
 };

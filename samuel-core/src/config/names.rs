@@ -1,6 +1,6 @@
 //! Names of methodologies, and which one a command means.
 
-use super::{Config, Origin, ProblemKind};
+use super::{Config, ConfigError, Origin, Problem, ProblemKind, Problems};
 use crate::{
     hook::nearest,
     model::{Coded, ErrorCode, Location},
@@ -145,9 +145,48 @@ pub fn resolve_methodology(
     })
 }
 
+impl Config {
+    /// Checks that every `[methodology.<name>]` table is of a methodology that
+    /// exists, under its name proper. Which exist is known once plugins are
+    /// loaded; `ralph` is known without being listed.
+    ///
+    /// # Errors
+    /// Returns [`ConfigError::Invalid`] with a problem for each other table.
+    pub fn check_methodologies(&self, known: &[KnownMethodology]) -> Result<(), ConfigError> {
+        let names = || known.iter().map(|methodology| methodology.name.as_str()).chain([DEFAULT_METHODOLOGY]);
+        let mut list: Vec<Problem> = Vec::new();
+        for name in self.methodologies().filter(|name| !names().any(|known| known == *name)) {
+            let by_alias =
+                known.iter().find(|methodology| methodology.aliases.iter().any(|alias| alias == name));
+            let kind = match by_alias {
+                Some(methodology) => {
+                    ProblemKind::Alias { alias: name.to_owned(), name: methodology.name.clone() }
+                }
+                None => ProblemKind::UnknownName {
+                    what: "methodology",
+                    name: name.to_owned(),
+                    nearest: nearest(name, names()).map(str::to_owned),
+                    known: names().map(str::to_owned).collect(),
+                },
+            };
+            let key = format!("methodology.{name}");
+            let place = self.origin(&key);
+            list.extend(place.map(|origin| Problem { location: origin.into(), key, kind }));
+        }
+        list.sort_by_key(|problem| (problem.location.line, problem.location.column));
+        let omitted = list.len().saturating_sub(Problems::MAX);
+        list.truncate(Problems::MAX);
+        if list.is_empty() { Ok(()) } else { Err(ConfigError::Invalid(Problems { list, omitted })) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn parse(text: &str) -> Config {
+        Config::parse(std::path::Path::new("samuel.toml"), text).expect("valid")
+    }
 
     fn plugins() -> Vec<KnownMethodology> {
         vec![KnownMethodology::new("tdd-strict").alias("tdd")]
@@ -155,7 +194,7 @@ mod tests {
 
     #[test]
     fn the_positional_wins_over_the_default_and_aliases_are_replaced() {
-        let config = Config { default_methodology: "tdd".to_owned(), ..Config::default() };
+        let config = parse("default_methodology = \"tdd\"");
         let resolve = |positional| resolve_methodology(positional, &config, &plugins());
         assert_eq!(resolve(Some("rw")).as_deref(), Ok("ralph"));
         assert_eq!(resolve(Some("ralph")).as_deref(), Ok("ralph"));
@@ -178,9 +217,27 @@ mod tests {
     #[test]
     fn a_default_that_is_not_there_is_refused_at_its_place() {
         let text = "version = \"2\"\ndefault_methodology = \"tdd\"\n";
-        let config = Config::parse(std::path::Path::new("samuel.toml"), text).expect("valid");
+        let config = parse(text);
         let error = resolve_methodology(None, &config, &[]).expect_err("not installed");
         assert_eq!(error.location().and_then(|place| place.line), Some(2));
+    }
+
+    #[test]
+    fn a_table_of_a_methodology_that_is_not_there_is_refused_at_its_place() {
+        let config =
+            parse("[methodology.tdd]\n[methodology.rlph]\n[methodology.ralph]\n[methodology.tdd-strict]\n");
+        let error = config.check_methodologies(&plugins()).expect_err("two tables are of no methodology");
+        let problems: Vec<String> = error.problems().iter().map(|p| format!("{p} | {}", p.help())).collect();
+        assert_eq!(
+            problems,
+            [
+                "methodology.tdd: \"tdd\" is another name of the methodology tdd-strict | Use tdd-strict here.",
+                "methodology.rlph: unknown methodology \"rlph\" | Did you mean \"ralph\"?",
+            ]
+        );
+        assert_eq!(error.location().and_then(|place| place.line), Some(1));
+        let config = parse("[methodology.ralph]\n[methodology.tdd-strict.hooks]\n");
+        assert!(config.check_methodologies(&plugins()).is_ok());
     }
 
     #[test]

@@ -179,6 +179,7 @@ impl ProblemKind {
                 suggest(None, &points)
             }
             Self::UnquotedPoint { quoted, .. } => format!("Write {quoted}."),
+            Self::WrongType { expected: "text", .. } => "Put it in quotes.".to_owned(),
             Self::WrongType { expected, .. } => format!("Give {expected}."),
             Self::OutOfRange { expected, .. } => format!("Give {expected}."),
             Self::NoDuration { .. } => {

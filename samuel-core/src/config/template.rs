@@ -2,7 +2,7 @@
 
 use toml::Value;
 
-use super::{Config, DEFAULT_METHODOLOGY};
+use super::{Config, DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS};
 
 /// Every key with its default, in comments.
 const TEMPLATE: &str = include_str!("template.toml");
@@ -16,8 +16,13 @@ impl Config {
 
     /// Returns the samuel.toml of a new project: the template with the
     /// project's name, its checks and its methodology filled in. An empty name
-    /// and an empty list remain comments.
+    /// and an empty list remain comments. The methodology should be one that
+    /// [`check_methodology_name`](super::check_methodology_name) accepts.
     pub fn render_new(name: &str, quality_checks: &[String], default_methodology: &str) -> String {
+        let default_methodology = match default_methodology {
+            DEFAULT_METHODOLOGY_ALIAS => DEFAULT_METHODOLOGY,
+            name => name,
+        };
         let checks: Vec<Value> = quality_checks.iter().cloned().map(Value::String).collect();
         let own = |table: &str| format!("[methodology.{table}");
         let mut text = String::with_capacity(TEMPLATE.len());
@@ -38,5 +43,100 @@ impl Config {
             text.push('\n');
         }
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use std::path::Path;
+
+    use super::*;
+    use crate::{
+        config::{CheckCommand, MethodologySettings},
+        hook::{HookPoint, OnFailure},
+    };
+
+    fn parse(text: &str) -> Config {
+        Config::parse(Path::new("samuel.toml"), text).unwrap()
+    }
+
+    #[test]
+    fn as_it_is_the_template_sets_nothing() {
+        let config = parse(Config::template());
+        assert_eq!(config.default_methodology, "ralph");
+        assert_eq!(config.methodology("ralph"), MethodologySettings::default());
+        assert_eq!(config.guardrails, Config::default().guardrails);
+        assert_eq!(config.chain(HookPoint::QualityCheck, "ralph"), Default::default());
+        assert!(config.plugins.is_empty());
+    }
+
+    #[test]
+    fn with_every_key_uncommented_the_template_sets_the_defaults() {
+        let uncommented: Vec<&str> = Config::template()
+            .lines()
+            .map(|line| line.strip_prefix('#').filter(|key| !key.starts_with(' ')).unwrap_or(line))
+            .collect();
+        let config = parse(&uncommented.join("\n"));
+        assert_eq!(config.methodology("ralph"), MethodologySettings::default());
+        assert_eq!(config.guardrails, Config::default().guardrails);
+        assert_eq!((config.default_methodology.as_str(), config.project_name.as_str()), ("ralph", ""));
+        let chain = config.chain(HookPoint::QualityCheck, "ralph");
+        assert_eq!(chain.on_failure, Some(OnFailure::AbortIteration));
+        assert_eq!(
+            chain.failure_action(HookPoint::QualityCheck),
+            HookPoint::QualityCheck.default_on_failure()
+        );
+        assert_eq!(chain.timeout, Some(crate::hook::ChainSpec::TIMEOUT));
+        assert_eq!(config.plugins.len(), 1);
+    }
+
+    #[test]
+    fn the_template_shows_every_key_that_is_known() {
+        // A table with an unknown key lists the keys it knows.
+        let tables = [
+            "",
+            "methodology.ralph.",
+            "methodology.ralph.clocks.",
+            "methodology.ralph.pilot.",
+            "methodology.ralph.context.",
+            "methodology.ralph.session_budget.",
+            "guardrails.",
+            "project.",
+            "hooks.\"quality.check\".",
+        ];
+        for table in tables {
+            let error = Config::parse(Path::new("f"), &format!("{table}zzz = 1")).expect_err("unknown");
+            let help = error.help();
+            let known = help.trim_start_matches("Known are ").trim_end_matches('.');
+            assert_ne!(known, help, "{help}");
+            for key in known.split(", ") {
+                let shown =
+                    [format!("#{key} = "), format!("{key} = "), format!("{key}]"), format!("[{key}.")];
+                assert!(shown.iter().any(|text| Config::template().contains(text.as_str())), "{table}{key}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_new_project_gets_its_name_checks_and_methodology() {
+        let checks = ["cargo test".to_owned(), "say \"hi\" # 'you' \\".to_owned()];
+        let text = Config::render_new("my \"app\"\n", &checks, "tdd-strict");
+        let config = parse(&text);
+        assert_eq!(
+            (config.project_name.as_str(), config.default_methodology.as_str()),
+            ("my \"app\"\n", "tdd-strict")
+        );
+        let settings = config.methodology("tdd-strict");
+        assert_eq!(settings.quality_checks, checks.map(CheckCommand::new));
+        assert_eq!(config.methodology("ralph"), MethodologySettings::default());
+    }
+
+    #[test]
+    fn a_new_project_without_name_and_checks_has_the_defaults() {
+        let config = parse(&Config::render_new("", &[], "rw"));
+        assert_eq!((config.project_name.as_str(), config.default_methodology.as_str()), ("", "ralph"));
+        assert_eq!(config.methodology("ralph"), MethodologySettings::default());
     }
 }

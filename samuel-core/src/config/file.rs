@@ -1,22 +1,19 @@
 //! samuel.toml, read and checked as a whole.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     fs::File,
     io::{self, Read as _},
     path::Path,
 };
 
 use super::{
-    ConfigError, DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS, MethodologySettings, Origin, Problem,
-    ProblemKind, Problems,
+    ConfigError, DEFAULT_METHODOLOGY, MethodologySettings, Origin, Problem, ProblemKind, Problems,
     chain::{self, Chains, overlay},
-    check_methodology_name,
+    document::{Document, Origins},
     layer::MethodologyLayer,
-    names::is_plain_name,
-    shorten,
+    schema::read_root,
     source::Source,
-    table::{Document, Origins, Table, Value},
 };
 use crate::{
     context::GuardrailVars,
@@ -25,8 +22,6 @@ use crate::{
 
 /// The name of the configuration file in the project root.
 pub const CONFIG_FILE: &str = "samuel.toml";
-/// The version of the schema that this Samuel reads.
-pub const CONFIG_VERSION: &str = "2";
 
 /// The configuration of a project: samuel.toml (contract, section 5).
 ///
@@ -43,8 +38,8 @@ pub struct Config {
     pub guardrails: GuardrailVars,
     /// The plugins to load, in the order that breaks ties between handlers.
     pub plugins: Vec<PluginEntry>,
-    methodologies: BTreeMap<String, MethodologyLayer>,
-    hooks: Chains,
+    pub(super) methodologies: BTreeMap<String, MethodologyLayer>,
+    pub(super) hooks: Chains,
     origins: Origins,
 }
 
@@ -240,109 +235,4 @@ fn refused(file: &Path, text: &str, kind: ProblemKind) -> ConfigError {
     let location = Source::new(file, text).origin(text.len()).into();
     let problem = Problem { location, key: String::new(), kind };
     ConfigError::Invalid(Problems { list: vec![problem], omitted: 0 })
-}
-
-fn read_root(table: &mut Table<'_>) -> Config {
-    let mut config = Config::default();
-    if !table.take("version").is_none_or(|value| is_supported(&value)) {
-        // Another schema has other keys, and to complain of them is no help.
-        table.accept_all();
-        return config;
-    }
-    if let Some(name) = table.take("default_methodology").and_then(|value| read_default(&value)) {
-        config.default_methodology = name;
-    }
-    if let Some(mut project) = table.take("project").and_then(|value| value.table()) {
-        let name = project.take("name").and_then(|value| value.string().map(str::to_owned));
-        config.project_name = name.unwrap_or_default();
-        project.finish();
-    }
-    if let Some(rules) = table.take("guardrails").and_then(|value| value.table()) {
-        read_guardrails(rules, &mut config.guardrails);
-    }
-    config.plugins = table.take("plugins").map(|value| read_plugins(&value)).unwrap_or_default();
-    config.hooks = table.take("hooks").map(|value| chain::read_chains(&value)).unwrap_or_default();
-    config.methodologies =
-        table.take("methodology").map(|value| read_methodologies(&value)).unwrap_or_default();
-    config
-}
-
-fn is_supported(value: &Value<'_>) -> bool {
-    match value.string() {
-        Some(CONFIG_VERSION) => true,
-        Some(other) => {
-            value.refuse(ProblemKind::Version { found: shorten(other) });
-            false
-        }
-        None => false,
-    }
-}
-
-fn read_default(value: &Value<'_>) -> Option<String> {
-    let name = value.string()?;
-    match check_methodology_name(name) {
-        Ok(()) => Some(name.to_owned()),
-        Err(error) => {
-            value.refuse(error);
-            None
-        }
-    }
-}
-
-fn read_guardrails(mut table: Table<'_>, rules: &mut GuardrailVars) {
-    let text = |value: Option<Value<'_>>, target: &mut String| {
-        if let Some(text) = value.and_then(|value| value.string()) {
-            text.clone_into(target);
-        }
-    };
-    let lines = |value: Option<Value<'_>>, target: &mut u32| {
-        *target = value.and_then(|value| value.integer(1)).unwrap_or(*target);
-    };
-    lines(table.take("max_function_lines"), &mut rules.max_function_lines);
-    lines(table.take("max_file_lines"), &mut rules.max_file_lines);
-    let require_tests = table.take("require_tests").and_then(|value| value.boolean());
-    rules.require_tests = require_tests.unwrap_or(rules.require_tests);
-    text(table.take("commit_convention"), &mut rules.commit_convention);
-    text(table.take("branch_convention"), &mut rules.branch_convention);
-    rules.extra = table.take("extra").and_then(|value| value.strings()).unwrap_or_default();
-    table.finish();
-}
-
-fn read_plugins(value: &Value<'_>) -> Vec<PluginEntry> {
-    let mut seen = BTreeSet::new();
-    let mut plugins = Vec::new();
-    for item in value.list().unwrap_or_default() {
-        let Some(mut table) = item.table() else { continue };
-        let name = table.require("name").and_then(|name| read_plugin_name(&name, &mut seen));
-        let source = table.take("source").map(|source| source.filled().map(str::to_owned));
-        table.finish();
-        plugins.extend(name.map(|name| PluginEntry { name, source: source.flatten() }));
-    }
-    plugins
-}
-
-fn read_plugin_name(value: &Value<'_>, seen: &mut BTreeSet<String>) -> Option<String> {
-    let name = value.string()?;
-    if !is_plain_name(name, 2) {
-        let rule = "use 2 to 64 of a-z, 0-9 and -";
-        value.refuse(ProblemKind::InvalidName { what: "plugin", name: shorten(name), rule });
-    } else if !seen.insert(name.to_owned()) {
-        value.refuse(ProblemKind::Doubled { what: "plugin", name: name.to_owned() });
-    }
-    Some(name.to_owned())
-}
-
-fn read_methodologies(value: &Value<'_>) -> BTreeMap<String, MethodologyLayer> {
-    let mut methodologies = BTreeMap::new();
-    for (name, value) in value.table().map(Table::entries).unwrap_or_default() {
-        if name == DEFAULT_METHODOLOGY_ALIAS {
-            let (alias, name) = (name.to_owned(), DEFAULT_METHODOLOGY.to_owned());
-            value.refuse_key(ProblemKind::Alias { alias, name });
-        } else if let Err(error) = check_methodology_name(name) {
-            value.refuse_key(error);
-        } else if let Some(table) = value.table() {
-            methodologies.insert(name.to_owned(), MethodologyLayer::read(table));
-        }
-    }
-    methodologies
 }

@@ -1,0 +1,123 @@
+//! Reading the tables of samuel.toml (contract, section 5).
+//!
+//! What a methodology's table holds is read in `layer`, what a hook's holds in
+//! `chain`; this is the rest.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    Config, DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS, PluginEntry, ProblemKind, chain,
+    check_methodology_name, layer::MethodologyLayer, names::is_plain_name, shorten, table::Table,
+    value::Value,
+};
+use crate::context::GuardrailVars;
+
+/// The version of the schema that this Samuel reads.
+pub const CONFIG_VERSION: &str = "2";
+
+/// Reads the root table. A value with a problem leaves its default, since the
+/// configuration is refused anyway.
+pub(super) fn read_root(table: &mut Table<'_>) -> Config {
+    let mut config = Config::default();
+    if !table.take("version").is_none_or(|value| is_supported(&value)) {
+        // Another schema has other keys, and to complain of them is no help.
+        table.accept_all();
+        return config;
+    }
+    if let Some(name) = table.take("default_methodology").and_then(|value| read_default(&value)) {
+        config.default_methodology = name;
+    }
+    if let Some(mut project) = table.take("project").and_then(|value| value.table()) {
+        let name = project.take("name").and_then(|value| value.string().map(str::to_owned));
+        config.project_name = name.unwrap_or_default();
+        project.finish();
+    }
+    if let Some(rules) = table.take("guardrails").and_then(|value| value.table()) {
+        read_guardrails(rules, &mut config.guardrails);
+    }
+    config.plugins = table.take("plugins").map(|value| read_plugins(&value)).unwrap_or_default();
+    config.hooks = table.take("hooks").map(|value| chain::read_chains(&value)).unwrap_or_default();
+    config.methodologies =
+        table.take("methodology").map(|value| read_methodologies(&value)).unwrap_or_default();
+    config
+}
+
+fn is_supported(value: &Value<'_>) -> bool {
+    match value.string() {
+        Some(CONFIG_VERSION) => true,
+        Some(other) => {
+            value.refuse(ProblemKind::Version { found: shorten(other) });
+            false
+        }
+        None => false,
+    }
+}
+
+fn read_default(value: &Value<'_>) -> Option<String> {
+    let name = value.string()?;
+    match check_methodology_name(name) {
+        Ok(()) => Some(name.to_owned()),
+        Err(error) => {
+            value.refuse(error);
+            None
+        }
+    }
+}
+
+fn read_guardrails(mut table: Table<'_>, rules: &mut GuardrailVars) {
+    let text = |value: Option<Value<'_>>, target: &mut String| {
+        if let Some(text) = value.and_then(|value| value.string()) {
+            text.clone_into(target);
+        }
+    };
+    let lines = |value: Option<Value<'_>>, target: &mut u32| {
+        *target = value.and_then(|value| value.integer(1)).unwrap_or(*target);
+    };
+    lines(table.take("max_function_lines"), &mut rules.max_function_lines);
+    lines(table.take("max_file_lines"), &mut rules.max_file_lines);
+    let require_tests = table.take("require_tests").and_then(|value| value.boolean());
+    rules.require_tests = require_tests.unwrap_or(rules.require_tests);
+    text(table.take("commit_convention"), &mut rules.commit_convention);
+    text(table.take("branch_convention"), &mut rules.branch_convention);
+    rules.extra = table.take("extra").and_then(|value| value.strings()).unwrap_or_default();
+    table.finish();
+}
+
+fn read_plugins(value: &Value<'_>) -> Vec<PluginEntry> {
+    let mut seen = BTreeSet::new();
+    let mut plugins = Vec::new();
+    for item in value.list().unwrap_or_default() {
+        let Some(mut table) = item.table() else { continue };
+        let name = table.require("name").and_then(|name| read_plugin_name(&name, &mut seen));
+        let source = table.take("source").map(|source| source.filled().map(str::to_owned));
+        table.finish();
+        plugins.extend(name.map(|name| PluginEntry { name, source: source.flatten() }));
+    }
+    plugins
+}
+
+fn read_plugin_name(value: &Value<'_>, seen: &mut BTreeSet<String>) -> Option<String> {
+    let name = value.string()?;
+    if !is_plain_name(name, 2) {
+        let rule = "use 2 to 64 of a-z, 0-9 and -";
+        value.refuse(ProblemKind::InvalidName { what: "plugin", name: shorten(name), rule });
+    } else if !seen.insert(name.to_owned()) {
+        value.refuse(ProblemKind::Doubled { what: "plugin", name: name.to_owned() });
+    }
+    Some(name.to_owned())
+}
+
+fn read_methodologies(value: &Value<'_>) -> BTreeMap<String, MethodologyLayer> {
+    let mut methodologies = BTreeMap::new();
+    for (name, value) in value.table().map(Table::entries).unwrap_or_default() {
+        if name == DEFAULT_METHODOLOGY_ALIAS {
+            let (alias, name) = (name.to_owned(), DEFAULT_METHODOLOGY.to_owned());
+            value.refuse_key(ProblemKind::Alias { alias, name });
+        } else if let Err(error) = check_methodology_name(name) {
+            value.refuse_key(error);
+        } else if let Some(table) = value.table() {
+            methodologies.insert(name.to_owned(), MethodologyLayer::read(table));
+        }
+    }
+    methodologies
+}

@@ -1,0 +1,275 @@
+//! How samuel.toml is refused: every problem, at its place, with help.
+
+use super::{super::*, FULL, parse, problems};
+use crate::{
+    hook::{HandlerInfo, HookPoint, Layer, OnFailure, resolve},
+    model::{Coded, ErrorCode},
+};
+
+#[test]
+fn a_handler_that_is_not_registered_is_refused_where_the_file_names_it() {
+    let config = parse(FULL).unwrap();
+    let registered: Vec<HandlerInfo> = [("default", Layer::BuiltIn), ("samuel-lint:chek", Layer::Plugin)]
+        .map(|(id, layer)| HandlerInfo { id: id.into(), layer, source: 0, declaration: 0, order: None })
+        .into();
+    let point = HookPoint::ContextSnapshot;
+    let error = resolve(point, &registered, &config.chain(point, "ralph")).expect_err("unknown");
+    let located = config.locate("ralph", &error).unwrap();
+    assert_eq!(
+        located.to_string(),
+        "samuel.toml:44:1: hooks.\"context.snapshot\".order.\"samuel-python\": unknown handler \"samuel-python\""
+    );
+    let error =
+        resolve(HookPoint::QualityCheck, &registered, &config.chain(HookPoint::QualityCheck, "ralph"))
+            .expect_err("unknown");
+    let located = config.locate("ralph", &error).unwrap();
+    assert_eq!(located.location().unwrap().line, Some(51));
+    assert_eq!(located.problems()[0].location.column, Some(13));
+    assert!(config.locate("other", &error).is_none(), "another methodology does not name it");
+}
+
+#[test]
+fn unknown_names_are_refused_with_the_nearest_one() {
+    insta::assert_snapshot!(problems(r#"
+defaultmethodology = "x"
+[methodology.ralph]
+max_iteration = 3
+agent = "cluade"
+sandbox = "docker"
+[methodology.ralph.clocks]
+zzz = 1
+[hooks."quality.chek"]
+strict = true
+[hooks."quality.check"]
+timout = "5m"
+mode = "x"
+[[plugins]]
+nam = "a"
+"#), @r#"
+2:1 defaultmethodology: unknown key | Did you mean "default_methodology"?
+4:1 methodology.ralph.max_iteration: unknown key | Did you mean "max_iterations"?
+5:9 methodology.ralph.agent: unknown agent "cluade" | Did you mean "claude"?
+6:11 methodology.ralph.sandbox: unknown sandbox "docker" | Known are host, bwrap, oci.
+8:1 methodology.ralph.clocks.zzz: unknown key | Known are first_byte, idle, linger, wall.
+9:8 hooks."quality.chek": unknown hook point "quality.chek" | Did you mean "quality.check"?
+12:1 hooks."quality.check".timout: unknown key | Did you mean "timeout"?
+13:1 hooks."quality.check".mode: unknown key | Did you mean "order"?
+14:1 plugins[0]: name is missing | Add name.
+15:1 plugins[0].nam: unknown key | Did you mean "name"?
+"#);
+}
+
+#[test]
+fn wrong_types_are_refused_at_the_value() {
+    insta::assert_snapshot!(problems(r#"
+version = 2
+[project]
+name = ["a"]
+"#), @r#"
+2:11 version: expected text, found a whole number | Put it in quotes.
+"#);
+    insta::assert_snapshot!(problems(r#"
+default_methodology = true
+hooks = 3
+plugins = "x"
+[methodology]
+ralph = 1
+tdd = { agent = 1, agent_args = [1, "a", true], max_iterations = "20", quality_checks = [3, {}, { command = 1 }, " "], pilot = [], session_budget = { max_cost_usd = "1" } }
+[guardrails]
+require_tests = 1
+"#), @r#"
+2:23 default_methodology: expected text, found true or false | Put it in quotes.
+3:9 hooks: expected a table, found a whole number | Give a table.
+4:11 plugins: expected a list, found text | Give a list.
+6:9 methodology.ralph: expected a table, found a whole number | Give a table.
+7:17 methodology.tdd.agent: expected text, found a whole number | Put it in quotes.
+7:34 methodology.tdd.agent_args[0]: expected text, found a whole number | Put it in quotes.
+7:42 methodology.tdd.agent_args[2]: expected text, found true or false | Put it in quotes.
+7:66 methodology.tdd.max_iterations: expected a whole number, found text | Give a whole number.
+7:90 methodology.tdd.quality_checks[0]: expected text, found a whole number | Put it in quotes.
+7:93 methodology.tdd.quality_checks[1]: command is missing | Add command.
+7:109 methodology.tdd.quality_checks[2].command: expected text, found a whole number | Put it in quotes.
+7:114 methodology.tdd.quality_checks[3]: must not be empty | Give a value, or remove the key.
+7:128 methodology.tdd.pilot: expected a table, found a list | Give a table.
+7:166 methodology.tdd.session_budget.max_cost_usd: expected a number, found text | Give a number.
+9:17 guardrails.require_tests: expected true or false, found a whole number | Give true or false.
+"#);
+}
+
+#[test]
+fn values_out_of_range_are_refused() {
+    insta::assert_snapshot!(problems(r#"
+[methodology.ralph]
+max_iterations = 0
+max_consecutive_failures = -1
+pause = "25h"
+quality_checks = [{ command = "x", timeout = 0 }]
+session_budget = { max_cost_usd = 0.0, max_tokens = 0, max_wall_time = "721h" }
+[methodology.ralph.pilot]
+discover_interval = 0
+max_discovery_tasks = 4294967296
+[methodology.ralph.context]
+max_learnings = -1
+max_progress_lines = 0
+[hooks."quality.check".order]
+a = 3000000000
+"#), @r#"
+3:18 methodology.ralph.max_iterations: 0 is out of range, expected a whole number of at least 1 | Give a whole number of at least 1.
+4:28 methodology.ralph.max_consecutive_failures: -1 is out of range, expected a whole number of at least 1 | Give a whole number of at least 1.
+5:9 methodology.ralph.pause: 25h is out of range, expected a duration from 0s to 24h | Give a duration from 0s to 24h.
+6:46 methodology.ralph.quality_checks[0].timeout: 0 is out of range, expected a duration from 1s to 24h | Give a duration from 1s to 24h.
+7:35 methodology.ralph.session_budget.max_cost_usd: 0.0 is out of range, expected a number above 0 | Give a number above 0.
+7:53 methodology.ralph.session_budget.max_tokens: 0 is out of range, expected a whole number of at least 1 | Give a whole number of at least 1.
+7:72 methodology.ralph.session_budget.max_wall_time: 721h is out of range, expected a duration from 1s to 720h | Give a duration from 1s to 720h.
+9:21 methodology.ralph.pilot.discover_interval: 0 is out of range, expected a whole number of at least 1 | Give a whole number of at least 1.
+10:23 methodology.ralph.pilot.max_discovery_tasks: 4294967296 is out of range, expected a whole number of at most 4294967295 | Give a whole number of at most 4294967295.
+12:17 methodology.ralph.context.max_learnings: -1 is out of range, expected a whole number of at least 0 | Give a whole number of at least 0.
+13:22 methodology.ralph.context.max_progress_lines: 0 is out of range, expected a whole number of at least 1 | Give a whole number of at least 1.
+15:5 hooks."quality.check".order.a: 3000000000 is out of range, expected a whole number of at most 2147483647 | Give a whole number of at most 2147483647.
+"#);
+}
+
+#[test]
+fn hook_timeouts_are_from_a_second_to_a_day() {
+    let timeout = |value: &str| {
+        let config = parse(&format!("[hooks.\"before:loop\"]\ntimeout = {value}"))?;
+        Ok(config.chain(HookPoint::BeforeLoop, "ralph").timeout.unwrap().as_secs())
+    };
+    for (value, seconds) in
+        [("30", 30), ("\"30s\"", 30), ("\"5m\"", 300), ("1", 1), ("\"24h\"", 86_400), ("0x10", 16)]
+    {
+        assert_eq!(timeout(value).map_err(|error: ConfigError| error.to_string()), Ok(seconds), "{value}");
+    }
+    for value in ["0", "-1", "1e9", "1e400", "inf", "86401", "\"0s\"", "\"24h1s\"", "99999999999999999999"] {
+        let error = timeout(value).expect_err(value).to_string();
+        assert!(error.contains("out of range, expected a duration from 1s to 24h"), "{value}: {error}");
+    }
+    for value in ["1.5", "nan", "true", "[]", "2026-01-01"] {
+        assert!(timeout(value).expect_err(value).to_string().contains("expected text such as"), "{value}");
+    }
+    for value in ["\"\"", "\"30\"", "\"5 m\"", "\"soon\""] {
+        assert!(timeout(value).expect_err(value).to_string().contains("is no duration"), "{value}");
+    }
+}
+
+#[test]
+fn a_hook_point_without_quotes_is_refused_with_the_quotes() {
+    insta::assert_snapshot!(problems(r#"
+[hooks.context.snapshot]
+strict = true
+[hooks.context.task.order]
+a = 1
+[methodology.ralph.hooks.quality.check]
+strict = true
+"#), @r#"
+2:16 hooks.context.snapshot: the hook point context.snapshot is not quoted | Write [hooks."context.snapshot"].
+4:16 hooks.context.task: the hook point context.task is not quoted | Write [hooks."context.task"].
+6:34 methodology.ralph.hooks.quality.check: the hook point quality.check is not quoted | Write [methodology.ralph.hooks."quality.check"].
+"#);
+    insta::assert_snapshot!(problems("[hooks.quality]\nstrict = true\n[hooks.sessoin.stopp]"), @r#"
+    1:8 hooks.quality: unknown hook point "quality" | Did you mean "quality.check"?
+    3:8 hooks.sessoin: unknown hook point "sessoin" | Did you mean "session.end"?
+    "#);
+    insta::assert_snapshot!(problems("[hooks.before:loop]\nstrict = true"), @r#"1:14 invalid unquoted key, expected letters, numbers, `-`, `_` | Quote hook points, as in [hooks."before:loop"]."#);
+}
+
+#[test]
+fn where_no_hook_point_is_near_all_are_listed() {
+    let problems = problems("[hooks.zzz]");
+    assert!(HookPoint::ALL.iter().all(|point| problems.contains(point.as_str())), "{problems}");
+}
+
+#[test]
+fn the_action_on_failure_fits_the_point() {
+    let action = |point: &str, action: &str| {
+        let config = parse(&format!("[hooks.\"{point}\"]\non_failure = \"{action}\""))?;
+        Ok(config.chain(point.parse().unwrap(), "ralph").on_failure.unwrap())
+    };
+    let works = |point, name| action(point, name).map_err(|error: ConfigError| error.to_string());
+    assert_eq!(works("init.before", "abort_command"), Ok(OnFailure::AbortCommand));
+    assert_eq!(works("sync.after", "warn"), Ok(OnFailure::Warn));
+    assert_eq!(works("quality.check", "abort_iteration"), Ok(OnFailure::AbortIteration));
+    assert_eq!(works("quality.check", "abort_loop"), Ok(OnFailure::AbortLoop));
+    for (point, name) in
+        [("init.before", "abort_loop"), ("quality.check", "abort_command"), ("quality.check", "abort")]
+    {
+        assert!(works(point, name).is_err(), "{point} {name}");
+    }
+}
+
+#[test]
+fn names_that_cannot_be_are_refused() {
+    insta::assert_snapshot!(problems(r#"
+default_methodology = "start"
+[methodology.pilot]
+[methodology.rw]
+[methodology.Ralph]
+[[plugins]]
+name = "x"
+[[plugins]]
+source = "y"
+[[plugins]]
+name = "ab"
+source = ""
+[[plugins]]
+name = "ab"
+[hooks."quality.check"]
+handlers = ["a", "default", "samuel-default", "", "a"]
+[hooks."quality.check".order]
+default = 1
+samuel-default = 2
+"#), @r#"
+2:23 default_methodology: "start" cannot be the name of a methodology: it is a subcommand of `samuel run` | Choose another name.
+3:14 methodology.pilot: "pilot" cannot be the name of a methodology: it is a subcommand of `samuel run` | Choose another name.
+4:14 methodology.rw: "rw" is another name of the methodology ralph | Use ralph here.
+5:14 methodology.Ralph: "Ralph" cannot be the name of a methodology: use 1 to 64 of a-z, 0-9 and - | Choose another name.
+7:8 plugins[0].name: "x" cannot be the name of a plugin: use 2 to 64 of a-z, 0-9 and - | Choose another name.
+8:1 plugins[1]: name is missing | Add name.
+12:10 plugins[2].source: must not be empty | Give a value, or remove the key.
+14:8 plugins[3].name: plugin "ab" is listed twice | Remove one of the two.
+16:29 hooks."quality.check".handlers[2]: handler "default" is listed twice | Remove one of the two.
+16:47 hooks."quality.check".handlers[3]: must not be empty | Give a value, or remove the key.
+16:51 hooks."quality.check".handlers[4]: handler "a" is listed twice | Remove one of the two.
+19:1 hooks."quality.check".order.samuel-default: handler "samuel-default" is listed twice | Remove one of the two.
+"#);
+}
+
+#[test]
+fn another_version_is_refused_without_a_word_on_its_keys() {
+    insta::assert_snapshot!(problems("version = \"3\"\nnew_key = 1\n[hooks.x]\n"), @r#"1:11 version: version "3" is not supported | Write version = "2"."#);
+}
+
+#[test]
+fn text_that_is_no_toml_is_refused_with_every_place() {
+    insta::assert_snapshot!(problems("a = \nb = 1\nb = 2\n日本 = 3\nc = \"x"), @r#"
+    1:5 string values must be quoted, expected literal string | Correct the TOML here.
+    3:1 duplicate key | Correct the TOML here.
+    4:1 invalid unquoted key, expected letters, numbers, `-`, `_` | Correct the TOML here.
+    5:7 invalid basic string, expected `"` | Correct the TOML here.
+    "#);
+}
+
+#[test]
+fn tabs_line_breaks_and_a_byte_order_mark_do_not_shift_places() {
+    insta::assert_snapshot!(problems("\u{feff}x = 1\r\n\t[project]\r\n\tnom = \"日本\" # é\r\n"), @r#"
+    1:1 x: unknown key | Known are version, default_methodology, project, guardrails, plugins, hooks, methodology.
+    3:2 project.nom: unknown key | Known are name.
+    "#);
+}
+
+#[test]
+fn an_invalid_file_has_a_code_and_a_place() {
+    let error = parse("version = \"2\"\n  zzz = 1\n").expect_err("unknown key");
+    assert_eq!(error.code(), ErrorCode::CONFIG_INVALID);
+    let place = error.location().unwrap();
+    assert_eq!((place.file.to_str(), place.line, place.column), (Some("samuel.toml"), Some(2), Some(3)));
+    assert!(error.to_string().starts_with("samuel.toml:2:3: zzz: unknown key"));
+}
+
+#[test]
+fn only_the_first_problems_are_kept() {
+    let text: String = (0..250).map(|place| format!("k{place} = 1\n")).collect();
+    let error = parse(&text).expect_err("unknown keys");
+    assert_eq!(error.problems().len(), Problems::MAX);
+    assert!(error.to_string().ends_with("\nand 150 more"));
+}

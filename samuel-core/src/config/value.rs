@@ -1,0 +1,219 @@
+//! One value of a TOML table, read as what its key takes.
+
+use std::{ops::RangeInclusive, time::Duration};
+
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+
+use super::{
+    ProblemKind,
+    document::Document,
+    duration, shorten,
+    table::{KeyPath, Table},
+};
+use crate::hook::nearest;
+
+/// A key's value.
+#[derive(Clone, Debug)]
+pub(crate) struct Value<'a> {
+    pub(super) document: &'a Document,
+    pub(super) path: KeyPath,
+    pub(super) key_offset: usize,
+    pub(super) value: &'a Spanned<DeValue<'a>>,
+}
+
+impl<'a> Value<'a> {
+    /// Reports a problem at the value.
+    pub(crate) fn refuse(&self, kind: impl Into<ProblemKind>) {
+        // The text of a table is its header, which says less than its name.
+        let offset = match self.value.get_ref() {
+            DeValue::Table(_) => self.key_offset,
+            _ => self.value.span().start,
+        };
+        self.document.report(offset, &self.path.quoted, || kind.into());
+    }
+
+    /// Reports a problem at the key.
+    pub(crate) fn refuse_key(&self, kind: impl Into<ProblemKind>) {
+        self.document.report(self.key_offset, &self.path.quoted, || kind.into());
+    }
+
+    /// Returns the path of the table the key is in, as TOML writes it.
+    pub(crate) fn parent(&self) -> &str {
+        self.path.quoted.get(..self.path.parent_len).unwrap_or_default()
+    }
+
+    fn wrong_type<T>(&self, expected: &'static str) -> Option<T> {
+        self.refuse(ProblemKind::WrongType { expected, found: type_name(self.value.get_ref()) });
+        None
+    }
+
+    /// Returns the value without a word where it is a table.
+    pub(crate) fn as_table(&self) -> Option<&'a DeTable<'a>> {
+        self.value.get_ref().as_table()
+    }
+
+    /// Reads text.
+    pub(crate) fn string(&self) -> Option<&'a str> {
+        self.value.get_ref().as_str().or_else(|| self.wrong_type("text"))
+    }
+
+    /// Reads text with something other than space in it.
+    pub(crate) fn filled(&self) -> Option<&'a str> {
+        let text = self.string()?;
+        if text.trim().is_empty() {
+            self.refuse(ProblemKind::Empty);
+            return None;
+        }
+        Some(text)
+    }
+
+    /// Reads one of some names.
+    pub(crate) fn one_of(&self, what: &'static str, names: &[&'static str]) -> Option<&'static str> {
+        let text = self.string()?;
+        let known = names.iter().copied().find(|name| *name == text);
+        if known.is_none() {
+            self.refuse(ProblemKind::UnknownName {
+                what,
+                name: shorten(text),
+                nearest: nearest(text, names.iter().copied()).map(str::to_owned),
+                known: names.iter().map(|name| (*name).to_owned()).collect(),
+            });
+        }
+        known
+    }
+
+    /// Reads true or false.
+    pub(crate) fn boolean(&self) -> Option<bool> {
+        self.value.get_ref().as_bool().or_else(|| self.wrong_type("true or false"))
+    }
+
+    /// Reads a whole number of at least `min` that fits the type asked for.
+    pub(crate) fn integer<T: TryFrom<i64> + Bounded>(&self, min: i64) -> Option<T> {
+        let DeValue::Integer(integer) = self.value.get_ref() else {
+            return self.wrong_type("a whole number");
+        };
+        let number = i64::from_str_radix(integer.as_str(), integer.radix()).ok();
+        let fits = number.filter(|number| *number >= min).and_then(|number| T::try_from(number).ok());
+        if fits.is_none() {
+            let text = integer.to_string();
+            let expected = match number {
+                Some(number) if number < min => format!("a whole number of at least {min}"),
+                None if text.starts_with('-') => format!("a whole number of at least {min}"),
+                _ => format!("a whole number of at most {}", T::MAX),
+            };
+            self.refuse(ProblemKind::OutOfRange { found: shorten(&text), expected });
+        }
+        fits
+    }
+
+    /// Reads a number above 0.
+    pub(crate) fn positive(&self) -> Option<f64> {
+        let (number, text) = match self.value.get_ref() {
+            DeValue::Integer(integer) => {
+                let number = i64::from_str_radix(integer.as_str(), integer.radix()).ok();
+                (number.map(|number| number as f64), integer.to_string())
+            }
+            DeValue::Float(float) => (float.as_str().parse().ok(), float.to_string()),
+            _ => return self.wrong_type("a number"),
+        };
+        let fits = number.filter(|number: &f64| number.is_finite() && *number > 0.0);
+        if fits.is_none() {
+            let expected = "a number above 0".to_owned();
+            self.refuse(ProblemKind::OutOfRange { found: shorten(&text), expected });
+        }
+        fits
+    }
+
+    /// Reads a duration: text such as `5m`, or whole seconds.
+    pub(crate) fn duration(&self, range: RangeInclusive<Duration>) -> Option<Duration> {
+        let (read, found) = match self.value.get_ref() {
+            DeValue::String(text) => match duration::parse_duration(text) {
+                Ok(duration) => (Some(duration), duration::format_duration(duration)),
+                Err(error) => {
+                    self.refuse(ProblemKind::NoDuration { text: error.text, problem: error.problem });
+                    return None;
+                }
+            },
+            DeValue::Integer(integer) => {
+                let seconds = u64::from_str_radix(integer.as_str(), integer.radix()).ok();
+                (seconds.map(Duration::from_secs), integer.to_string())
+            }
+            // Numbers such as 1e9 are too much rather than of a wrong type.
+            DeValue::Float(float) => match float.as_str().parse::<f64>() {
+                Ok(seconds)
+                    if seconds > range.end().as_secs_f64() || seconds < range.start().as_secs_f64() =>
+                {
+                    (None, float.to_string())
+                }
+                _ => return self.wrong_type("text such as \"5m\", or whole seconds"),
+            },
+            _ => return self.wrong_type("text such as \"5m\", or whole seconds"),
+        };
+        let fits = read.filter(|duration| range.contains(duration));
+        if fits.is_none() {
+            let [start, end] = [range.start(), range.end()].map(|limit| duration::format_duration(*limit));
+            let expected = format!("a duration from {start} to {end}");
+            self.refuse(ProblemKind::OutOfRange { found: shorten(&found), expected });
+        }
+        fits
+    }
+
+    /// Reads a table.
+    pub(crate) fn table(&self) -> Option<Table<'a>> {
+        let Some(entries) = self.as_table() else { return self.wrong_type("a table") };
+        Some(Table::new(self.document, self.path.clone(), self.key_offset, entries))
+    }
+
+    /// Reads a list.
+    pub(crate) fn list(&self) -> Option<Vec<Value<'a>>> {
+        let Some(items) = self.value.get_ref().as_array() else { return self.wrong_type("a list") };
+        let item = |(place, value): (usize, &'a Spanned<DeValue<'a>>)| {
+            let path = self.path.index(place);
+            let key_offset = value.span().start;
+            self.document.note(&path.plain, key_offset);
+            Value { document: self.document, path, key_offset, value }
+        };
+        Some(items.iter().enumerate().map(item).collect())
+    }
+
+    /// Reads a list of texts.
+    pub(crate) fn strings(&self) -> Option<Vec<String>> {
+        let texts = self.list()?.into_iter().map(|value| value.string().map(str::to_owned));
+        // Every item is looked at, so that each wrong one is reported.
+        texts.collect::<Vec<_>>().into_iter().collect()
+    }
+}
+
+/// Whole numbers with a largest one.
+pub(crate) trait Bounded {
+    /// The largest one that TOML can write.
+    const MAX: i64;
+}
+
+impl Bounded for i32 {
+    const MAX: i64 = i32::MAX as i64;
+}
+
+impl Bounded for u32 {
+    const MAX: i64 = u32::MAX as i64;
+}
+
+impl Bounded for u64 {
+    const MAX: i64 = i64::MAX;
+}
+
+/// Returns what a message calls a value's type.
+fn type_name(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "text",
+        DeValue::Integer(_) => "a whole number",
+        DeValue::Float(_) => "a number with a fraction",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date or time",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}
