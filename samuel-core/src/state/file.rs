@@ -266,7 +266,9 @@ impl StateStore for FileStore {
         let _lock = self.lock("rotate_progress")?;
         let content = atomic::read(&path)?.unwrap_or_default();
         let Some(rotation) = split_for_rotation(&content, max_lines) else { return Ok(0) };
-        let text = |lines: &[&[u8]]| lines.iter().flat_map(|line| [line, b"\n".as_slice()]).collect::<Vec<_>>().concat();
+        let text = |lines: &[&[u8]]| {
+            lines.iter().flat_map(|line| [line, b"\n".as_slice()]).collect::<Vec<_>>().concat()
+        };
         // A crash after this line leaves lines in both files, none in neither.
         let archive = append(&self.dir.progress_archive(), &text(&rotation.archive))?;
         archive.sync_all().map_err(StateError::io("sync", self.dir.progress_archive()))?;
