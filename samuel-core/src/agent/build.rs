@@ -78,7 +78,9 @@ mod tests {
     fn a_program_that_is_missing_is_found_out_by_the_check() {
         let env = vec![("PATH".to_owned(), "/nowhere".to_owned())];
         let agent = build(&AgentConfig::new("claude"), Supervisor::GroupOnly).unwrap();
-        assert!(matches!(agent.check(&env), Err(AgentError::NotFound { program, .. }) if program == "claude"));
+        assert!(
+            matches!(agent.check(&env), Err(AgentError::NotFound { program, .. }) if program == "claude")
+        );
         let config = AgentConfig { command: vec!["/bin/sh".into()], ..AgentConfig::new("claude") };
         assert!(build(&config, Supervisor::GroupOnly).unwrap().check(&env).is_ok());
     }

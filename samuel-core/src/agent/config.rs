@@ -137,7 +137,8 @@ mod tests {
 
     #[test]
     fn the_notice_comes_a_tenth_but_at_most_five_minutes_before_the_end() {
-        let notice = |wall| AgentClocks { wall: Some(wall), ..AgentClocks::default() }.resolve(Speaks::Throughout);
+        let notice =
+            |wall| AgentClocks { wall: Some(wall), ..AgentClocks::default() }.resolve(Speaks::Throughout);
         let secs = Duration::from_secs;
         assert_eq!(notice(secs(100)).notice(), Some((secs(90), secs(10))));
         assert_eq!(notice(secs(36_000)).notice(), Some((secs(35_700), secs(300))));

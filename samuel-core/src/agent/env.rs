@@ -138,8 +138,9 @@ pub fn compose_env(
     extra_allow: &[String],
     set: &[(String, String)],
 ) -> Vec<(String, String)> {
-    let allowed =
-        |name: &str| any(GENERAL, name) || any(declared, name) || extra_allow.iter().any(|one| fits(one, name));
+    let allowed = |name: &str| {
+        any(GENERAL, name) || any(declared, name) || extra_allow.iter().any(|one| fits(one, name))
+    };
     let mut env: std::collections::BTreeMap<String, String> =
         host.into_iter().filter(|(name, _)| allowed(name)).collect();
     env.extend(set.iter().cloned());
@@ -210,7 +211,15 @@ mod tests {
 
     #[test]
     fn only_what_is_needed_declared_or_allowed_comes_through() {
-        let host = vars(&["PATH", "LC_ALL", "OPENAI_API_KEY", "EDITOR", "MY_FLAG", "AWS_SECRET_ACCESS_KEY", "https_proxy"]);
+        let host = vars(&[
+            "PATH",
+            "LC_ALL",
+            "OPENAI_API_KEY",
+            "EDITOR",
+            "MY_FLAG",
+            "AWS_SECRET_ACCESS_KEY",
+            "https_proxy",
+        ]);
         let env = compose_env(host, &["OPENAI_*"], &["MY_*".into()], &[("SAMUEL_RUN".into(), "1".into())]);
         assert_eq!(names(&env), ["LC_ALL", "MY_FLAG", "OPENAI_API_KEY", "PATH", "SAMUEL_RUN", "https_proxy"]);
     }

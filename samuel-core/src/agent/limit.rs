@@ -113,7 +113,10 @@ mod tests {
     #[test]
     fn waiting_times_of_providers_are_read() {
         assert_eq!(wait("Rate limit reached. Please try again in 11.054s. Visit us"), Some(11.054));
-        assert_eq!(wait("You've hit your usage limit. Try again in 2 days 3 hours 5 minutes."), Some(183_900.0));
+        assert_eq!(
+            wait("You've hit your usage limit. Try again in 2 days 3 hours 5 minutes."),
+            Some(183_900.0)
+        );
         assert_eq!(wait("Your quota will reset after 3h12m5s."), Some(11_525.0));
         assert_eq!(wait("please try again in 1 hour and 30 minutes"), Some(5_400.0));
         assert_eq!(wait("Claude AI usage limit reached|1751234567"), Some(1_751_234_567.0));
@@ -121,9 +124,12 @@ mod tests {
 
     #[test]
     fn what_names_no_time_that_can_be_read_has_none() {
-        for message in
-            ["You've hit your limit · resets 2pm (Asia/Shanghai)", "try again in a while", "try again in 5 moons", "x|y"]
-        {
+        for message in [
+            "You've hit your limit · resets 2pm (Asia/Shanghai)",
+            "try again in a while",
+            "try again in 5 moons",
+            "x|y",
+        ] {
             assert_eq!(wait(message), None, "{message}");
         }
     }

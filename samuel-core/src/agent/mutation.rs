@@ -87,7 +87,8 @@ mod tests {
 
     #[test]
     fn mutations_are_the_commands_of_the_cli() {
-        let done = Mutation::Done { id: TaskId::new("1.2"), commit_sha: Some("abc".into()), iteration: Some(3) };
+        let done =
+            Mutation::Done { id: TaskId::new("1.2"), commit_sha: Some("abc".into()), iteration: Some(3) };
         let new = NewTask { priority: Priority::High, ..NewTask::new("-v is ignored") };
         let words = |mutation| to_args(&mutation).map(|args| args.join(" "));
         assert_eq!(words(done).as_deref(), Some("run done 1.2 --commit-sha abc --iteration 3"));

@@ -23,8 +23,8 @@ use crate::{
     clock::Clock,
     model::{Usage, payload::AgentInvokeOutput},
     process::{
-        Clocks, CommandOutput, CommandSpec, End, ExitStatus, Line, OutputLimits, ProcessError, Running, Spill,
-        Supervisor, find_program, spawn,
+        Clocks, CommandOutput, CommandSpec, End, ExitStatus, Line, OutputLimits, ProcessError, Running,
+        Spill, Supervisor, find_program, spawn,
     },
 };
 
@@ -106,10 +106,9 @@ impl CliAgent {
         if !self.command.iter().any(|arg| arg.contains(PROMPT_FILE)) {
             return Ok(None);
         }
-        PromptFile::create(request).map(Some).map_err(|source| AgentError::Start {
-            agent: self.cli.name.to_owned(),
-            source: Box::new(source),
-        })
+        PromptFile::create(request)
+            .map(Some)
+            .map_err(|source| AgentError::Start { agent: self.cli.name.to_owned(), source: Box::new(source) })
     }
 
     fn start_error(&self, error: ProcessError) -> AgentError {

@@ -320,7 +320,8 @@ mod tests {
         let json = r#"{"calls": [{"task": "1", "turn": "main", "steps": [{"say": "hi"},
             {"write": {"path": "a", "content": "b"}}, {"run": {"command": "true"}}, {"done": {}}]}],
             "otherwise": [{"exit": {"code": 3}}]}"#;
-        let call = ScriptedCall::for_task("1").in_turn(Turn::Main).say("hi").write("a", "b").run("true").done();
+        let call =
+            ScriptedCall::for_task("1").in_turn(Turn::Main).say("hi").write("a", "b").run("true").done();
         let built = Script::default().call(call).otherwise([Step::Exit { code: 3 }]);
         assert_eq!(Script::from_toml(toml).unwrap(), built);
         assert_eq!(Script::from_json(json).unwrap(), built);

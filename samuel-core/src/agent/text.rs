@@ -89,9 +89,7 @@ pub(super) fn without_colours(line: &str) -> String {
 /// or another escape, or one character.
 fn skip_sequence(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     match characters.next() {
-        Some('[') => {
-            while characters.next().is_some_and(|c| !('@'..='~').contains(&c)) {}
-        }
+        Some('[') => while characters.next().is_some_and(|c| !('@'..='~').contains(&c)) {},
         Some(']') => {
             while characters.next().is_some_and(|c| c != '\u{7}' && c != '\u{1b}') {}
             characters.next_if_eq(&'\\');

@@ -92,11 +92,7 @@ impl Reply {
     /// for their agents to show the message.
     pub fn refusal(status: u16, kind: &str, message: &str) -> Self {
         let error = json!({"type": kind, "code": kind, "message": message});
-        Self::Refusal {
-            status,
-            headers: Vec::new(),
-            body: json!({"type": "error", "error": error}),
-        }
+        Self::Refusal { status, headers: Vec::new(), body: json!({"type": "error", "error": error}) }
     }
 
     /// Sets what the provider counts for the request.

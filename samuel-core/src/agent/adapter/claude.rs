@@ -121,7 +121,8 @@ impl ClaudeParser {
         }
         let resets_at = info.pointer("/resetsAt").and_then(Value::as_i64).and_then(from_epoch);
         self.limit = Some(Limit { resets_at });
-        let message = format!("the {} limit is reached", info.some_text_at("/rateLimitType").unwrap_or("usage"));
+        let message =
+            format!("the {} limit is reached", info.some_text_at("/rateLimitType").unwrap_or("usage"));
         vec![AgentEvent::RateLimited { resets_at, message }]
     }
 
@@ -146,7 +147,8 @@ impl ClaudeParser {
         }
         let errors = event.items_at("/errors").iter().find_map(Value::as_str);
         let message = event.some_text_at("/result").or(errors).unwrap_or(subtype);
-        let rejected = event.count_at("/api_error_status") == 429 || is_limit(event.text_at("/api_error_type"));
+        let rejected =
+            event.count_at("/api_error_status") == 429 || is_limit(event.text_at("/api_error_type"));
         match failure(message, self.clock.now()) {
             Ending::RateLimited { message, resets_at } => {
                 let known = self.limit.as_ref().and_then(|limit| limit.resets_at);

@@ -23,7 +23,12 @@ fn read(stream: &str) -> (Vec<AgentEvent>, ClaudeParser) {
 #[test]
 fn a_recorded_call_becomes_events() {
     let (events, parser) = read(TOOL);
-    let usage = |input_tokens, output_tokens, cost_usd| Usage { input_tokens, output_tokens, cached_tokens: 0, cost_usd };
+    let usage = |input_tokens, output_tokens, cost_usd| Usage {
+        input_tokens,
+        output_tokens,
+        cached_tokens: 0,
+        cost_usd,
+    };
     let one = AgentEvent::Usage(usage(100, 10, None));
     assert_eq!(
         events,
@@ -79,8 +84,13 @@ fn a_rejected_limit_gives_the_failure_its_reset_time() {
         r#"{"type":"result","subtype":"success","is_error":true,"result":"You've hit your limit · resets 2pm (Asia/Shanghai)"}"#,
     ));
     let resets_at = from_epoch(1_778_565_600);
-    assert_eq!(events, [AgentEvent::RateLimited { resets_at, message: "the five_hour limit is reached".into() }]);
-    assert!(matches!(parser.progress.ending, Some(Ending::RateLimited { resets_at: at, .. }) if at == resets_at));
+    assert_eq!(
+        events,
+        [AgentEvent::RateLimited { resets_at, message: "the five_hour limit is reached".into() }]
+    );
+    assert!(
+        matches!(parser.progress.ending, Some(Ending::RateLimited { resets_at: at, .. }) if at == resets_at)
+    );
 }
 
 #[test]
@@ -124,13 +134,17 @@ fn the_totals_count_every_model_and_what_came_from_the_cache() {
 #[test]
 fn what_is_unknown_is_left_out_and_what_is_broken_is_reported() {
     let mut parser = parser();
-    for line in ["", r#"{"type":"system","subtype":"api_retry"}"#, r#"{"type":"new"}"#, "{}", r#"{"type":7}"#] {
+    for line in ["", r#"{"type":"system","subtype":"api_retry"}"#, r#"{"type":"new"}"#, "{}", r#"{"type":7}"#]
+    {
         assert_eq!(parser.parse(line), [], "{line}");
     }
     let half = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"half{"type":"rate"#;
     for line in [half, "[1]", "Warning: no config", &"[".repeat(5_000)] {
         let events = parser.parse(line);
-        assert!(matches!(&events[..], [AgentEvent::Unreadable { line: start }] if start.len() <= 210), "{events:?}");
+        assert!(
+            matches!(&events[..], [AgentEvent::Unreadable { line: start }] if start.len() <= 210),
+            "{events:?}"
+        );
     }
     for line in TOOL.lines() {
         // Cut anywhere, a line is read or reported, and nothing panics.

@@ -99,7 +99,11 @@ impl StreamParser for CodexParser {
             "item.completed" => self.item(item, Stage::Completed),
             "turn.completed" => {
                 self.progress.ending = Some(Ending::Done);
-                event.pointer("/usage").map(|usage| self.progress.consumed(usage_of(usage))).into_iter().collect()
+                event
+                    .pointer("/usage")
+                    .map(|usage| self.progress.consumed(usage_of(usage)))
+                    .into_iter()
+                    .collect()
             }
             "turn.failed" => {
                 let before = self.error.take().unwrap_or_default();

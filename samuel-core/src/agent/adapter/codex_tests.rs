@@ -25,7 +25,10 @@ fn a_recorded_call_becomes_events() {
     assert_eq!(
         events,
         [
-            AgentEvent::Ready { session_id: Some("01a20051-45e6-7042-86bf-b4255fbbf4ee".into()), model: None },
+            AgentEvent::Ready {
+                session_id: Some("01a20051-45e6-7042-86bf-b4255fbbf4ee".into()),
+                model: None
+            },
             AgentEvent::Text { text: "I write the file.".into() },
             AgentEvent::ToolCall(AbilityCall {
                 call_id: "item_2".into(),

@@ -38,7 +38,8 @@ fn a_recorded_error_of_the_session_is_a_failure() {
 
 #[test]
 fn an_error_with_status_429_is_a_limit_only_when_the_session_fails() {
-    let error = r#"{"type":"session.error","data":{"errorType":"rate_limit","message":"too many","statusCode":429}}"#;
+    let error =
+        r#"{"type":"session.error","data":{"errorType":"rate_limit","message":"too many","statusCode":429}}"#;
     let end = |code: i32| read(&format!("{error}\n{{\"type\":\"result\",\"exitCode\":{code}}}")).1.ending;
     assert_eq!(end(0), Some(Ending::Done));
     assert_eq!(end(1), Some(Ending::RateLimited { message: "too many".into(), resets_at: None }));

@@ -91,7 +91,9 @@ impl StreamParser for GeminiParser {
             self.answering = false;
         }
         match kind {
-            "init" => vec![self.progress.ready(event.some_text_at("/session_id"), event.some_text_at("/model"))],
+            "init" => {
+                vec![self.progress.ready(event.some_text_at("/session_id"), event.some_text_at("/model"))]
+            }
             "message" => self.message(&event),
             "tool_use" => {
                 let input = event.pointer("/parameters").unwrap_or(&Value::Null);

@@ -34,8 +34,10 @@ fn a_recorded_call_becomes_events() {
 
 #[test]
 fn pieces_of_an_answer_are_joined() {
-    let piece = |text: &str| format!(r#"{{"type":"message","role":"assistant","content":"{text}","delta":true}}"#);
-    let (_, progress) = read(&[piece("hel"), piece("lo"), r#"{"type":"tool_use"}"#.into(), piece("bye")].join("\n"));
+    let piece =
+        |text: &str| format!(r#"{{"type":"message","role":"assistant","content":"{text}","delta":true}}"#);
+    let (_, progress) =
+        read(&[piece("hel"), piece("lo"), r#"{"type":"tool_use"}"#.into(), piece("bye")].join("\n"));
     assert_eq!(progress.answer.as_str(), "hello\nbye");
 }
 

@@ -47,7 +47,11 @@ pub(super) enum Stop {
 
 impl Stop {
     /// Makes the outcome of the call.
-    pub(super) fn outcome(self, usage: Option<Usage>, stdout: String) -> Result<AgentInvokeOutput, AgentError> {
+    pub(super) fn outcome(
+        self,
+        usage: Option<Usage>,
+        stdout: String,
+    ) -> Result<AgentInvokeOutput, AgentError> {
         let agent = NAME.to_owned();
         Err(match self {
             Self::Exit { code: exit_code, stderr } => {
@@ -294,7 +298,9 @@ impl<'a> Play<'a> {
                 self.run(spec).await
             }
             Action::Mutate(mutation) => match &self.agent.mutations {
-                MutationRoute::None => Err(Failure::Action("the script changes tasks but has no way to".into())),
+                MutationRoute::None => {
+                    Err(Failure::Action("the script changes tasks but has no way to".into()))
+                }
                 MutationRoute::Sink(sink) => Ok(sink.apply(mutation).await?),
                 MutationRoute::Command(samuel) => {
                     let args = to_args(&mutation).ok_or("no command makes this change")?;

@@ -2,7 +2,7 @@
 
 use std::{fmt, marker::PhantomData};
 
-use super::cell::Text;
+use super::cell::{Key, Text};
 use crate::{
     model::{Progress, Project},
     toon::Map,
@@ -50,7 +50,7 @@ impl<'de, R: Record> Visitor<'de> for SplitVisitor<R> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Split<R>, A::Error> {
         let mut split = Split { record: R::default(), others: Map::new() };
-        while let Some(key) = map.next_key::<String>()? {
+        while let Some(Key(key)) = map.next_key()? {
             if !split.record.take(&key, &mut map)? {
                 split.others.insert(key, map.next_value()?);
             }
