@@ -105,6 +105,9 @@ fn a_busy_store_is_an_error_after_the_wait_that_names_the_holder() {
     let error = hasty.mutate(done("1"), Actor::User).unwrap_err();
     assert_eq!(error.code(), ErrorCode::STATE_LOCKED);
     assert!(error.to_string().contains(&format!("held by process {} (import, since ", std::process::id())));
+    // A record whose plan is not in place yet must not be seen.
+    assert_eq!(hasty.journal_since(0).unwrap_err().code(), ErrorCode::STATE_LOCKED);
+    assert_eq!(hasty.load().unwrap().revision, 1, "the plan is read without the lock");
     lock.unlock().unwrap();
     hasty.mutate(done("1"), Actor::User).unwrap();
 }

@@ -281,7 +281,7 @@ fn record(line: &[u8]) -> Option<JournalRecord> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+    #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
     use super::*;
     use crate::state::{Checkpoint, NotedEvent};
 

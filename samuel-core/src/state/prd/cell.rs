@@ -1,6 +1,6 @@
 //! Values of single cells and keys, read with some tolerance.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use serde::{
     Deserialize, Deserializer,
@@ -48,6 +48,34 @@ impl<'de> Deserialize<'de> for Text {
     }
 }
 
+/// The name of a key or column, borrowed from the file where it can be: a
+/// table asks for its columns once a row.
+pub(crate) struct Key<'de>(pub(crate) Cow<'de, str>);
+
+impl<'de> Deserialize<'de> for Key<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct KeyVisitor;
+
+        impl<'de> Visitor<'de> for KeyVisitor {
+            type Value = Key<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a key")
+            }
+
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Key<'de>, E> {
+                Ok(Key(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Key<'de>, E> {
+                Ok(Key(Cow::Owned(text.to_owned())))
+            }
+        }
+
+        deserializer.deserialize_identifier(KeyVisitor)
+    }
+}
+
 /// A list of texts in one cell: a string that holds a JSON array. Where the
 /// file has a real list instead, that does too.
 pub(crate) struct ListCell(pub(crate) Vec<String>);
@@ -55,6 +83,9 @@ pub(crate) struct ListCell(pub(crate) Vec<String>);
 impl ListCell {
     /// Writes a list as the content of a cell.
     pub(crate) fn to_text<T: AsRef<str>>(items: &[T]) -> String {
+        if items.is_empty() {
+            return "[]".to_owned();
+        }
         let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
         serde_json::Value::from(items).to_string()
     }
@@ -89,7 +120,7 @@ impl<'de> Deserialize<'de> for ListCell {
             }
 
             fn visit_str<E: Error>(self, text: &str) -> Result<ListCell, E> {
-                if text.trim().is_empty() {
+                if matches!(text.trim(), "" | "[]") {
                     return Ok(ListCell(Vec::new()));
                 }
                 let items: Vec<Item> = serde_json::from_str(text)
