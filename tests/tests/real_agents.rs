@@ -10,13 +10,7 @@
     reason = "tests say which of them were skipped"
 )]
 
-use std::{
-    env, fs,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-    sync::Mutex,
-    time::Duration,
-};
+use std::{env, fs, os::unix::fs::MetadataExt, path::Path, sync::Mutex, time::Duration};
 
 use async_trait::async_trait;
 use samuel_core::{
@@ -270,7 +264,7 @@ async fn a_model_that_never_answers_ends_at_the_idle_clock() {
     let home = tempfile::tempdir_in("/var/tmp").unwrap();
     let limit = Duration::from_secs(2);
     let config = AgentConfig {
-        command: vec![PathBuf::from(program).display().to_string()],
+        command: vec![program.display().to_string()],
         args: model_args(RealAgent::Codex, &server.url()),
         clocks: AgentClocks { idle: Some(limit), ..AgentClocks::default() },
         ..AgentConfig::new("codex")
