@@ -39,8 +39,9 @@ async fn call(
 ) -> (Result<AgentInvokeOutput, AgentError>, Recorder) {
     let port = Recorder::default();
     let dir = tempfile::tempdir().unwrap();
-    let outcome = agent(name, script, clocks).invoke(request(dir.path(), "the prompt"), &port).await;
-    (outcome, port)
+    let agent = agent(name, script, clocks);
+    let outcome = tokio::time::timeout(LONG, agent.invoke(request(dir.path(), "the prompt"), &port)).await;
+    (outcome.expect("no script here outlasts its clocks"), port)
 }
 
 #[tokio::test]
@@ -143,9 +144,9 @@ async fn each_clock_is_an_outcome_of_its_own() {
     let quiet = AgentClocks { first_byte: Some(SHORT), ..AgentClocks::default() };
     let idle = AgentClocks { idle: Some(SHORT), ..AgentClocks::default() };
     let wall = AgentClocks { wall: Some(SHORT), ..AgentClocks::default() };
-    let talks = format!("echo '{INIT}'; sleep 60");
+    let talks = format!("echo '{INIT}'; sleep 600");
     for (expected, script, clocks) in [
-        ("first_byte", "sleep 60", quiet),
+        ("first_byte", "sleep 600", quiet),
         ("idle", &talks, idle),
         ("wall", "while :; do echo x; sleep 0.05; done", wall),
     ] {
@@ -161,14 +162,14 @@ async fn each_clock_is_an_outcome_of_its_own() {
 #[tokio::test]
 async fn an_agent_that_lingers_after_its_final_event_has_succeeded() {
     let clocks = AgentClocks { linger: Some(SHORT), ..AgentClocks::default() };
-    let (outcome, _) = call("claude", &format!("echo '{INIT}'; echo '{DONE}'; sleep 60"), clocks).await;
+    let (outcome, _) = call("claude", &format!("echo '{INIT}'; echo '{DONE}'; sleep 600"), clocks).await;
     assert_eq!(outcome.unwrap().exit_code, 0);
 }
 
 #[tokio::test]
 async fn the_wall_clock_gives_notice_before_it_ends_an_agent() {
     let clocks = AgentClocks { wall: Some(2 * SHORT), ..AgentClocks::default() };
-    let (outcome, port) = call("command", "sleep 60", clocks).await;
+    let (outcome, port) = call("command", "sleep 600", clocks).await;
     assert!(matches!(outcome.unwrap_err(), AgentError::Clock { clock: "wall", .. }));
     assert_eq!(port.events(), [AgentEvent::SoftDeadline { remaining_ms: 60 }]);
 }
@@ -177,7 +178,7 @@ async fn the_wall_clock_gives_notice_before_it_ends_an_agent() {
 async fn a_cancelled_agent_takes_its_descendants_along() {
     let mark = Mark::new("agent-cancel");
     let dir = tempfile::tempdir().unwrap();
-    let script = "trap '' TERM; setsid sleep 60 & echo up; sleep 60; sleep 60";
+    let script = "trap '' TERM; setsid sleep 600 & echo up; sleep 600; sleep 600";
     let mut request = request(dir.path(), "");
     let (name, value) = mark.variable();
     request.env.push((name.to_owned(), value.to_owned()));

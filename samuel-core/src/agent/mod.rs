@@ -32,6 +32,7 @@ mod script;
 mod scripted;
 mod stream;
 mod text;
+mod watch;
 
 pub use build::{build, names};
 pub use config::{AgentClocks, AgentConfig};

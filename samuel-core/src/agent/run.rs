@@ -6,30 +6,26 @@
 //! exit code says: some exit with 0 after a failure, and one that has finished
 //! its work has succeeded even if it must be ended because it lingers.
 
-use std::{sync::Arc, time::Duration};
-
-use async_trait::async_trait;
-use tokio_util::sync::CancellationToken;
+use std::sync::Arc;
 
 use super::{
-    Agent, AgentConfig, AgentError, AgentEvent, AgentPort, AgentRequest,
+    Agent, AgentConfig, AgentError, AgentPort, AgentRequest,
     adapter::Cli,
     config::{Deadlines, GRACE},
     prompt_file::PromptFile,
     stream::{Ending, StreamParser},
-    text::{MAX_SUMMARY, excerpt},
+    watch::Watch,
 };
 use crate::{
     clock::Clock,
     model::{Usage, payload::AgentInvokeOutput},
     process::{
-        Clocks, CommandOutput, CommandSpec, End, ExitStatus, Line, OutputLimits, ProcessError, Running,
-        Spill, Supervisor, find_program, spawn,
+        Clocks, CommandOutput, CommandSpec, End, ExitStatus, OutputLimits, ProcessError, Spill, Supervisor,
+        find_program, spawn,
     },
 };
+use async_trait::async_trait;
 
-/// How long a cancelled agent has to end by itself.
-const CANCEL_GRACE: Duration = Duration::from_millis(300);
 /// The longest line that is read whole: a line may hold a file.
 const MAX_LINE: usize = 4 * 1024 * 1024;
 /// Stands for the file that holds the prompt.
@@ -232,7 +228,7 @@ impl Agent for CliAgent {
         let mut parser = (self.cli.parser)(Arc::clone(&self.clock));
         let mut watch = Watch { cancel: &request.cancel, deadlines: self.deadlines, port, cancelled: false };
         let output = watch
-            .to_the_end(running, parser.as_mut(), self.clock.as_ref())
+            .follow(running, parser.as_mut(), self.clock.as_ref())
             .await
             .map_err(|error| self.start_error(error))?;
         self.outcome(&output, parser.as_ref(), watch.cancelled)
@@ -243,76 +239,4 @@ impl std::fmt::Debug for CliAgent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("CliAgent").field("name", &self.cli.name).field("command", &self.command).finish()
     }
-}
-
-/// Watches over a running agent.
-struct Watch<'a> {
-    cancel: &'a CancellationToken,
-    deadlines: Deadlines,
-    port: &'a dyn AgentPort,
-    cancelled: bool,
-}
-
-impl Watch<'_> {
-    /// Reads all lines and waits for the end, minding the cancellation and the
-    /// notice before the wall clock on the way.
-    async fn to_the_end(
-        &mut self,
-        mut running: Running,
-        parser: &mut dyn StreamParser,
-        clock: &dyn Clock,
-    ) -> Result<CommandOutput, ProcessError> {
-        let stopper = running.stopper();
-        let (after, left) = self.deadlines.notice().unwrap_or_default();
-        let notice = clock.sleep(after);
-        tokio::pin!(notice);
-        let mut noticed = self.deadlines.wall.is_none();
-        let mut finishing = false;
-        loop {
-            tokio::select! {
-                biased;
-                () = self.cancel.cancelled(), if !self.cancelled => {
-                    self.cancelled = true;
-                    stopper.terminate(CANCEL_GRACE);
-                }
-                () = &mut notice, if !noticed => {
-                    noticed = true;
-                    self.port.emit(AgentEvent::SoftDeadline { remaining_ms: millis(left) });
-                }
-                line = running.next_line() => match line {
-                    Some(line) => self.read(&line, parser),
-                    None => break,
-                },
-            }
-            if !finishing && parser.progress().ending.is_some() {
-                finishing = true;
-                stopper.finishing();
-            }
-        }
-        parser.finish().into_iter().for_each(|event| self.port.emit(event));
-        let end = running.wait();
-        tokio::pin!(end);
-        loop {
-            tokio::select! {
-                biased;
-                () = self.cancel.cancelled(), if !self.cancelled => {
-                    self.cancelled = true;
-                    stopper.terminate(CANCEL_GRACE);
-                }
-                output = &mut end => return output,
-            }
-        }
-    }
-
-    fn read(&self, line: &Line, parser: &mut dyn StreamParser) {
-        if line.truncated {
-            self.port.emit(AgentEvent::Unreadable { line: excerpt(&line.text, MAX_SUMMARY) });
-            return;
-        }
-        parser.parse(&line.text).into_iter().for_each(|event| self.port.emit(event));
-    }
-}
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

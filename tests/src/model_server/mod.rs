@@ -1,7 +1,7 @@
 //! A language model that plays a script, for real agents on loopback.
 //!
 //! A [`ModelServer`] listens on a free port of 127.0.0.1 and speaks the
-//! streaming protocols of three providers: Anthropic Messages, OpenAI Responses
+//! streaming protocols of three providers: Anthropic Messages, `OpenAI` Responses
 //! and Gemini `streamGenerateContent`. An agent that is pointed at it calls its
 //! tools, writes its files and reports usage as it would with a real model, but
 //! what the model says comes from a [`Script`].

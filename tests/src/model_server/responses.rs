@@ -1,4 +1,4 @@
-//! Answers in the form of OpenAI's Responses API, as documented under
+//! Answers in the form of `OpenAI`'s Responses API, as documented under
 //! «Streaming events».
 
 use serde_json::{Value, json};

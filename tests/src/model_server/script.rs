@@ -88,7 +88,7 @@ impl Reply {
         Self::Message { blocks: blocks.into_iter().collect(), tokens: Tokens::default() }
     }
 
-    /// Refuses with the error form that Anthropic and OpenAI share well enough
+    /// Refuses with the error form that Anthropic and `OpenAI` share well enough
     /// for their agents to show the message.
     pub fn refusal(status: u16, kind: &str, message: &str) -> Self {
         let error = json!({"type": kind, "code": kind, "message": message});

@@ -1,0 +1,285 @@
+//! The adapters with the real command lines, against a scripted model.
+//!
+//! Each agent is installed from npm on the first run; where that is not possible
+//! its tests print `skipped:` and the reason.
+#![cfg(target_os = "linux")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "tests say which of them were skipped"
+)]
+
+use std::{env, fs, os::unix::fs::MetadataExt, path::Path, sync::Mutex, time::Duration};
+
+use async_trait::async_trait;
+use samuel_core::{
+    agent::{
+        self, AbilityCall, AbilityDecision, AbilityResult, AgentClocks, AgentConfig, AgentError, AgentEvent,
+        AgentPort, AgentRequest, LogFiles,
+    },
+    model::{
+        Usage,
+        payload::{AbilityStatus, AgentInvokeOutput, Turn},
+    },
+    process::{Supervisor, supervisor_main},
+};
+use samuel_tests::{
+    model_server::{Block, ModelServer, Protocol, Reply, Script, Tokens},
+    real_agent::{RealAgent, install},
+};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+const ROLE: &str = "as-supervisor";
+const PROMPT: &str = "Write hi into made.txt. Ωμέγα \"quoted\" $HOME";
+
+/// Not a test of its own: the supervisor of all others. The harness takes the
+/// role for one more filter, which matches nothing.
+#[test]
+fn supervisor_entry() {
+    if env::args().any(|arg| arg == ROLE) {
+        supervisor_main();
+    }
+}
+
+fn supervisor() -> Supervisor {
+    let args = ["supervisor_entry", "--exact", "--nocapture", ROLE].map(Into::into).to_vec();
+    Supervisor::SelfExec { program: env::current_exe().unwrap(), args }
+}
+
+#[derive(Default)]
+struct Recorder(Mutex<Vec<AgentEvent>>);
+
+#[async_trait]
+impl AgentPort for Recorder {
+    fn emit(&self, event: AgentEvent) {
+        self.0.lock().unwrap().push(event);
+    }
+
+    async fn supervised_by(&self, _: u32, _: u64) {}
+
+    async fn before_ability(&self, call: AbilityCall) -> AbilityDecision {
+        AbilityDecision::Allow { input: call.input }
+    }
+
+    async fn after_ability(&self, _: AbilityResult) {}
+}
+
+/// What a call came to.
+struct Called {
+    outcome: Result<AgentInvokeOutput, AgentError>,
+    events: Vec<AgentEvent>,
+    server: ModelServer,
+    project: tempfile::TempDir,
+    raw: String,
+}
+
+/// Runs a real agent with an empty home against a script; `None` where it
+/// cannot be installed.
+async fn call(real: RealAgent, script: Script, more_env: &[(&str, &str)]) -> Option<Called> {
+    let program = match tokio::task::spawn_blocking(move || install(real)).await.unwrap() {
+        Ok(program) => program,
+        Err(reason) => {
+            println!("skipped: {reason}");
+            return None;
+        }
+    };
+    let server = ModelServer::start(script).await.unwrap();
+    let (home, project) =
+        (tempfile::tempdir_in("/var/tmp").unwrap(), tempfile::tempdir_in("/var/tmp").unwrap());
+    let mut host = host_env(home.path(), real, &server.url());
+    host.extend(more_env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+    let config = AgentConfig {
+        command: vec![program.display().to_string()],
+        args: model_args(real, &server.url()),
+        clocks: AgentClocks { wall: Some(Duration::from_secs(120)), ..AgentClocks::default() },
+        ..AgentConfig::new(real.name())
+    };
+    let agent = agent::build(&config, supervisor()).unwrap();
+    agent.check(&host).unwrap();
+    let logs = LogFiles { out: home.path().join("agent.out"), err: home.path().join("agent.err") };
+    let request = AgentRequest {
+        prompt: PROMPT.to_owned(),
+        // The variables reach the agent only because its adapter declares them.
+        env: agent::compose_env(host, agent.declared_env(), &[], &[]),
+        project_root: project.path().to_owned(),
+        logs: Some(logs.clone()),
+        iteration: 1,
+        turn: Turn::Main,
+        task: None,
+        cancel: CancellationToken::new(),
+    };
+    let port = Recorder::default();
+    let outcome = agent.invoke(request, &port).await;
+    assert_eq!(fs::metadata(&logs.out).unwrap().mode() & 0o777, 0o600);
+    let raw = fs::read_to_string(&logs.out).unwrap() + &fs::read_to_string(&logs.err).unwrap();
+    let events = port.0.into_inner().unwrap();
+    Some(Called { outcome, events, server, project, raw })
+}
+
+fn host_env(home: &Path, real: RealAgent, url: &str) -> Vec<(String, String)> {
+    let own: Vec<(&str, String)> = match real {
+        RealAgent::Claude => vec![
+            ("ANTHROPIC_BASE_URL", url.to_owned()),
+            ("ANTHROPIC_API_KEY", "sk-scripted".to_owned()),
+            ("IS_SANDBOX", "1".to_owned()),
+            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
+            ("CLAUDE_CODE_MAX_RETRIES", "0".to_owned()),
+        ],
+        RealAgent::Codex => vec![("OPENAI_API_KEY", "sk-scripted".to_owned())],
+        RealAgent::Gemini => {
+            // Without a chosen kind of login a base URL stands for a gateway,
+            // which an unattended start refuses.
+            let settings = r#"{"security": {"auth": {"selectedType": "gemini-api-key"}}}"#;
+            fs::create_dir(home.join(".gemini")).unwrap();
+            fs::write(home.join(".gemini/settings.json"), settings).unwrap();
+            vec![("GOOGLE_GEMINI_BASE_URL", url.to_owned()), ("GEMINI_API_KEY", "sk-scripted".to_owned())]
+        }
+        RealAgent::Copilot => vec![
+            ("COPILOT_OFFLINE", "true".to_owned()),
+            ("COPILOT_PROVIDER_BASE_URL", format!("{url}/v1")),
+            ("COPILOT_PROVIDER_TYPE", "openai".to_owned()),
+            ("COPILOT_PROVIDER_WIRE_API", "responses".to_owned()),
+            ("COPILOT_PROVIDER_API_KEY", "sk-scripted".to_owned()),
+            ("COPILOT_MODEL", "gpt-5".to_owned()),
+        ],
+    };
+    let path = env::var("PATH").unwrap();
+    let general = [("PATH", path), ("HOME", home.display().to_string())];
+    general.into_iter().chain(own).map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+fn model_args(real: RealAgent, url: &str) -> Vec<String> {
+    let provider = format!(
+        "model_providers.scripted={{name=\"scripted\",base_url=\"{url}/v1\",wire_api=\"responses\",env_key=\"OPENAI_API_KEY\",request_max_retries=0,stream_max_retries=0}}"
+    );
+    let args: &[&str] = match real {
+        RealAgent::Claude | RealAgent::Copilot => &[],
+        RealAgent::Codex => &["-c", "model_provider=\"scripted\"", "-c", &provider, "-m", "gpt-5"],
+        // A named model spares the question which model should be asked.
+        RealAgent::Gemini => &["-m", "gemini-2.5-flash"],
+    };
+    args.iter().map(|arg| (*arg).to_owned()).collect()
+}
+
+/// Says something and calls the agent's own shell to write a file, then ends.
+fn writing(tool: &str, input: Value) -> Script {
+    let tokens = Tokens { fresh: 100, cached: 20, output: 10 };
+    let first = Reply::blocks([Block::Text("I write the file.".into()), Block::tool(tool, input)]);
+    Script::replies([first.with_tokens(tokens), Reply::text("All done.").with_tokens(tokens)])
+}
+
+/// Checks what every agent must give for [`writing`]; returns its output.
+fn assert_wrote(called: &Called, protocol: Protocol, tool: &str) -> AgentInvokeOutput {
+    let output = called.outcome.as_ref().unwrap_or_else(|error| panic!("{error:?}\n{}", called.raw)).clone();
+    assert_eq!(output.exit_code, 0);
+    assert_eq!(fs::read_to_string(called.project.path().join("made.txt")).unwrap(), "hi\n");
+    assert!(output.stdout.contains("All done."), "{}", output.stdout);
+
+    let events = &called.events;
+    assert!(matches!(events.first(), Some(AgentEvent::Ready { .. })), "{events:?}");
+    let said = |text: &str| events.contains(&AgentEvent::Text { text: text.to_owned() });
+    assert!(said("I write the file.") && said("All done."), "{events:?}");
+    let is_call =
+        |event: &&AgentEvent| matches!(event, AgentEvent::ToolCall(call) if call.ability_id == tool);
+    let is_result = |event: &&AgentEvent| matches!(event, AgentEvent::ToolResult(end) if end.ability_id == tool && end.status == AbilityStatus::Success);
+    assert_eq!(events.iter().filter(is_call).count(), 1, "{events:?}");
+    assert_eq!(events.iter().filter(is_result).count(), 1, "{events:?}");
+    assert!(!events.iter().any(|event| matches!(event, AgentEvent::Unreadable { .. })), "{events:?}");
+
+    let requests = called.server.requests();
+    assert!(requests.len() >= 2 && requests.iter().all(|request| request.protocol == protocol));
+    assert!(requests.iter().any(|request| request.mentions(PROMPT)), "the prompt arrives as it is");
+    output
+}
+
+const TWO_REQUESTS: Usage = Usage { input_tokens: 240, output_tokens: 20, cached_tokens: 40, cost_usd: None };
+
+#[tokio::test]
+async fn claude_uses_a_tool_and_reports_usage_and_cost() {
+    let script = writing("Bash", json!({"command": "echo hi > made.txt", "description": "writes"}));
+    let Some(called) = call(RealAgent::Claude, script, &[]).await else { return };
+    let usage = assert_wrote(&called, Protocol::AnthropicMessages, "Bash").usage.unwrap();
+    assert!(usage.cost_usd.is_some_and(|cost| cost > 0.0), "{usage:?}");
+    assert_eq!(Usage { cost_usd: None, ..usage }, TWO_REQUESTS);
+}
+
+#[tokio::test]
+async fn codex_uses_a_tool_and_reports_usage() {
+    let script = writing("exec_command", json!({"cmd": "echo hi > made.txt"}));
+    let Some(called) = call(RealAgent::Codex, script, &[]).await else { return };
+    let output = assert_wrote(&called, Protocol::OpenAiResponses, "command_execution");
+    assert_eq!(output.usage, Some(TWO_REQUESTS));
+}
+
+#[tokio::test]
+async fn gemini_uses_a_tool_and_reports_usage() {
+    let script =
+        writing("run_shell_command", json!({"command": "echo hi > made.txt", "description": "writes"}));
+    let Some(called) = call(RealAgent::Gemini, script, &[]).await else { return };
+    let output = assert_wrote(&called, Protocol::GeminiContent, "run_shell_command");
+    assert_eq!(output.usage, Some(TWO_REQUESTS));
+}
+
+#[tokio::test]
+async fn copilot_uses_a_tool() {
+    let script = writing("bash", json!({"command": "echo hi > made.txt", "description": "writes"}));
+    let Some(called) = call(RealAgent::Copilot, script, &[]).await else { return };
+    assert_wrote(&called, Protocol::OpenAiResponses, "bash");
+}
+
+#[tokio::test]
+async fn a_refusal_for_too_many_requests_is_a_rate_limit() {
+    for real in [RealAgent::Claude, RealAgent::Codex] {
+        let script = Script::function(|_| Reply::refusal(429, "rate_limit_error", "too many requests"));
+        let Some(called) = call(real, script, &[]).await else { continue };
+        let error = called.outcome.unwrap_err();
+        assert!(matches!(error, AgentError::RateLimited { .. }), "{error:?}\n{}", called.raw);
+        assert!(called.events.iter().any(|event| matches!(event, AgentEvent::RateLimited { .. })));
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_for_another_reason_is_a_failure_the_agent_reports() {
+    for real in [RealAgent::Claude, RealAgent::Codex, RealAgent::Gemini, RealAgent::Copilot] {
+        let script = Script::function(|_| Reply::refusal(400, "invalid_request_error", "no such thing"));
+        let Some(called) = call(real, script, &[]).await else { continue };
+        let error = called.outcome.unwrap_err();
+        assert!(
+            matches!(&error, AgentError::Reported { message, .. } if message.contains("no such thing")),
+            "{error:?}\n{}",
+            called.raw
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_never_answers_ends_at_the_idle_clock() {
+    let Ok(program) = tokio::task::spawn_blocking(|| install(RealAgent::Codex)).await.unwrap() else {
+        println!("skipped: codex cannot be installed");
+        return;
+    };
+    let server = ModelServer::start(Script::function(|_| Reply::Silence)).await.unwrap();
+    let home = tempfile::tempdir_in("/var/tmp").unwrap();
+    let limit = Duration::from_secs(2);
+    let config = AgentConfig {
+        command: vec![program.display().to_string()],
+        args: model_args(RealAgent::Codex, &server.url()),
+        clocks: AgentClocks { idle: Some(limit), ..AgentClocks::default() },
+        ..AgentConfig::new("codex")
+    };
+    let agent = agent::build(&config, supervisor()).unwrap();
+    let request = AgentRequest {
+        prompt: PROMPT.to_owned(),
+        env: host_env(home.path(), RealAgent::Codex, &server.url()),
+        project_root: home.path().to_owned(),
+        logs: None,
+        iteration: 1,
+        turn: Turn::Main,
+        task: None,
+        cancel: CancellationToken::new(),
+    };
+    let error = agent.invoke(request, &Recorder::default()).await.unwrap_err();
+    assert!(matches!(error, AgentError::Clock { clock: "idle", .. }), "{error:?}");
+}
