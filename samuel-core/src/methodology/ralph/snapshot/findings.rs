@@ -94,8 +94,13 @@ fn worst<'a>(
     let mut entries: Vec<(&str, Counts)> =
         picked.map(|(file, counts)| (inventory.path(file), counts)).collect();
     let total = entries.len();
-    entries.sort_unstable_by_key(|(path, counts)| (Reverse(measure(counts)), *path));
-    entries.truncate(MAX_ENTRIES);
+    let rank = |(path, counts): &(&'a str, Counts)| (Reverse(measure(counts)), *path);
+    if total > MAX_ENTRIES {
+        // Ordering all of a large project would take longer than listing it.
+        entries.select_nth_unstable_by_key(MAX_ENTRIES, rank);
+        entries.truncate(MAX_ENTRIES);
+    }
+    entries.sort_unstable_by_key(rank);
     Listed { entries, total }
 }
 
