@@ -14,7 +14,13 @@ pub mod agent;
 #[cfg(feature = "engine")]
 pub mod clock;
 #[cfg(feature = "engine")]
+pub mod config;
+#[cfg(feature = "engine")]
 pub mod context;
+#[cfg(feature = "engine")]
+pub mod engine;
+#[cfg(feature = "engine")]
+pub mod git;
 #[cfg(feature = "engine")]
 pub mod hook;
 #[cfg(feature = "engine")]
@@ -22,8 +28,11 @@ pub mod methodology;
 #[cfg(feature = "engine")]
 pub mod model;
 #[cfg(feature = "engine")]
+pub mod prd;
+#[cfg(feature = "engine")]
 pub mod process;
 #[cfg(feature = "engine")]
+pub mod project;
+#[cfg(feature = "engine")]
 pub mod state;
-
 pub mod toon;

@@ -87,6 +87,19 @@ async fn a_consumer_that_only_waits_does_not_block_the_command() {
 }
 
 #[tokio::test]
+async fn a_flood_from_a_child_that_was_left_does_not_fill_the_memory_of_a_slow_consumer() {
+    let mut running = start(agent("yes & sleep 0.2; exit 3")).await;
+    // Long enough for the whole life of the command.
+    tokio::time::sleep(SECOND).await;
+    let mut bytes = 0;
+    while let Some(line) = running.next_line().await {
+        bytes += line.text.len() + 1;
+    }
+    assert!(bytes < 8 << 20, "{bytes} bytes were waiting");
+    assert_eq!(running.wait().await.unwrap().status, ExitStatus::Exited(3));
+}
+
+#[tokio::test]
 async fn silence_from_the_start_is_no_first_byte() {
     let clocks = Clocks { first_byte: Some(SECOND / 4), idle: Some(10 * SECOND), linger: None };
     let output = start(agent("sleep 30").clocks(clocks)).await.wait().await.unwrap();

@@ -1,1 +1,4 @@
-//! Suites across crates.
+//! Suites across crates, and what they share.
+
+pub mod model_server;
+pub mod real_agent;

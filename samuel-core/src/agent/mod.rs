@@ -1,13 +1,43 @@
 //! Agents: the programs that do the work.
 //!
 //! An [`Agent`] takes an [`AgentRequest`] and reports what happens through an
-//! [`AgentPort`] while it works. Adapters for real CLIs start them through the
-//! process module and parse their streams; the scripted agent is deterministic
-//! and needs no network (design, agents). Which agent runs, and what is done
-//! with its events, is the engine's.
+//! [`AgentPort`] while it works. [`build`] makes one from an [`AgentConfig`]:
+//! adapters for real CLIs start them through the process module and parse their
+//! streams; the [`ScriptedAgent`] plays a [`Script`], is deterministic and needs
+//! no network (design, agents). [`compose_env`] makes the environment an agent
+//! gets.
+//!
+//! ```no_run
+//! use samuel_core::{agent, process::Supervisor};
+//!
+//! let config = agent::AgentConfig::new("claude");
+//! let claude = agent::build(&config, Supervisor::GroupOnly)?;
+//! assert_eq!(claude.name(), "claude");
+//! # Ok::<(), agent::AgentError>(())
+//! ```
+//!
+//! Which agent runs, and what is done with its events, is the engine's.
 
+mod adapter;
+mod build;
+mod config;
+mod env;
 mod event;
+mod limit;
+mod mutation;
 mod port;
+mod prompt_file;
+mod run;
+mod script;
+mod scripted;
+mod stream;
+mod text;
 
+pub use build::{build, names};
+pub use config::{AgentClocks, AgentConfig};
+pub use env::{apply_deny_list, compose_env};
 pub use event::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent};
-pub use port::{Agent, AgentError, AgentPort, AgentRequest, LogFiles};
+pub use mutation::{MutationRoute, MutationSink, StoreSink};
+pub use port::{Agent, AgentError, AgentPort, AgentRequest, LogFiles, TaskBrief};
+pub use script::{Script, ScriptError, ScriptedCall, Step};
+pub use scripted::ScriptedAgent;

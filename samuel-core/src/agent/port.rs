@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent};
 use crate::model::{
-    Coded, ErrorCode, Usage,
+    Coded, ErrorCode, TaskId, Usage,
     payload::{AgentInvokeOutput, Turn},
 };
 
@@ -41,6 +41,9 @@ pub trait Agent: std::fmt::Debug + Send + Sync {
     /// Works on a prompt until it is done, a clock ends it or the request is
     /// cancelled. No process of the agent survives the call.
     ///
+    /// The output's `stdout` holds the agent's words where its stream could be
+    /// read, else what it printed; the raw output is in the log files.
+    ///
     /// # Errors
     /// Returns an [`AgentError`] where the agent did not run to its end; an
     /// exit code other than 0 is no error here.
@@ -66,8 +69,20 @@ pub struct AgentRequest {
     pub iteration: u32,
     /// Which turn of the iteration it is.
     pub turn: Turn,
+    /// The task the call is about; none in a discovery iteration. A real agent
+    /// reads it in its prompt, the scripted one chooses its steps by it.
+    pub task: Option<TaskBrief>,
     /// Ends the call: the agent's process tree is killed.
     pub cancel: CancellationToken,
+}
+
+/// As much of a task as chooses a scripted call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskBrief {
+    /// The task's id.
+    pub id: TaskId,
+    /// The task's title.
+    pub title: String,
 }
 
 /// Files that receive an agent's raw output, created with mode 0600.

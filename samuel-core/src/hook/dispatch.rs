@@ -25,6 +25,9 @@ use crate::{
     model::payload::{CallHeader, Mode, TextItem, Turn},
 };
 
+/// How long a handler without a deadline may take to end what it started.
+const CLEAN_UP: Duration = Duration::from_secs(5);
+
 /// What all calls of one dispatch share.
 #[derive(Clone, Debug)]
 pub struct Scope {
@@ -299,10 +302,18 @@ async fn bounded<O>(
             }),
         }
     };
+    tokio::pin!(timed);
     tokio::select! {
         biased;
-        answer = timed => answer,
-        () = cancel.cancelled() => Err(HookFailure::new(BreakClass::Cancelled, "the run was cancelled")),
+        answer = &mut timed => answer,
+        () = cancel.cancelled() => {
+            // What is exempt from deadlines looks after processes, and is given
+            // the time to end them.
+            if limit.is_none() && let Ok(answer) = tokio::time::timeout(CLEAN_UP, timed).await {
+                return answer;
+            }
+            Err(HookFailure::new(BreakClass::Cancelled, "the run was cancelled"))
+        }
     }
 }
 

@@ -130,12 +130,6 @@ macro_rules! points {
                 }
             )+
         }
-
-        /// Calls a macro with every point's name.
-        macro_rules! for_each_point {
-            ($callback:ident) => { $callback! { $($name)+ } };
-        }
-        pub(crate) use for_each_point;
     };
 }
 

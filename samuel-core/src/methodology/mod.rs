@@ -2,6 +2,10 @@
 //!
 //! A methodology is a set of default handlers, two prompt templates and the
 //! defaults of its configuration. [`ralph`] is built in; others come from
-//! plugins, as profiles over the same functions.
+//! plugins, as profiles over the same functions. What its handlers share with
+//! the runtime lies on the [`Workbench`].
 
 pub mod ralph;
+mod workbench;
+
+pub use workbench::{AgentFault, Desk, Workbench};

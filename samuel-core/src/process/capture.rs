@@ -202,7 +202,7 @@ impl Utf8Check {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by a panic")]
 
     use super::*;
     use proptest::prelude::*;

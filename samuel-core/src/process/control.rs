@@ -26,8 +26,10 @@ pub(super) enum Event {
     Exited(ExitStatus),
     /// The last order has been carried out.
     Swept { leaked: usize, survivors: usize },
-    /// The supervisor is gone without having said so.
+    /// The supervisor is gone without having done its work.
     Lost,
+    /// The supervisor's program ended without having shown that it is one.
+    NotASupervisor,
 }
 
 /// What becomes of the processes that an exited command left.
@@ -198,29 +200,34 @@ impl Supervised {
     }
 
     fn next_report(&mut self) -> Option<Event> {
-        let frame = *self.incoming.first_chunk()?;
-        self.incoming.drain(..Report::SIZE);
-        let report = Report::decode(frame);
-        if report.is_some() {
-            self.ending = Ending::Certain;
+        loop {
+            let frame = *self.incoming.first_chunk()?;
+            self.incoming.drain(..Report::SIZE);
+            return Some(match Report::decode(frame) {
+                Some(Report::Ready) => {
+                    self.ending = Ending::Certain;
+                    continue;
+                }
+                Some(Report::Started { pid }) => Event::Started { pid },
+                Some(Report::StartFailed { errno }) => {
+                    Event::StartFailed { error: io::Error::from_raw_os_error(errno) }
+                }
+                Some(Report::Exited(status)) => Event::Exited(status),
+                Some(Report::Swept { leaked, survivors }) => {
+                    Event::Swept { leaked: leaked as usize, survivors: survivors as usize }
+                }
+                None => self.lose(),
+            });
         }
-        Some(match report {
-            Some(Report::Started { pid }) => Event::Started { pid },
-            Some(Report::StartFailed { errno }) => {
-                Event::StartFailed { error: io::Error::from_raw_os_error(errno) }
-            }
-            Some(Report::Exited(status)) => Event::Exited(status),
-            Some(Report::Swept { leaked, survivors }) => {
-                Event::Swept { leaked: leaked as usize, survivors: survivors as usize }
-            }
-            None => self.lose(),
-        })
     }
 
-    /// The supervisor died, killed by the command perhaps. Everything that
+    /// The supervisor is dead, killed by the command perhaps. Everything that
     /// stayed in its session can still be found.
     fn lose(&mut self) -> Event {
         self.lost = true;
+        if self.ending == Ending::Doubtful {
+            return Event::NotASupervisor;
+        }
         #[cfg(target_os = "linux")]
         super::proc_table::kill_session(self.id.pid);
         Event::Lost

@@ -43,6 +43,10 @@ const REAP_WAIT: Duration = Duration::from_millis(20);
 /// The time between SIGTERM and SIGKILL after a cancellation.
 const CANCEL_GRACE: Duration = Duration::from_millis(250);
 
+/// How many bytes are taken of an exited command's output whose consumer lags behind: as
+/// much as the largest pipe holds by default.
+const MAX_OVERDRAFT: usize = 1024 * 1024;
+
 /// What the holder of a [`Running`](super::Running) command may ask for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Wish {
@@ -78,7 +82,6 @@ pub(super) struct Drive {
     leftovers: Leftovers,
     program: PathBuf,
     supervisor_program: PathBuf,
-    started: bool,
     status: Option<ExitStatus>,
     end: Option<End>,
     cancelled: bool,
@@ -86,6 +89,8 @@ pub(super) struct Drive {
     closing: bool,
     leaked: usize,
     swept: bool,
+    /// Bytes taken although the consumer had enough lines waiting.
+    overdrawn: usize,
 }
 
 impl Drive {
@@ -115,13 +120,13 @@ impl Drive {
             streams: Streams::new(stdout_pipe, stderr_pipe, stdin, spec.stdin),
             program,
             supervisor_program: supervisor_program.unwrap_or_default(),
-            started: false,
             status: None,
             end: None,
             cancelled: false,
             closing: false,
             leaked: 0,
             swept: false,
+            overdrawn: 0,
         })
     }
 
@@ -168,7 +173,7 @@ impl Drive {
                     }
                 }
                 () = sleep_until(at) => {
-                    if self.ring(alarm)? {
+                    if self.ring(alarm, may_read)? {
                         return Ok(());
                     }
                 }
@@ -193,7 +198,6 @@ impl Drive {
     fn handle(&mut self, event: Event) -> Result<bool, ProcessError> {
         match event {
             Event::Started { pid } => {
-                self.started = true;
                 self.schedule.command_started(Instant::now());
                 if let Some(started) = self.listener.as_mut().and_then(|listener| listener.started.take()) {
                     // A receiver that has gone kills through its other channel.
@@ -213,7 +217,9 @@ impl Drive {
                 self.swept = survivors == 0;
                 return Ok(true);
             }
-            Event::Lost if !self.started && self.end.is_none() => return Err(self.not_a_supervisor()),
+            // It was ended while it came up, as the command would have been.
+            Event::NotASupervisor if self.end.is_some() => return Ok(true),
+            Event::NotASupervisor => return Err(self.not_a_supervisor()),
             // The outcome is known; only the sweep was not finished.
             Event::Lost if self.status.is_some() => return Ok(true),
             Event::Lost => {
@@ -225,7 +231,8 @@ impl Drive {
     }
 
     /// Acts on a clock that has run out; returns whether to stop waiting.
-    fn ring(&mut self, alarm: Alarm) -> Result<bool, ProcessError> {
+    /// `listening` tells whether output would have been read meanwhile.
+    fn ring(&mut self, alarm: Alarm, listening: bool) -> Result<bool, ProcessError> {
         match alarm {
             Alarm::Never => {}
             Alarm::NotStarted => {
@@ -237,7 +244,7 @@ impl Drive {
                 self.end.get_or_insert(End::TimedOut);
                 self.close_by_kill();
             }
-            Alarm::Stop(End::Idle | End::NoFirstByte) if !self.may_read() => {
+            Alarm::Stop(End::Idle | End::NoFirstByte) if !listening => {
                 self.schedule.excuse_silence(Instant::now());
             }
             Alarm::Stop(end) => self.stop(end, self.grace),
@@ -265,7 +272,7 @@ impl Drive {
             self.close_by_kill();
         } else {
             self.control.terminate();
-            self.schedule.kill_at(Instant::now() + grace);
+            self.schedule.kill_after(grace, Instant::now());
         }
     }
 
@@ -295,6 +302,9 @@ impl Drive {
                 let Some(bytes) = self.streams.read_stdout() else { return };
                 self.stdout.push(bytes);
                 if let Some(lines) = &self.lines {
+                    if !lines.has_room() {
+                        self.overdrawn += bytes.len();
+                    }
                     lines.push(self.splitter.push(bytes));
                 }
                 self.heard();
@@ -322,11 +332,11 @@ impl Drive {
         }
     }
 
-    /// An exited command is read to the end whatever its consumer does: a
-    /// pipe holds little.
+    /// Reading waits for the consumer of the lines. What an exited command has left
+    /// in its pipe is taken all the same, but not what others go on writing.
     fn may_read(&self) -> bool {
         let has_room = self.lines.as_ref().is_none_or(|lines| lines.has_room());
-        has_room || self.status.is_some() || self.closing
+        has_room || (self.status.is_some() && self.overdrawn < MAX_OVERDRAFT)
     }
 
     fn not_a_supervisor(&self) -> ProcessError {

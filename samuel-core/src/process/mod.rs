@@ -47,6 +47,10 @@ mod schedule;
 mod spec;
 mod streams;
 mod supervisor;
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "only the supervisor of Linux reads jobs and writes reports")
+)]
 mod wire;
 
 #[cfg(target_os = "linux")]

@@ -177,6 +177,8 @@ fn without_cut_start(bytes: &[u8]) -> &[u8] {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::indexing_slicing, reason = "a test fails by a panic")]
+
     use super::*;
 
     #[test]

@@ -17,6 +17,10 @@ use tokio::{
 /// (Linux before 5.3).
 const FALLBACK_INTERVAL: Duration = Duration::from_millis(5);
 
+/// How often the table is read for the last members of a session; once is nearly
+/// always enough, and each reading gives the killed time to die.
+const SESSION_ROUNDS: usize = 20;
+
 /// One process, as `/proc/PID/stat` shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
@@ -99,10 +103,18 @@ pub(super) fn living_descendants(root: Pid) -> Vec<Entry> {
 }
 
 /// Kills what is left in the session of a supervisor that died.
+///
+/// A process may fork between being seen and being killed, so this looks
+/// again until nobody is there.
 pub(super) fn kill_session(supervisor: u32) {
     let Ok(session) = i32::try_from(supervisor) else { return };
-    for entry in all().into_iter().filter(|entry| entry.session == session && !entry.dead) {
-        entry.signal(Signal::KILL);
+    for _ in 0..SESSION_ROUNDS {
+        let living = all().into_iter().filter(|entry| entry.session == session && !entry.dead);
+        let signalled = living.map(|entry| entry.signal(Signal::KILL)).count();
+        if signalled == 0 {
+            return;
+        }
+        std::thread::yield_now();
     }
 }
 
@@ -160,7 +172,7 @@ fn all() -> Vec<Entry> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by a panic")]
 
     use super::*;
 

@@ -122,7 +122,8 @@ impl Schedule {
     }
 
     /// Sets when a command that was asked to end is killed, never later than before.
-    pub(super) fn kill_at(&mut self, at: Instant) {
+    pub(super) fn kill_after(&mut self, grace: Duration, now: Instant) {
+        let at = now + grace.min(NEVER);
         self.kill_at = Some(self.kill_at.map_or(at, |earlier| earlier.min(at)));
         self.phase = Phase::Stopping;
     }
@@ -175,7 +176,7 @@ mod tests {
     #[test]
     fn the_kill_comes_at_the_timeout_even_if_another_clock_has_stopped_the_command() {
         let (mut schedule, now) = schedule(spec().timeout(9 * SECOND));
-        schedule.kill_at(now + 60 * SECOND);
+        schedule.kill_after(Duration::MAX, now);
         assert_eq!(schedule.next(), (now + 9 * SECOND, Alarm::Kill));
     }
 

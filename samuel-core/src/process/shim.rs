@@ -53,6 +53,7 @@ fn supervise() -> io::Result<()> {
     runtime.block_on(async {
         control.set_nonblocking(true)?;
         let mut shim = Shim::new(UnixStream::from_std(control)?, job.client)?;
+        shim.report(Report::Ready);
         match start(job, stdio) {
             Ok(leader) => shim.watch(leader).await,
             Err(error) => {

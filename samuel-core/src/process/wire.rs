@@ -3,7 +3,8 @@
 //! ```text
 //! Samuel      one byte that carries the command's descriptors 0, 1 and 2
 //!             MAGIC, length, Job
-//! supervisor  Report::Started or Report::StartFailed
+//! supervisor  Report::Ready, before anything of the command runs,
+//!             then Report::Started or Report::StartFailed
 //! Samuel      Order, any number
 //! supervisor  Report::Exited, after the last order Report::Swept
 //! ```
@@ -104,6 +105,8 @@ impl Order {
 /// What a supervisor tells Samuel: frames of [`Report::SIZE`] bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Report {
+    /// This is a supervisor, and it has understood the job.
+    Ready,
     /// The command runs with this pid, which is its process group too.
     Started { pid: u32 },
     /// The command could not be started, for the reason of this error number.
@@ -120,6 +123,7 @@ impl Report {
 
     pub(super) fn encode(self) -> [u8; Self::SIZE] {
         let (tag, first, second) = match self {
+            Self::Ready => (b'r', 0, 0),
             Self::Started { pid } => (b's', pid, 0),
             Self::StartFailed { errno } => (b'f', errno.cast_unsigned(), 0),
             Self::Exited(ExitStatus::Exited(code)) => (b'e', code.cast_unsigned(), 0),
@@ -136,6 +140,7 @@ impl Report {
         let first = u32::from_le_bytes([a, b, c, d]);
         let second = u32::from_le_bytes([e, f, g, h]);
         Some(match tag {
+            b'r' => Self::Ready,
             b's' => Self::Started { pid: first },
             b'f' => Self::StartFailed { errno: first.cast_signed() },
             b'e' => Self::Exited(ExitStatus::Exited(first.cast_signed())),
@@ -178,7 +183,7 @@ fn get_string(from: &mut impl Read) -> io::Result<OsString> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by a panic")]
 
     use super::*;
     use proptest::prelude::*;
@@ -201,6 +206,7 @@ mod tests {
     #[test]
     fn reports_come_back_as_they_were_sent() {
         for report in [
+            Report::Ready,
             Report::Started { pid: 70_000 },
             Report::StartFailed { errno: 13 },
             Report::Exited(ExitStatus::Exited(44)),

@@ -47,8 +47,8 @@ pub(crate) fn apply_reserving(
         }
         Mutation::TakeBack { ids, .. } => take_back(plan, ids)?,
         Mutation::Block { id, .. } => set_status(find(plan, id)?, Status::Blocked),
-        Mutation::CommitIteration { iteration, mode, usage, at } => {
-            commit_iteration(&mut plan.progress, *iteration, *mode, *usage, *at)
+        Mutation::CommitIteration { iteration, mode, usage } => {
+            commit_iteration(&mut plan.progress, *iteration, *mode, *usage, now)
         }
         Mutation::SetProgressStatus { status } if plan.progress.status == *status => Change::Unchanged,
         Mutation::SetProgressStatus { status } => {
@@ -379,7 +379,7 @@ mod tests {
     fn iterations_add_up_over_runs() {
         let mut plan = plan(&[]);
         let usage = |cost| Usage { input_tokens: 10, cost_usd: Some(cost), ..Usage::default() };
-        let commit = |iteration, mode, usage| Mutation::CommitIteration { iteration, mode, usage, at: NOW };
+        let commit = |iteration, mode, usage| Mutation::CommitIteration { iteration, mode, usage };
         apply(&mut plan, &commit(1, Mode::Discovery, usage(0.5)), NOW).unwrap();
         apply(&mut plan, &commit(2, Mode::Implementation, usage(f64::NAN)), NOW).unwrap();
         apply(&mut plan, &commit(1, Mode::Implementation, usage(0.25)), NOW).unwrap();

@@ -5,24 +5,13 @@
 //! change that a crash cut short can be completed. What a mutation does to a
 //! plan is decided in [`apply`](super::apply).
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
     Complexity, Priority, ProgressStatus, Source, Status, Task, TaskId, Usage, payload::Mode,
 };
 
-/// Who asks for a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Actor {
-    /// The agent, through a command it ran or a tool it called.
-    Agent,
-    /// A person or a program of theirs.
-    User,
-    /// Samuel itself.
-    Runtime,
-}
+pub use crate::model::payload::Actor;
 
 /// A change that somebody asks for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -102,8 +91,6 @@ pub enum Mutation {
         /// What its agent calls consumed.
         #[serde(default)]
         usage: Usage,
-        /// When it ended.
-        at: Timestamp,
     },
     /// The work as a whole stands elsewhere.
     SetProgressStatus {

@@ -10,9 +10,9 @@ use std::cmp::Ordering;
 use minijinja::value::{Value, ValueKind};
 
 use super::{
-    error::EvaluationProblem,
     format::{describe, print, println},
     helpers, printf,
+    problem::EvaluationProblem,
     runtime::{Failure, Meter},
 };
 
@@ -97,6 +97,11 @@ impl Builtin {
             Builtin::CommitConvention => "commitConvention",
             Builtin::FocusDescription => "focusDescription",
         }
+    }
+
+    /// Whether minijinja has it as an operator between two values.
+    pub(super) fn is_operator(self) -> bool {
+        matches!(self, Builtin::And | Builtin::Or)
     }
 
     /// The least and the most arguments; `None` for as many as a call can have.

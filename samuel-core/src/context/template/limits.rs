@@ -12,7 +12,8 @@
 pub struct Limits {
     /// Largest source, in bytes. Default: [`Limits::SOURCE_BYTES`].
     pub source_bytes: usize,
-    /// Deepest nesting of blocks, parentheses and pipeline stages together.
+    /// Deepest nesting of blocks, parentheses and pipeline stages together; the
+    /// arguments of `and` and `or` count one level each.
     /// Default and largest value: [`Limits::NESTING`]; more is taken as that.
     pub nesting: usize,
     /// Instructions one rendering may execute. Default: [`Limits::FUEL`].

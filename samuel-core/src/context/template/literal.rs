@@ -9,14 +9,12 @@ use super::scan::TokenKind;
 ///
 /// Only raw strings go over several lines or take a backslash as it is.
 pub(super) fn quoted_length(body: &str, quote: char) -> Option<usize> {
+    if quote == '`' {
+        return body.find(quote);
+    }
     let mut escaped = false;
     for (at, c) in body.char_indices() {
         match c {
-            _ if quote == '`' => {
-                if c == '`' {
-                    return Some(at);
-                }
-            }
             '\n' => return None,
             _ if escaped => escaped = false,
             '\\' => escaped = true,

@@ -62,12 +62,14 @@ mod location;
 mod parse;
 mod pipeline;
 mod printf;
+mod problem;
 mod runtime;
 mod scan;
 #[cfg(test)]
 mod tests;
 
 pub use compiled::{Rendered, Template, Warning};
-pub use error::{EvaluationProblem, SyntaxProblem, TemplateError};
+pub use error::TemplateError;
 pub use limits::Limits;
 pub use location::Location;
+pub use problem::{EvaluationProblem, SyntaxProblem};

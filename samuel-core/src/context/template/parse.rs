@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use super::{
     SyntaxProblem,
     ast::{Arm, Expr, Node, Part, PartName, Range, Slot},
-    error::{Fault, nearest},
     pipeline::{Bind, Binding, Cursor, Scope, unexpected},
+    problem::{Fault, nearest},
     scan::{Action, Piece, Token, TokenKind, scan},
 };
 

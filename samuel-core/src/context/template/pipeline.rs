@@ -9,7 +9,7 @@ use super::{
     Limits, SyntaxProblem,
     ast::{Expr, Slot},
     builtins::Builtin,
-    error::{Fault, nearest},
+    problem::{Fault, nearest},
     scan::{Action, Token, TokenKind},
 };
 
@@ -168,11 +168,11 @@ impl<'a> Cursor<'a> {
         let Some(token) = self.peek() else {
             return Err(Fault::at(self.end, SyntaxProblem::MissingValue { place: "in a pipeline" }));
         };
-        if let TokenKind::Name(name) = &token.kind {
-            if let Some(function) = Builtin::named(name) {
-                self.next += 1;
-                return self.call(function, token.offset, scope, piped);
-            }
+        if let TokenKind::Name(name) = &token.kind
+            && let Some(function) = Builtin::named(name)
+        {
+            self.next += 1;
+            return self.call(function, token.offset, scope, piped);
         }
         if piped.is_some() {
             // The operand is parsed first, for its own error is the better one.
@@ -212,7 +212,7 @@ impl<'a> Cursor<'a> {
                 TokenKind::Name(name) => match Builtin::named(name) {
                     Some(inner) => {
                         self.next += 1;
-                        checked(inner, Vec::new(), token.offset)?
+                        self.built(inner, Vec::new(), token.offset)?
                     }
                     None => self.operand(scope)?,
                 },
@@ -221,7 +221,16 @@ impl<'a> Cursor<'a> {
             arguments.push(argument);
         }
         arguments.extend(piped);
-        checked(function, arguments, at)
+        self.built(function, arguments, at)
+    }
+
+    fn built(&self, function: Builtin, arguments: Vec<Expr>, at: usize) -> Result<Expr, Fault> {
+        check_arity(function, arguments.len(), at)?;
+        let call = Expr::Call { function, arguments, at };
+        if height(&call) > self.limit + 1 {
+            return Err(Fault::at(at, SyntaxProblem::TooDeep { limit: self.limit }));
+        }
+        Ok(call)
     }
 
     /// Parses one value and the path after it.
@@ -299,23 +308,36 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Builds a call after checking how many arguments it has.
-fn checked(function: Builtin, arguments: Vec<Expr>, at: usize) -> Result<Expr, Fault> {
+/// Checks how many arguments a call has.
+fn check_arity(function: Builtin, found: usize, at: usize) -> Result<(), Fault> {
     let (least, most) = function.arity();
-    let found = arguments.len();
     let most = most.unwrap_or(Limits::ARGUMENTS);
     if (least..=most).contains(&found) {
-        return Ok(Expr::Call { function, arguments, at });
+        return Ok(());
     }
     let expected = match (least, most) {
-        _ if least == most && most == 1 => "1 argument".to_owned(),
+        (1, 1) => "1 argument".to_owned(),
         _ if least == most => format!("{least} arguments"),
         (_, Limits::ARGUMENTS) if found < least => format!("at least {least}"),
-        (0, _) => format!("at most {most}"),
+        _ if least == 0 || found > Limits::ARGUMENTS => format!("at most {most}"),
         _ => format!("{least} to {most} arguments"),
     };
     let function = function.name();
     Err(Fault::at(at, SyntaxProblem::WrongArgumentCount { function, expected, found }))
+}
+
+/// Measures how deep minijinja will nest a value.
+fn height(value: &Expr) -> usize {
+    match value {
+        Expr::Path { base, .. } => 1 + height(base),
+        Expr::Call { function, arguments, .. } => {
+            let inner = arguments.iter().map(height).max().unwrap_or(0);
+            // An operator with many operands is a chain of binary ones.
+            let chain = if function.is_operator() { arguments.len().saturating_sub(1) } else { 1 };
+            inner + chain.max(1)
+        }
+        _ => 1,
+    }
 }
 
 fn starts_operand(kind: &TokenKind) -> bool {

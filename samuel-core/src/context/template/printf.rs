@@ -12,8 +12,8 @@ use minijinja::value::{Value, ValueKind};
 
 use super::{
     builtins::{is_nothing, wrong_kind},
-    error::EvaluationProblem,
     format::{Text, float_text, signed_exponent, to_float, write_value},
+    problem::EvaluationProblem,
     runtime::{Failure, Meter},
 };
 

@@ -22,8 +22,8 @@ use super::{
     Limits,
     builtins::{Builtin, is_nothing, wrong_kind},
     emit::Site,
-    error::{EvaluationProblem, nearest},
     format::write_value,
+    problem::{EvaluationProblem, nearest},
 };
 
 /// Why a function stopped.

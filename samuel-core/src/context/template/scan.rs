@@ -6,8 +6,8 @@
 //! `.A .B` are two values.
 
 use super::{
-    error::{Fault, SyntaxProblem},
     literal,
+    problem::{Fault, SyntaxProblem},
 };
 
 /// A stretch of a template.

@@ -25,21 +25,23 @@ mod compose;
 mod detect;
 mod fold;
 mod gate;
-pub mod git;
+mod handlers;
 mod progress;
 mod ready;
 pub mod snapshot;
 mod summary;
 mod task_context;
+mod template_files;
 pub mod templates;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 
 pub use checks::{Check, CheckSetting, ChecksCancelled, DEFAULT_CHECK_TIMEOUT, MAX_TAIL_BYTES, run_checks};
 pub use compose::{Blob, ComposedPrompt, PromptParts, PromptWarning, compose_prompt};
 pub use detect::{Detected, detect};
 pub use fold::{FoldWarning, Folded, fold_markdown, fold_toon};
 pub use gate::{DiscoverySchedule, decide_mode};
+pub use handlers::{Ralph, compose_agent_env, config_vars};
 pub use progress::progress_context;
 pub use ready::{PlanCheck, check_plan};
 pub use summary::{agent_summary, loop_summary, plan_summary};
@@ -47,3 +49,4 @@ pub use task_context::{
     Completion, CurrentTask, DiscoveryContext, ImplementationContext, TaskContext, TaskRow, TaskSummary,
     recently_completed,
 };
+pub use template_files::{Templates, TemplatesError};

@@ -4,14 +4,14 @@
 
 use std::{ffi::OsString, fs, path::Path, process::Command, time::Duration};
 
-use super::git::Git;
+use crate::git::Git;
 
 /// A temporary repository that knows nothing of the machine's git settings.
-pub(super) struct Repository(tempfile::TempDir);
+pub(crate) struct Repository(tempfile::TempDir);
 
 impl Repository {
     /// Creates a repository with these files, committed.
-    pub(super) fn with(files: &[(&str, &str)]) -> Self {
+    pub(crate) fn with(files: &[(&str, &str)]) -> Self {
         let repository = Self(tempfile::tempdir().unwrap());
         repository.run(&["init", "--quiet", "--initial-branch=main"]);
         for (path, text) in files {
@@ -21,33 +21,33 @@ impl Repository {
         repository
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }
 
-    pub(super) fn write(&self, path: &str, text: &str) {
+    pub(crate) fn write(&self, path: &str, text: &str) {
         let path = self.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
-    pub(super) fn commit(&self, message: &str) {
+    pub(crate) fn commit(&self, message: &str) {
         self.run(&["add", "--all"]);
         self.run(&["commit", "--quiet", "--allow-empty", "--message", message]);
     }
 
-    pub(super) fn run(&self, args: &[&str]) {
+    pub(crate) fn run(&self, args: &[&str]) {
         let status = Command::new("git").args(args).current_dir(self.path()).envs(env()).status().unwrap();
         assert!(status.success(), "git {args:?}");
     }
 
-    pub(super) fn git(&self) -> Git {
+    pub(crate) fn git(&self) -> Git {
         Git::new(self.path(), env(), Duration::from_secs(60))
     }
 }
 
 /// The environment of git in tests.
-pub(super) fn env() -> Vec<(OsString, OsString)> {
+pub(crate) fn env() -> Vec<(OsString, OsString)> {
     let fixed = [
         ("GIT_CONFIG_NOSYSTEM", "1"),
         ("GIT_CONFIG_GLOBAL", "/dev/null"),

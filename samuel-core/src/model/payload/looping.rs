@@ -258,7 +258,7 @@ pub struct IterationErrorOutput {
 }
 
 /// Who completed the task.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Actor {
     /// The agent, through a mutation command.

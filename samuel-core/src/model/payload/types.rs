@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use super::{Json, json_text};
-use crate::model::{Complexity, Priority};
+use crate::model::{Complexity, Priority, Task};
 
 /// What an iteration is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -169,4 +169,19 @@ pub struct TaskBrief {
     /// Ids of the tasks it waits for.
     #[serde(default)]
     pub depends_on: Vec<String>,
+}
+
+impl From<&Task> for TaskBrief {
+    fn from(task: &Task) -> Self {
+        Self {
+            id: task.id.to_string(),
+            title: task.title.clone(),
+            priority: task.priority,
+            complexity: task.complexity,
+            description: task.description.clone(),
+            files_to_modify: task.files_to_modify.clone(),
+            files_to_create: task.files_to_create.clone(),
+            depends_on: task.depends_on.iter().map(ToString::to_string).collect(),
+        }
+    }
 }

@@ -47,6 +47,22 @@ fn nesting_works_up_to_the_limit_and_is_an_error_past_it() {
 }
 
 #[test]
+fn nested_calls_with_many_arguments_keep_to_the_stack() {
+    on_a_small_stack(|| {
+        for name in ["and", "or", "print"] {
+            let open = format!("({name} ");
+            let close = format!("{})", " 1".repeat(Limits::ARGUMENTS - 1));
+            let inner = nested(&open, Limits::NESTING - 1, &close).replace('x', "1");
+            let rendered = try_render(&format!("{{{{ {inner} }}}}"));
+            match name {
+                "and" | "or" => assert!(rendered.is_err()),
+                _ => assert!(rendered.is_ok(), "{name}: {rendered:?}"),
+            }
+        }
+    });
+}
+
+#[test]
 fn blocks_and_parentheses_share_one_nesting_limit() {
     on_a_small_stack(|| {
         let inner = nested("(print ", 40, ")").replace('x', "1");
@@ -66,9 +82,10 @@ fn long_flat_templates_are_no_problem() {
         );
         assert_eq!(render(&chain), "last");
         assert_eq!(render(&"{{ 1 }}\n".repeat(20_000)), "1\n".repeat(20_000));
+        let operands = " 1".repeat(Limits::NESTING);
+        assert_eq!(render(&format!("{{{{ and{operands} }}}}")), "1");
+        assert_eq!(render(&format!("{{{{ or{} }}}}", operands.replace('1', "0"))), "0");
         let arguments = " 1".repeat(Limits::ARGUMENTS);
-        assert_eq!(render(&format!("{{{{ and{arguments} }}}}")), "1");
-        assert_eq!(render(&format!("{{{{ or{} }}}}", arguments.replace('1', "0"))), "0");
         assert_eq!(render(&format!("{{{{ len (print{arguments}) }}}}")), "509");
         let too_many = " 1".repeat(Limits::ARGUMENTS + 1);
         assert!(problem(&format!("{{{{ print{too_many} }}}}")).contains("at most 255"));
@@ -102,8 +119,7 @@ fn output_stops_at_its_limit() {
     };
     assert_eq!((location.line, limit), (2, Limits::OUTPUT_BYTES));
 
-    let mut limits = Limits::default();
-    limits.output_bytes = 6;
+    let limits = Limits { output_bytes: 6, ..Limits::default() };
     let template = Template::parse_with("t", "{{ .Name }}", limits).unwrap();
     assert_eq!(template.render(&context()).unwrap().text, "samuel");
     assert!(template.render(&json!({"Name": "samuels"})).is_err());
@@ -185,11 +201,10 @@ fn a_long_source_is_refused_unread() {
 
 #[test]
 fn callers_choose_smaller_limits() {
-    let mut limits = Limits::default();
-    limits.nesting = 2;
+    let limits = Limits { nesting: 2, ..Limits::default() };
     assert!(Template::parse_with("t", "{{ if 1 }}{{ 1 }}{{ end }}", limits).is_ok());
     assert!(Template::parse_with("t", "{{ if 1 }}{{ if 1 }}{{ 1 }}{{ end }}{{ end }}", limits).is_err());
-    limits.fuel = 20;
+    let limits = Limits { fuel: 20, ..limits };
     let template = Template::parse_with("t", "{{ range 100 }}{{ . }}{{ end }}", limits).unwrap();
     assert!(matches!(template.render(&()), Err(TemplateError::OutOfFuel { limit: 20, .. })));
 }

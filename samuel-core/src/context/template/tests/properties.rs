@@ -67,8 +67,7 @@ proptest! {
         any::<String>(),
         prop::collection::vec(fragment(), 0..24).prop_map(|parts| parts.concat()),
     ]) {
-        let mut limits = Limits::default();
-        limits.fuel = 20_000;
+        let limits = Limits { fuel: 20_000, ..Limits::default() };
         match Template::parse_with("p", &source, limits) {
             Err(error) => {
                 let location = error.location().unwrap();

@@ -9,7 +9,6 @@ use std::{
 };
 
 use super::{
-    super::git::{Git, GitError, is_repository},
     budget::{Candidates, fit},
     cache::CountCache,
     findings::Findings,
@@ -17,6 +16,7 @@ use super::{
     record::{LogEntry, ProjectSnapshot},
     tally::tally,
 };
+use crate::git::{Git, GitError, is_repository};
 
 /// How many commits a snapshot lists.
 const LOG_ENTRIES: &str = "-n10";

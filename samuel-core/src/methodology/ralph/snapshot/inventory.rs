@@ -14,11 +14,11 @@
 use std::{collections::HashSet, path::Path, thread, time::Instant};
 
 use super::{
-    super::git::{Flow, Git, GitError},
     cache::{BuildIdHasher, Key},
     classify::{Classifier, FileClass, FileKind},
     counts::Counts,
 };
+use crate::git::{Flow, Git, GitError};
 
 /// The number of tracked files up to which changed and untracked files are
 /// looked for.
@@ -288,8 +288,8 @@ impl IndexReader {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
-    use super::super::super::testing::Repository;
     use super::*;
+    use crate::methodology::ralph::testing::Repository;
     use std::{fs, time::Duration};
 
     fn paths(inventory: &Inventory) -> Vec<&str> {

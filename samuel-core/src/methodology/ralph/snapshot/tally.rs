@@ -16,11 +16,11 @@ use std::{
 use sha2::{Digest, Sha256};
 
 use super::{
-    super::git::{Flow, Git},
     cache::{CountCache, Key},
     counts::{Counts, MAX_BYTES},
     inventory::{Inventory, Origin},
 };
+use crate::git::{Flow, Git};
 
 /// A file that was written this recently may be written again without its
 /// stamp telling.
@@ -199,8 +199,8 @@ fn size_of(line: &[u8]) -> Option<u64> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
-    use super::super::super::testing::Repository;
     use super::*;
+    use crate::methodology::ralph::testing::Repository;
 
     fn later() -> Instant {
         Instant::now() + Duration::from_secs(60)

@@ -269,12 +269,25 @@ pub fn is_repository(directory: &Path) -> bool {
     directory.ancestors().any(|ancestor| ancestor.join(OsStr::new(".git")).exists())
 }
 
+/// Returns the name of the branch a repository is on, without starting git;
+/// nothing outside of repositories and between branches.
+pub fn branch(directory: &Path) -> Option<String> {
+    let mut git_dir = directory.join(".git");
+    if git_dir.is_file() {
+        // Work trees and submodules keep their state elsewhere.
+        let pointer = std::fs::read_to_string(&git_dir).ok()?;
+        git_dir = directory.join(pointer.strip_prefix("gitdir:")?.trim());
+    }
+    let head = std::fs::read_to_string(git_dir.join("HEAD")).ok()?;
+    Some(head.strip_prefix("ref: refs/heads/")?.trim().to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
-    use super::super::testing::Repository;
     use super::*;
+    use crate::methodology::ralph::testing::Repository;
 
     #[test]
     fn what_git_writes_is_returned() {

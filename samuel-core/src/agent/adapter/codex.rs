@@ -1,0 +1,183 @@
+//! Codex: `codex exec --json`.
+//!
+//! Follows «Non-interactive mode» of the Codex documentation; checked with
+//! version 0.169.0. The stream has a `thread.started` line, `turn.started`,
+//! `item.started` and `item.completed` lines for commands, file changes and
+//! messages, and closes with `turn.completed` or `turn.failed`. Codex counts
+//! tokens but reports no cost.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Cli, Speaks};
+use crate::{
+    agent::{
+        AgentEvent,
+        limit::failure,
+        stream::{Ending, Fields, Progress, StreamParser, object},
+    },
+    clock::Clock,
+    model::{Usage, payload::AbilityStatus},
+};
+
+/// The adapter.
+pub(super) const CLI: Cli = Cli {
+    name: "codex",
+    program: Some("codex"),
+    args: &["exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"],
+    // The dash stands for a prompt on standard input.
+    last_args: &["-"],
+    env: &["OPENAI_*", "CODEX_*", "AZURE_OPENAI_*", "RUST_LOG"],
+    notice: Some(
+        "codex runs with --dangerously-bypass-approvals-and-sandbox: it edits files and runs commands without asking",
+    ),
+    speaks: Speaks::Throughout,
+    parser: |clock| Box::new(CodexParser { clock, progress: Progress::default(), error: None }),
+};
+
+/// Reads the stream.
+struct CodexParser {
+    clock: Arc<dyn Clock>,
+    progress: Progress,
+    /// The last `error` line. Codex writes one for each attempt to reconnect
+    /// too, so it counts only when the turn does not complete after it.
+    error: Option<String>,
+}
+
+impl CodexParser {
+    fn item(&mut self, item: &Value, stage: Stage) -> Vec<AgentEvent> {
+        let id = item.text_at("/id");
+        match (item.text_at("/type"), stage) {
+            ("agent_message", Stage::Completed) => vec![self.progress.text(item.text_at("/text"))],
+            ("agent_message" | "reasoning" | "todo_list" | "error", _) | (_, Stage::Updated) => Vec::new(),
+            (kind, Stage::Started) => vec![self.progress.tool_call(id, kind, &input_of(item))],
+            (kind, Stage::Completed) => {
+                let mut events = Vec::new();
+                // File changes come without a start.
+                if matches!(kind, "file_change" | "web_search") {
+                    events.push(self.progress.tool_call(id, kind, &input_of(item)));
+                }
+                events.push(self.progress.tool_result(id, status_of(item), &output_of(item)));
+                events
+            }
+        }
+    }
+
+    fn failed(&mut self, message: &str) -> Vec<AgentEvent> {
+        let ending = failure(&provider_words(message), self.clock.now());
+        let event = match &ending {
+            Ending::RateLimited { message, resets_at } => {
+                vec![AgentEvent::RateLimited { resets_at: *resets_at, message: message.clone() }]
+            }
+            _ => Vec::new(),
+        };
+        self.progress.ending = Some(ending);
+        event
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Stage {
+    Started,
+    Updated,
+    Completed,
+}
+
+impl StreamParser for CodexParser {
+    fn parse(&mut self, line: &str) -> Vec<AgentEvent> {
+        let event = match object(line) {
+            Ok(Some(event)) => event,
+            Ok(None) => return Vec::new(),
+            Err(unreadable) => return vec![unreadable],
+        };
+        let item = event.pointer("/item").unwrap_or(&Value::Null);
+        match event.text_at("/type") {
+            "thread.started" => vec![self.progress.ready(event.some_text_at("/thread_id"), None)],
+            "item.started" => self.item(item, Stage::Started),
+            "item.updated" => self.item(item, Stage::Updated),
+            "item.completed" => self.item(item, Stage::Completed),
+            "turn.completed" => {
+                self.progress.ending = Some(Ending::Done);
+                event
+                    .pointer("/usage")
+                    .map(|usage| self.progress.consumed(usage_of(usage)))
+                    .into_iter()
+                    .collect()
+            }
+            "turn.failed" => {
+                let before = self.error.take().unwrap_or_default();
+                let message = event.some_text_at("/error/message").unwrap_or(&before).to_owned();
+                self.failed(&message)
+            }
+            "error" => {
+                self.error = Some(event.text_at("/message").to_owned());
+                Vec::new()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn finish(&mut self) -> Vec<AgentEvent> {
+        match (self.error.take(), &self.progress.ending) {
+            (Some(message), None) => self.failed(&message),
+            _ => Vec::new(),
+        }
+    }
+
+    fn progress(&self) -> &Progress {
+        &self.progress
+    }
+}
+
+fn usage_of(usage: &Value) -> Usage {
+    Usage {
+        // Codex counts cached tokens as part of the input already.
+        input_tokens: usage.count_at("/input_tokens"),
+        output_tokens: usage.count_at("/output_tokens"),
+        cached_tokens: usage.count_at("/cached_input_tokens"),
+        cost_usd: None,
+    }
+}
+
+/// Returns what an item was asked to do: its fields without those that say how
+/// it went.
+fn input_of(item: &Value) -> Value {
+    let Some(fields) = item.as_object() else { return Value::Null };
+    let outcome = ["id", "type", "status", "exit_code", "aggregated_output", "result", "error"];
+    let asked = fields.iter().filter(|(name, _)| !outcome.contains(&name.as_str()));
+    asked.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+fn status_of(item: &Value) -> AbilityStatus {
+    let exit_code = item.pointer("/exit_code").and_then(Value::as_i64).unwrap_or(0);
+    match item.text_at("/status") {
+        "failed" | "declined" => AbilityStatus::Error,
+        _ if exit_code != 0 => AbilityStatus::Error,
+        _ => AbilityStatus::Success,
+    }
+}
+
+fn output_of(item: &Value) -> String {
+    let texts = ["/aggregated_output", "/error/message"].iter().find_map(|at| item.some_text_at(at));
+    match (texts, item.pointer("/result")) {
+        (Some(text), _) => text.to_owned(),
+        (None, Some(result)) if !result.is_null() => result.to_string(),
+        _ => String::new(),
+    }
+}
+
+/// Returns the provider's words from an error that is its JSON answer.
+fn provider_words(message: &str) -> String {
+    let answer = serde_json::from_str::<Value>(message).unwrap_or(Value::Null);
+    let (kind, words) = (answer.text_at("/error/type"), answer.text_at("/error/message"));
+    match (kind, words) {
+        (_, "") => message.to_owned(),
+        ("", words) => words.to_owned(),
+        (kind, words) => format!("{kind}: {words}"),
+    }
+}
+
+#[cfg(test)]
+#[path = "codex_tests.rs"]
+mod tests;

@@ -1,0 +1,19 @@
+//! Any command line as an agent.
+//!
+//! The configuration says what to run. The prompt is standard input, or a file
+//! where an argument holds the placeholder `{prompt_file}`. What the command
+//! prints is taken as text.
+
+use super::{Cli, Speaks, plain::PlainParser};
+
+/// The adapter.
+pub(super) const CLI: Cli = Cli {
+    name: "command",
+    program: None,
+    args: &[],
+    last_args: &[],
+    env: &[],
+    notice: Some("the configured command runs as it is: Samuel does not limit what it may do"),
+    speaks: Speaks::PerhapsLate,
+    parser: |_| Box::new(PlainParser::default()),
+};

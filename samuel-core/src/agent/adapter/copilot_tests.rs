@@ -1,0 +1,46 @@
+use super::*;
+use crate::clock::SystemClock;
+
+const TOOL: &str = include_str!("../../../tests/data/agent/copilot-tool.jsonl");
+const ERROR: &str = include_str!("../../../tests/data/agent/copilot-error.jsonl");
+
+fn read(stream: &str) -> (Vec<AgentEvent>, Progress) {
+    let clock = Arc::new(SystemClock::new());
+    let mut parser = CopilotParser { clock, progress: Progress::default(), error: None };
+    (stream.lines().flat_map(|line| parser.parse(line)).collect(), parser.progress)
+}
+
+#[test]
+fn a_recorded_call_becomes_events() {
+    let (events, progress) = read(TOOL);
+    assert!(matches!(
+        events.as_slice(),
+        [
+            AgentEvent::Ready { model: Some(model), .. },
+            AgentEvent::Text { .. },
+            AgentEvent::ToolCall(call),
+            AgentEvent::ToolResult(result),
+            AgentEvent::Text { .. },
+        ] if model == "gpt-5"
+            && call.ability_id == "bash"
+            && result.ability_id == "bash"
+            && result.status == AbilityStatus::Success
+    ));
+    assert_eq!(progress.ending, Some(Ending::Done));
+    assert_eq!(progress.answer.as_str(), "I write the file.\ndone");
+}
+
+#[test]
+fn a_recorded_error_of_the_session_is_a_failure() {
+    let (_, progress) = read(ERROR);
+    assert_eq!(progress.ending, Some(Ending::Failed { message: "400 bad things".into() }));
+}
+
+#[test]
+fn an_error_with_status_429_is_a_limit_only_when_the_session_fails() {
+    let error =
+        r#"{"type":"session.error","data":{"errorType":"rate_limit","message":"too many","statusCode":429}}"#;
+    let end = |code: i32| read(&format!("{error}\n{{\"type\":\"result\",\"exitCode\":{code}}}")).1.ending;
+    assert_eq!(end(0), Some(Ending::Done));
+    assert_eq!(end(1), Some(Ending::RateLimited { message: "too many".into(), resets_at: None }));
+}

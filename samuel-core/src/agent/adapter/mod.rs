@@ -1,0 +1,52 @@
+//! The agents' command lines, one file each.
+//!
+//! A [`Cli`] says how a program is called unattended; its parser reads what the
+//! program prints. Running it is [`run`](super::run)'s.
+
+mod claude;
+mod codex;
+mod command;
+mod copilot;
+mod gemini;
+mod kiro;
+mod plain;
+
+use std::sync::Arc;
+
+use super::stream::StreamParser;
+use crate::clock::Clock;
+
+/// How an agent's program is called unattended.
+#[derive(Debug)]
+pub(super) struct Cli {
+    /// The name in configuration.
+    pub(super) name: &'static str,
+    /// The program, unless the configuration names another.
+    pub(super) program: Option<&'static str>,
+    /// The arguments before those of the configuration.
+    pub(super) args: &'static [&'static str],
+    /// The arguments after those of the configuration.
+    pub(super) last_args: &'static [&'static str],
+    /// The environment variables it needs beside the general ones.
+    pub(super) env: &'static [&'static str],
+    /// What a user must know before it runs.
+    pub(super) notice: Option<&'static str>,
+    /// Whether it reports while it works. One that does not may be silent for as
+    /// long as it works, which is no sign that it hangs.
+    pub(super) speaks: Speaks,
+    /// Makes the reader of its output.
+    pub(super) parser: fn(Arc<dyn Clock>) -> Box<dyn StreamParser>,
+}
+
+/// When an agent's program writes something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Speaks {
+    /// From the start and while it works.
+    Throughout,
+    /// Perhaps only at its end.
+    PerhapsLate,
+}
+
+/// Every agent that is a program.
+pub(super) const ALL: &[&Cli] =
+    &[&claude::CLI, &codex::CLI, &gemini::CLI, &copilot::CLI, &kiro::CLI, &command::CLI];

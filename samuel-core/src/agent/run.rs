@@ -1,0 +1,318 @@
+//! Agents that are programs.
+//!
+//! A [`CliAgent`] starts the program of a [`Cli`] through the process module,
+//! hands each line to its parser and the events to the port, and turns the end
+//! into an outcome. What an agent says about its own end comes before what its
+//! exit code says: some exit with 0 after a failure, and one that has finished
+//! its work has succeeded even if it must be ended because it lingers.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Agent, AgentConfig, AgentError, AgentEvent, AgentPort, AgentRequest,
+    adapter::Cli,
+    config::{Deadlines, GRACE},
+    prompt_file::PromptFile,
+    stream::{Ending, StreamParser},
+    text::{MAX_SUMMARY, excerpt},
+};
+use crate::{
+    clock::Clock,
+    model::{Usage, payload::AgentInvokeOutput},
+    process::{
+        Clocks, CommandOutput, CommandSpec, End, ExitStatus, Line, OutputLimits, ProcessError, Running,
+        Spill, Supervisor, find_program, spawn,
+    },
+};
+
+/// How long a cancelled agent has to end by itself.
+const CANCEL_GRACE: Duration = Duration::from_millis(300);
+/// The longest line that is read whole: a line may hold a file.
+const MAX_LINE: usize = 4 * 1024 * 1024;
+/// Stands for the file that holds the prompt.
+const PROMPT_FILE: &str = "{prompt_file}";
+
+/// An agent that is a program.
+pub(super) struct CliAgent {
+    cli: &'static Cli,
+    command: Vec<String>,
+    deadlines: Deadlines,
+    clock: Arc<dyn Clock>,
+    supervisor: Supervisor,
+}
+
+impl CliAgent {
+    /// Puts the command line together.
+    pub(super) fn new(
+        cli: &'static Cli,
+        config: &AgentConfig,
+        supervisor: Supervisor,
+    ) -> Result<Self, AgentError> {
+        let mut command = config.command.clone();
+        if let (true, Some(program)) = (command.is_empty(), cli.program) {
+            command.push(program.to_owned());
+        }
+        if command.is_empty() {
+            let problem = "agent_command names no program".to_owned();
+            return Err(AgentError::Config { agent: cli.name.to_owned(), problem });
+        }
+        let owned = |args: &[&str]| args.iter().map(|arg| (*arg).to_owned()).collect::<Vec<_>>();
+        command.extend(owned(cli.args));
+        command.extend(config.args.iter().cloned());
+        command.extend(owned(cli.last_args));
+        Ok(Self {
+            cli,
+            command,
+            deadlines: config.clocks.resolve(cli.speaks),
+            clock: Arc::clone(&config.clock),
+            supervisor,
+        })
+    }
+
+    fn program(&self) -> &str {
+        self.command.first().map(String::as_str).unwrap_or_default()
+    }
+
+    fn spec(&self, request: &AgentRequest, prompt: Option<&PromptFile>) -> CommandSpec {
+        let args = self.command.iter().skip(1).map(|arg| match prompt {
+            Some(file) => arg.replace(PROMPT_FILE, &file.path().to_string_lossy()),
+            None => arg.clone(),
+        });
+        let mut spec = CommandSpec::new(self.program(), &request.project_root)
+            .args(args)
+            .envs(request.env.iter().cloned())
+            .grace(GRACE)
+            .limits(OutputLimits { line: MAX_LINE, ..OutputLimits::default() })
+            .clocks(Clocks {
+                first_byte: self.deadlines.first_byte,
+                idle: self.deadlines.idle,
+                linger: self.deadlines.linger,
+            });
+        if prompt.is_none() {
+            spec = spec.stdin(request.prompt.as_bytes());
+        }
+        if let Some(wall) = self.deadlines.wall {
+            spec = spec.timeout(wall);
+        }
+        match &request.logs {
+            Some(logs) => spec.spill(Spill::Always { stdout: logs.out.clone(), stderr: logs.err.clone() }),
+            None => spec,
+        }
+    }
+
+    fn prompt_file(&self, request: &AgentRequest) -> Result<Option<PromptFile>, AgentError> {
+        if !self.command.iter().any(|arg| arg.contains(PROMPT_FILE)) {
+            return Ok(None);
+        }
+        PromptFile::create(request)
+            .map(Some)
+            .map_err(|source| AgentError::Start { agent: self.cli.name.to_owned(), source: Box::new(source) })
+    }
+
+    fn start_error(&self, error: ProcessError) -> AgentError {
+        let agent = self.cli.name.to_owned();
+        match error {
+            ProcessError::ProgramNotFound { program } => {
+                AgentError::NotFound { agent, program: program.display().to_string() }
+            }
+            error => AgentError::Start { agent, source: Box::new(error) },
+        }
+    }
+
+    /// Makes the outcome of a program that has ended.
+    fn outcome(
+        &self,
+        output: &CommandOutput,
+        parser: &dyn StreamParser,
+        cancelled: bool,
+    ) -> Result<AgentInvokeOutput, AgentError> {
+        let progress = parser.progress();
+        let (agent, usage) = (self.cli.name.to_owned(), progress.usage);
+        match &progress.ending {
+            Some(Ending::Done) => return Ok(self.success(output, parser)),
+            Some(Ending::Failed { message }) => {
+                return Err(AgentError::Reported { agent, message: message.clone(), usage });
+            }
+            Some(Ending::RateLimited { message, resets_at }) => {
+                let (message, resets_at) = (message.clone(), *resets_at);
+                return Err(AgentError::RateLimited { agent, message, resets_at, usage });
+            }
+            None if cancelled => return Err(AgentError::Cancelled { agent, usage }),
+            None => {}
+        }
+        if let Some(error) = self.ended_by_clock(output.end, usage) {
+            return Err(error);
+        }
+        match output.status {
+            ExitStatus::Signaled(signal) => Err(AgentError::Signal { agent, signal, usage }),
+            // It has shown that it writes events, so the last one is missing.
+            ExitStatus::Exited(0) if progress.ready => {
+                let message = "the stream ended without a final event".to_owned();
+                Err(AgentError::Reported { agent, message, usage })
+            }
+            ExitStatus::Exited(_) => Ok(self.success(output, parser)),
+        }
+    }
+
+    fn ended_by_clock(&self, end: End, usage: Option<Usage>) -> Option<AgentError> {
+        let (clock, limit) = match end {
+            End::TimedOut => ("wall", self.deadlines.wall),
+            End::NoFirstByte => ("first_byte", self.deadlines.first_byte),
+            End::Idle => ("idle", self.deadlines.idle),
+            _ => return None,
+        };
+        let agent = self.cli.name.to_owned();
+        Some(AgentError::Clock { agent, clock, limit: limit.unwrap_or_default(), usage })
+    }
+
+    /// Returns what an agent printed: its words where they could be read, which
+    /// are of more use than its events, else its raw output.
+    fn success(&self, output: &CommandOutput, parser: &dyn StreamParser) -> AgentInvokeOutput {
+        let progress = parser.progress();
+        let words = progress.answer.as_str();
+        let stdout = if words.is_empty() { output.stdout.text() } else { words.to_owned() };
+        // One that had to be ended after its final event has no exit code of its own.
+        let exit_code = match output.end {
+            End::Exited => output.status.code().unwrap_or(0),
+            _ => 0,
+        };
+        AgentInvokeOutput {
+            exit_code,
+            stdout,
+            stderr: output.stderr.text(),
+            usage: progress.usage,
+            ..AgentInvokeOutput::default()
+        }
+    }
+}
+
+#[async_trait]
+impl Agent for CliAgent {
+    fn name(&self) -> &str {
+        self.cli.name
+    }
+
+    fn declared_env(&self) -> &[&str] {
+        self.cli.env
+    }
+
+    fn permission_notice(&self) -> Option<String> {
+        self.cli.notice.map(str::to_owned)
+    }
+
+    fn check(&self, env: &[(String, String)]) -> Result<(), AgentError> {
+        let program = self.program();
+        // A path may be relative to the project, which is not known here.
+        let is_relative_path = program.contains('/') && !program.starts_with('/');
+        let path = env.iter().rev().find(|(name, _)| name == "PATH").map_or("", |(_, value)| value);
+        match is_relative_path || find_program(program, path, std::path::Path::new("/")).is_some() {
+            true => Ok(()),
+            false => {
+                let agent = self.cli.name.to_owned();
+                Err(AgentError::NotFound { agent, program: program.to_owned() })
+            }
+        }
+    }
+
+    async fn invoke(
+        &self,
+        request: AgentRequest,
+        port: &dyn AgentPort,
+    ) -> Result<AgentInvokeOutput, AgentError> {
+        let prompt = self.prompt_file(&request)?;
+        let running = spawn(self.spec(&request, prompt.as_ref()), &self.supervisor)
+            .await
+            .map_err(|error| self.start_error(error))?;
+        if let Some(id) = running.supervisor() {
+            port.supervised_by(id.pid, id.start_time).await;
+        }
+        let mut parser = (self.cli.parser)(Arc::clone(&self.clock));
+        let mut watch = Watch { cancel: &request.cancel, deadlines: self.deadlines, port, cancelled: false };
+        let output = watch
+            .to_the_end(running, parser.as_mut(), self.clock.as_ref())
+            .await
+            .map_err(|error| self.start_error(error))?;
+        self.outcome(&output, parser.as_ref(), watch.cancelled)
+    }
+}
+
+impl std::fmt::Debug for CliAgent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CliAgent").field("name", &self.cli.name).field("command", &self.command).finish()
+    }
+}
+
+/// Watches over a running agent.
+struct Watch<'a> {
+    cancel: &'a CancellationToken,
+    deadlines: Deadlines,
+    port: &'a dyn AgentPort,
+    cancelled: bool,
+}
+
+impl Watch<'_> {
+    /// Reads all lines and waits for the end, minding the cancellation and the
+    /// notice before the wall clock on the way.
+    async fn to_the_end(
+        &mut self,
+        mut running: Running,
+        parser: &mut dyn StreamParser,
+        clock: &dyn Clock,
+    ) -> Result<CommandOutput, ProcessError> {
+        let stopper = running.stopper();
+        let (after, left) = self.deadlines.notice().unwrap_or_default();
+        let notice = clock.sleep(after);
+        tokio::pin!(notice);
+        let mut noticed = self.deadlines.wall.is_none();
+        let mut finishing = false;
+        loop {
+            tokio::select! {
+                biased;
+                () = self.cancel.cancelled(), if !self.cancelled => {
+                    self.cancelled = true;
+                    stopper.terminate(CANCEL_GRACE);
+                }
+                () = &mut notice, if !noticed => {
+                    noticed = true;
+                    self.port.emit(AgentEvent::SoftDeadline { remaining_ms: millis(left) });
+                }
+                line = running.next_line() => match line {
+                    Some(line) => self.read(&line, parser),
+                    None => break,
+                },
+            }
+            if !finishing && parser.progress().ending.is_some() {
+                finishing = true;
+                stopper.finishing();
+            }
+        }
+        parser.finish().into_iter().for_each(|event| self.port.emit(event));
+        let end = running.wait();
+        tokio::pin!(end);
+        loop {
+            tokio::select! {
+                biased;
+                () = self.cancel.cancelled(), if !self.cancelled => {
+                    self.cancelled = true;
+                    stopper.terminate(CANCEL_GRACE);
+                }
+                output = &mut end => return output,
+            }
+        }
+    }
+
+    fn read(&self, line: &Line, parser: &mut dyn StreamParser) {
+        if line.truncated {
+            self.port.emit(AgentEvent::Unreadable { line: excerpt(&line.text, MAX_SUMMARY) });
+            return;
+        }
+        parser.parse(&line.text).into_iter().for_each(|event| self.port.emit(event));
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

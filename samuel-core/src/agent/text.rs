@@ -1,0 +1,132 @@
+//! Limits on what adapters hand on.
+//!
+//! An agent's stream holds whole files and command outputs. Events are for
+//! watching and for hooks, so adapters shorten what they report; the raw
+//! stream is in the log files.
+
+use serde_json::{Value, json};
+
+use crate::model::payload::Json;
+
+/// Bytes kept of one text an agent says.
+pub(super) const MAX_TEXT: usize = 16 * 1024;
+/// Bytes kept of a tool call's arguments.
+pub(super) const MAX_INPUT: usize = 64 * 1024;
+/// Bytes kept of a tool call's result, of a denial and of an error message.
+pub(super) const MAX_SUMMARY: usize = 4 * 1024;
+/// Bytes kept of a line that could not be read.
+pub(super) const MAX_UNREADABLE: usize = 200;
+/// Bytes kept of everything an agent says in one call.
+pub(super) const MAX_ANSWER: usize = 64 * 1024;
+
+/// Returns the start of a text, with an ellipsis where something is missing.
+pub(super) fn excerpt(text: &str, max_bytes: usize) -> String {
+    if text.len() <= max_bytes {
+        return text.to_owned();
+    }
+    let mut end = max_bytes;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}…", text.get(..end).unwrap_or_default())
+}
+
+/// Returns arguments as a JSON document; those that are too long become
+/// `{"truncated": START}`, so that the result is always a document.
+pub(super) fn arguments(input: &Value) -> Json {
+    let text = input.to_string();
+    match text.len() {
+        0..=MAX_INPUT => text,
+        _ => json!({"truncated": excerpt(&text, MAX_SUMMARY)}).to_string(),
+    }
+}
+
+/// The end of everything an agent said.
+#[derive(Debug, Default)]
+pub(super) struct Answer(String);
+
+impl Answer {
+    /// Adds a text on a line of its own.
+    pub(super) fn push_line(&mut self, text: &str) {
+        if !self.0.is_empty() && !self.0.ends_with('\n') {
+            self.0.push('\n');
+        }
+        self.push(text);
+    }
+
+    /// Adds a text that goes on where the last one ended.
+    pub(super) fn push(&mut self, text: &str) {
+        self.0.push_str(text);
+        if self.0.len() > MAX_ANSWER {
+            let mut start = self.0.len() - MAX_ANSWER;
+            while !self.0.is_char_boundary(start) {
+                start += 1;
+            }
+            self.0.drain(..start);
+        }
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Takes out the escape sequences by which a program colours its output.
+pub(super) fn without_colours(line: &str) -> String {
+    let mut plain = String::with_capacity(line.len());
+    let mut characters = line.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '\u{1b}' => skip_sequence(&mut characters),
+            control if control.is_control() && control != '\t' => {}
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+/// Skips what follows an escape character: `[` up to a letter, `]` up to BEL
+/// or another escape, or one character.
+fn skip_sequence(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) {
+    match characters.next() {
+        Some('[') => while characters.next().is_some_and(|c| !('@'..='~').contains(&c)) {},
+        Some(']') => {
+            while characters.next().is_some_and(|c| c != '\u{7}' && c != '\u{1b}') {}
+            characters.next_if_eq(&'\\');
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_excerpt_splits_no_character() {
+        assert_eq!(excerpt("aé", 3), "aé");
+        assert_eq!(excerpt("aéb", 2), "a…");
+    }
+
+    #[test]
+    fn arguments_stay_a_document_when_they_are_shortened() {
+        let long = arguments(&json!({"content": "x".repeat(MAX_INPUT)}));
+        assert!(long.len() < MAX_INPUT);
+        assert!(serde_json::from_str::<Value>(&long).is_ok_and(|value| value.get("truncated").is_some()));
+    }
+
+    #[test]
+    fn an_answer_keeps_its_end() {
+        let mut answer = Answer::default();
+        answer.push_line(&"é".repeat(MAX_ANSWER));
+        answer.push_line("last");
+        assert!(answer.as_str().len() <= MAX_ANSWER);
+        assert!(answer.as_str().ends_with("é\nlast"));
+    }
+
+    #[test]
+    fn colours_are_taken_out() {
+        assert_eq!(without_colours("\u{1b}[38;5;141m> \u{1b}[0mhi\tthere\r"), "> hi\tthere");
+        assert_eq!(without_colours("\u{1b}]0;title\u{7}x\u{1b}[?25l"), "x");
+    }
+}

@@ -1,0 +1,348 @@
+//! samuel.toml, read and checked as a whole.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs::File,
+    io::{self, Read as _},
+    path::Path,
+};
+
+use super::{
+    ConfigError, DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS, MethodologySettings, Origin, Problem,
+    ProblemKind, Problems,
+    chain::{self, Chains, overlay},
+    check_methodology_name,
+    layer::MethodologyLayer,
+    names::is_plain_name,
+    shorten,
+    source::Source,
+    table::{Document, Origins, Table, Value},
+};
+use crate::{
+    context::GuardrailVars,
+    hook::{ChainSpec, HookPoint, ResolveError},
+};
+
+/// The name of the configuration file in the project root.
+pub const CONFIG_FILE: &str = "samuel.toml";
+/// The version of the schema that this Samuel reads.
+pub const CONFIG_VERSION: &str = "2";
+
+/// The configuration of a project: samuel.toml (contract, section 5).
+///
+/// The default is what a missing file means. What methodologies and hooks are
+/// configured with is asked for with [`Config::methodology`] and
+/// [`Config::chain`], which merge the layers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// The methodology of a bare `samuel run`, or its alias. Default `ralph`.
+    pub default_methodology: String,
+    /// The project's name; empty, the default, for that of its directory.
+    pub project_name: String,
+    /// The rules that work must keep to.
+    pub guardrails: GuardrailVars,
+    /// The plugins to load, in the order that breaks ties between handlers.
+    pub plugins: Vec<PluginEntry>,
+    methodologies: BTreeMap<String, MethodologyLayer>,
+    hooks: Chains,
+    origins: Origins,
+}
+
+/// A plugin to load: `[[plugins]]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PluginEntry {
+    /// Its name, 2 to 64 of `a-z`, `0-9` and `-`.
+    pub name: String,
+    /// Where it comes from, as the plugin loader understands it.
+    pub source: Option<String>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            default_methodology: DEFAULT_METHODOLOGY.to_owned(),
+            project_name: String::new(),
+            guardrails: GuardrailVars::default(),
+            plugins: Vec::new(),
+            methodologies: BTreeMap::new(),
+            hooks: Chains::new(),
+            origins: Origins::default(),
+        }
+    }
+}
+
+impl Config {
+    /// The largest file that is read, in bytes.
+    pub const MAX_BYTES: usize = Document::MAX_BYTES;
+
+    /// Reads the text of samuel.toml. `file_name` is only for messages.
+    ///
+    /// # Errors
+    /// Returns [`ConfigError::Invalid`] with every problem of the text.
+    pub fn parse(file_name: &Path, text: &str) -> Result<Self, ConfigError> {
+        let (config, origins) = Document::read(file_name, text, read_root)?;
+        Ok(Self { origins, ..config })
+    }
+
+    /// Reads `samuel.toml` in a project; the default where there is none.
+    ///
+    /// # Errors
+    /// Returns [`ConfigError::Io`] where the file cannot be read, and
+    /// [`ConfigError::Invalid`] with every problem of its text.
+    pub fn load(project_root: &Path) -> Result<Self, ConfigError> {
+        let file = project_root.join(CONFIG_FILE);
+        match read_capped(&file) {
+            Ok(None) => Ok(Self::default()),
+            Ok(Some(bytes)) => match std::str::from_utf8(&bytes) {
+                Ok(text) => Self::parse(&file, text),
+                // A character can be cut at the cap.
+                Err(_) if bytes.len() > Self::MAX_BYTES => {
+                    Err(refused(&file, "", ProblemKind::TooLarge { max_bytes: Self::MAX_BYTES }))
+                }
+                Err(error) => {
+                    let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
+                    Err(refused(&file, &String::from_utf8_lossy(valid), ProblemKind::NotUtf8))
+                }
+            },
+            Err(source) => Err(ConfigError::Io { file, source }),
+        }
+    }
+
+    /// Returns a methodology's settings: the defaults, and over them what
+    /// samuel.toml sets. The name is the one proper, not an alias.
+    pub fn methodology(&self, name: &str) -> MethodologySettings {
+        self.methodology_over(name, MethodologySettings::default())
+    }
+
+    /// Returns a methodology's settings over other defaults, such as those its
+    /// plugin gives.
+    pub fn methodology_over(&self, name: &str, mut defaults: MethodologySettings) -> MethodologySettings {
+        if let Some(layer) = self.methodologies.get(name) {
+            layer.apply(&mut defaults);
+        }
+        defaults
+    }
+
+    /// Returns the methodologies that samuel.toml has tables for.
+    pub fn methodologies(&self) -> impl Iterator<Item = &str> {
+        self.methodologies.keys().map(String::as_str)
+    }
+
+    /// Returns what is configured of a point's chain: `[hooks]`, and over it
+    /// `[methodology.<name>.hooks]`, field by field.
+    pub fn chain(&self, point: HookPoint, methodology: &str) -> ChainSpec {
+        self.chain_over(point, methodology, &ChainSpec::default())
+    }
+
+    /// Returns what is configured of a point's chain over other defaults, such
+    /// as those a methodology's plugin gives.
+    pub fn chain_over(&self, point: HookPoint, methodology: &str, defaults: &ChainSpec) -> ChainSpec {
+        let of_methodology = self.methodologies.get(methodology).and_then(|layer| layer.hooks.get(&point));
+        let layers = self.hooks.get(&point).into_iter().chain(of_methodology);
+        layers.fold(defaults.clone(), |spec, layer| overlay(&spec, layer, point))
+    }
+
+    /// Returns where a key is set, such as `hooks.quality.check.timeout` or
+    /// `methodology.ralph.agent`; nothing where its default holds. Quotes in
+    /// the path do not count.
+    pub fn origin(&self, key: &str) -> Option<Origin> {
+        self.origins.get(key)
+    }
+
+    /// Returns the keys that make up a point's chain, each with its place:
+    /// where two layers set a field, the one that won.
+    pub fn chain_origins(&self, point: HookPoint, methodology: &str) -> Vec<(String, Origin)> {
+        let [earlier, later] = chain_tables(point, methodology);
+        let set = |table: &str, field: &str| {
+            let key = format!("{table}.{field}");
+            self.origin(&key).map(|origin| (key, origin))
+        };
+        // Either of the two in the later layer hides an action set before.
+        let later_acts = ["strict", "on_failure"].iter().any(|field| set(&later, field).is_some());
+        let winner = |field: &&str| {
+            let hidden = *field == "on_failure" && later_acts;
+            set(&later, field).or_else(|| set(&earlier, field).filter(|_| !hidden))
+        };
+        let mut origins: Vec<_> =
+            chain::FIELDS.iter().filter(|field| **field != "order").filter_map(winner).collect();
+        for table in [earlier, later] {
+            let prefix = format!("{table}.order.");
+            let below = self.origins.below(&prefix);
+            origins.extend(below.map(|(name, origin)| (format!("{prefix}\"{name}\""), origin)));
+        }
+        origins
+    }
+
+    /// Turns a chain that cannot be resolved into a problem at the place where
+    /// samuel.toml names the handler; nothing where it does not.
+    pub fn locate(&self, methodology: &str, error: &ResolveError) -> Option<ConfigError> {
+        let (point, name, kind) = match error {
+            ResolveError::UnknownHandler { point, name, nearest, known } => {
+                let (nearest, known) = (nearest.clone(), known.clone());
+                (
+                    point,
+                    name,
+                    ProblemKind::UnknownName { what: "handler", name: name.clone(), nearest, known },
+                )
+            }
+            ResolveError::DoubledHandler { point, name } => {
+                (point, name, ProblemKind::Doubled { what: "handler", name: name.clone() })
+            }
+        };
+        let (key, origin) = self.handler_origin(*point, methodology, name)?;
+        let problem = Problem { location: origin.into(), key, kind };
+        Some(ConfigError::Invalid(Problems { list: vec![problem], omitted: 0 }))
+    }
+
+    /// Returns the last place where a point's tables name a handler.
+    fn handler_origin(&self, point: HookPoint, methodology: &str, name: &str) -> Option<(String, Origin)> {
+        let of_methodology = self.methodologies.get(methodology).and_then(|layer| layer.hooks.get(&point));
+        let layers =
+            [self.hooks.get(&point), of_methodology].into_iter().zip(chain_tables(point, methodology));
+        layers.rev().find_map(|(spec, table)| {
+            let spec = spec?;
+            let place =
+                spec.handlers.as_ref().and_then(|all| all.iter().rposition(|handler| handler == name));
+            let key = match place {
+                Some(place) => format!("{table}.handlers[{place}]"),
+                None if spec.order.contains_key(name) => format!("{table}.order.\"{name}\""),
+                None => return None,
+            };
+            self.origin(&key).map(|origin| (key, origin))
+        })
+    }
+}
+
+/// Returns the tables that can configure a point, the later layer last.
+fn chain_tables(point: HookPoint, methodology: &str) -> [String; 2] {
+    [format!("hooks.\"{point}\""), format!("methodology.{methodology}.hooks.\"{point}\"")]
+}
+
+/// Reads a file up to one byte more than is allowed; nothing where there is
+/// none. A link that leads nowhere is an error, not an absent file.
+fn read_capped(file: &Path) -> io::Result<Option<Vec<u8>>> {
+    match file.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        other => other?,
+    };
+    // Opening a pipe would wait for a writer.
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    let limit = u64::try_from(Config::MAX_BYTES).unwrap_or(u64::MAX).saturating_add(1);
+    File::open(file)?.take(limit).read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}
+
+/// Refuses a file for what is wrong at the end of its readable text.
+fn refused(file: &Path, text: &str, kind: ProblemKind) -> ConfigError {
+    let location = Source::new(file, text).origin(text.len()).into();
+    let problem = Problem { location, key: String::new(), kind };
+    ConfigError::Invalid(Problems { list: vec![problem], omitted: 0 })
+}
+
+fn read_root(table: &mut Table<'_>) -> Config {
+    let mut config = Config::default();
+    if !table.take("version").is_none_or(|value| is_supported(&value)) {
+        // Another schema has other keys, and to complain of them is no help.
+        table.accept_all();
+        return config;
+    }
+    if let Some(name) = table.take("default_methodology").and_then(|value| read_default(&value)) {
+        config.default_methodology = name;
+    }
+    if let Some(mut project) = table.take("project").and_then(|value| value.table()) {
+        let name = project.take("name").and_then(|value| value.string().map(str::to_owned));
+        config.project_name = name.unwrap_or_default();
+        project.finish();
+    }
+    if let Some(rules) = table.take("guardrails").and_then(|value| value.table()) {
+        read_guardrails(rules, &mut config.guardrails);
+    }
+    config.plugins = table.take("plugins").map(|value| read_plugins(&value)).unwrap_or_default();
+    config.hooks = table.take("hooks").map(|value| chain::read_chains(&value)).unwrap_or_default();
+    config.methodologies =
+        table.take("methodology").map(|value| read_methodologies(&value)).unwrap_or_default();
+    config
+}
+
+fn is_supported(value: &Value<'_>) -> bool {
+    match value.string() {
+        Some(CONFIG_VERSION) => true,
+        Some(other) => {
+            value.refuse(ProblemKind::Version { found: shorten(other) });
+            false
+        }
+        None => false,
+    }
+}
+
+fn read_default(value: &Value<'_>) -> Option<String> {
+    let name = value.string()?;
+    match check_methodology_name(name) {
+        Ok(()) => Some(name.to_owned()),
+        Err(error) => {
+            value.refuse(error);
+            None
+        }
+    }
+}
+
+fn read_guardrails(mut table: Table<'_>, rules: &mut GuardrailVars) {
+    let text = |value: Option<Value<'_>>, target: &mut String| {
+        if let Some(text) = value.and_then(|value| value.string()) {
+            text.clone_into(target);
+        }
+    };
+    let lines = |value: Option<Value<'_>>, target: &mut u32| {
+        *target = value.and_then(|value| value.integer(1)).unwrap_or(*target);
+    };
+    lines(table.take("max_function_lines"), &mut rules.max_function_lines);
+    lines(table.take("max_file_lines"), &mut rules.max_file_lines);
+    let require_tests = table.take("require_tests").and_then(|value| value.boolean());
+    rules.require_tests = require_tests.unwrap_or(rules.require_tests);
+    text(table.take("commit_convention"), &mut rules.commit_convention);
+    text(table.take("branch_convention"), &mut rules.branch_convention);
+    rules.extra = table.take("extra").and_then(|value| value.strings()).unwrap_or_default();
+    table.finish();
+}
+
+fn read_plugins(value: &Value<'_>) -> Vec<PluginEntry> {
+    let mut seen = BTreeSet::new();
+    let mut plugins = Vec::new();
+    for item in value.list().unwrap_or_default() {
+        let Some(mut table) = item.table() else { continue };
+        let name = table.require("name").and_then(|name| read_plugin_name(&name, &mut seen));
+        let source = table.take("source").map(|source| source.filled().map(str::to_owned));
+        table.finish();
+        plugins.extend(name.map(|name| PluginEntry { name, source: source.flatten() }));
+    }
+    plugins
+}
+
+fn read_plugin_name(value: &Value<'_>, seen: &mut BTreeSet<String>) -> Option<String> {
+    let name = value.string()?;
+    if !is_plain_name(name, 2) {
+        let rule = "use 2 to 64 of a-z, 0-9 and -";
+        value.refuse(ProblemKind::InvalidName { what: "plugin", name: shorten(name), rule });
+    } else if !seen.insert(name.to_owned()) {
+        value.refuse(ProblemKind::Doubled { what: "plugin", name: name.to_owned() });
+    }
+    Some(name.to_owned())
+}
+
+fn read_methodologies(value: &Value<'_>) -> BTreeMap<String, MethodologyLayer> {
+    let mut methodologies = BTreeMap::new();
+    for (name, value) in value.table().map(Table::entries).unwrap_or_default() {
+        if name == DEFAULT_METHODOLOGY_ALIAS {
+            let (alias, name) = (name.to_owned(), DEFAULT_METHODOLOGY.to_owned());
+            value.refuse_key(ProblemKind::Alias { alias, name });
+        } else if let Err(error) = check_methodology_name(name) {
+            value.refuse_key(error);
+        } else if let Some(table) = value.table() {
+            methodologies.insert(name.to_owned(), MethodologyLayer::read(table));
+        }
+    }
+    methodologies
+}

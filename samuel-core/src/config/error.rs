@@ -1,0 +1,87 @@
+//! A configuration that is refused.
+
+use std::{fmt, io, path::PathBuf};
+
+use super::Problem;
+use crate::model::{Coded, ErrorCode, Location};
+
+/// A configuration that is refused, whole.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The file has problems.
+    #[error("{0}")]
+    Invalid(Problems),
+    /// The file cannot be read.
+    #[error("{} cannot be read", file.display())]
+    Io {
+        /// The file.
+        file: PathBuf,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl ConfigError {
+    /// Returns what is wrong in the file, in the order of the text; nothing
+    /// where the file could not be read.
+    pub fn problems(&self) -> &[Problem] {
+        match self {
+            Self::Invalid(problems) => &problems.list,
+            Self::Io { .. } => &[],
+        }
+    }
+
+    /// Returns what to do next, one line: the first problem's help.
+    pub fn help(&self) -> String {
+        self.problems().first().map_or_else(|| self.code().help.to_owned(), Problem::help)
+    }
+}
+
+impl Coded for ConfigError {
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::Invalid(_) => ErrorCode::CONFIG_INVALID,
+            Self::Io { .. } => ErrorCode::CONFIG_IO,
+        }
+    }
+
+    fn location(&self) -> Option<Location> {
+        match self {
+            Self::Invalid(problems) => problems.list.first().map(|problem| problem.location.clone()),
+            Self::Io { file, .. } => Some(Location { file: file.clone(), line: None, column: None }),
+        }
+    }
+}
+
+/// The problems of a file, in the order of the text.
+///
+/// Displays one line each, with its place.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Problems {
+    /// The first problems, at most [`Problems::MAX`].
+    pub list: Vec<Problem>,
+    /// How many more there are.
+    pub omitted: usize,
+}
+
+impl Problems {
+    /// How many problems of a file are kept.
+    pub const MAX: usize = 100;
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, problem) in self.list.iter().enumerate() {
+            let Location { file, line, column } = &problem.location;
+            let (line, column) = (line.unwrap_or(1), column.unwrap_or(1));
+            let separator = if place == 0 { "" } else { "\n" };
+            write!(f, "{separator}{}:{line}:{column}: {problem}", file.display())?;
+        }
+        match self.omitted {
+            0 => Ok(()),
+            more => write!(f, "\nand {more} more"),
+        }
+    }
+}

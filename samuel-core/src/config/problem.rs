@@ -1,0 +1,216 @@
+//! What can be wrong in a configuration file.
+//!
+//! A [`Problem`] has a place, the key it is about, and a [`ProblemKind`] that
+//! words it and knows what to do next.
+
+use std::fmt;
+
+use crate::{hook::HookPoint, model::Location};
+
+/// One thing that is wrong in a configuration file.
+///
+/// It displays without its place, which is in `location`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    /// Where it is; line and column are always known.
+    pub location: Location,
+    /// The key it is about as TOML writes it, such as
+    /// `hooks."quality.check".timeout`; empty where the text is no TOML.
+    pub key: String,
+    /// What is wrong.
+    pub kind: ProblemKind,
+}
+
+impl Problem {
+    /// Returns what to do next, one line.
+    pub fn help(&self) -> String {
+        self.kind.help()
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            ProblemKind::Syntax { .. } | ProblemKind::NotUtf8 | ProblemKind::TooLarge { .. } => {}
+            _ if self.key.is_empty() => {}
+            _ => write!(f, "{}: ", self.key)?,
+        }
+        self.kind.fmt(f)
+    }
+}
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProblemKind {
+    /// The file is too large to be read.
+    #[error("the file is larger than {max_bytes} bytes")]
+    TooLarge {
+        /// The largest size that is read.
+        max_bytes: usize,
+    },
+    /// The file is not UTF-8 text.
+    #[error("the file is not UTF-8 text")]
+    NotUtf8,
+    /// The text is no TOML.
+    #[error("{message}")]
+    Syntax {
+        /// The parser's words.
+        message: String,
+        /// Whether a hook point without quotes is the likely cause.
+        unquoted_point: bool,
+    },
+    /// The table has no such key.
+    #[error("unknown key")]
+    UnknownKey {
+        /// The nearest key, where one is near.
+        nearest: Option<&'static str>,
+        /// The keys the table has.
+        known: Vec<&'static str>,
+    },
+    /// There is no such hook point.
+    #[error("unknown hook point \"{name}\"")]
+    UnknownPoint {
+        /// The name as it was given.
+        name: String,
+        /// The nearest point, where one is near.
+        nearest: Option<HookPoint>,
+    },
+    /// A hook point is not quoted, so that TOML takes its dots for tables.
+    #[error("the hook point {point} is not quoted")]
+    UnquotedPoint {
+        /// The point that is meant.
+        point: HookPoint,
+        /// How to write the table.
+        quoted: String,
+    },
+    /// The value has another type.
+    #[error("expected {expected}, found {found}")]
+    WrongType {
+        /// What the key takes.
+        expected: &'static str,
+        /// What it was given.
+        found: &'static str,
+    },
+    /// The value is too small or too large.
+    #[error("{found} is out of range, expected {expected}")]
+    OutOfRange {
+        /// The value as it was given.
+        found: String,
+        /// What the key takes.
+        expected: String,
+    },
+    /// The text is no duration.
+    #[error("\"{text}\" is no duration: {problem}")]
+    NoDuration {
+        /// The text as it was given.
+        text: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// The value is none of the names the key takes.
+    #[error("unknown {what} \"{name}\"")]
+    UnknownName {
+        /// What the name should be of, such as `agent`.
+        what: &'static str,
+        /// The name as it was given.
+        name: String,
+        /// The nearest name, where one is near.
+        nearest: Option<String>,
+        /// The names there are.
+        known: Vec<String>,
+    },
+    /// The text cannot be a name.
+    #[error("\"{name}\" cannot be the name of a {what}: {rule}")]
+    InvalidName {
+        /// What the name should be of.
+        what: &'static str,
+        /// The name as it was given.
+        name: String,
+        /// What names look like.
+        rule: &'static str,
+    },
+    /// A methodology has a table under its alias.
+    #[error("\"{alias}\" is another name of the methodology {name}")]
+    Alias {
+        /// The alias.
+        alias: String,
+        /// The name proper.
+        name: String,
+    },
+    /// The name is there already.
+    #[error("{what} \"{name}\" is listed twice")]
+    Doubled {
+        /// What is listed.
+        what: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// A key that must be there is not.
+    #[error("{name} is missing")]
+    Missing {
+        /// The key.
+        name: &'static str,
+    },
+    /// The value is empty.
+    #[error("must not be empty")]
+    Empty,
+    /// The file has another schema.
+    #[error("version \"{found}\" is not supported")]
+    Version {
+        /// The version as it was given.
+        found: String,
+    },
+}
+
+impl ProblemKind {
+    fn help(&self) -> String {
+        match self {
+            Self::TooLarge { .. } => "Remove what is no configuration.".to_owned(),
+            Self::NotUtf8 => "Save the file as UTF-8.".to_owned(),
+            Self::Syntax { unquoted_point: true, .. } => {
+                "Quote hook points, as in [hooks.\"before:loop\"].".to_owned()
+            }
+            Self::Syntax { .. } => "Correct the TOML here.".to_owned(),
+            Self::UnknownKey { nearest, known } => suggest(*nearest, known),
+            Self::UnknownPoint { nearest: Some(point), .. } => format!("Did you mean \"{point}\"?"),
+            Self::UnknownPoint { nearest: None, .. } => {
+                let points: Vec<&str> = HookPoint::ALL.iter().map(|point| point.as_str()).collect();
+                suggest(None, &points)
+            }
+            Self::UnquotedPoint { quoted, .. } => format!("Write {quoted}."),
+            Self::WrongType { expected, .. } => format!("Give {expected}."),
+            Self::OutOfRange { expected, .. } => format!("Give {expected}."),
+            Self::NoDuration { .. } => {
+                "Write text such as \"30s\", \"5m\" or \"1h30m\", or whole seconds as a number.".to_owned()
+            }
+            Self::UnknownName { nearest, known, .. } => {
+                let known: Vec<&str> = known.iter().map(String::as_str).collect();
+                suggest(nearest.as_deref(), &known)
+            }
+            Self::InvalidName { .. } => "Choose another name.".to_owned(),
+            Self::Alias { name, .. } => format!("Use {name} here."),
+            Self::Doubled { .. } => "Remove one of the two.".to_owned(),
+            Self::Missing { name } => format!("Add {name}."),
+            Self::Empty => "Give a value, or remove the key.".to_owned(),
+            Self::Version { .. } => "Write version = \"2\".".to_owned(),
+        }
+    }
+}
+
+/// Asks whether the nearest name was meant, or lists those there are.
+fn suggest(nearest: Option<&str>, known: &[&str]) -> String {
+    match nearest {
+        Some(name) => format!("Did you mean \"{name}\"?"),
+        None => format!("Known are {}.", known.join(", ")),
+    }
+}
+
+/// Shortens text from a file for a message.
+pub(crate) fn shorten(text: &str) -> String {
+    const MAX_CHARS: usize = 80;
+    match text.char_indices().nth(MAX_CHARS) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,305 @@
+//! Carries out what the machine asks for.
+//!
+//! One task owns the machine. Effects that take time run beside it and come
+//! back as inputs; what must happen at once (events, the progress log,
+//! checkpoints) happens before the next input is taken.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use serde::{Deserialize, Serialize};
+use tokio::{sync::mpsc, task::JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    fire::Place,
+    follow::Follower,
+    machine::{Effect, EffectId, EffectResult, Input, Loaded, LogLine, Machine, NextWork, Wait},
+    services::Services,
+};
+use crate::{
+    engine::event::{Event, RunReport},
+    hook::{HookCall, HookPoint},
+    model::{
+        Plan, Status,
+        payload::{Mode, TaskBrief, Turn},
+    },
+    state::{Actor, Checkpoint, Mutation, Next, Note, ProgressEntry, StateError, next_task},
+};
+
+/// How many reasons for being blocked are told.
+const REASONS: usize = 5;
+
+/// Runs one machine to its end.
+pub(super) struct Driver {
+    pub(super) services: Arc<Services>,
+    pub(super) follower: Arc<Follower>,
+    pub(super) machine: Machine,
+    pub(super) inputs: mpsc::UnboundedReceiver<Input>,
+    /// The clock's reading at the start of this process's part of the run.
+    pub(super) started: Duration,
+    /// How long the run was under way before it was interrupted.
+    pub(super) elapsed_before: Duration,
+    /// How long the whole run may take.
+    pub(super) max_wall_time: Option<Duration>,
+}
+
+/// What a checkpoint holds.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Saved {
+    pub(super) machine: Machine,
+    pub(super) elapsed_ms: u64,
+}
+
+/// What the driver keeps while it runs.
+#[derive(Default)]
+struct Flight {
+    tasks: JoinSet<(EffectId, EffectResult)>,
+    tokens: HashMap<EffectId, CancellationToken>,
+    ids: HashMap<tokio::task::Id, EffectId>,
+    report: Option<RunReport>,
+    /// Lines that were not written to the progress log yet.
+    lines: Vec<ProgressEntry>,
+}
+
+impl Driver {
+    /// Runs until the machine has ended, and returns what came of it.
+    pub(super) async fn run(mut self, first: Input) -> Option<RunReport> {
+        let watching = tokio::spawn(Arc::clone(&self.follower).watch());
+        let mut flight = Flight::default();
+        let mut next = first;
+        let services = Arc::clone(&self.services);
+        let time_left = self.max_wall_time.map(|limit| limit.saturating_sub(self.elapsed_before));
+        let wall_clock = async move {
+            match time_left {
+                Some(left) => services.clock.sleep(left).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::pin!(wall_clock);
+        let mut time_is_up = false;
+        loop {
+            let effects = self.machine.step(next);
+            self.carry_out(effects, &mut flight).await;
+            if self.machine.is_ended() {
+                break;
+            }
+            next = tokio::select! {
+                // Whatever happened during an effect counts before its end.
+                biased;
+                Some(input) = self.inputs.recv() => input,
+                Some(done) = flight.tasks.join_next_with_id() => flight.landed(done),
+                () = &mut wall_clock, if !time_is_up => {
+                    time_is_up = true;
+                    Input::WallClock
+                }
+            };
+        }
+        watching.abort();
+        flight.tasks.shutdown().await;
+        flight.report
+    }
+
+    async fn carry_out(&self, effects: Vec<(EffectId, Effect)>, flight: &mut Flight) {
+        for (id, effect) in effects {
+            if let Effect::Log(line) = effect {
+                flight.lines.push(self.entry(line));
+                continue;
+            }
+            // Events and checkpoints tell of what the log already holds.
+            self.services.log(std::mem::take(&mut flight.lines)).await;
+            self.carry_out_one(id, effect, flight).await;
+        }
+        self.services.log(std::mem::take(&mut flight.lines)).await;
+    }
+
+    async fn carry_out_one(&self, id: EffectId, effect: Effect, flight: &mut Flight) {
+        let services = Arc::clone(&self.services);
+        match effect {
+            Effect::Log(_) => {}
+            Effect::Emit(event) => {
+                if let Event::RunFinished(report) = &event {
+                    flight.report = Some(report.clone());
+                }
+                services.emit(event);
+            }
+            Effect::Checkpoint => self.checkpoint().await,
+            Effect::Interrupt(other) => {
+                if let Some(token) = flight.tokens.get(&other) {
+                    token.cancel();
+                }
+            }
+            Effect::Answer { ticket, decision } => services.tickets.answer(ticket, decision),
+            Effect::Load => flight.launch(id, async move { load(&services).await }),
+            Effect::Mutate(mutation) => flight.launch(id, async move { mutate(&services, mutation).await }),
+            Effect::Dispatch { call, turn } => self.dispatch(id, *call, turn, flight),
+            Effect::Fingerprint => flight.launch(id, async move {
+                let print = services.blocking(|services| services.work_tree.fingerprint()).await;
+                print.map_or_else(|error| EffectResult::Failed(error.to_string()), EffectResult::Fingerprint)
+            }),
+            Effect::Sleep(wait) => {
+                let token = flight.token(id);
+                flight.launch(id, async move {
+                    let duration = match wait {
+                        Wait::For(ms) => Duration::from_millis(ms),
+                        Wait::Until(moment) => moment.duration_since(services.clock.now()).unsigned_abs(),
+                    };
+                    tokio::select! {
+                        () = services.clock.sleep(duration) => {}
+                        () = token.cancelled() => {}
+                    }
+                    EffectResult::Done
+                });
+            }
+        }
+    }
+
+    fn dispatch(&self, id: EffectId, call: HookCall, turn: Turn, flight: &mut Flight) {
+        let services = Arc::clone(&self.services);
+        let follower = Arc::clone(&self.follower);
+        let (mode, task) = self.machine.iteration_kind();
+        let place = Place {
+            iteration: self.machine.iteration_number(),
+            in_iteration: self.machine.in_iteration(),
+            mode,
+            turn,
+            cancel: flight.token(id),
+        };
+        flight.launch(id, async move {
+            let point = call.point();
+            services.enter(&place, task);
+            let reply = services.fire(call, &place).await;
+            // Completions made while the point fired belong before its end.
+            if matches!(point, HookPoint::AgentInvoke | HookPoint::QualityCheck) {
+                follower.look().await;
+            }
+            EffectResult::Hook(Box::new(reply))
+        });
+    }
+
+    fn entry(&self, line: LogLine) -> ProgressEntry {
+        self.services.note(self.machine.iteration_number(), line.task, line.kind, line.text)
+    }
+
+    /// Saves the machine. A checkpoint that cannot be saved is a warning: the
+    /// plan itself is safe, only a resumed run would count differently.
+    async fn checkpoint(&self) {
+        let run_id = self.services.run_id.to_string();
+        let elapsed = self.elapsed_before + self.services.clock.elapsed().saturating_sub(self.started);
+        let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
+        let saved = match serde_json::to_value(Saved { machine: self.machine.clone(), elapsed_ms }) {
+            Ok(state) => {
+                let note = Note::Checkpoint(Checkpoint { run_id, state });
+                let noted = self.services.blocking(move |services| services.store.note(note)).await;
+                noted.and_then(|noted| noted).map_err(|error| error.to_string())
+            }
+            Err(error) => Err(error.to_string()),
+        };
+        if let Err(error) = saved {
+            self.services.warn(format!("the run could not be saved: {error}"));
+        }
+    }
+}
+
+impl Flight {
+    fn token(&mut self, id: EffectId) -> CancellationToken {
+        self.tokens.entry(id).or_default().clone()
+    }
+
+    fn launch(&mut self, id: EffectId, work: impl Future<Output = EffectResult> + Send + 'static) {
+        let task = self.tasks.spawn(async move { (id, work.await) });
+        self.ids.insert(task.id(), id);
+    }
+
+    fn landed(
+        &mut self,
+        done: Result<(tokio::task::Id, (EffectId, EffectResult)), tokio::task::JoinError>,
+    ) -> Input {
+        match done {
+            Ok((task, (id, result))) => {
+                self.ids.remove(&task);
+                self.tokens.remove(&id);
+                Input::Done(id, result)
+            }
+            // Handlers' panics are caught before; this one is Samuel's own.
+            Err(error) => {
+                let id = self.ids.remove(&error.id()).unwrap_or(EffectId(0));
+                self.tokens.remove(&id);
+                Input::Done(id, EffectResult::Failed(format!("an effect broke: {error}")))
+            }
+        }
+    }
+}
+
+/// Loads the plan and says what is next.
+async fn load(services: &Arc<Services>) -> EffectResult {
+    let loaded = services
+        .blocking(|services| {
+            let loaded = services.store.load()?;
+            services.work_tree.begin();
+            Ok::<_, StateError>(loaded)
+        })
+        .await;
+    let loaded = match loaded.and_then(|loaded| loaded) {
+        Ok(loaded) => loaded,
+        Err(error) => return EffectResult::Failed(described(&error)),
+    };
+    for diagnostic in &loaded.diagnostics {
+        services.warn(diagnostic.to_string());
+    }
+    let plan = loaded.plan;
+    services.workbench.with(|desk| {
+        desk.plan = Arc::clone(&plan);
+        desk.attempts = 0;
+    });
+    services.refresh();
+    let queue = plan.count(Status::Pending) + plan.count(Status::InProgress);
+    EffectResult::Loaded(Loaded {
+        next: next_work(&plan),
+        queue_size: u32::try_from(queue).unwrap_or(u32::MAX),
+        mode: Mode::Implementation,
+    })
+}
+
+fn next_work(plan: &Plan) -> NextWork {
+    match next_task(plan) {
+        Next::AllDone => NextWork::AllDone,
+        Next::Task(id) => {
+            plan.task(&id).map_or(NextWork::AllDone, |task| NextWork::Task(TaskBrief::from(task)))
+        }
+        Next::Blocked(reasons) => {
+            let told: Vec<String> = reasons.iter().take(REASONS).map(ToString::to_string).collect();
+            let more = reasons.len().saturating_sub(REASONS);
+            let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+            NextWork::Blocked(told.join("; ") + &more)
+        }
+    }
+}
+
+/// Changes the plan for the machine.
+async fn mutate(services: &Arc<Services>, mutation: Mutation) -> EffectResult {
+    let name = mutation.name();
+    let applied = services.blocking(move |services| services.store.mutate(mutation, Actor::Runtime)).await;
+    match applied.and_then(|applied| applied) {
+        Ok(applied) => {
+            services.workbench.with(|desk| desk.plan = applied.plan);
+            EffectResult::Done
+        }
+        // Somebody else settled or removed the task in the meantime.
+        Err(error @ (StateError::TaskNotFound { .. } | StateError::NotStartable { .. })) => {
+            services.warn(format!("{name} was left out: {error}"));
+            EffectResult::Done
+        }
+        Err(error) => EffectResult::Failed(described(&error)),
+    }
+}
+
+/// Writes an error with its causes on one line.
+fn described(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}

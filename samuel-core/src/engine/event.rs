@@ -1,0 +1,207 @@
+//! What a run tells whoever watches it.
+//!
+//! One [`Event`] enum is the whole interface between the engine and a terminal,
+//! an editor or a service. As JSON an event is one flat object, an
+//! [`EventRecord`] with the schema version, the time and the run.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    agent::AgentEvent,
+    hook::{HookPoint, Outcome},
+    model::{
+        ExitReason, FailureClass, IterationOutcome, TaskId, Usage,
+        payload::{CheckFailure, Mode, TaskBrief, Turn},
+    },
+};
+
+/// The version of the events' JSON form.
+pub const EVENT_SCHEMA_VERSION: u32 = 1;
+
+/// An event with what belongs to every event.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EventRecord {
+    /// The version of the form; see [`EVENT_SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// The number of the event within its run, from 1. Events that a slow
+    /// consumer lost leave a gap.
+    pub seq: u64,
+    /// When it happened.
+    pub at: jiff::Timestamp,
+    /// The run.
+    pub run_id: std::sync::Arc<str>,
+    /// What happened.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// Something that happened in a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Event {
+    /// The run started, or goes on after an interruption.
+    RunStarted {
+        /// Whether it goes on.
+        resumed: bool,
+        /// The agent's name.
+        agent: String,
+        /// How many iterations it may make.
+        max_iterations: u32,
+    },
+    /// An iteration started.
+    IterationStarted {
+        /// The iteration, from 1.
+        iteration: u32,
+        /// What it is for.
+        mode: Mode,
+        /// The task it is for.
+        task: Option<TaskBrief>,
+    },
+    /// The handlers of a point ran.
+    HookFired {
+        /// The point.
+        point: HookPoint,
+        /// The iteration, from 1; 0 outside one.
+        iteration: u32,
+        /// The turn it fired in.
+        turn: Turn,
+        /// What came of it.
+        outcome: Outcome,
+    },
+    /// The agent is being called.
+    AgentStarted {
+        /// The iteration, from 1.
+        iteration: u32,
+        /// The turn.
+        turn: Turn,
+        /// The agent's name.
+        agent: String,
+    },
+    /// The agent reported something.
+    Agent {
+        /// The iteration, from 1.
+        iteration: u32,
+        /// What it reported.
+        report: AgentEvent,
+    },
+    /// The call of the agent ended.
+    AgentFinished {
+        /// The iteration, from 1.
+        iteration: u32,
+        /// The turn.
+        turn: Turn,
+        /// Its exit code, where it ran to its end.
+        exit_code: Option<i32>,
+        /// How it failed, where it did.
+        failure: Option<Failure>,
+        /// What it consumed.
+        usage: Usage,
+        /// How long it took, in milliseconds.
+        duration_ms: u64,
+    },
+    /// A task was completed; a failed check can still take it back.
+    TaskCompleted {
+        /// The task.
+        task: TaskId,
+        /// Its title.
+        title: String,
+        /// Whether a failed check can still take it back.
+        provisional: bool,
+    },
+    /// Completions were taken back.
+    TasksTakenBack {
+        /// The tasks.
+        tasks: Vec<TaskId>,
+        /// Why, one line each.
+        reasons: Vec<String>,
+    },
+    /// The quality checks ran.
+    QualityChecked {
+        /// The iteration, from 1.
+        iteration: u32,
+        /// Whether all passed.
+        ok: bool,
+        /// Those that failed.
+        failures: Vec<CheckFailure>,
+    },
+    /// An iteration ended.
+    IterationFinished {
+        /// The iteration, from 1.
+        iteration: u32,
+        /// How it ended.
+        outcome: IterationOutcome,
+        /// How it failed, where it did.
+        failure: Option<Failure>,
+        /// Tasks that stand completed because of it.
+        completed: Vec<TaskId>,
+        /// What it consumed.
+        usage: Usage,
+        /// How many iterations in a row have failed.
+        consecutive_failures: u32,
+    },
+    /// The run waits: for the pause between iterations, or for a usage limit.
+    Waiting {
+        /// How long, in milliseconds.
+        wait_ms: u64,
+        /// What for.
+        reason: String,
+    },
+    /// The run holds until it is resumed.
+    Paused,
+    /// The run goes on.
+    Resumed,
+    /// The run will end: after the iteration, or at once.
+    Stopping {
+        /// Why.
+        reason: ExitReason,
+        /// What led to it, in one line.
+        detail: Option<String>,
+    },
+    /// Something the user should know.
+    Warning {
+        /// What there is to know.
+        message: String,
+    },
+    /// Agent text was lost, because it was not read in time.
+    Lagged {
+        /// How many events.
+        lost: u64,
+    },
+    /// The run ended. The last event.
+    RunFinished(RunReport),
+}
+
+impl Event {
+    /// Says whether a slow consumer may lose the event: only what the agent
+    /// says, never a change of state.
+    pub fn may_be_lost(&self) -> bool {
+        matches!(self, Self::Agent { report: AgentEvent::Text { .. } | AgentEvent::Unreadable { .. }, .. })
+    }
+}
+
+/// How an iteration or an agent call failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The kind of thing that failed.
+    pub class: FailureClass,
+    /// What failed, in one line.
+    pub message: String,
+}
+
+/// What came of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunReport {
+    /// Why it ended.
+    pub exit_reason: ExitReason,
+    /// What led to it, in one line.
+    pub detail: Option<String>,
+    /// How many iterations it made.
+    pub iterations: u32,
+    /// How many of them failed.
+    pub failed_iterations: u32,
+    /// The tasks that it completed.
+    pub completed: Vec<TaskId>,
+    /// What it consumed.
+    pub usage: Usage,
+}

@@ -1,0 +1,257 @@
+//! Fires a hook point for the machine.
+//!
+//! Dispatch runs the handlers; this is what the runtime itself does around
+//! them: fill in what only it knows, write down warnings, keep the folded
+//! context, and reduce the output to what the machine needs.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    event::{Event, Failure},
+    machine::{AgentEnd, HookReply, ReplyData},
+    services::Services,
+};
+use crate::{
+    agent::apply_deny_list,
+    hook::{Blob, DEFAULT_ID, HookCall, HookPoint, Outcome, Output, Point, Scope, Warning, points},
+    model::{
+        FailureClass, Usage,
+        payload::{AgentInvokeInput, BeforeAgentInvokeInput, Mode, QualityCheckInput, Turn},
+    },
+    state::{Artifact, ProgressBody, ProgressEntry},
+};
+
+/// How long a handler of a context point may take before it is worth a word.
+const SLOW_CONTEXT: Duration = Duration::from_millis(500);
+
+/// Where in a run a point fires.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) iteration: u32,
+    pub(super) in_iteration: bool,
+    pub(super) mode: Mode,
+    pub(super) turn: Turn,
+    pub(super) cancel: CancellationToken,
+}
+
+impl Services {
+    /// Fires a point and returns what the machine needs of it.
+    pub(super) async fn fire(self: &Arc<Self>, call: HookCall, place: &Place) -> HookReply {
+        match call {
+            HookCall::AgentInvoke(input) => self.fire_agent(input, place).await,
+            HookCall::BeforeAgentInvoke(input) => self.fire_before_agent(input, place).await,
+            HookCall::QualityCheck(input) => self.fire_quality(input, place).await,
+            HookCall::IterationGate(input) => {
+                let (output, outcome) = self.run::<points::IterationGate>(input, place).await;
+                HookReply { outcome, data: ReplyData::Mode(output.mode) }
+            }
+            HookCall::AbilityBefore(input) => {
+                let (output, outcome) = self.run::<points::AbilityBefore>(input, place).await;
+                HookReply { outcome, data: ReplyData::Ability(output.updated_input) }
+            }
+            HookCall::ContextSnapshot(input) => {
+                self.fire_blob::<points::ContextSnapshot>(input, place, Artifact::ProjectSnapshot).await
+            }
+            HookCall::ContextProgress(input) => {
+                self.fire_blob::<points::ContextProgress>(input, place, Artifact::ProgressContext).await
+            }
+            HookCall::ContextTask(input) => {
+                self.fire_blob::<points::ContextTask>(input, place, Artifact::TaskContext).await
+            }
+            HookCall::ContextExtra(input) => {
+                let (output, outcome) = self.run::<points::ContextExtra>(input, place).await;
+                self.workbench.with(|desk| desk.extras = output.extras);
+                HookReply { outcome, data: ReplyData::Nothing }
+            }
+            HookCall::AfterIteration(mut input) => {
+                self.refresh();
+                if self.registry.has_handlers(HookPoint::AfterIteration) {
+                    input.changed_files = self.changed_files().await;
+                }
+                self.simple::<points::AfterIteration>(input, place).await
+            }
+            HookCall::SessionStop(mut input) => {
+                if self.registry.has_handlers(HookPoint::SessionStop) {
+                    input.changed_files = self.changed_files().await;
+                }
+                self.simple::<points::SessionStop>(input, place).await
+            }
+            HookCall::PromptSubmit(input) => self.simple::<points::PromptSubmit>(input, place).await,
+            HookCall::SessionStart(input) => self.simple::<points::SessionStart>(input, place).await,
+            HookCall::BeforeLoop(input) => self.simple::<points::BeforeLoop>(input, place).await,
+            HookCall::BeforeIteration(input) => self.simple::<points::BeforeIteration>(input, place).await,
+            HookCall::AfterAgentInvoke(input) => self.simple::<points::AfterAgentInvoke>(input, place).await,
+            HookCall::IterationError(input) => self.simple::<points::IterationError>(input, place).await,
+            HookCall::TaskCompleted(input) => self.simple::<points::TaskCompleted>(input, place).await,
+            HookCall::AbilityAfter(input) => self.simple::<points::AbilityAfter>(input, place).await,
+            HookCall::AfterLoop(input) => self.simple::<points::AfterLoop>(input, place).await,
+            HookCall::SessionEnd(input) => self.simple::<points::SessionEnd>(input, place).await,
+            HookCall::InitBefore(input) => self.simple::<points::InitBefore>(input, place).await,
+            HookCall::InitAfter(input) => self.simple::<points::InitAfter>(input, place).await,
+            HookCall::SyncBefore(input) => self.simple::<points::SyncBefore>(input, place).await,
+            HookCall::SyncAfter(input) => self.simple::<points::SyncAfter>(input, place).await,
+        }
+    }
+
+    /// Fires a point whose output is nothing but its outcome.
+    async fn simple<P: Point>(self: &Arc<Self>, input: P::Input, place: &Place) -> HookReply {
+        let (_, outcome) = self.run::<P>(input, place).await;
+        HookReply { outcome, data: ReplyData::Nothing }
+    }
+
+    /// Runs the handlers and does what is the same at every point.
+    async fn run<P: Point>(self: &Arc<Self>, input: P::Input, place: &Place) -> (P::Output, Outcome) {
+        let scope = Scope {
+            run_id: Arc::clone(&self.run_id),
+            session: Arc::clone(&self.session),
+            iteration: place.iteration,
+            mode: place.mode,
+            turn: place.turn,
+            context: self.contexts(|contexts| contexts.view.clone()),
+            cancel: place.cancel.clone(),
+        };
+        let done = self.registry.dispatch::<P>(input, &scope).await;
+        let mut outcome = done.outcome;
+        for message in self.workbench.with(|desk| std::mem::take(&mut desk.warnings)) {
+            outcome.warnings.push(Warning {
+                handler: DEFAULT_ID.into(),
+                class: "notice".to_owned(),
+                message,
+            });
+        }
+        if let Some(results) = done.output.results() {
+            self.suggested(results);
+        }
+        self.contributed(&done.context, place.in_iteration);
+        note_slow_handlers(P::POINT, &mut outcome);
+        self.write_down(P::POINT, place, &outcome).await;
+        self.emit(Event::HookFired {
+            point: P::POINT,
+            iteration: place.iteration,
+            turn: place.turn,
+            outcome: outcome.clone(),
+        });
+        (done.output, outcome)
+    }
+
+    /// Writes warnings, and timings where they are wanted, to the progress log.
+    async fn write_down(self: &Arc<Self>, point: HookPoint, place: &Place, outcome: &Outcome) {
+        let at = self.clock.now();
+        let iteration = (place.iteration > 0).then_some(place.iteration);
+        let entry = |body| ProgressEntry { at, iteration, task: None, body };
+        let warnings = outcome.warnings.iter().map(|warning| ProgressBody::HookWarning {
+            point: point.to_string(),
+            handler: warning.handler.to_string(),
+            class: warning.class.clone(),
+            message: warning.message.clone(),
+        });
+        let timings = outcome.timings.iter().filter(|_| self.log_timings);
+        let timings = timings.map(|timing| ProgressBody::HookTiming {
+            point: point.to_string(),
+            handler: timing.handler.to_string(),
+            duration: timing.took,
+            outcome: timing.result.clone(),
+        });
+        self.log(warnings.chain(timings).map(entry).collect()).await;
+    }
+
+    async fn fire_blob<P>(self: &Arc<Self>, input: P::Input, place: &Place, artifact: Artifact) -> HookReply
+    where
+        P: Point,
+        P::Output: Blob,
+    {
+        let (output, outcome) = self.run::<P>(input, place).await;
+        let blob = output.blob().to_owned();
+        self.workbench.with(|desk| match artifact {
+            Artifact::ProjectSnapshot => desk.snapshot.clone_from(&blob),
+            Artifact::ProgressContext => desk.progress.clone_from(&blob),
+            Artifact::TaskContext => desk.task_context.clone_from(&blob),
+        });
+        self.write_artifact(artifact, blob).await;
+        HookReply { outcome, data: ReplyData::Nothing }
+    }
+
+    async fn fire_before_agent(
+        self: &Arc<Self>,
+        mut input: BeforeAgentInvokeInput,
+        place: &Place,
+    ) -> HookReply {
+        let (output, outcome) = self.run::<points::BeforeAgentInvoke>(input.clone(), place).await;
+        points::BeforeAgentInvoke::apply(&mut input, &output);
+        let declared: Vec<&str> = self.declared_env.iter().map(String::as_str).collect();
+        apply_deny_list(&mut input.env, &declared, &[]);
+        HookReply { outcome, data: ReplyData::Invocation(Box::new(input)) }
+    }
+
+    async fn fire_agent(self: &Arc<Self>, input: AgentInvokeInput, place: &Place) -> HookReply {
+        self.workbench.with(|desk| {
+            desk.agent_fault = None;
+            desk.attempts += 1;
+        });
+        let started = Instant::now();
+        let (output, outcome) = self.run::<points::AgentInvoke>(input, place).await;
+        let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let fault = self.workbench.with(|desk| desk.agent_fault.take());
+        let answered = outcome.broken.is_empty() && self.registry.has_handlers(HookPoint::AgentInvoke);
+        let failure = match (&fault, answered) {
+            (Some(fault), _) => Some(Failure { class: fault.class, message: fault.message.clone() }),
+            (None, true) => None,
+            (None, false) => Some(unanswered(&outcome)),
+        };
+        let usage = match &fault {
+            Some(fault) => fault.usage.unwrap_or_default(),
+            None => output.usage.unwrap_or_else(Usage::default),
+        };
+        let resets_at = fault.and_then(|fault| fault.resets_at);
+        let output = answered.then_some(output);
+        let end = AgentEnd { output, failure, resets_at, usage, duration_ms };
+        HookReply { outcome, data: ReplyData::Agent(Box::new(end)) }
+    }
+
+    async fn fire_quality(self: &Arc<Self>, input: QualityCheckInput, place: &Place) -> HookReply {
+        let (output, outcome) = self.run::<points::QualityCheck>(input, place).await;
+        let failures = output.failures;
+        self.workbench.with(|desk| desk.last_failures.clone_from(&failures));
+        HookReply { outcome, data: ReplyData::Checks(failures) }
+    }
+
+    async fn changed_files(self: &Arc<Self>) -> Option<Vec<String>> {
+        let changed = self.blocking(|services| services.work_tree.changed_files()).await;
+        changed.ok().flatten()
+    }
+}
+
+/// Says why nobody answered at `agent.invoke`.
+fn unanswered(outcome: &Outcome) -> Failure {
+    let message = match outcome.broken.first() {
+        Some(broken) => format!("{} broke: {}", broken.handler, broken.failure),
+        None => "no handler runs at agent.invoke".to_owned(),
+    };
+    Failure { class: FailureClass::AgentStart, message }
+}
+
+/// Adds a warning for handlers that hold up every iteration.
+fn note_slow_handlers(point: HookPoint, outcome: &mut Outcome) {
+    let is_context = matches!(
+        point,
+        HookPoint::ContextSnapshot
+            | HookPoint::ContextProgress
+            | HookPoint::ContextTask
+            | HookPoint::ContextExtra
+    );
+    let slow = outcome.timings.iter().filter(|timing| is_context && timing.took > SLOW_CONTEXT);
+    let slow: Vec<Warning> = slow
+        .filter(|timing| &*timing.handler != DEFAULT_ID)
+        .map(|timing| Warning {
+            handler: Arc::clone(&timing.handler),
+            class: "slow".to_owned(),
+            message: format!("took {:.1}s, which every iteration waits for", timing.took.as_secs_f64()),
+        })
+        .collect();
+    outcome.warnings.extend(slow);
+}

@@ -1,0 +1,90 @@
+//! A run that is under way.
+
+use std::sync::Arc;
+
+use tokio::{sync::mpsc, task::JoinHandle};
+
+use super::{
+    event::RunReport,
+    hub::{Events, Hub},
+    machine::{Command, Input},
+    run::RunError,
+};
+
+/// A run that is under way. Dropping it does not end the run; its events can
+/// be read and its commands given from any thread.
+#[derive(Debug)]
+pub struct RunHandle {
+    pub(super) run_id: Arc<str>,
+    pub(super) hub: Arc<Hub>,
+    pub(super) first: Option<Events>,
+    pub(super) control: Controller,
+    pub(super) task: JoinHandle<Option<RunReport>>,
+}
+
+impl RunHandle {
+    /// Returns the run's id.
+    pub fn run_id(&self) -> &str {
+        &self.run_id
+    }
+
+    /// Returns a stream of events: the first call's begins with the run, later
+    /// ones' with the moment of the call. It ends with the run.
+    pub fn events(&mut self) -> Events {
+        self.first.take().unwrap_or_else(|| self.hub.subscribe())
+    }
+
+    /// Returns what commands are given through, to be used elsewhere.
+    pub fn controller(&self) -> Controller {
+        self.control.clone()
+    }
+
+    /// Holds the run before its next iteration.
+    pub fn pause(&self) {
+        self.control.send(Command::Pause);
+    }
+
+    /// Lets a run that holds go on.
+    pub fn resume(&self) {
+        self.control.send(Command::Resume);
+    }
+
+    /// Tells the agent something with the next prompt.
+    pub fn steer(&self, text: impl Into<String>) {
+        self.control.send(Command::Steer(text.into()));
+    }
+
+    /// Ends the run after the iteration that is under way.
+    pub fn cancel(&self) {
+        self.control.send(Command::Cancel);
+    }
+
+    /// Ends the run now: the agent and its processes are stopped.
+    pub fn stop(&self) {
+        self.control.send(Command::Stop);
+    }
+
+    /// Waits for the run to end.
+    ///
+    /// # Errors
+    /// Returns [`RunError::Broken`] where the run itself broke, which is a bug.
+    pub async fn wait(self) -> Result<RunReport, RunError> {
+        // Nobody reads the first stream if nobody asked for it.
+        drop(self.first);
+        let report = self.task.await.map_err(|error| RunError::Broken { message: error.to_string() })?;
+        report.ok_or_else(|| RunError::Broken { message: "the run ended without a report".to_owned() })
+    }
+}
+
+/// Gives commands to a run; cheap to clone. Commands to a run that has ended
+/// do nothing.
+#[derive(Clone, Debug)]
+pub struct Controller(pub(super) mpsc::UnboundedSender<Input>);
+
+impl Controller {
+    /// Gives a command.
+    pub fn send(&self, command: Command) {
+        // The run has ended if nobody listens any more.
+        let _ = self.0.send(Input::Command(command));
+    }
+}

@@ -1,0 +1,175 @@
+//! The queue between a run and whoever watches it.
+//!
+//! State changes are kept until they are read; agent text is dropped once a
+//! reader is too far behind, and the gap is told as [`Event::Lagged`].
+
+use std::{
+    collections::VecDeque,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll, Waker},
+};
+
+use futures_core::Stream;
+
+use super::event::{EVENT_SCHEMA_VERSION, Event, EventRecord};
+
+/// How many events a reader may be behind before agent text is dropped.
+const BACKLOG: usize = 1_024;
+
+/// Hands events to every stream.
+#[derive(Debug)]
+pub(super) struct Hub {
+    run_id: Arc<str>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    seq: u64,
+    closed: bool,
+    readers: Vec<Arc<Mutex<Reader>>>,
+}
+
+#[derive(Debug, Default)]
+struct Reader {
+    queue: VecDeque<EventRecord>,
+    lost: u64,
+    closed: bool,
+    waker: Option<Waker>,
+}
+
+impl Hub {
+    pub(super) fn new(run_id: Arc<str>) -> Self {
+        Self { run_id, state: Mutex::default() }
+    }
+
+    /// Hands out an event; never waits.
+    pub(super) fn send(&self, at: jiff::Timestamp, event: Event) {
+        let mut state = lock(&self.state);
+        state.seq += 1;
+        let record = EventRecord {
+            schema_version: EVENT_SCHEMA_VERSION,
+            seq: state.seq,
+            at,
+            run_id: Arc::clone(&self.run_id),
+            event,
+        };
+        state.readers.retain(|reader| Arc::strong_count(reader) > 1);
+        for reader in &state.readers {
+            lock(reader).push(record.clone());
+        }
+    }
+
+    /// Ends every stream once it has been read.
+    pub(super) fn close(&self) {
+        let mut state = lock(&self.state);
+        state.closed = true;
+        for reader in state.readers.drain(..) {
+            let mut reader = lock(&reader);
+            reader.closed = true;
+            reader.wake();
+        }
+    }
+
+    /// Returns a stream of the events from now on.
+    pub(super) fn subscribe(&self) -> Events {
+        let mut state = lock(&self.state);
+        let reader = Arc::new(Mutex::new(Reader { closed: state.closed, ..Reader::default() }));
+        if !state.closed {
+            state.readers.push(Arc::clone(&reader));
+        }
+        Events(reader)
+    }
+}
+
+impl Reader {
+    fn push(&mut self, record: EventRecord) {
+        if self.queue.len() >= BACKLOG && record.event.may_be_lost() {
+            self.lost += 1;
+            return;
+        }
+        if self.lost > 0 {
+            let lost = std::mem::take(&mut self.lost);
+            self.queue.push_back(EventRecord { event: Event::Lagged { lost }, ..record.clone() });
+        }
+        self.queue.push_back(record);
+        self.wake();
+    }
+
+    fn wake(&mut self) {
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+}
+
+/// The events of a run, as a stream that ends with the run.
+#[derive(Debug)]
+pub struct Events(Arc<Mutex<Reader>>);
+
+impl Events {
+    /// Waits for the next event; nothing once the run has ended.
+    pub async fn next(&mut self) -> Option<EventRecord> {
+        std::future::poll_fn(|context| self.poll(context)).await
+    }
+
+    fn poll(&self, context: &mut Context<'_>) -> Poll<Option<EventRecord>> {
+        let mut reader = lock(&self.0);
+        match reader.queue.pop_front() {
+            Some(record) => Poll::Ready(Some(record)),
+            None if reader.closed => Poll::Ready(None),
+            None => {
+                reader.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl Stream for Events {
+    type Item = EventRecord;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<EventRecord>> {
+        self.poll(context)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::AgentEvent;
+
+    fn text(n: usize) -> Event {
+        Event::Agent { iteration: 1, report: AgentEvent::Text { text: n.to_string() } }
+    }
+
+    #[tokio::test]
+    async fn a_slow_reader_loses_agent_text_and_never_a_change_of_state() {
+        let hub = Hub::new("r".into());
+        let mut events = hub.subscribe();
+        for n in 0..BACKLOG + 10 {
+            hub.send(jiff::Timestamp::UNIX_EPOCH, text(n));
+        }
+        hub.send(jiff::Timestamp::UNIX_EPOCH, Event::Paused);
+        hub.close();
+        let mut seen = Vec::new();
+        while let Some(record) = events.next().await {
+            seen.push(record);
+        }
+        assert_eq!(seen.len(), BACKLOG + 2);
+        let tail: Vec<&Event> = seen.iter().rev().take(2).map(|record| &record.event).collect();
+        assert_eq!(tail, [&Event::Paused, &Event::Lagged { lost: 10 }]);
+    }
+
+    #[tokio::test]
+    async fn a_stream_that_begins_after_the_end_is_empty() {
+        let hub = Hub::new("r".into());
+        hub.close();
+        assert_eq!(hub.subscribe().next().await, None);
+    }
+}

@@ -1,0 +1,234 @@
+//! What the machine is told and what it asks for.
+
+use serde::{Deserialize, Serialize};
+
+use super::super::event::{Event, Failure};
+use crate::{
+    agent::{AbilityCall, AbilityDecision, AbilityResult},
+    hook::{HookCall, Outcome},
+    model::{
+        TaskId, Usage,
+        payload::{
+            Actor, AgentInvokeOutput, BeforeAgentInvokeInput, CheckFailure, Json, Mode, TaskBrief, Turn,
+        },
+    },
+    state::{Mutation, ProgressKind},
+};
+
+/// The number of an effect within its run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct EffectId(pub u64);
+
+/// Something the machine is told.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "input", content = "data", rename_all = "snake_case")]
+pub enum Input {
+    /// Begin.
+    Start,
+    /// Go on from a saved state; what was in flight is lost.
+    Resume {
+        /// The tasks completed since the state was saved.
+        completed: Vec<TaskId>,
+    },
+    /// An effect was carried out.
+    Done(EffectId, EffectResult),
+    /// Somebody wants something of the run.
+    Command(Command),
+    /// A task was completed while the iteration is under way.
+    TaskCompleted(Completion),
+    /// The agent is about to call a tool.
+    AbilityBefore(AbilityNotice),
+    /// A tool call ended.
+    AbilityAfter {
+        /// How it ended.
+        result: AbilityResult,
+        /// Whom to answer once the handlers ran, where somebody waits.
+        ticket: Option<u64>,
+    },
+    /// What the agent call under way consumed so far.
+    UsageSoFar(Usage),
+    /// The time of the whole run is up.
+    WallClock,
+}
+
+/// What somebody wants of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Command {
+    /// Hold after the iteration.
+    Pause,
+    /// Go on.
+    Resume,
+    /// Tell the agent something with the next prompt.
+    Steer(String),
+    /// End after the iteration.
+    Cancel,
+    /// End now: the agent is stopped.
+    Stop,
+}
+
+/// A task that was completed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Completion {
+    /// The task.
+    pub task: TaskId,
+    /// Its title.
+    pub title: String,
+    /// Its description.
+    pub description: String,
+    /// Who completed it.
+    pub actor: Actor,
+}
+
+/// A tool call that is about to be made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AbilityNotice {
+    /// The call.
+    pub call: AbilityCall,
+    /// Who makes it.
+    pub caller: String,
+    /// Whom to answer, where a block really prevents the call.
+    pub ticket: Option<u64>,
+}
+
+/// Something the machine asks for. Those up to `Answer` are carried out in
+/// order and at once; the others take time and end with [`Input::Done`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "effect", content = "data", rename_all = "snake_case")]
+pub enum Effect {
+    /// Tell whoever watches.
+    Emit(Event),
+    /// Append to the progress log.
+    Log(LogLine),
+    /// Save the machine as it is now.
+    Checkpoint,
+    /// Stop carrying out an effect.
+    Interrupt(EffectId),
+    /// Answer a tool call.
+    Answer {
+        /// Who waits.
+        ticket: u64,
+        /// The answer.
+        decision: AbilityDecision,
+    },
+    /// Load the plan and say what is next.
+    Load,
+    /// Change the plan.
+    Mutate(Mutation),
+    /// Fire a hook point.
+    Dispatch {
+        /// The point and its input.
+        call: Box<HookCall>,
+        /// The turn it fires in.
+        turn: Turn,
+    },
+    /// Take a fingerprint of the work tree.
+    Fingerprint,
+    /// Wait.
+    Sleep(Wait),
+}
+
+/// How long to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wait {
+    /// So many milliseconds.
+    For(u64),
+    /// Until a moment.
+    Until(jiff::Timestamp),
+}
+
+/// A line for the progress log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogLine {
+    /// What it is about.
+    pub kind: ProgressKind,
+    /// The task it belongs to.
+    pub task: Option<TaskId>,
+    /// The words.
+    pub text: String,
+}
+
+/// What came of an effect.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "result", content = "data", rename_all = "snake_case")]
+pub enum EffectResult {
+    /// It is done, and there is nothing to say.
+    Done,
+    /// The plan, as far as the machine needs it.
+    Loaded(Loaded),
+    /// A hook point fired.
+    Hook(Box<HookReply>),
+    /// The fingerprint of the work tree.
+    Fingerprint(String),
+    /// It failed in a way that the run cannot go on from.
+    Failed(String),
+}
+
+/// What is next, as the plan says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Loaded {
+    /// What to work on.
+    pub next: NextWork,
+    /// How many tasks are pending or in progress.
+    pub queue_size: u32,
+    /// The mode the iteration will have unless a handler of the gate says
+    /// otherwise.
+    pub mode: Mode,
+}
+
+/// What to work on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NextWork {
+    /// This task.
+    Task(TaskBrief),
+    /// Everything is completed or skipped.
+    AllDone,
+    /// Tasks are left, and none can be worked on, for this reason.
+    Blocked(String),
+}
+
+/// What the handlers of a point answered, as far as the machine needs it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HookReply {
+    /// What they said and did.
+    pub outcome: Outcome,
+    /// What is particular to the point.
+    pub data: ReplyData,
+}
+
+/// What is particular to a point.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReplyData {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// `iteration.gate`: the mode the iteration gets.
+    Mode(Option<Mode>),
+    /// `before:agent.invoke`: what the agent is called with.
+    Invocation(Box<BeforeAgentInvokeInput>),
+    /// `agent.invoke`: how the call ended.
+    Agent(Box<AgentEnd>),
+    /// `quality.check`: the checks that failed.
+    Checks(Vec<CheckFailure>),
+    /// `ability.before`: the arguments as handlers left them.
+    Ability(Option<Json>),
+}
+
+/// How a call of the agent ended.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AgentEnd {
+    /// What it answered, where it ran to its end.
+    pub output: Option<AgentInvokeOutput>,
+    /// How it failed, where it did not.
+    pub failure: Option<Failure>,
+    /// When a usage limit ends.
+    pub resets_at: Option<jiff::Timestamp>,
+    /// What it consumed.
+    pub usage: Usage,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+}

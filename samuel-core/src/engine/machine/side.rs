@@ -1,0 +1,169 @@
+//! What happens beside the agent call: completions and tool calls.
+//!
+//! Their hook points fire one after the other in the order of arrival, so that
+//! no text interleaves, and each fires once.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    AbilityNotice, Completion, Effect, EffectId, EffectResult, HookReply, Machine, Phase, ReplyData,
+};
+use crate::{
+    agent::{AbilityDecision, AbilityResult},
+    engine::event::{Event, Failure},
+    hook::{HookCall, Point, points},
+    model::{
+        FailureClass,
+        payload::{AbilityAfterInput, AbilityBeforeInput, TaskCompletedInput, Turn},
+    },
+};
+
+/// Something to fire a hook point for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Work {
+    Completed { completion: Completion, provisional: bool },
+    Before(AbilityNotice),
+    After { result: AbilityResult, ticket: Option<u64> },
+}
+
+/// The work beside the agent call.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Side {
+    queue: VecDeque<Work>,
+    running: Option<(EffectId, Work)>,
+}
+
+impl Side {
+    pub(super) fn is_idle(&self) -> bool {
+        self.running.is_none() && self.queue.is_empty()
+    }
+
+    pub(super) fn running_id(&self) -> Option<EffectId> {
+        self.running.as_ref().map(|(id, _)| *id)
+    }
+}
+
+impl Machine {
+    pub(super) fn task_completed(&mut self, completion: Completion) {
+        let unchecked = match &mut self.iteration {
+            Some(iteration) => Some(&mut iteration.unchecked),
+            None => self.closing.map(|_| &mut self.unchecked_at_end),
+        };
+        let provisional = unchecked.is_some();
+        if let Some(unchecked) = unchecked.filter(|unchecked| !unchecked.contains(&completion.task)) {
+            unchecked.push(completion.task.clone());
+        }
+        let (task, title) = (completion.task.clone(), completion.title.clone());
+        self.emit(Event::TaskCompleted { task, title, provisional });
+        self.side_push(Work::Completed { completion, provisional });
+    }
+
+    pub(super) fn side_push(&mut self, work: Work) {
+        self.side.queue.push_back(work);
+        self.side_next();
+    }
+
+    /// Fires the point of the next piece of work, unless one is under way.
+    fn side_next(&mut self) {
+        if self.side.running.is_some() {
+            return;
+        }
+        let Some(work) = self.side.queue.pop_front() else { return };
+        let call = Box::new(call_for(&work));
+        let turn = self.iteration.as_ref().map_or(Turn::Main, |iteration| iteration.turn);
+        let id = self.effect(Effect::Dispatch { call, turn });
+        self.side.running = Some((id, work));
+    }
+
+    /// Goes on on the side. Results that nothing waits for are old and ignored.
+    pub(super) fn side_done(&mut self, id: EffectId, result: EffectResult) {
+        let Some((_, work)) = self.side.running.take_if(|(running, _)| *running == id) else { return };
+        match result {
+            EffectResult::Hook(reply) => self.side_answered(work, *reply),
+            EffectResult::Failed(message) => return self.failed(message),
+            _ => {}
+        }
+        self.side_next();
+        if self.phase == Phase::Drain && self.side.is_idle() {
+            self.after_drain();
+        }
+    }
+
+    fn side_answered(&mut self, work: Work, reply: HookReply) {
+        let refused = self.absorb(&reply);
+        match work {
+            Work::Completed { .. } => {}
+            Work::Before(notice) => self.ability_decided(notice, refused, reply.data),
+            Work::After { ticket, .. } => {
+                if let Some(ticket) = ticket {
+                    self.effect(Effect::Answer {
+                        ticket,
+                        decision: AbilityDecision::Allow { input: String::new() },
+                    });
+                }
+            }
+        }
+    }
+
+    fn ability_decided(&mut self, notice: AbilityNotice, refused: Option<Failure>, data: ReplyData) {
+        match (refused, notice.ticket) {
+            (None, None) => {}
+            (None, Some(ticket)) => {
+                let updated = match data {
+                    ReplyData::Ability(updated) => updated,
+                    _ => None,
+                };
+                let input = updated.unwrap_or(notice.call.input);
+                self.effect(Effect::Answer { ticket, decision: AbilityDecision::Allow { input } });
+            }
+            (Some(failure), Some(ticket)) => {
+                let decision = AbilityDecision::Block { reason: failure.message };
+                self.effect(Effect::Answer { ticket, decision });
+            }
+            // Samuel cannot prevent the call, so the turn ends with it.
+            (Some(failure), None) => {
+                let message = format!("{} was blocked: {}", notice.call.ability_id, failure.message);
+                self.turn_failure = Some(Failure { class: FailureClass::Refused, message });
+                if self.phase == Phase::Invoke
+                    && let Some(id) = self.waits_for
+                {
+                    self.effect(Effect::Interrupt(id));
+                }
+            }
+        }
+    }
+}
+
+fn call_for(work: &Work) -> HookCall {
+    match work {
+        Work::Completed { completion, provisional } => points::TaskCompleted::wrap(TaskCompletedInput {
+            task_id: completion.task.to_string(),
+            task_content: match completion.description.trim() {
+                "" => completion.title.clone(),
+                description => format!("{}\n\n{description}", completion.title),
+            },
+            actor: completion.actor,
+            provisional: *provisional,
+            ..Default::default()
+        }),
+        Work::Before(notice) => points::AbilityBefore::wrap(AbilityBeforeInput {
+            ability_id: notice.call.ability_id.clone(),
+            operation_key: Some(notice.call.call_id.clone()).filter(|id| !id.is_empty()),
+            input: notice.call.input.clone(),
+            caller: notice.caller.clone(),
+            enforced: notice.ticket.is_some(),
+            ..Default::default()
+        }),
+        Work::After { result, .. } => points::AbilityAfter::wrap(AbilityAfterInput {
+            ability_id: result.ability_id.clone(),
+            operation_key: Some(result.call_id.clone()).filter(|id| !id.is_empty()),
+            status: result.status,
+            duration_ms: result.duration_ms,
+            output_summary: result.output_summary.clone(),
+            ..Default::default()
+        }),
+    }
+}

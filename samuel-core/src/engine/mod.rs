@@ -1,0 +1,26 @@
+//! The loop: a machine that decides, and a driver that does.
+//!
+//! [`Run`] is built from a project, an agent and handlers, and started; the
+//! [`RunHandle`] gives its events and takes commands. The [`machine`] decides
+//! what happens next without doing anything itself; the driver carries it out.
+//! Which handlers there are by default is the methodology's.
+
+mod contexts;
+mod driver;
+mod event;
+mod fire;
+mod follow;
+mod handle;
+mod hub;
+pub mod machine;
+mod port;
+mod run;
+mod services;
+mod trust;
+mod work_tree;
+
+pub use event::{EVENT_SCHEMA_VERSION, Event, EventRecord, Failure, RunReport};
+pub use handle::{Controller, RunHandle};
+pub use hub::Events;
+pub use run::{Run, RunBuilder, RunError};
+pub use trust::{Executables, TrustPolicy};

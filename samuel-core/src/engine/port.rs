@@ -1,0 +1,83 @@
+//! Where agents report to.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use super::{
+    event::Event,
+    hub::Hub,
+    machine::{AbilityNotice, Input},
+    services::Tickets,
+};
+use crate::{
+    agent::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort},
+    clock::Clock,
+    state::{Note, StateStore, Supervisor},
+};
+
+/// The engine's side of an agent call.
+pub(super) struct Port {
+    pub(super) agent: String,
+    pub(super) hub: Arc<Hub>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) store: Arc<dyn StateStore>,
+    pub(super) inputs: tokio::sync::mpsc::UnboundedSender<Input>,
+    pub(super) tickets: Arc<Tickets>,
+    /// Which iteration the agent works in.
+    pub(super) iteration: Arc<std::sync::atomic::AtomicU32>,
+}
+
+impl Port {
+    fn tell(&self, report: AgentEvent) {
+        let iteration = self.iteration.load(std::sync::atomic::Ordering::Relaxed);
+        self.hub.send(self.clock.now(), Event::Agent { iteration, report });
+    }
+
+    fn input(&self, input: Input) {
+        // The run has ended if nobody listens any more.
+        let _ = self.inputs.send(input);
+    }
+}
+
+#[async_trait]
+impl AgentPort for Port {
+    fn emit(&self, event: AgentEvent) {
+        match &event {
+            AgentEvent::ToolCall(call) => self.input(Input::AbilityBefore(AbilityNotice {
+                call: call.clone(),
+                caller: self.agent.clone(),
+                ticket: None,
+            })),
+            AgentEvent::ToolResult(result) => {
+                self.input(Input::AbilityAfter { result: result.clone(), ticket: None });
+            }
+            AgentEvent::Usage(usage) => self.input(Input::UsageSoFar(*usage)),
+            _ => {}
+        }
+        self.tell(event);
+    }
+
+    async fn supervised_by(&self, pid: u32, start_time: u64) {
+        let store = Arc::clone(&self.store);
+        let note = Note::Supervisor(Supervisor { pid, start_time });
+        // The note only matters after a crash; without it a successor starts
+        // without waiting, which is what it does after a crash in between.
+        let _ = tokio::task::spawn_blocking(move || store.note(note)).await;
+    }
+
+    async fn before_ability(&self, call: AbilityCall) -> AbilityDecision {
+        self.tell(AgentEvent::ToolCall(call.clone()));
+        let (ticket, answer) = self.tickets.draw();
+        let notice = AbilityNotice { call, caller: self.agent.clone(), ticket: Some(ticket) };
+        self.input(Input::AbilityBefore(notice));
+        answer.await.unwrap_or_else(|_| AbilityDecision::Block { reason: "the run has ended".to_owned() })
+    }
+
+    async fn after_ability(&self, result: AbilityResult) {
+        self.tell(AgentEvent::ToolResult(result.clone()));
+        let (ticket, answer) = self.tickets.draw();
+        self.input(Input::AbilityAfter { result, ticket: Some(ticket) });
+        let _ = answer.await;
+    }
+}

@@ -1,0 +1,143 @@
+//! What the driver needs to carry out effects, shared by all of them.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicU32},
+};
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::{event::Event, hub::Hub, machine::Input, work_tree::WorkTree};
+use crate::{
+    agent::AbilityDecision,
+    clock::Clock,
+    context::{ContextView, PluginData, PromptContext, Suggestion},
+    hook::Registry,
+    methodology::Workbench,
+    model::{Task, TaskId, payload::Mode},
+    state::{Artifact, ProgressBody, ProgressEntry, ProgressKind, RunDir, StateError, StateStore},
+};
+
+/// What all effects of a run share.
+#[derive(Debug)]
+pub(super) struct Services {
+    pub(super) run_id: Arc<str>,
+    pub(super) session: Arc<str>,
+    pub(super) run_dir: RunDir,
+    pub(super) registry: Registry,
+    pub(super) store: Arc<dyn StateStore>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) hub: Arc<Hub>,
+    pub(super) work_tree: WorkTree,
+    pub(super) workbench: Arc<Workbench>,
+    pub(super) inputs: mpsc::UnboundedSender<Input>,
+    pub(super) tickets: Arc<Tickets>,
+    /// Whether every handler's time goes into the progress log.
+    pub(super) log_timings: bool,
+    /// The environment variables that the agent declares.
+    pub(super) declared_env: Vec<String>,
+    /// The iteration under way, for whoever reports from beside.
+    pub(super) iteration: Arc<AtomicU32>,
+    pub(super) context: Mutex<Contexts>,
+}
+
+/// The prompt context of the iteration under way.
+#[derive(Debug)]
+pub(super) struct Contexts {
+    /// What does not change during a run.
+    pub(super) frozen: PromptContext,
+    /// What was contributed outside of iterations.
+    pub(super) lasting: PluginData,
+    pub(super) suggestions: Vec<Suggestion>,
+    pub(super) view: ContextView,
+    /// The iteration that the view is of, and its mode and task.
+    pub(super) of: (u32, Mode, Option<TaskId>),
+}
+
+/// Tool calls that wait for an answer.
+#[derive(Debug, Default)]
+pub(super) struct Tickets(Mutex<(u64, BTreeMap<u64, oneshot::Sender<AbilityDecision>>)>);
+
+impl Tickets {
+    /// Draws a ticket, and returns where its answer comes in.
+    pub(super) fn draw(&self) -> (u64, oneshot::Receiver<AbilityDecision>) {
+        let (sender, receiver) = oneshot::channel();
+        let mut tickets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        tickets.0 += 1;
+        let number = tickets.0;
+        tickets.1.insert(number, sender);
+        (number, receiver)
+    }
+
+    pub(super) fn answer(&self, number: u64, decision: AbilityDecision) {
+        let mut tickets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sender) = tickets.1.remove(&number) {
+            // Nobody waits any more if the agent was ended in the meantime.
+            let _ = sender.send(decision);
+        }
+    }
+}
+
+impl Services {
+    pub(super) fn emit(&self, event: Event) {
+        self.hub.send(self.clock.now(), event);
+    }
+
+    pub(super) fn warn(&self, message: impl Into<String>) {
+        self.emit(Event::Warning { message: message.into() });
+    }
+
+    /// Runs something that blocks on a thread where that is allowed.
+    pub(super) async fn blocking<R: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> R + Send + 'static,
+    ) -> Result<R, StateError> {
+        let services = Arc::clone(self);
+        let done = tokio::task::spawn_blocking(move || work(&services)).await;
+        done.map_err(|error| StateError::Io {
+            action: "reach",
+            path: self.run_dir.path().to_owned(),
+            source: std::io::Error::other(error),
+        })
+    }
+
+    /// Appends to the progress log. A line that cannot be written is a
+    /// warning: the log is for readers, not for the loop.
+    pub(super) async fn log(self: &Arc<Self>, entries: Vec<ProgressEntry>) {
+        if entries.is_empty() {
+            return;
+        }
+        let appended = self.blocking(move |services| services.store.append_progress(&entries)).await;
+        if let Err(error) = appended.and_then(|appended| appended) {
+            self.warn(format!("progress.md could not be written: {error}"));
+        }
+    }
+
+    pub(super) fn note(
+        &self,
+        iteration: u32,
+        task: Option<TaskId>,
+        kind: ProgressKind,
+        text: String,
+    ) -> ProgressEntry {
+        let iteration = (iteration > 0).then_some(iteration);
+        ProgressEntry { at: self.clock.now(), iteration, task, body: ProgressBody::Note { kind, text } }
+    }
+
+    /// Writes a file of the run directory; a failure is a warning.
+    pub(super) async fn write_artifact(self: &Arc<Self>, artifact: Artifact, text: String) {
+        let written = self.blocking(move |services| services.store.write_artifact(artifact, &text)).await;
+        if let Err(error) = written.and_then(|written| written) {
+            self.warn(format!("{} could not be written: {error}", artifact.file_name()));
+        }
+    }
+
+    pub(super) fn contexts<R>(&self, work: impl FnOnce(&mut Contexts) -> R) -> R {
+        work(&mut self.context.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Finds a task of the plan that was loaded last.
+    pub(super) fn task(&self, id: &TaskId) -> Option<Task> {
+        self.workbench.with(|desk| desk.plan.task(id).cloned())
+    }
+}

@@ -1,0 +1,371 @@
+//! The default handlers: ralph's functions, attached to the hook points.
+
+use std::{ffi::OsString, path::PathBuf, sync::Arc};
+
+use super::{
+    Blob as Part, Check, CheckSetting, DiscoverySchedule, PromptParts, TaskContext, Templates, agent_summary,
+    check_plan, compose_prompt, decide_mode, fold_markdown, fold_toon, loop_summary, progress_context,
+    run_checks,
+    snapshot::{SnapshotOptions, take_snapshot},
+};
+use crate::{
+    agent::{Agent, AgentError, AgentPort, AgentRequest, LogFiles, TaskBrief, apply_deny_list, compose_env},
+    clock::Clock,
+    config::MethodologySettings,
+    context::{ConfigVars, ContextLimits, FailedCheck, GuardrailVars, PilotVars},
+    hook::{Blob, BreakClass, Call, HookFailure, RegistryBuilder, points},
+    methodology::{AgentFault, Workbench},
+    model::{
+        FailureClass, TaskId,
+        payload::{
+            AfterAgentInvokeOutput, AfterLoopOutput, AgentInvokeOutput, BeforeAgentInvokeOutput,
+            BeforeLoopOutput, ContextProgressOutput, ContextSnapshotOutput, ContextTaskOutput,
+            IterationGateOutput, QualityCheckOutput, Turn,
+        },
+    },
+    process::Supervisor,
+    state::{Artifact, ProgressEntry, ProgressKind, RunDir, StateStore},
+};
+
+/// What ralph's default handlers work with.
+#[derive(Clone)]
+#[expect(missing_docs, reason = "each field is what its type says")]
+pub struct Ralph {
+    pub project_root: PathBuf,
+    pub run_dir: RunDir,
+    pub run_id: Arc<str>,
+    pub binary: String,
+    pub settings: MethodologySettings,
+    pub guardrails: GuardrailVars,
+    pub agent: Arc<dyn Agent>,
+    pub port: Arc<dyn AgentPort>,
+    pub store: Arc<dyn StateStore>,
+    pub clock: Arc<dyn Clock>,
+    pub supervisor: Supervisor,
+    pub env: Vec<(String, String)>,
+    pub templates: Templates,
+    pub workbench: Arc<Workbench>,
+}
+
+/// Registers a method as the default of a point.
+macro_rules! defaults {
+    ($ralph:ident, $handlers:ident; $($point:ident => $method:ident,)+) => {
+        $({
+            let ralph = Arc::clone(&$ralph);
+            $handlers.default_handler::<points::$point, _>(move |call: Call<points::$point>| {
+                let ralph = Arc::clone(&ralph);
+                async move { ralph.$method(call).await }
+            });
+        })+
+    };
+}
+
+impl Ralph {
+    /// Registers the default of every point that has one (contract, hook
+    /// points).
+    pub fn register(self: Arc<Self>, handlers: &mut RegistryBuilder) {
+        let ralph = self;
+        defaults! { ralph, handlers;
+            BeforeLoop => before_loop,
+            IterationGate => gate,
+            ContextSnapshot => snapshot,
+            ContextProgress => progress,
+            ContextTask => task,
+            BeforeAgentInvoke => before_agent,
+            AgentInvoke => invoke,
+            AfterAgentInvoke => after_agent,
+            QualityCheck => quality,
+            AfterLoop => after_loop,
+        }
+    }
+
+    async fn before_loop(&self, _: Call<points::BeforeLoop>) -> Result<BeforeLoopOutput, HookFailure> {
+        let loaded = self.blocking(|ralph| ralph.store.load()).await??;
+        let check = check_plan(&loaded.plan);
+        self.warn(check.warnings);
+        self.log(None, ProgressKind::Started, format!("run {}", self.run_id)).await?;
+        Ok(check.output)
+    }
+
+    async fn gate(&self, call: Call<points::IterationGate>) -> Result<IterationGateOutput, HookFailure> {
+        let input = call.input();
+        Ok(decide_mode(input.iteration, input.queue_size, self.schedule()))
+    }
+
+    fn schedule(&self) -> Option<DiscoverySchedule> {
+        let pilot = &self.settings.pilot;
+        pilot.enabled.then_some(DiscoverySchedule { interval: pilot.discover_interval, only: false })
+    }
+
+    async fn snapshot(
+        &self,
+        call: Call<points::ContextSnapshot>,
+    ) -> Result<ContextSnapshotOutput, HookFailure> {
+        let taken = self
+            .blocking(|ralph| {
+                let options = SnapshotOptions {
+                    git_env: ralph.os_env(),
+                    cache_dir: Some(ralph.run_dir.cache()),
+                    max_tokens: ralph.settings.context.snapshot_tokens as usize,
+                    max_file_lines: ralph.guardrails.max_file_lines,
+                    ..SnapshotOptions::new(ralph.clock.now())
+                };
+                take_snapshot(&ralph.project_root, &options)
+            })
+            .await??;
+        Ok(ContextSnapshotOutput::from_blob(
+            self.folded(call.previous().map(|p| &*p.toon_blob), &taken.to_toon()),
+        ))
+    }
+
+    async fn progress(
+        &self,
+        call: Call<points::ContextProgress>,
+    ) -> Result<ContextProgressOutput, HookFailure> {
+        let limits = config_vars(&self.settings, self.agent.name()).context;
+        let max_lines = limits.max_progress_lines as usize;
+        let log = self
+            .blocking(move |ralph| {
+                ralph.store.rotate_progress(max_lines)?;
+                ralph.store.progress()
+            })
+            .await??;
+        let (plan, failures) = self.workbench.with(|desk| {
+            (Arc::clone(&desk.plan), desk.last_failures.iter().map(FailedCheck::from).collect::<Vec<_>>())
+        });
+        let own = progress_context(&plan, &log, &failures, &limits);
+        let previous = call.previous().map(|previous| previous.md_blob.as_str()).unwrap_or_default();
+        Ok(ContextProgressOutput::from_blob(fold_markdown(previous, &own)))
+    }
+
+    async fn task(&self, call: Call<points::ContextTask>) -> Result<ContextTaskOutput, HookFailure> {
+        let input = call.input();
+        let plan = self.workbench.with(|desk| Arc::clone(&desk.plan));
+        let task = input.task.as_ref().and_then(|task| plan.task(&TaskId::new(task.id.clone())));
+        let own = match task {
+            Some(task) => TaskContext::implementation(&plan, task),
+            None => TaskContext::discovery(&plan),
+        };
+        Ok(ContextTaskOutput::from_blob(self.folded(call.previous().map(|p| &*p.toon_blob), &own.to_toon())))
+    }
+
+    /// Composes the prompt of a main turn, and the environment of every turn.
+    async fn before_agent(
+        &self,
+        call: Call<points::BeforeAgentInvoke>,
+    ) -> Result<BeforeAgentInvokeOutput, HookFailure> {
+        let header = call.header();
+        let base = call.context().base();
+        let mut set = vec![
+            ("SAMUEL_RUN_ID".to_owned(), self.run_id.to_string()),
+            ("SAMUEL_PROJECT_ROOT".to_owned(), self.project_root.display().to_string()),
+            ("SAMUEL_BINARY".to_owned(), self.binary.clone()),
+            ("SAMUEL_ITERATION".to_owned(), header.iteration.to_string()),
+        ];
+        if !base.iteration.task_id.is_empty() {
+            set.push(("SAMUEL_TASK_ID".to_owned(), base.iteration.task_id.clone()));
+        }
+        set.extend(call.input().env.iter().cloned());
+        let env = Some(compose_agent_env(&self.env, &*self.agent, &set));
+        let prompt = match header.turn {
+            Turn::Main => Some(self.compose(&call)?),
+            Turn::Recovery | Turn::Immediate | Turn::Final => None,
+        };
+        Ok(BeforeAgentInvokeOutput { prompt, env, ..Default::default() })
+    }
+
+    fn compose(&self, call: &Call<points::BeforeAgentInvoke>) -> Result<String, HookFailure> {
+        let desk = self.workbench.with(|desk| desk.clone());
+        let path = |artifact| self.relative(artifact);
+        let (task, progress, snapshot) =
+            (path(Artifact::TaskContext), path(Artifact::ProgressContext), path(Artifact::ProjectSnapshot));
+        let blobs = [
+            Part { title: "Task context", path: &task, language: "toon", text: &desk.task_context },
+            Part { title: "Progress", path: &progress, language: "markdown", text: &desk.progress },
+            Part { title: "Project snapshot", path: &snapshot, language: "toon", text: &desk.snapshot },
+        ];
+        let pending: Vec<String> =
+            Some(call.input().prompt.clone()).filter(|text| !text.is_empty()).into_iter().collect();
+        let parts = PromptParts { blobs: &blobs, extras: &desk.extras, pending: &pending };
+        let composed = compose_prompt(self.templates.of(call.header().mode), call.context(), parts)?;
+        self.warn(composed.warnings.iter().map(ToString::to_string));
+        Ok(composed.text)
+    }
+
+    fn relative(&self, artifact: Artifact) -> String {
+        let path = self.run_dir.artifact(artifact);
+        path.strip_prefix(&self.project_root).unwrap_or(&path).display().to_string()
+    }
+
+    async fn invoke(&self, call: Call<points::AgentInvoke>) -> Result<AgentInvokeOutput, HookFailure> {
+        let header = call.header();
+        let input = call.input();
+        let (attempt, task) = self.workbench.with(|desk| (desk.attempts, desk.task.clone()));
+        let (out, err) = self.run_dir.agent_logs(&self.run_id, header.iteration, attempt.max(1));
+        let logs = self.run_dir.logs(&self.run_id);
+        self.blocking(move |_| std::fs::create_dir_all(logs)).await??;
+        let mut env = input.env.clone();
+        apply_deny_list(&mut env, self.agent.declared_env(), &[]);
+        let request = AgentRequest {
+            prompt: input.prompt.clone(),
+            env,
+            project_root: self.project_root.clone(),
+            logs: Some(LogFiles { out, err }),
+            iteration: header.iteration,
+            turn: header.turn,
+            task: task.map(|task| TaskBrief { id: TaskId::new(task.id), title: task.title }),
+            cancel: call.cancelled().clone(),
+        };
+        match self.agent.invoke(request, &*self.port).await {
+            Ok(output) => Ok(output),
+            Err(error) => Err(self.agent_failed(&error)),
+        }
+    }
+
+    /// Leaves on the desk how the agent failed, in more detail than a handler
+    /// that broke can say.
+    fn agent_failed(&self, error: &AgentError) -> HookFailure {
+        let class = match error {
+            AgentError::Clock { .. } => FailureClass::AgentTimeout,
+            AgentError::RateLimited { .. } => FailureClass::RateLimit,
+            AgentError::Cancelled { .. } => FailureClass::Interrupted,
+            AgentError::Signal { .. } | AgentError::Reported { .. } => FailureClass::AgentExit,
+            _ => FailureClass::AgentStart,
+        };
+        let resets_at = match error {
+            AgentError::RateLimited { resets_at, .. } => *resets_at,
+            _ => None,
+        };
+        let mut failure = match error {
+            AgentError::Cancelled { .. } => HookFailure::new(BreakClass::Cancelled, error.to_string()),
+            error => HookFailure::from(ErrorRef(error)),
+        };
+        failure.message = error.to_string();
+        let message =
+            std::iter::once(&failure.message).chain(&failure.details).cloned().collect::<Vec<_>>().join(": ");
+        let fault = AgentFault { class, message, resets_at, usage: error.usage() };
+        self.workbench.with(|desk| desk.agent_fault = Some(fault));
+        failure
+    }
+
+    async fn after_agent(
+        &self,
+        call: Call<points::AfterAgentInvoke>,
+    ) -> Result<AfterAgentInvokeOutput, HookFailure> {
+        let task = self.workbench.with(|desk| desk.task.clone()).map(|task| TaskId::new(task.id));
+        let (iteration, summary) = (call.header().iteration, agent_summary(call.input()));
+        tracing::info!(iteration, ?task, summary, "agent call ended");
+        Ok(AfterAgentInvokeOutput::default())
+    }
+
+    async fn quality(&self, call: Call<points::QualityCheck>) -> Result<QualityCheckOutput, HookFailure> {
+        let timeout_of = |command: &String| {
+            let configured = self.settings.quality_checks.iter().find(|check| check.command == *command);
+            configured.map(|check| check.timeout)
+        };
+        let checks: Vec<Check> = call
+            .input()
+            .commands
+            .iter()
+            .map(|command| Check {
+                timeout: timeout_of(command).unwrap_or(super::DEFAULT_CHECK_TIMEOUT),
+                ..Check::new(command.clone())
+            })
+            .collect();
+        let env: Vec<(OsString, OsString)> = compose_env(self.env.iter().cloned(), &[], &[], &[])
+            .into_iter()
+            .map(|(n, v)| (n.into(), v.into()))
+            .collect();
+        let setting = CheckSetting {
+            project_root: &self.project_root,
+            env: &env,
+            supervisor: &self.supervisor,
+            cancel: call.cancelled(),
+        };
+        run_checks(&checks, setting)
+            .await
+            .map_err(|cancelled| HookFailure::new(BreakClass::Cancelled, cancelled.to_string()))
+    }
+
+    async fn after_loop(&self, call: Call<points::AfterLoop>) -> Result<AfterLoopOutput, HookFailure> {
+        let plan = self.blocking(|ralph| ralph.store.load()).await??.plan;
+        self.log(None, ProgressKind::Completed, loop_summary(call.input(), &plan)).await?;
+        Ok(AfterLoopOutput::default())
+    }
+
+    /// Keeps what handlers before the default produced.
+    fn folded(&self, previous: Option<&str>, own: &str) -> String {
+        let folded = fold_toon(previous.unwrap_or_default(), own);
+        self.warn(folded.warnings.iter().map(ToString::to_string));
+        folded.text
+    }
+
+    fn warn(&self, warnings: impl IntoIterator<Item = String>) {
+        self.workbench.with(|desk| desk.warnings.extend(warnings));
+    }
+
+    async fn log(&self, task: Option<TaskId>, kind: ProgressKind, text: String) -> Result<(), HookFailure> {
+        let entry = ProgressEntry { task, ..ProgressEntry::note(self.clock.now(), kind, text) };
+        self.blocking(move |ralph| ralph.store.append_progress(&[entry])).await??;
+        Ok(())
+    }
+
+    fn os_env(&self) -> Vec<(OsString, OsString)> {
+        self.env.iter().map(|(name, value)| (name.into(), value.into())).collect()
+    }
+
+    async fn blocking<R: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self) -> R + Send + 'static,
+    ) -> Result<R, tokio::task::JoinError> {
+        let ralph = self.clone();
+        tokio::task::spawn_blocking(move || work(&ralph)).await
+    }
+}
+
+/// Lets a borrowed error become a failure.
+#[derive(Debug)]
+struct ErrorRef<'a>(&'a AgentError);
+
+impl std::fmt::Display for ErrorRef<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for ErrorRef<'_> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        std::error::Error::source(self.0)
+    }
+}
+
+/// Composes the environment of an agent from the one the caller gave.
+pub fn compose_agent_env(
+    host: &[(String, String)],
+    agent: &dyn Agent,
+    set: &[(String, String)],
+) -> Vec<(String, String)> {
+    compose_env(host.iter().cloned(), agent.declared_env(), &[], set)
+}
+
+/// Returns the settings as far as prompts need them.
+pub fn config_vars(settings: &MethodologySettings, agent: &str) -> ConfigVars {
+    let pilot = &settings.pilot;
+    ConfigVars {
+        agent: agent.to_owned(),
+        max_iterations: settings.max_iterations,
+        pause_secs: settings.pause.as_secs(),
+        max_consec_fails: settings.max_consecutive_failures,
+        quality_checks: settings.quality_checks.iter().map(|check| check.command.clone()).collect(),
+        pilot: pilot.enabled.then(|| PilotVars {
+            discover_interval: pilot.discover_interval,
+            max_discovery_tasks: pilot.max_discovery_tasks,
+            focus: pilot.focus.clone(),
+        }),
+        context: ContextLimits {
+            max_learnings: settings.context.max_learnings,
+            max_completed: settings.context.max_completed,
+            max_progress_lines: settings.context.max_progress_lines,
+        },
+    }
+}

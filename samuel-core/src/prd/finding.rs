@@ -1,0 +1,186 @@
+//! What a conversion found: warnings and errors with their lines.
+//!
+//! A [`Finding`] is one of them; `Findings` collects those of one document
+//! while it is read and keeps their number bounded.
+
+use std::{fmt, path::PathBuf};
+
+use serde::Serialize;
+
+use super::source::{Place, Source};
+use crate::model::Location;
+
+/// The most warnings, and the most errors, that one document gets. What is
+/// beyond is counted in a last finding of kind [`FindingKind::MoreFindings`].
+pub const MAX_FINDINGS: usize = 1_000;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// The tasks can be used; something may not be as the author meant it.
+    Warning,
+    /// The document must be corrected before its tasks are used.
+    Error,
+}
+
+/// What a finding is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum FindingKind {
+    /// No task was found.
+    NoTasks,
+    /// The companion has no checklist lines, so the PRD was used.
+    EmptyCompanion,
+    /// Two tasks have the same id; the second is left out.
+    DuplicateId,
+    /// An id has characters it must not have, or too many; the task is left out.
+    InvalidId,
+    /// A title is empty or too long; the task is left out.
+    InvalidTitle,
+    /// A title has characters that are invisible or change the direction of text.
+    OddTitle,
+    /// An id such as `3.2` without a task `3`; the task has no parent.
+    DanglingParent,
+    /// A dependency on a task that is not there; it is left out.
+    DanglingDependency,
+    /// Tasks that wait for each other.
+    DependencyCycle,
+    /// A priority that is none; the task has medium priority.
+    UnknownPriority,
+    /// A complexity that is none; the task has medium complexity.
+    UnknownComplexity,
+    /// An entry of a list of files that names no file; it is left out.
+    UnreadableFile,
+    /// A heading below a task that is no task; its text is left out.
+    IgnoredHeading,
+    /// Checklist items that are no tasks because headings are.
+    IgnoredChecklist,
+    /// There were more findings than [`MAX_FINDINGS`].
+    MoreFindings,
+}
+
+/// Something the author of a document should know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The document: the PRD or its companion.
+    pub file: PathBuf,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+    /// What it is about.
+    pub kind: FindingKind,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What is wrong, a lowercase fragment.
+    pub message: String,
+    /// Other lines of the document that have to do with it, from 1: the first
+    /// task with the id, the tasks of a cycle. Often empty.
+    pub related_lines: Vec<usize>,
+}
+
+impl Finding {
+    /// Returns the place in the document.
+    pub fn location(&self) -> Location {
+        Location { file: self.file.clone(), line: Some(self.line), column: Some(self.column) }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}: {}", self.file.display(), self.line, self.column, self.message)
+    }
+}
+
+/// The findings of one document so far.
+#[derive(Debug)]
+pub(super) struct Findings {
+    file: PathBuf,
+    warnings: Vec<Finding>,
+    errors: Vec<Finding>,
+    dropped_warnings: usize,
+    dropped_errors: usize,
+}
+
+impl Findings {
+    /// Creates an empty collection for a document.
+    pub(super) fn new(source: &Source<'_>) -> Self {
+        Self {
+            file: source.path.to_owned(),
+            warnings: Vec::new(),
+            errors: Vec::new(),
+            dropped_warnings: 0,
+            dropped_errors: 0,
+        }
+    }
+
+    /// Adds a warning.
+    pub(super) fn warn(&mut self, kind: FindingKind, place: Place, message: impl Into<String>) {
+        if self.warnings.len() < MAX_FINDINGS {
+            let finding = self.finding(Severity::Warning, kind, place, message.into());
+            self.warnings.push(finding);
+        } else {
+            self.dropped_warnings += 1;
+        }
+    }
+
+    /// Adds an error, with the other lines that have to do with it.
+    pub(super) fn error(
+        &mut self,
+        kind: FindingKind,
+        place: Place,
+        message: impl Into<String>,
+        related_lines: Vec<usize>,
+    ) {
+        if self.errors.len() < MAX_FINDINGS {
+            let finding = self.finding(Severity::Error, kind, place, message.into());
+            self.errors.push(Finding { related_lines, ..finding });
+        } else {
+            self.dropped_errors += 1;
+        }
+    }
+
+    /// Returns warnings and errors, each in the order of their lines.
+    pub(super) fn finish(mut self) -> (Vec<Finding>, Vec<Finding>) {
+        self.warnings.sort_by_key(|finding| (finding.line, finding.column));
+        self.errors.sort_by_key(|finding| (finding.line, finding.column));
+        let more = |dropped: usize| format!("{dropped} more of this document are not listed");
+        if self.dropped_warnings > 0 {
+            let message = more(self.dropped_warnings);
+            let last = self.finding(
+                Severity::Warning,
+                FindingKind::MoreFindings,
+                Place::last(&self.warnings),
+                message,
+            );
+            self.warnings.push(last);
+        }
+        if self.dropped_errors > 0 {
+            let message = more(self.dropped_errors);
+            let last =
+                self.finding(Severity::Error, FindingKind::MoreFindings, Place::last(&self.errors), message);
+            self.errors.push(last);
+        }
+        (self.warnings, self.errors)
+    }
+
+    fn finding(&self, severity: Severity, kind: FindingKind, place: Place, message: String) -> Finding {
+        Finding {
+            file: self.file.clone(),
+            line: place.line,
+            column: place.column,
+            kind,
+            severity,
+            message,
+            related_lines: Vec::new(),
+        }
+    }
+}
+
+impl Place {
+    fn last(findings: &[Finding]) -> Place {
+        findings.last().map_or(Place::START, |finding| Place { line: finding.line, column: finding.column })
+    }
+}

@@ -1,0 +1,154 @@
+//! A document's text, and where in it something is.
+//!
+//! A [`Document`] is what the caller read. `Source` is the view on it that the
+//! parsers share: without a byte order mark and front matter, and with an
+//! index that turns offsets into lines.
+
+use std::{
+    ops::Range,
+    path::{Path, PathBuf},
+};
+
+use super::error::{MAX_INPUT_BYTES, PrdError};
+
+/// A Markdown file as the caller read it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    /// Where it was read from; names it in findings.
+    pub path: PathBuf,
+    /// The text, with `\n` or `\r\n`, with or without a byte order mark.
+    pub text: String,
+}
+
+impl Document {
+    /// Creates a document.
+    pub fn new(path: impl Into<PathBuf>, text: impl Into<String>) -> Self {
+        Self { path: path.into(), text: text.into() }
+    }
+}
+
+/// A line and a column, both from 1; columns count characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) line: usize,
+    pub(super) column: usize,
+}
+
+impl Place {
+    /// The start of a document.
+    pub(super) const START: Place = Place { line: 1, column: 1 };
+}
+
+/// A document with an index of its lines.
+#[derive(Debug)]
+pub(super) struct Source<'a> {
+    /// Where it was read from.
+    pub(super) path: &'a Path,
+    /// The text without a byte order mark.
+    pub(super) text: &'a str,
+    /// Where the Markdown starts, behind any front matter.
+    pub(super) body_start: usize,
+    /// The offset at which each line starts; never empty.
+    line_starts: Vec<usize>,
+}
+
+impl<'a> Source<'a> {
+    /// Indexes a document.
+    pub(super) fn new(document: &'a Document) -> Result<Self, PrdError> {
+        if document.text.len() > MAX_INPUT_BYTES {
+            let (path, bytes) = (document.path.clone(), document.text.len());
+            return Err(PrdError::TooLarge { path, bytes });
+        }
+        let text = document.text.strip_prefix('\u{feff}').unwrap_or(&document.text);
+        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        let line_starts = std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect();
+        Ok(Self { path: &document.path, text, body_start: front_matter_len(text), line_starts })
+    }
+
+    /// Returns the line of an offset, from 0.
+    pub(super) fn line_index(&self, offset: usize) -> usize {
+        self.line_starts.partition_point(|start| *start <= offset).saturating_sub(1)
+    }
+
+    /// Returns the lines that a range of the text touches, from 0.
+    pub(super) fn line_range(&self, range: &Range<usize>) -> Range<usize> {
+        let first = self.line_index(range.start);
+        let last = self.line_index(range.end.saturating_sub(1).max(range.start));
+        first..last + 1
+    }
+
+    /// Returns the place of an offset.
+    pub(super) fn place(&self, offset: usize) -> Place {
+        let index = self.line_index(offset);
+        let start = self.line_starts.get(index).copied().unwrap_or_default();
+        let before = self.text.get(start..offset).unwrap_or_default();
+        Place { line: index + 1, column: before.chars().count() + 1 }
+    }
+
+    /// Returns a line, from 0, without its end.
+    pub(super) fn line(&self, index: usize) -> &'a str {
+        let start = self.line_starts.get(index).copied().unwrap_or(self.text.len());
+        let end = self.line_starts.get(index + 1).copied().unwrap_or(self.text.len());
+        self.text.get(start..end).unwrap_or_default().trim_end_matches(['\n', '\r'])
+    }
+
+    /// Returns how many lines there are, at least one.
+    pub(super) fn line_count(&self) -> usize {
+        self.line_starts.len()
+    }
+}
+
+/// Returns how many bytes of front matter open a text.
+///
+/// Front matter starts on the first line, with `---` and a key below it: a
+/// document that opens with a thematic break has none.
+fn front_matter_len(text: &str) -> usize {
+    let mut lines = text.split_inclusive('\n');
+    if lines.next().map(str::trim_end) != Some("---") {
+        return 0;
+    }
+    let mut len = text.find('\n').map_or(text.len(), |at| at + 1);
+    for (index, line) in lines.enumerate() {
+        len += line.len();
+        if index == 0 && !opens_with_key(line) {
+            return 0;
+        }
+        if matches!(line.trim_end(), "---" | "...") {
+            return len;
+        }
+    }
+    0
+}
+
+fn opens_with_key(line: &str) -> bool {
+    line.split_once(':').is_some_and(|(key, _)| {
+        !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn places_count_lines_and_characters_from_one() {
+        let document = Document::new("a.md", "\u{feff}one\r\nzwei ö x\r\n");
+        let source = Source::new(&document).unwrap();
+
+        let at = source.text.find('x').unwrap();
+
+        assert_eq!(source.place(at), Place { line: 2, column: 8 });
+        assert_eq!(source.place(3), Place { line: 1, column: 4 });
+        assert_eq!(source.line(1), "zwei ö x");
+        assert_eq!(source.line_count(), 3);
+    }
+
+    #[test]
+    fn front_matter_is_told_from_a_thematic_break() {
+        assert_eq!(front_matter_len("---\ntitle: x\n---\n# A\n"), 17);
+        assert_eq!(front_matter_len("---\n\n# A: b\n\n---\n"), 0);
+        assert_eq!(front_matter_len("---\ntitle: never closed\n"), 0);
+    }
+}

@@ -1,0 +1,147 @@
+use super::*;
+use crate::model::{Coded, ErrorCode};
+use crate::prd::{MAX_FINDINGS, PrdError, Severity};
+
+#[test]
+fn no_tasks_is_a_warning_that_says_what_was_looked_for() {
+    let conversion = prd("# Notes\n\nProse.\n");
+    assert_eq!(places(&conversion.warnings), [(1, FindingKind::NoTasks)]);
+    let message = &conversion.warnings[0].message;
+    for part in ["### 1.1 Title", "\"work items\"", "- [ ] 1.1 Title"] {
+        assert!(message.contains(part), "{message}");
+    }
+    assert_eq!(conversion.warnings[0].severity, Severity::Warning);
+
+    let astray = prd("# Notes\n\n## 1. Goals\n\n### Task 1: A\n");
+    assert_eq!(places(&astray.warnings), [(5, FindingKind::NoTasks)]);
+    assert_eq!(places(&prd("").warnings), [(1, FindingKind::NoTasks)]);
+}
+
+#[test]
+fn a_double_id_is_an_error_at_the_second_that_names_the_first() {
+    let conversion = tasks("### 1 A\n### 2 B\n### Task 1: C\n");
+    assert_eq!(ids(&conversion), ["1", "2"]);
+    assert_eq!(places(&conversion.errors), [(5, FindingKind::DuplicateId)]);
+    assert_eq!(conversion.errors[0].related_lines, [3]);
+    assert_eq!(conversion.errors[0].to_string(), "docs/prd-x.md:5:1: task 1 is there twice, first in line 3");
+}
+
+#[test]
+fn a_parent_or_dependency_that_is_not_there_is_reported_and_left_out() {
+    let conversion = tasks("### 3.2 A\n\nDepends on: 9, the schema, 4\n\n### 4 B\n");
+    assert_eq!(
+        places(&conversion.warnings),
+        [
+            (3, FindingKind::DanglingParent),
+            (5, FindingKind::DanglingDependency),
+            (5, FindingKind::DanglingDependency)
+        ]
+    );
+    assert_eq!(conversion.warnings[0].message, "task 3.2 has no parent: there is no task 3");
+    assert_eq!(task(&conversion, "3.2").parent_id, None);
+    assert_eq!(depends_on(task(&conversion, "3.2")), ["4"]);
+    assert_eq!(conversion.errors, []);
+}
+
+#[test]
+fn a_cycle_is_an_error_with_all_its_lines() {
+    let conversion = tasks(
+        "### 1 A\nDepends on: 3\n### 2 B\nDepends on: 1\n### 3 C\nDepends on: 2\n### 4 D\nDepends on: 4\n",
+    );
+    assert_eq!(
+        places(&conversion.errors),
+        [(3, FindingKind::DependencyCycle), (9, FindingKind::DependencyCycle)]
+    );
+    let first = &conversion.errors[0];
+    assert_eq!(first.message, "tasks wait for each other: 1 (line 3) -> 3 (line 7) -> 2 (line 5) -> 1");
+    assert_eq!(first.related_lines, [7, 5]);
+}
+
+#[test]
+fn a_parent_that_waits_for_its_item_is_a_cycle() {
+    let conversion = companion("- [ ] 1 A\n  Depends on: 1.1\n  - [ ] 1.1 B\n");
+    assert_eq!(places(&conversion.errors), [(1, FindingKind::DependencyCycle)]);
+}
+
+#[test]
+fn a_task_is_never_a_part_of_itself() {
+    let conversion = companion("- [ ] 2.1 A\n  - [ ] 2 B\n");
+    assert_eq!(parents(&conversion), [("2.1", None), ("2", Some("2.1"))]);
+    assert_eq!(places(&conversion.warnings), [(1, FindingKind::DanglingParent)]);
+}
+
+#[test]
+fn words_that_are_no_priority_or_complexity_are_reported_with_their_line() {
+    let conversion = tasks("### 1 A [~5 tokens - Epic]\n\n- Priority: urgent\n- Complexity: huge\n");
+    assert_eq!(
+        places(&conversion.warnings),
+        [
+            (3, FindingKind::UnknownComplexity),
+            (5, FindingKind::UnknownPriority),
+            (6, FindingKind::UnknownComplexity)
+        ]
+    );
+    assert_eq!(
+        conversion.warnings[1].message,
+        "unknown priority \"urgent\", expected one of critical, high, medium, low"
+    );
+    assert_eq!(conversion.warnings[1].column, 3);
+    assert_eq!(task(&conversion, "1").description, "");
+}
+
+#[test]
+fn titles_and_ids_that_cannot_be_stored_are_errors_with_their_line() {
+    let long = "x".repeat(1_001);
+    let conversion =
+        tasks(&format!("### 1\n### 2 {long}\n### [3/1] C\n### 4 D\nDepends on: 2\n### 5 a\u{202e}b\n"));
+    assert_eq!(
+        places(&conversion.errors),
+        [(3, FindingKind::InvalidTitle), (4, FindingKind::InvalidTitle), (5, FindingKind::InvalidId)]
+    );
+    assert_eq!(ids(&conversion), ["4", "5"]);
+    assert_eq!(depends_on(task(&conversion, "4")), [""; 0]);
+    assert_eq!(places(&conversion.warnings), [(8, FindingKind::OddTitle)]);
+    assert_eq!(places(&companion("- [ ] 1 A\n- [ ]\n").errors), [(2, FindingKind::InvalidTitle)]);
+}
+
+#[test]
+fn text_that_is_left_out_is_reported() {
+    let conversion = tasks(
+        "- [ ] 7 No task\n\n### 1 A\n\n#### Notes\n\nLost.\n\n#### Files\n\n- the whole tree\n\n### Phase\n\n- [ ] 8 x\n",
+    );
+    assert_eq!(ids(&conversion), ["1"]);
+    assert_eq!(
+        places(&conversion.warnings),
+        [
+            (3, FindingKind::IgnoredChecklist),
+            (7, FindingKind::IgnoredHeading),
+            (13, FindingKind::UnreadableFile),
+            (17, FindingKind::IgnoredChecklist),
+        ]
+    );
+}
+
+#[test]
+fn the_list_of_findings_has_an_end() {
+    let lines: String = (0..MAX_FINDINGS + 5).map(|_| "### 1 A\nPriority: x\n").collect();
+    let conversion = tasks(&lines);
+    for findings in [&conversion.warnings, &conversion.errors] {
+        assert_eq!(findings.len(), MAX_FINDINGS + 1);
+        assert_eq!(findings[MAX_FINDINGS].kind, FindingKind::MoreFindings);
+    }
+    assert!(conversion.warnings[MAX_FINDINGS].message.starts_with("5 more"));
+}
+
+#[test]
+fn a_conversion_with_errors_is_no_valid_one() {
+    assert!(tasks("### 1 A\n").require_valid("docs/prd-x.md").is_ok());
+
+    let error = tasks("### 1 A\n### 1 B\n").require_valid("docs/prd-x.md").unwrap_err();
+    assert_eq!(error.code(), ErrorCode::PRD_INVALID);
+    assert_eq!(error.to_string(), "docs/prd-x.md has 1 error that must be corrected");
+    assert_eq!(error.location().unwrap().line, Some(4));
+
+    let missing = PrdError::from_io("gone.md", std::io::ErrorKind::NotFound.into());
+    assert_eq!(missing.code(), ErrorCode::PRD_NOT_FOUND);
+    assert_eq!(missing.to_string(), "gone.md not found");
+}

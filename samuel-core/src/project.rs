@@ -1,0 +1,125 @@
+//! A project on disk: where its configuration and state are.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use crate::{
+    clock::Clock,
+    config::{
+        Config, ConfigError, KnownMethodology, MethodologySettings, UnknownMethodology, resolve_methodology,
+    },
+    model::{Coded, ErrorCode, Location},
+    state::{FileStore, RunDir},
+};
+
+/// The methodologies that are built in.
+pub fn known_methodologies() -> Vec<KnownMethodology> {
+    vec![KnownMethodology::new("ralph").alias("rw")]
+}
+
+/// A project: its root, its configuration and the methodology in use.
+#[derive(Clone, Debug)]
+pub struct Project {
+    root: PathBuf,
+    config: Config,
+    methodology: String,
+    clock: Arc<dyn Clock>,
+}
+
+impl Project {
+    /// Opens the project at a root, an absolute directory.
+    ///
+    /// The methodology is the given one, else the configured default.
+    ///
+    /// # Errors
+    /// Returns [`ProjectError::Config`] where samuel.toml cannot be used, and
+    /// [`ProjectError::Methodology`] where the methodology does not exist.
+    pub fn open(
+        root: impl Into<PathBuf>,
+        methodology: Option<&str>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, ProjectError> {
+        let root = root.into();
+        let config = Config::load(&root)?;
+        let methodology = resolve_methodology(methodology, &config, &known_methodologies())?;
+        Ok(Self { root, config, methodology, clock })
+    }
+
+    /// Returns the root directory.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns the configuration.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Returns the name of the methodology in use.
+    pub fn methodology(&self) -> &str {
+        &self.methodology
+    }
+
+    /// Returns the settings of the methodology in use.
+    pub fn settings(&self) -> MethodologySettings {
+        self.config.methodology(&self.methodology)
+    }
+
+    /// Returns the clock.
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        Arc::clone(&self.clock)
+    }
+
+    /// Returns the run directory: `.samuel/run`, or below it one for each
+    /// methodology where the configuration has several.
+    pub fn run_dir(&self) -> RunDir {
+        if self.config.methodologies().count() > 1 {
+            RunDir::for_methodology(&self.root, &self.methodology)
+        } else {
+            RunDir::new(&self.root)
+        }
+    }
+
+    /// Returns the store of the project's state.
+    pub fn store(&self) -> FileStore {
+        FileStore::new(self.run_dir(), self.clock())
+    }
+
+    /// Returns the project's name: the configured one, else the directory's.
+    pub fn name(&self) -> String {
+        match self.config.project_name.trim() {
+            "" => self.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+            name => name.to_owned(),
+        }
+    }
+}
+
+/// A project that cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProjectError {
+    /// The configuration cannot be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The methodology does not exist.
+    #[error(transparent)]
+    Methodology(#[from] UnknownMethodology),
+}
+
+impl Coded for ProjectError {
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::Config(error) => error.code(),
+            Self::Methodology(error) => error.code(),
+        }
+    }
+
+    fn location(&self) -> Option<Location> {
+        match self {
+            Self::Config(error) => error.location(),
+            Self::Methodology(error) => error.location(),
+        }
+    }
+}

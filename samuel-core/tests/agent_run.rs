@@ -1,0 +1,198 @@
+//! Agents that are programs: prompts, clocks, endings, and what they leave.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
+
+mod agent_support;
+mod process_support;
+
+use agent_support::{Recorder, request};
+use process_support::{Mark, supervise_if_asked, supervisor};
+use samuel_core::{
+    agent::{self, Agent, AgentClocks, AgentConfig, AgentError, AgentEvent, LogFiles},
+    model::payload::AgentInvokeOutput,
+};
+use std::{os::unix::fs::PermissionsExt, path::Path, sync::Arc, time::Duration};
+
+const SHORT: Duration = Duration::from_millis(300);
+const LONG: Duration = Duration::from_secs(60);
+const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"s","model":"m"}"#;
+const DONE: &str = r#"{"type":"result","subtype":"success","is_error":false,"result":"ok","total_cost_usd":0.25,"usage":{"input_tokens":7}}"#;
+
+/// Not a test of its own: the supervisor of all others.
+#[test]
+fn supervisor_entry() {
+    supervise_if_asked();
+}
+
+/// An agent whose program is a shell script; the adapter's own arguments are
+/// positional parameters of the script and mean nothing to it.
+fn agent(name: &str, script: &str, clocks: AgentClocks) -> Arc<dyn Agent> {
+    let command = ["/bin/sh", "-c", script, "agent"].map(String::from).to_vec();
+    let config = AgentConfig { command, clocks, ..AgentConfig::new(name) };
+    agent::build(&config, supervisor()).unwrap()
+}
+
+async fn call(
+    name: &str,
+    script: &str,
+    clocks: AgentClocks,
+) -> (Result<AgentInvokeOutput, AgentError>, Recorder) {
+    let port = Recorder::default();
+    let dir = tempfile::tempdir().unwrap();
+    let outcome = agent(name, script, clocks).invoke(request(dir.path(), "the prompt"), &port).await;
+    (outcome, port)
+}
+
+#[tokio::test]
+async fn a_command_reads_its_prompt_from_standard_input() {
+    let (outcome, port) = call("command", "cat; echo; echo oops >&2; exit 7", AgentClocks::default()).await;
+    let output = outcome.unwrap();
+    assert_eq!(
+        (output.exit_code, output.stdout.as_str(), output.stderr.as_str()),
+        (7, "the prompt", "oops\n")
+    );
+    assert_eq!(port.texts(), ["the prompt"]);
+    assert_eq!(port.supervisors.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_prompt_of_a_megabyte_reaches_a_command_that_reads_it_and_harms_none_that_does_not() {
+    let dir = tempfile::tempdir().unwrap();
+    for (script, expected) in [("wc -c", "1048576"), ("echo busy", "busy")] {
+        let prompt = "x".repeat(1024 * 1024);
+        let outcome = agent("command", script, AgentClocks::default())
+            .invoke(request(dir.path(), &prompt), &Recorder::default())
+            .await;
+        assert_eq!(outcome.unwrap().stdout.trim(), expected);
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_file_is_private_and_gone_afterwards() {
+    let dir = tempfile::tempdir().unwrap();
+    let command =
+        ["/bin/sh", "-c", r#"stat -c %a "$1"; cat "$1"; echo; echo "$1""#, "agent", "{prompt_file}"];
+    let config = AgentConfig { command: command.map(String::from).to_vec(), ..AgentConfig::new("command") };
+    let logs = LogFiles { out: dir.path().join("1-1.out"), err: dir.path().join("1-1.err") };
+    let request = agent_support::request(dir.path(), "the prompt");
+    let request = samuel_core::agent::AgentRequest { logs: Some(logs.clone()), ..request };
+    let agent = agent::build(&config, supervisor()).unwrap();
+    let output = agent.invoke(request, &Recorder::default()).await.unwrap();
+    let lines: Vec<&str> = output.stdout.lines().collect();
+    assert_eq!(lines[..2], ["600", "the prompt"]);
+    assert!(lines[2].starts_with(dir.path().to_str().unwrap()));
+    assert!(!Path::new(lines[2]).exists());
+    // The raw output is in the log, for its owner only.
+    assert_eq!(std::fs::read_to_string(&logs.out).unwrap(), output.stdout.clone() + "\n");
+    assert_eq!(std::fs::metadata(&logs.out).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[tokio::test]
+async fn the_environment_is_the_requests_and_nothing_else() {
+    let (outcome, _) =
+        call("command", "env | cut -d= -f1 | sort | tr '\\n' ' '", AgentClocks::default()).await;
+    // The shell itself adds PWD and, while it runs env, its own marks.
+    let stdout = outcome.unwrap().stdout;
+    let names: Vec<&str> =
+        stdout.split_whitespace().filter(|name| !["PWD", "SHLVL", "OLDPWD", "_"].contains(name)).collect();
+    assert_eq!(names, ["PATH"]);
+}
+
+#[tokio::test]
+async fn a_stream_gives_events_usage_and_cost() {
+    let script = format!("echo '{INIT}'; echo 'not json'; echo '{DONE}'");
+    let (outcome, port) = call("claude", &script, AgentClocks::default()).await;
+    let output = outcome.unwrap();
+    assert_eq!(output.exit_code, 0);
+    assert_eq!(output.usage.unwrap().cost_usd, Some(0.25));
+    assert!(matches!(
+        &port.events()[..],
+        [AgentEvent::Ready { .. }, AgentEvent::Unreadable { line }, AgentEvent::Usage(_)] if line == "not json"
+    ));
+}
+
+#[tokio::test]
+async fn an_agent_that_says_it_failed_has_failed_whatever_its_exit_code() {
+    let failed = r#"{"type":"result","subtype":"error_during_execution","is_error":true,"result":"no way"}"#;
+    let (outcome, _) = call("claude", &format!("echo '{failed}'; exit 0"), AgentClocks::default()).await;
+    assert!(matches!(outcome.unwrap_err(), AgentError::Reported { message, .. } if message == "no way"));
+}
+
+#[tokio::test]
+async fn a_stream_without_a_final_event_is_no_success() {
+    let (outcome, _) = call("claude", &format!("echo '{INIT}'"), AgentClocks::default()).await;
+    assert!(matches!(outcome.unwrap_err(), AgentError::Reported { .. }));
+}
+
+#[tokio::test]
+async fn an_agent_ended_by_a_signal_says_so() {
+    let (outcome, _) = call("command", "kill -9 $$", AgentClocks::default()).await;
+    assert!(matches!(outcome.unwrap_err(), AgentError::Signal { signal: 9, .. }));
+}
+
+#[tokio::test]
+async fn a_program_that_does_not_exist_is_named() {
+    let config = AgentConfig { command: vec!["no-such-agent".into()], ..AgentConfig::new("claude") };
+    let agent = agent::build(&config, supervisor()).unwrap();
+    let error = agent.invoke(request(Path::new("/"), ""), &Recorder::default()).await.unwrap_err();
+    assert!(matches!(error, AgentError::NotFound { program, .. } if program == "no-such-agent"));
+}
+
+#[tokio::test]
+async fn each_clock_is_an_outcome_of_its_own() {
+    let quiet = AgentClocks { first_byte: Some(SHORT), ..AgentClocks::default() };
+    let idle = AgentClocks { idle: Some(SHORT), ..AgentClocks::default() };
+    let wall = AgentClocks { wall: Some(SHORT), ..AgentClocks::default() };
+    let talks = format!("echo '{INIT}'; sleep 60");
+    for (expected, script, clocks) in [
+        ("first_byte", "sleep 60", quiet),
+        ("idle", &talks, idle),
+        ("wall", "while :; do echo x; sleep 0.05; done", wall),
+    ] {
+        let (outcome, _) = call("claude", script, clocks).await;
+        let error = outcome.unwrap_err();
+        assert!(
+            matches!(error, AgentError::Clock { clock, limit: SHORT, .. } if clock == expected),
+            "{error:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_lingers_after_its_final_event_has_succeeded() {
+    let clocks = AgentClocks { linger: Some(SHORT), ..AgentClocks::default() };
+    let (outcome, _) = call("claude", &format!("echo '{INIT}'; echo '{DONE}'; sleep 60"), clocks).await;
+    assert_eq!(outcome.unwrap().exit_code, 0);
+}
+
+#[tokio::test]
+async fn the_wall_clock_gives_notice_before_it_ends_an_agent() {
+    let clocks = AgentClocks { wall: Some(2 * SHORT), ..AgentClocks::default() };
+    let (outcome, port) = call("command", "sleep 60", clocks).await;
+    assert!(matches!(outcome.unwrap_err(), AgentError::Clock { clock: "wall", .. }));
+    assert_eq!(port.events(), [AgentEvent::SoftDeadline { remaining_ms: 60 }]);
+}
+
+#[tokio::test]
+async fn a_cancelled_agent_takes_its_descendants_along() {
+    let mark = Mark::new("agent-cancel");
+    let dir = tempfile::tempdir().unwrap();
+    let script = "trap '' TERM; setsid sleep 60 & echo up; sleep 60; sleep 60";
+    let mut request = request(dir.path(), "");
+    let (name, value) = mark.variable();
+    request.env.push((name.to_owned(), value.to_owned()));
+    let cancel = request.cancel.clone();
+    let agent = agent("command", script, AgentClocks::default());
+    let port = Recorder::default();
+    let work = agent.invoke(request, &port);
+    tokio::pin!(work);
+    let outcome = tokio::select! {
+        outcome = &mut work => outcome,
+        () = port.heard.notified() => {
+            cancel.cancel();
+            tokio::time::timeout(LONG, work).await.unwrap()
+        }
+    };
+    assert!(matches!(outcome.unwrap_err(), AgentError::Cancelled { .. }));
+    mark.assert_gone();
+}

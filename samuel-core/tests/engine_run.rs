@@ -1,0 +1,204 @@
+//! Runs of the engine with the scripted agent, from the outside.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
+
+use std::{fs, path::Path, sync::Arc, time::Duration};
+
+use samuel_core::{
+    agent::{Agent, AgentConfig, MutationRoute, Script, ScriptedAgent, ScriptedCall, StoreSink},
+    clock::SystemClock,
+    config::CheckCommand,
+    engine::{Event, EventRecord, Run, RunBuilder, TrustPolicy},
+    hook::{Call, HookPoint, points},
+    model::{ExitReason, Plan, Status, Task, TaskId, payload::*},
+    process::Supervisor,
+    project::Project,
+    state::{Actor, Existing, StateStore},
+};
+
+struct Bench {
+    dir: tempfile::TempDir,
+    project: Project,
+    store: Arc<dyn StateStore>,
+}
+
+impl Bench {
+    fn with(tasks: &[(&str, &str)]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let project = Project::open(dir.path(), None, Arc::new(SystemClock::new())).unwrap();
+        let store: Arc<dyn StateStore> = Arc::new(project.store());
+        let tasks = tasks.iter().map(|(id, title)| Task::new(TaskId::new(*id), *title)).collect();
+        store.import(Plan { tasks, ..Plan::default() }, Actor::User, Existing::Refuse).unwrap();
+        Self { dir, project, store }
+    }
+
+    fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    fn agent(&self, script: Script) -> Arc<dyn Agent> {
+        let config = AgentConfig {
+            script: Some(script),
+            mutations: MutationRoute::Sink(Arc::new(StoreSink(Arc::clone(&self.store)))),
+            ..AgentConfig::new("scripted")
+        };
+        Arc::new(ScriptedAgent::new(&config, Supervisor::GroupOnly).unwrap())
+    }
+
+    fn run(&self, script: Script) -> RunBuilder {
+        Run::builder(self.project.clone())
+            .agent(self.agent(script))
+            .trust(TrustPolicy::TrustAll)
+            .env([("PATH".to_owned(), std::env::var("PATH").unwrap())])
+            .settings(|settings| settings.pause = Duration::ZERO)
+    }
+
+    fn status(&self, id: &str) -> Status {
+        self.store.load().unwrap().plan.task(&TaskId::new(id)).unwrap().status
+    }
+}
+
+async fn events_of(builder: RunBuilder) -> (Vec<EventRecord>, samuel_core::engine::RunReport) {
+    let mut handle = builder.build().unwrap().start().await.unwrap();
+    let mut stream = handle.events();
+    let mut events = Vec::new();
+    while let Some(event) = stream.next().await {
+        events.push(event);
+    }
+    (events, handle.wait().await.unwrap())
+}
+
+fn points_of(events: &[EventRecord]) -> Vec<&'static str> {
+    let point = |record: &EventRecord| match &record.event {
+        Event::HookFired { point, .. } => Some(point.as_str()),
+        _ => None,
+    };
+    events.iter().filter_map(point).collect()
+}
+
+fn works() -> Script {
+    Script::default()
+        .call(ScriptedCall::any().repeated().say("working").write("made.txt", "{{task_id}}").done())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_of_two_tasks_is_done_in_two_iterations() {
+    let bench = Bench::with(&[("1", "First"), ("2", "Second")]);
+    let (events, report) = events_of(bench.run(works())).await;
+    assert_eq!((report.exit_reason, report.iterations), (ExitReason::Completed, 2));
+    assert_eq!((bench.status("1"), bench.status("2")), (Status::Completed, Status::Completed));
+    assert_eq!(fs::read_to_string(bench.path().join("made.txt")).unwrap(), "2");
+    let iteration = [
+        "before:iteration",
+        "iteration.gate",
+        "prompt.submit",
+        "context.snapshot",
+        "context.progress",
+        "context.task",
+        "context.extra",
+        "before:agent.invoke",
+    ];
+    let points = points_of(&events);
+    assert_eq!(points[..2], ["session.start", "before:loop"]);
+    assert_eq!(points[2..10], iteration);
+    assert_eq!(points[points.len() - 3..], ["session.stop", "after:loop", "session.end"]);
+    assert_eq!(points.iter().filter(|point| **point == "task.completed").count(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failed_check_takes_back_what_the_agent_certified_and_reaches_the_next_prompt() {
+    let bench = Bench::with(&[("1", "First")]);
+    let builder = bench.run(works()).settings(|settings| {
+        settings.quality_checks = vec![CheckCommand::new(
+            "test -f second-time || { touch second-time; printf 'missing %s' part; false; }",
+        )];
+    });
+    let prompts = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let seen = Arc::clone(&prompts);
+    let builder = builder.hook_at::<points::BeforeAgentInvoke, _>(
+        "spy",
+        500,
+        move |call: Call<points::BeforeAgentInvoke>| {
+            seen.lock().unwrap().push(call.input().prompt.clone());
+            async { Ok(BeforeAgentInvokeOutput::default()) }
+        },
+    );
+    let (events, report) = events_of(builder).await;
+    assert_eq!(
+        (report.exit_reason, report.iterations, report.failed_iterations),
+        (ExitReason::Completed, 2, 1)
+    );
+    let taken_back = events.iter().any(
+        |record| matches!(&record.event, Event::TasksTakenBack { tasks, .. } if tasks == &[TaskId::new("1")]),
+    );
+    assert!(taken_back);
+    let prompts = prompts.lock().unwrap();
+    assert!(!prompts[0].contains("missing part"), "{}", prompts[0]);
+    assert!(prompts[1].contains("missing part"), "{}", prompts[1]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_fails_three_times_ends_the_run() {
+    let bench = Bench::with(&[("1", "First")]);
+    let script = Script::default()
+        .call(ScriptedCall::any().repeated().step(samuel_core::agent::Step::Exit { code: 7 }));
+    let (_, report) = events_of(bench.run(script)).await;
+    assert_eq!((report.exit_reason, report.iterations), (ExitReason::ConsecutiveFailures, 3));
+    assert_eq!(bench.status("1"), Status::Pending);
+    let log = fs::read_to_string(bench.path().join(".samuel/run/progress.md")).unwrap();
+    assert_eq!(log.matches("agent-exit").count(), 3, "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_nobody_trusts_does_not_start() {
+    let bench = Bench::with(&[("1", "First")]);
+    let error = bench.run(works()).trust(TrustPolicy::Refuse).build().unwrap().start().await.unwrap_err();
+    assert_eq!(samuel_core::model::Coded::code(&error).exit_code, 78);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_loop_is_refused_while_the_first_one_runs() {
+    let bench = Bench::with(&[("1", "First")]);
+    let (release, wait) = tokio::sync::oneshot::channel::<()>();
+    let wait = Arc::new(tokio::sync::Mutex::new(Some(wait)));
+    let builder =
+        bench.run(works()).hook::<points::BeforeLoop, _>("hold", move |_: Call<points::BeforeLoop>| {
+            let wait = Arc::clone(&wait);
+            async move {
+                if let Some(wait) = wait.lock().await.take() {
+                    let _ = wait.await;
+                }
+                Ok(BeforeLoopOutput::default())
+            }
+        });
+    let first = builder.build().unwrap().start().await.unwrap();
+    let second = bench.run(works()).build().unwrap().start().await.unwrap_err();
+    assert_eq!(samuel_core::model::Coded::code(&second).exit_code, 75);
+    release.send(()).unwrap();
+    assert_eq!(first.wait().await.unwrap().exit_reason, ExitReason::Completed);
+}
+
+#[test]
+fn every_point_with_a_default_has_one() {
+    let bench = Bench::with(&[]);
+    let run = bench.run(works()).build().unwrap();
+    let with_default: Vec<&str> = HookPoint::ALL
+        .iter()
+        .filter(|point| run.registry().handlers(**point).any(|(id, ..)| id == "default"))
+        .map(|point| point.as_str())
+        .collect();
+    assert_eq!(
+        with_default,
+        [
+            "before:loop",
+            "iteration.gate",
+            "context.snapshot",
+            "context.progress",
+            "context.task",
+            "before:agent.invoke",
+            "agent.invoke",
+            "after:agent.invoke",
+            "quality.check",
+            "after:loop"
+        ]
+    );
+}
