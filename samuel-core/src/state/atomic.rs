@@ -121,7 +121,8 @@ pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, StateError> {
         return Err(StateError::io("read", path)(io::Error::other("not a file")));
     }
     if metadata.len() > MAX_FILE_BYTES {
-        return Err(StateError::TooLarge { what: "the file", bytes: metadata.len(), max: MAX_FILE_BYTES });
+        let reason = format!("{} bytes, at most {MAX_FILE_BYTES} are read", metadata.len());
+        return Err(StateError::Corrupt { path: path.to_owned(), line: None, column: None, reason });
     }
     let mut content = Vec::with_capacity(metadata.len() as usize);
     file.take(MAX_FILE_BYTES).read_to_end(&mut content).map_err(StateError::io("read", path))?;

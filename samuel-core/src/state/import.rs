@@ -14,7 +14,8 @@ use crate::model::{PLAN_VERSION, Plan};
 /// task that could not be told from others when it is read back.
 pub(crate) fn prepare(mut plan: Plan, revision: u64, now: Timestamp) -> Result<Plan, StateError> {
     let mut seen = HashSet::new();
-    for task in &plan.tasks {
+    for task in &mut plan.tasks {
+        task.created_at = task.created_at.or(Some(now));
         task.validate().map_err(|source| StateError::TaskInvalid { id: task.id.clone(), source })?;
         if !seen.insert(&task.id) {
             return Err(StateError::TaskExists { id: task.id.clone() });

@@ -22,6 +22,7 @@
 
 mod apply;
 mod atomic;
+mod context;
 mod diagnostic;
 mod error;
 mod file;
@@ -39,6 +40,10 @@ mod store;
 mod validate;
 
 pub use apply::apply;
+pub use context::{
+    CommitLine, CurrentTask, LargeFile, ProjectSnapshot, RecentCompletion, SnapshotFile, SnapshotSummary,
+    TaskContext, TaskLine, TaskSummary, TodoCount,
+};
 pub use diagnostic::{Diagnostic, DiagnosticKind};
 pub use error::StateError;
 pub use file::FileStore;

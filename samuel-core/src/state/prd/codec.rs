@@ -1,35 +1,229 @@
-//! From bytes to a document and back.
+//! From bytes to a document and back, by way of the TOON codec.
 
 use std::path::Path;
+
+use serde::{Serialize, de::DeserializeOwned};
 
 use super::{Document, header};
 use crate::{
     model::PLAN_VERSION,
-    state::{Diagnostic, StateError},
+    state::{Diagnostic, DiagnosticKind, StateError},
+    toon::{self, Action, DecodeOptions, ErrorKind, Limits, NumberText, Skipped},
 };
 
-pub(crate) use serde_json::Value;
-pub(crate) type Map = serde_json::Map<String, Value>;
-
 /// Writes a document with the header.
+///
+/// # Errors
+/// Returns [`StateError::Encode`].
 pub(crate) fn encode(document: &Document) -> Result<String, StateError> {
-    let text = serde_json::to_string_pretty(document)
-        .map_err(|error| StateError::Encode { what: "plan", reason: error.to_string() })?;
-    Ok(format!("{}{text}\n", header::HEADER))
+    let text = to_toon("plan", document)?;
+    // An empty list as the first TOON of version 3 writes it; the encoder is
+    // younger. No other line can look like this: it would be indented.
+    let text = text.replacen("\ntasks: []\n", "\ntasks[0]:\n", 1);
+    Ok(format!("{}{text}", header::HEADER))
 }
 
 /// Reads a document and what is wrong with it.
+///
+/// # Errors
+/// Returns [`StateError::Corrupt`] if there is no table of tasks or the file
+/// is beyond all limits, and [`StateError::Version`] for another version.
 pub(crate) fn decode(path: &Path, content: &[u8]) -> Result<(Document, Vec<Diagnostic>), StateError> {
     let body = header::body(path, content)?;
-    let document: Document = serde_json::from_str(&body.text).map_err(|error| StateError::Corrupt {
-        path: path.to_owned(),
-        line: Some(error.line() + body.lines_before),
-        column: Some(error.column()),
-        reason: error.to_string(),
-    })?;
+    let limits = Limits { line_length: LINE_BYTES, ..Limits::default() };
+    let options = DecodeOptions { numbers: NumberText::AsWritten, limits, ..DecodeOptions::default() };
+    let recovered = toon::recover_with::<Document>(body.text, options);
+    let Some(mut document) = recovered.value else {
+        let fault = recovered.diagnostics.iter().find(|fault| fault.action == Action::Stopped);
+        let fault = fault.or(recovered.diagnostics.last());
+        return Err(StateError::Corrupt {
+            path: path.to_owned(),
+            line: fault.map(|fault| fault.line + body.lines_before),
+            column: fault.map(|fault| fault.column),
+            reason: fault.map_or_else(|| "not a plan".to_owned(), |fault| fault.kind.to_string()),
+        });
+    };
     if document.plan.version != PLAN_VERSION {
         let found = document.plan.version;
         return Err(StateError::Version { path: path.to_owned(), what: "plan version", found });
     }
-    Ok((document, body.diagnostic.into_iter().collect()))
+    document.unparsed.extend(recovered.skipped.iter().map(kept_text));
+    let faults = recovered.diagnostics.iter().map(|fault| Diagnostic {
+        file: path.to_owned(),
+        line: Some(fault.line + body.lines_before),
+        column: Some(fault.column),
+        kind: kind(fault),
+        reason: reason(fault),
+    });
+    Ok((document, body.diagnostic.into_iter().chain(faults).collect()))
+}
+
+/// No line that Samuel writes comes near this.
+const LINE_BYTES: usize = 32 << 20;
+
+fn kind(fault: &toon::Diagnostic) -> DiagnosticKind {
+    match (&fault.kind, fault.action) {
+        (ErrorKind::CountMismatch { .. }, _) => DiagnosticKind::CountMismatch,
+        (_, Action::Skipped) => DiagnosticKind::Skipped,
+        _ => DiagnosticKind::Unusual,
+    }
+}
+
+fn reason(fault: &toon::Diagnostic) -> String {
+    match fault.path.as_str() {
+        "" => fault.kind.to_string(),
+        path => format!("{path}: {}", fault.kind),
+    }
+}
+
+/// Returns the text to keep of what was skipped. Bytes that are no text are
+/// spelled out, so that nothing is lost.
+fn kept_text(skipped: &Skipped) -> String {
+    let Some(bytes) = &skipped.bytes else { return skipped.raw.clone() };
+    bytes.utf8_chunks().fold(String::new(), |mut text, chunk| {
+        text.push_str(chunk.valid());
+        text.push_str(&chunk.invalid().escape_ascii().to_string());
+        text
+    })
+}
+
+/// Writes a value as TOON that ends with a line end.
+///
+/// # Errors
+/// Returns [`StateError::Encode`].
+pub(crate) fn to_toon<T: Serialize>(what: &'static str, value: &T) -> Result<String, StateError> {
+    let mut text =
+        toon::to_string(value).map_err(|error| StateError::Encode { what, reason: error.to_string() })?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// Reads a value from TOON with or without the header.
+///
+/// # Errors
+/// Returns [`StateError::Corrupt`] or [`StateError::Version`].
+pub(crate) fn from_toon<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, StateError> {
+    let body = header::body(path, text.as_bytes())?;
+    toon::from_slice(body.text).map_err(|error| StateError::Corrupt {
+        path: path.to_owned(),
+        line: Some(error.line() + body.lines_before),
+        column: Some(error.column()),
+        reason: error.kind().to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use proptest::{collection::vec, option, prelude::*, sample::select};
+
+    use super::*;
+    use crate::model::{
+        Complexity, Plan, Priority, Progress, ProgressStatus, Project, Source, Status, Task, TaskId,
+    };
+
+    const TRAPS: &[&str] =
+        &["", " ", "#", "- a", "[2]", "{a}", "null", "true", "1.10", "-0", "1e5", "007", "a: b", "\\n"];
+
+    /// Text with everything that means something in TOON, JSON or a terminal.
+    fn text() -> impl Strategy<Value = String> {
+        prop_oneof![
+            "[ a-z,|\"'#:\\\\\\[\\]{}\n\r\t-]{0,16}",
+            any::<String>(),
+            select(TRAPS).prop_map(str::to_owned),
+            Just("naïve 日本語 🚀\u{202e}\u{0}\u{feff}\u{2028}".to_owned()),
+        ]
+    }
+
+    fn time() -> impl Strategy<Value = Option<jiff::Timestamp>> {
+        option::of(
+            (0..4_000_000_000i64, 0..1_000_000_000i32).prop_map(|(s, n)| jiff::Timestamp::new(s, n).unwrap()),
+        )
+    }
+
+    fn id() -> impl Strategy<Value = TaskId> {
+        prop_oneof!["[0-9]{1,3}(\\.[0-9]{1,2}){0,2}", "[a-z0-9][a-z0-9._-]{0,8}"].prop_map(TaskId::new)
+    }
+
+    prop_compose! {
+        fn task()(
+            (id, title, description) in (id(), text(), text()),
+            (status, priority, complexity, source) in
+                (select(Status::ALL), select(Priority::ALL), select(Complexity::ALL), select(Source::ALL)),
+            (parent_id, depends_on) in (option::of(id()), vec(id(), 0..3)),
+            (files_to_create, files_to_modify, guardrails, acceptance) in
+                (vec(text(), 0..3), vec(text(), 0..3), vec(text(), 0..3), vec(text(), 0..3)),
+            (created_at, completed_at) in (time(), time()),
+            (commit_sha, iteration, skip_reason) in (option::of(text()), any::<Option<u32>>(), option::of(text())),
+        ) -> Task {
+            Task {
+                id, title, description, status, priority, complexity, source, parent_id, depends_on,
+                files_to_create, files_to_modify, guardrails, acceptance, created_at, completed_at, commit_sha,
+                iteration, skip_reason,
+            }
+        }
+    }
+
+    prop_compose! {
+        fn progress()(
+            status in select(ProgressStatus::ALL),
+            counts: [u64; 6],
+            current_iteration: u32,
+            (last_discovery_at, last_iteration_at) in (time(), time()),
+            cost_usd in proptest::num::f64::NORMAL | proptest::num::f64::ZERO,
+        ) -> Progress {
+            let [total_tasks, completed_tasks, total_iterations_run, impl_iterations, discovery_iterations, tokens] =
+                counts;
+            Progress {
+                status, total_tasks, completed_tasks, current_iteration, total_iterations_run, impl_iterations,
+                discovery_iterations, last_discovery_at, last_iteration_at, cost_usd, tokens,
+            }
+        }
+    }
+
+    prop_compose! {
+        fn plan()(
+            revision: u64,
+            (name, description, source_prd) in (text(), text(), option::of(text())),
+            (created_at, updated_at) in (time(), time()),
+            mut tasks in vec(task(), 0..6),
+            progress in progress(),
+        ) -> Plan {
+            let mut seen = std::collections::HashSet::new();
+            tasks.retain(|task| seen.insert(task.id.clone()));
+            let project = Project { name, description, source_prd, created_at, updated_at };
+            Plan { version: PLAN_VERSION.to_owned(), revision, project, tasks, progress }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_plan_survives_a_save_and_a_load(plan in plan(), unparsed in vec(text(), 0..3)) {
+            let mut document = Document::new(plan.clone());
+            document.unparsed.clone_from(&unparsed);
+            let written = encode(&document).unwrap();
+            let (read, diagnostics) = decode(Path::new("prd.toon"), written.as_bytes()).unwrap();
+            prop_assert_eq!(&read.plan, &plan);
+            prop_assert!(!written.contains("\ntasks: []"));
+            prop_assert_eq!(&read.unparsed, &unparsed);
+            prop_assert_eq!(diagnostics, []);
+            prop_assert_eq!(encode(&read).unwrap(), written);
+        }
+
+        #[test]
+        fn no_damage_makes_reading_panic_or_a_save_lose_what_was_skipped(
+            plan in plan(), at: prop::sample::Index, damage in vec(any::<u8>(), 0..9), cut in 0..9usize
+        ) {
+            let mut bytes = encode(&Document::new(plan)).unwrap().into_bytes();
+            let start = at.index(bytes.len());
+            let end = (start + cut).min(bytes.len());
+            bytes.splice(start..end, damage);
+            if let Ok((read, _)) = decode(Path::new("prd.toon"), &bytes) {
+                let again = encode(&read).unwrap();
+                let (back, diagnostics) = decode(Path::new("prd.toon"), again.as_bytes()).unwrap();
+                prop_assert_eq!(diagnostics, []);
+                prop_assert_eq!((&back.plan, &back.unparsed), (&read.plan, &read.unparsed));
+            }
+        }
+    }
 }

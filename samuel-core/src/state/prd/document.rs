@@ -12,11 +12,13 @@ use serde::{
 };
 
 use super::{
-    codec::Map,
     record::{Joined, Split, or_default, text},
     task::{Row, RowOut},
 };
-use crate::model::{Plan, Progress, Project, Task, TaskId};
+use crate::{
+    model::{PLAN_VERSION, Plan, Progress, Project, Task, TaskId},
+    toon::Map,
+};
 
 /// The content of `prd.toon`.
 #[derive(Debug, Default)]
@@ -88,7 +90,7 @@ impl<'de> Deserialize<'de> for Document {
                         }
                     }
                 }
-                document.plan.version = version.ok_or_else(|| A::Error::missing_field("version"))?;
+                document.plan.version = version.unwrap_or_else(|| PLAN_VERSION.to_owned());
                 let rows = tasks.ok_or_else(|| A::Error::missing_field("tasks"))?;
                 document.plan.tasks = rows.tasks;
                 document.others.rows = rows.others;
@@ -136,7 +138,7 @@ impl<'de> Deserialize<'de> for Rows {
 
 impl Rows {
     fn push(&mut self, Split { record: Row(task), others }: Split<Row>) {
-        for column in others.keys().map(AsRef::<str>::as_ref) {
+        for column in others.keys() {
             if !self.columns.iter().any(|known| known == column) {
                 self.columns.push(column.to_owned());
             }
@@ -182,7 +184,7 @@ impl Serialize for Document {
         map.serialize_entry("project", &Joined { record: &plan.project, others: &others.project })?;
         map.serialize_entry("tasks", &rows)?;
         map.serialize_entry("progress", &Joined { record: &plan.progress, others: &others.progress })?;
-        for (key, value) in &others.top {
+        for (key, value) in others.top.iter() {
             map.serialize_entry(key, value)?;
         }
         if !unparsed.is_empty() {

@@ -11,12 +11,12 @@ use crate::state::{Artifact, Diagnostic, DiagnosticKind, StateError};
 pub(crate) const HEADER: &str = "# toon v3\n";
 const MAJOR: &str = "3";
 
-/// The text below the header.
+/// What stands below the header.
 #[derive(Debug)]
 pub(crate) struct Body<'a> {
-    /// The text, its lines ended by `\n` alone.
-    pub(crate) text: Cow<'a, str>,
-    /// How many lines of the file come before it.
+    /// The bytes; not all of them need be text.
+    pub(crate) text: &'a [u8],
+    /// How many lines of the file come before them.
     pub(crate) lines_before: usize,
     /// What is unusual about the header.
     pub(crate) diagnostic: Option<Diagnostic>,
@@ -25,16 +25,11 @@ pub(crate) struct Body<'a> {
 /// Splits the header off. A byte order mark and `\r\n` are tolerated.
 ///
 /// # Errors
-/// Returns [`StateError::Version`] for a version other than 3 and
-/// [`StateError::Corrupt`] for bytes that are no text.
+/// Returns [`StateError::Version`] for a version other than 3.
 pub(crate) fn body<'a>(path: &Path, content: &'a [u8]) -> Result<Body<'a>, StateError> {
-    let text = str::from_utf8(content).map_err(|error| not_text(path, content, error.valid_up_to()))?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    // A line end within a value is written as an escape, so every one here
-    // ends a line.
-    let text = if text.contains('\r') { Cow::Owned(text.replace("\r\n", "\n")) } else { Cow::Borrowed(text) };
-    let first = text.split('\n').next().unwrap_or_default();
-    let Some(version) = first.trim().strip_prefix("# toon") else {
+    let content = content.strip_prefix("\u{feff}".as_bytes()).unwrap_or(content);
+    let first = content.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
+    let Some(version) = first.trim_ascii().strip_prefix(b"# toon") else {
         let diagnostic = Diagnostic {
             file: path.to_owned(),
             line: Some(1),
@@ -42,17 +37,14 @@ pub(crate) fn body<'a>(path: &Path, content: &'a [u8]) -> Result<Body<'a>, State
             kind: DiagnosticKind::MissingHeader,
             reason: format!("the header \"{}\" is missing", HEADER.trim_end()),
         };
-        return Ok(Body { text, lines_before: 0, diagnostic: Some(diagnostic) });
+        return Ok(Body { text: content, lines_before: 0, diagnostic: Some(diagnostic) });
     };
-    if !is_readable(version) {
+    let version = String::from_utf8_lossy(version);
+    if !is_readable(&version) {
         let found = version.trim().to_owned();
         return Err(StateError::Version { path: path.to_owned(), what: "toon version", found });
     }
-    let start = (first.len() + 1).min(text.len());
-    let text = match text {
-        Cow::Borrowed(text) => Cow::Borrowed(text.get(start..).unwrap_or_default()),
-        Cow::Owned(text) => Cow::Owned(text.get(start..).unwrap_or_default().to_owned()),
-    };
+    let text = content.get(first.len()..).unwrap_or_default();
     Ok(Body { text, lines_before: 1, diagnostic: None })
 }
 
@@ -61,17 +53,6 @@ fn is_readable(version: &str) -> bool {
     let Some(version) = version.strip_prefix(" v") else { return false };
     let (major, minor) = version.split_once('.').unwrap_or((version, "0"));
     major == MAJOR && !minor.is_empty() && minor.chars().all(|c| c.is_ascii_digit() || c == '.')
-}
-
-fn not_text(path: &Path, content: &[u8], valid: usize) -> StateError {
-    let before = String::from_utf8_lossy(content.get(..valid).unwrap_or_default());
-    let column = before.rsplit('\n').next().map_or(0, |line| line.chars().count()) + 1;
-    StateError::Corrupt {
-        path: path.to_owned(),
-        line: Some(before.matches('\n').count() + 1),
-        column: Some(column),
-        reason: "not UTF-8 text".to_owned(),
-    }
 }
 
 /// Puts the header before the text of a TOON file that has none.
@@ -90,7 +71,7 @@ mod tests {
 
     fn read(content: &[u8]) -> Result<(String, usize, bool), StateError> {
         let body = body(Path::new("prd.toon"), content)?;
-        Ok((body.text.into_owned(), body.lines_before, body.diagnostic.is_some()))
+        Ok((String::from_utf8(body.text.to_vec()).unwrap(), body.lines_before, body.diagnostic.is_some()))
     }
 
     #[test]
@@ -120,15 +101,7 @@ mod tests {
 
     #[test]
     fn a_missing_header_is_a_warning() {
-        assert_eq!(read(b"a: 1\r\nb: 2\r\n").unwrap(), ("a: 1\nb: 2\n".to_owned(), 0, true));
-    }
-
-    #[test]
-    fn bytes_that_are_no_text_are_corruption_at_a_place() {
-        let Err(StateError::Corrupt { line, column, .. }) = read(b"# toon v3\n\xc3\xa9a\xff") else {
-            panic!("it was read");
-        };
-        assert_eq!((line, column), (Some(2), Some(3)));
+        assert_eq!(read(b"a: 1\r\nb: 2\r\n").unwrap(), ("a: 1\r\nb: 2\r\n".to_owned(), 0, true));
     }
 
     #[test]

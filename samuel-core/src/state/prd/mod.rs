@@ -15,6 +15,6 @@ mod header;
 mod record;
 mod task;
 
-pub(crate) use codec::{decode, encode};
+pub(crate) use codec::{decode, encode, from_toon, to_toon};
 pub(crate) use document::Document;
 pub(crate) use header::with_header;

@@ -2,8 +2,11 @@
 
 use std::{fmt, marker::PhantomData};
 
-use super::{cell::Text, codec::Map};
-use crate::model::{Progress, Project};
+use super::cell::Text;
+use crate::{
+    model::{Progress, Project},
+    toon::Map,
+};
 use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, Visitor},
@@ -66,7 +69,7 @@ impl<R: Record> serde::Serialize for Joined<'_, R> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         self.record.put(&mut map)?;
-        for (key, value) in self.others {
+        for (key, value) in self.others.iter() {
             map.serialize_entry(key, value)?;
         }
         map.end()

@@ -1,13 +1,19 @@
 //! Rows of the table of tasks.
 
-use serde::{Serialize, de::MapAccess, ser::SerializeMap};
+use serde::{
+    Serialize,
+    de::MapAccess,
+    ser::{Error, SerializeMap},
+};
 
 use super::{
     cell::{ListCell, Text},
-    codec::{Map, Value},
     record::{Record, or_default, text},
 };
-use crate::model::{Task, TaskId};
+use crate::{
+    model::{Task, TaskId},
+    toon::{Map, Value},
+};
 
 /// A task as its row is read; it has no id until the row gave one.
 #[derive(Debug)]
@@ -99,7 +105,8 @@ impl Serialize for RowOut<'_> {
         for column in self.columns {
             match self.others.and_then(|others| others.get(column)).unwrap_or(&Value::Null) {
                 nested @ (Value::Array(_) | Value::Object(_)) => {
-                    map.serialize_entry(column, &nested.to_string())?;
+                    let json = serde_json::to_string(nested).map_err(S::Error::custom)?;
+                    map.serialize_entry(column, &json)?;
                 }
                 primitive => map.serialize_entry(column, primitive)?,
             }
