@@ -124,6 +124,16 @@ impl Inventory {
         Ok(inventory)
     }
 
+    /// Lists what an output of `git ls-files --stage -t -z` holds.
+    #[cfg(test)]
+    pub(super) fn from_index(output: &[u8]) -> Self {
+        let (mut inventory, mut reader) =
+            (Self { knows_changes: true, ..Self::default() }, IndexReader::default());
+        reader.read(output, &mut inventory);
+        inventory.sort();
+        inventory
+    }
+
     /// Finds out which files are not as they were staged.
     fn look_at_work_tree(&mut self, git: &Git) -> Result<(), GitError> {
         let ask = |args: &[&str]| git.output(args, MAX_LIST_BYTES);
