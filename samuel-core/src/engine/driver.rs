@@ -287,7 +287,7 @@ async fn mutate(services: &Arc<Services>, mutation: Mutation) -> EffectResult {
         // Somebody else settled or removed the task in the meantime.
         Err(error @ (StateError::TaskNotFound { .. } | StateError::NotStartable { .. })) => {
             services.warn(format!("{name} was left out: {error}"));
-            EffectResult::Done
+            EffectResult::Refused(error.to_string())
         }
         Err(error) => EffectResult::Failed(described(&error)),
     }

@@ -6,7 +6,7 @@
 
 use std::{
     collections::BTreeMap,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, atomic::AtomicU32},
     time::Duration,
 };
@@ -25,7 +25,7 @@ use super::{
     work_tree::WorkTree,
 };
 use crate::{
-    agent::{Agent, AgentConfig, AgentError},
+    agent::{Agent, AgentConfig, AgentError, MutationRoute, Script, StoreSink},
     config::{MethodologySettings, SandboxError},
     context::{ContextView, PromptContext},
     git::{self, Git},
@@ -390,14 +390,15 @@ impl RunBuilder {
     /// handlers of a point cannot be used.
     pub fn build(self) -> Result<Run, RunError> {
         self.settings.sandbox.check()?;
+        let store = self.store.unwrap_or_else(|| Arc::new(self.project.store()));
         let agent = match self.agent {
             Some(agent) => agent,
             None => {
-                crate::agent::build(&agent_config(&self.settings, &self.project), self.supervisor.clone())?
+                let config = agent_config(&self.settings, &self.project, &store)?;
+                crate::agent::build(&config, self.supervisor.clone())?
             }
         };
         let run_dir = self.project.run_dir();
-        let store = self.store.unwrap_or_else(|| Arc::new(self.project.store()));
         let frozen = Frozen {
             session: self.session.unwrap_or_else(|| self.project.name()),
             run_id: new_run_id(self.project.clock().now()),
@@ -461,14 +462,36 @@ fn chain_specs(project: &Project) -> BTreeMap<HookPoint, ChainSpec> {
     HookPoint::ALL.iter().map(|point| (*point, chain(*point))).collect()
 }
 
-fn agent_config(settings: &MethodologySettings, project: &Project) -> AgentConfig {
-    AgentConfig {
+fn agent_config(
+    settings: &MethodologySettings,
+    project: &Project,
+    store: &Arc<dyn StateStore>,
+) -> Result<AgentConfig, AgentError> {
+    let mut config = AgentConfig {
         command: settings.agent_command.clone(),
         args: settings.agent_args.clone(),
         clocks: settings.clocks.into(),
         clock: project.clock(),
+        mutations: MutationRoute::Sink(Arc::new(StoreSink(Arc::clone(store)))),
         ..AgentConfig::new(settings.agent.clone())
+    };
+    // The scripted agent has no program; its command names what it plays.
+    if let ("scripted", [script]) = (settings.agent.as_str(), settings.agent_command.as_slice()) {
+        config.script = Some(load_script(&project.root().join(script))?);
     }
+    Ok(config)
+}
+
+fn load_script(path: &Path) -> Result<Script, AgentError> {
+    let text = std::fs::read_to_string(path).map_err(|error| error.to_string());
+    let script = text.and_then(|text| match path.extension().is_some_and(|ending| ending == "json") {
+        true => Script::from_json(&text).map_err(|error| error.to_string()),
+        false => Script::from_toml(&text).map_err(|error| error.to_string()),
+    });
+    script.map_err(|problem| AgentError::Config {
+        agent: "scripted".to_owned(),
+        problem: format!("the script \"{}\" cannot be used: {problem}", path.display()),
+    })
 }
 
 fn executables(frozen: &Frozen, registry: &Registry, templates: Vec<PathBuf>) -> Executables {

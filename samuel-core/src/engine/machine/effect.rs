@@ -7,7 +7,7 @@ use crate::{
     agent::{AbilityCall, AbilityDecision, AbilityResult},
     hook::{HookCall, Outcome},
     model::{
-        TaskId, Usage,
+        ExitReason, TaskId, Usage,
         payload::{
             Actor, AgentInvokeOutput, BeforeAgentInvokeInput, CheckFailure, Json, Mode, TaskBrief, Turn,
         },
@@ -162,6 +162,8 @@ pub enum EffectResult {
     Hook(Box<HookReply>),
     /// The fingerprint of the work tree.
     Fingerprint(String),
+    /// The plan does not allow the change, for this reason; the run goes on.
+    Refused(String),
     /// It failed in a way that the run cannot go on from.
     Failed(String),
 }
@@ -188,10 +190,17 @@ pub enum NextWork {
     AllDone,
     /// Tasks are left, and none can be worked on, for this reason.
     Blocked(String),
+    /// The run ends, for a reason that lies outside the plan.
+    Stop {
+        /// The exit reason, such as `control-files-changed`.
+        reason: ExitReason,
+        /// What led to it, in one line.
+        detail: String,
+    },
 }
 
 /// What the handlers of a point answered, as far as the machine needs it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HookReply {
     /// What they said and did.
     pub outcome: Outcome,

@@ -1,6 +1,6 @@
 //! How a run ends.
 
-use super::{Ending, HookReply, MAX_STOP_BLOCKS, Machine, Phase, Then, Wish, frame, turn::Closing};
+use super::{Ending, HookReply, Machine, Phase, Then, command::Wish, text::frame, turn::Closing};
 use crate::{
     engine::event::{Event, RunReport},
     hook::points,
@@ -11,16 +11,23 @@ use crate::{
     state::Mutation,
 };
 
+/// How many times in a row a stop can be blocked (contract, hook points).
+const MAX_STOP_BLOCKS: u32 = 8;
+
 impl Machine {
     /// Ends the loop, unless a handler of `session.stop` wants another turn.
     pub(super) fn stop(&mut self, reason: ExitReason, detail: Option<String>) {
-        self.iteration = None;
+        self.drop_iteration();
         self.emit(Event::Stopping { reason, detail: detail.clone() });
         self.ending = Some(Ending { reason, detail });
-        match self.wish {
-            Some(Wish::Stop) => self.fire_after_loop(),
-            _ => self.try_to_stop(),
-        }
+        self.try_to_stop();
+    }
+
+    /// Ends the run before its first iteration.
+    pub(super) fn refuse_loop(&mut self, reason: ExitReason, detail: Option<String>) {
+        self.emit(Event::Stopping { reason, detail: detail.clone() });
+        self.ending = Some(Ending { reason, detail });
+        self.fire_after_loop();
     }
 
     pub(super) fn try_to_stop(&mut self) {
@@ -37,26 +44,33 @@ impl Machine {
     }
 
     pub(super) fn after_session_stop(&mut self, reply: HookReply) {
-        let blocked = self.absorb(&reply);
-        let may_turn = self.reason().delivers_pending_text() && !self.is_exhausted();
-        if let Some(failure) = blocked.filter(|_| may_turn) {
-            if self.counters.stop_blocks < MAX_STOP_BLOCKS {
-                self.counters.stop_blocks += 1;
-                self.closing = Some(Closing::Blocked);
-                let prompt = format!("[the run cannot end yet]\n{}", failure.message);
-                return self.begin_turn(Turn::Final, prompt);
-            }
-            let detail =
-                format!("session.stop was blocked {MAX_STOP_BLOCKS} times in a row: {}", failure.message);
-            self.ending = Some(Ending { reason: ExitReason::StopBlocked, detail: Some(detail) });
+        let broke = reply.outcome.abort.is_some();
+        // A handler that breaks here has nothing left to abort.
+        let blocked = self.absorb(&reply).filter(|_| !broke);
+        if !self.reason().delivers_pending_text() || self.is_exhausted() {
+            return self.fire_after_loop();
         }
-        let deliver = self.reason().delivers_pending_text() && !self.is_exhausted();
-        if self.pending.is_empty() || !deliver {
+        if let Some(failure) = blocked {
+            return self.put_off_stop(&failure.message);
+        }
+        if self.pending.is_empty() {
             return self.fire_after_loop();
         }
         let pending = std::mem::take(&mut self.pending);
         self.closing = Some(Closing::Delivery);
         self.begin_turn(Turn::Final, frame(&pending));
+    }
+
+    /// Gives the agent one more turn, because a stop was blocked.
+    fn put_off_stop(&mut self, reason: &str) {
+        if self.counters.stop_blocks < MAX_STOP_BLOCKS {
+            self.counters.stop_blocks += 1;
+            self.closing = Some(Closing::Blocked);
+            return self.begin_turn(Turn::Final, format!("[the run cannot end yet]\n{reason}"));
+        }
+        let detail = format!("session.stop was blocked {MAX_STOP_BLOCKS} times in a row: {reason}");
+        self.ending = Some(Ending { reason: ExitReason::StopBlocked, detail: Some(detail) });
+        self.fire_after_loop();
     }
 
     pub(super) fn fire_after_loop(&mut self) {
@@ -71,24 +85,34 @@ impl Machine {
 
     pub(super) fn after_after_loop(&mut self, reply: HookReply) {
         self.absorb(&reply);
+        self.fire_session_end();
+    }
+
+    pub(super) fn fire_session_end(&mut self) {
         let input = SessionEndInput { exit_reason: self.reason().as_str().to_owned(), ..Default::default() };
         self.fire::<points::SessionEnd>(Phase::SessionEnd, input);
+    }
+
+    pub(super) fn after_session_end(&mut self, reply: HookReply) {
+        self.absorb(&reply);
+        self.finish();
     }
 
     /// Writes the last state down.
     pub(super) fn finish(&mut self) {
         // Completions of the last turns were never checked.
         let unchecked = std::mem::take(&mut self.unchecked_at_end);
-        self.take_back(unchecked, vec!["completed without a check".to_owned()]);
         let status = match self.reason() {
-            ExitReason::Completed => ProgressStatus::Completed,
+            ExitReason::Completed if unchecked.is_empty() => ProgressStatus::Completed,
             _ => ProgressStatus::Stopped,
         };
+        self.take_back(unchecked, vec!["completed without a check".to_owned()]);
         self.mutations.push_back(Mutation::SetProgressStatus { status });
         self.mutate(Then::Finish);
     }
 
     pub(super) fn report(&mut self) {
+        self.drop_side();
         self.phase = Phase::Ended;
         self.effect(super::Effect::Checkpoint);
         let ending = self.ending.clone().unwrap_or(Ending { reason: ExitReason::Error, detail: None });
@@ -102,7 +126,7 @@ impl Machine {
         }));
     }
 
-    fn reason(&self) -> ExitReason {
+    pub(super) fn reason(&self) -> ExitReason {
         self.ending.as_ref().map_or(ExitReason::Error, |ending| ending.reason)
     }
 }

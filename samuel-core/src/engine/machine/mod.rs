@@ -10,86 +10,40 @@
 //! arrive beside it; their hook points fire one after the other on the *side*,
 //! in the order they arrived, and the phase goes on when the side is idle.
 
+mod command;
 mod effect;
 mod ending;
 mod iteration;
+mod quality;
+mod resume;
+mod settle;
+mod setup;
 mod side;
+mod text;
 mod turn;
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
+use command::Wish;
 pub use effect::{
     AbilityNotice, AgentEnd, Command, Completion, Effect, EffectId, EffectResult, HookReply, Input, Loaded,
     LogLine, NextWork, ReplyData, Wait,
 };
 use iteration::Iteration;
+pub use setup::{Limits, Setup};
 use side::Side;
 
 use super::event::{Event, Failure};
 use crate::{
-    hook::{OnFailure, Point, Said},
+    hook::{Point, Said},
     model::{
-        ExitReason, FailureClass, TaskId, Usage,
-        payload::{Deliver, Mode, SessionSource, SessionStartInput, TaskBrief, TextItem, Turn},
+        ExitReason, TaskId, Usage,
+        payload::{Mode, TaskBrief},
     },
     state::{Mutation, ProgressKind},
 };
-
-/// How many times in a row a stop can be blocked (contract, hook points).
-const MAX_STOP_BLOCKS: u32 = 8;
-/// How many times in a row the same failure with the same work tree is
-/// accepted.
-const MAX_REPEATS: u32 = 3;
-
-/// What a run is about, frozen at its start.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Setup {
-    /// The session's name.
-    pub session: String,
-    /// The project's root directory.
-    pub project_root: String,
-    /// The task file.
-    pub prd_path: String,
-    /// The progress log.
-    pub progress_path: String,
-    /// The agent's name.
-    pub agent: String,
-    /// The sandbox's name.
-    pub sandbox: String,
-    /// The configured quality checks.
-    pub checks: Vec<String>,
-    /// When to stop.
-    pub limits: Limits,
-}
-
-/// When a run stops by itself, and how long it pauses.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Limits {
-    /// How many iterations it may make.
-    pub max_iterations: u32,
-    /// How many iterations in a row may fail.
-    pub max_consecutive_failures: u32,
-    /// How much it may cost, in US dollars.
-    pub max_cost_usd: Option<f64>,
-    /// How many tokens it may read and write.
-    pub max_tokens: Option<u64>,
-    /// How long it waits between iterations, in milliseconds.
-    pub pause_ms: u64,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            max_iterations: 20,
-            max_consecutive_failures: 3,
-            max_cost_usd: None,
-            max_tokens: None,
-            pause_ms: 2_000,
-        }
-    }
-}
 
 /// What the machine waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -141,35 +95,6 @@ enum Then {
     Finish,
 }
 
-/// What somebody wants of the run. The later ones are the stronger ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Wish {
-    /// End after the iteration.
-    Cancel,
-    /// The money is spent.
-    Budget,
-    /// The time is up.
-    WallClock,
-    /// End now.
-    Stop,
-}
-
-impl Wish {
-    fn reason(self) -> ExitReason {
-        match self {
-            Self::Cancel | Self::Stop => ExitReason::Cancelled,
-            Self::Budget => ExitReason::Budget,
-            Self::WallClock => ExitReason::WallClock,
-        }
-    }
-
-    /// Says whether the iteration under way is given up.
-    fn is_urgent(self) -> bool {
-        self != Self::Cancel
-    }
-}
-
 /// What a run has done so far.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Counters {
@@ -208,7 +133,8 @@ pub struct Machine {
     counters: Counters,
     /// Text for the next prompt.
     pending: Vec<Said>,
-    /// Changes of the plan that still have to be made, in order.
+    /// Changes of the plan that still have to be made, in order. The one under
+    /// way stays in front until it is made, so that none is lost.
     mutations: VecDeque<Mutation>,
     wish: Option<Wish>,
     /// Whether to hold before the next iteration.
@@ -224,12 +150,12 @@ pub struct Machine {
     closing: Option<turn::Closing>,
     /// Completions of turns that no check follows.
     unchecked_at_end: Vec<TaskId>,
-    /// How many tasks were pending when the plan was loaded.
-    queue_size: u32,
     /// How the agent call of this turn ended, while the side is still busy.
     agent_end: Option<AgentEnd>,
     /// What ends the turn, whatever the agent itself says.
     turn_failure: Option<Failure>,
+    /// Why Samuel cannot go on, while the effect under way is being stopped.
+    fault: Option<String>,
     #[serde(skip)]
     out: Vec<(EffectId, Effect)>,
 }
@@ -256,9 +182,9 @@ impl Machine {
             limited_until: None,
             closing: None,
             unchecked_at_end: Vec::new(),
-            queue_size: 0,
             agent_end: None,
             turn_failure: None,
+            fault: None,
             out: Vec::new(),
         }
     }
@@ -309,7 +235,11 @@ impl Machine {
 
     fn take(&mut self, input: Input) {
         match input {
-            Input::Start => self.start(),
+            Input::Start if self.phase == Phase::New => {
+                self.announce();
+                self.fire_session_start();
+            }
+            Input::Start => {}
             Input::Resume { completed } => self.resume(completed),
             Input::Done(id, result) if self.waits_for == Some(id) => {
                 self.waits_for = None;
@@ -318,216 +248,91 @@ impl Machine {
             Input::Done(id, result) => self.side_done(id, result),
             Input::Command(command) => self.command(command),
             Input::TaskCompleted(completion) => self.task_completed(completion),
-            Input::AbilityBefore(notice) => self.side_push(side::Work::Before(notice)),
-            Input::AbilityAfter { result, ticket } => self.side_push(side::Work::After { result, ticket }),
-            Input::UsageSoFar(usage) => {
-                let mut total = self.counters.usage;
-                total += usage;
-                if self.is_over_budget(total) {
-                    self.wish(Wish::Budget);
-                }
-            }
+            Input::AbilityBefore(notice) => self.ability_before(notice),
+            Input::AbilityAfter { result, ticket } => self.ability_after(result, ticket),
+            Input::UsageSoFar(usage) => self.usage_so_far(usage),
             Input::WallClock => self.wish(Wish::WallClock),
-        }
-    }
-
-    fn start(&mut self) {
-        self.emit(Event::RunStarted {
-            resumed: self.resumed,
-            agent: self.setup.agent.clone(),
-            max_iterations: self.setup.limits.max_iterations,
-        });
-        let source = if self.resumed { SessionSource::Resume } else { SessionSource::Startup };
-        let input = SessionStartInput { session: self.setup.session.clone(), source, ..Default::default() };
-        self.fire::<crate::hook::points::SessionStart>(Phase::SessionStart, input);
-    }
-
-    /// Goes on from a saved state. What was in flight is lost: the iteration
-    /// under way is closed as interrupted, and what it completed is taken
-    /// back, because nothing checked it.
-    fn resume(&mut self, completed: Vec<TaskId>) {
-        self.resumed = true;
-        self.waits_for = None;
-        self.side = Side::default();
-        self.wish = None;
-        self.hold = false;
-        self.closing = None;
-        self.agent_end = None;
-        self.turn_failure = None;
-        self.mutations.clear();
-        if let Some(iteration) = self.iteration.take() {
-            self.log(ProgressKind::Error, iteration.task_id(), "interrupted: samuel ended in mid-iteration");
-            self.put_back(iteration.in_flight);
-            self.take_back(completed, vec!["interrupted before its check".to_owned()]);
-            if let Some(task) = &iteration.task {
-                self.mutations.push_back(Mutation::ReturnToPending { id: TaskId::new(task.id.clone()) });
-            }
-            self.counters.iterations = iteration.number;
-            self.mutations.push_back(Mutation::CommitIteration {
-                iteration: iteration.number,
-                mode: iteration.mode,
-                usage: iteration.usage,
-            });
-        }
-        self.mutate(Then::StartSession);
-    }
-
-    fn command(&mut self, command: Command) {
-        match command {
-            Command::Pause => {
-                self.hold = true;
-                self.wake();
-            }
-            Command::Resume => {
-                self.hold = false;
-                if self.phase == Phase::Paused {
-                    self.emit(Event::Resumed);
-                    self.begin_iteration();
-                }
-            }
-            Command::Steer(content) => self.pending.push(Said {
-                handler: "user".into(),
-                point: crate::hook::HookPoint::BeforeIteration,
-                item: TextItem { content, deliver: Deliver::Next },
-            }),
-            Command::Cancel => self.wish(Wish::Cancel),
-            Command::Stop => self.wish(Wish::Stop),
-        }
-    }
-
-    /// Notes that the run should end, and interrupts what can be interrupted.
-    fn wish(&mut self, wish: Wish) {
-        if self.wish.is_some_and(|earlier| earlier >= wish) {
-            return;
-        }
-        self.wish = Some(wish);
-        self.wake();
-        let closing = matches!(self.phase, Phase::AfterLoop | Phase::SessionEnd | Phase::Mutate(_));
-        if wish.is_urgent() && !closing {
-            self.interrupt();
-        }
-    }
-
-    fn interrupt(&mut self) {
-        let running = [self.waits_for, self.side.running_id()];
-        for id in running.into_iter().flatten() {
-            self.effect(Effect::Interrupt(id));
-        }
-    }
-
-    /// Ends a wait between iterations early.
-    fn wake(&mut self) {
-        match self.phase {
-            Phase::Sleep => self.interrupt(),
-            Phase::Paused if self.wish.is_some() => self.begin_iteration(),
-            _ => {}
         }
     }
 
     /// Goes on, now that the effect the phase waited for is done.
     fn advance(&mut self, result: EffectResult) {
         if let EffectResult::Failed(message) = result {
+            return self.failed(self.fault.clone().unwrap_or(message));
+        }
+        if let Some(message) = self.fault.take() {
+            self.note(result);
             return self.failed(message);
         }
-        let urgent = self.wish.is_some_and(Wish::is_urgent);
-        if urgent && self.iteration.is_some() && self.can_give_up() {
-            if let EffectResult::Hook(reply) = result {
-                self.record_agent(&reply);
-            }
-            return self.give_up_iteration();
+        if self.is_urgent() && self.gives_way() {
+            self.note(result);
+            return self.give_up();
         }
         match (self.phase, result) {
-            (Phase::SessionStart, EffectResult::Hook(reply)) => self.after_session_start(*reply),
-            (Phase::BeforeLoop, EffectResult::Hook(reply)) => self.after_before_loop(*reply),
+            (_, EffectResult::Hook(reply)) => self.answered(*reply),
             (Phase::Peek, EffectResult::Loaded(loaded)) => self.after_peek(loaded),
-            (Phase::Sleep, _) => self.begin_iteration(),
             (Phase::Load, EffectResult::Loaded(loaded)) => self.after_load(loaded),
-            (Phase::BeforeIteration, EffectResult::Hook(reply)) => self.after_before_iteration(*reply),
-            (Phase::Gate, EffectResult::Hook(reply)) => self.after_gate(*reply),
+            (Phase::Sleep, _) => self.after_sleep(),
+            (Phase::StartTask, EffectResult::Refused(reason)) => self.refuse_start(reason),
             (Phase::StartTask, _) => self.after_start_task(),
-            (Phase::PromptSubmit, EffectResult::Hook(reply)) => self.after_prompt_submit(*reply),
-            (Phase::Snapshot | Phase::Progress | Phase::Task | Phase::Extra, EffectResult::Hook(reply)) => {
-                self.after_context(*reply);
-            }
-            (Phase::BeforeInvoke, EffectResult::Hook(reply)) => self.after_before_invoke(*reply),
-            (Phase::Invoke, EffectResult::Hook(reply)) => self.after_invoke(*reply),
-            (Phase::AfterInvoke, EffectResult::Hook(reply)) => self.after_after_invoke(*reply),
-            (Phase::Quality, EffectResult::Hook(reply)) => self.after_quality(*reply),
-            (Phase::AfterIteration, EffectResult::Hook(reply)) => self.after_after_iteration(*reply),
-            (Phase::IterationError, EffectResult::Hook(reply)) => self.after_iteration_error(*reply),
             (Phase::Fingerprint, EffectResult::Fingerprint(tree)) => self.after_fingerprint(&tree),
-            (Phase::Mutate(then), _) => self.mutate(then),
-            (Phase::SessionStop, EffectResult::Hook(reply)) => self.after_session_stop(*reply),
-            (Phase::AfterLoop, EffectResult::Hook(reply)) => self.after_after_loop(*reply),
-            (Phase::SessionEnd, EffectResult::Hook(_)) => self.finish(),
-            (phase, result) => self.failed(format!("unexpected {result:?} in {phase:?}")),
+            (Phase::Mutate(then), result) => self.after_mutation(then, result),
+            (phase, _) => self.failed(format!("the effect of phase {phase:?} had a result of another kind")),
         }
     }
 
-    /// Ends the run, because Samuel itself cannot go on.
-    fn failed(&mut self, message: String) {
-        let past_the_loop = matches!(self.ending, Some(Ending { reason: ExitReason::Error, .. }));
-        self.ending = Some(Ending { reason: ExitReason::Error, detail: Some(message) });
-        self.iteration = None;
-        self.mutations.clear();
-        if past_the_loop || matches!(self.phase, Phase::SessionEnd | Phase::Mutate(Then::Finish)) {
-            self.report();
-        } else {
-            self.fire_after_loop();
+    /// Goes on, now that the handlers of a point answered.
+    fn answered(&mut self, reply: HookReply) {
+        match self.phase {
+            Phase::SessionStart => self.after_session_start(reply),
+            Phase::BeforeLoop => self.after_before_loop(reply),
+            Phase::BeforeIteration => self.after_before_iteration(reply),
+            Phase::Gate => self.after_gate(reply),
+            Phase::PromptSubmit => self.after_prompt_submit(reply),
+            Phase::Snapshot | Phase::Progress | Phase::Task | Phase::Extra => self.after_context(reply),
+            Phase::BeforeInvoke => self.after_before_invoke(reply),
+            Phase::Invoke => self.after_invoke(reply),
+            Phase::AfterInvoke => self.after_after_invoke(reply),
+            Phase::Quality => self.after_quality(reply),
+            Phase::AfterIteration => self.after_after_iteration(reply),
+            Phase::IterationError => self.after_iteration_error(reply),
+            Phase::SessionStop => self.after_session_stop(reply),
+            Phase::AfterLoop => self.after_after_loop(reply),
+            Phase::SessionEnd => self.after_session_end(reply),
+            phase => self.failed(format!("handlers answered in phase {phase:?}")),
         }
     }
 
     /// Makes the next change of the plan, or goes on if there is none.
     fn mutate(&mut self, then: Then) {
-        if let Some(mutation) = self.mutations.pop_front() {
+        if let Some(mutation) = self.mutations.front().cloned() {
             return self.wait_for(Phase::Mutate(then), Effect::Mutate(mutation));
         }
         match then {
-            Then::StartSession => self.start(),
+            Then::StartSession => {
+                self.conclude_iteration();
+                self.fire_session_start();
+            }
+            Then::AfterIteration if self.is_urgent() => self.give_up(),
             Then::AfterIteration => self.fire_after_iteration(),
-            Then::CloseIteration => self.close_iteration(),
+            Then::CloseIteration => {
+                self.conclude_iteration();
+                self.rest();
+            }
             Then::Finish => self.report(),
         }
     }
 
-    /// Returns completions to pending, because no check stands behind them.
-    fn take_back(&mut self, ids: Vec<TaskId>, reasons: Vec<String>) {
-        if ids.is_empty() {
-            return;
+    fn after_mutation(&mut self, then: Then, result: EffectResult) {
+        let mutation = self.mutations.pop_front();
+        if let (EffectResult::Refused(reason), Some(mutation)) = (result, mutation) {
+            self.emit(Event::Warning { message: format!("{} was refused: {reason}", mutation.name()) });
         }
-        self.emit(Event::TasksTakenBack { tasks: ids.clone(), reasons: reasons.clone() });
-        self.mutations.push_back(Mutation::TakeBack { ids, failures: reasons });
-    }
-
-    /// Files what handlers said, and says whether the point's outcome keeps
-    /// the iteration from going on.
-    fn absorb(&mut self, reply: &HookReply) -> Option<Failure> {
-        for said in &reply.outcome.said {
-            match (&mut self.iteration, said.item.deliver) {
-                (Some(iteration), Deliver::Now) => iteration.now.push(said.clone()),
-                _ => self.pending.push(said.clone()),
-            }
-        }
-        if let Some(abort) = &reply.outcome.abort {
-            let message = format!("{} broke: {}", abort.handler, abort.failure);
-            if abort.action == OnFailure::AbortLoop {
-                self.ending
-                    .get_or_insert(Ending { reason: ExitReason::StrictHook, detail: Some(message.clone()) });
-            }
-            return Some(Failure { class: FailureClass::HookBroke, message });
-        }
-        let reason = reply.outcome.refused.clone()?;
-        Some(Failure { class: FailureClass::Refused, message: reason })
-    }
-
-    fn put_back(&mut self, mut text: Vec<Said>) {
-        text.append(&mut self.pending);
-        self.pending = text;
+        self.mutate(then);
     }
 
     fn fire<P: Point>(&mut self, phase: Phase, input: P::Input) {
-        let turn = self.iteration.as_ref().map_or(Turn::Main, |iteration| iteration.turn);
-        let turn = self.closing.as_ref().map_or(turn, |_| Turn::Final);
+        let turn = self.turn();
         self.wait_for(phase, Effect::Dispatch { call: Box::new(P::wrap(input)), turn });
     }
 
@@ -552,18 +357,21 @@ impl Machine {
         id
     }
 
+    fn usage_so_far(&mut self, usage: Usage) {
+        // What comes late is part of the result of the call already.
+        if self.phase != Phase::Invoke {
+            return;
+        }
+        let mut total = self.counters.usage;
+        total += usage;
+        if self.is_over_budget(total) {
+            self.wish(Wish::Budget);
+        }
+    }
+
     fn is_over_budget(&self, usage: Usage) -> bool {
         let limits = &self.setup.limits;
         let cost = limits.max_cost_usd.is_some_and(|max| usage.cost_usd.unwrap_or(0.0) >= max);
         cost || limits.max_tokens.is_some_and(|max| usage.tokens() >= max)
     }
-}
-
-/// Puts what handlers said into one text, each part under who said it.
-fn frame(said: &[Said]) -> String {
-    let part = |said: &Said| match &*said.handler {
-        "user" => format!("[message from the user]\n{}", said.item.content),
-        handler => format!("[hook {handler} at {}]\n{}", said.point, said.item.content),
-    };
-    said.iter().map(part).collect::<Vec<_>>().join("\n\n")
 }

@@ -14,10 +14,7 @@ use crate::{
     agent::{AbilityDecision, AbilityResult},
     engine::event::{Event, Failure},
     hook::{HookCall, Point, points},
-    model::{
-        FailureClass,
-        payload::{AbilityAfterInput, AbilityBeforeInput, TaskCompletedInput, Turn},
-    },
+    model::payload::{AbilityAfterInput, AbilityBeforeInput, Json, TaskCompletedInput},
 };
 
 /// Something to fire a hook point for.
@@ -40,9 +37,16 @@ impl Side {
     pub(super) fn is_idle(&self) -> bool {
         self.running.is_none() && self.queue.is_empty()
     }
+}
 
-    pub(super) fn running_id(&self) -> Option<EffectId> {
-        self.running.as_ref().map(|(id, _)| *id)
+impl Work {
+    /// Returns whom to answer.
+    fn ticket(&self) -> Option<u64> {
+        match self {
+            Self::Completed { .. } => None,
+            Self::Before(notice) => notice.ticket,
+            Self::After { ticket, .. } => *ticket,
+        }
     }
 }
 
@@ -61,7 +65,16 @@ impl Machine {
         self.side_push(Work::Completed { completion, provisional });
     }
 
-    pub(super) fn side_push(&mut self, work: Work) {
+    pub(super) fn ability_before(&mut self, mut notice: AbilityNotice) {
+        notice.call.input = canonical(&notice.call.input);
+        self.side_push(Work::Before(notice));
+    }
+
+    pub(super) fn ability_after(&mut self, result: AbilityResult, ticket: Option<u64>) {
+        self.side_push(Work::After { result, ticket });
+    }
+
+    fn side_push(&mut self, work: Work) {
         self.side.queue.push_back(work);
         self.side_next();
     }
@@ -73,9 +86,23 @@ impl Machine {
         }
         let Some(work) = self.side.queue.pop_front() else { return };
         let call = Box::new(call_for(&work));
-        let turn = self.iteration.as_ref().map_or(Turn::Main, |iteration| iteration.turn);
+        let turn = self.turn();
         let id = self.effect(Effect::Dispatch { call, turn });
         self.side.running = Some((id, work));
+    }
+
+    /// Ends what is under way beside the agent call and drops the rest. Who
+    /// waits for an answer gets one.
+    pub(super) fn drop_side(&mut self) {
+        let side = std::mem::take(&mut self.side);
+        if let Some((id, _)) = &side.running {
+            self.effect(Effect::Interrupt(*id));
+        }
+        let work = side.running.into_iter().map(|(_, work)| work).chain(side.queue);
+        for ticket in work.filter_map(|work| work.ticket()) {
+            let decision = AbilityDecision::Block { reason: "the run is ending".to_owned() };
+            self.effect(Effect::Answer { ticket, decision });
+        }
     }
 
     /// Goes on on the side. Results that nothing waits for are old and ignored.
@@ -83,8 +110,8 @@ impl Machine {
         let Some((_, work)) = self.side.running.take_if(|(running, _)| *running == id) else { return };
         match result {
             EffectResult::Hook(reply) => self.side_answered(work, *reply),
-            EffectResult::Failed(message) => return self.failed(message),
-            _ => {}
+            EffectResult::Failed(message) => return self.side_failed(work, message),
+            _ => self.side_answered(work, HookReply::default()),
         }
         self.side_next();
         if self.phase == Phase::Drain && self.side.is_idle() {
@@ -92,49 +119,52 @@ impl Machine {
         }
     }
 
+    fn side_failed(&mut self, work: Work, message: String) {
+        if let Some(ticket) = work.ticket() {
+            let decision = AbilityDecision::Block { reason: message.clone() };
+            self.effect(Effect::Answer { ticket, decision });
+        }
+        self.failed(message);
+    }
+
     fn side_answered(&mut self, work: Work, reply: HookReply) {
         let refused = self.absorb(&reply);
         match work {
-            Work::Completed { .. } => {}
-            Work::Before(notice) => self.ability_decided(notice, refused, reply.data),
-            Work::After { ticket, .. } => {
-                if let Some(ticket) = ticket {
-                    self.effect(Effect::Answer {
-                        ticket,
-                        decision: AbilityDecision::Allow { input: String::new() },
-                    });
-                }
+            Work::Before(notice) => self.ability_decided(notice, refused.as_ref(), reply.data),
+            Work::After { ticket: Some(ticket), .. } => {
+                let decision = AbilityDecision::Allow { input: "null".to_owned() };
+                self.effect(Effect::Answer { ticket, decision });
             }
+            Work::After { ticket: None, .. } | Work::Completed { .. } => {}
+        }
+        if let Some(failure) = refused.filter(|_| reply.outcome.abort.is_some()) {
+            self.fail_turn(failure);
         }
     }
 
-    fn ability_decided(&mut self, notice: AbilityNotice, refused: Option<Failure>, data: ReplyData) {
-        match (refused, notice.ticket) {
-            (None, None) => {}
-            (None, Some(ticket)) => {
-                let updated = match data {
-                    ReplyData::Ability(updated) => updated,
-                    _ => None,
-                };
-                let input = updated.unwrap_or(notice.call.input);
-                self.effect(Effect::Answer { ticket, decision: AbilityDecision::Allow { input } });
-            }
-            (Some(failure), Some(ticket)) => {
-                let decision = AbilityDecision::Block { reason: failure.message };
-                self.effect(Effect::Answer { ticket, decision });
-            }
+    fn ability_decided(&mut self, notice: AbilityNotice, refused: Option<&Failure>, data: ReplyData) {
+        let decision = match (refused, data) {
+            (Some(failure), _) => AbilityDecision::Block { reason: failure.message.clone() },
+            (None, ReplyData::Ability(Some(input))) => AbilityDecision::Allow { input },
+            (None, _) => AbilityDecision::Allow { input: notice.call.input },
+        };
+        match (notice.ticket, refused) {
+            (Some(ticket), _) => _ = self.effect(Effect::Answer { ticket, decision }),
             // Samuel cannot prevent the call, so the turn ends with it.
-            (Some(failure), None) => {
+            (None, Some(failure)) => {
                 let message = format!("{} was blocked: {}", notice.call.ability_id, failure.message);
-                self.turn_failure = Some(Failure { class: FailureClass::Refused, message });
-                if self.phase == Phase::Invoke
-                    && let Some(id) = self.waits_for
-                {
-                    self.effect(Effect::Interrupt(id));
-                }
+                self.fail_turn(Failure { class: failure.class, message });
             }
+            (None, None) => {}
         }
     }
+}
+
+/// Returns the arguments of a call as JSON. Agents also write what is none,
+/// which a saved machine could not hold.
+fn canonical(input: &str) -> Json {
+    let value = serde_json::from_str(input).unwrap_or_else(|_| serde_json::Value::from(input));
+    value.to_string()
 }
 
 fn call_for(work: &Work) -> HookCall {

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentEnd, HookReply, Machine, Phase, ReplyData};
+use super::{AgentEnd, Effect, HookReply, Machine, Phase, ReplyData};
 use crate::{
     engine::event::{Event, Failure},
     hook::points,
@@ -36,6 +36,10 @@ impl Machine {
             iteration.turn = turn;
         }
         self.turn_failure = None;
+        if self.closing.is_some() {
+            // So that a successor knows that what follows is unchecked.
+            self.effect(Effect::Checkpoint);
+        }
         let input = BeforeAgentInvokeInput {
             agent: self.setup.agent.clone(),
             prompt,
@@ -47,7 +51,8 @@ impl Machine {
     }
 
     pub(super) fn after_before_invoke(&mut self, reply: HookReply) {
-        if let Some(failure) = self.absorb(&reply) {
+        let refused = self.absorb(&reply);
+        if let Some(failure) = refused.or_else(|| self.turn_failure.take()) {
             return self.end_turn(Some(failure));
         }
         let ReplyData::Invocation(input) = reply.data else {
@@ -63,8 +68,7 @@ impl Machine {
     }
 
     pub(super) fn after_invoke(&mut self, reply: HookReply) {
-        let end = self.record_agent(&reply).unwrap_or_default();
-        self.agent_end = Some(end);
+        self.agent_end = Some(self.record_agent(&reply));
         if self.side.is_idle() {
             self.after_drain();
         } else {
@@ -73,48 +77,67 @@ impl Machine {
     }
 
     /// Takes down what a call of the agent consumed and how it ended.
-    pub(super) fn record_agent(&mut self, reply: &HookReply) -> Option<AgentEnd> {
-        let ReplyData::Agent(end) = &reply.data else { return None };
-        let mut end = AgentEnd::clone(end);
+    pub(super) fn record_agent(&mut self, reply: &HookReply) -> AgentEnd {
+        let mut end = match &reply.data {
+            ReplyData::Agent(end) => AgentEnd::clone(end),
+            _ => AgentEnd::default(),
+        };
+        // A cost that is no number would make the sum none for good.
+        end.usage.cost_usd = end.usage.cost_usd.filter(|cost| cost.is_finite());
         self.counters.usage += end.usage;
         if let Some(iteration) = &mut self.iteration {
             iteration.usage += end.usage;
         }
-        if let Some(failure) = self.turn_failure.take() {
-            end.failure = Some(failure);
-        }
-        if end.failure.is_none() {
-            end.failure = self.absorb(reply);
-        }
-        let exit_code = end.output.as_ref().map(|output| output.exit_code);
-        if let Some(code) = exit_code.filter(|code| *code != 0) {
-            let message = format!("{} ended with exit code {code}", self.setup.agent);
-            end.failure.get_or_insert(Failure { class: FailureClass::AgentExit, message });
-        }
-        if end.resets_at.is_some() {
+        let refused = self.absorb(reply);
+        let failure = self.turn_failure.take().or(end.failure.take()).or(refused);
+        end.failure = failure.or_else(|| self.bad_end(&end, reply));
+        if end.failure.as_ref().is_some_and(|failure| failure.class == FailureClass::RateLimit) {
             self.limited_until = end.resets_at;
         }
         let (iteration, turn) = (self.iteration_number(), self.turn());
         self.emit(Event::AgentFinished {
             iteration,
             turn,
-            exit_code,
+            exit_code: end.output.as_ref().map(|output| output.exit_code),
             failure: end.failure.clone(),
             usage: end.usage,
             duration_ms: end.duration_ms,
         });
-        Some(end)
+        end
+    }
+
+    /// Returns the failure of an agent that nobody calls one yet.
+    fn bad_end(&self, end: &AgentEnd, reply: &HookReply) -> Option<Failure> {
+        let agent = &self.setup.agent;
+        match (&end.output, reply.outcome.broken.last()) {
+            (Some(output), _) if output.exit_code == 0 => None,
+            (Some(output), _) => {
+                let message = format!("{agent} ended with exit code {}", output.exit_code);
+                Some(Failure { class: FailureClass::AgentExit, message })
+            }
+            // Where a broken handler is only a warning, there is still no
+            // answer of the agent to go on with.
+            (None, Some(broken)) => {
+                let message = format!("{} broke: {}", broken.handler, broken.failure);
+                Some(Failure { class: FailureClass::HookBroke, message })
+            }
+            (None, None) => {
+                let message = format!("{agent} gave no answer");
+                Some(Failure { class: FailureClass::AgentStart, message })
+            }
+        }
     }
 
     /// Goes on, now that the agent is done and the side is idle.
     pub(super) fn after_drain(&mut self) {
         let Some(end) = &mut self.agent_end else { return self.end_turn(None) };
         // The failure stays for after the point; the output is only needed here.
-        let output = end.output.take().unwrap_or_default();
-        let ran = end.failure.is_none() || output != Default::default();
+        let output = end.output.take();
+        let exit_code = output.as_ref().map_or(-1, |output| output.exit_code);
+        let output = output.unwrap_or_default();
         let usage = (end.usage != Usage::default()).then_some(end.usage);
         let input = AfterAgentInvokeInput {
-            exit_code: if ran { output.exit_code } else { -1 },
+            exit_code,
             stdout: output.stdout,
             stderr: output.stderr,
             duration_ms: end.duration_ms,
@@ -128,7 +151,23 @@ impl Machine {
         let refused = self.absorb(&reply);
         let failure = self.agent_end.take().and_then(|end| end.failure);
         // A late block of a tool call can come in with the side's last work.
-        self.end_turn(failure.or(refused).or(self.turn_failure.clone()));
+        let late = self.turn_failure.take();
+        self.end_turn(failure.or(late).or(refused));
+    }
+
+    /// Fails the turn under way and stops its agent, because of something
+    /// that happened beside the call.
+    pub(super) fn fail_turn(&mut self, failure: Failure) {
+        match (self.phase, &mut self.iteration) {
+            (Phase::BeforeInvoke | Phase::Invoke | Phase::Drain, _) => {
+                self.turn_failure.get_or_insert(failure);
+            }
+            (_, Some(iteration)) if !iteration.settled => _ = iteration.failure.get_or_insert(failure),
+            _ => {}
+        }
+        if self.phase == Phase::Invoke {
+            self.interrupt();
+        }
     }
 
     fn end_turn(&mut self, failure: Option<Failure>) {
@@ -136,12 +175,14 @@ impl Machine {
             (_, Some(Closing::Blocked)) => self.try_to_stop(),
             (_, Some(Closing::Delivery)) => self.fire_after_loop(),
             (Turn::Main, None) => self.after_main_turn(failure),
+            (Turn::Immediate, None) if failure.is_some() => self.after_failed_immediate_turn(),
             (Turn::Immediate, None) => self.after_immediate_turn(),
             (Turn::Recovery | Turn::Final, None) => self.judge(),
         }
     }
 
-    fn turn(&self) -> Turn {
+    /// Returns the turn under way.
+    pub(super) fn turn(&self) -> Turn {
         match (&self.iteration, self.closing) {
             (_, Some(_)) => Turn::Final,
             (Some(iteration), None) => iteration.turn,
@@ -151,6 +192,6 @@ impl Machine {
 
     /// Says whether extra turns are no longer paid for.
     pub(super) fn is_exhausted(&self) -> bool {
-        self.wish.is_some_and(super::Wish::is_urgent) || self.is_over_budget(self.counters.usage)
+        self.is_urgent() || self.is_over_budget(self.counters.usage)
     }
 }

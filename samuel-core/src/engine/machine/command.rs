@@ -1,0 +1,170 @@
+//! What somebody wants of a run, and how the loop is left before its time.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Command, Effect, EffectResult, Ending, Machine, Phase, Then};
+use crate::{
+    engine::event::{Event, Failure},
+    hook::{HookPoint, Said},
+    model::{
+        ExitReason, FailureClass,
+        payload::{Deliver, TextItem},
+    },
+};
+
+/// What somebody wants of the run. The later ones are the stronger ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Wish {
+    /// End after the iteration.
+    Cancel,
+    /// The money is spent.
+    Budget,
+    /// The time is up.
+    WallClock,
+    /// End now.
+    Stop,
+}
+
+impl Wish {
+    pub(super) fn reason(self) -> ExitReason {
+        match self {
+            Self::Cancel | Self::Stop => ExitReason::Cancelled,
+            Self::Budget => ExitReason::Budget,
+            Self::WallClock => ExitReason::WallClock,
+        }
+    }
+}
+
+impl Machine {
+    pub(super) fn command(&mut self, command: Command) {
+        match command {
+            Command::Pause => {
+                self.hold = true;
+                if self.phase == Phase::Sleep {
+                    self.interrupt();
+                }
+            }
+            Command::Resume => {
+                self.hold = false;
+                if self.phase == Phase::Paused {
+                    self.emit(Event::Resumed);
+                    self.begin_iteration();
+                }
+            }
+            Command::Steer(content) => self.keep(Said {
+                handler: "user".into(),
+                point: HookPoint::BeforeIteration,
+                item: TextItem { content, deliver: Deliver::Next },
+            }),
+            Command::Cancel => self.wish(Wish::Cancel),
+            Command::Stop => self.wish(Wish::Stop),
+        }
+    }
+
+    /// Notes that the run should end, and interrupts what can be interrupted.
+    pub(super) fn wish(&mut self, wish: Wish) {
+        if self.wish.is_some_and(|earlier| earlier >= wish) {
+            return;
+        }
+        self.wish = Some(wish);
+        match self.phase {
+            Phase::Sleep => self.interrupt(),
+            Phase::Paused => self.begin_iteration(),
+            // Nothing is under way but the side, which `give_up` ends.
+            Phase::Drain if self.is_urgent() => self.give_up(),
+            _ if self.is_urgent() && self.gives_way() => self.interrupt(),
+            _ => {}
+        }
+    }
+
+    /// Says whether the iteration under way is given up.
+    pub(super) fn is_urgent(&self) -> bool {
+        self.wish.is_some_and(|wish| wish > Wish::Cancel)
+    }
+
+    /// Says whether the phase can be left before its time. The plan is changed
+    /// whole, and the last points fire whatever happens.
+    pub(super) fn gives_way(&self) -> bool {
+        !matches!(self.phase, Phase::Mutate(_) | Phase::AfterLoop | Phase::SessionEnd)
+    }
+
+    /// Asks for the end of the effect that the phase waits for.
+    pub(super) fn interrupt(&mut self) {
+        if let Some(id) = self.waits_for {
+            self.effect(Effect::Interrupt(id));
+        }
+    }
+
+    /// Takes down what must not be lost of a result that nobody waits for.
+    pub(super) fn note(&mut self, result: EffectResult) {
+        let EffectResult::Hook(reply) = result else { return };
+        match self.phase {
+            Phase::Invoke => _ = self.record_agent(&reply),
+            Phase::Quality => _ = self.settle_check(&reply),
+            _ => _ = self.absorb(&reply),
+        }
+    }
+
+    /// Leaves the phase, because the run ends now.
+    pub(super) fn give_up(&mut self) {
+        self.drop_side();
+        self.agent_end = None;
+        self.turn_failure = None;
+        if self.iteration.is_some() {
+            self.give_up_iteration();
+        } else if self.closing.is_some() || self.phase == Phase::SessionStop {
+            self.fire_after_loop();
+        } else {
+            self.begin_iteration();
+        }
+    }
+
+    /// Ends the run, because Samuel itself cannot go on. Each of the last
+    /// points still has its turn once, and the plan is put in order as far as
+    /// that is possible.
+    pub(super) fn failed(&mut self, message: String) {
+        if self.waits_for.is_some() {
+            // Only one main effect at a time: this one ends first.
+            self.fault = Some(message);
+            return self.interrupt();
+        }
+        self.fault = None;
+        self.drop_side();
+        self.closing = None;
+        self.agent_end = None;
+        self.turn_failure = None;
+        self.abandon_iteration(&message);
+        if self.reason() != ExitReason::Error {
+            self.ending = None;
+        }
+        self.ending.get_or_insert(Ending { reason: ExitReason::Error, detail: Some(message) });
+        match self.phase {
+            Phase::AfterLoop => self.fire_session_end(),
+            Phase::SessionEnd => self.finish(),
+            Phase::Mutate(Then::Finish) => {
+                self.mutations.pop_front();
+                self.mutate(Then::Finish);
+            }
+            _ => self.fire_after_loop(),
+        }
+    }
+
+    /// Closes the books of an iteration that cannot be brought to its end. The
+    /// changes of the plan that are left are made at the end of the run.
+    fn abandon_iteration(&mut self, message: &str) {
+        let Some(iteration) = &mut self.iteration else { return };
+        if iteration.number > self.counters.iterations {
+            self.iteration = None;
+            return;
+        }
+        if !iteration.settled {
+            let message = message.to_owned();
+            iteration.failure.get_or_insert(Failure { class: FailureClass::Interrupted, message });
+        }
+        if !matches!(self.phase, Phase::Mutate(Then::CloseIteration | Then::StartSession)) {
+            self.queue_commit();
+        }
+        self.conclude_iteration();
+    }
+}

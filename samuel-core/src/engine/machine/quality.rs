@@ -1,0 +1,117 @@
+//! Completions, and the check that stands behind them.
+//!
+//! A task that is completed inside an iteration stands provisionally. Where
+//! the check fails, or none follows, it is taken back, so that an agent cannot
+//! certify itself (contract, failure).
+
+use super::{HookReply, Machine, Phase, ReplyData, Then};
+use crate::{
+    engine::event::{Event, Failure},
+    hook::{BreakClass, points},
+    model::{
+        FailureClass, TaskId,
+        payload::{CheckFailure, QualityCheckInput},
+    },
+    state::{Mutation, ProgressKind},
+};
+
+impl Machine {
+    /// Goes on after the iteration's main turn.
+    pub(super) fn after_main_turn(&mut self, failure: Option<Failure>) {
+        let Some(iteration) = &mut self.iteration else { return self.begin_iteration() };
+        let in_flight = std::mem::take(&mut iteration.in_flight);
+        if let Some(failure) = failure {
+            iteration.failure.get_or_insert(failure);
+            // What a failed agent completed still deserves a check: it may be
+            // good work that ended badly.
+            let to_check = !iteration.unchecked.is_empty();
+            self.put_back(in_flight);
+            if !to_check {
+                return self.fire_after_iteration();
+            }
+        }
+        self.fire_quality_check();
+    }
+
+    fn fire_quality_check(&mut self) {
+        if let Some(iteration) = &mut self.iteration {
+            // What is completed during the check has no check behind it.
+            iteration.checking = std::mem::take(&mut iteration.unchecked);
+        }
+        let input = QualityCheckInput { commands: self.setup.checks.clone(), ..Default::default() };
+        self.fire::<points::QualityCheck>(Phase::Quality, input);
+    }
+
+    pub(super) fn after_quality(&mut self, reply: HookReply) {
+        if self.settle_check(&reply) {
+            self.effect(super::Effect::Checkpoint);
+            return self.fire_after_iteration();
+        }
+        self.mutate(Then::AfterIteration);
+    }
+
+    /// Decides on the completions that were checked, and says whether they
+    /// stand.
+    pub(super) fn settle_check(&mut self, reply: &HookReply) -> bool {
+        let failures: &[CheckFailure] = match &reply.data {
+            ReplyData::Checks(failures) => failures,
+            _ => &[],
+        };
+        let refusal = self.absorb(reply).or_else(|| cancelled(reply));
+        let ok = refusal.is_none();
+        self.last_check = Some(ok);
+        let Some(iteration) = &mut self.iteration else { return ok };
+        let (number, task) = (iteration.number, iteration.task_id());
+        let checked = std::mem::take(&mut iteration.checking);
+        if ok {
+            iteration.checked.extend(checked.iter().cloned());
+        }
+        self.emit(Event::QualityChecked { iteration: number, ok, failures: failures.to_vec() });
+        let Some(refusal) = refusal else {
+            let text = if failures.is_empty() { "passed" } else { "failed (advisory)" };
+            self.log(ProgressKind::Quality, task, text);
+            return ok;
+        };
+        let (failure, reasons) = reasons_of(refusal, failures);
+        self.log(ProgressKind::Quality, task, format!("failed: {}", failure.message));
+        if let Some(iteration) = &mut self.iteration {
+            iteration.failure.get_or_insert(failure);
+        }
+        self.take_back(checked, reasons);
+        ok
+    }
+
+    /// Returns completions to pending, because no check stands behind them.
+    pub(super) fn take_back(&mut self, mut ids: Vec<TaskId>, reasons: Vec<String>) {
+        let mut known = std::collections::HashSet::new();
+        ids.retain(|id| known.insert(id.clone()));
+        if ids.is_empty() {
+            return;
+        }
+        self.emit(Event::TasksTakenBack { tasks: ids.clone(), reasons: reasons.clone() });
+        self.mutations.push_back(Mutation::TakeBack { ids, failures: reasons });
+    }
+}
+
+/// Returns the failure of a check that was cancelled: it says nothing about
+/// the work, so nothing can stand on it.
+fn cancelled(reply: &HookReply) -> Option<Failure> {
+    let broken = reply.outcome.broken.iter().find(|broken| broken.failure.class == BreakClass::Cancelled)?;
+    let message = format!("{} broke: {}", broken.handler, broken.failure);
+    Some(Failure { class: FailureClass::HookBroke, message })
+}
+
+/// Returns the iteration's failure, and the reasons to write beside the tasks.
+fn reasons_of(refusal: Failure, failures: &[CheckFailure]) -> (Failure, Vec<String>) {
+    let reasons: Vec<String> =
+        failures.iter().map(|failure| format!("{}: {}", failure.command, failure.message)).collect();
+    let class = match refusal.class {
+        FailureClass::HookBroke => FailureClass::HookBroke,
+        _ => FailureClass::QualityCheck,
+    };
+    if reasons.is_empty() || class == FailureClass::HookBroke {
+        let reasons = vec![refusal.message.clone()];
+        return (Failure { class, message: refusal.message }, reasons);
+    }
+    (Failure { class, message: reasons.join("; ") }, reasons)
+}

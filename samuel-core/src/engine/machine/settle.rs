@@ -1,0 +1,247 @@
+//! One iteration after its main turn: its outcome, the extra turns, the books.
+
+use super::{Effect, HookReply, Loaded, Machine, Phase, Repeat, Then, Wait, text::frame};
+use crate::{
+    engine::event::{Event, Failure},
+    hook::{Said, points},
+    model::{
+        FailureClass, IterationOutcome,
+        payload::{AfterIterationInput, IterationErrorInput, Mode, Turn},
+    },
+    state::{Mutation, ProgressKind},
+};
+
+impl Machine {
+    pub(super) fn fire_after_iteration(&mut self) {
+        let Some(iteration) = &mut self.iteration else { return self.begin_iteration() };
+        let input = AfterIterationInput {
+            iteration: iteration.number,
+            task: iteration.task.clone(),
+            outcome: iteration.outcome(),
+            ..Default::default()
+        };
+        self.fire::<points::AfterIteration>(Phase::AfterIteration, input);
+    }
+
+    pub(super) fn after_after_iteration(&mut self, reply: HookReply) {
+        let failure = self.absorb(&reply);
+        let Some(iteration) = &mut self.iteration else { return self.begin_iteration() };
+        iteration.settled = true;
+        if let Some(failure) = failure {
+            iteration.failure.get_or_insert(failure);
+        }
+        let now = std::mem::take(&mut iteration.now);
+        match self.extra_turn_text(now) {
+            None => self.after_immediate_turn(),
+            Some(now) => {
+                let prompt = frame(&now);
+                if let Some(iteration) = &mut self.iteration {
+                    iteration.in_flight = now;
+                }
+                self.begin_turn(Turn::Immediate, prompt);
+            }
+        }
+    }
+
+    /// Returns the text of an extra turn, if there is any and the agent may be
+    /// called once more. Else the text waits for the next prompt.
+    fn extra_turn_text(&mut self, text: Vec<Said>) -> Option<Vec<Said>> {
+        let may_call = self.ending.is_none() && self.limited_until.is_none() && !self.is_exhausted();
+        if may_call && !text.is_empty() {
+            return Some(text);
+        }
+        self.keep_for_next(text);
+        None
+    }
+
+    /// Goes on after the immediate turn. Its failure is not counted; its text
+    /// waits for the next prompt then.
+    pub(super) fn after_failed_immediate_turn(&mut self) {
+        if let Some(iteration) = &mut self.iteration {
+            let in_flight = std::mem::take(&mut iteration.in_flight);
+            self.put_back(in_flight);
+        }
+        self.after_immediate_turn();
+    }
+
+    pub(super) fn after_immediate_turn(&mut self) {
+        let Some(iteration) = &mut self.iteration else { return self.begin_iteration() };
+        iteration.in_flight.clear();
+        iteration.turn = Turn::Main;
+        let Some(failure) = iteration.failure.clone() else { return self.judge() };
+        // A usage limit with a known end is waited for, not counted.
+        iteration.excused = failure.class == FailureClass::RateLimit && self.limited_until.is_some();
+        let task = iteration.task_id();
+        self.counters.consecutive_failures += u32::from(!iteration.excused);
+        self.log(ProgressKind::Error, task, format!("{}: {}", failure.class, failure.message));
+        let input = IterationErrorInput {
+            error: failure.message,
+            class: failure.class.as_str().to_owned(),
+            consec_fails: self.counters.consecutive_failures,
+            ..Default::default()
+        };
+        self.fire::<points::IterationError>(Phase::IterationError, input);
+    }
+
+    pub(super) fn after_iteration_error(&mut self, reply: HookReply) {
+        self.verdict(&reply.outcome);
+        match self.extra_turn_text(reply.outcome.said) {
+            None => self.judge(),
+            Some(said) => self.begin_turn(Turn::Recovery, frame(&said)),
+        }
+    }
+
+    /// Sees whether anything moved, where that is not plain.
+    pub(super) fn judge(&mut self) {
+        let Some(iteration) = &self.iteration else { return self.begin_iteration() };
+        let succeeded = iteration.failure.is_none();
+        let moved = !iteration.checked.is_empty() || (succeeded && iteration.mode == Mode::Discovery);
+        let excused = iteration.excused;
+        if succeeded {
+            self.counters.consecutive_failures = 0;
+        }
+        if moved {
+            self.repeat = Repeat::default();
+        }
+        if moved || excused {
+            return self.commit();
+        }
+        self.wait_for(Phase::Fingerprint, Effect::Fingerprint);
+    }
+
+    pub(super) fn after_fingerprint(&mut self, tree: &str) {
+        let failure = self.iteration.as_ref().and_then(|iteration| iteration.failure.as_ref());
+        let what = match failure {
+            Some(Failure { class, message }) => format!("{class} {}", normalised(message)),
+            None => "no task completed".to_owned(),
+        };
+        let key = format!("{what}\n{tree}");
+        self.repeat.count = if self.repeat.key == key { self.repeat.count + 1 } else { 1 };
+        self.repeat.key = key;
+        self.commit();
+    }
+
+    /// Changes the plan the way the iteration ended.
+    fn commit(&mut self) {
+        self.queue_commit();
+        self.mutate(Then::CloseIteration);
+    }
+
+    /// Queues the changes of the plan that close an iteration.
+    pub(super) fn queue_commit(&mut self) {
+        let Some(iteration) = &mut self.iteration else { return };
+        let (number, mode, usage, task) =
+            (iteration.number, iteration.mode, iteration.usage, iteration.task_id());
+        let mut unchecked = std::mem::take(&mut iteration.checking);
+        unchecked.append(&mut iteration.unchecked);
+        self.take_back(unchecked, vec!["completed without a check".to_owned()]);
+        if let Some(id) = task {
+            self.mutations.push_back(Mutation::ReturnToPending { id });
+        }
+        self.mutations.push_back(Mutation::CommitIteration { iteration: number, mode, usage });
+    }
+
+    /// Closes the iteration's books, once the plan was changed.
+    pub(super) fn conclude_iteration(&mut self) {
+        let Some(iteration) = self.iteration.take() else { return };
+        let outcome = iteration.outcome();
+        self.counters.failed += u32::from(outcome == IterationOutcome::Failed);
+        for id in &iteration.checked {
+            self.log(ProgressKind::Completed, Some(id.clone()), "checked and stands");
+            if !self.counters.completed.contains(id) {
+                self.counters.completed.push(id.clone());
+            }
+        }
+        self.keep_for_next(iteration.now);
+        self.emit(Event::IterationFinished {
+            iteration: iteration.number,
+            outcome,
+            failure: iteration.failure,
+            completed: iteration.checked,
+            usage: iteration.usage,
+            consecutive_failures: self.counters.consecutive_failures,
+        });
+        self.effect(Effect::Checkpoint);
+    }
+
+    /// Lets go of an iteration that did not begin.
+    pub(super) fn drop_iteration(&mut self) {
+        if let Some(iteration) = self.iteration.take() {
+            self.keep_for_next(iteration.now);
+        }
+    }
+
+    /// Closes the iteration where it stands, because the run ends now.
+    pub(super) fn give_up_iteration(&mut self) {
+        let Some(iteration) = &mut self.iteration else { return self.begin_iteration() };
+        if iteration.number > self.counters.iterations {
+            self.drop_iteration();
+            return self.begin_iteration();
+        }
+        iteration.cancelled = !iteration.settled;
+        let in_flight = std::mem::take(&mut iteration.in_flight);
+        self.put_back(in_flight);
+        self.commit();
+    }
+
+    /// Pauses between iterations, unless there is no reason to.
+    pub(super) fn rest(&mut self) {
+        if self.setup.limits.pause_ms == 0 || self.hold || self.cap().is_some() {
+            return self.begin_iteration();
+        }
+        self.wait_for(Phase::Peek, Effect::Load);
+    }
+
+    /// Pauses, if there is anything to pause for.
+    pub(super) fn after_peek(&mut self, loaded: Loaded) {
+        if self.hold || self.cap().is_some() {
+            return self.begin_iteration();
+        }
+        if let Some((reason, detail)) = self.end_of_work(&loaded) {
+            return self.stop(reason, detail);
+        }
+        let wait = match self.limited_until {
+            Some(moment) => {
+                let reason = format!("the agent's usage limit ends at {moment}");
+                self.emit(Event::Waiting { wait_ms: 0, reason });
+                Wait::Until(moment)
+            }
+            None => {
+                let wait_ms = self.setup.limits.pause_ms;
+                self.emit(Event::Waiting { wait_ms, reason: "pause".to_owned() });
+                Wait::For(wait_ms)
+            }
+        };
+        self.wait_for(Phase::Sleep, Effect::Sleep(wait));
+    }
+
+    pub(super) fn after_sleep(&mut self) {
+        // A wait that was cut short for a pause is not over.
+        if !self.hold {
+            self.limited_until = None;
+        }
+        self.begin_iteration();
+    }
+}
+
+/// Leaves out what differs between two failures of one kind: numbers, case
+/// and white space.
+fn normalised(message: &str) -> String {
+    let mut text = String::with_capacity(message.len());
+    for c in message.chars() {
+        match c {
+            c if c.is_ascii_digit() => {
+                if !text.ends_with('#') {
+                    text.push('#');
+                }
+            }
+            c if c.is_whitespace() => {
+                if !text.ends_with(' ') {
+                    text.push(' ');
+                }
+            }
+            c => text.extend(c.to_lowercase()),
+        }
+    }
+    text
+}

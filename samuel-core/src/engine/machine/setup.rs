@@ -1,0 +1,51 @@
+//! What a run is about, frozen at its start.
+
+use serde::{Deserialize, Serialize};
+
+/// What a run is about, frozen at its start.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Setup {
+    /// The session's name.
+    pub session: String,
+    /// The project's root directory.
+    pub project_root: String,
+    /// The task file.
+    pub prd_path: String,
+    /// The progress log.
+    pub progress_path: String,
+    /// The agent's name.
+    pub agent: String,
+    /// The sandbox's name.
+    pub sandbox: String,
+    /// The configured quality checks.
+    pub checks: Vec<String>,
+    /// When to stop.
+    pub limits: Limits,
+}
+
+/// When a run stops by itself, and how long it pauses.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Limits {
+    /// How many iterations it may make.
+    pub max_iterations: u32,
+    /// How many iterations in a row may fail; 0 is read as 1.
+    pub max_consecutive_failures: u32,
+    /// How much it may cost, in US dollars.
+    pub max_cost_usd: Option<f64>,
+    /// How many tokens it may read and write.
+    pub max_tokens: Option<u64>,
+    /// How long it waits between iterations, in milliseconds.
+    pub pause_ms: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_iterations: 20,
+            max_consecutive_failures: 3,
+            max_cost_usd: None,
+            max_tokens: None,
+            pause_ms: 2_000,
+        }
+    }
+}

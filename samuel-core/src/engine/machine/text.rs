@@ -1,0 +1,98 @@
+//! Text for the agent, and what an answer means for the iteration.
+//!
+//! Text waits in the order it was said. At the start of an iteration it goes
+//! into the prompt and is *in flight* until the agent call succeeds; when the
+//! call fails it is put back in front (contract, dialects).
+
+use super::{Ending, HookReply, Machine};
+use crate::{
+    engine::event::{Event, Failure},
+    hook::{OnFailure, Outcome, Said},
+    model::{ExitReason, FailureClass, payload::Deliver},
+};
+
+/// How much text may wait, in bytes. The oldest makes room.
+pub(super) const MAX_PENDING_BYTES: usize = 1 << 20;
+
+impl Machine {
+    /// Files what handlers said, and says whether the point's outcome keeps
+    /// the iteration from going on.
+    pub(super) fn absorb(&mut self, reply: &HookReply) -> Option<Failure> {
+        for said in &reply.outcome.said {
+            self.keep(said.clone());
+        }
+        self.verdict(&reply.outcome)
+    }
+
+    /// Says whether the point's outcome keeps the iteration from going on.
+    pub(super) fn verdict(&mut self, outcome: &Outcome) -> Option<Failure> {
+        if let Some(abort) = &outcome.abort {
+            let message = format!("{} broke: {}", abort.handler, abort.failure);
+            if abort.action == OnFailure::AbortLoop {
+                self.end_strictly(&message);
+            }
+            return Some(Failure { class: FailureClass::HookBroke, message });
+        }
+        let message = outcome.refused.clone()?;
+        Some(Failure { class: FailureClass::Refused, message })
+    }
+
+    /// Makes a broken handler the reason why the run ends, unless the reason
+    /// is the caller's wish or a fault of Samuel itself.
+    fn end_strictly(&mut self, message: &str) {
+        let stands = |ending: &Ending| {
+            matches!(ending.reason, ExitReason::StrictHook | ExitReason::Cancelled | ExitReason::Error)
+        };
+        if !self.ending.as_ref().is_some_and(stands) {
+            self.ending = Some(Ending { reason: ExitReason::StrictHook, detail: Some(message.to_owned()) });
+        }
+    }
+
+    /// Keeps text until it is delivered.
+    pub(super) fn keep(&mut self, said: Said) {
+        match (&mut self.iteration, said.item.deliver) {
+            (Some(iteration), Deliver::Now) => iteration.now.push(said),
+            _ => self.keep_for_next([said]),
+        }
+    }
+
+    /// Keeps text for the next prompt, whenever it asked to be delivered.
+    pub(super) fn keep_for_next(&mut self, text: impl IntoIterator<Item = Said>) {
+        self.pending.extend(text);
+        self.make_room();
+    }
+
+    /// Puts text back in front that did not reach the agent.
+    pub(super) fn put_back(&mut self, mut text: Vec<Said>) {
+        text.append(&mut self.pending);
+        self.pending = text;
+        self.make_room();
+    }
+
+    fn make_room(&mut self) {
+        let mut size: usize = self.pending.iter().map(|said| said.item.content.len()).sum();
+        let mut dropped = 0;
+        for said in self.pending.iter().take(self.pending.len().saturating_sub(1)) {
+            if size <= MAX_PENDING_BYTES {
+                break;
+            }
+            size -= said.item.content.len();
+            dropped += 1;
+        }
+        if dropped > 0 {
+            self.pending.drain(..dropped);
+            let message =
+                format!("too much text waits for the agent: the oldest {dropped} parts were dropped");
+            self.emit(Event::Warning { message });
+        }
+    }
+}
+
+/// Puts what handlers said into one text, each part under who said it.
+pub(super) fn frame(said: &[Said]) -> String {
+    let part = |said: &Said| match &*said.handler {
+        "user" => format!("[message from the user]\n{}", said.item.content),
+        handler => format!("[hook {handler} at {}]\n{}", said.point, said.item.content),
+    };
+    said.iter().map(part).collect::<Vec<_>>().join("\n\n")
+}
