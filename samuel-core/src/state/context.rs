@@ -159,6 +159,9 @@ pub struct SnapshotSummary {
     /// The languages, the one with most files first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub languages: Vec<String>,
+    /// What was left out, and why; one sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// A file of a project.
@@ -317,7 +320,12 @@ mod tests {
     #[test]
     fn a_snapshot_reads_back() {
         let snapshot = ProjectSnapshot {
-            summary: SnapshotSummary { files: 2, lines: 90, languages: vec!["Rust".into(), "C++".into()] },
+            summary: SnapshotSummary {
+                files: 2,
+                lines: 90,
+                languages: vec!["Rust".into(), "C++".into()],
+                notes: vec!["2 of 3 files are listed".into()],
+            },
             files: vec![SnapshotFile { path: "a, b.rs".into(), bytes: 10, kind: "Rust".into() }],
             test_gaps: vec!["src/main.rs".into()],
             large_files: vec![LargeFile { path: "src/big.rs".into(), lines: 4_000 }],

@@ -3,9 +3,9 @@
 use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
 use super::{
-    Blob as Part, Check, CheckSetting, DiscoverySchedule, PromptParts, TaskContext, Templates, agent_summary,
-    check_plan, compose_prompt, decide_mode, fold_markdown, fold_toon, loop_summary, progress_context,
-    run_checks,
+    Blob as Part, Check, CheckSetting, DiscoverySchedule, PromptParts, Templates, agent_summary, check_plan,
+    compose_prompt, decide_mode, discovery_context, fold_markdown, fold_toon, implementation_context,
+    loop_summary, progress_context, run_checks,
     snapshot::{SnapshotOptions, take_snapshot},
 };
 use crate::{
@@ -114,7 +114,7 @@ impl Ralph {
             })
             .await??;
         Ok(ContextSnapshotOutput::from_blob(
-            self.folded(call.previous().map(|p| &*p.toon_blob), &taken.to_toon()),
+            self.folded(call.previous().map(|p| &*p.toon_blob), &taken.encode()?),
         ))
     }
 
@@ -143,10 +143,10 @@ impl Ralph {
         let plan = self.workbench.with(|desk| Arc::clone(&desk.plan));
         let task = input.task.as_ref().and_then(|task| plan.task(&TaskId::new(task.id.clone())));
         let own = match task {
-            Some(task) => TaskContext::implementation(&plan, task),
-            None => TaskContext::discovery(&plan),
+            Some(task) => implementation_context(&plan, task),
+            None => discovery_context(&plan),
         };
-        Ok(ContextTaskOutput::from_blob(self.folded(call.previous().map(|p| &*p.toon_blob), &own.to_toon())))
+        Ok(ContextTaskOutput::from_blob(self.folded(call.previous().map(|p| &*p.toon_blob), &own.encode()?)))
     }
 
     /// Composes the prompt of a main turn, and the environment of every turn.

@@ -10,7 +10,7 @@
 //! | `iteration.gate` | [`decide_mode`] |
 //! | `context.snapshot` | [`snapshot::take_snapshot`] |
 //! | `context.progress` | [`progress_context`] |
-//! | `context.task` | [`TaskContext`] |
+//! | `context.task` | [`implementation_context`], [`discovery_context`] |
 //! | `before:agent.invoke` | [`compose_prompt`], with the templates in [`templates`] |
 //! | `after:agent.invoke` | [`agent_summary`] |
 //! | `quality.check` | [`run_checks`] |
@@ -45,8 +45,5 @@ pub use handlers::{Ralph, compose_agent_env, config_vars};
 pub use progress::progress_context;
 pub use ready::{PlanCheck, check_plan};
 pub use summary::{agent_summary, loop_summary, plan_summary};
-pub use task_context::{
-    Completion, CurrentTask, DiscoveryContext, ImplementationContext, TaskContext, TaskRow, TaskSummary,
-    recently_completed,
-};
+pub use task_context::{discovery_context, implementation_context, recently_completed};
 pub use template_files::{Templates, TemplatesError};

@@ -9,8 +9,11 @@ use std::{fs, path::Path};
 use super::{
     findings::{Findings, Listed},
     inventory::Inventory,
-    record::{LogEntry, ProjectSnapshot, SnapshotFile, SnapshotSummary},
     sample::{Candidate, sample},
+};
+use crate::{
+    state::{CommitLine, ProjectSnapshot, SnapshotFile, SnapshotSummary},
+    toon,
 };
 
 const CHARS_PER_TOKEN: usize = 4;
@@ -32,13 +35,14 @@ const CORRECTIONS: usize = 6;
 pub(super) struct Candidates<'a> {
     pub(super) inventory: &'a Inventory,
     pub(super) findings: Findings,
-    pub(super) log: Vec<LogEntry>,
+    pub(super) log: Vec<CommitLine>,
     pub(super) root: &'a Path,
     pub(super) now: jiff::Timestamp,
 }
 
-/// Estimates the tokens of a text.
-pub(super) fn tokens(text: &str) -> usize {
+/// Estimates the tokens of a snapshot as it is written.
+fn tokens(snapshot: &ProjectSnapshot) -> usize {
+    let text = toon::to_string(snapshot).expect("text, numbers and lists always have a TOON form");
     text.chars().count().div_ceil(CHARS_PER_TOKEN)
 }
 
@@ -49,7 +53,7 @@ pub(super) fn fit(candidates: Candidates<'_>, max_tokens: usize) -> ProjectSnaps
     let mut notes = inventory.notes.clone();
     let mut keep = Keeper { notes: &mut notes };
     let mut snapshot = ProjectSnapshot {
-        generated_at: now.to_string(),
+        generated_at: now,
         test_gaps: keep.within("test gaps", findings.test_gaps, share(GAPS_SHARE), |path| path.len() + 1),
         large_files: keep
             .within("large files", findings.large_files, share(LARGE_SHARE), |file| file.path.len() + 10),
@@ -76,13 +80,13 @@ fn fill(snapshot: ProjectSnapshot, inventory: &Inventory, root: &Path, max_token
         .enumerate()
         .map(|(index, file)| Candidate { path: inventory.path(file), kind: file.class.kind, index })
         .collect();
-    let fixed = tokens(&snapshot.to_toon());
+    let fixed = tokens(&snapshot);
     let room = max_tokens.saturating_sub(fixed) * CHARS_PER_TOKEN;
     let path_chars: usize = files.iter().map(|file| file.path.len() + FILE_CHARS).sum();
     let mut count = if path_chars <= room { files.len() } else { room * files.len() / path_chars.max(1) };
     for _ in 0..CORRECTIONS {
         let filled = with_files(&snapshot, inventory, &files, root, count);
-        let used = tokens(&filled.to_toon());
+        let used = tokens(&filled);
         if used <= max_tokens {
             return filled;
         }
@@ -132,7 +136,7 @@ fn shed(mut snapshot: ProjectSnapshot, max_tokens: usize) -> ProjectSnapshot {
         |snapshot| snapshot.summary.notes.clear(),
     ];
     for step in steps {
-        if tokens(&snapshot.to_toon()) > max_tokens {
+        if tokens(&snapshot) > max_tokens {
             step(&mut snapshot);
         }
     }
@@ -173,9 +177,16 @@ mod tests {
 
     use super::super::{
         super::testing::{Repository, env},
-        SnapshotOptions, take_snapshot,
+        SnapshotOptions,
+        counts::Counts,
+        inventory::Origin,
+        take_snapshot,
     };
     use super::*;
+
+    fn now() -> jiff::Timestamp {
+        "2026-11-21T10:00:00Z".parse().unwrap()
+    }
 
     fn repository(files: usize) -> Repository {
         let repository = Repository::with(&[]);
@@ -193,24 +204,60 @@ mod tests {
     }
 
     fn snapshot(repository: &Repository, max_tokens: usize) -> ProjectSnapshot {
-        let now = "2026-11-21T10:00:00Z".parse().unwrap();
-        let options = SnapshotOptions { git_env: env(), max_tokens, ..SnapshotOptions::new(now) };
+        let options = SnapshotOptions { git_env: env(), max_tokens, ..SnapshotOptions::new(now()) };
         take_snapshot(repository.path(), &options).unwrap()
     }
 
     #[test]
     fn the_budget_is_kept_and_used() {
         let repository = repository(600);
+        let empty = ProjectSnapshot { generated_at: now(), ..ProjectSnapshot::default() };
+        // The figures are always there.
+        let least = tokens(&empty) + 20;
         for max_tokens in [0, 20, 60, 200, 500, 1_000, 4_000, 8_000] {
-            let snapshot = snapshot(&repository, max_tokens);
-            let used = tokens(&snapshot.to_toon());
-            let least = tokens(
-                &ProjectSnapshot { generated_at: snapshot.generated_at.clone(), ..Default::default() }
-                    .to_toon(),
-            ) + 20;
+            let used = tokens(&snapshot(&repository, max_tokens));
             assert!(used <= max_tokens.max(least), "{used} of {max_tokens}");
             assert!(max_tokens < 1_000 || used * 10 >= max_tokens * 8, "only {used} of {max_tokens}");
         }
+    }
+
+    #[test]
+    fn the_order_files_are_found_in_does_not_matter() {
+        let paths: Vec<String> =
+            (0..400).map(|n| format!("package-{}/module_{}/file{n}.rs", n % 7, n % 31)).collect();
+        let root = tempfile::tempdir().unwrap();
+        for path in &paths {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        let id = |n: usize| format!("{n:040x}");
+        let records: Vec<String> =
+            paths.iter().enumerate().map(|(n, path)| format!("H 100644 {} 0\t{path}\0", id(n))).collect();
+        let build = |order: &[usize]| {
+            let output: String = order.iter().filter_map(|n| records.get(*n)).map(String::as_str).collect();
+            let mut inventory = Inventory::from_index(output.as_bytes());
+            for file in &mut inventory.files {
+                let number = inventory_number(file.origin);
+                file.counts =
+                    Some(Counts { lines: number % 13 * 40, todos: number % 4, inline_tests: false });
+            }
+            let findings = Findings::of(&inventory, 300, |_| None);
+            let (inventory, root) = (&inventory, root.path());
+            fit(Candidates { inventory, findings, log: Vec::new(), root, now: now() }, 600)
+        };
+        let forwards: Vec<usize> = (0..400).collect();
+        let shuffled: Vec<usize> = (0..400).map(|n| n * 171 % 400).rev().map(|n| (n + 7) % 400).collect();
+        let mut check = shuffled.clone();
+        check.sort_unstable();
+        assert_eq!(check, forwards, "the order is a permutation");
+        assert_eq!(build(&shuffled), build(&forwards));
+        assert!(!build(&forwards).test_gaps.is_empty() && !build(&forwards).files.is_empty());
+    }
+
+    fn inventory_number(origin: Origin) -> u32 {
+        let Origin::Blob(key) = origin else { unreachable!("all files are blobs") };
+        u32::from_str_radix(&key.to_hex(), 16).unwrap()
     }
 
     #[test]

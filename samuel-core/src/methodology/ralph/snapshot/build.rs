@@ -13,10 +13,12 @@ use super::{
     cache::CountCache,
     findings::Findings,
     inventory::Inventory,
-    record::{LogEntry, ProjectSnapshot},
     tally::tally,
 };
-use crate::git::{Git, GitError, is_repository};
+use crate::{
+    git::{Git, GitError, is_repository},
+    state::{CommitLine, ProjectSnapshot},
+};
 
 /// How many commits a snapshot lists.
 const LOG_ENTRIES: &str = "-n10";
@@ -115,7 +117,7 @@ fn gather(
     root: &Path,
     git: Option<&Git>,
     options: &SnapshotOptions,
-) -> (Inventory, CountCache, Vec<LogEntry>) {
+) -> (Inventory, CountCache, Vec<CommitLine>) {
     let walk = || Inventory::from_walk(root, Instant::now() + options.time_box);
     let load = || options.cache_dir.as_deref().map(CountCache::load).unwrap_or_default();
     let Some(git) = git else { return (walk(), load(), Vec::new()) };
@@ -141,14 +143,14 @@ fn gather(
     (inventory, cache, log)
 }
 
-fn read_log(git: &Git) -> Result<Vec<LogEntry>, GitError> {
+fn read_log(git: &Git) -> Result<Vec<CommitLine>, GitError> {
     let format = "--format=%h%x00%cs%x00%s";
     let output = git.output(&["log", LOG_ENTRIES, "--no-color", format], MAX_LOG_BYTES)?;
     let text = String::from_utf8_lossy(&output);
     let entry = |line: &str| {
         let mut fields = line.splitn(3, '\0').map(str::to_owned);
         let (sha, date, subject) = (fields.next()?, fields.next()?, fields.next()?);
-        Some(LogEntry { sha, date, subject: subject.chars().take(SUBJECT_CHARS).collect() })
+        Some(CommitLine { sha, date, subject: subject.chars().take(SUBJECT_CHARS).collect() })
     };
     Ok(text.lines().filter_map(entry).collect())
 }
@@ -182,7 +184,7 @@ mod tests {
         repository.commit("Say, \"hello\"");
         let snapshot = take_snapshot(repository.path(), &options()).unwrap();
 
-        assert_eq!(snapshot.generated_at, "2026-11-21T10:00:00Z");
+        assert_eq!(snapshot.generated_at, options().now);
         assert_eq!((snapshot.summary.files, snapshot.summary.lines), (6, 1 + 20 + 2 + 301 + 1 + 12));
         assert_eq!(snapshot.summary.languages, ["rust", "javascript"]);
         assert_eq!(snapshot.summary.notes, [""; 0]);
@@ -258,8 +260,7 @@ mod tests {
         let git = Git::new(directory.path(), env(), Duration::from_secs(60));
         git.output(&["init", "--quiet"], 1_000).unwrap();
         let snapshot = take_snapshot(directory.path(), &options()).unwrap();
-        let expected =
-            ProjectSnapshot { generated_at: "2026-11-21T10:00:00Z".to_owned(), ..Default::default() };
+        let expected = ProjectSnapshot { generated_at: options().now, ..Default::default() };
         assert_eq!(snapshot, expected);
     }
 

@@ -4,7 +4,7 @@
 //! language says how its tests are named; who looks for missing ones is
 //! [`test_gaps`](super::test_gaps).
 
-use std::fmt;
+use std::{collections::HashMap, fmt, sync::LazyLock};
 
 /// What a file is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -105,7 +105,6 @@ pub(super) static LANGUAGES: &[Language] = &[
     Language {
         name: "rust",
         extensions: &["rs"],
-        test_prefixes: &["test_"],
         test_suffixes: &["_test", "_tests"],
         tests_inside: true,
         exempt: &["lib", "main", "mod", "build"],
@@ -242,6 +241,9 @@ const GENERATED_ENDINGS: &[&str] = &[
     ".snap",
     ".map",
 ];
+/// Directories whose code is run by people, not by tests.
+const UNTESTED_DIRECTORIES: &[&str] =
+    &["examples", "example", "benches", "bench", "scripts", "migrations", "docs"];
 const TEST_DIRECTORIES: &[&str] =
     &["tests", "test", "__tests__", "spec", "specs", "testdata", "fixtures", "__snapshots__"];
 
@@ -252,27 +254,81 @@ pub struct FileClass {
     pub kind: FileKind,
     /// The language, for code.
     pub language: Option<&'static Language>,
+    /// Whether code here is run by people rather than by tests.
+    pub(super) is_untested: bool,
 }
 
 /// Tells what a file is from its path, relative to the project with `/`.
 pub fn classify(path: &str) -> FileClass {
-    let (directories, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let (stem, extension) = split_extension(name);
-    let language = language_of(extension);
-    let kind = if is_generated(directories, name) {
-        FileKind::Generated
-    } else if MANIFESTS.contains(&name) {
-        FileKind::Build
-    } else if let Some(language) = language {
-        let is_test = tested_name(language, stem).is_some()
-            || (language.tests_inside && matches!(stem, "test" | "tests"))
-            || within(directories, TEST_DIRECTORIES);
-        if is_test { FileKind::Test } else { FileKind::Source }
-    } else {
-        kind_of_extension(extension)
-    };
-    FileClass { kind, language }
+    Classifier::default().classify(path)
 }
+
+/// Classifies many files; quick when those of a directory come together.
+#[derive(Debug, Default)]
+pub(super) struct Classifier {
+    directory: String,
+    facts: DirectoryFacts,
+}
+
+/// What the directories of a path tell of the files in it.
+#[derive(Clone, Copy, Debug, Default)]
+struct DirectoryFacts {
+    is_vendored: bool,
+    has_tests: bool,
+    is_untested: bool,
+}
+
+impl Classifier {
+    pub(super) fn classify(&mut self, path: &str) -> FileClass {
+        let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+        if self.directory != directory {
+            directory.clone_into(&mut self.directory);
+            self.facts = DirectoryFacts::of(directory);
+        }
+        let DirectoryFacts { is_vendored, has_tests, is_untested } = self.facts;
+        let (stem, extension) = split_extension(name);
+        let known = &*KNOWN;
+        let language = known.languages.get(extension).copied();
+        let kind = if is_vendored || GENERATED_ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+            FileKind::Generated
+        } else if let Some(kind) = known.names.get(name) {
+            *kind
+        } else if let Some(language) = language {
+            if has_tests || is_test_name(language, stem) { FileKind::Test } else { FileKind::Source }
+        } else {
+            kind_of_extension(extension)
+        };
+        FileClass { kind, language, is_untested }
+    }
+}
+
+impl DirectoryFacts {
+    fn of(directory: &str) -> Self {
+        let is_one_of = |names: &[&str]| directory.split('/').any(|part| names.contains(&part));
+        Self {
+            is_vendored: is_one_of(VENDORED_DIRECTORIES),
+            has_tests: is_one_of(TEST_DIRECTORIES),
+            is_untested: is_one_of(UNTESTED_DIRECTORIES),
+        }
+    }
+}
+
+/// The tables above, by what is looked up in them.
+struct Known {
+    languages: HashMap<&'static str, &'static Language>,
+    names: HashMap<&'static str, FileKind>,
+}
+
+static KNOWN: LazyLock<Known> = LazyLock::new(|| {
+    let extensions =
+        |language: &'static Language| language.extensions.iter().map(move |name| (*name, language));
+    let manifests = MANIFESTS.iter().map(|name| (*name, FileKind::Build));
+    let locks = LOCK_FILES.iter().map(|name| (*name, FileKind::Generated));
+    Known {
+        languages: LANGUAGES.iter().flat_map(extensions).collect(),
+        names: manifests.chain(locks).collect(),
+    }
+});
 
 /// Splits a file name at its last dot; a leading dot is part of the stem.
 pub(super) fn split_extension(name: &str) -> (&str, &str) {
@@ -295,18 +351,9 @@ pub(super) fn tested_name<'a>(language: &Language, stem: &'a str) -> Option<&'a 
     by_suffix.or_else(by_prefix).filter(|name| !name.is_empty())
 }
 
-fn language_of(extension: &str) -> Option<&'static Language> {
-    LANGUAGES.iter().find(|language| language.extensions.contains(&extension))
-}
-
-fn is_generated(directories: &str, name: &str) -> bool {
-    within(directories, VENDORED_DIRECTORIES)
-        || LOCK_FILES.contains(&name)
-        || GENERATED_ENDINGS.iter().any(|ending| name.ends_with(ending))
-}
-
-fn within(directories: &str, names: &[&str]) -> bool {
-    directories.split('/').any(|directory| names.contains(&directory))
+fn is_test_name(language: &Language, stem: &str) -> bool {
+    let is_tests_module = language.tests_inside && matches!(stem, "test" | "tests");
+    is_tests_module || tested_name(language, stem).is_some()
 }
 
 fn kind_of_extension(extension: &str) -> FileKind {

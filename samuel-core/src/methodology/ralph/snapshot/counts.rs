@@ -29,48 +29,35 @@ impl Counts {
         if probe.contains(&0) || text.len() as u64 > MAX_BYTES {
             return Self::default();
         }
-        let ends = text.iter().filter(|byte| **byte == b'\n').count();
+        let ends = memchr::memchr_iter(b'\n', text).count();
         let lines = ends + usize::from(text.last().is_some_and(|byte| *byte != b'\n'));
+        let holds = |needle: &[u8]| memchr::memmem::find(text, needle).is_some();
         Self {
             lines: u32::try_from(lines).unwrap_or(u32::MAX),
             todos: count_marks(text),
-            inline_tests: find(text, b"#[cfg(test)]") || find(text, b"#[test]"),
+            inline_tests: holds(b"#[cfg(test)]") || holds(b"#[test]"),
         }
     }
 }
 
 /// Counts marks that are words of their own.
 fn count_marks(text: &[u8]) -> u32 {
-    let mut count = 0;
-    let mut before = b' ';
-    for (position, byte) in text.iter().enumerate() {
-        if matches!(byte, b'T' | b'F' | b'H') && !is_word(before) {
-            let rest = text.get(position..).unwrap_or_default();
-            count += u32::from(MARKS.iter().any(|mark| starts_with_word(rest, mark)));
-        }
-        before = *byte;
-    }
-    count
+    let begins = |position: &usize| !position.checked_sub(1).and_then(|at| text.get(at)).is_some_and(is_word);
+    let is_mark = |position: &usize| {
+        let rest = text.get(*position..).unwrap_or_default();
+        MARKS.iter().any(|mark| starts_with_word(rest, mark))
+    };
+    let marks =
+        memchr::memchr3_iter(b'T', b'F', b'H', text).filter(|position| begins(position) && is_mark(position));
+    u32::try_from(marks.count()).unwrap_or(u32::MAX)
 }
 
 fn starts_with_word(text: &[u8], word: &[u8]) -> bool {
-    text.strip_prefix(word).is_some_and(|rest| !rest.first().is_some_and(|byte| is_word(*byte)))
+    text.strip_prefix(word).is_some_and(|rest| !rest.first().is_some_and(is_word))
 }
 
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
-}
-
-fn find(text: &[u8], needle: &[u8]) -> bool {
-    let mut rest = text;
-    while let Some(position) = rest.iter().position(|byte| *byte == b'#') {
-        rest = rest.get(position..).unwrap_or_default();
-        if rest.starts_with(needle) {
-            return true;
-        }
-        rest = rest.get(1..).unwrap_or_default();
-    }
-    false
+fn is_word(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || *byte == b'_'
 }
 
 #[cfg(test)]

@@ -10,15 +10,15 @@ use super::{
     classify::FileKind,
     counts::Counts,
     inventory::{File, Inventory},
-    record::{LargeFile, TodoCount},
     test_gaps::TestNames,
 };
+use crate::state::{LargeFile, TodoCount};
 
 /// How many entries of a list can matter: more are never shown.
 const MAX_ENTRIES: usize = 200;
 
 /// What stands out in the files of a project.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Findings {
     /// The languages of the code, the one with most files first.
     pub(super) languages: Vec<String>,
@@ -31,7 +31,7 @@ pub(super) struct Findings {
 }
 
 /// The first entries of a list, and how many there are in all.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Listed<T> {
     pub(super) entries: Vec<T>,
     pub(super) total: usize,
@@ -63,11 +63,11 @@ impl Findings {
             test_gaps: test_gaps(inventory),
             large_files: large.filter_map(|path, counts| {
                 let lines = current(path, counts).filter(is_large)?.lines;
-                Some(LargeFile { path: path.to_owned(), lines })
+                Some(LargeFile { path: path.to_owned(), lines: lines.into() })
             }),
             todo_counts: marked.filter_map(|path, counts| {
                 let count = current(path, counts)?.todos;
-                (count > 0).then(|| TodoCount { path: path.to_owned(), count })
+                (count > 0).then(|| TodoCount { path: path.to_owned(), count: count.into() })
             }),
         }
     }
@@ -94,8 +94,13 @@ fn worst<'a>(
     let mut entries: Vec<(&str, Counts)> =
         picked.map(|(file, counts)| (inventory.path(file), counts)).collect();
     let total = entries.len();
-    entries.sort_unstable_by_key(|(path, counts)| (Reverse(measure(counts)), *path));
-    entries.truncate(MAX_ENTRIES);
+    let rank = |(path, counts): &(&'a str, Counts)| (Reverse(measure(counts)), *path);
+    if total > MAX_ENTRIES {
+        // Ordering all of a large project would take longer than listing it.
+        entries.select_nth_unstable_by_key(MAX_ENTRIES, rank);
+        entries.truncate(MAX_ENTRIES);
+    }
+    entries.sort_unstable_by_key(rank);
     Listed { entries, total }
 }
 

@@ -15,7 +15,7 @@ use std::{collections::HashSet, path::Path, thread, time::Instant};
 
 use super::{
     cache::{BuildIdHasher, Key},
-    classify::{FileClass, FileKind, classify},
+    classify::{Classifier, FileClass, FileKind},
     counts::Counts,
 };
 use crate::git::{Flow, Git, GitError};
@@ -39,6 +39,7 @@ pub(super) struct Inventory {
     paths: String,
     /// The files.
     pub(super) files: Vec<File>,
+    classifier: Classifier,
     /// Whether changed files are known to be [`Origin::Disk`].
     pub(super) knows_changes: bool,
     /// What was left out, and why.
@@ -79,7 +80,7 @@ impl Inventory {
         let start = u32::try_from(self.paths.len());
         let end = u32::try_from(self.paths.len() + path.len());
         let (Ok(start), Ok(end)) = (start, end) else { return };
-        let mut class = classify(path);
+        let mut class = self.classifier.classify(path);
         if origin == Origin::Nowhere {
             class.kind = FileKind::Other;
         }
@@ -121,6 +122,16 @@ impl Inventory {
             inventory.notes.push(note);
         }
         Ok(inventory)
+    }
+
+    /// Lists what an output of `git ls-files --stage -t -z` holds.
+    #[cfg(test)]
+    pub(super) fn from_index(output: &[u8]) -> Self {
+        let (mut inventory, mut reader) =
+            (Self { knows_changes: true, ..Self::default() }, IndexReader::default());
+        reader.read(output, &mut inventory);
+        inventory.sort();
+        inventory
     }
 
     /// Finds out which files are not as they were staged.
@@ -236,30 +247,24 @@ struct IndexReader {
 
 impl IndexReader {
     fn read(&mut self, piece: &[u8], inventory: &mut Inventory) {
-        let mut records = piece.split_inclusive(|byte| *byte == 0);
-        if !self.pending.is_empty()
-            && let Some(rest) = records.next()
-        {
-            self.pending.extend_from_slice(rest);
-            if self.pending.last() != Some(&0) {
-                return;
-            }
-            let whole = std::mem::take(&mut self.pending);
-            self.record(&whole, inventory);
-        }
-        for record in records {
-            if record.last() == Some(&0) {
+        let mut start = 0;
+        for end in memchr::memchr_iter(0, piece) {
+            let record = piece.get(start..end).unwrap_or_default();
+            start = end + 1;
+            if self.pending.is_empty() {
                 self.record(record, inventory);
             } else {
-                self.pending.extend_from_slice(record);
+                let mut whole = std::mem::take(&mut self.pending);
+                whole.extend_from_slice(record);
+                self.record(&whole, inventory);
             }
         }
+        self.pending.extend_from_slice(piece.get(start..).unwrap_or_default());
     }
 
     /// Takes one record: tag, mode, object id, stage, a tab and the path.
     fn record(&mut self, record: &[u8], inventory: &mut Inventory) {
-        let record = record.strip_suffix(b"\0").unwrap_or(record);
-        let Some(tab) = record.iter().position(|byte| *byte == b'\t') else { return };
+        let Some(tab) = memchr::memchr(b'\t', record) else { return };
         let (facts, path) = record.split_at(tab);
         let mut facts = facts.split(|byte| *byte == b' ');
         let (Some(tag), Some(mode), Some(id)) = (facts.next(), facts.next(), facts.next()) else { return };

@@ -1,4 +1,14 @@
-//! The project snapshot.
+//! The project snapshot: what the agent is told of the project.
+//!
+//! [`take_snapshot`] makes a [`ProjectSnapshot`](crate::state::ProjectSnapshot)
+//! in five steps: `inventory` lists the files, from git's index where there is
+//! one; `tally` counts in them, each text once and remembered in a `cache`;
+//! `findings` and `test_gaps` tell what stands out; `sample` chooses files
+//! that stand for all directories; `budget` makes it all fit.
+//!
+//! It depends on the files, not on the order they are found in, and on time
+//! only where a time box ended early, which it says.
+
 mod budget;
 mod build;
 mod cache;
@@ -6,10 +16,9 @@ mod classify;
 mod counts;
 mod findings;
 mod inventory;
-mod record;
 mod sample;
 mod tally;
 mod test_gaps;
+
 pub use build::{SnapshotError, SnapshotOptions, take_snapshot};
 pub use classify::{FileClass, FileKind, Language, classify};
-pub use record::*;

@@ -166,7 +166,7 @@ impl BatchReader {
         self.pending.extend_from_slice(piece);
         let mut done = 0;
         while let Some(rest) = self.pending.get(done..) {
-            let Some(end) = rest.iter().position(|byte| *byte == b'\n') else { break };
+            let Some(end) = memchr::memchr(b'\n', rest) else { break };
             let (line, body) = rest.split_at(end + 1);
             let Some(size) = size_of(line) else {
                 found(None);

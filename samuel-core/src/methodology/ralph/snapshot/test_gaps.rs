@@ -13,10 +13,6 @@ use super::classify::{FileClass, FileKind, Language, split_extension, tested_nam
 /// Shorter files need no tests of their own.
 const MIN_LINES: u32 = 10;
 
-/// Directories whose code is run by people, not by tests.
-const UNTESTED_DIRECTORIES: &[&str] =
-    &["examples", "example", "benches", "bench", "scripts", "migrations", "docs"];
-
 /// What test files are named after, with the directory where that matters.
 #[derive(Debug, Default)]
 pub(super) struct TestNames<'a> {
@@ -43,16 +39,16 @@ impl<'a> TestNames<'a> {
     /// Says whether a source file lacks tests, as far as names and counts tell.
     pub(super) fn lacks(&self, path: &str, class: FileClass, lines: u32, inline_tests: bool) -> bool {
         let (FileKind::Source, Some(language)) = (class.kind, class.language) else { return false };
-        let has_convention = !language.test_suffixes.is_empty();
+        if class.is_untested || lines < MIN_LINES || language.test_suffixes.is_empty() {
+            return false;
+        }
+        if language.tests_inside && inline_tests {
+            return false;
+        }
         let (directory, name) = split_path(path);
         let (stem, _) = split_extension(name);
-        let is_exempt = language.exempt.contains(&stem)
-            || stem.ends_with(".d")
-            || stem.ends_with(".config")
-            || directory.split('/').any(|part| UNTESTED_DIRECTORIES.contains(&part));
-        let is_tested = (language.tests_inside && inline_tests)
-            || self.names.contains(&(family(language), place(language, directory), stem));
-        has_convention && lines >= MIN_LINES && !is_exempt && !is_tested
+        let is_exempt = language.exempt.contains(&stem) || stem.ends_with(".d") || stem.ends_with(".config");
+        !is_exempt && !self.names.contains(&(family(language), place(language, directory), stem))
     }
 }
 
