@@ -191,6 +191,18 @@ fn escape(after: &str) -> Option<(char, usize)> {
     })
 }
 
+/// Finds the quote that closes the one at the start of `bytes`.
+pub(super) fn closing_quote(bytes: &[u8]) -> Option<usize> {
+    let mut at = 1;
+    loop {
+        at += memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;
+        if bytes.get(at) == Some(&b'"') {
+            return Some(at);
+        }
+        at += 2;
+    }
+}
+
 /// Finds `wanted` outside quoted spans, which may open anywhere (specification 4.2).
 pub(super) fn find_unquoted(bytes: &[u8], wanted: u8) -> Option<usize> {
     let mut quoted = false;

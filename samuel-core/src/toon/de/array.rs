@@ -13,7 +13,8 @@ use crate::toon::{
 use super::{
     cursor::{Cursor, Line},
     header::Header,
-    reader::{Node, Reader},
+    reader::{Content, Node},
+    token::TokenReader,
 };
 
 impl<'de> Cursor<'de> {
@@ -118,7 +119,7 @@ impl<'de> SeqAccess<'de> for Inline<'_, '_, 'de> {
         self.count += 1;
         self.cursor.check_rows(self.count)?;
         let token = self.cursor.cell(self.header.delimiter)?;
-        seed.deserialize(Reader { cursor: self.cursor, node: Node::Token(token) })
+        seed.deserialize(TokenReader { cursor: self.cursor, token })
             .map(Some)
             .map_err(|error| error.or_at(token.start).in_index(index as usize))
     }
@@ -192,9 +193,8 @@ impl<'de> SeqAccess<'de> for Items<'_, '_, 'de> {
         if self.cursor.repair.is_some() {
             self.cursor.open_unit_index(line.start, index);
         }
-        let node = self.cursor.item_node(line).map_err(|error| error.or_at(line.start).in_index(index))?;
-        let value = seed
-            .deserialize(Reader { cursor: self.cursor, node })
+        let content = self.cursor.item_node(line).map_err(|error| error.or_at(line.start).in_index(index))?;
+        let value = content.read(self.cursor, seed)
             .map_err(|error| error.or_at(line.start).in_index(index))?;
         if self.cursor.repair.is_some() {
             self.cursor.close_unit();
@@ -215,7 +215,7 @@ impl<'de> Cursor<'de> {
     }
 
     /// Decides the value of an item at `line` (sections 9.4 and 10).
-    fn item_node<'a>(&mut self, line: Line) -> Result<Node<'a, 'de>> {
+    fn item_node<'a>(&mut self, line: Line) -> Result<Content<'a, 'de>> {
         let mut start = line.start + 1;
         while self.byte(start) == b' ' {
             start += 1;
@@ -224,22 +224,22 @@ impl<'de> Cursor<'de> {
         let content = self.slice(start, end);
         if content.is_empty() {
             self.end_line(feed)?;
-            return Ok(Node::EmptyObject);
+            return Ok(Content::Node(Node::EmptyObject));
         }
         if content == "[]" {
             self.end_line(feed)?;
-            return Ok(Node::EmptyArray);
+            return Ok(Content::Node(Node::EmptyArray));
         }
         if text::find_unquoted(content.as_bytes(), b':').is_none() {
-            return Ok(Node::Token(self.rest_token(start)?));
+            return Ok(Content::Token(self.rest_token(start)?));
         }
         if !content.starts_with('[') {
-            return Ok(Node::Item { start, depth: line.depth + 1 });
+            return Ok(Content::Node(Node::Item { start, depth: line.depth + 1 }));
         }
         let header = self.header(start)?;
         if header.columns.is_some() {
             return Err(Error::at(ErrorKind::MisplacedHeader, start));
         }
-        Ok(Node::Array { header, base: line.depth })
+        Ok(Content::Node(Node::Array { header, base: line.depth }))
     }
 }

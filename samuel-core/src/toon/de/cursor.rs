@@ -5,14 +5,14 @@
 //! call stack of the deserializer. What a line means is decided by
 //! [`object`](super::object), [`array`](super::array) and [`table`](super::table).
 
-use std::borrow::Cow;
+use std::{borrow::Cow, rc::Rc};
 
 use crate::toon::{
     error::{Error, ErrorKind, LimitKind, Result},
     options::{DecodeOptions, NumberText},
 };
 
-use super::repair::Repair;
+use super::{header::Columns, repair::Repair, scan};
 
 /// The first line that is not blank and not a comment, without its indentation.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +28,7 @@ pub(crate) struct Line {
 pub(crate) struct Mark {
     pos: usize,
     ahead: Option<Line>,
+    depth: usize,
 }
 
 pub(crate) struct Cursor<'de> {
@@ -52,6 +53,8 @@ pub(crate) struct Cursor<'de> {
     pub(crate) repair: Option<Box<Repair<'de>>>,
     /// What is left of a row between two cells: see [`Cursor::row_open`].
     pub(crate) row_open: bool,
+    /// Field lists that were parsed lately, with their text behind the brace.
+    pub(crate) field_lists: Vec<(&'de str, u8, Rc<Columns<'de>>)>,
 }
 
 impl<'de> Cursor<'de> {
@@ -73,7 +76,14 @@ impl<'de> Cursor<'de> {
             keys: Vec::new(),
             repair: None,
             row_open: false,
+            field_lists: Vec::new(),
         })
+    }
+
+    /// Returns the offset of the next byte that is one of `wanted`, or of the end.
+    #[inline]
+    pub(crate) fn find<const N: usize>(&self, from: usize, wanted: [u8; N]) -> usize {
+        scan::find(self.bytes, from, wanted)
     }
 
     /// Returns the byte at `at`; the end of the text reads as a line feed, which
@@ -146,12 +156,13 @@ impl<'de> Cursor<'de> {
     }
 
     pub(crate) fn mark(&self) -> Mark {
-        Mark { pos: self.pos, ahead: self.ahead }
+        Mark { pos: self.pos, ahead: self.ahead, depth: self.depth }
     }
 
     pub(crate) fn restore(&mut self, mark: Mark) {
         self.pos = mark.pos;
         self.ahead = mark.ahead;
+        self.depth = mark.depth;
     }
 
     fn find_line(&mut self) -> Result<Option<Line>> {

@@ -5,7 +5,7 @@
 //! whose first unquoted `[` precedes its first unquoted colon must be a header
 //! (specification 4.3). Only recovery reads on, when the field list is intact.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, rc::Rc};
 
 use crate::toon::error::{Error, ErrorKind, Result};
 
@@ -23,7 +23,7 @@ pub(crate) struct Header<'de> {
     pub(crate) delimiter: u8,
     /// True for `[N:]`, whose rows carry keys (section 9.5).
     pub(crate) keyed: bool,
-    pub(crate) columns: Option<Columns<'de>>,
+    pub(crate) columns: Option<Rc<Columns<'de>>>,
     /// Offset of the bracket.
     pub(crate) start: usize,
 }
@@ -55,7 +55,7 @@ impl<'de> Cursor<'de> {
         };
         let columns = if self.byte(at) == b'{' {
             at += 1;
-            let columns = self.columns(&mut at, delimiter)?;
+            let columns = self.field_list(&mut at, delimiter)?;
             if columns.repeated && self.options.strict {
                 return Err(Error::at(ErrorKind::DuplicateField { name: columns.first_repeated() }, start));
             }
@@ -137,6 +137,26 @@ impl<'de> Cursor<'de> {
         *at = start + brace;
         self.note_read(ErrorKind::MalformedHeader { reason }, start, start + brace);
         Ok((None, bracket.contains(':'), delimiter))
+    }
+
+    /// Parses the outermost field list, or finds it among those of late:
+    /// nested data repeats the same few lists again and again.
+    fn field_list(&mut self, at: &mut usize, delimiter: u8) -> Result<Rc<Columns<'de>>> {
+        const KEPT: usize = 4;
+        let rest = self.bytes_from(*at);
+        for (text, parsed_with, columns) in &self.field_lists {
+            if *parsed_with == delimiter && rest.starts_with(text.as_bytes()) {
+                *at += text.len();
+                return Ok(Rc::clone(columns));
+            }
+        }
+        let start = *at;
+        let columns = Rc::new(self.columns(at, delimiter)?);
+        if self.field_lists.len() == KEPT {
+            self.field_lists.remove(0);
+        }
+        self.field_lists.push((self.slice(start, *at), delimiter, Rc::clone(&columns)));
+        Ok(columns)
     }
 
     /// Parses a field list behind its opening brace, up to behind the closing one.
@@ -251,6 +271,7 @@ impl<'de> Cursor<'de> {
         }
         let mut at = start;
         loop {
+            at = self.find(at, [b':', b'[', b'"', b'\n']);
             match self.byte(at) {
                 b':' => {
                     let key = self.slice(start, at).trim_end_matches(' ');
@@ -258,9 +279,8 @@ impl<'de> Cursor<'de> {
                     return Ok(KeyLine { key, rest: Rest::Value(at + 1) });
                 }
                 b'[' => return self.header_line(start, at),
-                b'\n' => return Err(Error::at(ErrorKind::MissingColon, start)),
                 b'"' => at = self.after_span(at),
-                _ => at += 1,
+                _ => return Err(Error::at(ErrorKind::MissingColon, start)),
             }
         }
     }

@@ -13,6 +13,7 @@ mod key;
 mod object;
 mod reader;
 pub(super) mod repair;
+mod scan;
 mod table;
 pub(super) mod token;
 
@@ -26,7 +27,6 @@ use super::{
 };
 
 use cursor::Cursor;
-use reader::Reader;
 use repair::Repair;
 
 /// Decodes a document in strict mode.
@@ -160,24 +160,28 @@ impl<'de> Deserializer<'de> {
 }
 
 impl<'de> Deserializer<'de> {
-    fn read<T>(&mut self, read: impl FnOnce(Reader<'_, '_, 'de>) -> Result<T>) -> Result<T> {
+    fn read<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value> {
         self.survey()?;
-        let cursor = &mut self.cursor;
-        let outcome = cursor.root().and_then(|node| {
-            let offset = cursor.pos();
-            let value = read(Reader { cursor, node }).map_err(|error| error.or_at(offset))?;
-            cursor.expect_end()?;
-            Ok(value)
-        });
+        let outcome = self.cursor.document(seed);
         outcome.map_err(|error| error.locate(self.cursor.text.as_bytes()))
     }
 }
 
 /// Every method reads the root the way a nested value would be read.
 macro_rules! from_root {
-    ($($method:ident)*) => {$(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-            self.read(|reader| reader.$method(visitor))
+    ($($method:ident($($name:ident: $type:ty),*);)*) => {$(
+        fn $method<V: Visitor<'de>>(self, $($name: $type,)* visitor: V) -> Result<V::Value> {
+            struct Root<V> { $($name: $type,)* visitor: V }
+
+            impl<'de, V: Visitor<'de>> DeserializeSeed<'de> for Root<V> {
+                type Value = V::Value;
+
+                fn deserialize<D: serde::Deserializer<'de>>(self, root: D) -> std::result::Result<V::Value, D::Error> {
+                    root.$method($(self.$name,)* self.visitor)
+                }
+            }
+
+            self.read(Root { $($name,)* visitor })
         }
     )*};
 }
@@ -186,49 +190,36 @@ impl<'de> serde::Deserializer<'de> for &mut Deserializer<'de> {
     type Error = Error;
 
     from_root! {
-        deserialize_any deserialize_bool deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
-        deserialize_u128 deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
-        deserialize_f32 deserialize_f64 deserialize_char deserialize_str deserialize_string deserialize_bytes
-        deserialize_byte_buf deserialize_option deserialize_unit deserialize_seq deserialize_map
-        deserialize_identifier deserialize_ignored_any
-    }
-
-    fn deserialize_unit_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value> {
-        self.read(|reader| reader.deserialize_unit_struct(name, visitor))
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value> {
-        self.read(|reader| reader.deserialize_newtype_struct(name, visitor))
-    }
-
-    fn deserialize_tuple<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value> {
-        self.read(|reader| reader.deserialize_tuple(length, visitor))
-    }
-
-    fn deserialize_tuple_struct<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        length: usize,
-        visitor: V,
-    ) -> Result<V::Value> {
-        self.read(|reader| reader.deserialize_tuple_struct(name, length, visitor))
-    }
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        fields: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value> {
-        self.read(|reader| reader.deserialize_struct(name, fields, visitor))
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        variants: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value> {
-        self.read(|reader| reader.deserialize_enum(name, variants, visitor))
+        deserialize_any();
+        deserialize_bool();
+        deserialize_u8();
+        deserialize_u16();
+        deserialize_u32();
+        deserialize_u64();
+        deserialize_u128();
+        deserialize_i8();
+        deserialize_i16();
+        deserialize_i32();
+        deserialize_i64();
+        deserialize_i128();
+        deserialize_f32();
+        deserialize_f64();
+        deserialize_char();
+        deserialize_str();
+        deserialize_string();
+        deserialize_bytes();
+        deserialize_byte_buf();
+        deserialize_option();
+        deserialize_unit();
+        deserialize_seq();
+        deserialize_map();
+        deserialize_identifier();
+        deserialize_ignored_any();
+        deserialize_unit_struct(name: &'static str);
+        deserialize_newtype_struct(name: &'static str);
+        deserialize_tuple(length: usize);
+        deserialize_tuple_struct(name: &'static str, length: usize);
+        deserialize_struct(name: &'static str, fields: &'static [&'static str]);
+        deserialize_enum(name: &'static str, variants: &'static [&'static str]);
     }
 }

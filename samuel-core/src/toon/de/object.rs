@@ -5,9 +5,9 @@
 //! otherwise the survey of [`repair`](super::repair) has noted them, and the
 //! first occurrence delivers the last value.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::{borrow::Cow, collections::HashMap, marker::PhantomData};
 
-use serde::de::{Deserialize, DeserializeSeed, IgnoredAny, MapAccess};
+use serde::de::{DeserializeSeed, IgnoredAny, MapAccess};
 
 use crate::toon::error::{Error, ErrorKind, Result};
 
@@ -15,7 +15,6 @@ use super::{
     cursor::{Cursor, Line},
     header::{KeyLine, Rest},
     key::KeyReader,
-    reader::Reader,
     repair::Redirect,
     token::{Form, Token},
 };
@@ -108,8 +107,8 @@ impl<'c, 'de> Fields<'c, 'de> {
 
     fn skip_value(&mut self, rest: Rest) -> Result<()> {
         let depth = self.depth();
-        let node = self.cursor.value_node(rest, depth)?;
-        IgnoredAny::deserialize(Reader { cursor: self.cursor, node }).map(drop)
+        let content = self.cursor.value_node(rest, depth)?;
+        content.read(self.cursor, PhantomData::<IgnoredAny>).map(drop)
     }
 
     /// Goes to the last occurrence of a repeated key; returns the place to come back to.
@@ -155,9 +154,8 @@ impl<'de> MapAccess<'de> for Fields<'_, 'de> {
         };
         let back = if self.cursor.repair.is_some() { self.follow_redirect(&mut line)? } else { None };
         let depth = self.depth();
-        let node = self.cursor.value_node(line.rest, depth).map_err(|error| in_field(error, line.key))?;
-        let reader = Reader { cursor: self.cursor, node };
-        let value = seed.deserialize(reader).map_err(|error| in_field(error, line.key))?;
+        let content = self.cursor.value_node(line.rest, depth).map_err(|error| in_field(error, line.key))?;
+        let value = content.read(self.cursor, seed).map_err(|error| in_field(error, line.key))?;
         if self.cursor.repair.is_some() {
             self.cursor.close_unit();
             if let Some(back) = back {
@@ -180,7 +178,7 @@ fn in_field(error: Error, key: Token<'_>) -> Error {
 /// into a map of their own, so that reading stays linear.
 pub(crate) struct Keys<'de> {
     from: usize,
-    many: Option<HashMap<Cow<'de, str>, usize>>,
+    many: Option<Box<HashMap<Cow<'de, str>, usize>>>,
 }
 
 /// Up to here comparing is cheaper than hashing.
@@ -208,7 +206,7 @@ impl<'de> Keys<'de> {
             return repeated(cursor, &name, first, key.start);
         }
         if scope.len() >= FEW {
-            self.many = Some(cursor.keys.drain(self.from..).collect());
+            self.many = Some(Box::new(cursor.keys.drain(self.from..).collect()));
             return self.admit_to_map(cursor, name, key);
         }
         cursor.keys.push((name, key.start));

@@ -5,7 +5,7 @@
 //! containers are handed out as lazy accesses over the same cursor.
 
 use serde::{
-    Deserializer,
+    Deserializer, forward_to_deserialize_any,
     de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor},
 };
 
@@ -18,18 +18,15 @@ use crate::toon::{
 use super::{
     array::{Inline, Items},
     cursor::Cursor,
-    enums::{MapEnum, UnitEnum},
+    enums::MapEnum,
     header::{Columns, Header, Rest},
     object::Fields,
-    repair::Hint,
     table::{BufferedRow, Entries, Row, Rows},
-    token::Token,
+    token::{Token, TokenReader},
 };
 
 /// What the cursor stands in front of.
 pub(crate) enum Node<'a, 'de> {
-    /// A primitive, already taken.
-    Token(Token<'de>),
     /// `[]`, already taken.
     EmptyArray,
     /// `-` or an empty document, already taken.
@@ -46,6 +43,24 @@ pub(crate) enum Node<'a, 'de> {
     Buffered { columns: &'a Columns<'de>, cells: &'a [Token<'de>] },
 }
 
+/// A value: a primitive, already taken, or a container still to be read. They
+/// have deserializers of their own, because tokens are small and many.
+pub(crate) enum Content<'a, 'de> {
+    Token(Token<'de>),
+    Node(Node<'a, 'de>),
+}
+
+impl<'de> Content<'_, 'de> {
+    /// Reads the value into `seed`.
+    #[inline]
+    pub(crate) fn read<T: DeserializeSeed<'de>>(self, cursor: &mut Cursor<'de>, seed: T) -> Result<T::Value> {
+        match self {
+            Self::Token(token) => seed.deserialize(TokenReader { cursor, token }),
+            Self::Node(node) => seed.deserialize(Reader { cursor, node }),
+        }
+    }
+}
+
 pub(crate) struct Reader<'c, 'a, 'de> {
     pub(crate) cursor: &'c mut Cursor<'de>,
     pub(crate) node: Node<'a, 'de>,
@@ -53,10 +68,10 @@ pub(crate) struct Reader<'c, 'a, 'de> {
 
 impl<'de> Cursor<'de> {
     /// Decides the form of the document (section 5).
-    pub(crate) fn root<'a>(&mut self) -> Result<Node<'a, 'de>> {
-        let object = Node::Object { floor: 0, depth: Some(0) };
+    pub(crate) fn root<'a>(&mut self) -> Result<Content<'a, 'de>> {
+        let object = Content::Node(Node::Object { floor: 0, depth: Some(0) });
         let Some(line) = self.peek()? else {
-            return Ok(Node::EmptyObject);
+            return Ok(Content::Node(Node::EmptyObject));
         };
         if line.depth != 0 {
             let fault = ErrorKind::OverIndented { expected: 0, found: line.depth };
@@ -67,14 +82,14 @@ impl<'de> Cursor<'de> {
         if content == "[]" {
             self.take(line);
             self.skip_line(line.start)?;
-            return Ok(Node::EmptyArray);
+            return Ok(Content::Node(Node::EmptyArray));
         }
         if text::find_unquoted(content.as_bytes(), b':').is_some() {
             if !content.starts_with('[') {
                 return Ok(object);
             }
             self.take(line);
-            return Ok(Node::Array { header: self.header(line.start)?, base: 0 });
+            return Ok(Content::Node(Node::Array { header: self.header(line.start)?, base: 0 }));
         }
         if self.recovering() && !self.is_only_line(line.start)? {
             return Ok(object);
@@ -84,7 +99,7 @@ impl<'de> Cursor<'de> {
         if self.peek()?.is_some() {
             return Err(Error::at(ErrorKind::MissingColon, line.start));
         }
-        Ok(Node::Token(token))
+        Ok(Content::Token(token))
     }
 
     fn is_only_line(&mut self, start: usize) -> Result<bool> {
@@ -98,10 +113,10 @@ impl<'de> Cursor<'de> {
 
     /// Decides the value behind a key at `depth`.
     #[inline]
-    pub(crate) fn value_node<'a>(&mut self, rest: Rest, depth: usize) -> Result<Node<'a, 'de>> {
+    pub(crate) fn value_node<'a>(&mut self, rest: Rest, depth: usize) -> Result<Content<'a, 'de>> {
         let from = match rest {
             Rest::Header(bracket) => {
-                return Ok(Node::Array { header: self.header(bracket)?, base: depth });
+                return Ok(Content::Node(Node::Array { header: self.header(bracket)?, base: depth }));
             }
             Rest::Value(from) => from,
         };
@@ -112,22 +127,22 @@ impl<'de> Cursor<'de> {
         match self.byte(at) {
             b'\n' => {
                 self.end_line(at)?;
-                return Ok(Node::Object { floor: depth + 1, depth: None });
+                return Ok(Content::Node(Node::Object { floor: depth + 1, depth: None }));
             }
             b'\r' if self.byte(at + 1) == b'\n' => {
                 self.end_line(at + 1)?;
-                return Ok(Node::Object { floor: depth + 1, depth: None });
+                return Ok(Content::Node(Node::Object { floor: depth + 1, depth: None }));
             }
             b'[' if self.byte(at + 1) == b']' => {
                 let (end, feed) = self.content_end(at);
                 if end == at + 2 {
                     self.end_line(feed)?;
-                    return Ok(Node::EmptyArray);
+                    return Ok(Content::Node(Node::EmptyArray));
                 }
             }
             _ => {}
         }
-        Ok(Node::Token(self.rest_token(at)?))
+        Ok(Content::Token(self.rest_token(at)?))
     }
 
     /// Requires the end of the document, as after a root array (section 5).
@@ -144,9 +159,9 @@ impl<'de> Cursor<'de> {
 
     /// Reads the root value of the document into `seed`.
     pub(crate) fn document<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value> {
-        let node = self.root()?;
+        let content = self.root()?;
         let offset = self.pos();
-        let value = seed.deserialize(Reader { cursor: self, node }).map_err(|error| error.or_at(offset))?;
+        let value = content.read(self, seed).map_err(|error| error.or_at(offset))?;
         self.expect_end()?;
         Ok(value)
     }
@@ -231,26 +246,10 @@ impl<'de> Reader<'_, '_, 'de> {
             }
             Node::Buffered { columns, cells } => drive_map(sink, BufferedRow::new(cursor, columns, cells)),
             Node::EmptyArray => sink.seq(Nothing),
-            Node::EmptyObject | Node::Token(_) => sink.map(Nothing),
+            Node::EmptyObject => sink.map(Nothing),
         }?;
         cursor.leave();
         Ok(value)
-    }
-
-    fn any<V: Visitor<'de>>(self, lossless: bool, visitor: V) -> Result<V::Value> {
-        let spelling = self.cursor.keeps_spelling();
-        match self.node {
-            Node::Token(token) if lossless => token.visit_lossless(spelling, visitor),
-            Node::Token(token) => token.visit_any(spelling, visitor),
-            _ => self.container(Plain(visitor)),
-        }
-    }
-
-    #[inline]
-    fn hint(&mut self, hint: Hint) {
-        if let Some(repair) = &mut self.cursor.repair {
-            repair.hint(hint);
-        }
     }
 }
 
@@ -296,147 +295,34 @@ impl<'de> SeqAccess<'de> for Nothing {
     }
 }
 
-/// Primitive methods: a token is parsed as asked, anything else is a container.
-macro_rules! primitive {
-    ($($method:ident => $visit:ident, $hint:expr;)*) => {$(
-        #[inline]
-        fn $method<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value> {
-            match self.node {
-                Node::Token(token) => {
-                    self.hint($hint);
-                    token.$visit(visitor)
-                }
-                _ => self.container(Plain(visitor)),
-            }
-        }
-    )*};
-}
-
 impl<'de> Deserializer<'de> for Reader<'_, '_, 'de> {
     type Error = Error;
 
-    fn deserialize_any<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value> {
-        self.hint(Hint::Any);
-        self.any(false, visitor)
-    }
-
-    primitive! {
-        deserialize_bool => visit_bool, Hint::Bool;
-        deserialize_u8 => visit_unsigned, Hint::integer(0, u8::MAX.into());
-        deserialize_u16 => visit_unsigned, Hint::integer(0, u16::MAX.into());
-        deserialize_u32 => visit_unsigned, Hint::integer(0, u32::MAX.into());
-        deserialize_u64 => visit_unsigned, Hint::integer(0, u64::MAX.into());
-        deserialize_u128 => visit_integer, Hint::Any;
-        deserialize_i8 => visit_signed, Hint::integer(i8::MIN.into(), i8::MAX.into());
-        deserialize_i16 => visit_signed, Hint::integer(i16::MIN.into(), i16::MAX.into());
-        deserialize_i32 => visit_signed, Hint::integer(i32::MIN.into(), i32::MAX.into());
-        deserialize_i64 => visit_signed, Hint::integer(i64::MIN.into(), i64::MAX.into());
-        deserialize_i128 => visit_integer, Hint::Any;
-        deserialize_f32 => visit_float, Hint::Float;
-        deserialize_f64 => visit_float, Hint::Float;
-        deserialize_char => visit_string, Hint::Any;
-        deserialize_str => visit_string, Hint::Text;
-        deserialize_string => visit_string, Hint::Text;
-        deserialize_identifier => visit_text, Hint::Any;
-    }
-
-    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        match self.node {
-            Node::Token(token) => match token.unescape()? {
-                std::borrow::Cow::Borrowed(text) => visitor.visit_borrowed_bytes(text.as_bytes()),
-                std::borrow::Cow::Owned(text) => visitor.visit_byte_buf(text.into_bytes()),
-            },
-            _ => self.container(Plain(visitor)),
-        }
-    }
-
-    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        self.deserialize_bytes(visitor)
+    #[inline]
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.container(Plain(visitor))
     }
 
     #[inline]
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        match self.node {
-            Node::Token(token) if token.is_null() => visitor.visit_none(),
-            _ => visitor.visit_some(self),
-        }
-    }
-
-    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        match self.node {
-            Node::Token(token) if token.is_null() => visitor.visit_unit(),
-            Node::Token(token) => Err(token.mismatch(&visitor)),
-            _ => self.container(Plain(visitor)),
-        }
-    }
-
-    fn deserialize_unit_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value> {
-        self.deserialize_unit(visitor)
+        visitor.visit_some(self)
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value> {
-        if name == VALUE_NAME { self.any(true, visitor) } else { visitor.visit_newtype_struct(self) }
+        if name == VALUE_NAME { self.deserialize_any(visitor) } else { visitor.visit_newtype_struct(self) }
     }
 
-    #[inline]
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        match self.node {
-            Node::Token(token) => Err(token.mismatch(&visitor)),
-            _ => self.container(Plain(visitor)),
-        }
-    }
-
-    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value> {
-        self.deserialize_seq(visitor)
-    }
-
-    fn deserialize_tuple_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        _: usize,
-        visitor: V,
-    ) -> Result<V::Value> {
-        self.deserialize_seq(visitor)
-    }
-
-    #[inline]
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        self.deserialize_seq(visitor)
-    }
-
-    #[inline]
-    fn deserialize_struct<V: Visitor<'de>>(
+    fn deserialize_enum<V: Visitor<'de>>(
         self,
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value> {
-        self.deserialize_seq(visitor)
+        self.container(Variant(visitor))
     }
 
-    #[inline]
-    fn deserialize_enum<V: Visitor<'de>>(
-        mut self,
-        _: &'static str,
-        variants: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value> {
-        match self.node {
-            Node::Token(token) => {
-                self.hint(Hint::Variant(variants));
-                visitor.visit_enum(UnitEnum(token))
-            }
-            _ => self.container(Variant(visitor)),
-        }
-    }
-
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        match self.node {
-            Node::Token(token) => {
-                token.unescape()?;
-                visitor.visit_unit()
-            }
-            _ => self.container(Plain(visitor)),
-        }
+    forward_to_deserialize_any! {
+        bool u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 char str string bytes byte_buf unit unit_struct
+        seq tuple tuple_struct map struct identifier ignored_any
     }
 }

@@ -19,7 +19,7 @@ use crate::toon::error::{Error, ErrorKind, Result};
 use super::{
     cursor::{Cursor, Line},
     header::{Columns, Header, KeyLine},
-    reader::Node,
+    reader::Content,
     token::{Form, Token},
 };
 
@@ -357,7 +357,7 @@ impl<'de> Cursor<'de> {
             repair.notes.truncate(notes);
         }
         match node? {
-            Node::Token(token) => token.unescape().map(drop),
+            Content::Token(token) => token.unescape().map(drop),
             _ => Ok(()),
         }
     }

@@ -16,8 +16,8 @@ use super::{
     header::{Column, Columns, Header},
     key::{KeyReader, NameReader},
     object::Keys,
-    reader::{Node, Reader},
-    token::{Form, Token},
+    reader::{Content, Node, Reader},
+    token::{Form, Token, TokenReader},
 };
 
 /// One row, or one field group of a row.
@@ -59,21 +59,20 @@ impl<'de> MapAccess<'de> for Row<'_, '_, 'de> {
         let Some(column) = self.pending.take() else {
             return Err(Error::custom("a value was asked for without a key"));
         };
-        let (node, offset) = match &column.group {
-            None => {
-                // A missing cell becomes a width error where the row is complete.
-                if !self.cursor.row_open {
-                    return Err(Error::at(ErrorKind::WidthMismatch { fields: 0, cells: 0 }, self.start));
-                }
-                let token = self.cursor.cell(self.delimiter)?;
-                (Node::Token(token), token.start)
-            }
-            Some(columns) => {
-                (Node::Row { columns, delimiter: self.delimiter, start: self.start }, self.cursor.pos())
-            }
-        };
-        seed.deserialize(Reader { cursor: self.cursor, node })
-            .map_err(|error| error.or_at(offset).in_key(&column.name))
+        if let Some(columns) = &column.group {
+            let offset = self.cursor.pos();
+            let node = Node::Row { columns, delimiter: self.delimiter, start: self.start };
+            return seed
+                .deserialize(Reader { cursor: self.cursor, node })
+                .map_err(|error| error.or_at(offset).in_key(&column.name));
+        }
+        // A missing cell becomes a width error where the row is complete.
+        if !self.cursor.row_open {
+            return Err(Error::at(ErrorKind::WidthMismatch { fields: 0, cells: 0 }, self.start));
+        }
+        let token = self.cursor.cell(self.delimiter)?;
+        seed.deserialize(TokenReader { cursor: self.cursor, token })
+            .map_err(|error| error.or_at(token.start).in_key(&column.name))
     }
 }
 
@@ -136,11 +135,11 @@ impl<'de> MapAccess<'de> for BufferedRow<'_, '_, 'de> {
         };
         let cells = self.cells.get(cell..cell + column.leaves()).unwrap_or_default();
         let first = cells.first().copied().unwrap_or(Token { text: "", start: 0, form: Form::Bare });
-        let node = match &column.group {
-            None => Node::Token(first),
-            Some(columns) => Node::Buffered { columns, cells },
+        let content = match &column.group {
+            None => Content::Token(first),
+            Some(columns) => Content::Node(Node::Buffered { columns, cells }),
         };
-        let result = seed.deserialize(Reader { cursor: self.cursor, node });
+        let result = content.read(self.cursor, seed);
         result.map_err(|error| {
             if let Some(repair) = &mut self.cursor.repair
                 && column.group.is_none()
@@ -240,14 +239,11 @@ impl<'de> Cursor<'de> {
     fn is_row(&self, start: usize, delimiter: u8) -> bool {
         let mut at = start;
         loop {
-            let byte = self.byte(at);
-            if byte == delimiter || byte == b'\n' {
-                return true;
-            }
-            match byte {
+            at = self.find(at, [delimiter, b':', b'"', b'\n']);
+            match self.byte(at) {
                 b':' => return false,
                 b'"' => at = self.after_span(at),
-                _ => at += 1,
+                _ => return true,
             }
         }
     }

@@ -7,16 +7,19 @@
 
 use std::borrow::Cow;
 
-use serde::de::{Error as _, Unexpected, Visitor};
+use serde::{
+    Deserializer,
+    de::{Error as _, Unexpected, Visitor},
+};
 
 use crate::toon::{
     error::{Error, ErrorKind, Result},
     number::{self, Number, Shape},
     text,
-    value::NUMBER_KEY,
+    value::{NUMBER_KEY, VALUE_NAME},
 };
 
-use super::cursor::Cursor;
+use super::{cursor::Cursor, enums::UnitEnum, repair::Hint};
 
 /// A primitive as written, without surrounding spaces and quotes.
 #[derive(Debug, Clone, Copy)]
@@ -42,18 +45,15 @@ impl<'de> Cursor<'de> {
         let mut at = open + 1;
         let mut form = Form::Quoted;
         loop {
+            at = self.find(at, [b'"', b'\\', b'\n']);
             match self.byte(at) {
                 b'"' => break,
-                b'\\' => {
+                // A backslash cannot carry the scan over the end of the line.
+                b'\\' if self.byte(at + 1) != b'\n' => {
                     form = Form::Escaped;
                     at += 2;
-                    // A backslash cannot carry the scan over the end of the line.
-                    if self.byte(at - 1) == b'\n' {
-                        return Err(Error::at(ErrorKind::UnterminatedString, open));
-                    }
                 }
-                b'\n' => return Err(Error::at(ErrorKind::UnterminatedString, open)),
-                _ => at += 1,
+                _ => return Err(Error::at(ErrorKind::UnterminatedString, open)),
             }
         }
         Ok((Token { text: self.slice(open + 1, at), start: open, form }, at + 1))
@@ -96,6 +96,7 @@ impl<'de> Cursor<'de> {
         }
         let mut at = start;
         loop {
+            at = self.find(at, [delimiter, b'\n', b'"']);
             let byte = self.byte(at);
             if byte == delimiter {
                 self.set_pos(at + 1);
@@ -111,7 +112,7 @@ impl<'de> Cursor<'de> {
             }
             // A quote opens a span at any position, but only one at the start
             // makes the token a quoted one.
-            at = if byte == b'"' { self.after_span(at) } else { at + 1 };
+            at = self.after_span(at);
         }
     }
 
@@ -292,6 +293,11 @@ impl<'de> Token<'de> {
     #[inline]
     pub(crate) fn visit_float<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         if self.form == Form::Bare
+            && let Some(value) = number::short_decimal(self.text.as_bytes())
+        {
+            return visitor.visit_f64(value);
+        }
+        if self.form == Form::Bare
             && number::shape(self.text.as_bytes()).is_some()
             && let Ok(value) = self.text.parse::<f64>()
             && value.is_finite()
@@ -304,6 +310,27 @@ impl<'de> Token<'de> {
 
     fn number(self) -> Option<Number> {
         if self.form == Form::Bare { Number::parse(self.text) } else { None }
+    }
+
+    fn visit_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.unescape()? {
+            Cow::Borrowed(text) => visitor.visit_borrowed_bytes(text.as_bytes()),
+            Cow::Owned(text) => visitor.visit_byte_buf(text.into_bytes()),
+        }
+    }
+
+    fn visit_null<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        if self.is_null() { visitor.visit_unit() } else { Err(self.mismatch(&visitor)) }
+    }
+
+    fn refuse<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        Err(self.mismatch(&visitor))
+    }
+
+    /// Skips the token, but not a fault in it.
+    fn pass<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.unescape()?;
+        visitor.visit_unit()
     }
 
     /// Describes this token to a visitor that wanted something else.
@@ -319,6 +346,113 @@ impl<'de> Token<'de> {
             },
         }
         .or_at(self.start)
+    }
+}
+
+/// The deserializer of a primitive that was taken already; see
+/// [`Reader`](super::reader::Reader) for everything else.
+pub(crate) struct TokenReader<'c, 'de> {
+    pub(crate) cursor: &'c mut Cursor<'de>,
+    pub(crate) token: Token<'de>,
+}
+
+impl TokenReader<'_, '_> {
+    #[inline]
+    fn hint(&mut self, hint: Hint) {
+        if let Some(repair) = &mut self.cursor.repair {
+            repair.hint(hint);
+        }
+    }
+}
+
+/// Every type asks for a token in its own way.
+macro_rules! token_methods {
+    ($($method:ident => $visit:ident, $hint:expr;)*) => {$(
+        #[inline]
+        fn $method<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value> {
+            self.hint($hint);
+            self.token.$visit(visitor)
+        }
+    )*};
+}
+
+impl<'de> Deserializer<'de> for TokenReader<'_, 'de> {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value> {
+        self.hint(Hint::Any);
+        self.token.visit_any(self.cursor.keeps_spelling(), visitor)
+    }
+
+    token_methods! {
+        deserialize_bool => visit_bool, Hint::Bool;
+        deserialize_u8 => visit_unsigned, Hint::integer(0, u8::MAX as i128);
+        deserialize_u16 => visit_unsigned, Hint::integer(0, u16::MAX as i128);
+        deserialize_u32 => visit_unsigned, Hint::integer(0, u32::MAX as i128);
+        deserialize_u64 => visit_unsigned, Hint::integer(0, u64::MAX as i128);
+        deserialize_u128 => visit_integer, Hint::Any;
+        deserialize_i8 => visit_signed, Hint::integer(i8::MIN as i128, i8::MAX as i128);
+        deserialize_i16 => visit_signed, Hint::integer(i16::MIN as i128, i16::MAX as i128);
+        deserialize_i32 => visit_signed, Hint::integer(i32::MIN as i128, i32::MAX as i128);
+        deserialize_i64 => visit_signed, Hint::integer(i64::MIN as i128, i64::MAX as i128);
+        deserialize_i128 => visit_integer, Hint::Any;
+        deserialize_f32 => visit_float, Hint::Float;
+        deserialize_f64 => visit_float, Hint::Float;
+        deserialize_char => visit_string, Hint::Any;
+        deserialize_str => visit_string, Hint::Text;
+        deserialize_string => visit_string, Hint::Text;
+        deserialize_identifier => visit_text, Hint::Any;
+        deserialize_bytes => visit_bytes, Hint::Any;
+        deserialize_byte_buf => visit_bytes, Hint::Any;
+        deserialize_unit => visit_null, Hint::Any;
+        deserialize_seq => refuse, Hint::Any;
+        deserialize_map => refuse, Hint::Any;
+        deserialize_ignored_any => pass, Hint::Any;
+    }
+
+    #[inline]
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        if self.token.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
+    }
+
+    fn deserialize_unit_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value> {
+        self.token.visit_null(visitor)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value> {
+        if name == VALUE_NAME {
+            self.token.visit_lossless(self.cursor.keeps_spelling(), visitor)
+        } else {
+            visitor.visit_newtype_struct(self)
+        }
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value> {
+        self.token.refuse(visitor)
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(self, _: &'static str, _: usize, visitor: V) -> Result<V::Value> {
+        self.token.refuse(visitor)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value> {
+        self.token.refuse(visitor)
+    }
+
+    #[inline]
+    fn deserialize_enum<V: Visitor<'de>>(
+        mut self,
+        _: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value> {
+        self.hint(Hint::Variant(variants));
+        visitor.visit_enum(UnitEnum(self.token))
     }
 }
 

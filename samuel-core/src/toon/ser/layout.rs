@@ -16,16 +16,17 @@ use super::{
 /// Text is handed to a writer in pieces of about this size.
 const PIECE: usize = 64 * 1024;
 
-const SPACES: &str = "                                                                ";
+/// A line feed and the indentation behind it.
+const LINE: &str = "\n                                                                ";
 
 pub(super) struct Layout<'a> {
     tape: &'a Tape,
     out: String,
     writer: Option<&'a mut dyn io::Write>,
     started: bool,
-    /// Field lists by shape, and the one that was used last.
-    field_lists: HashMap<Child, String>,
-    last_list: (Child, String),
+    /// Field lists one behind the other, and their places by shape.
+    field_lists: String,
+    list_places: Vec<(usize, usize)>,
     /// Per row shape, which of its leaves goes to which column.
     orders: HashMap<(Child, Child), Vec<usize>>,
 }
@@ -51,8 +52,8 @@ impl<'a> Layout<'a> {
             out: String::with_capacity(capacity),
             writer,
             started: false,
-            field_lists: HashMap::new(),
-            last_list: (Child::EMPTY, String::new()),
+            field_lists: String::new(),
+            list_places: Vec::new(),
             orders: HashMap::new(),
         }
     }
@@ -117,13 +118,13 @@ impl<'a> Layout<'a> {
             return Ok(at + 1);
         };
         let tape = self.tape;
-        self.out.push_str(tape.keys.encoded(event.key));
         if event.kind == Kind::Token {
-            self.out.push_str(": ");
+            self.out.push_str(tape.keys.with_colon(event.key));
             let token = self.token(event);
             self.out.push_str(token);
             return Ok(at + 1);
         }
+        self.out.push_str(tape.keys.encoded(event.key));
         let container = self.container(at);
         match (event.kind, container.form) {
             (Kind::Object, Form::Table(..)) => self.entries(container, depth)?,
@@ -175,8 +176,7 @@ impl<'a> Layout<'a> {
         while let Some(event) = self.tape.events.get(at).filter(|_| at < object.next) {
             self.line(depth + 1)?;
             let tape = self.tape;
-            self.out.push_str(tape.keys.encoded(event.key));
-            self.out.push_str(": ");
+            self.out.push_str(tape.keys.with_colon(event.key));
             at = self.row(at, shape, reordered);
         }
         Ok(())
@@ -226,6 +226,10 @@ impl<'a> Layout<'a> {
     /// Writes one row and returns the index behind its object.
     #[inline]
     fn row(&mut self, at: usize, shape: Child, reordered: bool) -> usize {
+        if let Some(&Event { at: start, end, kind: Kind::Row(_), .. }) = self.tape.events.get(at) {
+            self.copy(start as usize, end as usize - 1);
+            return at + 1;
+        }
         let object = self.container(at);
         if reordered {
             self.reordered_row(object, shape);
@@ -294,25 +298,21 @@ impl<'a> Layout<'a> {
     }
 
     fn field_list(&mut self, shape: Child) {
-        if self.last_list.0 != shape {
-            let tape = self.tape;
-            let list = self.field_lists.entry(shape).or_insert_with(|| {
-                let mut list = String::new();
-                push_field_list(tape, shape, &mut list);
-                list
-            });
-            self.last_list = (shape, list.clone());
+        self.list_places.resize(self.tape.shapes.len(), (0, 0));
+        let Some(place) = self.list_places.get_mut(shape.index()) else {
+            return;
+        };
+        if place.1 == 0 {
+            let start = self.field_lists.len();
+            push_field_list(self.tape, shape, &mut self.field_lists);
+            *place = (start, self.field_lists.len());
         }
-        self.out.push_str(&self.last_list.1);
+        self.out.push_str(self.field_lists.get(place.0..place.1).unwrap_or_default());
     }
 
     /// Begins a line at `depth`; hands over what is complete.
     #[inline]
     fn line(&mut self, depth: usize) -> io::Result<()> {
-        if self.started {
-            self.out.push('\n');
-        }
-        self.started = true;
         if self.out.len() >= PIECE
             && let Some(writer) = &mut self.writer
         {
@@ -320,9 +320,13 @@ impl<'a> Layout<'a> {
             self.out.clear();
         }
         let mut spaces = depth * self.tape.options.indent_size.max(1);
+        let first = spaces.min(LINE.len() - 1);
+        let from = usize::from(!std::mem::replace(&mut self.started, true));
+        self.out.push_str(LINE.get(from..=first).unwrap_or_default());
+        spaces -= first;
         while spaces > 0 {
-            let piece = spaces.min(SPACES.len());
-            self.out.push_str(SPACES.get(..piece).unwrap_or_default());
+            let piece = spaces.min(LINE.len() - 1);
+            self.out.push_str(LINE.get(1..=piece).unwrap_or_default());
             spaces -= piece;
         }
         Ok(())
@@ -354,7 +358,7 @@ impl<'a> Layout<'a> {
             start,
             end: (extent.end as usize).saturating_sub(1).max(start),
             first: at + 2,
-            next: open.at as usize,
+            next: at + open.at as usize,
         }
     }
 }

@@ -126,6 +126,8 @@ impl Serializer {
 
     #[inline]
     fn object(&mut self) -> Result<Object<'_>> {
+        let expected = std::mem::replace(&mut self.tape.expected, Written::OTHER);
+        self.tape.element = false;
         let open = self.tape.open(Kind::Object)?;
         Ok(Object {
             serializer: self,
@@ -136,13 +138,17 @@ impl Serializer {
             key: 0,
             uniform: Uniform::new(),
             wrapped: None,
+            expected,
         })
     }
 
     #[inline]
     fn array(&mut self) -> Result<Array<'_>> {
+        self.tape.expected = Written::OTHER;
+        let item = std::mem::take(&mut self.tape.element);
         let open = self.tape.open(Kind::Array)?;
         Ok(Array {
+            item,
             serializer: self,
             open,
             values: 0,
@@ -154,6 +160,8 @@ impl Serializer {
 
     /// Opens the object `{variant: …}` around a variant's content.
     fn variant(&mut self, variant: &'static str) -> Result<Wrapper> {
+        self.tape.expected = Written::OTHER;
+        self.tape.element = false;
         let open = self.tape.open(Kind::Object)?;
         let key = self.tape.keys.fixed(variant);
         self.tape.next_key = key;
@@ -186,30 +194,37 @@ pub struct Object<'a> {
     key: u32,
     uniform: Uniform,
     wrapped: Option<Wrapper>,
+    /// What an array expects its element to look like.
+    expected: Written,
 }
 
 impl Object<'_> {
     #[inline]
     fn field<T: Serialize + ?Sized>(&mut self, key: u32, value: &T) -> Result<()> {
         self.serializer.tape.next_key = key;
+        self.serializer.tape.expected = Written::OTHER;
+        self.serializer.tape.element = false;
         let child = value.serialize(&mut *self.serializer)?;
         self.fields += 1;
         self.uniform.add(child, &mut self.serializer.tape.shapes);
         self.row = self.row && child.fits_row();
-        if self.row {
-            self.shape = self.serializer.tape.shapes.step(self.shape, key, child);
-        }
+        self.shape = self.serializer.tape.shapes.step(self.shape, key, child);
         Ok(())
     }
 
     #[inline]
     fn close(self) -> Result<Written> {
+        let is_row = self.row && self.fields > 0;
+        if is_row && (self.expected == self.shape || self.expected == Written::EMPTY) {
+            self.serializer.tape.close_row(self.open, self.shape)?;
+            return Ok(self.shape);
+        }
         let form = match self.uniform.table() {
             Some((shape, reordered)) if self.fields >= 2 => Form::Table(shape, reordered),
             _ => Form::Plain,
         };
         self.serializer.tape.close(self.open, self.fields, form)?;
-        let child = if self.row && self.fields > 0 { self.shape } else { Written::OTHER };
+        let child = if is_row { self.shape } else { Written::OTHER };
         match self.wrapped {
             Some(wrapper) => self.serializer.close_variant(wrapper, child),
             None => Ok(child),
@@ -222,6 +237,8 @@ pub struct Array<'a> {
     serializer: &'a mut Serializer,
     open: usize,
     values: u32,
+    /// An array that is itself an element cannot be a table (section 9.4).
+    item: bool,
     primitive: bool,
     uniform: Uniform,
     wrapped: Option<Wrapper>,
@@ -230,6 +247,8 @@ pub struct Array<'a> {
 impl Array<'_> {
     #[inline]
     fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
+        self.serializer.tape.expected = if self.item { Written::OTHER } else { self.uniform.expected() };
+        self.serializer.tape.element = true;
         let child = value.serialize(&mut *self.serializer)?;
         self.values += 1;
         self.primitive = self.primitive && child == Written::PRIMITIVE;
@@ -241,8 +260,12 @@ impl Array<'_> {
     fn close(self) -> Result<Written> {
         let form = match self.uniform.table() {
             _ if self.primitive => Form::Inline,
+            _ if self.item => Form::Plain,
             Some((shape, reordered)) => Form::Table(shape, reordered),
-            None => Form::Plain,
+            None => {
+                self.serializer.tape.expand_rows(self.open);
+                Form::Plain
+            }
         };
         self.serializer.tape.close(self.open, self.values, form)?;
         match self.wrapped {
@@ -436,7 +459,8 @@ macro_rules! object_access {
 
             #[inline]
             fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<()> {
-                let key = self.serializer.tape.keys.fixed(key);
+                let tape = &mut self.serializer.tape;
+                let key = tape.shapes.fixed_key(&mut tape.keys, self.shape, key);
                 self.field(key, value)
             }
 

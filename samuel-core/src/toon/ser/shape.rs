@@ -33,7 +33,7 @@ impl Child {
         self == Self::PRIMITIVE || self.is_row()
     }
 
-    fn index(self) -> usize {
+    pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
 }
@@ -49,10 +49,10 @@ pub(crate) struct Keys {
 
 struct Key {
     text: Box<str>,
-    encoded: Option<Box<str>>,
+    with_colon: Box<str>,
 }
 
-const ADDRESSES: usize = 512;
+const ADDRESSES: usize = 64;
 
 impl Keys {
     /// Returns the number of a struct's field name.
@@ -86,12 +86,10 @@ impl Keys {
             return *number;
         }
         let number = self.list.len() as u32;
-        let encoded = (!text::is_bare_key(key)).then(|| {
-            let mut quoted = String::new();
-            text::push_quoted(&mut quoted, key);
-            quoted.into_boxed_str()
-        });
-        self.list.push(Key { text: key.into(), encoded });
+        let mut with_colon = String::with_capacity(key.len() + 4);
+        text::push_key(&mut with_colon, key);
+        with_colon.push_str(": ");
+        self.list.push(Key { text: key.into(), with_colon: with_colon.into_boxed_str() });
         self.by_text.insert(key.into(), number);
         number
     }
@@ -100,12 +98,17 @@ impl Keys {
         self.list.get(number as usize).map_or("", |key| &key.text)
     }
 
+    /// Returns the spelling of a key with its colon and space.
+    #[inline]
+    pub(crate) fn with_colon(&self, number: u32) -> &str {
+        self.list.get(number as usize).map_or("", |key| &key.with_colon)
+    }
+
     /// Returns the spelling of a key in the document.
     #[inline]
     pub(crate) fn encoded(&self, number: u32) -> &str {
         match self.list.get(number as usize) {
-            Some(Key { encoded: Some(quoted), .. }) => quoted,
-            Some(key) => &key.text,
+            Some(key) => key.with_colon.get(..key.with_colon.len() - 2).unwrap_or_default(),
             None => "",
         }
     }
@@ -125,6 +128,8 @@ struct Node {
     child: Child,
     /// The step that was taken last from here, and where it led.
     last: (u32, Child, Child),
+    /// Address and length of its key, when that is static.
+    last_key: (usize, usize),
     /// The number of the field set, once asked for.
     set: Option<u32>,
 }
@@ -138,6 +143,7 @@ impl Default for Shapes {
             key: UNKNOWN,
             child: Child::OTHER,
             last: (UNKNOWN, Child::OTHER, Child::OTHER),
+            last_key: (0, 0),
             set: None,
         };
         // The first two places stand for what is no shape.
@@ -163,12 +169,34 @@ impl Shapes {
         let to = *self.steps.entry((from, key, child)).or_insert(next);
         if to == next {
             let last = (UNKNOWN, Child::OTHER, Child::OTHER);
-            self.nodes.push(Node { parent: from, key, child, last, set: None });
+            self.nodes.push(Node { parent: from, key, child, last, last_key: (0, 0), set: None });
         }
         if let Some(node) = self.nodes.get_mut(from.index()) {
+            if node.last.0 != key {
+                node.last_key = (0, 0);
+            }
             node.last = (key, child, to);
         }
         to
+    }
+
+    /// Returns the number of a struct's field name, most likely the one that
+    /// followed this shape the last time.
+    #[inline]
+    pub(crate) fn fixed_key(&mut self, keys: &mut Keys, from: Child, key: &'static str) -> u32 {
+        let address = (key.as_ptr() as usize, key.len());
+        if let Some(node) = self.nodes.get(from.index())
+            && node.last_key == address
+        {
+            return node.last.0;
+        }
+        let number = keys.fixed(key);
+        if let Some(node) = self.nodes.get_mut(from.index())
+            && node.last.0 == number
+        {
+            node.last_key = address;
+        }
+        number
     }
 
     /// Follows a field that some object took before.
@@ -181,6 +209,11 @@ impl Shapes {
     pub(crate) fn expected_key(&self, keys: &Keys, from: Child, key: &str) -> Option<u32> {
         let number = self.nodes.get(from.index())?.last.0;
         (number != UNKNOWN && keys.text(number) == key).then_some(number)
+    }
+
+    /// Returns an upper bound of the shapes' indices.
+    pub(crate) fn len(&self) -> usize {
+        self.nodes.len()
     }
 
     /// Lists the fields of a shape in order.
@@ -230,6 +263,9 @@ impl Uniform {
 
     #[inline]
     pub(crate) fn add(&mut self, child: Child, shapes: &mut Shapes) {
+        if self.broken {
+            return;
+        }
         match self.first {
             Some(first) if first == child => {}
             Some(first) => self.differ(first, child, shapes),
@@ -241,8 +277,18 @@ impl Uniform {
     }
 
     fn differ(&mut self, first: Child, child: Child, shapes: &mut Shapes) {
-        self.broken = self.broken || !child.is_row() || shapes.set(first) != shapes.set(child);
+        self.broken = !child.is_row() || shapes.set(first) != shapes.set(child);
         self.reordered = true;
+    }
+
+    /// Returns the shape that the next child should have to keep things simple.
+    #[inline]
+    pub(crate) fn expected(self) -> Child {
+        match self.first {
+            None => Child::EMPTY,
+            Some(_) if self.broken => Child::OTHER,
+            Some(first) => first,
+        }
     }
 
     /// Returns the shape of the rows and whether some are in another order.

@@ -12,7 +12,7 @@ use crate::toon::{
     text,
 };
 
-use super::shape::{Child, Keys, Shapes};
+use super::shape::{Child, Keys, Shapes, Uniform};
 
 /// The key of an event that is an element or the root.
 pub(crate) const NO_KEY: u32 = u32::MAX;
@@ -20,7 +20,7 @@ pub(crate) const NO_KEY: u32 = u32::MAX;
 /// One token, or one half of a container's two records.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Event {
-    /// Token: where its bytes begin. Container: the index behind its last event.
+    /// Token: where its bytes begin. Container: how many events it takes.
     pub(crate) at: u32,
     /// Token: where its bytes end.
     pub(crate) end: u32,
@@ -37,6 +37,9 @@ pub(crate) enum Kind {
     Array,
     /// The arena bytes of a container, with its number of children in `key`.
     Extent(Form),
+    /// An element that looks like its siblings: nothing but its arena bytes.
+    /// Should they not form a table after all, the bytes are split again.
+    Row(Child),
 }
 
 /// The form that the children of a container allow (section 9).
@@ -60,6 +63,11 @@ pub(crate) struct Tape {
     pub(crate) options: EncodeOptions,
     /// The key of the value that is written next.
     pub(crate) next_key: u32,
+    /// For an element of an array, the shape that its siblings have so far:
+    /// [`Child::EMPTY`] for the first, [`Child::OTHER`] for anything else.
+    pub(crate) expected: Child,
+    /// Whether the value that is written next is an element of an array.
+    pub(crate) element: bool,
     depth: usize,
     /// Set while the digits of a number of any size are given as a string.
     pub(crate) digits: bool,
@@ -77,6 +85,8 @@ impl Tape {
             shapes: Shapes::default(),
             options,
             next_key: NO_KEY,
+            expected: Child::OTHER,
+            element: false,
             depth: 0,
             digits: false,
         }
@@ -113,6 +123,17 @@ impl Tape {
         Ok(Child::PRIMITIVE)
     }
 
+    /// Reduces an object that turned out to be a row like its siblings to its bytes.
+    #[inline]
+    pub(crate) fn close_row(&mut self, open: usize, shape: Child) -> Result<()> {
+        self.depth -= 1;
+        let end = offset(self.arena.len())?;
+        let at = self.events.get(open + 1).map_or(end, |extent| extent.at);
+        self.events.truncate(open);
+        self.events.push(Event { at, end, key: NO_KEY, kind: Kind::Row(shape) });
+        Ok(())
+    }
+
     /// Opens a container; the result goes to [`Tape::close`].
     #[inline]
     pub(crate) fn open(&mut self, kind: Kind) -> Result<usize> {
@@ -137,15 +158,82 @@ impl Tape {
             // The bytes say everything about inline values.
             self.events.truncate(open + 2);
         }
-        let next = offset(self.events.len())?;
+        let taken = offset(self.events.len() - open)?;
         let end = offset(self.arena.len())?;
         if let Some([container, extent]) = self.events.get_mut(open..open + 2) {
-            container.at = next;
+            container.at = taken;
             extent.end = end;
             extent.key = children;
             extent.kind = Kind::Extent(form);
         }
         Ok(())
+    }
+}
+
+/// Rows that turned out to stand among other things become objects again.
+impl Tape {
+    #[cold]
+    pub(crate) fn expand_rows(&mut self, open: usize) {
+        let first = open + 2;
+        let children = self.events.split_off(first.min(self.events.len()));
+        let mut at = 0;
+        while let Some(event) = children.get(at) {
+            let taken = match event.kind {
+                Kind::Object | Kind::Array => event.at as usize,
+                _ => 1,
+            };
+            if let Kind::Row(shape) = event.kind {
+                self.expand(event.at as usize, event.key, shape);
+            } else {
+                self.events.extend(children.get(at..at + taken).unwrap_or_default());
+            }
+            at += taken;
+        }
+    }
+
+    /// Writes the events of an object of `shape` whose bytes begin at `start`;
+    /// returns where they end.
+    fn expand(&mut self, start: usize, key: u32, shape: Child) -> usize {
+        let open = self.events.len();
+        // The bytes lie within the arena, whose offsets fit.
+        let narrow = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        self.events.push(Event { at: 0, end: 0, key, kind: Kind::Object });
+        self.events.push(Event { at: narrow(start), end: 0, key: 0, kind: Kind::Extent(Form::Plain) });
+        let fields = self.shapes.fields(shape);
+        let mut uniform = Uniform::new();
+        let mut at = start;
+        for (key, child) in &fields {
+            uniform.add(*child, &mut self.shapes);
+            if child.is_row() {
+                at = self.expand(at, *key, *child);
+                continue;
+            }
+            let end = self.token_end(at);
+            self.events.push(Event { at: narrow(at), end: narrow(end), key: *key, kind: Kind::Token });
+            at = end + 1;
+        }
+        let form = match uniform.table() {
+            Some((shape, reordered)) if fields.len() >= 2 => Form::Table(shape, reordered),
+            _ => Form::Plain,
+        };
+        let taken = narrow(self.events.len() - open);
+        if let Some([container, extent]) = self.events.get_mut(open..open + 2) {
+            container.at = taken;
+            extent.end = narrow(at);
+            extent.key = narrow(fields.len());
+            extent.kind = Kind::Extent(form);
+        }
+        at
+    }
+
+    /// Finds the delimiter behind the token at `start`.
+    fn token_end(&self, start: usize) -> usize {
+        let bytes = self.arena.as_bytes().get(start..).unwrap_or_default();
+        let end = match bytes.first() {
+            Some(b'"') => text::closing_quote(bytes).map(|at| at + 1),
+            _ => memchr::memchr(self.options.delimiter.byte(), bytes),
+        };
+        start + end.unwrap_or(bytes.len())
     }
 }
 
