@@ -194,8 +194,8 @@ impl<'de> SeqAccess<'de> for Items<'_, '_, 'de> {
             self.cursor.open_unit_index(line.start, index);
         }
         let content = self.cursor.item_node(line).map_err(|error| error.or_at(line.start).in_index(index))?;
-        let value = content.read(self.cursor, seed)
-            .map_err(|error| error.or_at(line.start).in_index(index))?;
+        let value =
+            content.read(self.cursor, seed).map_err(|error| error.or_at(line.start).in_index(index))?;
         if self.cursor.repair.is_some() {
             self.cursor.close_unit();
         }

@@ -5,8 +5,9 @@
 //! containers are handed out as lazy accesses over the same cursor.
 
 use serde::{
-    Deserializer, forward_to_deserialize_any,
+    Deserializer,
     de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor},
+    forward_to_deserialize_any,
 };
 
 use crate::toon::{

@@ -431,7 +431,12 @@ impl<'de> Deserializer<'de> for TokenReader<'_, 'de> {
         self.token.refuse(visitor)
     }
 
-    fn deserialize_tuple_struct<V: Visitor<'de>>(self, _: &'static str, _: usize, visitor: V) -> Result<V::Value> {
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: usize,
+        visitor: V,
+    ) -> Result<V::Value> {
         self.token.refuse(visitor)
     }
 
