@@ -126,8 +126,7 @@ pub fn resolve_methodology(
     known: &[KnownMethodology],
 ) -> Result<String, UnknownMethodology> {
     let name = positional.unwrap_or(&config.default_methodology);
-    let ralph = KnownMethodology::ralph();
-    let known: Vec<&KnownMethodology> = std::iter::once(&ralph).chain(known).collect();
+    let known = with_ralph(known);
     let by_name = known.iter().find(|methodology| methodology.name == name);
     let by_alias = || known.iter().find(|methodology| methodology.aliases.iter().any(|alias| alias == name));
     if let Some(methodology) = by_name.or_else(by_alias) {
@@ -135,14 +134,18 @@ pub fn resolve_methodology(
     }
     let names =
         known.iter().flat_map(|methodology| std::iter::once(&methodology.name).chain(&methodology.aliases));
-    let mut known: Vec<String> = known.iter().map(|methodology| methodology.name.clone()).collect();
-    known.dedup();
     Err(UnknownMethodology {
         name: super::shorten(name),
         nearest: nearest(name, names.map(String::as_str)).map(str::to_owned),
-        known,
+        known: known.iter().map(|methodology| methodology.name.clone()).collect(),
         origin: if positional.is_none() { config.origin("default_methodology") } else { None },
     })
+}
+
+/// Returns the methodologies that are known, with `ralph` in any case.
+fn with_ralph(known: &[KnownMethodology]) -> Vec<KnownMethodology> {
+    let others = known.iter().filter(|methodology| methodology.name != DEFAULT_METHODOLOGY).cloned();
+    std::iter::once(KnownMethodology::ralph()).chain(others).collect()
 }
 
 impl Config {
@@ -153,7 +156,8 @@ impl Config {
     /// # Errors
     /// Returns [`ConfigError::Invalid`] with a problem for each other table.
     pub fn check_methodologies(&self, known: &[KnownMethodology]) -> Result<(), ConfigError> {
-        let names = || known.iter().map(|methodology| methodology.name.as_str()).chain([DEFAULT_METHODOLOGY]);
+        let known = with_ralph(known);
+        let names = || known.iter().map(|methodology| methodology.name.as_str());
         let mut list: Vec<Problem> = Vec::new();
         for name in self.methodologies().filter(|name| !names().any(|known| known == *name)) {
             let by_alias =
@@ -209,6 +213,9 @@ mod tests {
         assert_eq!(error.to_string(), "methodology not found: \"tdd-strikt\"");
         assert_eq!(error.nearest.as_deref(), Some("tdd-strict"));
         assert_eq!(error.known, ["ralph", "tdd-strict"]);
+        let listed = [plugins(), vec![KnownMethodology::new("ralph")]].concat();
+        let error = resolve_methodology(Some("x"), &Config::default(), &listed).expect_err("not there");
+        assert_eq!(error.known, ["ralph", "tdd-strict"], "each once");
         assert_eq!(error.code(), ErrorCode::METHODOLOGY_NOT_FOUND);
         assert!(error.code().help.contains("samuel ls --type methodology"));
         assert_eq!(error.location(), None);

@@ -40,6 +40,9 @@ fn a_file_that_cannot_be_read_is_an_error_not_an_absent_file() {
     {
         std::os::unix::fs::symlink("nowhere", &file).unwrap();
         assert_eq!(Config::load(directory.path()).expect_err("a broken link").code(), ErrorCode::CONFIG_IO);
+        fs::remove_file(&file).unwrap();
+        std::os::unix::fs::symlink("/dev/null", &file).unwrap();
+        assert_eq!(Config::load(directory.path()).expect_err("a device").code(), ErrorCode::CONFIG_IO);
     }
 }
 

@@ -29,6 +29,21 @@ fn a_handler_that_is_not_registered_is_refused_where_the_file_names_it() {
 }
 
 #[test]
+fn of_two_layers_that_name_a_handler_the_later_one_is_to_blame() {
+    let text = r#"
+[hooks."quality.check"]
+handlers = ["x"]
+[methodology.ralph.hooks."quality.check"]
+handlers = ["default", "x"]
+"#;
+    let config = parse(text).unwrap();
+    let point = HookPoint::QualityCheck;
+    let error = resolve(point, &[], &config.chain(point, "ralph")).expect_err("not registered");
+    let place = config.locate("ralph", &error).unwrap().location().unwrap();
+    assert_eq!((place.line, place.column), (Some(5), Some(24)));
+}
+
+#[test]
 fn unknown_names_are_refused_with_the_nearest_one() {
     insta::assert_snapshot!(problems(r#"
 defaultmethodology = "x"
