@@ -1,0 +1,195 @@
+//! The main job with real agents: `samuel run start` takes a PRD of three
+//! tasks to done with Claude Code and with Codex, over a scripted model.
+//!
+//! Each agent is installed from npm on the first run; where that is not
+//! possible its test prints `skipped:` and the reason.
+#![cfg(target_os = "linux")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "tests say which of them were skipped"
+)]
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Output, Stdio},
+};
+
+use samuel_tests::{
+    model_server::{ModelRequest, ModelServer, Reply, Script, Tokens},
+    real_agent::{RealAgent, install},
+};
+use serde_json::{Value, json};
+
+const SAMUEL: &str = env!("CARGO_BIN_EXE_samuel-under-test");
+
+const PRD: &str = "# Greeter
+
+A program that greets, in three steps.
+
+## Tasks
+
+### 1.0 Lay the ground
+
+Create the file for the first part.
+
+### 1.1 Say hello
+
+Create the file for the second part.
+
+### 1.2 Say goodbye
+
+Create the file for the third part.
+
+Depends on: 1.1
+";
+
+/// What the model has the agent run: the work, a commit, and the mutation.
+const WORK: &str = r#"set -e
+echo "part $SAMUEL_TASK_ID" > "part-$SAMUEL_TASK_ID.txt"
+git add -A -- ':!.samuel'
+git commit -qm "feat: part $SAMUEL_TASK_ID"
+"$SAMUEL_BINARY" run done "$SAMUEL_TASK_ID" --commit-sha "$(git rev-parse HEAD)"
+echo work-is-done"#;
+
+/// Answers with one tool call a conversation, then with words.
+fn model(tool: &'static str, input: Value) -> Script {
+    let tokens = Tokens { fresh: 1_000, cached: 0, output: 50 };
+    Script::function(move |request: &ModelRequest| {
+        if request.mentions("work-is-done") {
+            Reply::text("The task is done.").with_tokens(tokens)
+        } else {
+            Reply::tool(tool, input.clone()).with_tokens(tokens)
+        }
+    })
+}
+
+struct Project {
+    dir: tempfile::TempDir,
+    env: Vec<(String, String)>,
+}
+
+impl Project {
+    fn new(real: RealAgent, program: &Path, url: &str, home: &Path) -> Self {
+        let dir = tempfile::tempdir_in("/var/tmp").unwrap();
+        let project = Self { dir, env: real.env(home, url) };
+        let args: Vec<String> = real.model_args(url);
+        let config = format!(
+            "version = \"2\"\n[methodology.ralph]\nagent = {:?}\nagent_command = [{:?}]\nagent_args = {args:?}\npause = 0\n\
+             quality_checks = [\"test -f part-1.0.txt\"]\n",
+            real.name(),
+            program.display().to_string(),
+        );
+        fs::write(project.dir.path().join("samuel.toml"), config).unwrap();
+        fs::write(project.dir.path().join("prd.md"), PRD).unwrap();
+        fs::write(project.dir.path().join(".gitignore"), ".samuel/\n").unwrap();
+        for args in [
+            &["init", "-q", "-b", "main"][..],
+            &["config", "user.name", "Tester"],
+            &["config", "user.email", "tester@example.invalid"],
+            &["add", "-A"],
+            &["commit", "-qm", "Start"],
+        ] {
+            assert!(Command::new("git").args(args).current_dir(project.dir.path()).status().unwrap().success());
+        }
+        project
+    }
+
+    fn samuel(&self, args: &[&str]) -> Output {
+        Command::new(SAMUEL)
+            .args(args)
+            .current_dir(self.dir.path())
+            .env_clear()
+            .envs(self.env.iter().cloned())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
+    }
+
+    fn git(&self, args: &[&str]) -> Vec<String> {
+        let output = Command::new("git").args(args).current_dir(self.dir.path()).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+    }
+}
+
+/// The lines of a JSON Lines output.
+fn lines(output: &Output) -> Vec<Value> {
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}"))).collect()
+}
+
+/// Takes the PRD to done and checks what every agent must leave behind.
+/// Returns the last document of `run start` and the plan's progress.
+async fn takes_a_prd_to_done(real: RealAgent, script: Script) -> Option<(Vec<Value>, Value)> {
+    let program = match tokio::task::spawn_blocking(move || install(real)).await.unwrap() {
+        Ok(program) => program,
+        Err(reason) => {
+            println!("skipped: {reason}");
+            return None;
+        }
+    };
+    let server = ModelServer::start(script).await.unwrap();
+    let home = tempfile::tempdir_in("/var/tmp").unwrap();
+    let url = server.url();
+    let home_path = home.path().to_owned();
+    let (started, project) = tokio::task::spawn_blocking(move || {
+        let project = Project::new(real, &program, &url, &home_path);
+        let init = project.samuel(&["run", "init", "--prd", "prd.md"]);
+        assert!(init.status.success(), "{init:?}");
+        (project.samuel(&["run", "start", "--yes", "--json"]), project)
+    })
+    .await
+    .unwrap();
+    let events = lines(&started);
+    assert!(started.status.success(), "{started:?}");
+    assert_eq!(events.last().unwrap()["ok"], true, "{events:?}");
+
+    let tasks: Value = serde_json::from_slice(&project.samuel(&["run", "tasks", "--json"]).stdout).unwrap();
+    let tasks = tasks["data"]["tasks"].as_array().unwrap().clone();
+    assert_eq!(tasks.len(), 3);
+    assert!(tasks.iter().all(|task| task["status"] == "completed"), "{tasks:?}");
+    let commits = project.git(&["log", "--format=%H", "-n3"]);
+    for task in &tasks {
+        assert!(commits.iter().any(|commit| task["commit_sha"] == *commit.as_str()), "{task}");
+    }
+    let subjects = project.git(&["log", "--reverse", "--format=%s"]);
+    assert_eq!(subjects, ["Start", "feat: part 1.0", "feat: part 1.1", "feat: part 1.2"]);
+
+    let log = fs::read_to_string(project.dir.path().join(".samuel/run/progress.md")).unwrap();
+    for id in ["1.0", "1.1", "1.2"] {
+        assert!(log.contains(&format!("[task:{id}] STARTED")), "{log}");
+        assert!(log.contains(&format!("[task:{id}] COMPLETED")), "{log}");
+    }
+    assert!(server.requests().iter().any(|request| request.mentions("Say goodbye")), "the prompt names the task");
+    let status: Value = serde_json::from_slice(&project.samuel(&["run", "status", "--json"]).stdout).unwrap();
+    let plan = fs::read_to_string(project.dir.path().join(".samuel/run/prd.toon")).unwrap();
+    assert!(plan.starts_with("# toon v3\n"), "{plan}");
+    let left = fs::read_dir(project.dir.path().join(".claude")).is_ok();
+    assert!(!left, "nothing is written to another tool's folder");
+    Some((events, status))
+}
+
+fn figure(events: &[Value], name: &str) -> f64 {
+    let finished = events.iter().find(|event| event["event"] == "run_finished").unwrap();
+    finished["usage"][name].as_f64().unwrap_or(0.0)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn claude_code_takes_a_prd_of_three_tasks_to_done() {
+    let script = model("Bash", json!({"command": WORK, "description": "does the task"}));
+    let Some((events, _)) = takes_a_prd_to_done(RealAgent::Claude, script).await else { return };
+    assert!(figure(&events, "input_tokens") >= 6_000.0, "two requests a task");
+    assert!(figure(&events, "cost_usd") > 0.0);
+    let calls = events.iter().filter(|e| e["event"] == "agent" && e["report"]["type"] == "tool_call").count();
+    assert_eq!(calls, 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn codex_takes_a_prd_of_three_tasks_to_done() {
+    let script = model("exec_command", json!({"cmd": WORK}));
+    let Some((events, _)) = takes_a_prd_to_done(RealAgent::Codex, script).await else { return };
+    assert!(figure(&events, "input_tokens") >= 6_000.0, "two requests a task");
+}
