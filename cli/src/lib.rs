@@ -1,1 +1,43 @@
-//! The samuel library behind the binary.
+//! The `samuel` command.
+//!
+//! It is one client of [`samuel_core`]: it parses arguments, shows what came
+//! of them and turns errors into exit codes. It alone reads the environment,
+//! the working directory and the home, and it alone handles signals.
+//!
+//! [`main`] is the whole binary. Each command of [`args`] is a function in
+//! `commands` that returns a [`Reply`](reply::Reply) or a
+//! [`Failure`](failure::Failure); `render` knows what they look like.
+
+mod args;
+mod commands;
+mod demo;
+mod failure;
+mod host;
+mod render;
+mod reply;
+mod signals;
+mod trust;
+
+use std::{ffi::OsString, process::ExitCode};
+
+use clap::Parser;
+use samuel_core::process::{Supervisor, supervisor_main};
+
+use crate::{args::Cli, host::Host, reply::Answer};
+
+/// Runs the command that the process was started with, to its exit code.
+pub fn main() -> ExitCode {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    match words.get(1).and_then(|word| word.to_str()) {
+        // These are asked for often, and before anything else is known.
+        Some("--version" | "-V") if words.len() == 2 => {
+            return Answer::plain(format!("samuel {}\n", env!("CARGO_PKG_VERSION"))).give();
+        }
+        Some(Supervisor::SUBCOMMAND) if words.len() == 2 => return supervisor_main(),
+        _ => {}
+    }
+    match Cli::try_parse_from(&words) {
+        Ok(cli) => Answer::to(cli, Host::of_process()).give(),
+        Err(error) => Answer::to_usage_error(&error, &words).give(),
+    }
+}

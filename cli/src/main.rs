@@ -1,2 +1,5 @@
 //! The samuel binary.
-fn main() {}
+
+fn main() -> std::process::ExitCode {
+    samuel_cli::main()
+}

@@ -1,4 +1,20 @@
 //! A project on disk: where its configuration and state are.
+//!
+//! A [`Project`] is opened at its root ([`find_root`] looks for one) and gives
+//! the configuration, the run directory and the store. It can be
+//! [initialised](Project::initialise), take over the tasks of a
+//! [PRD](Project::convert_prd) and say [where it stands](Project::status);
+//! running its loop is the [engine's](crate::engine).
+
+mod error;
+mod init;
+mod locate;
+mod status;
+
+pub use error::ProjectError;
+pub use init::{ConvertedPrd, InitOptions, Initialised};
+pub use locate::find_root;
+pub use status::{NextStep, ProjectStatus, TaskCounts};
 
 use std::{
     path::{Path, PathBuf},
@@ -7,10 +23,7 @@ use std::{
 
 use crate::{
     clock::Clock,
-    config::{
-        Config, ConfigError, KnownMethodology, MethodologySettings, UnknownMethodology, resolve_methodology,
-    },
-    model::{Coded, ErrorCode, Location},
+    config::{Config, KnownMethodology, MethodologySettings, resolve_methodology},
     state::{FileStore, RunDir},
 };
 
@@ -92,34 +105,6 @@ impl Project {
         match self.config.project_name.trim() {
             "" => self.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
             name => name.to_owned(),
-        }
-    }
-}
-
-/// A project that cannot be opened.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ProjectError {
-    /// The configuration cannot be used.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// The methodology does not exist.
-    #[error(transparent)]
-    Methodology(#[from] UnknownMethodology),
-}
-
-impl Coded for ProjectError {
-    fn code(&self) -> ErrorCode {
-        match self {
-            Self::Config(error) => error.code(),
-            Self::Methodology(error) => error.code(),
-        }
-    }
-
-    fn location(&self) -> Option<Location> {
-        match self {
-            Self::Config(error) => error.location(),
-            Self::Methodology(error) => error.location(),
         }
     }
 }

@@ -21,6 +21,12 @@ pub trait Coded: std::error::Error {
     /// Returns the code.
     fn code(&self) -> ErrorCode;
 
+    /// Returns what to do next, one line: the code's help, or better where the
+    /// error knows better.
+    fn help(&self) -> String {
+        self.code().help.to_owned()
+    }
+
     /// Returns the file the error is about, with line and column from 1 where
     /// they are known.
     fn location(&self) -> Option<Location> {
@@ -88,6 +94,11 @@ codes! {
     HOOK_REFUSED, 1, false, "Do what the handler asks for.";
     PROCESS_FAILED, 1, true, "Check that the program exists and can be run.";
     TRUST_REFUSED, 78, false, "Review what would run, then pass --yes.";
+    GIT_NOT_FOUND, 1, false, "Install git, or add its directory to PATH.";
+    USAGE, 2, false, "Run the command with --help.";
+    RUN_BLOCKED, 3, false, "See why with `samuel run status`, then reset, skip or correct the tasks.";
+    RUN_STOPPED, 4, true, "Read .samuel/run/progress.md, then go on with `samuel run start`.";
+    RUN_CANCELLED, 130, true, "Go on with `samuel run start`.";
     RUN_FAILED, 1, true, "Read the message above; the state was saved.";
     INTERNAL, 1, false, "Report this as a bug.";
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
 
-use super::ParseWordError;
+use super::{ErrorCode, ParseWordError};
 use super::task::words;
 
 words! {
@@ -59,6 +59,18 @@ impl ExitReason {
             | Self::EmptyDiscovery
             | Self::StrictHook
             | Self::ControlFilesChanged => 4,
+        }
+    }
+
+    /// Returns the error code that goes with the reason; nothing for
+    /// [`Completed`](Self::Completed).
+    pub fn error_code(self) -> Option<ErrorCode> {
+        match self.exit_code() {
+            0 => None,
+            3 => Some(ErrorCode::RUN_BLOCKED),
+            4 => Some(ErrorCode::RUN_STOPPED),
+            130 => Some(ErrorCode::RUN_CANCELLED),
+            _ => Some(ErrorCode::RUN_FAILED),
         }
     }
 
@@ -121,5 +133,13 @@ mod tests {
             assert_eq!(reason.as_str().parse::<ExitReason>().as_ref(), Ok(reason));
         }
         assert_eq!(ExitReason::ALL.len(), 14);
+    }
+
+    #[test]
+    fn the_error_code_of_a_reason_has_its_exit_code() {
+        for reason in ExitReason::ALL {
+            let code = reason.error_code().map_or(0, |code| code.exit_code);
+            assert_eq!(code, reason.exit_code(), "{reason}");
+        }
     }
 }

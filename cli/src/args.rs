@@ -1,0 +1,238 @@
+//! The command line: every command, argument and help text.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use samuel_core::model::{Complexity, Priority, Source, TaskId};
+
+/// Autonomous coding loops: a plan, an agent, checks, and a record of it all.
+#[derive(Debug, Parser)]
+#[command(
+    name = "samuel",
+    version,
+    max_term_width = 100,
+    after_help = "Start here:\n  samuel demo                      see a whole run, without network or agent\n  \
+                  samuel run init --prd prd.md     turn a PRD into a plan\n  samuel run start                 \
+                  work on it"
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What every command takes.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Global {
+    /// Print one JSON document on stdout, and nothing else there
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Work in this directory [default: the project around the current one]
+    #[arg(short = 'C', long = "directory", global = true, value_name = "DIR")]
+    pub(crate) directory: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a methodology: plan, loop and tasks
+    Run(RunArgs),
+    /// Run a methodology (alias for samuel run)
+    #[command(long_about = "Run a methodology: plan, loop and tasks (alias for samuel run)")]
+    Auto(RunArgs),
+    /// Run a small plan from start to end in a repository of its own, without network or agent
+    Demo(DemoArgs),
+    /// Watch over the processes of a run
+    #[command(name = "__supervise", hide = true)]
+    Supervise,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    subcommand_value_name = "COMMAND",
+    subcommand_help_heading = "Commands",
+    after_help = "Without a command: where the plan stands, or what to do first. A loop is only ever started \
+                  by `start`.\n\nExamples:\n  samuel run init --prd docs/prd.md\n  samuel run start --agent \
+                  claude\n  samuel run ralph tasks\n  samuel run done 1.2 --commit-sha \"$(git rev-parse HEAD)\""
+)]
+pub(crate) struct RunArgs {
+    /// The methodology, such as ralph (or rw) [default: default_methodology of samuel.toml, else ralph]
+    #[arg(value_name = "METHODOLOGY")]
+    pub(crate) methodology: Option<String>,
+    #[command(subcommand)]
+    pub(crate) command: Option<RunCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RunCommand {
+    /// Make the project ready: samuel.toml and a plan
+    Init(InitArgs),
+    /// Turn a PRD into the plan
+    Convert(ConvertArgs),
+    /// Run the loop until the plan is done or a limit is reached
+    Start(Box<StartArgs>),
+    /// Show where the plan stands
+    Status,
+    /// List the tasks
+    Tasks,
+    /// Record that a task is done
+    Done(DoneArgs),
+    /// Leave a task out
+    Skip(SkipArgs),
+    /// Make a task pending again
+    Reset(ResetArgs),
+    /// Add a task; its id is the next free number
+    Enqueue(EnqueueArgs),
+    /// Add a task with an id of your own
+    #[command(subcommand)]
+    Task(TaskCommand),
+    /// Print the prompt that the agent would get next
+    Prompt,
+    /// Print the variables that prompt templates can use
+    Vars,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InitArgs {
+    /// The PRD, a Markdown file, whose tasks become the plan
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prd: Option<PathBuf>,
+    /// Replace a plan that is there; a backup is kept
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConvertArgs {
+    /// The PRD, a Markdown file
+    #[arg(value_name = "PRD")]
+    pub(crate) prd: PathBuf,
+    /// Replace a plan that has tasks; a backup is kept
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Ctrl-C ends the run after the iteration under way, a second one stops the agent, a \
+                        third one leaves at once. What was done is saved; `samuel run start` goes on.\n\nExit \
+                        codes: 0 done, 3 blocked, 4 a limit was reached, 5 corrupt state, 75 another loop \
+                        runs, 78 not trusted, 130 and 143 ended by a signal")]
+pub(crate) struct StartArgs {
+    /// The agent: claude, codex, gemini, copilot, kiro, command or scripted
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
+    /// The agent's command line, split as a shell does, or one argument each time it is given; without --agent, any program that reads a prompt on stdin
+    #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
+    pub(crate) agent_command: Vec<String>,
+    /// Where the agent runs; only "host" so far
+    #[arg(long, value_name = "NAME")]
+    pub(crate) sandbox: Option<String>,
+    /// How many iterations the run may make
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_iterations: Option<u32>,
+    /// The pause between two iterations, such as 5s, 1m30s or whole seconds
+    #[arg(long, value_name = "TIME", value_parser = pause)]
+    pub(crate) pause: Option<std::time::Duration>,
+    /// The name of the session, which hooks see
+    #[arg(long, value_name = "NAME")]
+    pub(crate) session: Option<String>,
+    /// Run what the project brings without asking
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    /// Show the next prompt and every hook point's chain; start no process and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Time every handler: lines in progress.md, and a table at the end
+    #[arg(long)]
+    pub(crate) profile: bool,
+}
+
+fn pause(text: &str) -> Result<std::time::Duration, String> {
+    const LONGEST: std::time::Duration = std::time::Duration::from_secs(24 * 60 * 60);
+    let pause = match text.parse::<u64>() {
+        Ok(secs) => std::time::Duration::from_secs(secs),
+        Err(_) => samuel_core::config::parse_duration(text).map_err(|error| error.to_string())?,
+    };
+    if pause > LONGEST { Err("a pause is at most 24h".to_owned()) } else { Ok(pause) }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DoneArgs {
+    /// The task
+    pub(crate) id: TaskId,
+    /// The commit that completes it
+    #[arg(long, value_name = "SHA")]
+    pub(crate) commit_sha: Option<String>,
+    /// The iteration that completes it [default: the one this runs in]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) iteration: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SkipArgs {
+    /// The task
+    pub(crate) id: TaskId,
+    /// Why it is left out
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) reason: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ResetArgs {
+    /// The task
+    pub(crate) id: TaskId,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EnqueueArgs {
+    /// The title, one line
+    pub(crate) title: String,
+    #[command(flatten)]
+    pub(crate) details: TaskDetails,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TaskCommand {
+    /// Add a task with an id of your own
+    Add(AddArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AddArgs {
+    /// The id: letters, digits, ".", "-" and "_"
+    pub(crate) id: TaskId,
+    /// The title, one line
+    pub(crate) title: String,
+    /// The task this one is a part of
+    #[arg(long, value_name = "ID")]
+    pub(crate) parent: Option<TaskId>,
+    #[command(flatten)]
+    pub(crate) details: TaskDetails,
+}
+
+/// What can be said of a new task.
+#[derive(Debug, Args)]
+pub(crate) struct TaskDetails {
+    /// How urgent it is: critical, high, medium or low
+    #[arg(long, value_name = "PRIORITY", default_value_t = Priority::Medium)]
+    pub(crate) priority: Priority,
+    /// How much work it is: simple, medium or complex
+    #[arg(long, value_name = "COMPLEXITY", default_value_t = Complexity::Medium)]
+    pub(crate) complexity: Complexity,
+    /// Where it comes from: manual, prd or pilot-discovery
+    #[arg(long, value_name = "SOURCE", default_value_t = Source::Manual)]
+    pub(crate) source: Source,
+    /// What is to be done, any number of lines
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true, allow_hyphen_values = true)]
+    pub(crate) description: String,
+    /// A task that must be done first; repeat it, or separate ids by commas
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    pub(crate) depends_on: Vec<TaskId>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Work in this new or empty directory and keep it [default: a temporary one]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) keep: Option<PathBuf>,
+}

@@ -1,0 +1,84 @@
+//! The commands: from arguments to an answer.
+
+mod change;
+mod init;
+mod look;
+mod preview;
+mod setup;
+mod start;
+
+pub(crate) use start::{Show, run_to_its_end};
+
+use crate::{
+    args::{Cli, Command, Global, RunArgs, RunCommand, TaskCommand},
+    demo,
+    failure::Failure,
+    host::Host,
+    reply::Reply,
+};
+
+/// Returns the name of a command, as in its JSON document.
+pub(crate) fn name(command: &Command) -> String {
+    let run = match command {
+        Command::Run(run) | Command::Auto(run) => run,
+        Command::Demo(_) => return "demo".to_owned(),
+        Command::Supervise => return "__supervise".to_owned(),
+    };
+    let of_run = match &run.command {
+        None => return "run".to_owned(),
+        Some(RunCommand::Init(_)) => "init",
+        Some(RunCommand::Convert(_)) => "convert",
+        Some(RunCommand::Start(_)) => "start",
+        Some(RunCommand::Status) => "status",
+        Some(RunCommand::Tasks) => "tasks",
+        Some(RunCommand::Done(_)) => "done",
+        Some(RunCommand::Skip(_)) => "skip",
+        Some(RunCommand::Reset(_)) => "reset",
+        Some(RunCommand::Enqueue(_)) => "enqueue",
+        Some(RunCommand::Task(TaskCommand::Add(_))) => "task add",
+        Some(RunCommand::Prompt) => "prompt",
+        Some(RunCommand::Vars) => "vars",
+    };
+    format!("run {of_run}")
+}
+
+/// Carries out a command.
+pub(crate) fn run(cli: Cli, host: &Host) -> Result<Reply, Failure> {
+    match cli.command {
+        Command::Run(run) | Command::Auto(run) => run_methodology(run, &cli.global, host),
+        Command::Demo(args) => demo::run(&args, &cli.global, host),
+        Command::Supervise => Err(Failure::usage("this command takes no arguments")),
+    }
+}
+
+fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
+    let project = host.project(global, args.methodology.as_deref());
+    let project = project.map_err(|failure| look::at_methodology(failure, args.methodology.as_deref()))?;
+    match args.command {
+        None => look::bare(&project),
+        Some(RunCommand::Init(args)) => init::init(&project, &args, host),
+        Some(RunCommand::Convert(args)) => init::convert(&project, &args, host),
+        Some(RunCommand::Start(args)) => start::start(project, *args, global, host),
+        Some(RunCommand::Status) => look::status(&project),
+        Some(RunCommand::Tasks) => look::tasks(&project),
+        Some(RunCommand::Done(args)) => change::done(&project, args, host),
+        Some(RunCommand::Skip(args)) => change::skip(&project, args, host),
+        Some(RunCommand::Reset(args)) => change::reset(&project, args, host),
+        Some(RunCommand::Enqueue(args)) => change::enqueue(&project, args, host),
+        Some(RunCommand::Task(TaskCommand::Add(args))) => change::add(&project, args, host),
+        Some(RunCommand::Prompt | RunCommand::Vars) => Err(Failure::internal("pending")),
+    }
+}
+
+/// Runs something asynchronous to its end.
+pub(crate) fn block_on<R>(work: impl Future<Output = R>) -> Result<R, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::internal("no threads can be started").because(&error))?;
+    let result = runtime.block_on(work);
+    // A handler that nothing can end must not keep the process.
+    runtime.shutdown_background();
+    Ok(result)
+}

@@ -1,0 +1,90 @@
+//! Commands that change the plan: `done`, `skip`, `reset`, `enqueue`, `task add`.
+//!
+//! They are what an agent calls from inside a loop, too; the environment that
+//! the loop gave it says which run and iteration that is.
+
+use samuel_core::{
+    model::{Task, TaskId},
+    project::Project,
+    state::{Change, Mutation, NewTask, StateStore},
+};
+use serde_json::json;
+
+use crate::{
+    args::{AddArgs, DoneArgs, EnqueueArgs, ResetArgs, SkipArgs, TaskDetails},
+    failure::Failure,
+    host::Host,
+    render::safe,
+    reply::Reply,
+};
+
+/// Records that a task is done.
+pub(crate) fn done(project: &Project, args: DoneArgs, host: &Host) -> Result<Reply, Failure> {
+    let DoneArgs { id, commit_sha, iteration } = args;
+    let iteration = iteration.or_else(|| host.iteration());
+    apply(project, host, Some(id.clone()), Mutation::Done { id, commit_sha, iteration })
+}
+
+/// Leaves a task out.
+pub(crate) fn skip(project: &Project, args: SkipArgs, host: &Host) -> Result<Reply, Failure> {
+    let SkipArgs { id, reason } = args;
+    apply(project, host, Some(id.clone()), Mutation::Skip { id, reason })
+}
+
+/// Makes a task pending again.
+pub(crate) fn reset(project: &Project, args: ResetArgs, host: &Host) -> Result<Reply, Failure> {
+    let id = args.id;
+    apply(project, host, Some(id.clone()), Mutation::Reset { id })
+}
+
+/// Adds a task.
+pub(crate) fn enqueue(project: &Project, args: EnqueueArgs, host: &Host) -> Result<Reply, Failure> {
+    let TaskDetails { priority, complexity, source, description, depends_on } = args.details;
+    let task =
+        NewTask { priority, complexity, source, description, depends_on, ..NewTask::new(args.title) };
+    apply(project, host, None, Mutation::Enqueue { task })
+}
+
+/// Adds a task with an id of the caller's choice.
+pub(crate) fn add(project: &Project, args: AddArgs, host: &Host) -> Result<Reply, Failure> {
+    let TaskDetails { priority, complexity, source, description, depends_on } = args.details;
+    let parent_id = args.parent.or_else(|| known_parent(project, &args.id));
+    let task = Task {
+        priority,
+        complexity,
+        source,
+        description,
+        depends_on,
+        parent_id,
+        ..Task::new(args.id.clone(), args.title)
+    };
+    apply(project, host, Some(args.id), Mutation::Add { task: Box::new(task) })
+}
+
+/// Finds the task that a number such as `1.2` places the new one under.
+fn known_parent(project: &Project, id: &TaskId) -> Option<TaskId> {
+    let plan = project.store().load().ok()?.plan;
+    id.numbered_parent().filter(|parent| plan.task(parent).is_some())
+}
+
+fn apply(
+    project: &Project,
+    host: &Host,
+    id: Option<TaskId>,
+    mutation: Mutation,
+) -> Result<Reply, Failure> {
+    let applied = project.store().mutate(mutation, host.actor())?;
+    let id = match &applied.change {
+        Change::Added { id } => Some(id.clone()),
+        _ => id,
+    };
+    let task = id.and_then(|id| applied.plan.task(&id));
+    let text = match (task, &applied.change) {
+        (Some(task), Change::Unchanged) => format!("{} was {} already\n", task.id, task.status),
+        (Some(task), Change::Added { .. }) => format!("added {} {}\n", task.id, safe(&task.title)),
+        (Some(task), _) => format!("{} is {}\n", task.id, task.status),
+        (None, _) => String::new(),
+    };
+    let data = json!({ "revision": applied.revision, "change": applied.change, "task": task });
+    Ok(Reply::new(data, text))
+}

@@ -1,0 +1,77 @@
+//! `init` and `convert`: a project gets its plan.
+
+use samuel_core::{
+    project::{ConvertedPrd, InitOptions, Project},
+    state::Existing,
+};
+
+use crate::{
+    args::{ConvertArgs, InitArgs},
+    failure::Failure,
+    host::Host,
+    render::safe,
+    reply::Reply,
+};
+
+/// Makes a project ready.
+pub(crate) fn init(project: &Project, args: &InitArgs, host: &Host) -> Result<Reply, Failure> {
+    let prd = args.prd.as_deref().map(|path| host.absolute(path)).transpose()?;
+    let done = project.initialise(&InitOptions { prd, existing: existing(args.force) })?;
+    let mut text = format!("Initialised {} in {}\n", done.methodology, project.root().display());
+    if let Some(config) = &done.config {
+        text.push_str(&format!("  wrote {}\n", config.display()));
+        let checks = done.quality_checks.join(", ");
+        match checks.as_str() {
+            "" => text.push_str("  no quality checks were found; set quality_checks there\n"),
+            checks => text.push_str(&format!("  quality checks: {}\n", safe(checks))),
+        }
+    }
+    text.push_str(&format!("  wrote {}\n", done.plan.display()));
+    let mut warnings = Vec::new();
+    match &done.converted {
+        Some(converted) => {
+            text.push_str(&converted_text(converted));
+            warnings = warnings_of(converted);
+        }
+        None => text.push_str(&backup_text(done.backup.as_deref())),
+    }
+    text.push_str(next_step(done.converted.as_ref().map_or(0, |converted| converted.tasks)));
+    Ok(Reply::new(&done, text).warn(warnings))
+}
+
+/// Turns a PRD into the plan.
+pub(crate) fn convert(project: &Project, args: &ConvertArgs, host: &Host) -> Result<Reply, Failure> {
+    let prd = host.absolute(&args.prd)?;
+    let converted = project.convert_prd(&prd, existing(args.force))?;
+    let text = converted_text(&converted) + next_step(converted.tasks);
+    Ok(Reply::new(&converted, text).warn(warnings_of(&converted)))
+}
+
+fn existing(force: bool) -> Existing {
+    if force { Existing::Replace } else { Existing::Refuse }
+}
+
+fn converted_text(converted: &ConvertedPrd) -> String {
+    let from = converted.companion.as_ref().unwrap_or(&converted.prd);
+    let count = match converted.tasks {
+        1 => "1 task".to_owned(),
+        count => format!("{count} tasks"),
+    };
+    format!("  {count} from {}\n", safe(&from.display().to_string()))
+        + &backup_text(converted.backup.as_deref())
+}
+
+fn backup_text(backup: Option<&std::path::Path>) -> String {
+    backup.map(|path| format!("  the plan before it is kept as {}\n", path.display())).unwrap_or_default()
+}
+
+fn warnings_of(converted: &ConvertedPrd) -> Vec<String> {
+    converted.warnings.iter().map(ToString::to_string).collect()
+}
+
+fn next_step(tasks: usize) -> &'static str {
+    match tasks {
+        0 => "Next: add tasks with `samuel run convert <PRD>` or `samuel run enqueue <TITLE>`\n",
+        _ => "Next: look at them with `samuel run tasks`, then `samuel run start`\n",
+    }
+}

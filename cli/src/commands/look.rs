@@ -1,0 +1,96 @@
+//! Commands that only look: bare `run`, `status`, `tasks`.
+
+use samuel_core::{
+    config::RUN_SUBCOMMANDS,
+    model::ErrorCode,
+    project::Project,
+    state::{Diagnostic, StateError, StateStore},
+};
+use serde_json::json;
+
+use crate::{
+    failure::Failure,
+    render::{status_text, task_table},
+    reply::Reply,
+};
+
+/// What to do where there is no plan (seed 004, phase 2).
+const FIRST_STEPS: &[&str] = &[
+    "Initialise one:    samuel run init",
+    "From a PRD:        samuel run init --prd <path>",
+    "Zero-setup pilot:  samuel run pilot (not in this version yet)",
+    "See it at work:    samuel demo",
+];
+
+/// Answers `samuel run` alone: the status where there is a plan, else what to
+/// do first. It never starts a loop.
+pub(crate) fn bare(project: &Project) -> Result<Reply, Failure> {
+    status(project).map_err(|failure| match failure.code {
+        ErrorCode::STATE_NOT_INITIALISED => Failure {
+            message: "no methodology runtime is initialised in this directory".to_owned(),
+            details: FIRST_STEPS.iter().map(|step| (*step).to_owned()).collect(),
+            help: "See `samuel run --help` for all commands.".to_owned(),
+            ..failure
+        },
+        _ => failure,
+    })
+}
+
+/// Shows where the plan stands.
+pub(crate) fn status(project: &Project) -> Result<Reply, Failure> {
+    let status = project.status()?;
+    let warnings = file_warnings(&status.diagnostics, status.unparsed);
+    Ok(Reply::new(&status, status_text(&status)).warn(warnings))
+}
+
+/// Lists the tasks.
+pub(crate) fn tasks(project: &Project) -> Result<Reply, Failure> {
+    let loaded = project.store().load()?;
+    let tasks = &loaded.plan.tasks;
+    let data = json!({ "revision": loaded.revision, "tasks": tasks });
+    let warnings = file_warnings(&loaded.diagnostics, loaded.unparsed.len());
+    Ok(Reply::new(data, task_table(tasks)).warn(warnings))
+}
+
+fn file_warnings(diagnostics: &[Diagnostic], unparsed: usize) -> Vec<String> {
+    let mut warnings: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
+    if unparsed > 0 {
+        warnings.push(format!("{unparsed} lines of the plan could not be understood; they are kept"));
+    }
+    warnings
+}
+
+/// Adds to a methodology that is not there what else the word could have been.
+pub(crate) fn at_methodology(failure: Failure, word: Option<&str>) -> Failure {
+    let Some(word) = word.filter(|_| failure.code == ErrorCode::METHODOLOGY_NOT_FOUND) else {
+        return failure;
+    };
+    if RUN_SUBCOMMANDS.contains(&word) {
+        return Failure::usage(format!("`samuel run {word}` is not part of this version"))
+            .advise("List the commands with `samuel run --help`.");
+    }
+    match nearest_command(word) {
+        Some(command) => {
+            let help = format!("Did you mean the command `samuel run {command}`? {}", failure.help);
+            failure.advise(help)
+        }
+        None => failure,
+    }
+}
+
+/// How alike two words must be for one to be suggested, from 0 to 1.
+const LIKENESS: f64 = 0.85;
+
+fn nearest_command(word: &str) -> Option<&'static str> {
+    let alike = |command: &'static str| (strsim::jaro_winkler(word, command), command);
+    let best = RUN_SUBCOMMANDS.iter().copied().map(alike).max_by(|(a, _), (b, _)| a.total_cmp(b));
+    best.filter(|(likeness, _)| *likeness >= LIKENESS).map(|(_, command)| command)
+}
+
+/// Says whether a project has a plan at all, readable or not.
+pub(crate) fn require_plan(project: &Project) -> Result<(), Failure> {
+    match project.store().exists()? {
+        true => Ok(()),
+        false => Err(StateError::NotInitialised { path: project.run_dir().prd() }.into()),
+    }
+}

@@ -1,0 +1,1 @@
+//! `prompt`, `vars` and `start --dry-run`: what would come next.

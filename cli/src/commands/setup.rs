@@ -1,0 +1,143 @@
+//! How a run is set up: samuel.toml, and over it the flags.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use samuel_core::{
+    agent::{Agent, AgentConfig, MutationRoute, Script, ScriptedAgent},
+    config::{MethodologySettings, Sandbox},
+    engine::{Run, RunBuilder},
+    model::{ErrorCode, Location},
+    project::Project,
+};
+
+use crate::{args::StartArgs, failure::Failure, host::Host};
+
+/// What flags say of a run; nothing where samuel.toml decides.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Setting {
+    agent: Option<String>,
+    agent_command: Option<Vec<String>>,
+    sandbox: Option<Sandbox>,
+    max_iterations: Option<u32>,
+    pause: Option<Duration>,
+    session: Option<String>,
+    log_timings: bool,
+}
+
+impl Setting {
+    /// Reads the flags of `start`.
+    pub(crate) fn of(args: &StartArgs, project: &Project) -> Result<Self, Failure> {
+        let sandbox = args.sandbox.as_deref().map(Sandbox::parse).transpose()?;
+        sandbox.map(Sandbox::check).transpose()?;
+        let agent_command = match args.agent_command.as_slice() {
+            [] => None,
+            [line] => Some(split(line)?),
+            words => Some(words.to_vec()),
+        };
+        let key = format!("methodology.{}.agent", project.methodology());
+        let is_configured = project.config().origin(&key).is_some();
+        let implied = (agent_command.is_some() && !is_configured).then(|| "command".to_owned());
+        Ok(Self {
+            agent: args.agent.clone().or(implied),
+            agent_command,
+            sandbox,
+            max_iterations: args.max_iterations,
+            pause: args.pause,
+            session: args.session.clone(),
+            log_timings: args.profile,
+        })
+    }
+
+    /// Puts the flags over what samuel.toml says.
+    fn apply(&self, settings: &mut MethodologySettings) {
+        if let Some(agent) = self.agent.as_ref().filter(|agent| **agent != settings.agent) {
+            settings.agent.clone_from(agent);
+            // The command line in samuel.toml is that of another agent.
+            settings.agent_command.clear();
+        }
+        if let Some(command) = &self.agent_command {
+            settings.agent_command.clone_from(command);
+        }
+        settings.sandbox = self.sandbox.unwrap_or(settings.sandbox);
+        settings.max_iterations = self.max_iterations.unwrap_or(settings.max_iterations);
+        settings.pause = self.pause.unwrap_or(settings.pause);
+    }
+}
+
+/// Splits a command line as a shell does.
+fn split(line: &str) -> Result<Vec<String>, Failure> {
+    match shlex::split(line) {
+        Some(words) if !words.is_empty() => Ok(words),
+        Some(_) => Err(Failure::usage("--agent-command is empty").advise("Give a program and its arguments.")),
+        None => Err(Failure::usage(format!("--agent-command has an open quote: {line}"))
+            .advise("Close the quote, or give the option once for each argument.")),
+    }
+}
+
+/// Begins to build a run as this process runs it.
+pub(crate) fn builder(project: Project, setting: &Setting, host: &Host) -> Result<RunBuilder, Failure> {
+    let mut settings = project.settings();
+    setting.apply(&mut settings);
+    let scripted = match settings.agent.as_str() {
+        "scripted" => Some(scripted(&project, &settings, host)?),
+        _ => None,
+    };
+    let mut builder = Run::builder(project)
+        .settings(|frozen| *frozen = settings)
+        .supervisor(host.supervisor()?)
+        .env(host.env.iter().cloned())
+        .binary(host.command_for_agents()?)
+        .log_timings(setting.log_timings);
+    if let Some(session) = &setting.session {
+        builder = builder.session(session.clone());
+    }
+    if let Some(agent) = scripted {
+        builder = builder.agent(agent);
+    }
+    Ok(builder)
+}
+
+/// Makes the scripted agent of a recording: the file that the agent's command
+/// names, TOML or JSON.
+fn scripted(
+    project: &Project,
+    settings: &MethodologySettings,
+    host: &Host,
+) -> Result<Arc<dyn Agent>, Failure> {
+    let Some(file) = settings.agent_command.first() else {
+        return Err(Failure::usage("the agent \"scripted\" has no script")
+            .advise("Name the recording, a TOML or JSON file: --agent-command <FILE>."));
+    };
+    let path = project.root().join(file);
+    let config = AgentConfig {
+        script: Some(read_script(&path)?),
+        clocks: settings.clocks.into(),
+        clock: project.clock(),
+        mutations: MutationRoute::Command(host.exe()?.to_owned()),
+        ..AgentConfig::new("scripted")
+    };
+    let agent = ScriptedAgent::new(&config, host.supervisor()?);
+    Ok(Arc::new(agent.map_err(|error| Failure::of(&error))?))
+}
+
+fn read_script(path: &PathBuf) -> Result<Script, Failure> {
+    let refused = |message: String| Failure {
+        location: Some(Location { file: path.clone(), line: None, column: None }),
+        ..Failure::new(ErrorCode::AGENT_NOT_FOUND, message).advise("Check the recording that the agent plays.")
+    };
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| refused(format!("cannot read {}", path.display())).because(&error))?;
+    let is_json = Path::new(path).extension().is_some_and(|ending| ending == "json");
+    let script = if is_json { Script::from_json(&text) } else { Script::from_toml(&text) };
+    script.map_err(|error| {
+        let failure = refused(format!("{} is no script", path.display()));
+        match std::error::Error::source(&error) {
+            Some(cause) => failure.because(cause),
+            None => failure.because(&error),
+        }
+    })
+}

@@ -1,0 +1,146 @@
+//! `start`: runs the loop and shows it.
+
+use std::io::{self, Write};
+
+use samuel_core::{
+    engine::{EventRecord, Run, RunHandle, RunReport},
+    model::ErrorCode,
+    project::Project,
+};
+use tokio::sync::mpsc;
+
+use super::{
+    block_on,
+    look::require_plan,
+    setup::{Setting, builder},
+};
+use crate::{
+    args::{Global, StartArgs},
+    failure::Failure,
+    host::Host,
+    render::{Watch, safe},
+    reply::{Reply, write_out},
+    signals::{self, Order, Signal, Signals},
+    trust,
+};
+
+/// Runs the loop until it ends.
+pub(crate) fn start(
+    project: Project,
+    args: StartArgs,
+    global: &Global,
+    host: &Host,
+) -> Result<Reply, Failure> {
+    let setting = Setting::of(&args, &project)?;
+    require_plan(&project)?;
+    let run = builder(project, &setting, host)?.trust(trust::policy(args.yes, host)).build()?;
+    if args.yes && !global.json {
+        // The run goes on whether or not this can be shown.
+        let _ = io::stderr().write_all(trust::listed(run.executables()).as_bytes());
+    }
+    let show = if global.json { Show::Json } else { Show::lines(host.can_draw) };
+    block_on(run_to_its_end(run, show))?
+}
+
+/// Runs a run that was built, shows it, and answers with its report.
+pub(crate) async fn run_to_its_end(run: Run, show: Show) -> Result<Reply, Failure> {
+    let signals = Signals::take_over();
+    let signals = signals.map_err(|error| Failure::internal("signals cannot be handled").because(&error))?;
+    let handle = run.start().await?;
+    let (sender, told) = mpsc::unbounded_channel();
+    let watcher = tokio::spawn(signals::watch(signals, handle.controller(), sender));
+    let followed = follow(handle, show, told).await;
+    watcher.abort();
+    let Followed { report, signal } = followed?;
+    answer(report, signal)
+}
+
+/// How a run is shown.
+pub(crate) enum Show {
+    /// Not at all.
+    Nothing,
+    /// One JSON document for each event.
+    Json,
+    /// Lines for people.
+    Lines(Box<Watch>),
+}
+
+impl Show {
+    /// Shows lines; `draws` says whether there is a terminal.
+    pub(crate) fn lines(draws: bool) -> Self {
+        Self::Lines(Box::new(Watch::new(draws)))
+    }
+
+    fn event(&mut self, record: &EventRecord) -> Result<(), Failure> {
+        match self {
+            Self::Nothing => {}
+            Self::Lines(watch) => watch.event(record),
+            Self::Json => {
+                let line = serde_json::to_string(record)
+                    .map_err(|error| Failure::internal("an event is no JSON").because(&error))?;
+                // The run goes on whether or not its events can be written.
+                let _ = write_out(&(line + "\n"));
+            }
+        }
+        Ok(())
+    }
+
+    fn order(&self, order: Order) {
+        let Self::Lines(watch) = self else { return };
+        watch.line(match order {
+            Order::Finish => "finishing the iteration; once more stops the agent",
+            Order::Stop => "stopping the agent; once more leaves at once",
+            Order::Leave => "leaving",
+        });
+    }
+}
+
+/// How a run ended, and the signal that led to it.
+struct Followed {
+    report: RunReport,
+    signal: Option<Signal>,
+}
+
+/// Shows events until the run has ended or a signal says to leave.
+async fn follow(
+    mut handle: RunHandle,
+    mut show: Show,
+    mut told: mpsc::UnboundedReceiver<(Signal, Order)>,
+) -> Result<Followed, Failure> {
+    let mut events = handle.events();
+    let mut signal = None;
+    loop {
+        tokio::select! {
+            event = events.next() => match event {
+                Some(record) => show.event(&record)?,
+                None => break,
+            },
+            Some((received, order)) = told.recv() => {
+                signal = Some(received);
+                show.order(order);
+                if order == Order::Leave {
+                    return Err(left(received));
+                }
+            }
+        }
+    }
+    Ok(Followed { report: handle.wait().await?, signal })
+}
+
+/// The failure of a run that was left before it had ended.
+fn left(signal: Signal) -> Failure {
+    let failure = Failure::new(ErrorCode::RUN_CANCELLED, "left before the run had ended");
+    Failure { exit: Some(signal.exit_code()), ..failure }
+}
+
+/// Turns a report into an answer: a run that did not do all its work failed.
+fn answer(report: RunReport, signal: Option<Signal>) -> Result<Reply, Failure> {
+    let data = serde_json::json!({ "report": report });
+    let Some(code) = report.exit_reason.error_code() else {
+        return Ok(Reply { data, ..Reply::default() });
+    };
+    let detail = report.detail.as_deref().map(|detail| format!(": {}", safe(detail))).unwrap_or_default();
+    let message = format!("the run ended before the plan was done: {}{detail}", report.exit_reason);
+    let exit = signal.filter(|_| code == ErrorCode::RUN_CANCELLED).map(Signal::exit_code);
+    Err(Failure { data, exit, ..Failure::new(code, message) })
+}

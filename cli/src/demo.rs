@@ -1,0 +1,109 @@
+//! `demo`: the main job from start to end, without network or agent.
+//!
+//! A PRD of three tasks becomes a plan in a repository of its own; the
+//! scripted agent works on it, really: it edits files, commits, and calls this
+//! very program to record what is done; real checks pass. What is shown at the
+//! end was read back from the repository.
+
+mod repository;
+
+use std::{sync::Arc, time::Duration};
+
+use samuel_core::{
+    agent::{AgentConfig, MutationRoute, Script, ScriptedAgent},
+    clock::SystemClock,
+    config::{CONFIG_FILE, Config},
+    engine::{Run, TrustPolicy},
+    project::{InitOptions, Project},
+    state::{Existing, StateStore},
+};
+use serde_json::json;
+
+use crate::{
+    args::{DemoArgs, Global},
+    commands::{Show, block_on, run_to_its_end},
+    failure::Failure,
+    host::Host,
+    render::{safe, task_table},
+    reply::{Reply, write_out},
+};
+use repository::Repository;
+
+const PRD: &str = include_str!("demo/prd.md");
+const CHECK: &str = include_str!("demo/check.sh");
+const SCRIPT: &str = include_str!("demo/script.toml");
+/// The command that checks the work.
+const CHECK_COMMAND: &str = "sh check.sh";
+
+/// Runs the demonstration.
+pub(crate) fn run(args: &DemoArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
+    let keep = args.keep.as_deref().map(|path| host.absolute(path)).transpose()?;
+    let config = Config::render_new("greeter", &[CHECK_COMMAND.to_owned()], "ralph");
+    let files = [("prd-greeter.md", PRD), ("check.sh", CHECK), (CONFIG_FILE, &config)];
+    let repository = Repository::create(keep, &files, host)?;
+    let project = Project::open(repository.path(), None, Arc::new(SystemClock::new()))?;
+    let prd = Some(repository.path().join("prd-greeter.md"));
+    let done = project.initialise(&InitOptions { prd, existing: Existing::Refuse })?;
+    let tasks = done.converted.map_or(0, |converted| converted.tasks);
+    if !global.json {
+        // The demonstration goes on whether or not it can be shown.
+        let _ = write_out(&format!(
+            "A plan of {tasks} tasks from prd-greeter.md, in {}\n\n",
+            safe(&repository.path().display().to_string())
+        ));
+    }
+    let built = scripted_run(project.clone(), host)?;
+    let show = if global.json { Show::Nothing } else { Show::lines(host.can_draw) };
+    let ran = block_on(run_to_its_end(built, show))??;
+    shown(&repository, &project, ran)
+}
+
+/// Builds the run: the plan, and an agent that plays the recording.
+fn scripted_run(project: Project, host: &Host) -> Result<Run, Failure> {
+    let script = Script::from_toml(SCRIPT);
+    let script = script.map_err(|error| Failure::internal("the recording cannot be read").because(&error))?;
+    let config = AgentConfig {
+        script: Some(script),
+        mutations: MutationRoute::Command(host.exe()?.to_owned()),
+        ..AgentConfig::new("scripted")
+    };
+    let agent = ScriptedAgent::new(&config, host.supervisor()?).map_err(|error| Failure::of(&error))?;
+    let run = Run::builder(project)
+        .agent(Arc::new(agent))
+        .settings(|settings| {
+            settings.agent = "scripted".to_owned();
+            settings.pause = Duration::ZERO;
+        })
+        .supervisor(host.supervisor()?)
+        .env(host.env.iter().cloned())
+        .binary(host.command_for_agents()?)
+        // It is our own recording, in a directory of our own.
+        .trust(TrustPolicy::TrustAll);
+    Ok(run.build()?)
+}
+
+/// Reads back what there is now.
+fn shown(repository: &Repository, project: &Project, ran: Reply) -> Result<Reply, Failure> {
+    let plan = project.store().load()?.plan;
+    let (commits, files) = (repository.commits()?, repository.files()?);
+    let indented = |lines: &[String]| lines.iter().map(|line| format!("  {}\n", safe(line))).collect::<String>();
+    let place = match repository.is_kept() {
+        true => format!("Everything is in {}\n", safe(&repository.path().display().to_string())),
+        false => "The directory is removed now; `samuel demo --keep DIR` keeps it.\n".to_owned(),
+    };
+    let text = format!(
+        "\nTasks\n{}\nCommits\n{}\nFiles\n{}\n{place}",
+        task_table(&plan.tasks),
+        indented(&commits),
+        indented(&files)
+    );
+    let data = json!({
+        "directory": repository.path(),
+        "kept": repository.is_kept(),
+        "report": ran.data.get("report"),
+        "tasks": plan.tasks,
+        "commits": commits,
+        "files": files,
+    });
+    Ok(Reply::new(data, text))
+}

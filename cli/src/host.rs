@@ -1,0 +1,126 @@
+//! What the process was started with.
+//!
+//! [`Host`] is read once, at the start; no other module looks at the
+//! environment or the working directory.
+
+use std::{
+    io::{self, IsTerminal},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use samuel_core::{
+    clock::SystemClock,
+    process::{Supervisor, find_program},
+    project::{Project, find_root},
+    state::Actor,
+};
+
+use crate::{args::Global, failure::Failure};
+
+/// The environment, the working directory and the terminal of the process.
+#[derive(Clone, Debug)]
+pub(crate) struct Host {
+    /// The environment, as far as it is text.
+    pub(crate) env: Vec<(String, String)>,
+    /// The working directory, or why it is not known.
+    cwd: Result<PathBuf, String>,
+    /// This program.
+    exe: Option<PathBuf>,
+    /// Whether somebody can answer a question.
+    pub(crate) can_ask: bool,
+    /// Whether progress can be drawn.
+    pub(crate) can_draw: bool,
+}
+
+impl Host {
+    /// Reads what this process was started with.
+    pub(crate) fn of_process() -> Self {
+        let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        };
+        let env: Vec<(String, String)> = std::env::vars_os().filter_map(text).collect();
+        let on_terminal = io::stderr().is_terminal();
+        let is_dumb = env.iter().any(|(name, value)| name == "TERM" && value == "dumb");
+        Self {
+            env,
+            cwd: std::env::current_dir().map_err(|error| error.to_string()),
+            exe: std::env::current_exe().ok(),
+            can_ask: on_terminal && io::stdin().is_terminal(),
+            can_draw: on_terminal && io::stdout().is_terminal() && !is_dumb,
+        }
+    }
+
+    /// Returns an environment variable that is set and not empty.
+    pub(crate) fn var(&self, name: &str) -> Option<&str> {
+        let found = self.env.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+    }
+
+    /// Returns a path as seen from the directory the command works in.
+    pub(crate) fn absolute(&self, path: &Path) -> Result<PathBuf, Failure> {
+        if path.is_absolute() {
+            return Ok(path.to_owned());
+        }
+        let cwd = self.cwd.as_ref().map_err(|reason| {
+            let message = format!("the current directory cannot be used: {reason}");
+            Failure::usage(message).advise("Change to another directory, or pass -C with an absolute path.")
+        })?;
+        Ok(if path.as_os_str().is_empty() { cwd.clone() } else { cwd.join(path) })
+    }
+
+    /// Opens the project: in the directory that `-C` names, else in that of
+    /// the run this command is called from, else around the current one.
+    pub(crate) fn project(&self, global: &Global, methodology: Option<&str>) -> Result<Project, Failure> {
+        let root = self.root(global)?;
+        Ok(Project::open(root, methodology, Arc::new(SystemClock::new()))?)
+    }
+
+    fn root(&self, global: &Global) -> Result<PathBuf, Failure> {
+        if let Some(directory) = &global.directory {
+            let directory = self.absolute(directory)?;
+            let found = directory.canonicalize().ok().filter(|directory| directory.is_dir());
+            return found.ok_or_else(|| {
+                Failure::usage(format!("{} is no directory", directory.display()))
+                    .advise("Pass an existing directory to -C.")
+            });
+        }
+        let of_run = self.var("SAMUEL_PROJECT_ROOT").map(PathBuf::from).filter(|root| root.is_absolute());
+        if let Some(root) = of_run.filter(|root| root.is_dir()) {
+            return Ok(root);
+        }
+        let cwd = self.absolute(Path::new(""))?;
+        Ok(find_root(&cwd).unwrap_or(cwd))
+    }
+
+    /// Says on whose behalf the command changes tasks.
+    pub(crate) fn actor(&self) -> Actor {
+        if self.var("SAMUEL_RUN_ID").is_some() { Actor::Agent } else { Actor::User }
+    }
+
+    /// Returns the iteration of the run this command is called from.
+    pub(crate) fn iteration(&self) -> Option<u32> {
+        self.var("SAMUEL_ITERATION")?.parse().ok().filter(|iteration| *iteration > 0)
+    }
+
+    /// Returns the path of this program.
+    pub(crate) fn exe(&self) -> Result<&Path, Failure> {
+        self.exe.as_deref().ok_or_else(|| Failure::internal("the path of this program cannot be found out"))
+    }
+
+    /// Returns the command by which an agent's shell reaches this program.
+    pub(crate) fn command_for_agents(&self) -> Result<String, Failure> {
+        let exe = self.exe()?;
+        let on_path = find_program("samuel", self.var("PATH").unwrap_or_default(), Path::new("/"));
+        if on_path.and_then(|path| path.canonicalize().ok()) == exe.canonicalize().ok() {
+            return Ok("samuel".to_owned());
+        }
+        let path = exe.display().to_string();
+        Ok(shlex::try_quote(&path).map(|quoted| quoted.into_owned()).unwrap_or(path))
+    }
+
+    /// Returns how the processes of a run are looked after: by this program.
+    pub(crate) fn supervisor(&self) -> Result<Supervisor, Failure> {
+        Ok(Supervisor::Helper(self.exe()?.to_owned()))
+    }
+}

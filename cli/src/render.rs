@@ -1,0 +1,13 @@
+//! How answers look: as JSON, and as text on a terminal.
+
+mod envelope;
+mod escape;
+mod status;
+mod tasks;
+mod watch;
+
+pub(crate) use envelope::Envelope;
+pub(crate) use escape::{safe, safe_lines};
+pub(crate) use status::status_text;
+pub(crate) use tasks::task_table;
+pub(crate) use watch::Watch;

@@ -1,0 +1,55 @@
+//! The JSON document that every command prints with `--json`.
+
+use samuel_core::model::Location;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{failure::Failure, reply::Reply};
+
+/// The version of the document's form.
+const SCHEMA_VERSION: u32 = 1;
+
+/// The document: what a command answered, or why it could not.
+#[derive(Debug, Serialize)]
+pub(crate) struct Envelope<'a> {
+    schema_version: u32,
+    command: &'a str,
+    ok: bool,
+    data: &'a Value,
+    warnings: &'a [String],
+    error: Option<ErrorDocument<'a>>,
+}
+
+/// Why a command could not do its work.
+#[derive(Debug, Serialize)]
+struct ErrorDocument<'a> {
+    code: &'static str,
+    message: String,
+    help: &'a str,
+    location: Option<&'a Location>,
+}
+
+impl<'a> Envelope<'a> {
+    /// Puts the result of a command into a document.
+    pub(crate) fn of(command: &'a str, result: &'a Result<Reply, Failure>) -> Self {
+        let (data, warnings, error) = match result {
+            Ok(reply) => (&reply.data, reply.warnings.as_slice(), None),
+            Err(failure) => {
+                let error = ErrorDocument {
+                    code: failure.code.name,
+                    message: failure.whole_message(),
+                    help: &failure.help,
+                    location: failure.location.as_ref(),
+                };
+                (&failure.data, &[][..], Some(error))
+            }
+        };
+        Self { schema_version: SCHEMA_VERSION, command, ok: error.is_none(), data, warnings, error }
+    }
+
+    /// Writes the document on one line.
+    pub(crate) fn to_line(&self) -> String {
+        let line = serde_json::to_string(self).expect("a document of texts and JSON values is JSON");
+        line + "\n"
+    }
+}

@@ -1,0 +1,59 @@
+//! Where a plan stands, as text.
+
+use samuel_core::project::{NextStep, ProjectStatus};
+
+use super::safe;
+
+/// How many reasons for being blocked are shown.
+const REASONS: usize = 10;
+
+/// Words where a plan stands.
+pub(crate) fn status_text(status: &ProjectStatus) -> String {
+    let tasks = &status.tasks;
+    let mut text = format!("{} ({})\n", safe(&status.project), status.methodology);
+    let mut line = |name: &str, value: String| text.push_str(&format!("  {name:<11}{value}\n"));
+    if let Some(prd) = &status.source_prd {
+        line("PRD", safe(prd));
+    }
+    let open = [
+        (tasks.in_progress, "in progress"),
+        (tasks.pending, "pending"),
+        (tasks.skipped, "skipped"),
+        (tasks.blocked, "blocked"),
+    ];
+    let open: String =
+        open.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!(", {count} {what}")).collect();
+    line("Tasks", format!("{} of {} completed{open}", tasks.completed, tasks.total));
+    line("Next", next(&status.next, tasks.total));
+    let progress = &status.progress;
+    if progress.total_iterations_run > 0 {
+        let cost = if progress.cost_usd > 0.0 { format!(", ${:.2}", progress.cost_usd) } else { String::new() };
+        let tokens =
+            if progress.tokens > 0 { format!(", {} tokens", progress.tokens) } else { String::new() };
+        line("Iterations", format!("{}{tokens}{cost}", progress.total_iterations_run));
+    }
+    let holder = status.holder.as_ref().map(|holder| format!(", {}", safe(&holder.to_string())));
+    match status.running {
+        true => line("Loop", format!("running{}", holder.unwrap_or_default())),
+        false => line("Loop", format!("not running ({})", progress.status.as_str().replace('_', " "))),
+    }
+    if let NextStep::Blocked { reasons } = &status.next {
+        text.push_str("Blocked:\n");
+        reasons.iter().take(REASONS).for_each(|reason| text.push_str(&format!("  {}\n", safe(reason))));
+        if reasons.len() > REASONS {
+            text.push_str(&format!("  and {} more\n", reasons.len() - REASONS));
+        }
+    }
+    text
+}
+
+fn next(next: &NextStep, total: usize) -> String {
+    match next {
+        NextStep::Task { task } => format!("{} {}", task.id, safe(&task.title)),
+        NextStep::AllDone if total == 0 => {
+            "nothing: the plan has no tasks; `samuel run convert` or `samuel run enqueue` adds some".to_owned()
+        }
+        NextStep::AllDone => "nothing: the plan is done".to_owned(),
+        NextStep::Blocked { reasons } => format!("nothing: {} tasks are blocked", reasons.len()),
+    }
+}

@@ -1,0 +1,38 @@
+//! Tasks as text.
+
+use samuel_core::model::{Status, Task};
+
+use super::safe;
+
+/// Writes a task on one line: mark, id, priority and title.
+pub(crate) fn task_line(task: &Task, id_width: usize) -> String {
+    let mark = match task.status {
+        Status::Completed => "[x]",
+        Status::InProgress => "[>]",
+        Status::Skipped => "[-]",
+        Status::Blocked => "[!]",
+        Status::Pending => "[ ]",
+    };
+    let mut line = format!("{mark} {:id_width$}  {:8}  {}", task.id, task.priority, safe(&task.title));
+    if let Some(sha) = &task.commit_sha {
+        let short: String = sha.chars().take(10).collect();
+        line.push_str(&format!("  ({})", safe(&short)));
+    }
+    if let Some(reason) = &task.skip_reason {
+        line.push_str(&format!("  (skipped: {})", safe(reason)));
+    }
+    if !task.depends_on.is_empty() && !task.is_settled() {
+        let ids: Vec<&str> = task.depends_on.iter().map(|id| id.as_str()).collect();
+        line.push_str(&format!("  (after {})", ids.join(", ")));
+    }
+    line
+}
+
+/// Writes tasks, one a line, with their ids in a column.
+pub(crate) fn task_table(tasks: &[Task]) -> String {
+    if tasks.is_empty() {
+        return "no tasks\n".to_owned();
+    }
+    let width = tasks.iter().map(|task| task.id.as_str().len()).max().unwrap_or_default();
+    tasks.iter().map(|task| task_line(task, width) + "\n").collect()
+}

@@ -1,0 +1,141 @@
+//! What a command answers, and how the answer leaves the process.
+
+use std::{
+    ffi::OsString,
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use clap::error::ErrorKind;
+use samuel_core::model::ErrorCode;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{
+    args::Cli,
+    commands,
+    failure::Failure,
+    host::Host,
+    render::{Envelope, safe_lines},
+};
+
+/// What a command that did its work has to say.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reply {
+    /// For programs.
+    pub(crate) data: Value,
+    /// For people: whole lines.
+    pub(crate) text: String,
+    /// What the user should know beside it.
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Reply {
+    /// Creates a reply from data and text.
+    pub(crate) fn new(data: impl Serialize, text: impl Into<String>) -> Self {
+        let data = serde_json::to_value(data).unwrap_or_default();
+        Self { data, text: text.into(), warnings: Vec::new() }
+    }
+
+    /// Adds warnings.
+    pub(crate) fn warn(mut self, warnings: impl IntoIterator<Item = String>) -> Self {
+        self.warnings.extend(warnings);
+        self
+    }
+}
+
+/// What leaves the process: text on both streams, and an exit code.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Answer {
+    stdout: String,
+    stderr: String,
+    exit: u8,
+}
+
+impl Answer {
+    /// Answers with text and success.
+    pub(crate) fn plain(stdout: String) -> Self {
+        Self { stdout, ..Self::default() }
+    }
+
+    /// Carries out a command.
+    pub(crate) fn to(cli: Cli, host: Host) -> Self {
+        let json = cli.global.json;
+        let name = commands::name(&cli.command);
+        Self::of(&name, json, commands::run(cli, &host))
+    }
+
+    /// Shows what came of a command.
+    fn of(command: &str, json: bool, result: Result<Reply, Failure>) -> Self {
+        let exit = result.as_ref().err().map_or(0, Failure::exit_code);
+        if json {
+            return Self { stdout: Envelope::of(command, &result).to_line(), stderr: String::new(), exit };
+        }
+        match result {
+            Ok(reply) => Self { stdout: reply.text, stderr: warnings(&reply.warnings), exit },
+            Err(failure) => Self { stdout: String::new(), stderr: described(&failure), exit },
+        }
+    }
+
+    /// Shows what is wrong with a command line, or the help it asks for.
+    pub(crate) fn to_usage_error(error: &clap::Error, words: &[OsString]) -> Self {
+        let text = error.to_string();
+        if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+            return Self::plain(text);
+        }
+        let asked = words.iter().skip(1).take_while(|word| *word != "--");
+        if asked.clone().any(|word| word == "--json") {
+            let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+            let message = lines.next().unwrap_or_default();
+            let message = message.strip_prefix("error: ").unwrap_or(message);
+            let help: Vec<&str> = lines.collect();
+            let failure = Failure::usage(message).advise(help.join(" "));
+            return Self::of("samuel", true, Err(failure));
+        }
+        Self { stderr: text, exit: ErrorCode::USAGE.exit_code, ..Self::default() }
+    }
+
+    /// Writes the answer and returns the exit code.
+    pub(crate) fn give(self) -> ExitCode {
+        // Without anybody to read what is wrong nothing more can be done.
+        let _ = io::stderr().write_all(self.stderr.as_bytes());
+        match write_out(&self.stdout) {
+            Ok(()) => ExitCode::from(self.exit),
+            Err(error) => {
+                let _ = writeln!(io::stderr(), "error: cannot write to stdout: {error}");
+                ExitCode::from(self.exit.max(1))
+            }
+        }
+    }
+}
+
+/// Writes to stdout. A reader that went away, such as `head`, is no error.
+pub(crate) fn write_out(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}
+
+/// Words a failure for people: once, with causes, place and advice.
+pub(crate) fn described(failure: &Failure) -> String {
+    let mut text = format!("error: {}\n", safe_lines(&failure.message));
+    for cause in &failure.causes {
+        text.push_str(&format!("  caused by: {}\n", safe_lines(cause)));
+    }
+    for detail in &failure.details {
+        text.push_str(&format!("  {}\n", safe_lines(detail)));
+    }
+    if let Some(place) = &failure.location {
+        let position: String =
+            [place.line, place.column].into_iter().flatten().map(|number| format!(":{number}")).collect();
+        text.push_str(&format!("  --> {}{position}\n", safe_lines(&place.file.display().to_string())));
+    }
+    text.push_str(&format!("help: {}\n", failure.help));
+    text
+}
+
+fn warnings(warnings: &[String]) -> String {
+    warnings.iter().map(|warning| format!("warning: {}\n", safe_lines(warning))).collect()
+}

@@ -1,0 +1,69 @@
+//! What can go wrong with a project.
+
+use std::{io, path::PathBuf};
+
+use crate::{
+    config::{ConfigError, UnknownMethodology},
+    model::{Coded, ErrorCode, Location},
+    prd::PrdError,
+    state::StateError,
+};
+
+/// A project that cannot be opened or initialised.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProjectError {
+    /// The configuration cannot be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The methodology does not exist.
+    #[error(transparent)]
+    Methodology(#[from] UnknownMethodology),
+    /// The PRD cannot be used.
+    #[error(transparent)]
+    Prd(#[from] PrdError),
+    /// The state cannot be used.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// A file of the project cannot be written.
+    #[error("cannot write {}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl Coded for ProjectError {
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::Config(error) => error.code(),
+            Self::Methodology(error) => error.code(),
+            Self::Prd(error) => error.code(),
+            Self::State(error) => error.code(),
+            Self::Write { .. } => ErrorCode::STATE_IO,
+        }
+    }
+
+    fn location(&self) -> Option<Location> {
+        match self {
+            Self::Config(error) => error.location(),
+            Self::Methodology(error) => error.location(),
+            Self::Prd(error) => error.location(),
+            Self::State(error) => error.location(),
+            Self::Write { path, .. } => Some(Location { file: path.clone(), line: None, column: None }),
+        }
+    }
+
+    fn help(&self) -> String {
+        match self {
+            Self::Config(error) => error.help(),
+            Self::Methodology(UnknownMethodology { nearest: Some(nearest), .. }) => {
+                format!("Did you mean \"{nearest}\"? {}", self.code().help)
+            }
+            Self::Methodology(error) => format!("Known are {}. {}", error.known.join(", "), self.code().help),
+            _ => self.code().help.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Where a project stands.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::Project;
+use crate::{
+    model::{Plan, Progress, Status, Task},
+    state::{BlockReason, Diagnostic, Holder, LoopLock, Next, StateError, StateStore, next_task},
+};
+
+/// Where a project stands, as [`Project::status`] read it.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProjectStatus {
+    /// The project's name, from the plan.
+    pub project: String,
+    /// The root directory.
+    pub root: PathBuf,
+    /// The methodology in use.
+    pub methodology: String,
+    /// The PRD the plan was converted from.
+    pub source_prd: Option<String>,
+    /// The plan's revision.
+    pub revision: u64,
+    /// How many tasks stand where.
+    pub tasks: TaskCounts,
+    /// What a run would do next.
+    pub next: NextStep,
+    /// What all runs did so far.
+    pub progress: Progress,
+    /// Whether a loop is running now.
+    pub running: bool,
+    /// Who runs it, where that is known.
+    pub holder: Option<Holder>,
+    /// What is wrong with the plan file and was worked around.
+    pub diagnostics: Vec<Diagnostic>,
+    /// How many lines of the plan file could not be understood and are kept.
+    pub unparsed: usize,
+}
+
+/// How many tasks stand where.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TaskCounts {
+    /// All of them.
+    pub total: usize,
+    /// Those that wait.
+    pub pending: usize,
+    /// Those that are worked on.
+    pub in_progress: usize,
+    /// Those that are done.
+    pub completed: usize,
+    /// Those that are left out.
+    pub skipped: usize,
+    /// Those that cannot be worked on.
+    pub blocked: usize,
+}
+
+impl TaskCounts {
+    /// Counts the tasks of a plan.
+    pub fn of(plan: &Plan) -> Self {
+        Self {
+            total: plan.tasks.len(),
+            pending: plan.count(Status::Pending),
+            in_progress: plan.count(Status::InProgress),
+            completed: plan.count(Status::Completed),
+            skipped: plan.count(Status::Skipped),
+            blocked: plan.count(Status::Blocked),
+        }
+    }
+}
+
+/// What a run would do next.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum NextStep {
+    /// Work on a task.
+    Task {
+        /// The task.
+        task: Box<Task>,
+    },
+    /// Nothing: every task is completed or skipped, or there are none.
+    AllDone,
+    /// Nothing: tasks are left and none can be worked on.
+    Blocked {
+        /// Why not, one line a task.
+        reasons: Vec<String>,
+    },
+}
+
+impl NextStep {
+    /// Finds the next step of a plan.
+    pub fn of(plan: &Plan) -> Self {
+        match next_task(plan) {
+            Next::AllDone => Self::AllDone,
+            Next::Task(id) => plan
+                .task(&id)
+                .map_or(Self::AllDone, |task| Self::Task { task: Box::new(task.clone()) }),
+            Next::Blocked(reasons) => {
+                Self::Blocked { reasons: reasons.iter().map(BlockReason::to_string).collect() }
+            }
+        }
+    }
+}
+
+impl Project {
+    /// Says where the project stands. Changes nothing.
+    ///
+    /// # Errors
+    /// Returns [`StateError::NotInitialised`] without a plan, and what else
+    /// [`StateStore::load`] returns.
+    pub fn status(&self) -> Result<ProjectStatus, StateError> {
+        let loaded = self.store().load()?;
+        let held = LoopLock::holder(&self.run_dir())?;
+        let plan = &loaded.plan;
+        Ok(ProjectStatus {
+            project: plan.project.name.clone(),
+            root: self.root().to_owned(),
+            methodology: self.methodology().to_owned(),
+            source_prd: plan.project.source_prd.clone(),
+            revision: loaded.revision,
+            tasks: TaskCounts::of(plan),
+            next: NextStep::of(plan),
+            progress: plan.progress.clone(),
+            running: held.is_some(),
+            holder: held.flatten(),
+            unparsed: loaded.unparsed.len(),
+            diagnostics: loaded.diagnostics,
+        })
+    }
+}
