@@ -26,10 +26,6 @@ impl Machine {
         if self.iteration.is_some() || was_closing {
             doubtful.extend(completed);
         }
-        if let Some(iteration) = &mut self.iteration {
-            doubtful.append(&mut iteration.checking);
-            doubtful.append(&mut iteration.unchecked);
-        }
         self.take_back(doubtful, vec!["interrupted before a check".to_owned()]);
         self.interrupt_iteration();
         self.mutate(Then::StartSession);

@@ -229,6 +229,18 @@ fn a_run_goes_on_after_a_crash_at_any_step() {
 }
 
 #[test]
+fn a_run_goes_on_from_its_last_checkpoint_after_a_crash_at_any_step() {
+    for mut sim in every_step() {
+        let what = place(&sim);
+        sim.crash_to_checkpoint();
+        let sim = sim.run();
+        sim.assert_only_certified(&what);
+        assert_eq!(sim.report().exit_reason, ExitReason::Completed, "{what}");
+        assert_eq!(sim.report().completed.len(), 3, "{what}");
+    }
+}
+
+#[test]
 fn what_was_completed_before_a_crash_is_taken_back_heard_of_or_not() {
     for heard in [true, false] {
         let mut sim = Sim::new(2).agent(|fired, plan| match fired.nth {
@@ -256,14 +268,26 @@ fn what_was_completed_before_a_crash_is_taken_back_heard_of_or_not() {
 fn what_was_completed_in_a_last_turn_before_a_crash_is_taken_back() {
     let mut sim = Sim::new(1).hook(HookPoint::AfterIteration, |fired| says(fired, "late", Deliver::Next));
     sim.go_until(|fired| fired.point == HookPoint::AgentInvoke && fired.turn == Turn::Final);
-    let added = crate::model::Task::new(id("2"), "added by the agent");
-    sim.plan.tasks.push(added);
+    sim.plan.tasks.push(crate::model::Task::new(id("2"), "added by the agent"));
     sim.complete_unheard("2");
-    sim.crash(false);
+    sim.crash_to_checkpoint();
     let sim = sim.run();
     sim.assert_left_well("after the crash");
     assert_eq!(sim.report().completed, [id("1"), id("2")]);
     assert_eq!(sim.report().iterations, 2, "task 2 was worked on in an iteration");
+}
+
+#[test]
+fn what_is_completed_before_an_iteration_that_never_began_is_taken_back() {
+    for stops in [true, false] {
+        let mut sim = Sim::new(1).hook(HookPoint::IterationGate, |_| refuses("enough"));
+        sim.go_until(|fired| fired.point == HookPoint::IterationGate);
+        sim.feed(completed("1"));
+        if stops {
+            sim.feed(Input::Command(Command::Stop));
+        }
+        sim.run().assert_left_well("never began");
+    }
 }
 
 #[test]

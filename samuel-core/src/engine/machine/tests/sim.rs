@@ -71,8 +71,12 @@ pub(super) struct Sim {
     side: Option<(EffectId, HookCall)>,
     during: VecDeque<Input>,
     last_id: u64,
-    /// What was completed since the last step that was saved.
+    /// The machine as it was at the last checkpoint, and what was completed
+    /// since.
+    saved: Box<Machine>,
     unsaved: Vec<TaskId>,
+    /// What was completed without the machine's knowledge.
+    unheard: Vec<TaskId>,
     hooks: Hooks,
     agent: Agent,
 }
@@ -83,8 +87,10 @@ impl Sim {
     pub(super) fn new(tasks: usize) -> Self {
         let tasks = (1..=tasks).map(|n| Task::new(id(&n.to_string()), format!("task {n}"))).collect();
         let setup = Setup { session: "s".into(), agent: "claude".into(), ..Default::default() };
+        let machine = Machine::new(setup);
         Self {
-            machine: Machine::new(setup),
+            saved: Box::new(machine.clone()),
+            machine,
             plan: Plan { tasks, ..Plan::default() },
             steps: 0,
             trace: Vec::new(),
@@ -99,6 +105,7 @@ impl Sim {
             during: VecDeque::new(),
             last_id: 0,
             unsaved: Vec::new(),
+            unheard: Vec::new(),
             hooks: Rc::new(|_| None),
             agent: Rc::new(completes_its_task),
         }
@@ -175,6 +182,16 @@ impl Sim {
         }
         (self.main, self.side) = (None, None);
         self.during.clear();
+        let completed = std::mem::take(&mut self.unheard);
+        self.feed(Input::Resume { completed });
+    }
+
+    /// Loses the process and what it did since its last checkpoint.
+    pub(super) fn crash_to_checkpoint(&mut self) {
+        self.machine = (*self.saved).clone();
+        self.last_id = 0;
+        (self.main, self.side) = (None, None);
+        self.during.clear();
         let completed = std::mem::take(&mut self.unsaved);
         self.feed(Input::Resume { completed });
     }
@@ -183,6 +200,7 @@ impl Sim {
     /// hears of it.
     pub(super) fn complete_unheard(&mut self, task: &str) {
         self.done_in_plan(&id(task));
+        self.unheard.push(id(task));
         self.unsaved.push(id(task));
     }
 
@@ -190,11 +208,13 @@ impl Sim {
     pub(super) fn feed(&mut self, input: Input) {
         self.steps += 1;
         if let Input::TaskCompleted(completion) = &input {
-            self.done_in_plan(&completion.task.clone());
+            self.done_in_plan(&completion.task);
+            self.unsaved.push(completion.task.clone());
         }
         let was_ended = self.machine.is_ended();
         let effects = self.machine.step(input);
         assert!(!was_ended || effects.is_empty(), "an effect after the end: {effects:?}");
+        let is_saved = effects.iter().any(|(_, effect)| *effect == Effect::Checkpoint);
         for (id, effect) in effects {
             assert!(id.0 > self.last_id, "effect ids grow");
             self.last_id = id.0;
@@ -205,6 +225,10 @@ impl Sim {
         let loaded: Machine = serde_json::from_str(&saved).expect("what was saved can be loaded");
         assert_eq!(loaded, self.machine, "what is loaded is what was saved");
         self.machine = loaded;
+        if is_saved {
+            self.saved = Box::new(self.machine.clone());
+            self.unsaved.clear();
+        }
     }
 
     fn check(&mut self) {
@@ -355,10 +379,10 @@ impl Sim {
         Loaded { next, queue_size, mode: self.mode }
     }
 
-    /// Checks what must hold however a run ended.
-    pub(super) fn assert_left_well(&self, what: &str) {
-        let report = self.report();
+    /// Checks that only those tasks are completed that a check stands behind.
+    pub(super) fn assert_only_certified(&self, what: &str) {
         assert_eq!(self.plan.count(Status::InProgress), 0, "{what}: no task is left in progress");
+        let mut certified = self.report().completed;
         let standing: Vec<TaskId> = self
             .plan
             .tasks
@@ -366,9 +390,14 @@ impl Sim {
             .filter(|task| task.status == Status::Completed)
             .map(|task| task.id.clone())
             .collect();
-        let mut certified = report.completed.clone();
         certified.sort();
         assert_eq!(standing, certified, "{what}: only what a check stands behind is completed");
+    }
+
+    /// Checks what must hold however a run ended.
+    pub(super) fn assert_left_well(&self, what: &str) {
+        let report = self.report();
+        self.assert_only_certified(what);
         let count = |wanted: fn(&Event) -> bool| self.events().filter(|event| wanted(event)).count();
         let started = count(|event| matches!(event, Event::IterationStarted { .. }));
         let finished = count(|event| matches!(event, Event::IterationFinished { .. }));
