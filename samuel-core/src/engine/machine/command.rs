@@ -155,8 +155,7 @@ impl Machine {
     fn abandon_iteration(&mut self, message: &str) {
         let Some(iteration) = &mut self.iteration else { return };
         if iteration.number > self.counters.iterations {
-            self.iteration = None;
-            return;
+            return self.drop_iteration();
         }
         if !iteration.settled {
             let message = message.to_owned();

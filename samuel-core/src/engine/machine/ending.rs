@@ -101,12 +101,11 @@ impl Machine {
     /// Writes the last state down.
     pub(super) fn finish(&mut self) {
         // Completions of the last turns were never checked.
-        let unchecked = std::mem::take(&mut self.unchecked_at_end);
         let status = match self.reason() {
-            ExitReason::Completed if unchecked.is_empty() => ProgressStatus::Completed,
+            ExitReason::Completed if self.unchecked_outside.is_empty() => ProgressStatus::Completed,
             _ => ProgressStatus::Stopped,
         };
-        self.take_back(unchecked, vec!["completed without a check".to_owned()]);
+        self.take_back_outside();
         self.mutations.push_back(Mutation::SetProgressStatus { status });
         self.mutate(Then::Finish);
     }

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Effect, Ending, HookReply, Loaded, Machine, NextWork, Phase, ReplyData, text::frame};
+use super::{Effect, Ending, HookReply, Loaded, Machine, NextWork, Phase, ReplyData, Then, text::frame};
 use crate::{
     engine::event::{Event, Failure},
     hook::{Said, points},
     model::{
-        ExitReason, FailureClass, IterationOutcome, TaskId, Usage,
+        ExitReason, FailureClass, IterationOutcome, ProgressStatus, TaskId, Usage,
         payload::{
             BeforeIterationInput, BeforeLoopInput, ContextExtraInput, ContextProgressInput,
             ContextSnapshotInput, ContextTaskInput, IterationGateInput, Mode, PromptSubmitInput,
@@ -93,7 +93,11 @@ impl Machine {
     }
 
     pub(super) fn after_before_loop(&mut self, reply: HookReply) {
-        let Some(failure) = self.absorb(&reply) else { return self.begin_iteration() };
+        let Some(failure) = self.absorb(&reply) else {
+            let running = Mutation::SetProgressStatus { status: ProgressStatus::Running };
+            self.mutations.push_back(running);
+            return self.mutate(Then::BeginIteration);
+        };
         let broke = failure.class == FailureClass::HookBroke;
         let reason = if broke { ExitReason::StrictHook } else { ExitReason::GateStop };
         self.refuse_loop(reason, Some(failure.message));
@@ -109,6 +113,10 @@ impl Machine {
             self.emit(Event::Paused);
             self.phase = Phase::Paused;
             return;
+        }
+        if !self.unchecked_outside.is_empty() {
+            self.take_back_outside();
+            return self.mutate(Then::BeginIteration);
         }
         let phase = if self.limited_until.is_some() { Phase::Peek } else { Phase::Load };
         self.wait_for(phase, Effect::Load);

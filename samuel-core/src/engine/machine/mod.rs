@@ -22,6 +22,9 @@ mod side;
 mod text;
 mod turn;
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
@@ -90,6 +93,7 @@ enum Phase {
 enum Then {
     /// Go on from an interruption.
     StartSession,
+    BeginIteration,
     AfterIteration,
     CloseIteration,
     Finish,
@@ -148,8 +152,9 @@ pub struct Machine {
     limited_until: Option<jiff::Timestamp>,
     /// The extra turn outside of iterations that is under way.
     closing: Option<turn::Closing>,
-    /// Completions of turns that no check follows.
-    unchecked_at_end: Vec<TaskId>,
+    /// Completions outside of iterations that no check follows: the last turns
+    /// make them, and agents that outlive their call.
+    unchecked_outside: Vec<TaskId>,
     /// How the agent call of this turn ended, while the side is still busy.
     agent_end: Option<AgentEnd>,
     /// What ends the turn, whatever the agent itself says.
@@ -181,7 +186,7 @@ impl Machine {
             ending: None,
             limited_until: None,
             closing: None,
-            unchecked_at_end: Vec::new(),
+            unchecked_outside: Vec::new(),
             agent_end: None,
             turn_failure: None,
             fault: None,
@@ -313,6 +318,7 @@ impl Machine {
                 self.conclude_iteration();
                 self.fire_session_start();
             }
+            Then::BeginIteration => self.begin_iteration(),
             Then::AfterIteration if self.is_urgent() => self.give_up(),
             Then::AfterIteration => self.fire_after_iteration(),
             Then::CloseIteration => {

@@ -81,6 +81,12 @@ impl Machine {
         ok
     }
 
+    /// Takes back what was completed outside of iterations.
+    pub(super) fn take_back_outside(&mut self) {
+        let unchecked = std::mem::take(&mut self.unchecked_outside);
+        self.take_back(unchecked, vec!["completed without a check".to_owned()]);
+    }
+
     /// Returns completions to pending, because no check stands behind them.
     pub(super) fn take_back(&mut self, mut ids: Vec<TaskId>, reasons: Vec<String>) {
         let mut known = std::collections::HashSet::new();

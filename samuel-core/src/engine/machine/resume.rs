@@ -17,7 +17,7 @@ impl Machine {
         self.announce();
         let was_closing = self.closing.is_some();
         self.forget_what_was_under_way();
-        let mut doubtful: Vec<TaskId> = std::mem::take(&mut self.unchecked_at_end);
+        let mut doubtful: Vec<TaskId> = std::mem::take(&mut self.unchecked_outside);
         for mutation in std::mem::take(&mut self.mutations) {
             if let Mutation::TakeBack { ids, .. } = mutation {
                 doubtful.extend(ids);
@@ -25,10 +25,6 @@ impl Machine {
         }
         if self.iteration.is_some() || was_closing {
             doubtful.extend(completed);
-        }
-        if let Some(iteration) = &mut self.iteration {
-            doubtful.append(&mut iteration.checking);
-            doubtful.append(&mut iteration.unchecked);
         }
         self.take_back(doubtful, vec!["interrupted before a check".to_owned()]);
         self.interrupt_iteration();

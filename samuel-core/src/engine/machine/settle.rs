@@ -167,6 +167,7 @@ impl Machine {
     /// Lets go of an iteration that did not begin.
     pub(super) fn drop_iteration(&mut self) {
         if let Some(iteration) = self.iteration.take() {
+            self.unchecked_outside.extend(iteration.unchecked);
             self.keep_for_next(iteration.now);
         }
     }

@@ -14,7 +14,7 @@ use crate::{
     agent::{AbilityDecision, AbilityResult},
     engine::event::{Event, Failure},
     hook::{HookCall, Point, points},
-    model::payload::{AbilityAfterInput, AbilityBeforeInput, Json, TaskCompletedInput},
+    model::payload::{AbilityAfterInput, AbilityBeforeInput, Actor, Json, TaskCompletedInput},
 };
 
 /// Something to fire a hook point for.
@@ -54,7 +54,10 @@ impl Machine {
     pub(super) fn task_completed(&mut self, completion: Completion) {
         let unchecked = match &mut self.iteration {
             Some(iteration) => Some(&mut iteration.unchecked),
-            None => self.closing.map(|_| &mut self.unchecked_at_end),
+            None if self.closing.is_some() || completion.actor == Actor::Agent => {
+                Some(&mut self.unchecked_outside)
+            }
+            None => None,
         };
         let provisional = unchecked.is_some();
         if let Some(unchecked) = unchecked.filter(|unchecked| !unchecked.contains(&completion.task)) {

@@ -1,0 +1,184 @@
+//! What happens while the agent is at work.
+
+use super::{super::*, sim::*};
+use crate::{
+    agent::AbilityDecision,
+    hook::{HookCall, HookPoint},
+    model::{
+        FailureClass,
+        payload::{Actor, Deliver},
+    },
+};
+
+/// An agent that does these things in its first call.
+fn first_call(tasks: usize, during: Vec<Input>) -> Sim {
+    Sim::new(tasks).agent(move |fired, plan| match fired.nth {
+        0 => Work { during: during.clone(), ..Default::default() },
+        _ => completes_its_task(fired, plan),
+    })
+}
+
+#[test]
+fn twenty_completions_at_once_fire_one_after_the_other_before_the_call_ends() {
+    let during = (1..=20).map(|n| completed(&n.to_string())).collect();
+    let sim = first_call(20, during)
+        .hook(HookPoint::TaskCompleted, |fired| says(fired, &fired.nth.to_string(), Deliver::Next))
+        .run();
+    let heard = sim.fired.iter().filter_map(|fired| match &fired.call {
+        HookCall::TaskCompleted(input) => Some((input.task_id.clone(), input.provisional)),
+        _ => None,
+    });
+    let expected: Vec<(String, bool)> = (1..=20).map(|n| (n.to_string(), true)).collect();
+    assert_eq!(heard.collect::<Vec<_>>(), expected);
+    let points = sim.points();
+    let ended = points.iter().position(|point| *point == "after:agent.invoke").unwrap();
+    assert_eq!(points[ended - 1], "task.completed");
+    let texts: Vec<String> =
+        sim.prompts()[1].1.lines().filter(|line| line.parse::<u32>().is_ok()).map(str::to_owned).collect();
+    assert_eq!(texts, (0..20).map(|n| n.to_string()).collect::<Vec<_>>());
+    assert_eq!((sim.report().completed.len(), sim.report().iterations), (20, 1));
+}
+
+#[test]
+fn a_call_that_ended_waits_for_the_handlers_beside_it() {
+    let mut sim = first_call(2, Vec::new());
+    sim.go_until(|fired| fired.point == HookPoint::AgentInvoke);
+    sim.feed(completed("1"));
+    sim.feed(completed("2"));
+    let end = AgentEnd { output: Some(Default::default()), ..Default::default() };
+    sim.answer(with(ReplyData::Agent(Box::new(end))));
+    assert_eq!(sim.machine.phase, Phase::Drain);
+    assert_eq!(sim.count(HookPoint::AfterAgentInvoke), 0);
+    let sim = sim.run();
+    assert_eq!(sim.report().completed, [id("1"), id("2")]);
+}
+
+#[test]
+fn a_stop_while_the_call_waits_for_them_ends_them() {
+    let mut sim = first_call(2, Vec::new());
+    sim.go_until(|fired| fired.point == HookPoint::AgentInvoke);
+    sim.feed(completed("1"));
+    sim.feed(calls_tool(Some(4)));
+    let usage = Usage { input_tokens: 5, ..Default::default() };
+    let end = AgentEnd { output: Some(Default::default()), usage, ..Default::default() };
+    sim.answer(with(ReplyData::Agent(Box::new(end))));
+    sim.feed(Input::Command(Command::Stop));
+    let sim = sim.run();
+    assert_eq!((sim.count(HookPoint::TaskCompleted), sim.count(HookPoint::AbilityBefore)), (1, 0));
+    assert_eq!(sim.count(HookPoint::AfterAgentInvoke), 0);
+    assert_eq!(sim.interrupted.len(), 1);
+    assert!(matches!(&sim.answers[..], [(4, AbilityDecision::Block { .. })]));
+    assert_eq!(sim.report().usage.tokens(), 5);
+    sim.assert_left_well("stopped");
+}
+
+#[test]
+fn what_a_user_completes_between_iterations_is_not_provisional_and_stands() {
+    let mut sim = Sim::new(3);
+    while sim.machine.phase != Phase::Sleep {
+        let next = sim.steps + 1;
+        sim.go(next);
+    }
+    let Input::TaskCompleted(completion) = completed("2") else { unreachable!() };
+    sim.feed(Input::TaskCompleted(Completion { actor: Actor::User, ..completion }));
+    let sim = sim.run();
+    assert!(sim.events().any(|event| {
+        matches!(event, Event::TaskCompleted { task, provisional: false, .. } if *task == id("2"))
+    }));
+    assert_eq!((sim.report().exit_reason, sim.report().iterations), (ExitReason::Completed, 2));
+}
+
+#[test]
+fn what_an_agent_completes_after_its_call_is_taken_back() {
+    let mut sim = Sim::new(2);
+    while sim.machine.phase != Phase::Sleep {
+        let next = sim.steps + 1;
+        sim.go(next);
+    }
+    sim.feed(completed("2"));
+    let sim = sim.run();
+    assert_eq!((sim.report().exit_reason, sim.report().iterations), (ExitReason::Completed, 2));
+    sim.assert_left_well("late");
+}
+
+#[test]
+fn an_enforced_call_is_allowed_changed_or_blocked() {
+    let during = vec![calls_tool(Some(1)), calls_tool(Some(2)), calls_tool(Some(3))];
+    let sim = first_call(1, during)
+        .hook(HookPoint::AbilityBefore, |fired| match fired.nth {
+            0 => HookReply::default(),
+            1 => with(ReplyData::Ability(Some(r#"{"a":2}"#.into()))),
+            _ => refuses("not that file"),
+        })
+        .run();
+    let allow = |input: &str| AbilityDecision::Allow { input: input.into() };
+    let block = AbilityDecision::Block { reason: "not that file".into() };
+    assert_eq!(sim.answers, [(1, allow(r#"{"a":1}"#)), (2, allow(r#"{"a":2}"#)), (3, block)]);
+    assert_eq!(sim.failures()[0], None, "a call that was not made is no failure");
+    assert!(sim.interrupted.is_empty());
+}
+
+#[test]
+fn a_blocked_call_that_cannot_be_prevented_ends_the_turn() {
+    let sim = first_call(1, vec![calls_tool(None), completed("1")])
+        .hooks(|fired| {
+            let first = fired.point == HookPoint::AbilityBefore && fired.nth == 0;
+            first.then(|| refuses("no shell"))
+        })
+        .run();
+    assert_eq!(sim.interrupted.len(), 1);
+    assert_eq!(sim.failures()[0], Some(FailureClass::Refused));
+    let message = sim.events().find_map(|event| match event {
+        Event::IterationFinished { failure: Some(failure), .. } => Some(failure.message.clone()),
+        _ => None,
+    });
+    assert_eq!(message.as_deref(), Some("Bash was blocked: no shell"));
+    sim.assert_left_well("blocked");
+}
+
+#[test]
+fn whether_a_call_can_be_prevented_is_told() {
+    let sim = first_call(1, vec![calls_tool(Some(1)), calls_tool(None)]).run();
+    let enforced = sim.fired.iter().filter_map(|fired| match &fired.call {
+        HookCall::AbilityBefore(input) => Some(input.enforced),
+        _ => None,
+    });
+    assert_eq!(enforced.collect::<Vec<_>>(), [true, false]);
+}
+
+#[test]
+fn who_waits_for_the_handlers_of_a_tool_result_is_answered() {
+    let after = Input::AbilityAfter { result: Default::default(), ticket: Some(9) };
+    let sim = first_call(1, vec![after]).run();
+    assert!(matches!(&sim.answers[..], [(9, AbilityDecision::Allow { .. })]));
+}
+
+#[test]
+fn arguments_that_are_no_json_can_be_saved_and_answered() {
+    let call = crate::agent::AbilityCall { input: "rm -rf \"x".into(), ..Default::default() };
+    let notice = AbilityNotice { call, caller: "claude".into(), ticket: Some(1) };
+    let sim = first_call(1, vec![Input::AbilityBefore(notice), calls_tool(Some(2))]).run();
+    let input = r#""rm -rf \"x""#.to_owned();
+    assert_eq!(sim.answers[0], (1, AbilityDecision::Allow { input }));
+}
+
+#[test]
+fn a_fault_beside_the_agent_stops_the_agent_before_the_run_ends() {
+    let mut sim = first_call(1, Vec::new());
+    sim.go_until(|fired| fired.point == HookPoint::AgentInvoke);
+    sim.feed(calls_tool(Some(1)));
+    sim.fail();
+    assert_eq!((sim.interrupted.len(), sim.count(HookPoint::AfterLoop)), (1, 0));
+    assert!(matches!(&sim.answers[..], [(1, AbilityDecision::Block { .. })]));
+    let sim = sim.run();
+    assert_eq!(sim.report().exit_reason, ExitReason::Error);
+    sim.assert_left_well("fault");
+}
+
+#[test]
+fn usage_that_is_told_after_the_call_is_not_counted_twice() {
+    let mut sim = first_call(1, vec![completed("1")]).limits(|limits| limits.max_tokens = Some(10));
+    sim.go_until(|fired| fired.point == HookPoint::QualityCheck);
+    sim.feed(Input::UsageSoFar(Usage { input_tokens: 10, ..Default::default() }));
+    assert_eq!(sim.run().report().exit_reason, ExitReason::Completed);
+}

@@ -1,0 +1,166 @@
+//! Completions and what stands behind them.
+
+use super::{super::*, sim::*};
+use crate::{
+    hook::{BreakClass, HookPoint, OnFailure},
+    model::{
+        FailureClass, ProgressStatus, Status,
+        payload::{Deliver, Turn},
+    },
+};
+
+/// Answers the first check with something else than "fine".
+fn first_check(reply: HookReply) -> Sim {
+    Sim::new(1).hooks(move |fired| {
+        let first = fired.point == HookPoint::QualityCheck && fired.nth == 0;
+        first.then(|| reply.clone())
+    })
+}
+
+fn taken_back(sim: &Sim) -> Vec<(Vec<TaskId>, Vec<String>)> {
+    let taken = |event: &Event| match event {
+        Event::TasksTakenBack { tasks, reasons } => Some((tasks.clone(), reasons.clone())),
+        _ => None,
+    };
+    sim.events().filter_map(taken).collect()
+}
+
+/// An agent that completes task 1 in a turn of this kind and nowhere else.
+fn completes_in(turn: Turn) -> impl Fn(&Fired, &Plan) -> Work {
+    move |fired, _| {
+        let during = if fired.turn == turn { vec![completed("1")] } else { Vec::new() };
+        Work { during, ..Default::default() }
+    }
+}
+
+use crate::model::Plan;
+
+#[test]
+fn a_failed_check_takes_back_what_the_iteration_completed() {
+    let sim = first_check(fails_check("2 tests failed")).run();
+    assert_eq!(sim.failures(), [Some(FailureClass::QualityCheck), None]);
+    assert_eq!(taken_back(&sim), [(vec![id("1")], vec!["test: 2 tests failed".into()])]);
+    let order = sim.order();
+    let check = order.iter().position(|label| label == "quality.check").unwrap();
+    assert_eq!(order[check..check + 3], ["quality.check", "take_back", "after:iteration"]);
+    assert_eq!(sim.report().exit_reason, ExitReason::Completed);
+    sim.assert_left_well("redone");
+}
+
+#[test]
+fn a_broken_check_takes_back_too_with_its_own_class() {
+    let sim = first_check(aborts(OnFailure::AbortIteration)).run();
+    assert_eq!(sim.failures(), [Some(FailureClass::HookBroke), None]);
+    assert_eq!(taken_back(&sim), [(vec![id("1")], vec!["h broke: failed: broke".into()])]);
+}
+
+#[test]
+fn a_check_whose_breaking_is_a_warning_lets_completions_stand() {
+    let sim = first_check(broken(BreakClass::Timeout)).run();
+    assert_eq!(sim.failures(), [None]);
+    assert_eq!(sim.report().exit_reason, ExitReason::Completed);
+}
+
+#[test]
+fn a_cancelled_check_lets_nothing_stand() {
+    let sim = first_check(broken(BreakClass::Cancelled)).run();
+    assert_eq!(sim.failures(), [Some(FailureClass::HookBroke), None]);
+    assert_eq!(taken_back(&sim).len(), 1);
+}
+
+#[test]
+fn an_advisory_check_that_fails_lets_completions_stand() {
+    let mut advice = fails_check("lint");
+    advice.outcome.refused = None;
+    let sim = first_check(advice).run();
+    assert_eq!((sim.failures(), taken_back(&sim)), (vec![None], Vec::new()));
+    assert_eq!(sim.report().exit_reason, ExitReason::Completed);
+}
+
+#[test]
+fn a_stop_during_the_check_takes_back() {
+    let mut sim = Sim::new(1);
+    sim.go_until(|fired| fired.point == HookPoint::QualityCheck);
+    sim.feed(Input::Command(Command::Stop));
+    let sim = sim.run();
+    assert_eq!(sim.status("1"), Status::Pending);
+    assert_eq!(taken_back(&sim).len(), 1);
+    sim.assert_left_well("stopped");
+}
+
+#[test]
+fn a_check_that_passed_just_before_the_stop_counts() {
+    let mut sim = Sim::new(1);
+    sim.go_until(|fired| fired.point == HookPoint::QualityCheck);
+    sim.feed(Input::Command(Command::Stop));
+    sim.answer(HookReply::default());
+    let sim = sim.run();
+    assert_eq!(sim.status("1"), Status::Completed);
+    assert_eq!(sim.report().completed, [id("1")]);
+    sim.assert_left_well("stopped");
+}
+
+#[test]
+fn what_a_failed_agent_completed_is_checked_and_can_stand() {
+    let work = |fired: &Fired, plan: &Plan| Work { exit_code: 1, ..completes_its_task(fired, plan) };
+    let sim = Sim::new(1).agent(work).run();
+    assert_eq!(sim.failures(), [Some(FailureClass::AgentExit)]);
+    assert_eq!(sim.report().exit_reason, ExitReason::Completed);
+    assert_eq!(sim.count(HookPoint::QualityCheck), 1);
+}
+
+#[test]
+fn what_is_completed_in_a_recovery_turn_is_taken_back() {
+    let sim = Sim::new(1)
+        .limits(|limits| limits.max_consecutive_failures = 1)
+        .agent(|fired, plan| match fired.turn {
+            Turn::Main => exits(1),
+            _ => completes_in(Turn::Recovery)(fired, plan),
+        })
+        .hook(HookPoint::IterationError, |fired| says(fired, "diff", Deliver::Next))
+        .run();
+    assert_eq!(taken_back(&sim), [(vec![id("1")], vec!["completed without a check".into()])]);
+    sim.assert_left_well("recovery");
+}
+
+#[test]
+fn what_is_completed_in_an_immediate_turn_is_taken_back() {
+    let sim = Sim::new(1)
+        .limits(|limits| limits.max_iterations = 1)
+        .agent(completes_in(Turn::Immediate))
+        .hook(HookPoint::AfterIteration, |fired| says(fired, "now", Deliver::Now))
+        .run();
+    assert_eq!(taken_back(&sim).len(), 1);
+    sim.assert_left_well("immediate");
+}
+
+#[test]
+fn what_is_completed_in_a_final_turn_is_taken_back() {
+    let sim = Sim::new(1)
+        .limits(|limits| limits.max_iterations = 1)
+        .agent(completes_in(Turn::Final))
+        .hook(HookPoint::AfterIteration, |fired| says(fired, "late", Deliver::Next))
+        .run();
+    assert_eq!(taken_back(&sim).len(), 1);
+    assert_eq!(sim.report().exit_reason, ExitReason::MaxIterations);
+    assert_eq!(sim.plan.progress.status, ProgressStatus::Stopped);
+    sim.assert_left_well("final");
+}
+
+#[test]
+fn what_is_completed_while_the_check_is_at_work_has_no_check_behind_it() {
+    let mut sim = Sim::new(2).limits(|limits| limits.max_iterations = 1);
+    sim.go_until(|fired| fired.point == HookPoint::QualityCheck);
+    sim.feed(completed("2"));
+    let sim = sim.run();
+    assert_eq!((sim.status("1"), sim.status("2")), (Status::Completed, Status::Pending));
+    sim.assert_left_well("during the check");
+}
+
+#[test]
+fn the_plan_says_how_the_run_stands() {
+    let mut sim = Sim::new(1);
+    sim.go_until(|fired| fired.point == HookPoint::AgentInvoke);
+    assert_eq!(sim.plan.progress.status, ProgressStatus::Running);
+    assert_eq!(sim.run().plan.progress.status, ProgressStatus::Completed);
+}

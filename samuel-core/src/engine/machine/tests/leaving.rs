@@ -1,0 +1,341 @@
+//! A run is left, failed or interrupted at every single step.
+
+use super::{super::*, sim::*};
+use crate::{
+    hook::HookPoint,
+    model::payload::{Deliver, Turn},
+};
+
+/// A run in which every phase has its turn: the first iteration fails and
+/// recovers, the second has tool calls and an immediate turn, the check of the
+/// third fails, a stop is blocked and text is delivered at the end.
+fn eventful() -> Sim {
+    Sim::new(3)
+        .limits(|limits| limits.max_consecutive_failures = 5)
+        .agent(|fired, plan| {
+            let mut work = completes_its_task(fired, plan);
+            work.usage = Usage { input_tokens: 10, cost_usd: Some(0.1), ..Default::default() };
+            if fired.iteration == 1 && fired.turn == Turn::Main {
+                return Work { exit_code: 7, during: Vec::new(), ..work };
+            }
+            if fired.iteration == 2 && fired.turn == Turn::Main {
+                work.during.push(calls_tool(Some(1)));
+                work.during.push(calls_tool(None));
+            }
+            work
+        })
+        .hooks(|fired| match (fired.point, fired.iteration) {
+            (HookPoint::SessionStart, _) => Some(says(fired, "hello", Deliver::Next)),
+            (HookPoint::IterationError, 1) => Some(says(fired, "look at the diff", Deliver::Next)),
+            (HookPoint::TaskCompleted, 2) => Some(says(fired, "well done", Deliver::Next)),
+            (HookPoint::AfterIteration, 2) => Some(says(fired, "now fix this", Deliver::Now)),
+            (HookPoint::AfterIteration, 4) => Some(says(fired, "tests are red", Deliver::Next)),
+            (HookPoint::QualityCheck, 3) => Some(fails_check("red")),
+            (HookPoint::SessionStop, _) if fired.nth == 0 => Some(refuses("not yet")),
+            _ => None,
+        })
+}
+
+/// Returns the run after each of its steps.
+fn every_step() -> Vec<Sim> {
+    let mut sim = eventful();
+    let mut steps = Vec::new();
+    sim.go(1);
+    while !sim.machine.is_ended() {
+        steps.push(sim.clone());
+        let next = sim.steps + 1;
+        sim.go(next);
+    }
+    assert!(steps.len() > 80, "the run is eventful: {}", steps.len());
+    steps
+}
+
+fn assert_ends_in_order(sim: &Sim, what: &str) {
+    sim.assert_left_well(what);
+    let points = sim.points();
+    assert_eq!(points[points.len() - 2..], ["after:loop", "session.end"], "{what}");
+    assert_eq!(sim.count(HookPoint::AfterLoop), 1, "{what}");
+}
+
+/// Says where a step is, for a message.
+fn place(sim: &Sim) -> String {
+    format!("step {} in {:?}", sim.steps, sim.machine.phase)
+}
+
+#[test]
+fn the_eventful_run_completes() {
+    let sim = eventful().run();
+    assert_ends_in_order(&sim, "undisturbed");
+    assert_eq!(sim.report().exit_reason, ExitReason::Completed);
+    assert_eq!((sim.report().iterations, sim.report().failed_iterations), (5, 2));
+    let turns: Vec<Turn> = sim.prompts().into_iter().map(|(turn, _)| turn).collect();
+    for turn in [Turn::Recovery, Turn::Immediate, Turn::Final] {
+        assert!(turns.contains(&turn), "{turn:?} in {turns:?}");
+    }
+}
+
+#[test]
+fn a_stop_at_any_step_ends_the_run_without_another_agent_call() {
+    for mut sim in every_step() {
+        let what = place(&sim);
+        let calls = sim.count(HookPoint::AgentInvoke);
+        let (steps, closing) = (sim.steps, sim.machine.ending.is_some());
+        sim.feed(Input::Command(Command::Stop));
+        let sim = sim.run();
+        assert_ends_in_order(&sim, &what);
+        assert_eq!(sim.count(HookPoint::AgentInvoke), calls, "{what}");
+        assert!(sim.steps <= steps + 14, "{what}: {} steps", sim.steps - steps);
+        if !closing {
+            assert_eq!(sim.report().exit_reason, ExitReason::Cancelled, "{what}");
+        }
+    }
+}
+
+#[test]
+fn a_cancel_at_any_step_ends_the_run_after_the_iteration() {
+    for mut sim in every_step() {
+        let what = place(&sim);
+        let (number, closing) = (sim.machine.iteration_number(), sim.machine.ending.is_some());
+        sim.feed(Input::Command(Command::Cancel));
+        let sim = sim.run();
+        assert_ends_in_order(&sim, &what);
+        assert!(sim.report().iterations <= number.max(1), "{what}");
+        if !closing {
+            assert_eq!(sim.report().exit_reason, ExitReason::Cancelled, "{what}");
+            assert!(!sim.prompts().iter().any(|(turn, _)| *turn == Turn::Final), "{what}");
+        }
+    }
+}
+
+#[test]
+fn the_end_of_the_time_at_any_step_ends_the_run() {
+    for mut sim in every_step() {
+        let what = place(&sim);
+        let (calls, closing) = (sim.count(HookPoint::AgentInvoke), sim.machine.ending.is_some());
+        sim.feed(Input::WallClock);
+        let sim = sim.run();
+        assert_ends_in_order(&sim, &what);
+        assert_eq!(sim.count(HookPoint::AgentInvoke), calls, "{what}");
+        if !closing {
+            assert_eq!(sim.report().exit_reason, ExitReason::WallClock, "{what}");
+        }
+    }
+}
+
+#[test]
+fn a_budget_that_is_used_up_in_a_call_ends_that_call_and_the_run() {
+    for mut sim in every_step() {
+        let what = place(&sim);
+        let at_work = sim.machine.phase == Phase::Invoke;
+        let closing = sim.machine.ending.is_some();
+        let limits = Limits { max_tokens: Some(1_000), ..sim.machine.setup.limits.clone() };
+        sim.machine.set_limits(limits);
+        sim.feed(Input::UsageSoFar(Usage { output_tokens: 1_000, ..Default::default() }));
+        let sim = sim.run();
+        assert_ends_in_order(&sim, &what);
+        let expected = if at_work && !closing { ExitReason::Budget } else { ExitReason::Completed };
+        assert_eq!(sim.report().exit_reason, expected, "{what}");
+    }
+}
+
+#[test]
+fn a_fault_at_any_step_ends_the_run_in_order() {
+    for mut sim in every_step() {
+        let what = place(&sim);
+        sim.fail();
+        let sim = sim.run();
+        assert_ends_in_order(&sim, &what);
+        assert_eq!(sim.report().exit_reason, ExitReason::Error, "{what}");
+        assert_eq!(sim.report().detail.as_deref(), Some("the disk is full"), "{what}");
+    }
+}
+
+#[test]
+fn faults_that_do_not_cease_still_let_the_run_end() {
+    for mut sim in every_step() {
+        for _ in 0..20 {
+            sim.fail();
+        }
+        assert!(sim.machine.is_ended());
+        assert_eq!(sim.report().exit_reason, ExitReason::Error);
+    }
+}
+
+#[test]
+fn a_pause_at_any_step_holds_before_the_next_iteration_and_loses_nothing() {
+    for mut sim in every_step() {
+        let what = place(&sim);
+        let number = sim.machine.iteration_number();
+        sim.feed(Input::Command(Command::Pause));
+        sim.go(usize::MAX);
+        if !sim.machine.is_ended() {
+            assert_eq!(sim.machine.phase, Phase::Paused, "{what}");
+            assert!(sim.machine.iteration_number() <= number, "{what}");
+            sim.feed(Input::Command(Command::Steer("mind the tests".into())));
+            sim.feed(Input::Command(Command::Resume));
+        }
+        let paused = sim.events().any(|event| matches!(event, Event::Paused));
+        let sim = sim.run();
+        assert_ends_in_order(&sim, &what);
+        assert_eq!(sim.report().exit_reason, ExitReason::Completed, "{what}");
+        let heard = sim.prompts().iter().any(|(_, prompt)| prompt.contains("[message from the user]"));
+        assert_eq!(heard, paused, "{what}");
+    }
+}
+
+#[test]
+fn a_paused_run_can_be_ended() {
+    let end = [
+        (Input::Command(Command::Stop), ExitReason::Cancelled),
+        (Input::Command(Command::Cancel), ExitReason::Cancelled),
+        (Input::WallClock, ExitReason::WallClock),
+    ];
+    for (input, reason) in end {
+        let mut sim = Sim::new(2);
+        sim.feed(Input::Command(Command::Pause));
+        sim.feed(Input::Start);
+        sim.go(usize::MAX);
+        assert_eq!(sim.machine.phase, Phase::Paused);
+        sim.feed(input);
+        let sim = sim.run();
+        assert_ends_in_order(&sim, "paused");
+        assert_eq!(sim.report().exit_reason, reason);
+        assert!(sim.interrupted.is_empty(), "what was begun after the wish is not interrupted");
+    }
+}
+
+#[test]
+fn a_run_goes_on_after_a_crash_at_any_step() {
+    for (mut sim, carried_out) in every_step().into_iter().flat_map(|sim| [(sim.clone(), false), (sim, true)])
+    {
+        let what = format!("{}, carried out: {carried_out}", place(&sim));
+        let before = sim.machine.usage().tokens();
+        let counted = sim.machine.counters.iterations;
+        let sessions = sim.count(HookPoint::SessionStart);
+        sim.crash(carried_out);
+        let sim = sim.run();
+        sim.assert_left_well(&what);
+        let report = sim.report();
+        assert_eq!(report.exit_reason, ExitReason::Completed, "{what}");
+        assert_eq!(report.completed.len(), 3, "{what}");
+        assert!(report.iterations >= counted.max(3) && report.usage.tokens() >= before, "{what}");
+        assert_eq!(sim.count(HookPoint::SessionStart), sessions + 1, "{what}");
+        let in_plan = sim.plan.progress.total_iterations_run;
+        let iterations = u64::from(report.iterations);
+        // Of a change that was under way nobody knows whether it was made.
+        let at_most = iterations + u64::from(carried_out);
+        assert!((iterations..=at_most).contains(&in_plan), "{what}: {in_plan} of {iterations}");
+    }
+}
+
+#[test]
+fn a_run_goes_on_from_its_last_checkpoint_after_a_crash_at_any_step() {
+    for mut sim in every_step() {
+        let what = place(&sim);
+        sim.crash_to_checkpoint();
+        let sim = sim.run();
+        sim.assert_only_certified(&what);
+        assert_eq!(sim.report().exit_reason, ExitReason::Completed, "{what}");
+        assert_eq!(sim.report().completed.len(), 3, "{what}");
+    }
+}
+
+#[test]
+fn what_was_completed_before_a_crash_is_taken_back_heard_of_or_not() {
+    for heard in [true, false] {
+        let mut sim = Sim::new(2).agent(|fired, plan| match fired.nth {
+            0 => Work::default(),
+            _ => completes_its_task(fired, plan),
+        });
+        sim.go_until(|fired| fired.point == HookPoint::AgentInvoke);
+        if heard {
+            sim.feed(completed("1"));
+        } else {
+            sim.complete_unheard("1");
+        }
+        sim.crash(false);
+        assert!(sim.order().contains(&"take_back".into()), "heard: {heard}");
+        let sim = sim.run();
+        sim.assert_left_well("after the crash");
+        assert_eq!(sim.report().iterations, 3, "task 1 was worked on again");
+        let finished = sim.failures();
+        assert_eq!(finished[0], Some(crate::model::FailureClass::Interrupted));
+        assert_eq!(sim.machine.consecutive_failures(), 0);
+    }
+}
+
+#[test]
+fn what_was_completed_in_a_last_turn_before_a_crash_is_taken_back() {
+    let mut sim = Sim::new(1).hook(HookPoint::AfterIteration, |fired| says(fired, "late", Deliver::Next));
+    sim.go_until(|fired| fired.point == HookPoint::AgentInvoke && fired.turn == Turn::Final);
+    sim.plan.tasks.push(crate::model::Task::new(id("2"), "added by the agent"));
+    sim.complete_unheard("2");
+    sim.crash_to_checkpoint();
+    let sim = sim.run();
+    sim.assert_left_well("after the crash");
+    assert_eq!(sim.report().completed, [id("1"), id("2")]);
+    assert_eq!(sim.report().iterations, 2, "task 2 was worked on in an iteration");
+}
+
+#[test]
+fn what_is_completed_before_an_iteration_that_never_began_is_taken_back() {
+    for stops in [true, false] {
+        let mut sim = Sim::new(1).hook(HookPoint::IterationGate, |_| refuses("enough"));
+        sim.go_until(|fired| fired.point == HookPoint::IterationGate);
+        sim.feed(completed("1"));
+        if stops {
+            sim.feed(Input::Command(Command::Stop));
+        }
+        sim.run().assert_left_well("never began");
+    }
+}
+
+#[test]
+fn text_in_flight_survives_a_crash() {
+    let mut sim = Sim::new(1).hooks(|fired| {
+        let first = fired.point == HookPoint::SessionStart && fired.nth == 0;
+        first.then(|| says(fired, "hello", Deliver::Next))
+    });
+    sim.go_until(|fired| fired.point == HookPoint::AgentInvoke);
+    sim.crash(false);
+    let sim = sim.run();
+    let prompts: Vec<String> = sim.prompts().into_iter().map(|(_, prompt)| prompt).collect();
+    assert_eq!(prompts, ["[hook h at session.start]\nhello"; 2]);
+}
+
+#[test]
+fn a_run_that_has_ended_ignores_every_input() {
+    let mut sim = Sim::new(1).run();
+    for input in [
+        Input::Start,
+        Input::Resume { completed: vec![id("1")] },
+        Input::Command(Command::Stop),
+        Input::WallClock,
+        completed("1"),
+        calls_tool(Some(1)),
+    ] {
+        sim.feed(input);
+    }
+}
+
+#[test]
+fn a_second_start_changes_nothing() {
+    let mut sim = Sim::new(1);
+    sim.go(9);
+    let before = sim.trace.len();
+    sim.feed(Input::Start);
+    assert_eq!(sim.trace.len(), before);
+}
+
+#[test]
+fn costs_are_saved_to_the_last_digit() {
+    let mut machine = Machine::new(Setup::default());
+    let mut bits: u64 = 0x9E37_79B9_7F4A_7C15;
+    for _ in 0..2_000 {
+        bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let cost = f64::from_bits(0x3FF0_0000_0000_0000 | (bits >> 12)) * 0.1;
+        machine.counters.usage.cost_usd = Some(cost);
+        let saved = serde_json::to_string(&machine).unwrap();
+        assert_eq!(serde_json::from_str::<Machine>(&saved).unwrap(), machine, "{cost}");
+    }
+}

@@ -1,0 +1,546 @@
+//! A world for the machine: a plan in memory, scripted handlers and a scripted
+//! agent.
+//!
+//! After every step [`Sim`] checks what must always hold, and goes on with a
+//! copy of the machine that went through JSON, so each test is one of saving
+//! and loading as well.
+
+use std::rc::Rc;
+
+use jiff::Timestamp;
+
+use super::super::*;
+use crate::engine::event::RunReport;
+use crate::{
+    agent::{AbilityCall, AbilityDecision},
+    hook::{Abort, BreakClass, Broken, HookCall, HookFailure, HookPoint, OnFailure, Outcome},
+    model::{
+        FailureClass, Plan, Status, Task,
+        payload::{Actor, AgentInvokeOutput, CheckFailure, Deliver, Mode, TaskBrief, TextItem, Turn},
+    },
+    state::{Next, apply, next_task},
+};
+
+/// How many steps a run may take before it counts as endless.
+const MAX_STEPS: usize = 5_000;
+
+pub(super) fn id(text: &str) -> TaskId {
+    TaskId::new(text)
+}
+
+/// A point that fired.
+#[derive(Clone, Debug)]
+pub(super) struct Fired {
+    pub(super) point: HookPoint,
+    pub(super) iteration: u32,
+    pub(super) turn: Turn,
+    /// How often the point fired before.
+    pub(super) nth: usize,
+    pub(super) call: HookCall,
+}
+
+/// What a call of the agent does.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Work {
+    /// What happens while it is at work, all before anything is answered.
+    pub(super) during: Vec<Input>,
+    pub(super) exit_code: i32,
+    pub(super) failure: Option<Failure>,
+    pub(super) resets_at: Option<Timestamp>,
+    pub(super) usage: Usage,
+}
+
+type Hooks = Rc<dyn Fn(&Fired) -> Option<HookReply>>;
+type Agent = Rc<dyn Fn(&Fired, &Plan) -> Work>;
+
+#[derive(Clone)]
+pub(super) struct Sim {
+    pub(super) machine: Machine,
+    pub(super) plan: Plan,
+    pub(super) steps: usize,
+    pub(super) trace: Vec<Effect>,
+    pub(super) fired: Vec<Fired>,
+    pub(super) interrupted: Vec<EffectId>,
+    pub(super) answers: Vec<(u64, AbilityDecision)>,
+    /// The fingerprint of the work tree in an iteration.
+    pub(super) tree: fn(u32) -> String,
+    pub(super) mode: Mode,
+    /// Why the run ends, whatever the plan says.
+    pub(super) stop: Option<(ExitReason, String)>,
+    main: Option<(EffectId, Effect)>,
+    side: Option<(EffectId, HookCall)>,
+    during: VecDeque<Input>,
+    last_id: u64,
+    /// The machine as it was at the last checkpoint, and what was completed
+    /// since.
+    saved: Box<Machine>,
+    unsaved: Vec<TaskId>,
+    /// What was completed without the machine's knowledge.
+    unheard: Vec<TaskId>,
+    hooks: Hooks,
+    agent: Agent,
+}
+
+impl Sim {
+    /// A plan of so many tasks and an agent that completes the one it is
+    /// given.
+    pub(super) fn new(tasks: usize) -> Self {
+        let tasks = (1..=tasks).map(|n| Task::new(id(&n.to_string()), format!("task {n}"))).collect();
+        let setup = Setup { session: "s".into(), agent: "claude".into(), ..Default::default() };
+        let machine = Machine::new(setup);
+        Self {
+            saved: Box::new(machine.clone()),
+            machine,
+            plan: Plan { tasks, ..Plan::default() },
+            steps: 0,
+            trace: Vec::new(),
+            fired: Vec::new(),
+            interrupted: Vec::new(),
+            answers: Vec::new(),
+            tree: |_| "tree".into(),
+            mode: Mode::Implementation,
+            stop: None,
+            main: None,
+            side: None,
+            during: VecDeque::new(),
+            last_id: 0,
+            unsaved: Vec::new(),
+            unheard: Vec::new(),
+            hooks: Rc::new(|_| None),
+            agent: Rc::new(completes_its_task),
+        }
+    }
+
+    pub(super) fn limits(mut self, change: impl FnOnce(&mut Limits)) -> Self {
+        let mut limits = self.machine.setup.limits.clone();
+        change(&mut limits);
+        self.machine.set_limits(limits);
+        self
+    }
+
+    /// Adds handlers; those added earlier are asked only where these say
+    /// nothing.
+    pub(super) fn hooks(mut self, hooks: impl Fn(&Fired) -> Option<HookReply> + 'static) -> Self {
+        let earlier = Rc::clone(&self.hooks);
+        self.hooks = Rc::new(move |fired| hooks(fired).or_else(|| earlier(fired)));
+        self
+    }
+
+    /// Adds handlers of one point.
+    pub(super) fn hook(self, point: HookPoint, hook: impl Fn(&Fired) -> HookReply + 'static) -> Self {
+        self.hooks(move |fired| (fired.point == point).then(|| hook(fired)))
+    }
+
+    pub(super) fn agent(mut self, agent: impl Fn(&Fired, &Plan) -> Work + 'static) -> Self {
+        self.agent = Rc::new(agent);
+        self
+    }
+
+    /// Runs to the end.
+    pub(super) fn run(mut self) -> Self {
+        self.go(MAX_STEPS);
+        assert!(self.machine.is_ended(), "endless after {} steps in {:?}", self.steps, self.machine.phase);
+        self
+    }
+
+    /// Runs until so many steps were made, the run ends or it holds.
+    pub(super) fn go(&mut self, steps: usize) {
+        if self.machine.phase == Phase::New && steps > 0 {
+            self.feed(Input::Start);
+        }
+        while self.steps < steps && !self.machine.is_ended() {
+            let Some(input) = self.next_input() else { break };
+            self.feed(input);
+        }
+    }
+
+    /// Runs until a point is to be answered that fits.
+    pub(super) fn go_until(&mut self, fits: impl Fn(&Fired) -> bool) {
+        self.go(1);
+        while !self.fired.last().is_some_and(&fits) {
+            let input = self.next_input().expect("the point fires");
+            self.feed(input);
+        }
+    }
+
+    /// Fails what is under way.
+    pub(super) fn fail(&mut self) {
+        let id = match (&self.side, &self.main) {
+            (Some((id, _)), _) => *id,
+            (None, Some((id, _))) => *id,
+            (None, None) => return,
+        };
+        self.during.clear();
+        self.done(id, EffectResult::Failed("the disk is full".into()));
+    }
+
+    /// Loses the process: what is under way has an effect or not, and nobody
+    /// hears of it. Then another one goes on from what was saved.
+    pub(super) fn crash(&mut self, carried_out: bool) {
+        if carried_out && let Some((_, Effect::Mutate(mutation))) = &self.main {
+            let _ = apply(&mut self.plan, mutation, Timestamp::UNIX_EPOCH);
+        }
+        (self.main, self.side) = (None, None);
+        self.during.clear();
+        let completed = std::mem::take(&mut self.unheard);
+        self.feed(Input::Resume { completed });
+    }
+
+    /// Loses the process and what it did since its last checkpoint.
+    pub(super) fn crash_to_checkpoint(&mut self) {
+        self.machine = (*self.saved).clone();
+        self.last_id = 0;
+        (self.main, self.side) = (None, None);
+        self.during.clear();
+        let completed = std::mem::take(&mut self.unsaved);
+        self.feed(Input::Resume { completed });
+    }
+
+    /// Completes a task behind the machine's back: the process dies before it
+    /// hears of it.
+    pub(super) fn complete_unheard(&mut self, task: &str) {
+        self.done_in_plan(&id(task));
+        self.unheard.push(id(task));
+        self.unsaved.push(id(task));
+    }
+
+    /// Gives the machine one input and checks what must always hold.
+    pub(super) fn feed(&mut self, input: Input) {
+        self.steps += 1;
+        if let Input::TaskCompleted(completion) = &input {
+            self.done_in_plan(&completion.task);
+            self.unsaved.push(completion.task.clone());
+        }
+        let was_ended = self.machine.is_ended();
+        let effects = self.machine.step(input);
+        assert!(!was_ended || effects.is_empty(), "an effect after the end: {effects:?}");
+        let is_saved = effects.iter().any(|(_, effect)| *effect == Effect::Checkpoint);
+        for (id, effect) in effects {
+            assert!(id.0 > self.last_id, "effect ids grow");
+            self.last_id = id.0;
+            self.take(id, effect);
+        }
+        self.check();
+        let saved = serde_json::to_string(&self.machine).expect("the machine can be saved");
+        let loaded: Machine = serde_json::from_str(&saved).expect("what was saved can be loaded");
+        assert_eq!(loaded, self.machine, "what is loaded is what was saved");
+        self.machine = loaded;
+        if is_saved {
+            self.saved = Box::new(self.machine.clone());
+            self.unsaved.clear();
+        }
+    }
+
+    fn check(&mut self) {
+        if self.machine.is_ended() {
+            assert!(self.main.is_none() && self.side.is_none(), "nothing is under way at the end");
+            assert!(matches!(self.trace.last(), Some(Effect::Emit(Event::RunFinished(_)))));
+            let ends = self.trace.iter().filter(|e| matches!(e, Effect::Emit(Event::RunFinished(_)))).count();
+            assert_eq!(ends, 1);
+        } else {
+            let rests = matches!(self.machine.phase, Phase::New | Phase::Paused);
+            let alive = rests || self.main.is_some() || self.side.is_some();
+            assert!(alive, "nothing can make the machine go on from {:?}", self.machine.phase);
+        }
+        let mut copy = self.machine.clone();
+        let stray = copy.step(Input::Done(EffectId(u64::MAX), EffectResult::Done));
+        assert!(stray.is_empty() && copy == self.machine, "what nobody waits for changes nothing");
+    }
+
+    fn take(&mut self, id: EffectId, effect: Effect) {
+        self.trace.push(effect.clone());
+        match effect {
+            Effect::Emit(_) | Effect::Log(_) | Effect::Checkpoint => {}
+            Effect::Interrupt(id) => {
+                self.interrupted.push(id);
+                // Nobody waits for the side when the run ends.
+                self.side = self.side.take().filter(|(side, _)| *side != id);
+            }
+            Effect::Answer { ticket, decision } => {
+                serde_json::to_string(&decision).expect("an answer can be written");
+                self.answers.push((ticket, decision));
+            }
+            Effect::Dispatch { call, turn } => {
+                let point = call.point();
+                let nth = self.fired.iter().filter(|fired| fired.point == point).count();
+                let iteration = self.machine.iteration_number();
+                self.fired.push(Fired { point, iteration, turn, nth, call: (*call).clone() });
+                if is_beside(point) {
+                    assert!(self.side.is_none(), "one at a time on the side");
+                    self.side = Some((id, *call));
+                } else {
+                    self.wait(id, Effect::Dispatch { call, turn });
+                }
+            }
+            effect => self.wait(id, effect),
+        }
+    }
+
+    fn wait(&mut self, id: EffectId, effect: Effect) {
+        assert!(self.main.is_none(), "two main effects: {:?} and {effect:?}", self.main);
+        if let Effect::Dispatch { call, .. } = &effect
+            && call.point() == HookPoint::AgentInvoke
+        {
+            let fired = self.last(HookPoint::AgentInvoke);
+            self.during = (self.agent)(&fired, &self.plan).during.into();
+        }
+        self.main = Some((id, effect));
+    }
+
+    /// Says what happens next: what the agent does, then the side, then the
+    /// main effect.
+    fn next_input(&mut self) -> Option<Input> {
+        let at_work = matches!(&self.main, Some((id, _)) if !self.interrupted.contains(id));
+        if let Some(input) = self.during.pop_front().filter(|_| at_work) {
+            return Some(input);
+        }
+        self.during.clear();
+        if let Some((id, call)) = self.side.take() {
+            let fired = self.last(call.point());
+            let reply = (self.hooks)(&fired).unwrap_or_default();
+            return Some(Input::Done(id, EffectResult::Hook(Box::new(reply))));
+        }
+        let (id, effect) = self.main.take()?;
+        let result = self.carry_out(id, effect);
+        Some(Input::Done(id, result))
+    }
+
+    /// Answers what the phase waits for.
+    pub(super) fn answer(&mut self, reply: HookReply) {
+        let (id, _) = self.main.as_ref().expect("something is under way");
+        self.done(*id, EffectResult::Hook(Box::new(reply)));
+    }
+
+    fn done(&mut self, done: EffectId, result: EffectResult) {
+        self.main = self.main.take().filter(|(id, _)| *id != done);
+        self.side = self.side.take().filter(|(id, _)| *id != done);
+        self.feed(Input::Done(done, result));
+    }
+
+    fn carry_out(&mut self, id: EffectId, effect: Effect) -> EffectResult {
+        match effect {
+            Effect::Load => EffectResult::Loaded(self.load()),
+            Effect::Mutate(mutation) => match apply(&mut self.plan, &mutation, Timestamp::UNIX_EPOCH) {
+                Ok(_) => EffectResult::Done,
+                Err(error) => EffectResult::Refused(error.to_string()),
+            },
+            Effect::Fingerprint => EffectResult::Fingerprint((self.tree)(self.machine.iteration_number())),
+            Effect::Dispatch { call, .. } => {
+                EffectResult::Hook(Box::new(self.reply(&call, self.interrupted.contains(&id))))
+            }
+            _ => EffectResult::Done,
+        }
+    }
+
+    fn reply(&self, call: &HookCall, interrupted: bool) -> HookReply {
+        let fired = self.last(call.point());
+        if interrupted && fired.point != HookPoint::AgentInvoke {
+            return broken(BreakClass::Cancelled);
+        }
+        if let Some(reply) = (self.hooks)(&fired) {
+            return reply;
+        }
+        match call {
+            HookCall::BeforeAgentInvoke(input) => with(ReplyData::Invocation(Box::new(input.clone()))),
+            HookCall::AgentInvoke(_) => {
+                let work = (self.agent)(&fired, &self.plan);
+                let killed = interrupted.then(|| Failure {
+                    class: FailureClass::AgentExit,
+                    message: "claude was cancelled".into(),
+                });
+                let failure = killed.or(work.failure);
+                let output = AgentInvokeOutput { exit_code: work.exit_code, ..Default::default() };
+                with(ReplyData::Agent(Box::new(AgentEnd {
+                    output: failure.is_none().then_some(output),
+                    failure,
+                    resets_at: work.resets_at,
+                    usage: work.usage,
+                    duration_ms: 1,
+                })))
+            }
+            _ => HookReply::default(),
+        }
+    }
+
+    fn load(&self) -> Loaded {
+        let next = match next_task(&self.plan) {
+            Next::Task(id) => {
+                let title = self.plan.task(&id).map(|task| task.title.clone()).unwrap_or_default();
+                NextWork::Task(TaskBrief { id: id.to_string(), title, ..Default::default() })
+            }
+            Next::AllDone => NextWork::AllDone,
+            Next::Blocked(reasons) => NextWork::Blocked(reasons[0].to_string()),
+        };
+        let queue_size = u32::try_from(self.plan.count(Status::Pending)).expect("a small plan");
+        let next = match self.stop.clone() {
+            Some((reason, detail)) => NextWork::Stop { reason, detail },
+            None => next,
+        };
+        Loaded { next, queue_size, mode: self.mode }
+    }
+
+    /// Checks that only those tasks are completed that a check stands behind.
+    pub(super) fn assert_only_certified(&self, what: &str) {
+        assert_eq!(self.plan.count(Status::InProgress), 0, "{what}: no task is left in progress");
+        let mut certified = self.report().completed;
+        let standing: Vec<TaskId> = self
+            .plan
+            .tasks
+            .iter()
+            .filter(|task| task.status == Status::Completed)
+            .map(|task| task.id.clone())
+            .collect();
+        certified.sort();
+        assert_eq!(standing, certified, "{what}: only what a check stands behind is completed");
+    }
+
+    /// Checks what must hold however a run ended.
+    pub(super) fn assert_left_well(&self, what: &str) {
+        let report = self.report();
+        self.assert_only_certified(what);
+        let count = |wanted: fn(&Event) -> bool| self.events().filter(|event| wanted(event)).count();
+        let started = count(|event| matches!(event, Event::IterationStarted { .. }));
+        let finished = count(|event| matches!(event, Event::IterationFinished { .. }));
+        assert_eq!((started, finished), (report.iterations as usize, report.iterations as usize), "{what}");
+    }
+
+    /// Completes a task in the plan, and nowhere else.
+    pub(super) fn done_in_plan(&mut self, task: &TaskId) {
+        let done = Mutation::Done { id: task.clone(), commit_sha: None, iteration: None };
+        apply(&mut self.plan, &done, Timestamp::UNIX_EPOCH).expect("the task exists");
+    }
+
+    pub(super) fn last(&self, point: HookPoint) -> Fired {
+        self.fired.iter().rev().find(|fired| fired.point == point).expect("the point fired").clone()
+    }
+
+    /// What the machine asked for that changes or asks something, in order.
+    pub(super) fn order(&self) -> Vec<String> {
+        self.trace.iter().filter_map(label).collect()
+    }
+
+    /// The points that fired, in order.
+    pub(super) fn points(&self) -> Vec<&'static str> {
+        self.fired.iter().map(|fired| fired.point.as_str()).collect()
+    }
+
+    pub(super) fn count(&self, point: HookPoint) -> usize {
+        self.fired.iter().filter(|fired| fired.point == point).count()
+    }
+
+    /// The prompts that were asked for, each with its turn.
+    pub(super) fn prompts(&self) -> Vec<(Turn, String)> {
+        let prompt = |fired: &Fired| match &fired.call {
+            HookCall::BeforeAgentInvoke(input) => Some((fired.turn, input.prompt.clone())),
+            _ => None,
+        };
+        self.fired.iter().filter_map(prompt).collect()
+    }
+
+    pub(super) fn events(&self) -> impl Iterator<Item = &Event> {
+        self.trace.iter().filter_map(|effect| match effect {
+            Effect::Emit(event) => Some(event),
+            _ => None,
+        })
+    }
+
+    /// How each iteration failed, where it did.
+    pub(super) fn failures(&self) -> Vec<Option<FailureClass>> {
+        let finished = |event: &Event| match event {
+            Event::IterationFinished { failure, .. } => Some(failure.as_ref().map(|f| f.class)),
+            _ => None,
+        };
+        self.events().filter_map(finished).collect()
+    }
+
+    pub(super) fn report(&self) -> RunReport {
+        match self.trace.last() {
+            Some(Effect::Emit(Event::RunFinished(report))) => report.clone(),
+            other => panic!("the run has not ended: {other:?}"),
+        }
+    }
+
+    pub(super) fn status(&self, task: &str) -> Status {
+        self.plan.task(&id(task)).expect("the task exists").status
+    }
+}
+
+fn is_beside(point: HookPoint) -> bool {
+    matches!(point, HookPoint::TaskCompleted | HookPoint::AbilityBefore | HookPoint::AbilityAfter)
+}
+
+fn label(effect: &Effect) -> Option<String> {
+    Some(match effect {
+        Effect::Dispatch { call, turn: Turn::Main } => call.point().to_string(),
+        Effect::Dispatch { call, turn } => {
+            format!("{} ({})", call.point(), format!("{turn:?}").to_lowercase())
+        }
+        Effect::Load => "load".into(),
+        Effect::Mutate(mutation) => mutation.name().into(),
+        Effect::Fingerprint => "fingerprint".into(),
+        Effect::Sleep(_) => "sleep".into(),
+        _ => return None,
+    })
+}
+
+/// An agent that completes the task in progress in its main turn.
+pub(super) fn completes_its_task(fired: &Fired, plan: &Plan) -> Work {
+    let task = plan.tasks.iter().find(|task| task.status == Status::InProgress);
+    let during = task.filter(|_| fired.turn == Turn::Main).map(|task| completed(task.id.as_str()));
+    Work { during: during.into_iter().collect(), ..Default::default() }
+}
+
+pub(super) fn exits(exit_code: i32) -> Work {
+    Work { exit_code, ..Default::default() }
+}
+
+pub(super) fn completed(task: &str) -> Input {
+    Input::TaskCompleted(Completion {
+        task: id(task),
+        title: format!("task {task}"),
+        description: String::new(),
+        actor: Actor::Agent,
+    })
+}
+
+pub(super) fn calls_tool(ticket: Option<u64>) -> Input {
+    let call = AbilityCall { call_id: "c".into(), ability_id: "Bash".into(), input: r#"{ "a": 1 }"#.into() };
+    Input::AbilityBefore(AbilityNotice { call, caller: "claude".into(), ticket })
+}
+
+pub(super) fn with(data: ReplyData) -> HookReply {
+    HookReply { data, ..Default::default() }
+}
+
+pub(super) fn refuses(reason: &str) -> HookReply {
+    HookReply {
+        outcome: Outcome { refused: Some(reason.into()), ..Default::default() },
+        ..Default::default()
+    }
+}
+
+pub(super) fn fails_check(message: &str) -> HookReply {
+    let failure = CheckFailure { command: "test".into(), message: message.into(), ..Default::default() };
+    HookReply { data: ReplyData::Checks(vec![failure]), ..refuses(message) }
+}
+
+pub(super) fn says(fired: &Fired, content: &str, deliver: Deliver) -> HookReply {
+    let said =
+        Said { handler: "h".into(), point: fired.point, item: TextItem { content: content.into(), deliver } };
+    HookReply { outcome: Outcome { said: vec![said], ..Default::default() }, ..Default::default() }
+}
+
+/// A handler broke, and nothing follows from it.
+pub(super) fn broken(class: BreakClass) -> HookReply {
+    let failure = HookFailure::new(class, "broke");
+    let broken = Broken { handler: "h".into(), failure, abandoned: false };
+    HookReply { outcome: Outcome { broken: vec![broken], ..Default::default() }, ..Default::default() }
+}
+
+/// A handler broke, and more than its own work ends.
+pub(super) fn aborts(action: OnFailure) -> HookReply {
+    let mut reply = broken(BreakClass::Failed);
+    let failure = HookFailure::new(BreakClass::Failed, "broke");
+    reply.outcome.abort = Some(Abort { handler: "h".into(), action, failure });
+    reply
+}

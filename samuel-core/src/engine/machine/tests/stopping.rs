@@ -1,0 +1,271 @@
+//! When a run stops by itself.
+
+use super::{super::*, sim::*};
+use crate::{
+    hook::HookPoint,
+    model::{
+        FailureClass, Status,
+        payload::{Mode, Turn},
+    },
+};
+
+fn times_out(seconds: u32) -> Work {
+    let message = format!("ran  {seconds} s");
+    Work { failure: Some(Failure { class: FailureClass::AgentTimeout, message }), ..Default::default() }
+}
+
+fn limited(resets_at: Option<jiff::Timestamp>) -> Work {
+    let failure = Failure { class: FailureClass::RateLimit, message: "limit".into() };
+    Work { failure: Some(failure), resets_at, ..Default::default() }
+}
+
+#[test]
+fn three_failures_in_a_row_end_the_run() {
+    let sim = Sim::new(1).agent(|_, _| exits(7)).run();
+    let report = sim.report();
+    assert_eq!(report.exit_reason, ExitReason::ConsecutiveFailures);
+    assert_eq!((report.iterations, report.failed_iterations), (3, 3));
+    assert_eq!(sim.count(HookPoint::IterationError), 3);
+    sim.assert_left_well("failed");
+}
+
+#[test]
+fn a_success_sets_the_count_of_failures_back() {
+    let sim = Sim::new(2)
+        .agent(|fired, plan| match fired.iteration % 3 {
+            0 => completes_its_task(fired, plan),
+            _ => exits(7),
+        })
+        .run();
+    assert_eq!((sim.report().exit_reason, sim.report().iterations), (ExitReason::Completed, 6));
+}
+
+#[test]
+fn the_cap_on_iterations_ends_the_run() {
+    let sim = Sim::new(3).limits(|limits| limits.max_iterations = 2).run();
+    assert_eq!((sim.report().exit_reason, sim.report().iterations), (ExitReason::MaxIterations, 2));
+}
+
+#[test]
+fn a_plan_that_the_last_allowed_iteration_finishes_is_completed() {
+    for pause_ms in [0, 2_000] {
+        let sim = Sim::new(2)
+            .limits(|limits| {
+                limits.max_iterations = 2;
+                limits.pause_ms = pause_ms;
+            })
+            .run();
+        assert_eq!(sim.report().exit_reason, ExitReason::Completed);
+    }
+}
+
+#[test]
+fn the_same_failure_with_the_same_tree_three_times_is_no_progress() {
+    let sim = Sim::new(1)
+        .limits(|limits| limits.max_consecutive_failures = 10)
+        .agent(|fired, _| times_out(fired.iteration))
+        .run();
+    assert_eq!((sim.report().exit_reason, sim.report().iterations), (ExitReason::NoProgress, 3));
+}
+
+#[test]
+fn the_same_failure_with_another_tree_is_progress() {
+    let mut sim = Sim::new(1)
+        .limits(|limits| limits.max_consecutive_failures = 10)
+        .agent(|fired, _| times_out(fired.iteration));
+    sim.tree = |iteration| iteration.to_string();
+    assert_eq!(sim.run().report().exit_reason, ExitReason::ConsecutiveFailures);
+}
+
+#[test]
+fn another_failure_is_progress() {
+    let sim = Sim::new(1)
+        .limits(|limits| limits.max_consecutive_failures = 10)
+        .agent(|fired, _| if fired.iteration % 2 == 0 { exits(7) } else { times_out(1) })
+        .run();
+    assert_eq!(sim.report().exit_reason, ExitReason::ConsecutiveFailures);
+}
+
+#[test]
+fn something_completed_between_is_progress() {
+    let sim = Sim::new(3)
+        .agent(|fired, plan| match fired.iteration % 3 {
+            0 => completes_its_task(fired, plan),
+            _ => exits(7),
+        })
+        .limits(|limits| limits.max_consecutive_failures = 10)
+        .run();
+    assert_eq!((sim.report().exit_reason, sim.report().iterations), (ExitReason::Completed, 9));
+}
+
+#[test]
+fn three_successes_that_change_nothing_are_no_progress() {
+    let sim = Sim::new(1).agent(|_, _| Work::default()).run();
+    assert_eq!((sim.report().exit_reason, sim.report().iterations), (ExitReason::NoProgress, 3));
+    let mut moving = Sim::new(1).agent(|_, _| Work::default()).limits(|limits| limits.max_iterations = 5);
+    moving.tree = |iteration| iteration.to_string();
+    assert_eq!(moving.run().report().exit_reason, ExitReason::MaxIterations);
+}
+
+#[test]
+fn a_usage_limit_with_a_known_end_is_waited_for_and_not_counted() {
+    let end = jiff::Timestamp::from_second(5_000).unwrap();
+    for pause_ms in [0, 2_000] {
+        let sim = Sim::new(1)
+            .limits(|limits| {
+                limits.max_consecutive_failures = 1;
+                limits.pause_ms = pause_ms;
+            })
+            .agent(move |fired, plan| match fired.nth {
+                0..4 => limited(Some(end)),
+                _ => completes_its_task(fired, plan),
+            })
+            .run();
+        assert_eq!(sim.report().exit_reason, ExitReason::Completed);
+        assert_eq!(sim.report().failed_iterations, 4);
+        let waits = sim.trace.iter().filter(|effect| **effect == Effect::Sleep(Wait::Until(end))).count();
+        assert_eq!(waits, 4);
+    }
+}
+
+#[test]
+fn a_usage_limit_is_not_met_by_a_recovery_turn() {
+    let end = jiff::Timestamp::from_second(5_000).unwrap();
+    let sim = Sim::new(1)
+        .agent(
+            move |fired, plan| {
+                if fired.nth == 0 { limited(Some(end)) } else { completes_its_task(fired, plan) }
+            },
+        )
+        .hook(HookPoint::IterationError, |fired| says(fired, "diff", crate::model::payload::Deliver::Next))
+        .run();
+    let expected = [(Turn::Main, String::new()), (Turn::Main, "[hook h at iteration.error]\ndiff".into())];
+    assert_eq!(sim.prompts(), expected);
+}
+
+#[test]
+fn a_pause_during_a_usage_limit_does_not_shorten_it() {
+    let end = jiff::Timestamp::from_second(5_000).unwrap();
+    let mut sim = Sim::new(1).agent(move |fired, plan| match fired.nth {
+        0 => limited(Some(end)),
+        _ => completes_its_task(fired, plan),
+    });
+    while sim.machine.phase != Phase::Sleep {
+        let next = sim.steps + 1;
+        sim.go(next);
+    }
+    sim.feed(Input::Command(Command::Pause));
+    sim.go(usize::MAX);
+    assert_eq!(sim.machine.phase, Phase::Paused);
+    sim.feed(Input::Command(Command::Resume));
+    let sim = sim.run();
+    let sleeps: Vec<&Effect> = sim.trace.iter().filter(|effect| matches!(effect, Effect::Sleep(_))).collect();
+    assert_eq!(sleeps, [&Effect::Sleep(Wait::Until(end)); 2]);
+}
+
+#[test]
+fn a_usage_limit_without_a_known_end_is_counted() {
+    let sim =
+        Sim::new(1).limits(|limits| limits.max_consecutive_failures = 2).agent(|_, _| limited(None)).run();
+    assert_eq!((sim.report().exit_reason, sim.report().iterations), (ExitReason::ConsecutiveFailures, 2));
+}
+
+#[test]
+fn a_used_up_budget_ends_the_run_without_extra_turns() {
+    let sim = Sim::new(3)
+        .limits(|limits| limits.max_cost_usd = Some(0.25))
+        .agent(|fired, plan| {
+            let usage = Usage { cost_usd: Some(0.125), ..Default::default() };
+            Work { usage, ..completes_its_task(fired, plan) }
+        })
+        .hook(HookPoint::AfterIteration, |fired| match fired.iteration {
+            2 => says(fired, "now", crate::model::payload::Deliver::Now),
+            _ => HookReply::default(),
+        })
+        .run();
+    assert_eq!((sim.report().exit_reason, sim.report().iterations), (ExitReason::Budget, 2));
+    assert_eq!(sim.report().usage.cost_usd, Some(0.25));
+    assert_eq!(sim.prompts().len(), 2);
+    assert_eq!(sim.plan.progress.cost_usd, 0.25);
+}
+
+#[test]
+fn a_blocked_plan_ends_the_run_with_the_cause() {
+    let mut sim = Sim::new(2);
+    sim.plan.tasks[0].status = Status::Blocked;
+    sim.plan.tasks[1].depends_on = vec![id("1")];
+    let sim = sim.run();
+    assert_eq!(sim.report().exit_reason, ExitReason::Blocked);
+    assert_eq!(sim.report().detail.as_deref(), Some("1 is marked as blocked"));
+    assert_eq!(sim.report().iterations, 0);
+}
+
+#[test]
+fn a_settled_plan_is_not_completed_when_the_last_check_failed() {
+    let mut sim = Sim::new(2)
+        .agent(
+            |fired, plan| {
+                if fired.iteration == 1 { completes_its_task(fired, plan) } else { Work::default() }
+            },
+        )
+        .hook(HookPoint::QualityCheck, |fired| match fired.iteration {
+            1 => HookReply::default(),
+            _ => fails_check("red"),
+        });
+    sim.go_until(|fired| fired.point == HookPoint::QualityCheck && fired.iteration == 2);
+    sim.plan.tasks[1].status = Status::Skipped;
+    let report = sim.run().report();
+    assert_eq!(report.exit_reason, ExitReason::Blocked);
+    assert!(report.detail.unwrap().contains("last quality check failed"));
+}
+
+#[test]
+fn a_reason_outside_the_plan_ends_the_run() {
+    let mut sim = Sim::new(3);
+    sim.go_until(|fired| fired.point == HookPoint::AfterIteration);
+    sim.stop = Some((ExitReason::ControlFilesChanged, "samuel.toml".into()));
+    let sim = sim.run();
+    assert_eq!(sim.report().exit_reason, ExitReason::ControlFilesChanged);
+    assert_eq!(sim.report().detail.as_deref(), Some("samuel.toml"));
+    assert_eq!(sim.report().iterations, 1);
+}
+
+#[test]
+fn the_gate_can_turn_an_iteration_into_one_of_discovery() {
+    let mut sim = Sim::new(1)
+        .limits(|limits| limits.max_iterations = 1)
+        .hook(HookPoint::IterationGate, |_| with(ReplyData::Mode(Some(Mode::Discovery))));
+    sim = sim.run();
+    assert!(!sim.order().contains(&"start_task".into()));
+    assert_eq!(sim.plan.progress.discovery_iterations, 1);
+}
+
+#[test]
+fn the_gate_can_turn_discovery_into_work_on_a_task() {
+    let mut sim =
+        Sim::new(1).hook(HookPoint::IterationGate, |_| with(ReplyData::Mode(Some(Mode::Implementation))));
+    sim.mode = Mode::Discovery;
+    let sim = sim.run();
+    assert_eq!(sim.report().exit_reason, ExitReason::Completed);
+    assert_eq!((sim.report().completed, sim.report().iterations), (vec![id("1")], 1));
+}
+
+#[test]
+fn a_task_that_somebody_settled_in_the_meantime_fails_only_its_iteration() {
+    let mut sim = Sim::new(2);
+    sim.go_until(|fired| fired.point == HookPoint::IterationGate);
+    sim.done_in_plan(&id("1"));
+    let sim = sim.run();
+    assert_eq!(sim.failures(), [Some(FailureClass::Refused), None]);
+    assert_eq!(sim.report().exit_reason, ExitReason::Completed);
+}
+
+#[test]
+fn a_change_the_plan_does_not_allow_is_a_warning() {
+    let mut sim = Sim::new(2);
+    sim.go_until(|fired| fired.point == HookPoint::AfterIteration);
+    sim.plan.tasks.remove(0);
+    let sim = sim.run();
+    assert_eq!(sim.report().exit_reason, ExitReason::Completed);
+    assert!(sim.events().any(|event| matches!(event, Event::Warning { .. })));
+}
