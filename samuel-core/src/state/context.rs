@@ -344,6 +344,7 @@ mod tests {
           files: 2
           lines: 90
           languages[2]: Rust,C++
+          notes[1]: 2 of 3 files are listed
         files[1]{path,bytes,kind}:
           "a, b.rs",10,Rust
         test_gaps[1]: src/main.rs

@@ -192,7 +192,7 @@ fn checksum(record: &[u8; RECORD]) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed set-up fails the test")]
 
     use super::*;
 
