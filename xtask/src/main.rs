@@ -1,2 +1,52 @@
-//! Tasks of the workspace.
-fn main() {}
+//! Tasks of the workspace: `cargo xtask <task>`.
+//!
+//! `test` is the one test command; `bench` measures what has a gate. Each task
+//! is a module with a `run` that takes the arguments after its name.
+#![allow(clippy::print_stdout, reason = "a task reports to the terminal")]
+
+mod bench;
+mod ci;
+mod tally;
+mod test;
+mod workspace;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+const HELP: &str = "\
+usage: cargo xtask <task>
+
+  test [--long]      format, lints, tests, examples, documentation; --long adds
+                     the suites that take minutes
+  ci                 what CI runs: .ci/run
+  bench <name>       measures a release build; without a name lists them
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match run(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: &[String]) -> Result<()> {
+    let Some((task, args)) = args.split_first() else {
+        print!("{HELP}");
+        return Ok(());
+    };
+    match task.as_str() {
+        "test" => test::run(args),
+        "ci" => ci::run(),
+        "bench" => bench::run(args),
+        "help" | "--help" | "-h" => {
+            print!("{HELP}");
+            Ok(())
+        }
+        _ => bail!("there is no task \"{task}\"\n\n{HELP}"),
+    }
+}

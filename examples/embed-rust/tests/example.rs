@@ -1,0 +1,24 @@
+//! The example does what it says.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::process::Command;
+
+#[test]
+fn the_example_completes_its_plan_and_takes_one_task_back_on_the_way() {
+    let output = Command::new(env!("CARGO_BIN_EXE_embed-rust")).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}\n{errors}");
+    for expected in [
+        "iteration 1: Greet somebody",
+        "check failed: CHANGELOG.md has 0 entries for 1 tasks",
+        "task 1 taken back",
+        "iteration 2: Greet somebody",
+        "iteration 4: Explain yourself",
+        "completed after 4 iterations, 1 of them failed",
+    ] {
+        assert!(said.contains(expected), "no \"{expected}\" in:\n{said}");
+    }
+    assert_eq!(said.matches("completed  ").count(), 3, "{said}");
+    assert!(!said.contains("warning:"), "{said}");
+}

@@ -1,0 +1,44 @@
+//! How long an agent waits for `samuel run done`.
+
+use std::{fs, process::Command};
+
+use anyhow::{Result, ensure};
+use samuel_core::model::Status;
+
+use super::{
+    built, fixture,
+    gate::{Gate, milliseconds},
+    measure::{durable_write, in_turns, spawn},
+};
+
+const TASKS: usize = 1_000;
+const ROUNDS: usize = 31;
+
+/// Measures the command on a plan of 1,000 tasks, beside the least it could do.
+pub(super) fn measure() -> Result<Gate> {
+    let samuel = built("samuel")?;
+    let root = tempfile::tempdir_in(crate::workspace::target())?;
+    let (project, store) = fixture::planned(root.path(), TASKS)?;
+    let plan = fs::read(project.run_dir().prd())?;
+    let beside = project.run_dir().path().to_owned();
+
+    let mut number = 0;
+    let mut done = || {
+        number += 1;
+        spawn(Command::new(&samuel).args(["run", "done"]).arg(number.to_string()).current_dir(root.path()))
+    };
+    let mut nothing = || spawn(&mut Command::new("true"));
+    let mut write = || durable_write(&beside, &plan);
+    let [took, spawned, wrote] = in_turns(ROUNDS, [&mut done, &mut nothing, &mut write])?;
+
+    let completed = store.load()?.plan.count(Status::Completed);
+    ensure!(completed == ROUNDS + 1, "{completed} tasks are done instead of {}", ROUNDS + 1);
+    Ok(Gate {
+        name: "samuel run done, 1,000 tasks",
+        took,
+        probe: format!("spawn of true + durable write of {} KB", plan.len() / 1_000),
+        probe_took: spawned + wrote,
+        limit: 3.0,
+        notes: vec![format!("spawn {}, durable write {}", milliseconds(spawned), milliseconds(wrote))],
+    })
+}

@@ -1,0 +1,68 @@
+//! `cargo xtask bench <name>`: what is measured and has a gate.
+//!
+//! A gate is a ratio: what Samuel takes, to a probe of what nobody can do
+//! without, measured in turns in one process. So a slow or busy machine slows
+//! both alike, and the same gate holds everywhere. Everything is measured in a
+//! release build, which is built first.
+
+mod done;
+mod fixture;
+mod gate;
+mod iteration;
+mod measure;
+mod run_loop;
+mod snapshot;
+mod start;
+
+use std::{path::PathBuf, process::Command};
+
+use anyhow::{Context as _, Result, bail, ensure};
+
+use crate::workspace;
+
+/// One benchmark: its name, what it measures, and its `run`.
+type Bench = (&'static str, &'static str, fn(&[String]) -> Result<()>);
+
+const BENCHES: &[Bench] = &[(
+    "loop",
+    "an iteration, a snapshot of 100,000 files, `samuel run done`, the start of the program",
+    run_loop::run,
+)];
+
+/// Runs a benchmark in a release build; further arguments are its own.
+///
+/// # Errors
+/// Fails where a gate is missed, or something cannot be measured.
+pub(crate) fn run(args: &[String]) -> Result<()> {
+    let Some((name, rest)) = args.split_first() else {
+        for (name, what, _) in BENCHES {
+            println!("  {name:<8} {what}");
+        }
+        return Ok(());
+    };
+    let Some((_, _, bench)) = BENCHES.iter().find(|(known, ..)| known == name) else {
+        let names: Vec<&str> = BENCHES.iter().map(|(name, ..)| *name).collect();
+        bail!("there is no benchmark \"{name}\"; there is {}", names.join(", "));
+    };
+    if cfg!(debug_assertions) { again_in_release(args) } else { bench(rest) }
+}
+
+/// Builds everything that is measured, and starts this task again in it.
+fn again_in_release(args: &[String]) -> Result<()> {
+    let build = ["build", "--release", "--locked", "--package", "xtask", "--package", "samuel-cli"];
+    ensure!(workspace::cargo(&build).status()?.success(), "the release build failed");
+    let status = Command::new(release("xtask")).arg("bench").args(args).status()?;
+    ensure!(status.success(), "the benchmark did not pass");
+    Ok(())
+}
+
+/// Returns a program of the release build.
+fn release(program: &str) -> PathBuf {
+    workspace::target().join("release").join(program)
+}
+
+/// Returns the path of a program of the release build that must be there.
+fn built(program: &str) -> Result<PathBuf> {
+    let path = release(program);
+    path.canonicalize().with_context(|| format!("{} was not built", path.display()))
+}

@@ -1,0 +1,60 @@
+//! How long the snapshot of a large repository takes.
+
+use std::{fs, time::Instant};
+
+use anyhow::{Result, ensure};
+use samuel_core::methodology::ralph::snapshot::{SnapshotOptions, take_snapshot};
+
+use super::{
+    fixture,
+    gate::{Gate, milliseconds},
+    measure::{in_turns, output},
+};
+
+const FILES: usize = 100_000;
+const ROUNDS: usize = 11;
+/// How many snapshots may pass before every file was counted.
+const MAX_COLD: usize = 200;
+
+/// Measures a snapshot whose counts are all cached, beside `git ls-files`.
+pub(super) fn measure() -> Result<Gate> {
+    let root = fixture::kept_repository(FILES)?;
+    ensure!(fixture::tracked(&root)? > FILES, "the repository is not complete");
+    let cache = root.join(".samuel/run/cache");
+    if cache.exists() {
+        fs::remove_dir_all(&cache)?;
+    }
+    fs::create_dir_all(&cache)?;
+    let env = fixture::git_env().into_iter().map(|(name, value)| (name.into(), value.into()));
+    let options = SnapshotOptions {
+        git_env: env.collect(),
+        cache_dir: Some(cache),
+        ..SnapshotOptions::new("2026-01-01T00:00:00Z".parse()?)
+    };
+
+    let mut notes = Vec::new();
+    for cold in 1.. {
+        let started = Instant::now();
+        let taken = take_snapshot(&root, &options)?;
+        if cold == 1 {
+            let said = taken.summary.notes.join("; ");
+            notes.push(format!("cold {}: {said}", milliseconds(started.elapsed())));
+        }
+        if taken.summary.notes.is_empty() {
+            notes.push(format!("everything counted after {cold} snapshots"));
+            break;
+        }
+        ensure!(cold < MAX_COLD, "the counting does not come to an end");
+    }
+    let mut warm = || Ok(drop(take_snapshot(&root, &options)?));
+    let mut list = || Ok(drop(output(fixture::git(&root).args(["ls-files", "-z"]))?));
+    let [took, probe_took] = in_turns(ROUNDS, [&mut warm, &mut list])?;
+    Ok(Gate {
+        name: "warm snapshot, 100,000 files",
+        took,
+        probe: "git ls-files".to_owned(),
+        probe_took,
+        limit: 3.0,
+        notes,
+    })
+}

@@ -1,0 +1,130 @@
+//! What tests printed, counted.
+//!
+//! A [`Tally`] reads the output of test programs line by line: the harness's
+//! `test result:` lines, tests it ignored, and lines by which a test says that
+//! it could not run here, `skipped: <reason>`. Such a test passes as far as the
+//! harness knows; it is counted as skipped all the same.
+
+/// How many checks passed, failed and were skipped, and why.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Tally {
+    /// Those that passed, as far as their harness knows.
+    reported: usize,
+    /// Those among them that said they could not run.
+    unrun: usize,
+    /// Those that failed.
+    pub(crate) failed: usize,
+    /// Why each of the others did not run.
+    pub(crate) skipped: Vec<String>,
+    /// What failed, by name.
+    pub(crate) failures: Vec<String>,
+}
+
+impl Tally {
+    /// Takes down one line of a test program.
+    pub(crate) fn read(&mut self, line: &str) {
+        let line = line.trim();
+        if let Some(reason) = line.strip_prefix("skipped:") {
+            self.skip(reason.trim());
+            self.unrun += 1;
+        } else if let Some(counts) = line.strip_prefix("test result:") {
+            self.reported += number_before(counts, " passed");
+            self.failed += number_before(counts, " failed");
+        } else if let Some(test) = line.strip_prefix("test ") {
+            self.read_test(test);
+        }
+    }
+
+    fn read_test(&mut self, test: &str) {
+        let Some((name, result)) = test.rsplit_once(" ... ") else { return };
+        match result.split_once(',').map_or((result, ""), |(word, reason)| (word, reason.trim())) {
+            ("ignored", "") => self.skip(&format!("{name} is ignored")),
+            ("ignored", reason) => self.skip(&format!("{name}: {reason}")),
+            ("FAILED", _) => self.failures.push(name.to_owned()),
+            _ => {}
+        }
+    }
+
+    /// Takes down something that did not run.
+    pub(crate) fn skip(&mut self, reason: &str) {
+        self.skipped.push(reason.to_owned());
+    }
+
+    /// Takes down a check that is one as a whole.
+    pub(crate) fn check(&mut self, name: &str, passed: bool) {
+        if passed {
+            self.reported += 1;
+        } else {
+            self.failed += 1;
+            self.failures.push(name.to_owned());
+        }
+    }
+
+    /// Returns how many passed.
+    pub(crate) fn passed(&self) -> usize {
+        self.reported.saturating_sub(self.unrun)
+    }
+
+    /// Prints what was skipped and what failed, and the counts as last line.
+    pub(crate) fn print(&self) {
+        println!();
+        let mut reasons: Vec<(&str, usize)> = Vec::new();
+        for reason in &self.skipped {
+            match reasons.iter_mut().find(|(known, _)| known == reason) {
+                Some((_, times)) => *times += 1,
+                None => reasons.push((reason, 1)),
+            }
+        }
+        for (reason, times) in reasons {
+            let times = if times > 1 { format!(" ({times} times)") } else { String::new() };
+            println!("skipped: {reason}{times}");
+        }
+        for name in &self.failures {
+            println!("failed: {name}");
+        }
+        println!("{} passed, {} failed, {} skipped", self.passed(), self.failed, self.skipped.len());
+    }
+}
+
+/// Returns the number that stands before a word, as in `; 3 passed;`.
+fn number_before(text: &str, word: &str) -> usize {
+    let before = text.split(word).next().unwrap_or_default();
+    let digits = before.rsplit(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+    digits.parse().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_added_up_and_skipped_tests_are_no_passes() {
+        let mut tally = Tally::default();
+        let output = "\
+            running 4 tests\n\
+            test a ... ok\n\
+            test b ... FAILED\n\
+            test c ... ignored, takes an hour\n\
+            test docs - run (line 3) ... ignored\n\
+            ---- d stdout ----\n\
+            skipped: npm cannot be run\n\
+            test result: FAILED. 2 passed; 1 failed; 2 ignored; 0 measured; 0 filtered out; finished in 0.1s\n\
+            test result: ok. 10 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";
+        output.lines().for_each(|line| tally.read(line));
+        assert_eq!((tally.passed(), tally.failed), (11, 1));
+        assert_eq!(tally.failures, ["b"]);
+        let expected = ["c: takes an hour", "docs - run (line 3) is ignored", "npm cannot be run"];
+        assert_eq!(tally.skipped, expected);
+    }
+
+    #[test]
+    fn a_check_counts_as_one() {
+        let mut tally = Tally::default();
+        tally.check("format", true);
+        tally.check("lints", false);
+        assert_eq!(
+            (tally.passed(), tally.failed, tally.failures.as_slice()),
+            (1, 1, &["lints".to_owned()][..])
+        );
+    }
+}

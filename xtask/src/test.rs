@@ -1,0 +1,162 @@
+//! `cargo xtask test`: the one test command.
+//!
+//! Every step runs, whatever the ones before came to. What a step needs and
+//! this machine lacks is said at the end, with a line `skipped:`. The last line
+//! is `N passed, N failed, N skipped`, in which a step without tests of its own,
+//! such as the lints, counts as one.
+
+use std::{
+    io::{BufRead as _, BufReader, IsTerminal as _},
+    path::Path,
+    process::{Command, Stdio},
+    time::Instant,
+};
+
+use anyhow::{Context as _, Result, bail, ensure};
+
+use crate::{
+    tally::Tally,
+    workspace::{cargo, root},
+};
+
+/// The target that the TOON codec is also built for.
+const WASM: &str = "wasm32-wasip2";
+/// Tells the suites that take minutes to run in full.
+const LONG: &str = "SAMUEL_LONG";
+
+/// Runs all steps; `--long` is the only argument.
+///
+/// # Errors
+/// Fails where any check failed.
+pub(crate) fn run(args: &[String]) -> Result<()> {
+    let long = match args {
+        [] => false,
+        [arg] if arg == "--long" => true,
+        _ => bail!("usage: cargo xtask test [--long]"),
+    };
+    let started = Instant::now();
+    let mut tally = Tally::default();
+    tools(&mut tally);
+    check(&mut tally, "format", cargo(&["fmt", "--all", "--check"]));
+    check(
+        &mut tally,
+        "lints",
+        cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "--deny", "warnings"]),
+    );
+    codec_alone(&mut tally);
+    tests(&mut tally, long)?;
+    check(
+        &mut tally,
+        "example embed-rust",
+        cargo(&["run", "--quiet", "--locked", "--package", "embed-rust"]),
+    );
+    check(
+        &mut tally,
+        "demo",
+        cargo(&["run", "--quiet", "--locked", "--package", "samuel-cli", "--", "demo"]),
+    );
+    let mut documentation = cargo(&["doc", "--workspace", "--no-deps", "--locked"]);
+    documentation.env("RUSTDOCFLAGS", "--deny warnings");
+    check(&mut tally, "documentation", documentation);
+    println!("\n== took {} s", started.elapsed().as_secs());
+    tally.print();
+    ensure!(tally.failed == 0, "{} failed", tally.failed);
+    Ok(())
+}
+
+/// Says which tools are missing that tests would use.
+fn tools(tally: &mut Tally) {
+    for (tool, what) in [
+        ("git", "the tests of repositories fail"),
+        ("node", "the tests with agents from npm cannot run"),
+        ("npm", "the tests with agents from npm cannot run"),
+    ] {
+        let works = Command::new(tool).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        if !works.is_ok_and(|status| status.success()) {
+            tally.skip(&format!("{tool} is not installed: {what}"));
+        }
+    }
+}
+
+/// Checks the core without its engine: the TOON codec, which other crates and
+/// components use alone.
+fn codec_alone(tally: &mut Tally) {
+    let alone = ["--package", "samuel-core", "--no-default-features", "--locked"];
+    check(
+        tally,
+        "samuel-core without default features",
+        cargo(&[&["clippy"], &alone[..], &["--", "--deny", "warnings"]].concat()),
+    );
+    match add_wasm_target() {
+        Ok(()) => check(
+            tally,
+            &format!("samuel-core for {WASM}"),
+            cargo(&[&["check"], &alone[..], &["--target", WASM]].concat()),
+        ),
+        Err(error) => tally.skip(&format!("samuel-core for {WASM}: {error:#}")),
+    }
+}
+
+/// Makes sure that the target is there. Adds it to the toolchain in use; never
+/// fetches or updates a toolchain.
+fn add_wasm_target() -> Result<()> {
+    let rustc = Command::new("rustc").args(["--print", "sysroot"]).output().context("rustc cannot be run")?;
+    let sysroot = String::from_utf8(rustc.stdout)?;
+    if Path::new(sysroot.trim()).join("lib/rustlib").join(WASM).exists() {
+        return Ok(());
+    }
+    let added = Command::new("rustup")
+        .args(["target", "add", WASM])
+        .env("RUSTUP_AUTO_INSTALL", "0")
+        .current_dir(root())
+        .output()
+        .context("the target is not installed, and there is no rustup to add it")?;
+    let said = String::from_utf8_lossy(&added.stderr);
+    let reason = said.lines().find(|line| line.starts_with("error")).unwrap_or("no reason given");
+    ensure!(added.status.success(), "rustup could not add the target: {reason}");
+    Ok(())
+}
+
+/// Runs every test of the workspace, those in the documentation too.
+fn tests(tally: &mut Tally, long: bool) -> Result<()> {
+    let mut command = cargo(&["test", "--workspace", "--no-fail-fast", "--locked", "--", "--show-output"]);
+    if long {
+        command.env(LONG, "1");
+    } else {
+        command.env_remove(LONG);
+    }
+    announce(&command);
+    let mut child = command.stdout(Stdio::piped()).spawn().context("cargo cannot be run")?;
+    let output = child.stdout.take().context("the tests have no output")?;
+    let failed_before = tally.failed;
+    // Output is no text where a test prints bytes.
+    for line in BufReader::new(output).split(b'\n') {
+        let line = line?;
+        let line = String::from_utf8_lossy(&line);
+        println!("{line}");
+        tally.read(&line);
+    }
+    let passed = child.wait()?.success();
+    // What does not compile or crashes has no result line.
+    if !passed && tally.failed == failed_before {
+        tally.check("cargo test", false);
+    }
+    Ok(())
+}
+
+/// Runs a command that is one check as a whole.
+fn check(tally: &mut Tally, name: &str, mut command: Command) {
+    announce(&command);
+    let status = command.status();
+    if let Err(error) = &status {
+        eprintln!("error: {name}: {error}");
+    }
+    tally.check(name, status.is_ok_and(|status| status.success()));
+}
+
+fn announce(command: &Command) {
+    let args: Vec<_> = command.get_args().map(|arg| arg.to_string_lossy()).collect();
+    let line = format!("== cargo {}", args.join(" "));
+    let colour = std::io::stdout().is_terminal();
+    println!("{}", if colour { format!("\x1b[1m{line}\x1b[0m") } else { line });
+}
