@@ -46,6 +46,58 @@ impl RealAgent {
             Self::Copilot => "copilot",
         }
     }
+
+    /// Returns an environment in which the agent talks to a model server, with
+    /// its settings in an empty home.
+    ///
+    /// # Panics
+    /// Panics where the home cannot be written to or there is no `PATH`.
+    pub fn env(self, home: &Path, url: &str) -> Vec<(String, String)> {
+        let own: Vec<(&str, String)> = match self {
+            Self::Claude => vec![
+                ("ANTHROPIC_BASE_URL", url.to_owned()),
+                ("ANTHROPIC_API_KEY", "sk-scripted".to_owned()),
+                ("IS_SANDBOX", "1".to_owned()),
+                ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
+                ("CLAUDE_CODE_MAX_RETRIES", "0".to_owned()),
+            ],
+            Self::Codex => vec![("OPENAI_API_KEY", "sk-scripted".to_owned())],
+            Self::Gemini => {
+                // Without a chosen kind of login a base URL stands for a gateway,
+                // which an unattended start refuses.
+                let settings = r#"{"security": {"auth": {"selectedType": "gemini-api-key"}}}"#;
+                fs::create_dir(home.join(".gemini")).expect("the home is a fresh directory");
+                fs::write(home.join(".gemini/settings.json"), settings)
+                    .expect("the home is a fresh directory");
+                vec![("GOOGLE_GEMINI_BASE_URL", url.to_owned()), ("GEMINI_API_KEY", "sk-scripted".to_owned())]
+            }
+            Self::Copilot => vec![
+                ("COPILOT_OFFLINE", "true".to_owned()),
+                ("COPILOT_PROVIDER_BASE_URL", format!("{url}/v1")),
+                ("COPILOT_PROVIDER_TYPE", "openai".to_owned()),
+                ("COPILOT_PROVIDER_WIRE_API", "responses".to_owned()),
+                ("COPILOT_PROVIDER_API_KEY", "sk-scripted".to_owned()),
+                ("COPILOT_MODEL", "gpt-5".to_owned()),
+            ],
+        };
+        let path = env::var("PATH").expect("tests run with a PATH");
+        let general = [("PATH", path), ("HOME", home.display().to_string())];
+        general.into_iter().chain(own).map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    /// Returns the arguments by which the agent finds a model server.
+    pub fn model_args(self, url: &str) -> Vec<String> {
+        let provider = format!(
+            "model_providers.scripted={{name=\"scripted\",base_url=\"{url}/v1\",wire_api=\"responses\",env_key=\"OPENAI_API_KEY\",request_max_retries=0,stream_max_retries=0}}"
+        );
+        let args: &[&str] = match self {
+            Self::Claude | Self::Copilot => &[],
+            Self::Codex => &["-c", "model_provider=\"scripted\"", "-c", &provider, "-m", "gpt-5"],
+            // A named model spares the question which model should be asked.
+            Self::Gemini => &["-m", "gemini-2.5-flash"],
+        };
+        args.iter().map(|arg| (*arg).to_owned()).collect()
+    }
 }
 
 /// Returns the program of an agent, installing it first where it is missing.

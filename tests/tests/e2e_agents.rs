@@ -50,7 +50,7 @@ Depends on: 1.1
 /// What the model has the agent run: the work, a commit, and the mutation.
 const WORK: &str = r#"set -e
 echo "part $SAMUEL_TASK_ID" > "part-$SAMUEL_TASK_ID.txt"
-git add -A -- ':!.samuel'
+git add -A
 git commit -qm "feat: part $SAMUEL_TASK_ID"
 "$SAMUEL_BINARY" run done "$SAMUEL_TASK_ID" --commit-sha "$(git rev-parse HEAD)"
 echo work-is-done"#;
@@ -93,7 +93,9 @@ impl Project {
             &["add", "-A"],
             &["commit", "-qm", "Start"],
         ] {
-            assert!(Command::new("git").args(args).current_dir(project.dir.path()).status().unwrap().success());
+            assert!(
+                Command::new("git").args(args).current_dir(project.dir.path()).status().unwrap().success()
+            );
         }
         project
     }
@@ -118,7 +120,9 @@ impl Project {
 /// The lines of a JSON Lines output.
 fn lines(output: &Output) -> Vec<Value> {
     let text = String::from_utf8(output.stdout.clone()).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}"))).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}")))
+        .collect()
 }
 
 /// Takes the PRD to done and checks what every agent must leave behind.
@@ -163,7 +167,10 @@ async fn takes_a_prd_to_done(real: RealAgent, script: Script) -> Option<(Vec<Val
         assert!(log.contains(&format!("[task:{id}] STARTED")), "{log}");
         assert!(log.contains(&format!("[task:{id}] COMPLETED")), "{log}");
     }
-    assert!(server.requests().iter().any(|request| request.mentions("Say goodbye")), "the prompt names the task");
+    assert!(
+        server.requests().iter().any(|request| request.mentions("Say goodbye")),
+        "the prompt names the task"
+    );
     let status: Value = serde_json::from_slice(&project.samuel(&["run", "status", "--json"]).stdout).unwrap();
     let plan = fs::read_to_string(project.dir.path().join(".samuel/run/prd.toon")).unwrap();
     assert!(plan.starts_with("# toon v3\n"), "{plan}");

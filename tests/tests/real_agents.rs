@@ -10,7 +10,7 @@
     reason = "tests say which of them were skipped"
 )]
 
-use std::{env, fs, os::unix::fs::MetadataExt, path::Path, sync::Mutex, time::Duration};
+use std::{env, fs, os::unix::fs::MetadataExt, sync::Mutex, time::Duration};
 
 use async_trait::async_trait;
 use samuel_core::{
@@ -88,11 +88,11 @@ async fn call(real: RealAgent, script: Script, more_env: &[(&str, &str)]) -> Opt
     let server = ModelServer::start(script).await.unwrap();
     let (home, project) =
         (tempfile::tempdir_in("/var/tmp").unwrap(), tempfile::tempdir_in("/var/tmp").unwrap());
-    let mut host = host_env(home.path(), real, &server.url());
+    let mut host = real.env(home.path(), &server.url());
     host.extend(more_env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
     let config = AgentConfig {
         command: vec![program.display().to_string()],
-        args: model_args(real, &server.url()),
+        args: real.model_args(&server.url()),
         clocks: AgentClocks { wall: Some(Duration::from_secs(120)), ..AgentClocks::default() },
         ..AgentConfig::new(real.name())
     };
@@ -116,51 +116,6 @@ async fn call(real: RealAgent, script: Script, more_env: &[(&str, &str)]) -> Opt
     let raw = fs::read_to_string(&logs.out).unwrap() + &fs::read_to_string(&logs.err).unwrap();
     let events = port.0.into_inner().unwrap();
     Some(Called { outcome, events, server, project, raw })
-}
-
-fn host_env(home: &Path, real: RealAgent, url: &str) -> Vec<(String, String)> {
-    let own: Vec<(&str, String)> = match real {
-        RealAgent::Claude => vec![
-            ("ANTHROPIC_BASE_URL", url.to_owned()),
-            ("ANTHROPIC_API_KEY", "sk-scripted".to_owned()),
-            ("IS_SANDBOX", "1".to_owned()),
-            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
-            ("CLAUDE_CODE_MAX_RETRIES", "0".to_owned()),
-        ],
-        RealAgent::Codex => vec![("OPENAI_API_KEY", "sk-scripted".to_owned())],
-        RealAgent::Gemini => {
-            // Without a chosen kind of login a base URL stands for a gateway,
-            // which an unattended start refuses.
-            let settings = r#"{"security": {"auth": {"selectedType": "gemini-api-key"}}}"#;
-            fs::create_dir(home.join(".gemini")).unwrap();
-            fs::write(home.join(".gemini/settings.json"), settings).unwrap();
-            vec![("GOOGLE_GEMINI_BASE_URL", url.to_owned()), ("GEMINI_API_KEY", "sk-scripted".to_owned())]
-        }
-        RealAgent::Copilot => vec![
-            ("COPILOT_OFFLINE", "true".to_owned()),
-            ("COPILOT_PROVIDER_BASE_URL", format!("{url}/v1")),
-            ("COPILOT_PROVIDER_TYPE", "openai".to_owned()),
-            ("COPILOT_PROVIDER_WIRE_API", "responses".to_owned()),
-            ("COPILOT_PROVIDER_API_KEY", "sk-scripted".to_owned()),
-            ("COPILOT_MODEL", "gpt-5".to_owned()),
-        ],
-    };
-    let path = env::var("PATH").unwrap();
-    let general = [("PATH", path), ("HOME", home.display().to_string())];
-    general.into_iter().chain(own).map(|(name, value)| (name.to_owned(), value)).collect()
-}
-
-fn model_args(real: RealAgent, url: &str) -> Vec<String> {
-    let provider = format!(
-        "model_providers.scripted={{name=\"scripted\",base_url=\"{url}/v1\",wire_api=\"responses\",env_key=\"OPENAI_API_KEY\",request_max_retries=0,stream_max_retries=0}}"
-    );
-    let args: &[&str] = match real {
-        RealAgent::Claude | RealAgent::Copilot => &[],
-        RealAgent::Codex => &["-c", "model_provider=\"scripted\"", "-c", &provider, "-m", "gpt-5"],
-        // A named model spares the question which model should be asked.
-        RealAgent::Gemini => &["-m", "gemini-2.5-flash"],
-    };
-    args.iter().map(|arg| (*arg).to_owned()).collect()
 }
 
 /// Says something and calls the agent's own shell to write a file, then ends.
