@@ -84,9 +84,10 @@ fn of_8_threads_with_25_changes_each_none_is_lost() {
         let writer =
             |n| move || (0..25).map(|k| enqueue(store, &format!("{n}.{k}")).unwrap()).collect::<Vec<_>>();
         let writers: Vec<_> = (0..8).map(|n| scope.spawn(writer(n))).collect();
-        let ids = writers.into_iter().flat_map(|writer| writer.join().unwrap()).collect();
+        let joined: Vec<_> = writers.into_iter().map(thread::ScopedJoinHandle::join).collect();
         done.store(true, Ordering::Relaxed);
         reader.join().unwrap();
+        let ids = joined.into_iter().flat_map(Result::unwrap).collect();
         ids
     });
     assert_eq!(ids.iter().collect::<HashSet<_>>().len(), 200);

@@ -47,27 +47,18 @@ pub struct FileStore {
     dir: RunDir,
     clock: Arc<dyn Clock>,
     lock_wait: Duration,
-    rotate_bytes: u64,
 }
 
 impl FileStore {
     /// Names the store of a run directory. Touches nothing.
     pub fn new(dir: RunDir, clock: Arc<dyn Clock>) -> Self {
-        Self { dir, clock, lock_wait: LOCK_WAIT, rotate_bytes: ROTATE_BYTES }
+        Self { dir, clock, lock_wait: LOCK_WAIT }
     }
 
     /// Sets how long to wait for other writers; [`LOCK_WAIT`] by default.
     #[must_use]
     pub fn with_lock_wait(mut self, wait: Duration) -> Self {
         self.lock_wait = wait;
-        self
-    }
-
-    /// Sets how large the journal may grow before it goes on in a new file;
-    /// 8 MiB by default.
-    #[must_use]
-    pub fn with_journal_limit(mut self, bytes: u64) -> Self {
-        self.rotate_bytes = bytes;
         self
     }
 
@@ -88,7 +79,7 @@ impl FileStore {
     }
 
     fn journal(&self) -> JournalFile<'_> {
-        JournalFile::new(&self.dir, self.rotate_bytes)
+        JournalFile::new(&self.dir, ROTATE_BYTES)
     }
 
     fn document(&self) -> Result<(Document, Vec<super::Diagnostic>), StateError> {

@@ -103,11 +103,15 @@ impl<'a> JournalFile<'a> {
         entry: JournalEntry,
         durable: bool,
     ) -> Result<Appended, StateError> {
-        let record = JournalRecord { seq: tail.seq + 1, at, revision, entry };
-        if tail.end > self.rotate_bytes {
+        let rotated;
+        let tail = if tail.end > self.rotate_bytes {
             self.rotate(tail, at)?;
-            return self.append(&self.tail()?, at, revision, record.entry, durable);
-        }
+            rotated = self.tail()?;
+            &rotated
+        } else {
+            tail
+        };
+        let record = JournalRecord { seq: tail.seq + 1, at, revision, entry };
         let line = record.to_line()?;
         let path = self.dir.journal();
         let file = atomic::options().read(true).append(true).create(true).open(&path);
