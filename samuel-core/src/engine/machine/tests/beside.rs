@@ -1,6 +1,6 @@
 //! What happens while the agent is at work.
 
-use super::{super::*, sim::*};
+use super::{super::*, script::*, sim::*};
 use crate::{
     agent::AbilityDecision,
     hook::{HookCall, HookPoint},

@@ -1,6 +1,6 @@
 //! Completions and what stands behind them.
 
-use super::{super::*, sim::*};
+use super::{super::*, script::*, sim::*};
 use crate::{
     hook::{BreakClass, HookPoint, OnFailure},
     model::{

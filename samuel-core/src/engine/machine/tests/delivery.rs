@@ -2,6 +2,7 @@
 
 use super::{
     super::{text::MAX_PENDING_BYTES, *},
+    script::*,
     sim::*,
 };
 use crate::{

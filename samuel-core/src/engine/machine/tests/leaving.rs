@@ -1,6 +1,6 @@
 //! A run is left, failed or interrupted at every single step.
 
-use super::{super::*, sim::*};
+use super::{super::*, script::*, sim::*};
 use crate::{
     hook::HookPoint,
     model::payload::{Deliver, Turn},
@@ -129,7 +129,7 @@ fn a_budget_that_is_used_up_in_a_call_ends_that_call_and_the_run() {
         let at_work = sim.machine.phase == Phase::Invoke;
         let closing = sim.machine.ending.is_some();
         let limits = Limits { max_tokens: Some(1_000), ..sim.machine.setup.limits.clone() };
-        sim.machine.set_limits(limits);
+        sim.machine.setup.limits = limits;
         sim.feed(Input::UsageSoFar(Usage { output_tokens: 1_000, ..Default::default() }));
         let sim = sim.run();
         assert_ends_in_order(&sim, &what);

@@ -7,6 +7,8 @@ mod checks;
 mod delivery;
 mod leaving;
 mod order;
+mod script;
 mod sim;
 mod stopping;
 mod strictness;
+mod trace;

@@ -1,6 +1,6 @@
 //! What happens in which order.
 
-use super::sim::*;
+use super::{script::*, sim::*};
 use crate::{
     hook::HookPoint,
     model::{

@@ -9,24 +9,22 @@ use std::rc::Rc;
 
 use jiff::Timestamp;
 
-use super::super::*;
-use crate::engine::event::RunReport;
+use super::{
+    super::*,
+    script::{broken, completes_its_task, id, with},
+};
 use crate::{
-    agent::{AbilityCall, AbilityDecision},
-    hook::{Abort, BreakClass, Broken, HookCall, HookFailure, HookPoint, OnFailure, Outcome},
+    agent::AbilityDecision,
+    hook::{BreakClass, HookCall, HookPoint},
     model::{
         FailureClass, Plan, Status, Task,
-        payload::{Actor, AgentInvokeOutput, CheckFailure, Deliver, Mode, TaskBrief, TextItem, Turn},
+        payload::{AgentInvokeOutput, Mode, TaskBrief, Turn},
     },
     state::{Next, apply, next_task},
 };
 
 /// How many steps a run may take before it counts as endless.
 const MAX_STEPS: usize = 5_000;
-
-pub(super) fn id(text: &str) -> TaskId {
-    TaskId::new(text)
-}
 
 /// A point that fired.
 #[derive(Clone, Debug)]
@@ -114,7 +112,7 @@ impl Sim {
     pub(super) fn limits(mut self, change: impl FnOnce(&mut Limits)) -> Self {
         let mut limits = self.machine.setup.limits.clone();
         change(&mut limits);
-        self.machine.set_limits(limits);
+        self.machine.setup.limits = limits;
         self
     }
 
@@ -226,7 +224,7 @@ impl Sim {
         assert_eq!(loaded, self.machine, "what is loaded is what was saved");
         self.machine = loaded;
         if is_saved {
-            self.saved = Box::new(self.machine.clone());
+            *self.saved = self.machine.clone();
             self.unsaved.clear();
         }
     }
@@ -379,31 +377,6 @@ impl Sim {
         Loaded { next, queue_size, mode: self.mode }
     }
 
-    /// Checks that only those tasks are completed that a check stands behind.
-    pub(super) fn assert_only_certified(&self, what: &str) {
-        assert_eq!(self.plan.count(Status::InProgress), 0, "{what}: no task is left in progress");
-        let mut certified = self.report().completed;
-        let standing: Vec<TaskId> = self
-            .plan
-            .tasks
-            .iter()
-            .filter(|task| task.status == Status::Completed)
-            .map(|task| task.id.clone())
-            .collect();
-        certified.sort();
-        assert_eq!(standing, certified, "{what}: only what a check stands behind is completed");
-    }
-
-    /// Checks what must hold however a run ended.
-    pub(super) fn assert_left_well(&self, what: &str) {
-        let report = self.report();
-        self.assert_only_certified(what);
-        let count = |wanted: fn(&Event) -> bool| self.events().filter(|event| wanted(event)).count();
-        let started = count(|event| matches!(event, Event::IterationStarted { .. }));
-        let finished = count(|event| matches!(event, Event::IterationFinished { .. }));
-        assert_eq!((started, finished), (report.iterations as usize, report.iterations as usize), "{what}");
-    }
-
     /// Completes a task in the plan, and nowhere else.
     pub(super) fn done_in_plan(&mut self, task: &TaskId) {
         let done = Mutation::Done { id: task.clone(), commit_sha: None, iteration: None };
@@ -413,134 +386,8 @@ impl Sim {
     pub(super) fn last(&self, point: HookPoint) -> Fired {
         self.fired.iter().rev().find(|fired| fired.point == point).expect("the point fired").clone()
     }
-
-    /// What the machine asked for that changes or asks something, in order.
-    pub(super) fn order(&self) -> Vec<String> {
-        self.trace.iter().filter_map(label).collect()
-    }
-
-    /// The points that fired, in order.
-    pub(super) fn points(&self) -> Vec<&'static str> {
-        self.fired.iter().map(|fired| fired.point.as_str()).collect()
-    }
-
-    pub(super) fn count(&self, point: HookPoint) -> usize {
-        self.fired.iter().filter(|fired| fired.point == point).count()
-    }
-
-    /// The prompts that were asked for, each with its turn.
-    pub(super) fn prompts(&self) -> Vec<(Turn, String)> {
-        let prompt = |fired: &Fired| match &fired.call {
-            HookCall::BeforeAgentInvoke(input) => Some((fired.turn, input.prompt.clone())),
-            _ => None,
-        };
-        self.fired.iter().filter_map(prompt).collect()
-    }
-
-    pub(super) fn events(&self) -> impl Iterator<Item = &Event> {
-        self.trace.iter().filter_map(|effect| match effect {
-            Effect::Emit(event) => Some(event),
-            _ => None,
-        })
-    }
-
-    /// How each iteration failed, where it did.
-    pub(super) fn failures(&self) -> Vec<Option<FailureClass>> {
-        let finished = |event: &Event| match event {
-            Event::IterationFinished { failure, .. } => Some(failure.as_ref().map(|f| f.class)),
-            _ => None,
-        };
-        self.events().filter_map(finished).collect()
-    }
-
-    pub(super) fn report(&self) -> RunReport {
-        match self.trace.last() {
-            Some(Effect::Emit(Event::RunFinished(report))) => report.clone(),
-            other => panic!("the run has not ended: {other:?}"),
-        }
-    }
-
-    pub(super) fn status(&self, task: &str) -> Status {
-        self.plan.task(&id(task)).expect("the task exists").status
-    }
 }
 
 fn is_beside(point: HookPoint) -> bool {
     matches!(point, HookPoint::TaskCompleted | HookPoint::AbilityBefore | HookPoint::AbilityAfter)
-}
-
-fn label(effect: &Effect) -> Option<String> {
-    Some(match effect {
-        Effect::Dispatch { call, turn: Turn::Main } => call.point().to_string(),
-        Effect::Dispatch { call, turn } => {
-            format!("{} ({})", call.point(), format!("{turn:?}").to_lowercase())
-        }
-        Effect::Load => "load".into(),
-        Effect::Mutate(mutation) => mutation.name().into(),
-        Effect::Fingerprint => "fingerprint".into(),
-        Effect::Sleep(_) => "sleep".into(),
-        _ => return None,
-    })
-}
-
-/// An agent that completes the task in progress in its main turn.
-pub(super) fn completes_its_task(fired: &Fired, plan: &Plan) -> Work {
-    let task = plan.tasks.iter().find(|task| task.status == Status::InProgress);
-    let during = task.filter(|_| fired.turn == Turn::Main).map(|task| completed(task.id.as_str()));
-    Work { during: during.into_iter().collect(), ..Default::default() }
-}
-
-pub(super) fn exits(exit_code: i32) -> Work {
-    Work { exit_code, ..Default::default() }
-}
-
-pub(super) fn completed(task: &str) -> Input {
-    Input::TaskCompleted(Completion {
-        task: id(task),
-        title: format!("task {task}"),
-        description: String::new(),
-        actor: Actor::Agent,
-    })
-}
-
-pub(super) fn calls_tool(ticket: Option<u64>) -> Input {
-    let call = AbilityCall { call_id: "c".into(), ability_id: "Bash".into(), input: r#"{ "a": 1 }"#.into() };
-    Input::AbilityBefore(AbilityNotice { call, caller: "claude".into(), ticket })
-}
-
-pub(super) fn with(data: ReplyData) -> HookReply {
-    HookReply { data, ..Default::default() }
-}
-
-pub(super) fn refuses(reason: &str) -> HookReply {
-    HookReply {
-        outcome: Outcome { refused: Some(reason.into()), ..Default::default() },
-        ..Default::default()
-    }
-}
-
-pub(super) fn fails_check(message: &str) -> HookReply {
-    let failure = CheckFailure { command: "test".into(), message: message.into(), ..Default::default() };
-    HookReply { data: ReplyData::Checks(vec![failure]), ..refuses(message) }
-}
-
-pub(super) fn says(fired: &Fired, content: &str, deliver: Deliver) -> HookReply {
-    let said =
-        Said { handler: "h".into(), point: fired.point, item: TextItem { content: content.into(), deliver } };
-    HookReply { outcome: Outcome { said: vec![said], ..Default::default() }, ..Default::default() }
-}
-
-/// A handler broke, and nothing follows from it.
-pub(super) fn broken(class: BreakClass) -> HookReply {
-    let failure = HookFailure::new(class, "broke");
-    let broken = Broken { handler: "h".into(), failure, abandoned: false };
-    HookReply { outcome: Outcome { broken: vec![broken], ..Default::default() }, ..Default::default() }
-}
-
-/// A handler broke, and more than its own work ends.
-pub(super) fn aborts(action: OnFailure) -> HookReply {
-    let mut reply = broken(BreakClass::Failed);
-    let failure = HookFailure::new(BreakClass::Failed, "broke");
-    reply.outcome.abort = Some(Abort { handler: "h".into(), action, failure });
-    reply
 }

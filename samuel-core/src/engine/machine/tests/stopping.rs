@@ -1,6 +1,6 @@
 //! When a run stops by itself.
 
-use super::{super::*, sim::*};
+use super::{super::*, script::*, sim::*};
 use crate::{
     hook::HookPoint,
     model::{
