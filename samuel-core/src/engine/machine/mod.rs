@@ -13,6 +13,7 @@
 mod effect;
 mod ending;
 mod iteration;
+mod peek;
 mod side;
 mod turn;
 
