@@ -223,7 +223,13 @@ pub(crate) struct TaskDetails {
     #[arg(long, value_name = "SOURCE", default_value_t = Source::Manual)]
     pub(crate) source: Source,
     /// What is to be done, any number of lines
-    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true, allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        hide_default_value = true,
+        allow_hyphen_values = true
+    )]
     pub(crate) description: String,
     /// A task that must be done first; repeat it, or separate ids by commas
     #[arg(long, value_name = "ID", value_delimiter = ',')]

@@ -86,7 +86,8 @@ fn scripted_run(project: Project, host: &Host) -> Result<Run, Failure> {
 fn shown(repository: &Repository, project: &Project, ran: Reply) -> Result<Reply, Failure> {
     let plan = project.store().load()?.plan;
     let (commits, files) = (repository.commits()?, repository.files()?);
-    let indented = |lines: &[String]| lines.iter().map(|line| format!("  {}\n", safe(line))).collect::<String>();
+    let indented =
+        |lines: &[String]| lines.iter().map(|line| format!("  {}\n", safe(line))).collect::<String>();
     let place = match repository.is_kept() {
         true => format!("Everything is in {}\n", safe(&repository.path().display().to_string())),
         false => "The directory is removed now; `samuel demo --keep DIR` keeps it.\n".to_owned(),

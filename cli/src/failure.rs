@@ -97,10 +97,9 @@ impl Failure {
 impl From<ProjectError> for Failure {
     fn from(error: ProjectError) -> Self {
         let (data, details) = match &error {
-            ProjectError::Prd(PrdError::Invalid { errors, .. }) => (
-                serde_json::json!({ "findings": errors }),
-                errors.iter().map(ToString::to_string).collect(),
-            ),
+            ProjectError::Prd(PrdError::Invalid { errors, .. }) => {
+                (serde_json::json!({ "findings": errors }), errors.iter().map(ToString::to_string).collect())
+            }
             _ => (Value::Null, Vec::new()),
         };
         Self { data, details, ..Self::of(&error) }

@@ -40,8 +40,7 @@ pub(crate) fn reset(project: &Project, args: ResetArgs, host: &Host) -> Result<R
 /// Adds a task.
 pub(crate) fn enqueue(project: &Project, args: EnqueueArgs, host: &Host) -> Result<Reply, Failure> {
     let TaskDetails { priority, complexity, source, description, depends_on } = args.details;
-    let task =
-        NewTask { priority, complexity, source, description, depends_on, ..NewTask::new(args.title) };
+    let task = NewTask { priority, complexity, source, description, depends_on, ..NewTask::new(args.title) };
     apply(project, host, None, Mutation::Enqueue { task })
 }
 
@@ -67,12 +66,7 @@ fn known_parent(project: &Project, id: &TaskId) -> Option<TaskId> {
     id.numbered_parent().filter(|parent| plan.task(parent).is_some())
 }
 
-fn apply(
-    project: &Project,
-    host: &Host,
-    id: Option<TaskId>,
-    mutation: Mutation,
-) -> Result<Reply, Failure> {
+fn apply(project: &Project, host: &Host, id: Option<TaskId>, mutation: Mutation) -> Result<Reply, Failure> {
     let applied = project.store().mutate(mutation, host.actor())?;
     let id = match &applied.change {
         Change::Added { id } => Some(id.clone()),

@@ -72,7 +72,9 @@ impl Setting {
 fn split(line: &str) -> Result<Vec<String>, Failure> {
     match shlex::split(line) {
         Some(words) if !words.is_empty() => Ok(words),
-        Some(_) => Err(Failure::usage("--agent-command is empty").advise("Give a program and its arguments.")),
+        Some(_) => {
+            Err(Failure::usage("--agent-command is empty").advise("Give a program and its arguments."))
+        }
         None => Err(Failure::usage(format!("--agent-command has an open quote: {line}"))
             .advise("Close the quote, or give the option once for each argument.")),
     }
@@ -127,7 +129,8 @@ fn scripted(
 fn read_script(path: &PathBuf) -> Result<Script, Failure> {
     let refused = |message: String| Failure {
         location: Some(Location { file: path.clone(), line: None, column: None }),
-        ..Failure::new(ErrorCode::AGENT_NOT_FOUND, message).advise("Check the recording that the agent plays.")
+        ..Failure::new(ErrorCode::AGENT_NOT_FOUND, message)
+            .advise("Check the recording that the agent plays.")
     };
     let text = std::fs::read_to_string(path)
         .map_err(|error| refused(format!("cannot read {}", path.display())).because(&error))?;

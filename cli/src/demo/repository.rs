@@ -112,7 +112,8 @@ impl Repository {
 
 /// Makes sure that a directory exists and holds nothing.
 fn empty_directory(path: PathBuf) -> Result<PathBuf, Failure> {
-    let refused = |error: io::Error| io_failure("use", &path, &error).advise("Name a new or empty directory.");
+    let refused =
+        |error: io::Error| io_failure("use", &path, &error).advise("Name a new or empty directory.");
     fs::create_dir_all(&path).map_err(refused)?;
     match fs::read_dir(&path).map_err(refused)?.next() {
         None => Ok(path),

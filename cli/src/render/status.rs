@@ -21,13 +21,17 @@ pub(crate) fn status_text(status: &ProjectStatus) -> String {
         (tasks.skipped, "skipped"),
         (tasks.blocked, "blocked"),
     ];
-    let open: String =
-        open.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!(", {count} {what}")).collect();
+    let open: String = open
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!(", {count} {what}"))
+        .collect();
     line("Tasks", format!("{} of {} completed{open}", tasks.completed, tasks.total));
     line("Next", next(&status.next, tasks.total));
     let progress = &status.progress;
     if progress.total_iterations_run > 0 {
-        let cost = if progress.cost_usd > 0.0 { format!(", ${:.2}", progress.cost_usd) } else { String::new() };
+        let cost =
+            if progress.cost_usd > 0.0 { format!(", ${:.2}", progress.cost_usd) } else { String::new() };
         let tokens =
             if progress.tokens > 0 { format!(", {} tokens", progress.tokens) } else { String::new() };
         line("Iterations", format!("{}{tokens}{cost}", progress.total_iterations_run));
@@ -51,7 +55,8 @@ fn next(next: &NextStep, total: usize) -> String {
     match next {
         NextStep::Task { task } => format!("{} {}", task.id, safe(&task.title)),
         NextStep::AllDone if total == 0 => {
-            "nothing: the plan has no tasks; `samuel run convert` or `samuel run enqueue` adds some".to_owned()
+            "nothing: the plan has no tasks; `samuel run convert` or `samuel run enqueue` adds some"
+                .to_owned()
         }
         NextStep::AllDone => "nothing: the plan is done".to_owned(),
         NextStep::Blocked { reasons } => format!("nothing: {} tasks are blocked", reasons.len()),

@@ -124,7 +124,8 @@ impl Watch {
                 self.iteration_finished(*iteration, *outcome, failure.as_ref(), *usage, record.at);
             }
             Event::Waiting { wait_ms, reason } => {
-                self.activity = format!("waiting {}: {}", seconds(Duration::from_millis(*wait_ms)), safe(reason));
+                self.activity =
+                    format!("waiting {}: {}", seconds(Duration::from_millis(*wait_ms)), safe(reason));
             }
             Event::Warning { message } => self.warn(message),
             Event::HookFired { outcome, point, .. } => {

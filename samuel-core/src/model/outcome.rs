@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
 
-use super::{ErrorCode, ParseWordError};
 use super::task::words;
+use super::{ErrorCode, ParseWordError};
 
 words! {
     /// Why a run ended (design, one iteration).

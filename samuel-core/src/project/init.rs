@@ -35,7 +35,6 @@ pub struct InitOptions {
     pub existing: Existing,
 }
 
-
 /// What an initialisation did.
 #[derive(Clone, Debug, Serialize)]
 pub struct Initialised {

@@ -17,8 +17,7 @@ use crate::config::CONFIG_FILE;
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn find_root(directory: &Path) -> Option<PathBuf> {
-    let is_root = |directory: &&Path| {
-        directory.join(CONFIG_FILE).is_file() || directory.join(".samuel").is_dir()
-    };
+    let is_root =
+        |directory: &&Path| directory.join(CONFIG_FILE).is_file() || directory.join(".samuel").is_dir();
     directory.ancestors().find(is_root).map(Path::to_owned)
 }

@@ -93,9 +93,9 @@ impl NextStep {
     pub fn of(plan: &Plan) -> Self {
         match next_task(plan) {
             Next::AllDone => Self::AllDone,
-            Next::Task(id) => plan
-                .task(&id)
-                .map_or(Self::AllDone, |task| Self::Task { task: Box::new(task.clone()) }),
+            Next::Task(id) => {
+                plan.task(&id).map_or(Self::AllDone, |task| Self::Task { task: Box::new(task.clone()) })
+            }
             Next::Blocked(reasons) => {
                 Self::Blocked { reasons: reasons.iter().map(BlockReason::to_string).collect() }
             }
