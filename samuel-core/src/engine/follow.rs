@@ -15,8 +15,8 @@ use super::{
     services::Services,
 };
 use crate::{
-    model::payload::Actor,
-    state::{JournalEntry, JournalRecord, StateError},
+    model::{TaskId, payload::Actor},
+    state::{JournalEntry, JournalRecord, Mutation, StateError},
 };
 
 /// The journal's name in the run directory.
@@ -51,8 +51,7 @@ impl Follower {
     }
 
     async fn read_from(&self, seq: u64) -> Result<Vec<JournalRecord>, StateError> {
-        let records = self
-            .services
+        self.services
             .blocking(move |services| {
                 let records = services.store.journal_since(seq)?;
                 if records.iter().any(|record| matches!(record.entry, JournalEntry::Mutation { .. })) {
@@ -61,8 +60,7 @@ impl Follower {
                 }
                 Ok(records)
             })
-            .await?;
-        records
+            .await?
     }
 
     fn completion(&self, record: &JournalRecord) -> Option<Completion> {
@@ -95,15 +93,21 @@ impl Follower {
     }
 }
 
-/// Returns the tasks that records say were completed and not taken back.
-pub(super) fn completed_in(records: &[JournalRecord]) -> Vec<crate::model::TaskId> {
-    records
-        .iter()
-        .filter_map(|record| match &record.entry {
-            JournalEntry::Mutation { actor, change, .. } if *actor != Actor::Runtime => {
-                change.completed().cloned()
-            }
-            _ => None,
-        })
-        .collect()
+/// Returns the tasks that an agent completed, as records say. What a user
+/// completed by hand since a crash is theirs to vouch for.
+pub(super) fn completed_in(records: &[JournalRecord]) -> Vec<TaskId> {
+    let completed = |record: &JournalRecord| match &record.entry {
+        JournalEntry::Mutation { actor: Actor::Agent, change, .. } => change.completed().cloned(),
+        _ => None,
+    };
+    records.iter().filter_map(completed).collect()
+}
+
+/// Says whether records hold the commit of an iteration.
+pub(super) fn committed_in(records: &[JournalRecord]) -> bool {
+    let commit = |record: &JournalRecord| {
+        let JournalEntry::Mutation { mutation, .. } = &record.entry else { return false };
+        matches!(mutation, Mutation::CommitIteration { .. })
+    };
+    records.iter().any(commit)
 }

@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 
 use super::{
     driver::{Driver, Saved},
-    follow::{Follower, completed_in},
+    follow::{Follower, committed_in, completed_in},
     handle::{Controller, RunHandle},
     hub::Hub,
     machine::{Input, Limits, Machine, Setup},
@@ -196,7 +196,8 @@ impl Run {
         Ok(match saved.filter(|saved| !saved.machine.is_ended()) {
             Some(Saved { mut machine, elapsed_ms }) => {
                 machine.set_setup(self.setup());
-                let first = Input::Resume { completed: completed_in(&since) };
+                let first =
+                    Input::Resume { completed: completed_in(&since), committed: committed_in(&since) };
                 Begin { machine, first, seq, elapsed: Duration::from_millis(elapsed_ms) }
             }
             None => Begin {

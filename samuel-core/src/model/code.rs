@@ -81,7 +81,7 @@ codes! {
     METHODOLOGY_NOT_FOUND, 2, false, "List what is installed with `samuel ls --type methodology`.";
     TEMPLATE_INVALID, 2, false, "Correct the template at the place named above.";
     AGENT_UNKNOWN, 2, false, "Use one of claude, codex, gemini, copilot, kiro, command, scripted.";
-    AGENT_NOT_FOUND, 1, false, "Install the agent, or name its program with agent_command.";
+    AGENT_NOT_FOUND, 1, false, "Install the agent, or name its program in `agent_command`.";
     AGENT_FAILED, 1, true, "Read the agent's log in .samuel/run/logs.";
     SANDBOX_UNKNOWN, 2, false, "Use sandbox \"host\".";
     HOOK_UNKNOWN, 2, false, "Use one of the known hook points and handlers.";

@@ -45,7 +45,8 @@ pub(crate) fn apply_reserving(
                 _ => Change::Unchanged,
             }
         }
-        Mutation::TakeBack { ids, .. } => take_back(plan, ids)?,
+        Mutation::TakeBack { ids, .. } => take_back(plan, ids),
+        Mutation::AddUsage { usage } => add_usage(&mut plan.progress, *usage),
         Mutation::Block { id, .. } => set_status(find(plan, id)?, Status::Blocked),
         Mutation::CommitIteration { iteration, mode, usage } => {
             commit_iteration(&mut plan.progress, *iteration, *mode, *usage, now)
@@ -138,10 +139,9 @@ fn start(task: &mut Task) -> Result<Change, StateError> {
     }
 }
 
-fn take_back(plan: &mut Plan, ids: &[TaskId]) -> Result<Change, StateError> {
-    if let Some(id) = ids.iter().find(|id| plan.task(id).is_none()) {
-        return Err(StateError::TaskNotFound { id: id.clone() });
-    }
+/// Takes back what can be taken back; a task that is gone keeps no other
+/// completion standing.
+fn take_back(plan: &mut Plan, ids: &[TaskId]) -> Change {
     let mut taken = Vec::new();
     for task in &mut plan.tasks {
         if task.status == Status::Completed && ids.contains(&task.id) {
@@ -149,7 +149,7 @@ fn take_back(plan: &mut Plan, ids: &[TaskId]) -> Result<Change, StateError> {
             taken.push(task.id.clone());
         }
     }
-    Ok(if taken.is_empty() { Change::Unchanged } else { Change::TakenBack { ids: taken } })
+    if taken.is_empty() { Change::Unchanged } else { Change::TakenBack { ids: taken } }
 }
 
 fn enqueue(
@@ -231,6 +231,10 @@ fn commit_iteration(
             progress.last_discovery_at = Some(at);
         }
     }
+    add_usage(progress, usage)
+}
+
+fn add_usage(progress: &mut Progress, usage: Usage) -> Change {
     // A cost that is no number would make the sum none for good.
     progress.cost_usd += usage.cost_usd.filter(|cost| cost.is_finite()).unwrap_or(0.0);
     progress.tokens = progress.tokens.saturating_add(usage.tokens());
@@ -287,12 +291,28 @@ mod tests {
     fn an_unknown_id_is_an_error_and_leaves_the_plan_alone() {
         let before = plan(&["1"]);
         let mut plan = before.clone();
-        let take_back = Mutation::TakeBack { ids: vec![id("1"), id("999")], failures: Vec::new() };
-        for mutation in [done("999", None), Mutation::Reset { id: id("999") }, take_back] {
+        for mutation in [done("999", None), Mutation::Reset { id: id("999") }] {
             let error = apply(&mut plan, &mutation, NOW).unwrap_err();
             assert!(matches!(error, StateError::TaskNotFound { id } if id.as_str() == "999"));
         }
         assert_eq!(plan, before);
+    }
+
+    #[test]
+    fn a_task_that_is_gone_keeps_no_other_completion_standing() {
+        let mut plan = plan(&["1"]);
+        apply(&mut plan, &done("1", None), NOW).unwrap();
+        let take_back = Mutation::TakeBack { ids: vec![id("999"), id("1")], failures: Vec::new() };
+        let change = apply(&mut plan, &take_back, NOW).unwrap();
+        assert_eq!(change, Change::TakenBack { ids: vec![id("1")] });
+    }
+
+    #[test]
+    fn usage_outside_of_iterations_counts_for_the_plan() {
+        let mut plan = plan(&["1"]);
+        let usage = Usage { output_tokens: 5, cost_usd: Some(0.25), ..Usage::default() };
+        apply(&mut plan, &Mutation::AddUsage { usage }, NOW).unwrap();
+        assert_eq!((plan.progress.tokens, plan.progress.cost_usd), (5, 0.25));
     }
 
     #[test]

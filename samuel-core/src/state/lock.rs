@@ -70,8 +70,8 @@ impl LoopLock {
         dir.create()?;
         let mut file = open(&path)?;
         match wait_for(&file, Mode::Exclusive, LOOP_LOCK_WAIT) {
-            Ok(true) => {}
-            Ok(false) => return Err(StateError::LoopRunning { holder: read_holder(&mut file), path }),
+            Ok(Some(_)) => {}
+            Ok(None) => return Err(StateError::LoopRunning { holder: read_holder(&mut file), path }),
             Err(error) => return Err(StateError::io("lock", path)(error)),
         }
         write_holder(&mut file, holder).map_err(StateError::io("write", path))?;
@@ -91,8 +91,8 @@ impl LoopLock {
             Err(error) => return Err(StateError::io("open", path)(error)),
         };
         match wait_for(&file, Mode::Shared, Duration::ZERO) {
-            Ok(true) => Ok(None),
-            Ok(false) => Ok(Some(read_holder(&mut file))),
+            Ok(Some(_)) => Ok(None),
+            Ok(None) => Ok(Some(read_holder(&mut file))),
             Err(error) => Err(StateError::io("lock", path)(error)),
         }
     }
@@ -102,15 +102,17 @@ impl LoopLock {
 #[derive(Debug)]
 pub(crate) struct FileLock {
     _file: File,
+    /// Whether somebody else had the lock at first.
+    pub(crate) waited: bool,
 }
 
 impl FileLock {
     /// Takes the lock for a change, within a time.
     pub(crate) fn exclusive(path: &Path, holder: &Holder, wait: Duration) -> Result<Self, StateError> {
         let mut file = open(path)?;
-        Self::wait(&mut file, path, Mode::Exclusive, wait)?;
+        let waited = Self::wait(&mut file, path, Mode::Exclusive, wait)?;
         write_holder(&mut file, holder).map_err(StateError::io("write", path))?;
-        Ok(Self { _file: file })
+        Ok(Self { _file: file, waited })
     }
 
     /// Takes the lock for reading beside other readers, within a time. Where
@@ -121,14 +123,15 @@ impl FileLock {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(StateError::io("open", path)(error)),
         };
-        Self::wait(&mut file, path, Mode::Shared, wait)?;
-        Ok(Some(Self { _file: file }))
+        let waited = Self::wait(&mut file, path, Mode::Shared, wait)?;
+        Ok(Some(Self { _file: file, waited }))
     }
 
-    fn wait(file: &mut File, path: &Path, mode: Mode, wait: Duration) -> Result<(), StateError> {
+    /// Returns whether somebody else had the lock at first.
+    fn wait(file: &mut File, path: &Path, mode: Mode, wait: Duration) -> Result<bool, StateError> {
         match wait_for(file, mode, wait) {
-            Ok(true) => Ok(()),
-            Ok(false) => {
+            Ok(Some(tries)) => Ok(tries > 1),
+            Ok(None) => {
                 Err(StateError::Locked { path: path.to_owned(), holder: read_holder(file), waited: wait })
             }
             Err(error) => Err(StateError::io("lock", path)(error)),
@@ -146,21 +149,32 @@ fn open(path: &Path) -> Result<File, StateError> {
     atomic::options().read(true).write(true).create(true).open(path).map_err(StateError::io("open", path))
 }
 
-/// Tries until a deadline; says whether it worked.
+/// Lets others go first who wait for the lock as well.
+///
+/// The system does not queue those who try: whoever has just let go would
+/// always be the first to try again, and a busy writer could keep the others
+/// out until they give up.
+pub(crate) fn give_way() {
+    thread::sleep(Pauses::new().next_pause() + Pauses::MAX);
+}
+
+/// Tries until a deadline; returns the number of tries if one worked.
 ///
 /// The system offers no wait with a deadline. Pauses are short, since a change
 /// takes milliseconds, and differ from try to try, lest waiters keep in step.
 /// Time is the system's own here: a virtual clock does not move others.
-fn wait_for(file: &File, mode: Mode, wait: Duration) -> io::Result<bool> {
+fn wait_for(file: &File, mode: Mode, wait: Duration) -> io::Result<Option<u64>> {
     let started = Instant::now();
     let mut pauses = Pauses::new();
+    let mut tries = 0;
     loop {
+        tries += 1;
         let tried = match mode {
             Mode::Shared => file.try_lock_shared(),
             Mode::Exclusive => file.try_lock(),
         };
         match tried {
-            Ok(()) => return Ok(true),
+            Ok(()) => return Ok(Some(tries)),
             Err(TryLockError::Error(error)) if error.kind() != io::ErrorKind::Interrupted => {
                 return Err(error);
             }
@@ -168,7 +182,7 @@ fn wait_for(file: &File, mode: Mode, wait: Duration) -> io::Result<bool> {
         }
         let left = wait.saturating_sub(started.elapsed());
         if left.is_zero() {
-            return Ok(false);
+            return Ok(None);
         }
         thread::sleep(pauses.next_pause().min(left));
     }
@@ -178,6 +192,8 @@ fn wait_for(file: &File, mode: Mode, wait: Duration) -> io::Result<bool> {
 struct Pauses(u64);
 
 impl Pauses {
+    const MAX: Duration = Duration::from_millis(4);
+
     fn new() -> Self {
         use std::hash::BuildHasher;
         Self(std::hash::RandomState::new().hash_one(thread::current().id()) | 1)

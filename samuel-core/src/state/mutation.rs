@@ -92,6 +92,11 @@ pub enum Mutation {
         #[serde(default)]
         usage: Usage,
     },
+    /// Agent calls outside of iterations consumed something.
+    AddUsage {
+        /// What they consumed.
+        usage: Usage,
+    },
     /// The work as a whole stands elsewhere.
     SetProgressStatus {
         /// Where it stands now.
@@ -113,6 +118,7 @@ impl Mutation {
             Self::TakeBack { .. } => "take_back",
             Self::Block { .. } => "block",
             Self::CommitIteration { .. } => "commit_iteration",
+            Self::AddUsage { .. } => "add_usage",
             Self::SetProgressStatus { .. } => "set_progress_status",
         }
     }

@@ -30,6 +30,8 @@ pub enum Input {
     Resume {
         /// The tasks completed since the state was saved.
         completed: Vec<TaskId>,
+        /// Whether the iteration under way was committed since then.
+        committed: bool,
     },
     /// An effect was carried out.
     Done(EffectId, EffectResult),

@@ -5,7 +5,7 @@ use crate::{
     engine::event::{Event, RunReport},
     hook::points,
     model::{
-        ExitReason, ProgressStatus,
+        ExitReason, ProgressStatus, Usage,
         payload::{AfterLoopInput, SessionEndInput, SessionStopInput, Turn},
     },
     state::Mutation,
@@ -106,6 +106,10 @@ impl Machine {
             _ => ProgressStatus::Stopped,
         };
         self.take_back_outside();
+        let usage = std::mem::take(&mut self.usage_outside);
+        if usage != Usage::default() {
+            self.mutations.push_back(Mutation::AddUsage { usage });
+        }
         self.mutations.push_back(Mutation::SetProgressStatus { status });
         self.mutate(Then::Finish);
     }

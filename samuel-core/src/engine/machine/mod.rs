@@ -156,6 +156,8 @@ pub struct Machine {
     /// Completions outside of iterations that no check follows: the last turns
     /// make them, and agents that outlive their call.
     unchecked_outside: Vec<TaskId>,
+    /// What turns outside of iterations consumed.
+    usage_outside: Usage,
     /// How the agent call of this turn ended, while the side is still busy.
     agent_end: Option<AgentEnd>,
     /// What ends the turn, whatever the agent itself says.
@@ -188,6 +190,7 @@ impl Machine {
             limited_until: None,
             closing: None,
             unchecked_outside: Vec::new(),
+            usage_outside: Usage::default(),
             agent_end: None,
             turn_failure: None,
             fault: None,
@@ -246,7 +249,7 @@ impl Machine {
                 self.fire_session_start();
             }
             Input::Start => {}
-            Input::Resume { completed } => self.resume(completed),
+            Input::Resume { completed, committed } => self.resume(completed, committed),
             Input::Done(id, result) if self.waits_for == Some(id) => {
                 self.waits_for = None;
                 self.advance(result);

@@ -12,7 +12,7 @@ impl Machine {
     /// under way is closed as interrupted, and what it completed is taken
     /// back, because nothing checked it. Why the run was about to end is asked
     /// anew, since the caller wants it to go on.
-    pub(super) fn resume(&mut self, completed: Vec<TaskId>) {
+    pub(super) fn resume(&mut self, completed: Vec<TaskId>, committed: bool) {
         self.resumed = true;
         self.announce();
         let was_closing = self.closing.is_some();
@@ -27,7 +27,7 @@ impl Machine {
             doubtful.extend(completed);
         }
         self.take_back(doubtful, vec!["interrupted before a check".to_owned()]);
-        self.interrupt_iteration();
+        self.interrupt_iteration(committed);
         self.mutate(Then::StartSession);
     }
 
@@ -44,7 +44,7 @@ impl Machine {
         self.counters.stop_blocks = 0;
     }
 
-    fn interrupt_iteration(&mut self) {
+    fn interrupt_iteration(&mut self, committed: bool) {
         let Some(iteration) = &mut self.iteration else { return };
         let in_flight = std::mem::take(&mut iteration.in_flight);
         let (began, settled, task) =
@@ -57,6 +57,10 @@ impl Machine {
         if began {
             self.log(ProgressKind::Error, task, "interrupted: samuel ended in mid-iteration");
             self.queue_commit();
+            if committed {
+                // It must not count twice.
+                self.mutations.retain(|mutation| !matches!(mutation, Mutation::CommitIteration { .. }));
+            }
         } else {
             self.drop_iteration();
         }

@@ -85,8 +85,9 @@ impl Machine {
         // A cost that is no number would make the sum none for good.
         end.usage.cost_usd = end.usage.cost_usd.filter(|cost| cost.is_finite());
         self.counters.usage += end.usage;
-        if let Some(iteration) = &mut self.iteration {
-            iteration.usage += end.usage;
+        match &mut self.iteration {
+            Some(iteration) => iteration.usage += end.usage,
+            None => self.usage_outside += end.usage,
         }
         let refused = self.absorb(reply);
         let failure = self.turn_failure.take().or(end.failure.take()).or(refused);

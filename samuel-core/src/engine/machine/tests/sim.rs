@@ -73,6 +73,8 @@ pub(super) struct Sim {
     /// since.
     saved: Box<Machine>,
     unsaved: Vec<TaskId>,
+    /// Whether an iteration was committed since.
+    unsaved_commit: bool,
     /// What was completed without the machine's knowledge.
     unheard: Vec<TaskId>,
     hooks: Hooks,
@@ -103,6 +105,7 @@ impl Sim {
             during: VecDeque::new(),
             last_id: 0,
             unsaved: Vec::new(),
+            unsaved_commit: false,
             unheard: Vec::new(),
             hooks: Rc::new(|_| None),
             agent: Rc::new(completes_its_task),
@@ -178,10 +181,13 @@ impl Sim {
         if carried_out && let Some((_, Effect::Mutate(mutation))) = &self.main {
             let _ = apply(&mut self.plan, mutation, Timestamp::UNIX_EPOCH);
         }
-        (self.main, self.side) = (None, None);
+        let under_way = self.main.take();
+        self.side = None;
         self.during.clear();
         let completed = std::mem::take(&mut self.unheard);
-        self.feed(Input::Resume { completed });
+        let is_commit = |effect: &Effect| matches!(effect, Effect::Mutate(Mutation::CommitIteration { .. }));
+        let committed = carried_out && under_way.as_ref().is_some_and(|(_, effect)| is_commit(effect));
+        self.feed(Input::Resume { completed, committed });
     }
 
     /// Loses the process and what it did since its last checkpoint.
@@ -191,7 +197,8 @@ impl Sim {
         (self.main, self.side) = (None, None);
         self.during.clear();
         let completed = std::mem::take(&mut self.unsaved);
-        self.feed(Input::Resume { completed });
+        let committed = std::mem::take(&mut self.unsaved_commit);
+        self.feed(Input::Resume { completed, committed });
     }
 
     /// Completes a task behind the machine's back: the process dies before it
@@ -226,6 +233,7 @@ impl Sim {
         if is_saved {
             *self.saved = self.machine.clone();
             self.unsaved.clear();
+            self.unsaved_commit = false;
         }
     }
 
@@ -318,10 +326,13 @@ impl Sim {
     fn carry_out(&mut self, id: EffectId, effect: Effect) -> EffectResult {
         match effect {
             Effect::Load => EffectResult::Loaded(self.load()),
-            Effect::Mutate(mutation) => match apply(&mut self.plan, &mutation, Timestamp::UNIX_EPOCH) {
-                Ok(_) => EffectResult::Done,
-                Err(error) => EffectResult::Refused(error.to_string()),
-            },
+            Effect::Mutate(mutation) => {
+                self.unsaved_commit |= matches!(mutation, Mutation::CommitIteration { .. });
+                match apply(&mut self.plan, &mutation, Timestamp::UNIX_EPOCH) {
+                    Ok(_) => EffectResult::Done,
+                    Err(error) => EffectResult::Refused(error.to_string()),
+                }
+            }
             Effect::Fingerprint => EffectResult::Fingerprint((self.tree)(self.machine.iteration_number())),
             Effect::Dispatch { call, .. } => {
                 EffectResult::Hook(Box::new(self.reply(&call, self.interrupted.contains(&id))))
