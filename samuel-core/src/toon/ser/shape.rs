@@ -118,6 +118,8 @@ impl Keys {
 pub(crate) struct Shapes {
     nodes: Vec<Node>,
     steps: HashMap<(Child, u32, Child), Child>,
+    /// Steps taken lately, for places where several kinds of objects part.
+    recent: Vec<((Child, u32, Child), Child)>,
     sets: HashMap<Vec<(u32, u32)>, u32>,
 }
 
@@ -135,6 +137,7 @@ struct Node {
 }
 
 const UNKNOWN: u32 = u32::MAX;
+const RECENT: usize = 64;
 
 impl Default for Shapes {
     fn default() -> Self {
@@ -147,7 +150,7 @@ impl Default for Shapes {
             set: None,
         };
         // The first two places stand for what is no shape.
-        Self { nodes: vec![root; 3], steps: HashMap::new(), sets: HashMap::new() }
+        Self { nodes: vec![root; 3], steps: HashMap::new(), recent: Vec::new(), sets: HashMap::new() }
     }
 }
 
@@ -165,8 +168,19 @@ impl Shapes {
     }
 
     fn new_step(&mut self, from: Child, key: u32, child: Child) -> Child {
+        let step = (from, key, child);
+        let slot = (from.0.wrapping_mul(31) ^ key.wrapping_mul(7) ^ child.0) as usize % RECENT;
+        if let Some((known, to)) = self.recent.get(slot)
+            && *known == step
+        {
+            return *to;
+        }
         let next = Child(self.nodes.len() as u32);
-        let to = *self.steps.entry((from, key, child)).or_insert(next);
+        let to = *self.steps.entry(step).or_insert(next);
+        self.recent.resize(RECENT, ((Child::OTHER, UNKNOWN, Child::OTHER), Child::OTHER));
+        if let Some(entry) = self.recent.get_mut(slot) {
+            *entry = (step, to);
+        }
         if to == next {
             let last = (UNKNOWN, Child::OTHER, Child::OTHER);
             self.nodes.push(Node { parent: from, key, child, last, last_key: (0, 0), set: None });
