@@ -27,7 +27,12 @@ pub fn decode(bytes: &[u8]) {
 pub fn recover(bytes: &[u8]) {
     let recovered = toon::recover_with::<Value>(bytes, options(true));
     let strict = toon::from_slice_with::<Value>(bytes, options(true));
-    assert_eq!(recovered.is_clean(), strict.is_ok(), "{:?} {strict:?} {recovered:?}", String::from_utf8_lossy(bytes));
+    assert_eq!(
+        recovered.is_clean(),
+        strict.is_ok(),
+        "{:?} {strict:?} {recovered:?}",
+        String::from_utf8_lossy(bytes)
+    );
     for skipped in &recovered.skipped {
         let raw = bytes.get(skipped.span.clone()).expect("the span lies within the text");
         assert_eq!(skipped.bytes.as_deref().unwrap_or(skipped.raw.as_bytes()), raw);

@@ -21,7 +21,7 @@ use crate::toon::{
     value::Value,
 };
 
-use super::lines::{Blank, Lines, cursor_at};
+use super::lines::{Blank, Lines, cursor_at, line_cursor};
 
 /// One step through a document.
 #[derive(Debug, Clone, PartialEq)]
@@ -164,9 +164,7 @@ impl<R: BufRead> EventReader<R> {
 
     fn root(&mut self, text: &str) -> Result<()> {
         self.state = State::Inside;
-        let limits =
-            crate::toon::Limits { bytes: usize::MAX, line_length: usize::MAX, ..self.options.limits };
-        let mut cursor = Cursor::new(text, DecodeOptions { limits, ..self.options })?;
+        let mut cursor = line_cursor(text, self.options)?;
         match cursor.root()? {
             Content::Node(Node::Object { .. }) => {
                 let start = cursor.peek()?.map_or(0, |line| line.start);

@@ -131,10 +131,18 @@ pub(crate) enum Blank {
     Before,
 }
 
-/// Puts a cursor in front of the content of one line.
-pub(crate) fn cursor_at(text: &str, options: DecodeOptions) -> Result<(Cursor<'_>, Line)> {
+/// Makes a cursor for one line, whose start is not the start of the document.
+pub(crate) fn line_cursor(text: &str, options: DecodeOptions) -> Result<Cursor<'_>> {
     let limits = Limits { bytes: usize::MAX, line_length: usize::MAX, ..options.limits };
     let mut cursor = Cursor::new(text, DecodeOptions { limits, ..options })?;
+    // A byte-order mark here is content.
+    cursor.jump(0);
+    Ok(cursor)
+}
+
+/// Puts a cursor in front of the content of one line.
+pub(crate) fn cursor_at(text: &str, options: DecodeOptions) -> Result<(Cursor<'_>, Line)> {
+    let mut cursor = line_cursor(text, options)?;
     match cursor.peek()? {
         Some(line) => {
             cursor.take(line);
