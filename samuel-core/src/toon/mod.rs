@@ -6,6 +6,8 @@
 //!
 //! - [`recover()`] reads what can be read of a damaged document and keeps the
 //!   text of the rest;
+//! - [`Rows`], [`EventReader`] and [`TableWriter`] stream documents that need
+//!   not fit into memory;
 //! - typed decoding keeps text: a `String` receives `1.10`, `007` and `1e5` as
 //!   they are written.
 //!
@@ -19,6 +21,8 @@ mod number;
 mod options;
 mod recover;
 mod ser;
+mod stats;
+mod stream;
 mod text;
 mod value;
 
@@ -28,9 +32,11 @@ pub use de::{
 pub use error::{Error, ErrorKind, LimitKind, Result};
 pub use number::Number;
 pub use options::{DecodeOptions, Delimiter, EncodeOptions, Limits, NumberText};
-pub use recover::{Action, Diagnostic, Recovered, Skipped, recover, recover_with};
+pub use recover::{Action, Diagnostic, Recovered, Skipped, check, recover, recover_with};
 pub use ser::{
     Array, Object, Serializer, Written, to_string, to_string_with, to_vec, to_vec_with, to_writer,
     to_writer_with,
 };
+pub use stats::{Size, Stats, stats};
+pub use stream::{Event, EventReader, Rows, TableWriter};
 pub use value::{Map, Value, from_value, to_value};

@@ -18,6 +18,7 @@ use super::{
     },
     error::{Error, ErrorKind, LimitKind, position},
     options::{DecodeOptions, NumberText},
+    value::Value,
 };
 
 /// What [`recover()`] found.
@@ -138,6 +139,18 @@ pub fn recover_with<T: DeserializeOwned>(bytes: &[u8], options: DecodeOptions) -
     report(bytes, value, notes)
 }
 
+/// Lists everything that strict mode would refuse, not only the first fault.
+///
+/// ```
+/// let found = samuel_core::toon::check(b"a: 1\na: 2\nb", Default::default());
+/// let codes: Vec<&str> = found.iter().map(|fault| fault.code()).collect();
+/// assert_eq!(codes, ["duplicate_key", "missing_colon"]);
+/// ```
+#[must_use]
+pub fn check(bytes: &[u8], options: DecodeOptions) -> Vec<Diagnostic> {
+    recover_with::<Value>(bytes, options).diagnostics
+}
+
 /// Bytes that may be decoded again in one recovery, beyond the first passes.
 const MAX_WORK: usize = 1 << 30;
 
@@ -237,15 +250,37 @@ impl BadLines {
     }
 }
 
+/// Where lines begin, so that many faults are placed in one pass.
+struct LineStarts<'a> {
+    bytes: &'a [u8],
+    starts: Vec<usize>,
+}
+
+impl<'a> LineStarts<'a> {
+    fn new(bytes: &'a [u8]) -> Self {
+        let starts = std::iter::once(0).chain(memchr::memchr_iter(b'\n', bytes).map(|at| at + 1));
+        Self { bytes, starts: starts.collect() }
+    }
+
+    /// Returns line and column of a byte offset.
+    fn place(&self, offset: usize) -> (usize, usize) {
+        let line = self.starts.partition_point(|start| *start <= offset);
+        let start = self.starts.get(line.saturating_sub(1)).copied().unwrap_or_default();
+        let (_, column) = position(self.bytes.get(start..).unwrap_or_default(), offset - start);
+        (line, column)
+    }
+}
+
 /// Gives the notes their lines and columns.
 fn report<T>(bytes: &[u8], value: Option<T>, mut notes: Vec<Note>) -> Recovered<T> {
     notes.sort_by_key(|note| note.span.start);
+    let lines = LineStarts::new(bytes);
     let stopped = value.is_none();
     let mut skipped: Vec<Skipped> =
-        notes.iter().filter_map(|note| cut(bytes, note.dropped.clone()?)).collect();
+        notes.iter().filter_map(|note| cut(&lines, note.dropped.clone()?)).collect();
     skipped.sort_by_key(|text| text.span.start);
     let diagnostics = notes.into_iter().map(|note| {
-        let (line, column) = position(bytes, note.span.start);
+        let (line, column) = lines.place(note.span.start.min(bytes.len()));
         let action = match note.dropped {
             Some(_) => Action::Skipped,
             None if stopped && !readable(&note.kind) => Action::Stopped,
@@ -266,15 +301,16 @@ fn readable(kind: &ErrorKind) -> bool {
             | ErrorKind::OverIndented { .. }
             | ErrorKind::BlankLine
             | ErrorKind::MalformedHeader { .. }
+            | ErrorKind::DuplicateField { .. }
     )
 }
 
-fn cut(bytes: &[u8], span: Range<usize>) -> Option<Skipped> {
-    let raw = bytes.get(span.clone())?;
+fn cut(lines: &LineStarts<'_>, span: Range<usize>) -> Option<Skipped> {
+    let raw = lines.bytes.get(span.clone())?;
     let raw = raw.strip_suffix(b"\n").unwrap_or(raw);
     let raw = raw.strip_suffix(b"\r").unwrap_or(raw);
     Some(Skipped {
-        line: position(bytes, span.start).0,
+        line: lines.place(span.start).0,
         span: span.start..span.start + raw.len(),
         raw: String::from_utf8_lossy(raw).into_owned(),
         bytes: str::from_utf8(raw).is_err().then(|| raw.to_vec()),

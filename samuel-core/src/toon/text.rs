@@ -71,20 +71,13 @@ pub(super) fn needs_quotes(text: &str, delimiter: u8) -> bool {
 fn has_special(bytes: &[u8], delimiter: u8) -> bool {
     let (chunks, rest) = bytes.as_chunks::<16>();
     for chunk in chunks {
-        // Without a branch per byte the compiler compares sixteen at once.
-        let mut found = false;
-        for &byte in chunk {
-            found |= (byte < 0x20)
-                | (byte == b'"')
-                | (byte == b':')
-                | (byte.wrapping_sub(b'[') < 3)
-                | (byte == b'{')
-                | (byte == b'}')
-                | (byte == delimiter);
-        }
-        if found {
+        if chunk_has_special(chunk, delimiter) {
             return true;
         }
+    }
+    if let Some(last) = bytes.last_chunk::<16>() {
+        // Overlapping the chunk before is cheaper than a loop over single bytes.
+        return !rest.is_empty() && chunk_has_special(last, delimiter);
     }
     let mask = SPECIAL
         | match delimiter {
@@ -97,6 +90,43 @@ fn has_special(bytes: &[u8], delimiter: u8) -> bool {
         seen |= class(byte);
     }
     seen & mask != 0
+}
+
+/// Without a branch per byte the compiler compares sixteen at once.
+#[inline]
+fn chunk_has_special(chunk: &[u8; 16], delimiter: u8) -> bool {
+    let mut found = false;
+    for &byte in chunk {
+        found |= (byte < 0x20)
+            | (byte == b'"')
+            | (byte == b':')
+            | (byte.wrapping_sub(b'[') < 3)
+            | (byte == b'{')
+            | (byte == b'}')
+            | (byte == delimiter);
+    }
+    found
+}
+
+/// Returns the place of the first byte that must be escaped, eight at a time.
+#[inline]
+fn find_escape(bytes: &[u8]) -> Option<usize> {
+    const LOW: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let zeros = |word: u64| word.wrapping_sub(LOW) & !word & HIGH;
+    let mut rest = bytes;
+    while let Some((word, tail)) = rest.split_first_chunk::<8>() {
+        let word = u64::from_le_bytes(*word);
+        let controls = word.wrapping_sub(LOW * 0x20) & !word & HIGH;
+        let found = controls | zeros(word ^ (LOW * b'"' as u64)) | zeros(word ^ (LOW * b'\\' as u64));
+        if found != 0 {
+            // The lowest mark is exact; borrows spoil only those above it.
+            return Some(bytes.len() - rest.len() + (found.trailing_zeros() / 8) as usize);
+        }
+        rest = tail;
+    }
+    let at = rest.iter().position(|byte| class(*byte) & ESCAPE != 0)?;
+    Some(bytes.len() - rest.len() + at)
 }
 
 /// Tells whether `key` may stand without quotes (section 7.3).
@@ -120,7 +150,7 @@ pub(super) fn push_key(out: &mut String, key: &str) {
 pub(super) fn push_quoted(out: &mut String, text: &str) {
     out.push('"');
     let mut rest = text;
-    while let Some(at) = rest.bytes().position(|byte| class(byte) & ESCAPE != 0) {
+    while let Some(at) = find_escape(rest.as_bytes()) {
         // Escaped bytes are ASCII, so both cuts fall between characters.
         let (clean, tail) = rest.split_at(at);
         out.push_str(clean);
@@ -248,6 +278,21 @@ mod tests {
                 assert!(needs_quotes(std::str::from_utf8(&text).unwrap(), b','));
             }
         }
+    }
+
+    #[test]
+    fn a_byte_to_escape_is_found_at_every_position() {
+        for length in 1..30 {
+            for at in 0..length {
+                for byte in [b'"', b'\\', 0, b'\n', 0x1F] {
+                    let mut text = vec![b'!'; length];
+                    text.push(b'"');
+                    *text.get_mut(at).unwrap() = byte;
+                    assert_eq!(find_escape(&text), Some(at));
+                }
+            }
+        }
+        assert_eq!(find_escape("#[]]!~\u{7f}\u{80}üß€😀 ".repeat(3).as_bytes()), None);
     }
 
     #[test]

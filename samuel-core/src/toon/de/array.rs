@@ -215,7 +215,7 @@ impl<'de> Cursor<'de> {
     }
 
     /// Decides the value of an item at `line` (sections 9.4 and 10).
-    fn item_node<'a>(&mut self, line: Line) -> Result<Content<'a, 'de>> {
+    pub(crate) fn item_node<'a>(&mut self, line: Line) -> Result<Content<'a, 'de>> {
         let mut start = line.start + 1;
         while self.byte(start) == b' ' {
             start += 1;

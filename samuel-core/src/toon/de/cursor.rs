@@ -243,6 +243,7 @@ impl<'de> Cursor<'de> {
         }
         let spaces = end - from - tabs;
         if self.byte(end) == b'\n' || (self.byte(end) == b'\r' && self.byte(end + 1) == b'\n') {
+            self.note_read(ErrorKind::TabIndentation, at, end);
             self.skip_line(end)?;
             return Ok(None);
         }

@@ -56,8 +56,8 @@ impl<'de> Cursor<'de> {
         let columns = if self.byte(at) == b'{' {
             at += 1;
             let columns = self.field_list(&mut at, delimiter)?;
-            if columns.repeated && self.options.strict {
-                return Err(Error::at(ErrorKind::DuplicateField { name: columns.first_repeated() }, start));
+            if columns.repeated {
+                self.repeated_field(&columns, start)?;
             }
             Some(columns)
         } else {
@@ -78,6 +78,16 @@ impl<'de> Cursor<'de> {
             self.end_line(feed)?;
         }
         Ok(Header { declared, delimiter, keyed, columns, start })
+    }
+
+    #[cold]
+    fn repeated_field(&mut self, columns: &Columns<'de>, start: usize) -> Result<()> {
+        let kind = ErrorKind::DuplicateField { name: columns.first_repeated() };
+        if self.options.strict {
+            return Err(Error::at(kind, start));
+        }
+        self.note_read(kind, start, start + 1);
+        Ok(())
     }
 
     /// Reads `N`, the keyed mark, the delimiter and the closing bracket.
@@ -231,7 +241,28 @@ impl<'de> Cursor<'de> {
     }
 }
 
+impl Header<'_> {
+    /// Copies the names, so that the header outlives its line.
+    pub(crate) fn into_owned(self) -> Header<'static> {
+        Header {
+            declared: self.declared,
+            delimiter: self.delimiter,
+            keyed: self.keyed,
+            columns: self.columns.map(|columns| Rc::new(columns.to_owned_names())),
+            start: self.start,
+        }
+    }
+}
+
 impl<'de> Columns<'de> {
+    pub(crate) fn to_owned_names(&self) -> Columns<'static> {
+        let column = |column: &Column<'_>| Column {
+            name: Cow::Owned(column.name.clone().into_owned()),
+            group: column.group.as_ref().map(Columns::to_owned_names),
+        };
+        Columns { list: self.list.iter().map(column).collect(), leaves: self.leaves, repeated: self.repeated }
+    }
+
     fn holds(&self, name: &str) -> bool {
         self.list.iter().any(|column| column.name == name)
     }

@@ -11,7 +11,7 @@ mod enums;
 pub(super) mod header;
 mod key;
 mod object;
-mod reader;
+pub(super) mod reader;
 pub(super) mod repair;
 mod scan;
 mod table;

@@ -178,6 +178,7 @@ fn in_field(error: Error, key: Token<'_>) -> Error {
 /// into a map of their own, so that reading stays linear.
 pub(crate) struct Keys<'de> {
     from: usize,
+    #[expect(clippy::box_collection, reason = "rarely there, and every object being read holds one")]
     many: Option<Box<HashMap<Cow<'de, str>, usize>>>,
 }
 
@@ -201,7 +202,10 @@ impl<'de> Keys<'de> {
             return self.admit_to_map(cursor, name, key);
         }
         let scope = cursor.keys.get(self.from..).unwrap_or_default();
-        if let Some((_, first)) = scope.iter().find(|(seen, _)| *seen == name) {
+        // Most keys differ in length or in their last byte.
+        let last = name.as_bytes().last();
+        let same = |seen: &str| seen.len() == name.len() && seen.as_bytes().last() == last && *seen == *name;
+        if let Some((_, first)) = scope.iter().find(|(seen, _)| same(seen)) {
             let first = *first;
             return repeated(cursor, &name, first, key.start);
         }

@@ -12,29 +12,36 @@ const fn zeros(word: u64) -> u64 {
     word.wrapping_sub(LOW) & !word & HIGH
 }
 
+/// Marks the bytes of `word` that equal one of `wanted`.
+#[inline]
+fn matches<const N: usize>(word: &[u8; 8], wanted: [u8; N]) -> u64 {
+    let word = u64::from_le_bytes(*word);
+    let mut found = 0;
+    for byte in wanted {
+        found |= zeros(word ^ (LOW * byte as u64));
+    }
+    found
+}
+
+#[inline]
+const fn first(found: u64) -> usize {
+    (found.trailing_zeros() / 8) as usize
+}
+
 /// Returns the offset, from `from` on, of the first byte equal to one of
 /// `wanted`, or the length of `bytes`.
 #[inline]
 pub(crate) fn find<const N: usize>(bytes: &[u8], from: usize, wanted: [u8; N]) -> usize {
-    let mut at = from;
-    while let Some((word, _)) = bytes.get(at..).and_then(<[u8]>::split_first_chunk::<8>) {
-        let word = u64::from_le_bytes(*word);
-        let mut found = 0;
-        for byte in wanted {
-            found |= zeros(word ^ (LOW * byte as u64));
-        }
+    let mut rest = bytes.get(from..).unwrap_or_default();
+    while let Some((word, tail)) = rest.split_first_chunk::<8>() {
+        let found = matches(word, wanted);
         if found != 0 {
-            return at + (found.trailing_zeros() / 8) as usize;
+            return bytes.len() - rest.len() + first(found);
         }
-        at += 8;
+        rest = tail;
     }
-    while let Some(byte) = bytes.get(at) {
-        if wanted.contains(byte) {
-            return at;
-        }
-        at += 1;
-    }
-    bytes.len()
+    let at = rest.iter().position(|byte| wanted.contains(byte)).unwrap_or(rest.len());
+    bytes.len() - rest.len() + at
 }
 
 #[cfg(test)]

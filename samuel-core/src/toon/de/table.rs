@@ -160,7 +160,7 @@ impl Column<'_> {
 impl<'de> Cursor<'de> {
     /// Reads the row whose first cell is at the cursor into `seed`.
     #[inline]
-    fn row<T: DeserializeSeed<'de>>(
+    pub(crate) fn row<T: DeserializeSeed<'de>>(
         &mut self,
         header: &Header<'de>,
         columns: &Columns<'de>,
@@ -236,7 +236,7 @@ impl<'de> Cursor<'de> {
 
     /// A line is a row unless a colon precedes the first delimiter (section 9.3).
     #[inline]
-    fn is_row(&self, start: usize, delimiter: u8) -> bool {
+    pub(crate) fn is_row(&self, start: usize, delimiter: u8) -> bool {
         let mut at = start;
         loop {
             at = self.find(at, [delimiter, b':', b'"', b'\n']);
@@ -291,7 +291,11 @@ impl Scope {
             };
             if cursor.recovering() {
                 // A row is a row at any depth below its header.
-                self.depth = Some(line.depth);
+                let expected = self.depth.replace(line.depth).unwrap_or(floor);
+                if line.depth != expected {
+                    let kind = ErrorKind::OverIndented { expected, found: line.depth };
+                    cursor.note_read(kind, line.start, line.start);
+                }
             }
             if !cursor.admit(line, floor, &mut self.depth)? {
                 continue;
@@ -478,7 +482,7 @@ impl<'de> MapAccess<'de> for Entries<'_, '_, 'de> {
 
 impl<'de> Cursor<'de> {
     /// Splits an entry row at its first unquoted colon: its key and where its cells begin.
-    fn entry(&self, start: usize) -> Result<(Token<'de>, usize)> {
+    pub(crate) fn entry(&self, start: usize) -> Result<(Token<'de>, usize)> {
         let (key, colon) = if self.byte(start) == b'"' {
             let (key, after) = self.quoted(start)?;
             let mut at = after;

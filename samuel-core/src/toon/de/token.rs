@@ -16,7 +16,7 @@ use crate::toon::{
     error::{Error, ErrorKind, Result},
     number::{self, Number, Shape},
     text,
-    value::{NUMBER_KEY, VALUE_NAME},
+    value::{AnyVisitor, NUMBER_KEY, VALUE_NAME, Value},
 };
 
 use super::{cursor::Cursor, enums::UnitEnum, repair::Hint};
@@ -237,6 +237,11 @@ impl<'de> Token<'de> {
             Some(number) => visit_exact(&number, visitor),
             None => self.visit_text(visitor),
         }
+    }
+
+    /// Makes a [`Value`] of the token.
+    pub(crate) fn to_value(self, spelling: bool) -> Result<Value> {
+        self.visit_lossless(spelling, AnyVisitor)
     }
 
     pub(crate) fn visit_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {

@@ -363,7 +363,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-fn push_field_list(tape: &Tape, shape: Child, out: &mut String) {
+pub(super) fn push_field_list(tape: &Tape, shape: Child, out: &mut String) {
     out.push('{');
     for (at, (key, child)) in tape.shapes.fields(shape).into_iter().enumerate() {
         if at > 0 {

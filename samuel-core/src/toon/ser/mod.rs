@@ -7,6 +7,7 @@
 
 mod key;
 mod layout;
+mod row;
 mod shape;
 mod tape;
 
@@ -25,6 +26,7 @@ use super::{
 };
 
 use layout::Layout;
+pub(super) use row::RowSerializer;
 pub use shape::Child as Written;
 use shape::Uniform;
 use tape::{Form, Kind, Tape};

@@ -6,7 +6,10 @@
 //! taken last costs two comparisons, which is what uniform data does all the
 //! time. Objects with the same fields in another order share a [`Shapes::set`].
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher, Hasher, RandomState},
+};
 
 use crate::toon::text;
 
@@ -42,6 +45,7 @@ impl Child {
 #[derive(Default)]
 pub(crate) struct Keys {
     list: Vec<Key>,
+    /// Filled once there are more than a few.
     by_text: HashMap<Box<str>, u32>,
     /// Numbers by the address of static keys, which structs use again and again.
     by_address: Vec<(usize, usize, u32)>,
@@ -53,6 +57,8 @@ struct Key {
 }
 
 const ADDRESSES: usize = 64;
+/// Up to here comparing keys one by one is faster than hashing them.
+const FEW: usize = 24;
 
 impl Keys {
     /// Returns the number of a struct's field name.
@@ -82,15 +88,27 @@ impl Keys {
 
     /// Returns the number of any key.
     pub(crate) fn number(&mut self, key: &str) -> u32 {
-        if let Some(number) = self.by_text.get(key) {
-            return *number;
+        let known = if self.list.len() <= FEW {
+            let found = self.list.iter().position(|known| &*known.text == key);
+            found.map(|number| number as u32)
+        } else {
+            self.by_text.get(key).copied()
+        };
+        if let Some(number) = known {
+            return number;
         }
         let number = self.list.len() as u32;
+        if self.list.len() == FEW {
+            let all = self.list.iter().enumerate().map(|(number, key)| (key.text.clone(), number as u32));
+            self.by_text = all.collect();
+        }
         let mut with_colon = String::with_capacity(key.len() + 4);
         text::push_key(&mut with_colon, key);
         with_colon.push_str(": ");
         self.list.push(Key { text: key.into(), with_colon: with_colon.into_boxed_str() });
-        self.by_text.insert(key.into(), number);
+        if self.list.len() > FEW {
+            self.by_text.insert(key.into(), number);
+        }
         number
     }
 
@@ -117,7 +135,9 @@ impl Keys {
 /// The trie of shapes.
 pub(crate) struct Shapes {
     nodes: Vec<Node>,
-    steps: HashMap<(Child, u32, Child), Child>,
+    steps: HashMap<(Child, u32, Child), Child, MixState>,
+    /// Steps taken lately, for places where several kinds of objects part.
+    recent: Vec<((Child, u32, Child), Child)>,
     sets: HashMap<Vec<(u32, u32)>, u32>,
 }
 
@@ -135,6 +155,7 @@ struct Node {
 }
 
 const UNKNOWN: u32 = u32::MAX;
+const RECENT: usize = 64;
 
 impl Default for Shapes {
     fn default() -> Self {
@@ -147,7 +168,7 @@ impl Default for Shapes {
             set: None,
         };
         // The first two places stand for what is no shape.
-        Self { nodes: vec![root; 3], steps: HashMap::new(), sets: HashMap::new() }
+        Self { nodes: vec![root; 3], steps: HashMap::default(), recent: Vec::new(), sets: HashMap::new() }
     }
 }
 
@@ -165,8 +186,19 @@ impl Shapes {
     }
 
     fn new_step(&mut self, from: Child, key: u32, child: Child) -> Child {
+        let step = (from, key, child);
+        let slot = (from.0.wrapping_mul(31) ^ key.wrapping_mul(7) ^ child.0) as usize % RECENT;
+        if let Some((known, to)) = self.recent.get(slot)
+            && *known == step
+        {
+            return *to;
+        }
         let next = Child(self.nodes.len() as u32);
-        let to = *self.steps.entry((from, key, child)).or_insert(next);
+        let to = *self.steps.entry(step).or_insert(next);
+        self.recent.resize(RECENT, ((Child::OTHER, UNKNOWN, Child::OTHER), Child::OTHER));
+        if let Some(entry) = self.recent.get_mut(slot) {
+            *entry = (step, to);
+        }
         if to == next {
             let last = (UNKNOWN, Child::OTHER, Child::OTHER);
             self.nodes.push(Node { parent: from, key, child, last, last_key: (0, 0), set: None });
@@ -245,6 +277,45 @@ impl Shapes {
             node.set = Some(set);
         }
         set
+    }
+}
+
+/// Hashes a step, which is three small numbers that the encoder itself gave
+/// out; the seed keeps anyone from preparing collisions all the same.
+#[derive(Clone)]
+struct MixState(u64);
+
+impl Default for MixState {
+    fn default() -> Self {
+        Self(RandomState::new().hash_one(0_u8))
+    }
+}
+
+impl BuildHasher for MixState {
+    type Hasher = Mix;
+
+    fn build_hasher(&self) -> Mix {
+        Mix(self.0)
+    }
+}
+
+struct Mix(u64);
+
+impl Hasher for Mix {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u32(u32::from(*byte));
+        }
+    }
+
+    #[inline]
+    fn write_u32(&mut self, number: u32) {
+        let product = u128::from(self.0 ^ u64::from(number)) * 0x9E37_79B9_7F4A_7C15;
+        self.0 = (product as u64) ^ (product >> 64) as u64;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }
 

@@ -14,6 +14,7 @@ use serde::{
 
 use super::{Map, NUMBER_KEY, VALUE_NAME, Value};
 use crate::toon::{
+    de::token::visit_exact,
     error::{Error, Result},
     number::Number,
 };
@@ -33,7 +34,7 @@ impl<'de> Deserialize<'de> for Map {
     }
 }
 
-struct AnyVisitor;
+pub(crate) struct AnyVisitor;
 
 impl<'de> Visitor<'de> for AnyVisitor {
     type Value = Value;
@@ -114,6 +115,18 @@ impl<'de> Visitor<'de> for AnyVisitor {
     }
 }
 
+/// A type that asks for a number gets the widest that fits.
+macro_rules! number_methods {
+    ($($method:ident)*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+            match self {
+                Self::Number(number) => visit_number(&number, visitor),
+                other => other.deserialize_any(visitor),
+            }
+        }
+    )*};
+}
+
 /// Reads a type from a value, as [`from_value`](crate::toon::from_value) does.
 impl<'de> Deserializer<'de> for Value {
     type Error = Error;
@@ -122,7 +135,7 @@ impl<'de> Deserializer<'de> for Value {
         match self {
             Self::Null => visitor.visit_unit(),
             Self::Bool(value) => visitor.visit_bool(value),
-            Self::Number(number) => visit_number(&number, visitor),
+            Self::Number(number) => visit_exact(&number, visitor),
             Self::String(text) => visitor.visit_string(text),
             Self::Array(values) => {
                 let mut access = SeqDeserializer::new(values.into_iter());
@@ -131,7 +144,7 @@ impl<'de> Deserializer<'de> for Value {
                 Ok(value)
             }
             Self::Object(map) => {
-                let mut access = MapDeserializer::new(map.into_iter());
+                let mut access = MapDeserializer::new(map.into_iter().map(|(key, value)| (Key(key), value)));
                 let value = visitor.visit_map(&mut access)?;
                 access.end()?;
                 Ok(value)
@@ -145,9 +158,7 @@ impl<'de> Deserializer<'de> for Value {
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value> {
         match self {
-            Self::Number(number) if name == VALUE_NAME => {
-                crate::toon::de::token::visit_exact(&number, visitor)
-            }
+            Self::Number(number) if name == VALUE_NAME => visit_exact(&number, visitor),
             other => visitor.visit_newtype_struct(other),
         }
     }
@@ -171,9 +182,74 @@ impl<'de> Deserializer<'de> for Value {
         }
     }
 
+    number_methods! {
+        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128 deserialize_i8
+        deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128 deserialize_f32 deserialize_f64
+    }
+
     forward_to_deserialize_any! {
-        bool u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 char str string bytes byte_buf unit unit_struct
-        seq tuple tuple_struct map struct identifier ignored_any
+        bool char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct identifier
+        ignored_any
+    }
+}
+
+/// A key, which may spell a number or bool for a map that wants one.
+struct Key(String);
+
+impl IntoDeserializer<'_, Error> for Key {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+macro_rules! spelled_keys {
+    ($($method:ident)*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+            match (Number::parse(&self.0), self.0.as_str()) {
+                (Some(number), _) => visit_number(&number, visitor),
+                (None, "true") => visitor.visit_bool(true),
+                (None, "false") => visitor.visit_bool(false),
+                _ => visitor.visit_string(self.0),
+            }
+        }
+    )*};
+}
+
+impl<'de> Deserializer<'de> for Key {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        visitor.visit_string(self.0)
+    }
+
+    spelled_keys! {
+        deserialize_bool deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128
+        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128 deserialize_f32
+        deserialize_f64
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value> {
+        let reader: StringDeserializer<Error> = self.0.into_deserializer();
+        reader.deserialize_enum(name, variants, visitor)
+    }
+
+    forward_to_deserialize_any! {
+        char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct identifier ignored_any
     }
 }
 

@@ -9,6 +9,7 @@ mod macros;
 mod map;
 mod ser;
 
+pub(super) use de::AnyVisitor;
 pub use map::Map;
 pub use ser::to_value;
 

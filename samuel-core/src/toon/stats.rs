@@ -1,0 +1,186 @@
+//! How large a value is as TOON and as JSON, in bytes and in tokens.
+//!
+//! Tokens are estimated from the way tokenizers cut text first (words with the
+//! space before them, digits by threes, punctuation in runs), because the real
+//! count needs a model's vocabulary. The estimate serves the comparison of two
+//! spellings of the same data, not billing.
+
+use serde::Serialize;
+
+use super::{
+    error::Result,
+    options::EncodeOptions,
+    text,
+    value::{Value, to_value},
+};
+
+/// Bytes and estimated tokens of one spelling.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// Length in bytes.
+    pub bytes: usize,
+    /// Estimated tokens.
+    pub tokens: usize,
+}
+
+/// One value in three spellings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stats {
+    /// As TOON, with the options given.
+    pub toon: Size,
+    /// As JSON without spaces.
+    pub json: Size,
+    /// As JSON with two spaces of indentation.
+    pub json_pretty: Size,
+}
+
+impl Stats {
+    /// Returns true when compact JSON needs fewer tokens than TOON, as it often
+    /// does for nested data without uniform arrays.
+    #[must_use]
+    pub fn json_is_smaller(&self) -> bool {
+        self.json.tokens < self.toon.tokens
+    }
+}
+
+/// Measures a value as TOON and as JSON.
+///
+/// ```
+/// use samuel_core::toon::{self, EncodeOptions};
+///
+/// let table = toon::toon!([{"id": 1, "name": "Ada"}, {"id": 2, "name": "Bob"}, {"id": 3, "name": "Cid"}]);
+/// assert!(!toon::stats(&table, EncodeOptions::default())?.json_is_smaller());
+/// # Ok::<(), toon::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`to_string`](super::to_string).
+pub fn stats<T: Serialize + ?Sized>(value: &T, options: EncodeOptions) -> Result<Stats> {
+    let value = to_value(value)?;
+    let toon = super::to_string_with(&value, options)?;
+    let (mut json, mut pretty) = (String::new(), String::new());
+    push_json(&mut json, &value, None);
+    push_json(&mut pretty, &value, Some(0));
+    Ok(Stats { toon: size(&toon), json: size(&json), json_pretty: size(&pretty) })
+}
+
+fn size(text: &str) -> Size {
+    Size { bytes: text.len(), tokens: tokens(text) }
+}
+
+/// Letters that one token holds on average when a word is longer than common.
+const LETTERS: usize = 8;
+const DIGITS: usize = 3;
+const MARKS: usize = 3;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Letter,
+    Digit,
+    Space,
+    Mark,
+}
+
+fn classify(character: char) -> Class {
+    match character {
+        _ if character.is_alphabetic() => Class::Letter,
+        _ if character.is_numeric() => Class::Digit,
+        _ if character.is_whitespace() => Class::Space,
+        _ => Class::Mark,
+    }
+}
+
+fn tokens(text: &str) -> usize {
+    let mut tokens = 0;
+    let mut characters = text.chars().peekable();
+    while let Some(first) = characters.next() {
+        let class = classify(first);
+        let mut length = 1;
+        while characters.next_if(|next| classify(*next) == class).is_some() {
+            length += 1;
+        }
+        tokens += match class {
+            Class::Letter => usize::div_ceil(length, LETTERS),
+            Class::Digit => usize::div_ceil(length, DIGITS),
+            Class::Mark => usize::div_ceil(length, MARKS),
+            // A single space belongs to the word behind it.
+            Class::Space => usize::from(length > 1 || first != ' '),
+        };
+    }
+    tokens
+}
+
+/// Writes JSON, on one line or indented from `depth` on.
+fn push_json(out: &mut String, value: &Value, depth: Option<usize>) {
+    let inner = depth.map(|depth| depth + 1);
+    match value {
+        Value::Null => out.push_str("null"),
+        Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+        Value::Number(number) => out.push_str(&number.to_string()),
+        Value::String(text) => text::push_quoted(out, text),
+        Value::Array(values) => {
+            push_container(out, ['[', ']'], values, depth, |out, value| push_json(out, value, inner));
+        }
+        Value::Object(map) => {
+            let entries: Vec<_> = map.iter().collect();
+            push_container(out, ['{', '}'], &entries, depth, |out, (key, value)| {
+                text::push_quoted(out, key);
+                out.push_str(if depth.is_some() { ": " } else { ":" });
+                push_json(out, value, inner);
+            });
+        }
+    }
+}
+
+fn push_container<T>(
+    out: &mut String,
+    [open, close]: [char; 2],
+    items: &[T],
+    depth: Option<usize>,
+    mut push: impl FnMut(&mut String, &T),
+) {
+    let line = |out: &mut String, depth: usize| {
+        out.push('\n');
+        out.extend(std::iter::repeat_n("  ", depth));
+    };
+    out.push(open);
+    for (at, item) in items.iter().enumerate() {
+        if at > 0 {
+            out.push(',');
+        }
+        if let Some(depth) = depth {
+            line(out, depth + 1);
+        }
+        push(out, item);
+    }
+    if let Some(depth) = depth.filter(|_| !items.is_empty()) {
+        line(out, depth);
+    }
+    out.push(close);
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+    use super::*;
+    use crate::toon;
+
+    #[test]
+    fn json_is_written_as_others_write_it() {
+        let value = toon!({"a": [1, {"b": "c\n"}, []], "d": {}, "e": 1.5});
+        let (mut compact, mut pretty) = (String::new(), String::new());
+        push_json(&mut compact, &value, None);
+        push_json(&mut pretty, &value, Some(0));
+        assert_eq!(compact, serde_json::to_string(&value).unwrap());
+        assert_eq!(pretty, serde_json::to_string_pretty(&value).unwrap());
+    }
+
+    #[test]
+    fn tables_are_smaller_as_toon_and_nested_lists_are_not() {
+        let row = |id: u32| toon!({"id": id, "title": "Parse the file", "status": "pending", "owner": null});
+        let table = Value::Array((0..20).map(row).collect());
+        assert!(!stats(&table, EncodeOptions::default()).unwrap().json_is_smaller());
+        let nested = toon!([[[[1], [2]], [[3], [4]]], [[[5], [6]], [[7], [8]]]]);
+        assert!(stats(&nested, EncodeOptions::default()).unwrap().json_is_smaller());
+    }
+}

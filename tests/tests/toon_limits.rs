@@ -1,0 +1,102 @@
+//! Bombs: whatever a document claims, it ends in a typed error and little work.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use samuel_core::toon::{self, DecodeOptions, ErrorKind, LimitKind, Limits, Value};
+
+fn limited(limits: Limits) -> DecodeOptions {
+    DecodeOptions { limits, ..DecodeOptions::default() }
+}
+
+fn kind(text: &str, limits: Limits) -> ErrorKind {
+    toon::from_str_with::<Value>(text, limited(limits)).unwrap_err().kind().clone()
+}
+
+#[test]
+fn a_declared_length_reserves_nothing() {
+    for text in [
+        "[999999999]:",
+        "a[999999999]: 1",
+        "a[999999999]{b}:\n  1",
+        "a[99999999999999999999999999]{b}:\n  1",
+        "a[999999999:]{b}:\n  k: 1",
+        "a[999999999]:\n  - 1",
+    ] {
+        let error = toon::from_str::<Value>(text).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::CountMismatch { .. }), "{text}: {error}");
+        let recovered = toon::recover::<Vec<Vec<u8>>>(text);
+        assert!(!recovered.is_clean());
+    }
+}
+
+#[test]
+fn depth_is_bounded_in_every_form() {
+    let objects: String = (0..10_000).map(|depth| format!("{}a:\n", "  ".repeat(depth.min(300)))).collect();
+    let lists = format!("[1]:\n  {}", "- [1]:\n  ".repeat(1));
+    let nested: String = (0..400)
+        .map(|depth| format!("{}{}\n", "  ".repeat(depth), if depth == 0 { "[1]:" } else { "- [1]:" }))
+        .collect();
+    let groups = format!("[1]{}a{}:\n  1", "{a".repeat(10_000), "}".repeat(10_000));
+    for text in [objects, nested, groups] {
+        let error = toon::from_str::<Value>(&text).unwrap_err();
+        let depth = ErrorKind::Limit { limit: LimitKind::Depth, maximum: 128 };
+        assert_eq!(error.kind(), &depth);
+        assert!(toon::recover::<Value>(&text).value.is_none());
+        let lenient = DecodeOptions { strict: false, ..DecodeOptions::default() };
+        assert!(toon::from_str_with::<Value>(&text, lenient).is_err());
+    }
+    assert!(toon::from_str::<Value>(&lists).is_err());
+}
+
+#[test]
+fn nesting_that_is_encoded_is_bounded_too() {
+    let mut value = Value::Null;
+    for _ in 0..600 {
+        value = Value::Array(vec![value]);
+    }
+    let error = toon::to_string(&value).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Limit { limit: LimitKind::Depth, .. }));
+}
+
+#[test]
+fn bytes_rows_and_line_length_are_bounded() {
+    let bytes = Limits { bytes: 10, ..Limits::default() };
+    assert_eq!(kind("a: 12345678", bytes), ErrorKind::Limit { limit: LimitKind::Bytes, maximum: 10 });
+    assert!(toon::from_reader_with::<Value>(&b"a: 12345678"[..], limited(bytes)).is_err());
+    assert!(toon::from_reader_with::<Value>(&b"a: 1234567"[..], limited(bytes)).is_ok());
+
+    let rows = Limits { rows: 2, ..Limits::default() };
+    let too_many = ErrorKind::Limit { limit: LimitKind::Rows, maximum: 2 };
+    for text in [
+        "[3]: 1,2,3",
+        "[3]{a}:\n  1\n  2\n  3",
+        "[3]:\n  - 1\n  - 2\n  - 3",
+        "a: 1\nb: 2\nc: 3",
+        "[3:]{a}:\n  x: 1\n  y: 2\n  z: 3",
+    ] {
+        assert_eq!(kind(text, rows), too_many, "{text}");
+    }
+    let line = Limits { line_length: 8, ..Limits::default() };
+    for text in ["a: 1234567", "[2]: 12,34,5", "a: 1\n# a long comment", "[1]{a}:\n  1234567"] {
+        assert_eq!(kind(text, line), ErrorKind::Limit { limit: LimitKind::LineLength, maximum: 8 }, "{text}");
+    }
+    assert!(toon::from_str_with::<Value>("a: 12345\nb: 1", limited(line)).is_ok());
+}
+
+#[test]
+fn many_keys_and_many_rows_of_the_same_kind_stay_linear() {
+    // Quadratic work on any of these would not end within the test's patience.
+    let keys: String = (0..200_000).map(|key| format!("k{key}: 1\n")).collect();
+    let value: Value = toon::from_str(&keys).unwrap();
+    assert_eq!(toon::to_string(&value).unwrap(), keys.trim_end());
+    let entries: String = (0..200_000).map(|key| format!("  k{key}: 1\n")).collect();
+    let text = format!("[200000:]{{a}}:\n{entries}");
+    assert_eq!(toon::from_str::<Value>(&text).unwrap().as_object().unwrap().len(), 200_000);
+    let repeated = "a: 1\n".repeat(100_000);
+    let lenient = DecodeOptions { strict: false, ..DecodeOptions::default() };
+    assert_eq!(toon::from_str_with::<Value>(&repeated, lenient).unwrap().as_object().unwrap().len(), 1);
+    assert_eq!(toon::recover::<Value>(&repeated).skipped.len(), 99_999);
+    let bad_rows = format!("[100000]{{a,b}}:\n{}", "  1\n".repeat(100_000));
+    assert_eq!(toon::recover::<Value>(&bad_rows).skipped.len(), 100_000);
+    let stray = "stray line\n".repeat(100_000);
+    assert_eq!(toon::recover::<Value>(&format!("a: 1\n{stray}")).skipped.len(), 100_000);
+}
