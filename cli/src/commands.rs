@@ -9,6 +9,8 @@ mod start;
 
 pub(crate) use start::{Show, run_to_its_end};
 
+use samuel_core::config::RUN_SUBCOMMANDS;
+
 use crate::{
     args::{Cli, Command, Global, RunArgs, RunCommand, TaskCommand},
     demo,
@@ -42,6 +44,20 @@ pub(crate) fn name(command: &Command) -> String {
     format!("run {of_run}")
 }
 
+/// Guesses the name of a command that could not be parsed.
+pub(crate) fn name_of_words(words: &[std::ffi::OsString]) -> String {
+    let mut words = words.iter().skip(1).filter_map(|word| word.to_str());
+    match words.find(|word| matches!(*word, "run" | "auto" | "demo")) {
+        None => "samuel".to_owned(),
+        Some("demo") => "demo".to_owned(),
+        Some(_) => match words.find(|word| RUN_SUBCOMMANDS.contains(word)) {
+            Some("task") => "run task add".to_owned(),
+            Some(command) => format!("run {command}"),
+            None => "run".to_owned(),
+        },
+    }
+}
+
 /// Carries out a command.
 pub(crate) fn run(cli: Cli, host: &Host) -> Result<Reply, Failure> {
     match cli.command {
@@ -66,7 +82,8 @@ fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply,
         Some(RunCommand::Reset(args)) => change::reset(&project, args, host),
         Some(RunCommand::Enqueue(args)) => change::enqueue(&project, args, host),
         Some(RunCommand::Task(TaskCommand::Add(args))) => change::add(&project, args, host),
-        Some(RunCommand::Prompt | RunCommand::Vars) => Err(Failure::internal("pending")),
+        Some(RunCommand::Prompt) => preview::prompt(project, host),
+        Some(RunCommand::Vars) => preview::vars(project, host),
     }
 }
 

@@ -54,7 +54,7 @@ pub(crate) fn run(args: &DemoArgs, global: &Global, host: &Host) -> Result<Reply
     }
     let built = scripted_run(project.clone(), host)?;
     let show = if global.json { Show::Nothing } else { Show::lines(host.can_draw) };
-    let ran = block_on(run_to_its_end(built, show))??;
+    let ran = block_on(run_to_its_end(built, show, false))??;
     shown(&repository, &project, ran)
 }
 

@@ -114,11 +114,13 @@ impl From<StateError> for Failure {
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
-        let details = match &error {
-            RunError::Untrusted { executables } => executables.lines(),
-            _ => Vec::new(),
+        let (details, data) = match &error {
+            RunError::Untrusted { executables } => {
+                (executables.lines(), serde_json::json!({ "executables": executables }))
+            }
+            _ => (Vec::new(), Value::Null),
         };
-        Self { details, ..Self::of(&error) }
+        Self { details, data, ..Self::of(&error) }
     }
 }
 

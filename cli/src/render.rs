@@ -2,12 +2,14 @@
 
 mod envelope;
 mod escape;
+mod profile;
 mod status;
 mod tasks;
 mod watch;
 
 pub(crate) use envelope::Envelope;
 pub(crate) use escape::{safe, safe_lines};
+pub(crate) use profile::profile_table;
 pub(crate) use status::status_text;
 pub(crate) use tasks::task_table;
 pub(crate) use watch::Watch;

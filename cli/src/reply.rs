@@ -90,7 +90,7 @@ impl Answer {
             let message = message.strip_prefix("error: ").unwrap_or(message);
             let help: Vec<&str> = lines.collect();
             let failure = Failure::usage(message).advise(help.join(" "));
-            return Self::of("samuel", true, Err(failure));
+            return Self::of(&commands::name_of_words(words), true, Err(failure));
         }
         Self { stderr: text, exit: ErrorCode::USAGE.exit_code, ..Self::default() }
     }

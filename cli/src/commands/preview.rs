@@ -1,1 +1,102 @@
 //! `prompt`, `vars` and `start --dry-run`: what would come next.
+
+use samuel_core::{
+    engine::{ChainPreview, Glance, Preview, RunBuilder},
+    model::ErrorCode,
+    project::Project,
+};
+use serde_json::json;
+
+use super::{
+    block_on,
+    look::require_plan,
+    setup::{Setting, builder},
+};
+use crate::{failure::Failure, host::Host, render::safe, reply::Reply};
+
+/// Prints the prompt that the agent would get next.
+pub(crate) fn prompt(project: Project, host: &Host) -> Result<Reply, Failure> {
+    let preview = look(project, host)?;
+    match &preview.prompt {
+        Some(prompt) => Ok(Reply::new(data(&preview), prompt.clone()).warn(preview.warnings)),
+        None => Err(no_prompt(&preview)),
+    }
+}
+
+/// Prints the variables that templates can use.
+pub(crate) fn vars(project: Project, host: &Host) -> Result<Reply, Failure> {
+    let preview = look(project, host)?;
+    let vars = serde_json::to_value(&preview.context);
+    let vars = vars.map_err(|error| Failure::internal("the variables are no JSON").because(&error))?;
+    let text = serde_json::to_string_pretty(&vars).unwrap_or_default() + "\n";
+    Ok(Reply::new(vars, text).warn(preview.warnings))
+}
+
+/// Prints the prompt and the chain of every point; nothing is started.
+pub(crate) fn dry_run(builder: RunBuilder) -> Result<Reply, Failure> {
+    let run = builder.build()?;
+    let executables = run.executables().clone();
+    let preview = block_on(run.preview(Glance::Still))??;
+    let mut text = String::from("Prompt\n\n");
+    match (&preview.prompt, &preview.stop) {
+        (Some(prompt), _) => text.push_str(prompt),
+        (None, stop) => {
+            let stop = stop.as_ref().map(|stop| format!("{}: {}", stop.reason, safe(&stop.detail)));
+            text.push_str(&format!("none: {}\n", stop.unwrap_or_default()));
+        }
+    }
+    text.push_str("\nHook points\n");
+    preview.chains.iter().for_each(|chain| text.push_str(&chain_text(chain)));
+    text.push_str("\nA run would execute\n");
+    executables.lines().iter().for_each(|line| text.push_str(&format!("  {}\n", safe(line))));
+    let mut data = data(&preview);
+    if let Some(data) = data.as_object_mut() {
+        data.insert("chains".to_owned(), json!(preview.chains));
+        data.insert("executables".to_owned(), json!(executables));
+    }
+    Ok(Reply { data, text, warnings: preview.warnings })
+}
+
+fn look(project: Project, host: &Host) -> Result<Preview, Failure> {
+    require_plan(&project)?;
+    let run = builder(project, &Setting::default(), host)?.build()?;
+    Ok(block_on(run.preview(Glance::Exact))??)
+}
+
+fn data(preview: &Preview) -> serde_json::Value {
+    json!({
+        "iteration": preview.iteration,
+        "mode": preview.mode,
+        "task": preview.task,
+        "prompt": preview.prompt,
+        "stop": preview.stop,
+    })
+}
+
+/// Says why there is no next prompt.
+fn no_prompt(preview: &Preview) -> Failure {
+    let (code, message) = match &preview.stop {
+        Some(stop) => {
+            let code = stop.reason.error_code().unwrap_or(ErrorCode::RUN_FAILED);
+            (code, format!("there is no next prompt: {}: {}", stop.reason, stop.detail))
+        }
+        None => (ErrorCode::HOOK_FAILED, "there is no next prompt".to_owned()),
+    };
+    Failure { data: data(preview), ..Failure::new(code, message) }
+        .advise("Look at the plan with `samuel run status`.")
+}
+
+fn chain_text(chain: &ChainPreview) -> String {
+    if chain.run.is_empty() && chain.skipped.is_empty() {
+        return format!("  {:<22}-\n", chain.point);
+    }
+    let run = chain.run.iter().map(|one| format!("{} {} {}", one.order, safe(&one.id), one.tier));
+    let skipped = chain.skipped.iter().map(|one| format!("skipped {}: {}", safe(&one.id), safe(&one.why)));
+    let lines = run.chain(skipped).enumerate();
+    lines
+        .map(|(place, line)| match place {
+            0 => format!("  {:<22}{line}\n", chain.point),
+            _ => format!("  {:<22}{line}\n", ""),
+        })
+        .collect()
+}

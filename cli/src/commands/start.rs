@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use samuel_core::{
-    engine::{EventRecord, Run, RunHandle, RunReport},
+    engine::{EventRecord, Profile, Run, RunHandle, RunReport},
     model::ErrorCode,
     project::Project,
 };
@@ -12,13 +12,14 @@ use tokio::sync::mpsc;
 use super::{
     block_on,
     look::require_plan,
+    preview,
     setup::{Setting, builder},
 };
 use crate::{
     args::{Global, StartArgs},
     failure::Failure,
     host::Host,
-    render::{Watch, safe},
+    render::{Watch, profile_table, safe},
     reply::{Reply, write_out},
     signals::{self, Order, Signal, Signals},
     trust,
@@ -33,26 +34,30 @@ pub(crate) fn start(
 ) -> Result<Reply, Failure> {
     let setting = Setting::of(&args, &project)?;
     require_plan(&project)?;
-    let run = builder(project, &setting, host)?.trust(trust::policy(args.yes, host)).build()?;
+    let builder = builder(project, &setting, host)?;
+    if args.dry_run {
+        return preview::dry_run(builder);
+    }
+    let run = builder.trust(trust::policy(args.yes, host)).build()?;
     if args.yes && !global.json {
         // The run goes on whether or not this can be shown.
         let _ = io::stderr().write_all(trust::listed(run.executables()).as_bytes());
     }
     let show = if global.json { Show::Json } else { Show::lines(host.can_draw) };
-    block_on(run_to_its_end(run, show))?
+    block_on(run_to_its_end(run, show, args.profile))?
 }
 
 /// Runs a run that was built, shows it, and answers with its report.
-pub(crate) async fn run_to_its_end(run: Run, show: Show) -> Result<Reply, Failure> {
+pub(crate) async fn run_to_its_end(run: Run, show: Show, profiles: bool) -> Result<Reply, Failure> {
     let signals = Signals::take_over();
     let signals = signals.map_err(|error| Failure::internal("signals cannot be handled").because(&error))?;
     let handle = run.start().await?;
     let (sender, told) = mpsc::unbounded_channel();
     let watcher = tokio::spawn(signals::watch(signals, handle.controller(), sender));
-    let followed = follow(handle, show, told).await;
+    let profile = profiles.then(Profile::new);
+    let followed = follow(handle, show, told, profile).await;
     watcher.abort();
-    let Followed { report, signal } = followed?;
-    answer(report, signal)
+    answer(followed?)
 }
 
 /// How a run is shown.
@@ -85,6 +90,12 @@ impl Show {
         Ok(())
     }
 
+    fn profile(&self, profile: Option<&Profile>) {
+        if let (Self::Lines(watch), Some(profile)) = (self, profile) {
+            watch.line(profile_table(profile).trim_end());
+        }
+    }
+
     fn order(&self, order: Order) {
         let Self::Lines(watch) = self else { return };
         watch.line(match order {
@@ -99,6 +110,7 @@ impl Show {
 struct Followed {
     report: RunReport,
     signal: Option<Signal>,
+    profile: Option<Profile>,
 }
 
 /// Shows events until the run has ended or a signal says to leave.
@@ -106,13 +118,19 @@ async fn follow(
     mut handle: RunHandle,
     mut show: Show,
     mut told: mpsc::UnboundedReceiver<(Signal, Order)>,
+    mut profile: Option<Profile>,
 ) -> Result<Followed, Failure> {
     let mut events = handle.events();
     let mut signal = None;
     loop {
         tokio::select! {
             event = events.next() => match event {
-                Some(record) => show.event(&record)?,
+                Some(record) => {
+                    if let Some(profile) = &mut profile {
+                        profile.take(&record);
+                    }
+                    show.event(&record)?;
+                }
                 None => break,
             },
             Some((received, order)) = told.recv() => {
@@ -124,7 +142,8 @@ async fn follow(
             }
         }
     }
-    Ok(Followed { report: handle.wait().await?, signal })
+    show.profile(profile.as_ref());
+    Ok(Followed { report: handle.wait().await?, signal, profile })
 }
 
 /// The failure of a run that was left before it had ended.
@@ -134,8 +153,10 @@ fn left(signal: Signal) -> Failure {
 }
 
 /// Turns a report into an answer: a run that did not do all its work failed.
-fn answer(report: RunReport, signal: Option<Signal>) -> Result<Reply, Failure> {
-    let data = serde_json::json!({ "report": report });
+fn answer(followed: Followed) -> Result<Reply, Failure> {
+    let Followed { report, signal, profile } = followed;
+    let profile = profile.map(|profile| profile.rows());
+    let data = serde_json::json!({ "report": report, "profile": profile });
     let Some(code) = report.exit_reason.error_code() else {
         return Ok(Reply { data, ..Reply::default() });
     };

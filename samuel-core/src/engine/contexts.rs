@@ -75,7 +75,7 @@ impl Services {
 }
 
 impl Contexts {
-    fn base(
+    pub(super) fn base(
         &self,
         plan: &Plan,
         failures: &[CheckFailure],

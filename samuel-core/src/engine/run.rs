@@ -29,7 +29,7 @@ use crate::{
     config::{MethodologySettings, SandboxError},
     context::{ContextView, PromptContext},
     git::{self, Git},
-    hook::{ChainSpec, HookPoint, IntoHandler, Point, Registry, RegistryBuilder, RegistryError, Tier},
+    hook::{ChainSpec, HookPoint, IntoHandler, Point, Registry, RegistryBuilder, RegistryError, ResolveError, Tier},
     methodology::{
         Workbench,
         ralph::{self, Ralph},
@@ -48,10 +48,10 @@ const GIT_TIMEOUT: Duration = Duration::from_secs(30);
 /// A run that is ready to start. Nothing of it changes any more.
 #[derive(Debug)]
 pub struct Run {
-    frozen: Frozen,
-    registry: Registry,
+    pub(super) frozen: Frozen,
+    pub(super) registry: Registry,
     executables: Executables,
-    workbench: Arc<Workbench>,
+    pub(super) workbench: Arc<Workbench>,
     hub: Arc<Hub>,
     tickets: Arc<Tickets>,
     iteration: Arc<AtomicU32>,
@@ -174,7 +174,7 @@ impl Run {
     }
 
     /// Finds out whether an earlier run has to go on, and from where.
-    async fn recover(&self) -> Result<Begin, RunError> {
+    pub(super) async fn recover(&self) -> Result<Begin, RunError> {
         let store = Arc::clone(&self.frozen.store);
         let read = tokio::task::spawn_blocking(move || {
             store.load()?;
@@ -226,9 +226,21 @@ impl Run {
         }
     }
 
+    /// Creates the prompt context as it is before the first iteration.
+    pub(super) fn contexts(&self) -> Contexts {
+        let frozen = frozen_context(&self.frozen, &self.registry);
+        Contexts {
+            view: ContextView::new(Arc::new(frozen.clone())),
+            frozen,
+            lasting: BTreeMap::new(),
+            suggestions: Vec::new(),
+            of: (0, Mode::Implementation, None),
+        }
+    }
+
     fn launch(self, lock: LoopLock, begin: Begin) -> RunHandle {
         let events = self.hub.subscribe();
-        let frozen = frozen_context(&self.frozen, &self.registry);
+        let contexts = self.contexts();
         let root = self.frozen.project.root().to_owned();
         let git = git::is_repository(&root).then(|| Git::new(&root, self.frozen.env.clone(), GIT_TIMEOUT));
         let (sender, receiver) = self.inputs;
@@ -248,13 +260,7 @@ impl Run {
             iteration: self.iteration,
             log_timings: self.frozen.log_timings,
             declared_env: self.frozen.agent.declared_env().iter().map(|name| (*name).to_owned()).collect(),
-            context: std::sync::Mutex::new(Contexts {
-                view: ContextView::new(Arc::new(frozen.clone())),
-                frozen,
-                lasting: BTreeMap::new(),
-                suggestions: Vec::new(),
-                of: (0, Mode::Implementation, None),
-            }),
+            context: std::sync::Mutex::new(contexts),
         });
         for warning in services.registry.warnings() {
             services.warn(warning);
@@ -282,9 +288,9 @@ impl Run {
 }
 
 /// Where a run begins.
-struct Begin {
-    machine: Machine,
-    first: Input,
+pub(super) struct Begin {
+    pub(super) machine: Machine,
+    pub(super) first: Input,
     /// The last record of the journal.
     seq: u64,
     /// How long the run was under way before it was interrupted.
@@ -532,7 +538,10 @@ fn frozen_context(frozen: &Frozen, registry: &Registry) -> PromptContext {
     context.paths.task_context_file = show(dir.artifact(Artifact::TaskContext));
     context.paths.progress_context_file = show(dir.artifact(Artifact::ProgressContext));
     context.paths.snapshot_file = show(dir.artifact(Artifact::ProjectSnapshot));
-    context.paths.agents_md = show(frozen.project.root().join("AGENTS.md"));
+    let agents_md = frozen.project.root().join("AGENTS.md");
+    if agents_md.is_file() {
+        context.paths.agents_md = show(agents_md);
+    }
     context.mode.is_pilot = settings.pilot.enabled;
     context.mode.focus.clone_from(&settings.pilot.focus);
     context.mode.max_new_tasks = settings.pilot.max_discovery_tasks;
@@ -594,7 +603,7 @@ pub enum RunError {
 }
 
 impl RunError {
-    fn broken(error: tokio::task::JoinError) -> Self {
+    pub(super) fn broken(error: tokio::task::JoinError) -> Self {
         Self::Broken { message: error.to_string() }
     }
 }
@@ -618,6 +627,19 @@ impl Coded for RunError {
             Self::State(error) => error.location(),
             Self::Template(error) => error.location(),
             _ => None,
+        }
+    }
+
+    fn help(&self) -> String {
+        let did_you_mean = |nearest: &str| format!("Did you mean \"{nearest}\"? {}", self.code().help);
+        match self {
+            Self::Agent(AgentError::Unknown { suggestion: Some(nearest), .. }) => did_you_mean(nearest),
+            Self::Sandbox(SandboxError::Unknown { nearest: Some(nearest), .. }) => did_you_mean(nearest),
+            Self::Registry(RegistryError::Resolve(ResolveError::UnknownHandler {
+                nearest: Some(nearest),
+                ..
+            })) => did_you_mean(nearest),
+            _ => self.code().help.to_owned(),
         }
     }
 }

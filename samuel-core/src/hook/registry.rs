@@ -92,6 +92,13 @@ impl Registry {
         self.chains.values().flat_map(|chain| chain.resolved.warnings.iter().map(String::as_str))
     }
 
+    /// Takes out every handler that is not built in.
+    pub(crate) fn retain_built_in(&mut self) {
+        for chain in self.chains.values_mut() {
+            chain.slots.retain(|slot| slot.tier == Tier::BuiltIn);
+        }
+    }
+
     pub(super) fn chain(&self, point: HookPoint) -> Option<&Chain> {
         self.chains.get(&point)
     }

@@ -38,6 +38,20 @@ pub struct Desk {
     pub warnings: Vec<String>,
     /// How often the agent was called in the iteration.
     pub attempts: u32,
+    /// What the default handlers may do beside answering.
+    pub access: Access,
+}
+
+/// What default handlers may do beside answering.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Access {
+    /// What a run does: write, and start processes.
+    #[default]
+    Full,
+    /// Read, and start processes that read.
+    Read,
+    /// Read, and start nothing.
+    ReadAlone,
 }
 
 /// How a call of the agent failed.

@@ -14,6 +14,7 @@ mod command;
 mod effect;
 mod ending;
 mod iteration;
+mod peek;
 mod quality;
 mod resume;
 mod settle;

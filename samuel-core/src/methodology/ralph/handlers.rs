@@ -14,7 +14,7 @@ use crate::{
     config::MethodologySettings,
     context::{ConfigVars, ContextLimits, FailedCheck, GuardrailVars, PilotVars},
     hook::{Blob, BreakClass, Call, HookFailure, RegistryBuilder, points},
-    methodology::{AgentFault, Workbench},
+    methodology::{Access, AgentFault, Workbench},
     model::{
         FailureClass, TaskId,
         payload::{
@@ -101,21 +101,27 @@ impl Ralph {
         &self,
         call: Call<points::ContextSnapshot>,
     ) -> Result<ContextSnapshotOutput, HookFailure> {
+        let access = self.workbench.with(|desk| desk.access);
         let taken = self
-            .blocking(|ralph| {
+            .blocking(move |ralph| {
+                if access == Access::ReadAlone
+                    && let Some(last) = ralph.store.read_artifact(Artifact::ProjectSnapshot)?
+                {
+                    return Ok(without_header(last));
+                }
                 let options = SnapshotOptions {
                     git_env: ralph.os_env(),
-                    cache_dir: Some(ralph.run_dir.cache()),
+                    cache_dir: (access == Access::Full).then(|| ralph.run_dir.cache()),
+                    use_git: access != Access::ReadAlone,
                     max_tokens: ralph.settings.context.snapshot_tokens as usize,
                     max_file_lines: ralph.guardrails.max_file_lines,
                     ..SnapshotOptions::new(ralph.clock.now())
                 };
-                take_snapshot(&ralph.project_root, &options)
+                let taken = take_snapshot(&ralph.project_root, &options)?;
+                Ok::<_, HookFailure>(taken.encode()?)
             })
             .await??;
-        Ok(ContextSnapshotOutput::from_blob(
-            self.folded(call.previous().map(|p| &*p.toon_blob), &taken.encode()?),
-        ))
+        Ok(ContextSnapshotOutput::from_blob(self.folded(call.previous().map(|p| &*p.toon_blob), &taken)))
     }
 
     async fn progress(
@@ -124,9 +130,12 @@ impl Ralph {
     ) -> Result<ContextProgressOutput, HookFailure> {
         let limits = config_vars(&self.settings, self.agent.name()).context;
         let max_lines = limits.max_progress_lines as usize;
+        let access = self.workbench.with(|desk| desk.access);
         let log = self
             .blocking(move |ralph| {
-                ralph.store.rotate_progress(max_lines)?;
+                if access == Access::Full {
+                    ralph.store.rotate_progress(max_lines)?;
+                }
                 ralph.store.progress()
             })
             .await??;
@@ -320,6 +329,14 @@ impl Ralph {
     ) -> Result<R, tokio::task::JoinError> {
         let ralph = self.clone();
         tokio::task::spawn_blocking(move || work(&ralph)).await
+    }
+}
+
+/// Takes off the version line that TOON files open with.
+fn without_header(text: String) -> String {
+    match text.split_once('\n') {
+        Some((header, body)) if header.starts_with("# toon ") => body.to_owned(),
+        _ => text,
     }
 }
 

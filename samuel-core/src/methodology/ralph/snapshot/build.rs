@@ -36,6 +36,9 @@ pub struct SnapshotOptions {
     /// The directory counts are kept in between snapshots, `cache/` of the run
     /// directory. Default none: everything is counted each time.
     pub cache_dir: Option<PathBuf>,
+    /// Whether git is asked at all. Default yes; without it the directories are
+    /// walked, and no process is started.
+    pub use_git: bool,
     /// The time the snapshot carries.
     pub now: jiff::Timestamp,
     /// How long the text may be, in tokens of four characters. Default 4000.
@@ -55,6 +58,7 @@ impl SnapshotOptions {
         Self {
             git_env: Vec::new(),
             cache_dir: None,
+            use_git: true,
             now,
             max_tokens: 4_000,
             max_file_lines: 300,
@@ -90,7 +94,7 @@ pub enum SnapshotError {
 pub fn take_snapshot(root: &Path, options: &SnapshotOptions) -> Result<ProjectSnapshot, SnapshotError> {
     let root_error = |source| SnapshotError::Root { root: root.to_owned(), source };
     fs::read_dir(root).map_err(root_error)?;
-    let git = is_repository(root).then(|| Git::new(root, options.git_env.clone(), options.git_timeout));
+    let git = (options.use_git && is_repository(root)).then(|| Git::new(root, options.git_env.clone(), options.git_timeout));
     let (mut inventory, mut cache, log) = gather(root, git.as_ref(), options);
 
     let deadline = Instant::now() + options.time_box;
