@@ -17,13 +17,13 @@ use crate::{
     hook::{Blob, HookPoint, Output, Point, Scope, Skipped, Tier, points},
     methodology::Access,
     model::{
-        ExitReason, Plan, Status,
+        ExitReason, Plan, Status, TaskId,
         payload::{
             BeforeAgentInvokeInput, ContextExtraInput, ContextProgressInput, ContextSnapshotInput,
             ContextTaskInput, IterationGateInput, Mode, TaskBrief, Turn,
         },
     },
-    state::{BlockReason, Next, next_task},
+    state::{BlockReason, Mutation, Next, apply, next_task},
 };
 
 /// How closely a preview looks.
@@ -124,11 +124,18 @@ impl Run {
 /// Lists every point's handlers.
 fn chains(run: &Run) -> Vec<ChainPreview> {
     let handler = |(id, order, tier): (&str, i32, Tier)| HandlerPreview { id: id.to_owned(), order, tier };
-    let skipped = |skipped: &Skipped| SkippedPreview { id: skipped.id.to_string(), why: skipped.why.to_string() };
+    let skipped =
+        |skipped: &Skipped| SkippedPreview { id: skipped.id.to_string(), why: skipped.why.to_string() };
     let chain = |point: &HookPoint| ChainPreview {
         point: *point,
         run: run.registry.handlers(*point).map(handler).collect(),
-        skipped: run.registry.resolved(*point).into_iter().flat_map(|found| &found.skipped).map(skipped).collect(),
+        skipped: run
+            .registry
+            .resolved(*point)
+            .into_iter()
+            .flat_map(|found| &found.skipped)
+            .map(skipped)
+            .collect(),
     };
     HookPoint::ALL.iter().map(chain).collect()
 }
@@ -186,7 +193,7 @@ impl Looking {
 
     /// Fills the prompt context for the iteration as it is known by now.
     fn rebase(&mut self, run: &Run) {
-        let task = self.preview.task.as_ref().map(|task| crate::model::TaskId::new(task.id.clone()));
+        let task = self.preview.task.as_ref().map(|task| TaskId::new(task.id.clone()));
         let of = (self.preview.iteration, self.preview.mode, task);
         let base = run.contexts().base(&self.plan, &[], &of);
         self.preview.context = self.preview.context.rebase(Arc::new(base));
@@ -211,7 +218,18 @@ impl Looking {
             self.preview.task = None;
             run.workbench.with(|desk| desk.task = None);
         }
+        self.start_task(run);
         self.rebase(run);
+    }
+
+    /// Sets the task in progress, as the prompt will show it.
+    fn start_task(&mut self, run: &Run) {
+        let Some(task) = &self.preview.task else { return };
+        let id = TaskId::new(task.id.clone());
+        let now = run.frozen.project.clock().now();
+        // A task that cannot be started is shown as it is.
+        let _ = apply(Arc::make_mut(&mut self.plan), &Mutation::StartTask { id }, now);
+        run.workbench.with(|desk| desk.plan = Arc::clone(&self.plan));
     }
 
     /// Collects the context and composes the prompt.

@@ -220,8 +220,11 @@ mod tests {
         // What closes the run names its last iteration.
         profile.take(&at(30, fired(HookPoint::AfterLoop, 1, 10)));
         let shares: Vec<_> = profile.rows().iter().map(|row| (row.point, row.share)).collect();
-        let expected =
-            [(HookPoint::BeforeLoop, None), (HookPoint::AgentInvoke, Some(1.0)), (HookPoint::AfterLoop, None)];
+        let expected = [
+            (HookPoint::BeforeLoop, None),
+            (HookPoint::AgentInvoke, Some(1.0)),
+            (HookPoint::AfterLoop, None),
+        ];
         assert_eq!(shares, expected);
     }
 }

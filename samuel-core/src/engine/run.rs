@@ -29,7 +29,10 @@ use crate::{
     config::{MethodologySettings, SandboxError},
     context::{ContextView, PromptContext},
     git::{self, Git},
-    hook::{ChainSpec, HookPoint, IntoHandler, Point, Registry, RegistryBuilder, RegistryError, ResolveError, Tier},
+    hook::{
+        ChainSpec, HookPoint, IntoHandler, Point, Registry, RegistryBuilder, RegistryError, ResolveError,
+        Tier,
+    },
     methodology::{
         Workbench,
         ralph::{self, Ralph},

@@ -94,7 +94,8 @@ pub enum SnapshotError {
 pub fn take_snapshot(root: &Path, options: &SnapshotOptions) -> Result<ProjectSnapshot, SnapshotError> {
     let root_error = |source| SnapshotError::Root { root: root.to_owned(), source };
     fs::read_dir(root).map_err(root_error)?;
-    let git = (options.use_git && is_repository(root)).then(|| Git::new(root, options.git_env.clone(), options.git_timeout));
+    let git = (options.use_git && is_repository(root))
+        .then(|| Git::new(root, options.git_env.clone(), options.git_timeout));
     let (mut inventory, mut cache, log) = gather(root, git.as_ref(), options);
 
     let deadline = Instant::now() + options.time_box;

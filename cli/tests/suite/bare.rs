@@ -1,0 +1,75 @@
+//! `samuel` and `samuel run` alone.
+
+use crate::bench::{Bench, Ran};
+
+#[test]
+fn run_alone_without_a_plan_says_what_to_do_and_fails() {
+    let bench = Bench::empty();
+    let ran = bench.samuel(&["run"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
+    for step in ["samuel run init\n", "samuel run init --prd <path>", "samuel run pilot", "samuel run --help"]
+    {
+        assert!(ran.stderr.contains(step), "{step} is not in {}", ran.stderr);
+    }
+    assert_eq!(bench.files(), []);
+    let document = bench.samuel(&["run", "--json"]).json();
+    assert_eq!(document["error"]["code"], "E_STATE_NOT_INITIALISED");
+}
+
+#[test]
+fn run_alone_with_a_plan_shows_its_status_and_changes_nothing() {
+    let bench = Bench::with_tasks(&["First"]);
+    let before = bench.files();
+    for args in [&["run"][..], &["run", "ralph"], &["run", "rw"], &["auto"], &["run", "status"]] {
+        let ran = bench.ok(args);
+        assert!(ran.stdout.contains("Next       1 First"), "{ran:?}");
+    }
+    assert_eq!(bench.files(), before);
+}
+
+#[test]
+fn the_status_is_typed_for_programs() {
+    let bench = Bench::with_tasks(&["First", "Second"]);
+    bench.ok(&["run", "done", "1"]);
+    let data = bench.ok(&["run", "--json"]).json()["data"].clone();
+    assert_eq!((&data["tasks"]["total"], &data["tasks"]["completed"]), (&2.into(), &1.into()));
+    assert_eq!((&data["next"]["kind"], &data["next"]["task"]["id"]), (&"task".into(), &"2".into()));
+    assert_eq!((&data["running"], &data["methodology"]), (&false.into(), &"ralph".into()));
+}
+
+#[test]
+fn the_version_needs_no_project_and_no_environment() {
+    let bench = Bench::empty();
+    let mut command = bench.command(&["--version"]);
+    command.env_clear();
+    assert_eq!(Ran::of(command).stdout, format!("samuel {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn help_goes_to_stdout_and_auto_says_that_it_is_an_alias() {
+    let bench = Bench::empty();
+    let help = bench.ok(&["auto", "--help"]).stdout;
+    assert!(help.contains("(alias for samuel run)"), "{help}");
+    for command in ["init", "convert", "start", "status", "tasks", "done", "skip", "reset", "enqueue", "task"]
+    {
+        assert!(help.contains(&format!("\n  {command}")), "{command} is not in {help}");
+    }
+    assert!(!bench.ok(&["--help"]).stdout.contains("__supervise"));
+}
+
+#[test]
+fn an_unknown_command_is_answered_with_the_nearest() {
+    let bench = Bench::empty();
+    let ran = bench.samuel(&["runn"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+    assert!(ran.stderr.contains("'run'"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_wrong_command_line_is_one_document_too() {
+    let bench = Bench::with_tasks(&[]);
+    let ran = bench.samuel(&["run", "enqueue", "x", "--priority", "urgent", "--json"]);
+    let document = ran.json();
+    assert_eq!((ran.code, &document["command"]), (2, &"run enqueue".into()));
+    assert_eq!((&document["ok"], &document["error"]["code"]), (&false.into(), &"E_USAGE".into()));
+}

@@ -1,0 +1,221 @@
+//! A project to run the command in, and what came of it.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Lines},
+    path::{Path, PathBuf},
+    process::{Child, ChildStdout, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+/// How long anything may take before a test gives up.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The program under test.
+pub(crate) const SAMUEL: &str = env!("CARGO_BIN_EXE_samuel");
+
+/// A project in a directory of its own.
+pub(crate) struct Bench {
+    dir: tempfile::TempDir,
+}
+
+/// What a command answered.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Bench {
+    /// An empty directory.
+    pub(crate) fn empty() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["project", "home", "tmp"] {
+            fs::create_dir(dir.path().join(name)).unwrap();
+        }
+        Self { dir }
+    }
+
+    /// A project whose plan has these tasks, numbered from 1.
+    pub(crate) fn with_tasks(titles: &[&str]) -> Self {
+        let bench = Self::empty();
+        bench.ok(&["run", "init"]);
+        for title in titles {
+            bench.ok(&["run", "enqueue", "--", title]);
+        }
+        bench
+    }
+
+    pub(crate) fn root(&self) -> PathBuf {
+        self.dir.path().join("project").canonicalize().unwrap()
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.root().join(name)
+    }
+
+    pub(crate) fn tmp(&self) -> PathBuf {
+        self.dir.path().join("tmp")
+    }
+
+    pub(crate) fn prd(&self) -> PathBuf {
+        self.path(".samuel/run/prd.toon")
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// The command with nothing of the tester's environment but `PATH`.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(SAMUEL);
+        command
+            .args(args)
+            .current_dir(self.root())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", self.dir.path().join("home"))
+            .env("TMPDIR", self.tmp())
+            .stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn samuel(&self, args: &[&str]) -> Ran {
+        Ran::of(self.command(args))
+    }
+
+    /// Runs a command that must succeed.
+    pub(crate) fn ok(&self, args: &[&str]) -> Ran {
+        let ran = self.samuel(args);
+        assert_eq!(ran.code, 0, "{args:?}: {ran:?}");
+        ran
+    }
+
+    /// Starts a loop whose agent is a shell script.
+    pub(crate) fn start(&self, agent: &str, more: &[&str]) -> Ran {
+        self.samuel(&[&self.start_args(agent), more].concat())
+    }
+
+    /// Returns the arguments that start a loop whose agent is a shell script.
+    pub(crate) fn start_args<'a>(&self, agent: &'a str) -> [&'a str; 13] {
+        let one = "--agent-command";
+        ["run", "start", "--yes", "--pause", "0", "--agent", "command", one, "/bin/sh", one, "-c", one, agent]
+    }
+
+    /// Every file below the project with its content, `.git` left out.
+    pub(crate) fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let mut found = Vec::new();
+        let mut directories = vec![self.root()];
+        while let Some(directory) = directories.pop() {
+            for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
+                match entry.file_type().unwrap().is_dir() {
+                    true if entry.file_name() == ".git" => {}
+                    true => directories.push(entry.path()),
+                    false => found.push((entry.path(), fs::read(entry.path()).unwrap())),
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// Returns the tasks as `tasks --json` gives them.
+    pub(crate) fn tasks(&self) -> Vec<Value> {
+        self.ok(&["run", "tasks", "--json"]).json()["data"]["tasks"].as_array().unwrap().clone()
+    }
+
+    /// Returns where a task stands.
+    pub(crate) fn status(&self, id: &str) -> String {
+        let task = self.tasks().into_iter().find(|task| task["id"] == id).unwrap();
+        task["status"].as_str().unwrap().to_owned()
+    }
+
+    /// Starts a command that goes on beside the test.
+    pub(crate) fn spawn(&self, args: &[&str]) -> Beside {
+        let mut child = self.command(args).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Beside { child, lines }
+    }
+}
+
+impl Ran {
+    pub(crate) fn of(mut command: Command) -> Self {
+        let output = command.output().unwrap();
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// The one JSON document on stdout.
+    pub(crate) fn json(&self) -> Value {
+        let document: Value = serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e}: {self:?}"));
+        for key in ["schema_version", "command", "ok", "data", "warnings", "error"] {
+            assert!(document.get(key).is_some(), "{key} is missing: {document}");
+        }
+        document
+    }
+
+    /// The JSON Lines of a run: its events, and the document at the end.
+    pub(crate) fn events(&self) -> (Vec<Value>, Value) {
+        let mut lines: Vec<Value> =
+            self.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let last = lines.pop().unwrap();
+        (lines, last)
+    }
+}
+
+/// A command that goes on beside the test.
+pub(crate) struct Beside {
+    pub(crate) child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Beside {
+    /// Reads lines until one holds a text.
+    pub(crate) fn wait_for(&mut self, text: &str) -> String {
+        let found = self.lines.by_ref().map(Result::unwrap).find(|line| line.contains(text));
+        found.unwrap_or_else(|| panic!("the command ended without saying {text:?}"))
+    }
+
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
+        rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Waits for the end, within the test's patience.
+    pub(crate) fn code(mut self) -> i32 {
+        let started = Instant::now();
+        let reader = std::thread::spawn(move || self.lines.for_each(drop));
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                reader.join().unwrap();
+                return status.code().unwrap_or(-1);
+            }
+            if started.elapsed() > PATIENCE {
+                self.child.kill().unwrap();
+                panic!("the command did not end");
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+/// Waits until a file exists.
+pub(crate) fn wait_for_file(path: &Path) {
+    let started = Instant::now();
+    while !path.exists() {
+        assert!(started.elapsed() < PATIENCE, "{} does not come", path.display());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}

@@ -1,0 +1,133 @@
+//! Commands that change the plan.
+
+use std::collections::BTreeSet;
+
+use crate::bench::{Bench, Ran};
+
+#[test]
+fn done_keeps_what_it_was_told_first() {
+    let bench = Bench::with_tasks(&["First"]);
+    bench.ok(&["run", "done", "1", "--commit-sha", "abc", "--iteration", "5"]);
+    bench.ok(&["run", "done", "1"]);
+    let task = &bench.tasks()[0];
+    assert_eq!((&task["commit_sha"], &task["iteration"]), (&"abc".into(), &5.into()));
+    assert!(task["completed_at"].is_string() && task["created_at"].is_string());
+}
+
+#[test]
+fn a_task_that_is_not_there_is_an_error_and_changes_nothing() {
+    let bench = Bench::with_tasks(&["First"]);
+    let before = std::fs::read(bench.prd()).unwrap();
+    for command in ["done", "skip", "reset"] {
+        let ran = bench.samuel(&["run", command, "999"]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
+        assert_eq!(ran.stderr, "error: no task 999\nhelp: List the tasks with `samuel run tasks`.\n");
+        let document = bench.samuel(&["run", command, "999", "--json"]).json();
+        assert_eq!(document["error"]["code"], "E_TASK_NOT_FOUND");
+    }
+    assert_eq!(std::fs::read(bench.prd()).unwrap(), before);
+}
+
+#[test]
+fn skip_stores_its_reason_and_reset_clears_it() {
+    let bench = Bench::with_tasks(&["First", "Second", "Third"]);
+    bench.ok(&["run", "skip", "3", "--reason", "not now"]);
+    assert_eq!(
+        (bench.status("3").as_str(), &bench.tasks()[2]["skip_reason"]),
+        ("skipped", &"not now".into())
+    );
+    bench.ok(&["run", "reset", "3"]);
+    assert_eq!(
+        (bench.status("3").as_str(), &bench.tasks()[2]["skip_reason"]),
+        ("pending", &serde_json::Value::Null)
+    );
+}
+
+#[test]
+fn a_wrong_word_is_answered_with_those_that_would_do() {
+    let bench = Bench::with_tasks(&[]);
+    let ran = bench.samuel(&["run", "enqueue", "x", "--priority", "urgent"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+    assert!(ran.stderr.contains("critical, high, medium, low"), "{}", ran.stderr);
+    assert_eq!(bench.samuel(&["run", "enqueue", ""]).code, 2);
+    assert_eq!(bench.samuel(&["run", "enqueue", "a\nb"]).code, 2);
+    assert_eq!(bench.tasks().len(), 0);
+}
+
+#[test]
+fn every_detail_of_a_new_task_is_stored() {
+    let bench = Bench::with_tasks(&["First"]);
+    let title = "a, \"b\" | #c: 日本語 🚀";
+    let details = ["--priority", "high", "--complexity", "complex", "--source", "pilot-discovery"];
+    let more = ["--description", "one\ntwo", "--depends-on", "1"];
+    bench.ok(&[&["run", "enqueue", title][..], &details, &more].concat());
+    let document = bench.ok(&["run", "task", "add", "1.10", "Ten", "--depends-on", "1,2", "--json"]).json();
+    assert_eq!(document["data"]["task"]["parent_id"], "1");
+    let tasks = bench.tasks();
+    assert_eq!((&tasks[1]["id"], &tasks[1]["title"]), (&"2".into(), &title.into()));
+    assert_eq!((&tasks[1]["priority"], &tasks[1]["complexity"]), (&"high".into(), &"complex".into()));
+    assert_eq!(
+        (&tasks[1]["source"], &tasks[1]["description"]),
+        (&"pilot-discovery".into(), &"one\ntwo".into())
+    );
+    assert_eq!((&tasks[2]["id"], &tasks[2]["depends_on"]), (&"1.10".into(), &serde_json::json!(["1", "2"])));
+    assert_eq!(bench.samuel(&["run", "task", "add", "1.10", "Again"]).code, 1);
+}
+
+#[test]
+fn ids_are_unique_under_32_writers() {
+    let bench = Bench::with_tasks(&[]);
+    let ids: BTreeSet<String> = std::thread::scope(|scope| {
+        let write = |n: usize| {
+            let document = bench.ok(&["run", "enqueue", &format!("task {n}"), "--json"]).json();
+            document["data"]["task"]["id"].as_str().unwrap().to_owned()
+        };
+        let writers: Vec<_> = (0..32).map(|n| scope.spawn(move || write(n))).collect();
+        writers.into_iter().map(|writer| writer.join().unwrap()).collect()
+    });
+    assert_eq!((ids.len(), bench.tasks().len()), (32, 32));
+}
+
+#[test]
+fn of_the_tasks_2_to_10_with_one_priority_2_is_next() {
+    let bench = Bench::with_tasks(&["1"; 10]);
+    bench.ok(&["run", "done", "1"]);
+    assert_eq!(bench.ok(&["run", "--json"]).json()["data"]["next"]["task"]["id"], "2");
+}
+
+#[test]
+fn a_subdirectory_belongs_to_the_project_around_it() {
+    let bench = Bench::with_tasks(&["First"]);
+    let deep = bench.write("src/deep/x.rs", "").parent().unwrap().to_owned();
+    let mut command = bench.command(&["run", "done", "1"]);
+    command.current_dir(deep);
+    assert_eq!(Ran::of(command).code, 0);
+    assert_eq!(bench.status("1"), "completed");
+}
+
+#[test]
+fn another_project_can_be_named() {
+    let (bench, other) = (Bench::with_tasks(&["First"]), Bench::empty());
+    let root = bench.root();
+    assert_eq!(other.ok(&["-C", root.to_str().unwrap(), "run", "done", "1"]).stdout, "1 is completed\n");
+    let ran = other.samuel(&["run", "tasks", "-C", "/nowhere/at/all"]);
+    assert_eq!((ran.code, ran.stderr.lines().next()), (2, Some("error: /nowhere/at/all is no directory")));
+}
+
+#[test]
+fn a_change_from_inside_a_run_knows_its_project_and_iteration() {
+    let (bench, elsewhere) = (Bench::with_tasks(&["First"]), Bench::empty());
+    let mut command = elsewhere.command(&["run", "done", "1"]);
+    command.env("SAMUEL_RUN_ID", "r").env("SAMUEL_ITERATION", "4").env("SAMUEL_PROJECT_ROOT", bench.root());
+    assert_eq!(Ran::of(command).code, 0);
+    assert_eq!(bench.tasks()[0]["iteration"], 4);
+    assert!(bench.read(".samuel/run/journal.jsonl").contains("\"actor\":\"agent\""));
+}
+
+#[test]
+fn titles_cannot_act_on_the_terminal() {
+    let bench = Bench::with_tasks(&["naïve 日本語 🚀 \u{202e}gnp.exe \u{1b}[2J"]);
+    let listed = bench.ok(&["run", "tasks"]).stdout;
+    assert_eq!(listed, "[ ] 1  medium    naïve 日本語 🚀 \\u{202e}gnp.exe \\u{1b}[2J\n");
+    assert_eq!(bench.tasks()[0]["title"], "naïve 日本語 🚀 \u{202e}gnp.exe \u{1b}[2J");
+}

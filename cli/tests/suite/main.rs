@@ -1,0 +1,17 @@
+//! The command from the outside: flags, output, exit codes, files.
+//!
+//! Every test has a project, a home and an environment of its own.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
+
+mod bench;
+
+mod bad_input;
+mod bare;
+mod changes;
+mod demo;
+mod init;
+mod methodology;
+mod preview;
+mod signals;
+mod start;
+mod state_file;

@@ -1,0 +1,88 @@
+//! `prompt`, `vars` and `--dry-run`.
+
+use std::os::unix::fs::PermissionsExt;
+
+use crate::bench::{Bench, Ran};
+
+#[test]
+fn the_prompt_is_the_one_the_agent_gets() {
+    let bench = Bench::with_tasks(&["First"]);
+    let before = bench.files();
+    let prompt = bench.ok(&["run", "prompt"]).stdout;
+    assert_eq!(bench.files(), before);
+    bench.start("cat > got; exit 1", &["--max-iterations", "1"]);
+    let without_times = |text: &str| {
+        let lines =
+            text.lines().filter(|line| !line.contains("generated_at") && !line.contains("of at most"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(without_times(&prompt), without_times(&bench.read("got")));
+}
+
+#[test]
+fn the_variables_are_those_of_the_next_iteration() {
+    let bench = Bench::with_tasks(&["First"]);
+    let before = bench.files();
+    let data = bench.ok(&["run", "vars", "--json"]).json()["data"].clone();
+    assert_eq!((&data["Iteration"]["Number"], &data["State"]["NextTask"]["ID"]), (&1.into(), &"1".into()));
+    assert_eq!(data.as_object().unwrap().len(), 11);
+    assert_eq!(bench.files(), before);
+}
+
+#[test]
+fn a_plan_that_is_done_has_no_next_prompt() {
+    let bench = Bench::with_tasks(&["First"]);
+    bench.ok(&["run", "done", "1"]);
+    let ran = bench.samuel(&["run", "prompt"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
+    assert!(ran.stderr.contains("every task is completed or skipped"), "{ran:?}");
+}
+
+#[test]
+fn a_dry_run_prints_prompt_and_chains_and_writes_nothing() {
+    let bench = Bench::with_tasks(&["First"]);
+    let config = "version = \"2\"\n[hooks.\"quality.check\"]\nenabled = false\n";
+    bench.write("samuel.toml", config);
+    let before = bench.files();
+    let ran = bench.ok(&["run", "start", "--dry-run", "--agent-command", "touch ran"]);
+    for text in [
+        "# One task: 1 First",
+        "agent.invoke          100 default built-in",
+        "quality.check         skipped default: the point is disabled",
+        "agent command: touch ran",
+    ] {
+        assert!(ran.stdout.contains(text), "{text} is not in {}", ran.stdout);
+    }
+    assert_eq!(bench.files(), before);
+    let data = bench.ok(&["run", "start", "--dry-run", "--json"]).json()["data"].clone();
+    assert_eq!(data["chains"].as_array().unwrap().len(), 25);
+}
+
+#[test]
+fn a_dry_run_starts_no_process() {
+    let bench = Bench::with_tasks(&["First"]);
+    assert!(bench.command(&[]).arg("--version").status().unwrap().success());
+    // Whoever looks up a program finds one that leaves a trace.
+    let bin = bench.tmp().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    for name in ["git", "sh", "claude"] {
+        let path = bin.join(name);
+        std::fs::write(&path, format!("#!/bin/sh\n: > '{}/called-{name}'\n", bench.tmp().display())).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    std::fs::create_dir(bench.path(".git")).unwrap();
+    let mut command = bench.command(&["run", "start", "--dry-run"]);
+    command.env("PATH", &bin);
+    assert_eq!(Ran::of(command).code, 0);
+    let mut command = bench.command(&["run", "prompt"]);
+    command.env("PATH", &bin);
+    assert_eq!(Ran::of(command).code, 0);
+    let called = |name: &str| bench.tmp().join(format!("called-{name}")).exists();
+    // The exact prompt does ask git, so the trap is one.
+    assert!(called("git"));
+    std::fs::remove_file(bench.tmp().join("called-git")).unwrap();
+    let mut command = bench.command(&["run", "start", "--dry-run"]);
+    command.env("PATH", &bin);
+    assert_eq!(Ran::of(command).code, 0);
+    assert!(!called("git") && !called("sh") && !called("claude"));
+}

@@ -1,0 +1,68 @@
+//! Signals while a loop runs.
+
+use rustix::process::Signal;
+
+use crate::bench::{Bench, wait_for_file};
+
+/// An agent that says it is up and waits; SIGTERM does not impress it.
+const STUBBORN: &str = "trap '' TERM INT; echo $$ > pid; touch up; until [ -e go ]; do sleep 0.05; done; \
+                        \"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\"";
+
+fn is_alive(bench: &Bench) -> bool {
+    std::path::Path::new(&format!("/proc/{}", bench.read("pid").trim())).exists()
+}
+
+fn progress(bench: &Bench) -> String {
+    bench.read(".samuel/run/progress.md")
+}
+
+#[test]
+fn the_first_interrupt_finishes_the_iteration() {
+    let bench = Bench::with_tasks(&["First", "Second"]);
+    let mut run = bench.spawn(&bench.start_args(STUBBORN));
+    wait_for_file(&bench.path("up"));
+    run.signal(Signal::INT);
+    run.wait_for("finishing the iteration");
+    bench.write("go", "");
+    run.wait_for("iteration 1: succeeded");
+    assert_eq!(run.code(), 130);
+    assert_eq!((bench.status("1").as_str(), bench.status("2").as_str()), ("completed", "pending"));
+}
+
+#[test]
+fn the_second_interrupt_stops_the_agent_and_closes_the_run() {
+    let bench = Bench::with_tasks(&["First"]);
+    let mut run = bench.spawn(&bench.start_args(STUBBORN));
+    wait_for_file(&bench.path("up"));
+    run.signal(Signal::INT);
+    run.wait_for("finishing the iteration");
+    run.signal(Signal::INT);
+    run.wait_for("iteration 1: cancelled");
+    assert_eq!(run.code(), 130);
+    assert!(!is_alive(&bench));
+    assert_eq!(bench.status("1"), "pending");
+    assert!(progress(&bench).contains("the loop ended after 1 iteration"), "{}", progress(&bench));
+}
+
+#[test]
+fn a_termination_stops_at_once() {
+    let bench = Bench::with_tasks(&["First"]);
+    let run = bench.spawn(&bench.start_args(STUBBORN));
+    wait_for_file(&bench.path("up"));
+    run.signal(Signal::TERM);
+    assert_eq!(run.code(), 143);
+    assert!(!is_alive(&bench));
+    assert!(progress(&bench).contains("the loop ended after 1 iteration"), "{}", progress(&bench));
+}
+
+#[test]
+fn a_run_that_a_signal_ended_goes_on_with_the_next_start() {
+    let bench = Bench::with_tasks(&["First"]);
+    let run = bench.spawn(&bench.start_args(STUBBORN));
+    wait_for_file(&bench.path("up"));
+    run.signal(Signal::TERM);
+    assert_eq!(run.code(), 143);
+    bench.write("go", "");
+    assert_eq!(bench.start(STUBBORN, &[]).code, 0);
+    assert_eq!(bench.status("1"), "completed");
+}

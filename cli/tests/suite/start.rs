@@ -1,0 +1,144 @@
+//! `start`: the loop, its output and its exit codes.
+
+use crate::bench::{Bench, SAMUEL};
+
+/// An agent that records its task as done.
+const DONE: &str = "\"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\"";
+
+#[test]
+fn an_agent_that_records_its_tasks_ends_the_run_with_code_0() {
+    let bench = Bench::with_tasks(&["First", "Second"]);
+    let ran = bench.start(DONE, &[]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for line in ["iteration 1: 1 First\n", "  done: 1 First\n", "iteration 2: succeeded in ", "completed\n"] {
+        assert!(ran.stdout.contains(line), "{line} is not in {}", ran.stdout);
+    }
+    let tasks = bench.tasks();
+    assert_eq!((&tasks[1]["status"], &tasks[1]["iteration"]), (&"completed".into(), &2.into()));
+}
+
+#[test]
+fn a_run_prints_its_events_as_json_lines_and_one_document_at_the_end() {
+    let bench = Bench::with_tasks(&["First"]);
+    let ran = bench.start(DONE, &["--json"]);
+    let (events, last) = ran.events();
+    assert_eq!((&last["command"], &last["ok"]), (&"run start".into(), &true.into()));
+    assert_eq!(last["data"]["report"]["exit_reason"], "completed");
+    let names: Vec<&str> = events.iter().map(|event| event["event"].as_str().unwrap()).collect();
+    assert_eq!((names.first(), names.last()), (Some(&"run_started"), Some(&"run_finished")));
+    assert!(names.contains(&"task_completed") && names.contains(&"iteration_finished"), "{names:?}");
+    assert!(events.iter().all(|event| event["schema_version"] == 1 && event["seq"].is_u64()));
+}
+
+#[test]
+fn an_agent_that_fails_three_times_ends_the_run_with_code_4() {
+    let bench = Bench::with_tasks(&["First"]);
+    let ran = bench.start("exit 7", &["--json"]);
+    let (_, last) = ran.events();
+    let report = &last["data"]["report"];
+    assert_eq!((ran.code, &last["error"]["code"]), (4, &"E_RUN_STOPPED".into()));
+    assert_eq!((&report["exit_reason"], &report["iterations"]), (&"consecutive-failures".into(), &3.into()));
+    assert_eq!(bench.status("1"), "pending");
+}
+
+#[test]
+fn the_cap_on_iterations_ends_the_run_and_the_way_on_is_told() {
+    let bench = Bench::with_tasks(&["First"]);
+    let ran = bench.start("true", &["--max-iterations", "2"]);
+    assert_eq!(ran.code, 4);
+    assert!(ran.stdout.contains("iteration 2: ") && !ran.stdout.contains("iteration 3: "), "{ran:?}");
+    assert!(ran.stderr.contains("max-iterations") && ran.stderr.contains("`samuel run start`"), "{ran:?}");
+}
+
+#[test]
+fn tasks_that_are_all_blocked_end_the_run_with_code_3_and_the_cause() {
+    let bench = Bench::with_tasks(&["First", "Second"]);
+    let blocked = bench.read(".samuel/run/prd.toon").replace("pending", "blocked");
+    std::fs::write(bench.prd(), blocked).unwrap();
+    let ran = bench.start(DONE, &[]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert!(ran.stderr.contains("blocked: 1 is marked as blocked"), "{ran:?}");
+}
+
+#[test]
+fn a_check_that_fails_takes_the_completion_back() {
+    let bench = Bench::with_tasks(&["First"]);
+    let check = "test -e second || { touch second; exit 1; }";
+    let config = format!("version = \"2\"\n[methodology.ralph]\nquality_checks = ['{check}']\n");
+    bench.write("samuel.toml", &config);
+    let ran = bench.start(DONE, &[]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stdout.contains("  check failed: test -e second"), "{ran:?}");
+    assert!(ran.stdout.contains("  taken back: 1\n"), "{ran:?}");
+    assert_eq!(bench.tasks()[0]["iteration"], 2);
+}
+
+#[test]
+fn without_a_terminal_nothing_runs_unless_it_is_allowed() {
+    let bench = Bench::with_tasks(&["First"]);
+    let agent = ["run", "start", "--agent-command", "touch ran"];
+    let ran = bench.samuel(&agent);
+    assert_eq!((ran.code, ran.stdout.as_str()), (78, ""));
+    assert!(ran.stderr.contains("agent command: touch ran") && ran.stderr.contains("--yes"), "{ran:?}");
+    let document = bench.samuel(&[&agent[..], &["--json"]].concat()).json();
+    assert_eq!(document["error"]["code"], "E_TRUST_REFUSED");
+    assert_eq!(document["data"]["executables"]["agent_command"], serde_json::json!(["touch", "ran"]));
+    assert!(!bench.path("ran").exists());
+}
+
+#[test]
+fn a_second_loop_is_told_who_runs_the_first() {
+    let bench = Bench::with_tasks(&["First"]);
+    let mut first = bench.spawn(&bench.start_args("until [ -e go ]; do sleep 0.05; done"));
+    first.wait_for("iteration 1: 1 First");
+    let second = bench.start(DONE, &[]);
+    assert_eq!(second.code, 75);
+    assert!(second.stderr.contains(&format!("process {}", first.child.id())), "{second:?}");
+    assert_eq!(bench.ok(&["run", "--json"]).json()["data"]["running"], true);
+    first.signal(rustix::process::Signal::KILL);
+    assert_eq!(first.code(), -1);
+    // A killed loop holds nothing, and its agent is gone.
+    let third = bench.start(DONE, &["--json"]);
+    assert_eq!(third.code, 0, "{third:?}");
+    assert_eq!(third.events().0[0]["resumed"], true);
+}
+
+#[test]
+fn a_profile_ends_with_a_table_and_leaves_lines_in_the_log() {
+    let bench = Bench::with_tasks(&["First"]);
+    let ran = bench.start(DONE, &["--profile"]);
+    assert!(ran.stdout.contains("median ms") && ran.stdout.contains("agent.invoke"), "{ran:?}");
+    assert!(bench.read(".samuel/run/progress.md").contains("[hooks.timing] context.task default "));
+    let bench = Bench::with_tasks(&["First"]);
+    let (_, last) = bench.start(DONE, &["--profile", "--json"]).events();
+    let rows = last["data"]["profile"].as_array().unwrap();
+    let agent = rows.iter().find(|row| row["point"] == "agent.invoke").unwrap();
+    assert_eq!(agent["count"], 1);
+    assert!(agent["share"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn a_recording_is_played_by_the_scripted_agent() {
+    let bench = Bench::with_tasks(&["First"]);
+    bench.write(
+        "play.toml",
+        "[[calls]]\nsteps = [{ write = { path = \"a\", content = \"b\" } }, { done = {} }]\n",
+    );
+    let ran = bench.samuel(&["run", "start", "--yes", "--agent", "scripted", "--agent-command", "play.toml"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(bench.read("a"), "b");
+    assert!(bench.read(".samuel/run/journal.jsonl").contains("\"actor\":\"agent\""));
+}
+
+#[test]
+fn the_agent_reaches_this_very_program_and_nothing_of_other_secrets() {
+    let bench = Bench::with_tasks(&["First"]);
+    let agent = format!("{DONE}; env > seen; cat > prompt");
+    let mut command = bench.command(&bench.start_args(&agent));
+    command.env("AWS_SECRET_ACCESS_KEY", "x");
+    assert!(command.output().unwrap().status.success());
+    let seen = bench.read("seen");
+    assert!(seen.contains(&format!("SAMUEL_BINARY={SAMUEL}\n")), "{seen}");
+    assert!(!seen.contains("AWS_SECRET"), "{seen}");
+    assert!(bench.read("prompt").contains(&format!("{SAMUEL} run done 1 --commit-sha")));
+}
