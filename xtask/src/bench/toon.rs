@@ -41,7 +41,10 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         return repeat(args.get(at + 1..).unwrap_or_default());
     }
     let mut missed = Vec::new();
-    println!("{:8}{:>10}{:>12}{:>10}{:>10}{:>10}{:>10}", "data", "direction", "bytes", "json", "toon", "ratio", "peer");
+    println!(
+        "{:8}{:>10}{:>12}{:>10}{:>10}{:>10}{:>10}",
+        "data", "direction", "bytes", "json", "toon", "ratio", "peer"
+    );
     let [prd, table, nested] = &GATES;
     measure(prd, &data::plan(60), &mut missed)?;
     measure(table, &data::table(10_000), &mut missed)?;
@@ -92,7 +95,12 @@ fn repeat(args: &[String]) -> Result<()> {
     }
 }
 
-fn repeat_on<T: Serialize + DeserializeOwned>(value: &T, direction: &str, codec: &str, count: usize) -> Result<()> {
+fn repeat_on<T: Serialize + DeserializeOwned>(
+    value: &T,
+    direction: &str,
+    codec: &str,
+    count: usize,
+) -> Result<()> {
     let text = match codec {
         "json" => serde_json::to_string(value)?,
         "toon" => toon::to_string(value)?,
@@ -164,7 +172,10 @@ fn borrowed() -> Result<()> {
         &mut || drop(black_box(serde_json::from_str::<data::BorrowedTable<'_>>(black_box(&json)))),
         &mut || drop(black_box(toon::from_str::<data::BorrowedTable<'_>>(black_box(&text)))),
     ]);
-    println!("table, borrowed fields: json {json:.1?}, toon {toon:.1?}, {:.2}x", toon.as_secs_f64() / json.as_secs_f64());
+    println!(
+        "table, borrowed fields: json {json:.1?}, toon {toon:.1?}, {:.2}x",
+        toon.as_secs_f64() / json.as_secs_f64()
+    );
     Ok(())
 }
 
@@ -181,7 +192,12 @@ fn scale(missed: &mut Vec<String>) -> Result<()> {
         let back: data::Table = toon::from_str(&text)?;
         let decode = start.elapsed().as_secs_f64() / text.len() as f64;
         ensure!(back == value, "the round trip lost something");
-        println!("{:>10.1} MB: encode {:.2} ns/B, decode {:.2} ns/B", text.len() as f64 / 1e6, encode * 1e9, decode * 1e9);
+        println!(
+            "{:>10.1} MB: encode {:.2} ns/B, decode {:.2} ns/B",
+            text.len() as f64 / 1e6,
+            encode * 1e9,
+            decode * 1e9
+        );
         if let Some((encode_before, decode_before)) = last.replace((encode, decode)) {
             let grew = (encode / encode_before).max(decode / decode_before);
             if grew > MARGIN {
