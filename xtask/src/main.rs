@@ -8,6 +8,8 @@ mod bench;
 mod ci;
 mod tally;
 mod test;
+mod toon_case;
+mod toon_oracle;
 mod workspace;
 
 use std::process::ExitCode;
@@ -21,6 +23,7 @@ usage: cargo xtask <task>
                      the suites that take minutes
   ci                 what CI runs: .ci/run
   bench <name>       measures a release build; without a name lists them
+  toon-oracle        compares the TOON codec with the reference, from npm
 ";
 
 fn main() -> ExitCode {
@@ -43,6 +46,7 @@ fn run(args: &[String]) -> Result<()> {
         "test" => test::run(args),
         "ci" => ci::run(),
         "bench" => bench::run(args),
+        "toon-oracle" => toon_oracle::run(args),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())

@@ -42,23 +42,30 @@ pub(crate) struct Staged {
 impl Staged {
     /// Stores content durably beside its target.
     pub(crate) fn write(target: &Path, content: &[u8]) -> Result<Self, StateError> {
+        Self::create(target, content, Sync::Now)
+    }
+
+    fn create(target: &Path, content: &[u8], sync: Sync) -> Result<Self, StateError> {
         let name = target.file_name().unwrap_or_default().to_string_lossy();
         let temporary = target.with_file_name(format!(".{name}.tmp"));
         remove_leftover(&temporary).map_err(StateError::io("remove", &temporary))?;
         let staged = Self { target: target.to_owned(), temporary, committed: false };
-        staged.store(content).map_err(StateError::io("write", target))?;
+        staged.store(content, sync).map_err(StateError::io("write", target))?;
         Ok(staged)
     }
 
-    fn store(&self, content: &[u8]) -> io::Result<()> {
+    fn store(&self, content: &[u8], sync: Sync) -> io::Result<()> {
         let mut file = options().write(true).create_new(true).open(&self.temporary)?;
         if let Some(mode) = mode_of(&self.target)? {
             file.set_permissions(Permissions::from_mode(mode))?;
         }
         file.write_all(content)?;
-        // After a failed sync the system may have dropped the data, so there
-        // is no second try: the old file stays.
-        file.sync_all()
+        match sync {
+            // After a failed sync the system may have dropped the data, so
+            // there is no second try: the old file stays.
+            Sync::Now => file.sync_all(),
+            Sync::Never => Ok(()),
+        }
     }
 
     /// Puts the content in place of the target, for all to see.
@@ -72,6 +79,13 @@ impl Staged {
     pub(crate) fn commit(self) -> Result<(), StateError> {
         self.replace()?.sync()
     }
+}
+
+/// Whether content is on the disk before it is put in place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sync {
+    Now,
+    Never,
 }
 
 /// A replacement that all see and a power failure may still undo.
@@ -101,6 +115,13 @@ impl Drop for Staged {
 /// Replaces a file durably.
 pub(crate) fn write(target: &Path, content: &[u8]) -> Result<(), StateError> {
     Staged::write(target, content)?.commit()
+}
+
+/// Replaces a file that is made anew before anybody relies on it. Readers see
+/// the old or the new one; after a power failure it may be neither.
+pub(crate) fn write_unsynced(target: &Path, content: &[u8]) -> Result<(), StateError> {
+    let Replaced { .. } = Staged::create(target, content, Sync::Never)?.replace()?;
+    Ok(())
 }
 
 /// Makes the entries of a file's directory durable.

@@ -13,6 +13,7 @@ mod measure;
 mod run_loop;
 mod snapshot;
 mod start;
+mod toon;
 
 use std::{path::PathBuf, process::Command};
 
@@ -23,11 +24,14 @@ use crate::workspace;
 /// One benchmark: its name, what it measures, and its `run`.
 type Bench = (&'static str, &'static str, fn(&[String]) -> Result<()>);
 
-const BENCHES: &[Bench] = &[(
-    "loop",
-    "an iteration, a snapshot of 100,000 files, `samuel run done`, the start of the program",
-    run_loop::run,
-)];
+const BENCHES: &[Bench] = &[
+    (
+        "loop",
+        "an iteration, a snapshot of 100,000 files, `samuel run done`, the start of the program",
+        run_loop::run,
+    ),
+    ("toon", "the TOON codec beside serde_json and another codec", toon::run),
+];
 
 /// Runs a benchmark in a release build; further arguments are its own.
 ///

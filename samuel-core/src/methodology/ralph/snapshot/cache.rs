@@ -26,7 +26,7 @@ const MAX_BYTES: u64 = 64 * 1024 * 1024;
 const SPARE: usize = 10_000;
 
 /// What counts are known by: the start of a blob id or of a digest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Key([u8; KEY]);
 
 impl Key {
@@ -46,7 +46,8 @@ impl Key {
 
     /// Returns the first 40 hexadecimal digits of the blob id.
     pub(super) fn to_hex(self) -> String {
-        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+        let digits = self.0.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        digits.filter_map(|digit| char::from_digit(u32::from(digit), 16)).collect()
     }
 }
 

@@ -128,7 +128,7 @@ fn stamp(path: &Path, metadata: &fs::Metadata) -> Option<Key> {
 fn fetch(git: &Git, mut blobs: Vec<Key>, deadline: Instant, mut report: impl FnMut(Key, Counts)) {
     // Hash maps are in no order; object ids spread the work evenly over the
     // project, so a time box that ends early leaves no directory out.
-    blobs.sort_unstable_by_key(|key| key.to_hex());
+    blobs.sort_unstable();
     let ids: Vec<String> = blobs.iter().map(|key| key.to_hex()).collect();
     let mut asked = blobs.into_iter();
     let mut reader = BatchReader::default();

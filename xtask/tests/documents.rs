@@ -1,0 +1,123 @@
+//! What the documents say of the repository is so: links lead somewhere, the
+//! tests they name exist, and the code they show is code that runs.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+fn documents() -> Vec<PathBuf> {
+    let top =
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(|name| root().join(name));
+    let pages = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    top.into_iter().chain(pages.filter(|path| path.extension().is_some_and(|end| end == "md"))).collect()
+}
+
+/// Returns the targets of a document's links, without code.
+fn links(text: &str) -> Vec<String> {
+    let mut in_code = false;
+    let mut found = Vec::new();
+    for line in text.lines() {
+        in_code ^= line.trim_start().starts_with("```");
+        if in_code {
+            continue;
+        }
+        for part in line.split("](").skip(1) {
+            found.extend(part.split_once(')').map(|(target, _)| target.to_owned()));
+        }
+    }
+    found
+}
+
+/// Returns the anchor of a heading, as it is on the web.
+fn anchor(heading: &str) -> String {
+    let text = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = text.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    for document in documents() {
+        let text = fs::read_to_string(&document).unwrap();
+        for link in links(&text).into_iter().filter(|link| !link.starts_with("http")) {
+            let (path, fragment) = link.split_once('#').unwrap_or((&link, ""));
+            let target =
+                if path.is_empty() { document.clone() } else { document.parent().unwrap().join(path) };
+            assert!(target.exists(), "{}: {link}", document.display());
+            if !fragment.is_empty() {
+                let headings = fs::read_to_string(&target).unwrap();
+                let known = headings
+                    .lines()
+                    .filter(|line| line.starts_with('#'))
+                    .any(|line| anchor(line) == fragment);
+                assert!(known, "{}: there is no {link}", document.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_files_and_tests_that_the_sources_page_names_exist() {
+    let text = fs::read_to_string(root().join("docs/sources.md")).unwrap();
+    let mut named = 0;
+    for row in text.lines().filter(|line| line.starts_with('|')) {
+        let mut file = None;
+        for name in row.split('`').skip(1).step_by(2) {
+            let below = ["cli/", "tests/tests/", "wit/"].iter().any(|start| name.starts_with(start));
+            if below || name.starts_with("src/") || name.starts_with("tests/") {
+                let base = if below { root().to_owned() } else { root().join("samuel-core") };
+                let path = base.join(name);
+                assert!(path.exists(), "{name} does not exist");
+                file = Some(path);
+            } else if name.matches('_').count() > 2 {
+                let path = file.as_ref().unwrap_or_else(|| panic!("{name} stands without a file"));
+                let source = fs::read_to_string(path).unwrap();
+                assert!(source.contains(&format!("fn {name}(")), "{} has no {name}", path.display());
+                named += 1;
+            }
+        }
+    }
+    assert!(named > 30, "only {named} tests were found");
+}
+
+#[test]
+fn the_code_of_the_readme_is_that_of_the_example() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let example: String = fs::read_dir(root().join("examples/embed-rust/src"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|end| end == "rs"))
+        .map(|path| fs::read_to_string(path).unwrap())
+        .collect();
+    let known: Vec<&str> = example.lines().map(str::trim).collect();
+    let block = readme.split("```rust\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    for line in block.lines().map(str::trim).filter(|line| !line.is_empty() && *line != "// ...") {
+        assert!(known.contains(&line), "not in examples/embed-rust: {line}");
+    }
+}
+
+#[test]
+fn the_hooks_page_lists_every_point_in_order() {
+    let page = fs::read_to_string(root().join("docs/hooks.md")).unwrap();
+    let table = page.split("## The points").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
+    let listed: Vec<&str> =
+        table.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect();
+    let points: Vec<&str> = samuel_core::hook::HookPoint::ALL.iter().map(|point| point.as_str()).collect();
+    assert_eq!(listed, points);
+}
+
+#[test]
+fn the_loop_page_lists_every_exit_reason_with_its_code() {
+    let page = fs::read_to_string(root().join("docs/loop.md")).unwrap();
+    for reason in samuel_core::model::ExitReason::ALL {
+        let row = page.lines().find(|line| line.starts_with(&format!("| `{reason}` |")));
+        let code = row.and_then(|row| row.rsplit('|').nth(1)).unwrap_or_default().trim();
+        assert!(code.starts_with(&reason.exit_code().to_string()), "{reason}: \"{code}\"");
+    }
+}
