@@ -1,5 +1,5 @@
 //! Writers beside each other, crashes, and file systems that refuse.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::print_stdout, reason = "tests")]
 
 use std::{
     collections::HashSet,
@@ -87,8 +87,7 @@ fn of_8_threads_with_25_changes_each_none_is_lost() {
         let joined: Vec<_> = writers.into_iter().map(thread::ScopedJoinHandle::join).collect();
         done.store(true, Ordering::Relaxed);
         reader.join().unwrap();
-        let ids = joined.into_iter().flat_map(Result::unwrap).collect();
-        ids
+        joined.into_iter().flat_map(Result::unwrap).collect()
     });
     assert_eq!(ids.iter().collect::<HashSet<_>>().len(), 200);
     let loaded = store.load().unwrap();
