@@ -220,14 +220,14 @@ async fn a_model_that_never_answers_ends_at_the_idle_clock() {
     let limit = Duration::from_secs(2);
     let config = AgentConfig {
         command: vec![program.display().to_string()],
-        args: model_args(RealAgent::Codex, &server.url()),
+        args: RealAgent::Codex.model_args(&server.url()),
         clocks: AgentClocks { idle: Some(limit), ..AgentClocks::default() },
         ..AgentConfig::new("codex")
     };
     let agent = agent::build(&config, supervisor()).unwrap();
     let request = AgentRequest {
         prompt: PROMPT.to_owned(),
-        env: host_env(home.path(), RealAgent::Codex, &server.url()),
+        env: RealAgent::Codex.env(home.path(), &server.url()),
         project_root: home.path().to_owned(),
         logs: None,
         iteration: 1,

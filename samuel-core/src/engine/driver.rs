@@ -246,6 +246,7 @@ async fn load(services: &Arc<Services>) -> EffectResult {
     for diagnostic in &loaded.diagnostics {
         services.warn(diagnostic.to_string());
     }
+    let unread = loaded.unparsed.len();
     let plan = loaded.plan;
     services.workbench.with(|desk| {
         desk.plan = Arc::clone(&plan);
@@ -254,14 +255,18 @@ async fn load(services: &Arc<Services>) -> EffectResult {
     services.refresh();
     let queue = plan.count(Status::Pending) + plan.count(Status::InProgress);
     EffectResult::Loaded(Loaded {
-        next: next_work(&plan),
+        next: next_work(&plan, unread),
         queue_size: u32::try_from(queue).unwrap_or(u32::MAX),
         mode: Mode::Implementation,
     })
 }
 
-fn next_work(plan: &Plan) -> NextWork {
+fn next_work(plan: &Plan, unread: usize) -> NextWork {
     match next_task(plan) {
+        // Rows that cannot be read may be tasks that are not done.
+        Next::AllDone if unread > 0 => NextWork::Blocked(format!(
+            "every task that can be read is settled, but {unread} lines of prd.toon cannot be read"
+        )),
         Next::AllDone => NextWork::AllDone,
         Next::Task(id) => {
             plan.task(&id).map_or(NextWork::AllDone, |task| NextWork::Task(TaskBrief::from(task)))
