@@ -56,7 +56,7 @@ pub(crate) enum Command {
                   claude\n  samuel run ralph tasks\n  samuel run done 1.2 --commit-sha \"$(git rev-parse HEAD)\""
 )]
 pub(crate) struct RunArgs {
-    /// The methodology, such as ralph (or rw) [default: default_methodology of samuel.toml, else ralph]
+    /// The methodology, such as ralph (or rw) [default: the one samuel.toml names, else ralph]
     #[arg(value_name = "METHODOLOGY")]
     pub(crate) methodology: Option<String>,
     #[command(subcommand)]
@@ -121,7 +121,11 @@ pub(crate) struct StartArgs {
     /// The agent: claude, codex, gemini, copilot, kiro, command or scripted
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
-    /// The agent's command line, split as a shell does, or one argument each time it is given; without --agent, any program that reads a prompt on stdin
+    /// The agent's command line, split as a shell does; given more than once, one argument each time
+    ///
+    /// For the agent "command", which it implies unless samuel.toml names another, it is any program
+    /// that reads a prompt on stdin; for "scripted" the recording, a TOML or JSON file; for the others
+    /// what to run in place of their usual program.
     #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
     pub(crate) agent_command: Vec<String>,
     /// Where the agent runs; only "host" so far

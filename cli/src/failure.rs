@@ -3,21 +3,25 @@
 //! A [`Failure`] is made of any error of the library that has a code; it is
 //! printed once, with its causes, its place and what to do next.
 
-use std::{error::Error, io};
+use std::{error::Error, io, ops::Deref, path::Path};
 
 use samuel_core::{
     config::SandboxError,
     engine::RunError,
-    model::{Coded, ErrorCode, Location, ParseWordError},
+    model::{Coded, ErrorCode, Location},
     prd::PrdError,
     project::ProjectError,
     state::StateError,
 };
 use serde_json::Value;
 
-/// An error at the edge.
+/// An error at the edge. It reads as the [`Fault`] it holds.
 #[derive(Clone, Debug)]
-pub(crate) struct Failure {
+pub(crate) struct Failure(Box<Fault>);
+
+/// What a failure says.
+#[derive(Clone, Debug)]
+pub(crate) struct Fault {
     pub(crate) code: ErrorCode,
     /// What failed, one line.
     pub(crate) message: String,
@@ -37,7 +41,7 @@ pub(crate) struct Failure {
 impl Failure {
     /// Makes a failure of a code and a message.
     pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self {
+        Self(Box::new(Fault {
             code,
             message: message.into(),
             causes: Vec::new(),
@@ -46,7 +50,7 @@ impl Failure {
             location: None,
             data: Value::Null,
             exit: None,
-        }
+        }))
     }
 
     /// Makes a failure of a command line that means nothing.
@@ -67,21 +71,64 @@ impl Failure {
             causes.push(cause.to_string());
             source = cause.source();
         }
-        let (help, location) = (error.help(), error.location());
-        Self { causes, help, location, ..Self::new(error.code(), error.to_string()) }
+        let mut failure = Self::new(error.code(), error.to_string()).advise(error.help());
+        failure.0.causes = causes;
+        failure.0.location = error.location();
+        failure
+    }
+
+    /// Says what failed in other words.
+    pub(crate) fn reword(mut self, message: impl Into<String>) -> Self {
+        self.0.message = message.into();
+        self
     }
 
     /// Says what to do next in other words.
-    pub(crate) fn advise(self, help: impl Into<String>) -> Self {
-        Self { help: help.into(), ..self }
+    pub(crate) fn advise(mut self, help: impl Into<String>) -> Self {
+        self.0.help = help.into();
+        self
+    }
+
+    /// Adds lines about it.
+    pub(crate) fn detail(mut self, lines: impl IntoIterator<Item = String>) -> Self {
+        self.0.details.extend(lines);
+        self
+    }
+
+    /// Says which file it is about.
+    pub(crate) fn at(mut self, file: &Path) -> Self {
+        self.0.location = Some(Location { file: file.to_owned(), line: None, column: None });
+        self
+    }
+
+    /// Adds what is known in spite of it.
+    pub(crate) fn with_data(mut self, data: Value) -> Self {
+        self.0.data = data;
+        self
+    }
+
+    /// Replaces the code's own exit code.
+    pub(crate) fn exit_with(mut self, exit: Option<u8>) -> Self {
+        self.0.exit = exit;
+        self
     }
 
     /// Adds a cause.
     pub(crate) fn because(mut self, cause: &dyn Error) -> Self {
-        self.causes.push(cause.to_string());
+        self.0.causes.push(cause.to_string());
         self
     }
+}
 
+impl Deref for Failure {
+    type Target = Fault;
+
+    fn deref(&self) -> &Fault {
+        &self.0
+    }
+}
+
+impl Fault {
     /// Returns the exit code.
     pub(crate) fn exit_code(&self) -> u8 {
         self.exit.unwrap_or(self.code.exit_code)
@@ -96,13 +143,13 @@ impl Failure {
 
 impl From<ProjectError> for Failure {
     fn from(error: ProjectError) -> Self {
-        let (data, details) = match &error {
-            ProjectError::Prd(PrdError::Invalid { errors, .. }) => {
-                (serde_json::json!({ "findings": errors }), errors.iter().map(ToString::to_string).collect())
-            }
-            _ => (Value::Null, Vec::new()),
-        };
-        Self { data, details, ..Self::of(&error) }
+        let failure = Self::of(&error);
+        match &error {
+            ProjectError::Prd(PrdError::Invalid { errors, .. }) => failure
+                .with_data(serde_json::json!({ "findings": errors }))
+                .detail(errors.iter().map(ToString::to_string)),
+            _ => failure,
+        }
     }
 }
 
@@ -114,13 +161,13 @@ impl From<StateError> for Failure {
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
-        let (details, data) = match &error {
-            RunError::Untrusted { executables } => {
-                (executables.lines(), serde_json::json!({ "executables": executables }))
-            }
-            _ => (Vec::new(), Value::Null),
-        };
-        Self { details, data, ..Self::of(&error) }
+        let failure = Self::of(&error);
+        match &error {
+            RunError::Untrusted { executables } => failure
+                .with_data(serde_json::json!({ "executables": executables }))
+                .detail(executables.lines()),
+            _ => failure,
+        }
     }
 }
 
@@ -130,15 +177,7 @@ impl From<SandboxError> for Failure {
     }
 }
 
-impl From<ParseWordError> for Failure {
-    fn from(error: ParseWordError) -> Self {
-        Self::usage(error.to_string())
-    }
-}
-
 /// A step of a command that the file system refused.
-pub(crate) fn io_failure(action: &str, path: &std::path::Path, error: &io::Error) -> Failure {
-    let location = Some(Location { file: path.to_owned(), line: None, column: None });
-    let failure = Failure::new(ErrorCode::STATE_IO, format!("cannot {action} {}", path.display()));
-    Failure { location, ..failure }.because(error)
+pub(crate) fn io_failure(action: &str, path: &Path, error: &io::Error) -> Failure {
+    Failure::new(ErrorCode::STATE_IO, format!("cannot {action} {}", path.display())).at(path).because(error)
 }

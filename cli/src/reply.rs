@@ -67,7 +67,7 @@ impl Answer {
 
     /// Shows what came of a command.
     fn of(command: &str, json: bool, result: Result<Reply, Failure>) -> Self {
-        let exit = result.as_ref().err().map_or(0, Failure::exit_code);
+        let exit = result.as_ref().err().map_or(0, |failure| failure.exit_code());
         if json {
             return Self { stdout: Envelope::of(command, &result).to_line(), stderr: String::new(), exit };
         }

@@ -26,12 +26,10 @@ const FIRST_STEPS: &[&str] = &[
 /// do first. It never starts a loop.
 pub(crate) fn bare(project: &Project) -> Result<Reply, Failure> {
     status(project).map_err(|failure| match failure.code {
-        ErrorCode::STATE_NOT_INITIALISED => Failure {
-            message: "no methodology runtime is initialised in this directory".to_owned(),
-            details: FIRST_STEPS.iter().map(|step| (*step).to_owned()).collect(),
-            help: "See `samuel run --help` for all commands.".to_owned(),
-            ..failure
-        },
+        ErrorCode::STATE_NOT_INITIALISED => failure
+            .reword("no methodology runtime is initialised in this directory")
+            .detail(FIRST_STEPS.iter().map(|step| (*step).to_owned()))
+            .advise("See `samuel run --help` for all commands."),
         _ => failure,
     })
 }

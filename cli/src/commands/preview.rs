@@ -82,8 +82,7 @@ fn no_prompt(preview: &Preview) -> Failure {
         }
         None => (ErrorCode::HOOK_FAILED, "there is no next prompt".to_owned()),
     };
-    Failure { data: data(preview), ..Failure::new(code, message) }
-        .advise("Look at the plan with `samuel run status`.")
+    Failure::new(code, message).with_data(data(preview)).advise("Look at the plan with `samuel run status`.")
 }
 
 fn chain_text(chain: &ChainPreview) -> String {

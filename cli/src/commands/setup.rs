@@ -1,16 +1,12 @@
 //! How a run is set up: samuel.toml, and over it the flags.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use samuel_core::{
     agent::{Agent, AgentConfig, MutationRoute, Script, ScriptedAgent},
     config::{MethodologySettings, Sandbox},
     engine::{Run, RunBuilder},
-    model::{ErrorCode, Location},
+    model::ErrorCode,
     project::Project,
 };
 
@@ -126,15 +122,14 @@ fn scripted(
     Ok(Arc::new(agent.map_err(|error| Failure::of(&error))?))
 }
 
-fn read_script(path: &PathBuf) -> Result<Script, Failure> {
-    let refused = |message: String| Failure {
-        location: Some(Location { file: path.clone(), line: None, column: None }),
-        ..Failure::new(ErrorCode::AGENT_NOT_FOUND, message)
-            .advise("Check the recording that the agent plays.")
+fn read_script(path: &Path) -> Result<Script, Failure> {
+    let refused = |message: String| {
+        let failure = Failure::new(ErrorCode::AGENT_NOT_FOUND, message).at(path);
+        failure.advise("Check the recording that the agent plays.")
     };
     let text = std::fs::read_to_string(path)
         .map_err(|error| refused(format!("cannot read {}", path.display())).because(&error))?;
-    let is_json = Path::new(path).extension().is_some_and(|ending| ending == "json");
+    let is_json = path.extension().is_some_and(|ending| ending == "json");
     let script = if is_json { Script::from_json(&text) } else { Script::from_toml(&text) };
     script.map_err(|error| {
         let failure = refused(format!("{} is no script", path.display()));

@@ -148,8 +148,8 @@ async fn follow(
 
 /// The failure of a run that was left before it had ended.
 fn left(signal: Signal) -> Failure {
-    let failure = Failure::new(ErrorCode::RUN_CANCELLED, "left before the run had ended");
-    Failure { exit: Some(signal.exit_code()), ..failure }
+    Failure::new(ErrorCode::RUN_CANCELLED, "left before the run had ended")
+        .exit_with(Some(signal.exit_code()))
 }
 
 /// Turns a report into an answer: a run that did not do all its work failed.
@@ -163,5 +163,5 @@ fn answer(followed: Followed) -> Result<Reply, Failure> {
     let detail = report.detail.as_deref().map(|detail| format!(": {}", safe(detail))).unwrap_or_default();
     let message = format!("the run ended before the plan was done: {}{detail}", report.exit_reason);
     let exit = signal.filter(|_| code == ErrorCode::RUN_CANCELLED).map(Signal::exit_code);
-    Err(Failure { data, exit, ..Failure::new(code, message) })
+    Err(Failure::new(code, message).with_data(data).exit_with(exit))
 }

@@ -12,7 +12,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use samuel_core::{
     agent::AgentEvent,
     engine::{Event, EventRecord, Failure, RunReport},
-    model::{IterationOutcome, TaskId, Usage, payload::Mode},
+    model::{
+        IterationOutcome, TaskId, Usage,
+        payload::{Mode, TaskBrief},
+    },
 };
 
 use super::{safe, safe_lines};
@@ -25,6 +28,8 @@ const ACTIVITY: usize = 60;
 
 /// Shows a run to a person.
 pub(crate) struct Watch {
+    /// Whether there is a terminal to draw on.
+    draws: bool,
     bar: Option<ProgressBar>,
     max_iterations: u32,
     /// The iteration under way: its number, what it is about, its start.
@@ -38,15 +43,9 @@ pub(crate) struct Watch {
 impl Watch {
     /// Begins to show a run; `draws` says whether there is a terminal.
     pub(crate) fn new(draws: bool) -> Self {
-        let bar = draws.then(|| {
-            let bar = ProgressBar::new_spinner();
-            let style = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed_precise}");
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-            bar.enable_steady_tick(TICK);
-            bar
-        });
         Self {
-            bar,
+            draws,
+            bar: None,
             max_iterations: 0,
             iteration: None,
             spent: Usage::default(),
@@ -78,24 +77,56 @@ impl Watch {
 
     /// Shows an event.
     pub(crate) fn event(&mut self, record: &EventRecord) {
+        self.tell(record);
+        self.follow(record);
+        self.draw();
+    }
+
+    /// Prints the lines of an event that is worth some.
+    fn tell(&mut self, record: &EventRecord) {
         match &record.event {
             Event::RunStarted { resumed, agent, max_iterations } => {
-                self.max_iterations = *max_iterations;
                 let verb = if *resumed { "going on with" } else { "starting" };
-                self.line(&format!(
-                    "{verb} run {} with {}, at most {max_iterations} iterations",
-                    record.run_id,
-                    safe(agent)
-                ));
+                let (run, agent) = (&record.run_id, safe(agent));
+                self.line(&format!("{verb} run {run} with {agent}, at most {max_iterations} iterations"));
             }
             Event::IterationStarted { iteration, mode, task } => {
-                let about = match (mode, task) {
-                    (Mode::Implementation, Some(task)) => format!("{} {}", task.id, safe(&task.title)),
-                    (Mode::Discovery, _) => "discovery".to_owned(),
-                    (Mode::Implementation, None) => "no task".to_owned(),
-                };
-                self.line(&format!("iteration {iteration}: {about}"));
-                self.iteration = Some((*iteration, about, record.at));
+                self.line(&format!("iteration {iteration}: {}", about(*mode, task.as_ref())));
+            }
+            Event::TaskCompleted { task, title, .. } => {
+                self.line(&format!("  done: {task} {}", safe(title)));
+            }
+            Event::TasksTakenBack { tasks, .. } => self.line(&format!("  taken back: {}", ids(tasks))),
+            Event::QualityChecked { failures, .. } => {
+                for failure in failures {
+                    let (command, message) = (safe(&failure.command), safe(&failure.message));
+                    self.line(&format!("  check failed: {command}: {message}"));
+                }
+            }
+            Event::IterationFinished { iteration, outcome, failure, usage, .. } => {
+                self.iteration_finished(*iteration, *outcome, failure.as_ref(), *usage, record.at);
+            }
+            Event::Warning { message } => self.warn(message),
+            Event::HookFired { outcome, point, .. } => {
+                for warning in &outcome.warnings {
+                    self.warn(&format!("{point} {}: {}", warning.handler, warning.message));
+                }
+            }
+            Event::RunFinished(report) => self.finished(report),
+            _ => {}
+        }
+    }
+
+    /// Keeps what the moving line says.
+    fn follow(&mut self, record: &EventRecord) {
+        match &record.event {
+            Event::RunStarted { max_iterations, .. } => {
+                self.max_iterations = *max_iterations;
+                // Not before: until now somebody may have been asked something.
+                self.bar = self.draws.then(moving_line);
+            }
+            Event::IterationStarted { iteration, mode, task } => {
+                self.iteration = Some((*iteration, about(*mode, task.as_ref()), record.at));
                 self.activity = "preparing".to_owned();
             }
             Event::AgentStarted { agent, .. } => {
@@ -108,35 +139,13 @@ impl Watch {
                 self.call = Usage::default();
                 self.activity = "checking".to_owned();
             }
-            Event::TaskCompleted { task, title, .. } => {
-                self.line(&format!("  done: {task} {}", safe(title)));
-            }
-            Event::TasksTakenBack { tasks, .. } => {
-                self.line(&format!("  taken back: {}", ids(tasks)));
-            }
-            Event::QualityChecked { failures, .. } => {
-                for failure in failures {
-                    let (command, message) = (safe(&failure.command), safe(&failure.message));
-                    self.line(&format!("  check failed: {command}: {message}"));
-                }
-            }
-            Event::IterationFinished { iteration, outcome, failure, usage, .. } => {
-                self.iteration_finished(*iteration, *outcome, failure.as_ref(), *usage, record.at);
-            }
             Event::Waiting { wait_ms, reason } => {
-                self.activity =
-                    format!("waiting {}: {}", seconds(Duration::from_millis(*wait_ms)), safe(reason));
+                let wait = seconds(Duration::from_millis(*wait_ms));
+                self.activity = format!("waiting {wait}: {}", safe(reason));
             }
-            Event::Warning { message } => self.warn(message),
-            Event::HookFired { outcome, point, .. } => {
-                for warning in &outcome.warnings {
-                    self.warn(&format!("{point} {}: {}", warning.handler, warning.message));
-                }
-            }
-            Event::RunFinished(report) => self.finished(report),
+            Event::Paused => self.activity = "paused".to_owned(),
             _ => {}
         }
-        self.draw();
     }
 
     fn agent(&mut self, report: &AgentEvent) {
@@ -219,6 +228,23 @@ impl Drop for Watch {
             bar.finish_and_clear();
         }
     }
+}
+
+/// Says what an iteration is about.
+fn about(mode: Mode, task: Option<&TaskBrief>) -> String {
+    match (mode, task) {
+        (Mode::Implementation, Some(task)) => format!("{} {}", task.id, safe(&task.title)),
+        (Mode::Implementation, None) => "no task".to_owned(),
+        (Mode::Discovery, _) => "discovery".to_owned(),
+    }
+}
+
+fn moving_line() -> ProgressBar {
+    let bar = ProgressBar::new_spinner();
+    let style = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed_precise}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+    bar.enable_steady_tick(TICK);
+    bar
 }
 
 fn ids(tasks: &[TaskId]) -> String {

@@ -63,3 +63,40 @@ fn windows_line_ends_and_a_byte_order_mark_are_understood() {
     bench.ok(&["run", "done", "2"]);
     assert_eq!(bench.status("2"), "completed");
 }
+
+#[test]
+fn an_id_without_quotes_stays_text() {
+    let bench = Bench::with_tasks(&[]);
+    bench.ok(&["run", "task", "add", "1.10", "Ten"]);
+    bench.ok(&["run", "task", "add", "1.1", "One"]);
+    let text = bench.read(".samuel/run/prd.toon").replace("\"1.10\"", "1.10").replace("\"1.1\"", "1.1");
+    std::fs::write(bench.prd(), text).unwrap();
+    bench.ok(&["run", "done", "1.10"]);
+    assert_eq!((bench.status("1.10").as_str(), bench.status("1.1").as_str()), ("completed", "pending"));
+}
+
+#[test]
+fn a_count_that_disagrees_with_the_rows_is_a_warning() {
+    let bench = edited(|text| text.replacen("tasks[2]", "tasks[7]", 1));
+    let ran = bench.ok(&["run", "tasks"]);
+    assert!(ran.stdout.contains("First") && ran.stdout.contains("Second"), "{ran:?}");
+    assert!(ran.stderr.contains("warning: ") && ran.stderr.contains("prd.toon:"), "{ran:?}");
+    bench.ok(&["run", "done", "1"]);
+    assert!(bench.read(".samuel/run/prd.toon").contains("tasks[2]"));
+}
+
+#[test]
+fn an_extra_column_survives_a_change() {
+    let bench = edited(|text| {
+        let rows = text.lines().map(|line| match line {
+            line if line.starts_with("tasks[2]{") => line.replacen("{id", "{owner,id", 1),
+            line if line.contains(",First,") || line.contains(",Second,") => line.replacen("  ", "  ada,", 1),
+            line => line.to_owned(),
+        });
+        rows.map(|line| line + "\n").collect()
+    });
+    bench.ok(&["run", "done", "2"]);
+    let text = bench.read(".samuel/run/prd.toon");
+    assert!(text.contains("owner") && text.matches("ada").count() == 2, "{text}");
+    assert_eq!(bench.status("2"), "completed");
+}

@@ -1,0 +1,132 @@
+//! Previews: what the next iteration would be, without making it.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use samuel_core::{
+    agent::{Agent, AgentConfig, Script, ScriptedAgent},
+    clock::SystemClock,
+    engine::{Glance, Preview, Run, RunBuilder},
+    hook::{Call, HookFailure, points},
+    model::{ExitReason, Status, TaskId, payload::*},
+    process::Supervisor,
+    project::{InitOptions, NextStep, Project, find_root},
+    state::{Actor, Existing, Mutation, StateStore},
+};
+
+struct Bench {
+    dir: tempfile::TempDir,
+    project: Project,
+}
+
+impl Bench {
+    fn with_prd(prd: &str) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("prd.md"), prd).unwrap();
+        let project = Project::open(dir.path(), None, Arc::new(SystemClock::new())).unwrap();
+        let prd = Some(dir.path().join("prd.md"));
+        project.initialise(&InitOptions { prd, existing: Existing::Refuse }).unwrap();
+        Self { dir, project }
+    }
+
+    fn run(&self) -> RunBuilder {
+        let config = AgentConfig { script: Some(Script::default()), ..AgentConfig::new("scripted") };
+        let agent: Arc<dyn Agent> = Arc::new(ScriptedAgent::new(&config, Supervisor::GroupOnly).unwrap());
+        Run::builder(self.project.clone())
+            .agent(agent)
+            .env([("PATH".to_owned(), std::env::var("PATH").unwrap())])
+            .hook::<points::ContextExtra, _>("notes", async |_: Call<points::ContextExtra>| {
+                let extra =
+                    Extra { name: "Notes".to_owned(), content: "mind the gap".to_owned(), path: None };
+                Ok::<_, HookFailure>(ContextExtraOutput { extras: vec![extra], ..Default::default() })
+            })
+    }
+
+    async fn preview(&self, glance: Glance) -> Preview {
+        self.run().build().unwrap().preview(glance).await.unwrap()
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        fn below(directory: &Path, found: &mut Vec<PathBuf>) {
+            for entry in std::fs::read_dir(directory).unwrap().map(Result::unwrap) {
+                found.push(entry.path());
+                if entry.path().is_dir() {
+                    below(&entry.path(), found);
+                }
+            }
+        }
+        let mut found = Vec::new();
+        below(self.dir.path(), &mut found);
+        found.sort();
+        found
+    }
+
+    fn change(&self, mutation: Mutation) {
+        self.project.store().mutate(mutation, Actor::User).unwrap();
+    }
+}
+
+const PRD: &str = "# PRD: Notes\n\n## Tasks\n\n### 1 Store\n\n### 2 Search\n";
+
+#[tokio::test]
+async fn an_exact_preview_has_the_prompt_with_every_handlers_part_and_writes_nothing() {
+    let bench = Bench::with_prd(PRD);
+    let before = bench.files();
+    let preview = bench.preview(Glance::Exact).await;
+    let prompt = preview.prompt.unwrap();
+    assert!(prompt.starts_with("# One task: 1 Store\n"), "{prompt}");
+    assert!(prompt.contains("## Notes\n\nmind the gap\n"), "{prompt}");
+    assert_eq!((preview.iteration, preview.task.unwrap().id.as_str()), (1, "1"));
+    assert_eq!(bench.files(), before);
+    assert_eq!(bench.project.store().load().unwrap().plan.tasks[0].status, Status::Pending);
+}
+
+#[tokio::test]
+async fn a_still_preview_lists_foreign_handlers_but_does_not_call_them() {
+    let bench = Bench::with_prd(PRD);
+    let preview = bench.preview(Glance::Still).await;
+    assert!(!preview.prompt.unwrap().contains("mind the gap"));
+    let extra = preview.chains.iter().find(|chain| chain.point.as_str() == "context.extra").unwrap();
+    assert_eq!((extra.run[0].id.as_str(), extra.run[0].order), ("api:notes", 300));
+}
+
+#[tokio::test]
+async fn a_plan_without_work_has_a_reason_in_place_of_a_prompt() {
+    let bench = Bench::with_prd(PRD);
+    bench.change(Mutation::Block { id: TaskId::new("1"), reason: None });
+    bench.change(Mutation::Done { id: TaskId::new("2"), commit_sha: None, iteration: None });
+    let stop = bench.preview(Glance::Exact).await.stop.unwrap();
+    assert_eq!((stop.reason, stop.detail.as_str()), (ExitReason::Blocked, "1 is marked as blocked"));
+    let next = bench.project.status().unwrap().next;
+    assert_eq!(next, NextStep::Blocked { reasons: vec!["1 is marked as blocked".to_owned()] });
+}
+
+#[tokio::test]
+async fn a_gate_that_stops_the_loop_shows_in_the_preview() {
+    let bench = Bench::with_prd(PRD);
+    let run =
+        bench.run().hook::<points::IterationGate, _>("enough", async |_: Call<points::IterationGate>| {
+            Ok::<_, HookFailure>(IterationGateOutput {
+                proceed: false,
+                reason: Some("enough for today".to_owned()),
+                ..Default::default()
+            })
+        });
+    let preview = run.build().unwrap().preview(Glance::Exact).await.unwrap();
+    let stop = preview.stop.unwrap();
+    assert_eq!((stop.reason, stop.detail.as_str()), (ExitReason::GateStop, "enough for today"));
+    assert_eq!(preview.prompt, None);
+}
+
+#[test]
+fn a_project_is_found_from_below() {
+    let bench = Bench::with_prd(PRD);
+    let deep = bench.dir.path().join("a/b");
+    std::fs::create_dir_all(&deep).unwrap();
+    assert_eq!(find_root(&deep).as_deref(), Some(bench.dir.path()));
+    std::fs::remove_file(bench.dir.path().join("samuel.toml")).unwrap();
+    assert_eq!(find_root(&deep).as_deref(), Some(bench.dir.path()));
+}
