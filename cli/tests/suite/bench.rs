@@ -213,9 +213,14 @@ impl Beside {
 
 /// Waits until a file exists.
 pub(crate) fn wait_for_file(path: &Path) {
+    wait_until(&format!("{} is there", path.display()), || path.exists());
+}
+
+/// Waits until something holds, within the test's patience.
+pub(crate) fn wait_until(what: &str, holds: impl Fn() -> bool) {
     let started = Instant::now();
-    while !path.exists() {
-        assert!(started.elapsed() < PATIENCE, "{} does not come", path.display());
+    while !holds() {
+        assert!(started.elapsed() < PATIENCE, "not true in time: {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

@@ -2,7 +2,7 @@
 
 use rustix::process::Signal;
 
-use crate::bench::{Bench, wait_for_file};
+use crate::bench::{Bench, wait_for_file, wait_until};
 
 /// An agent that says it is up and waits; SIGTERM does not impress it.
 const STUBBORN: &str = "trap '' TERM INT; echo $$ > pid; touch up; until [ -e go ]; do sleep 0.05; done; \
@@ -42,6 +42,22 @@ fn the_second_interrupt_stops_the_agent_and_closes_the_run() {
     assert!(!is_alive(&bench));
     assert_eq!(bench.status("1"), "pending");
     assert!(progress(&bench).contains("the loop ended after 1 iteration"), "{}", progress(&bench));
+}
+
+#[test]
+fn the_third_interrupt_leaves_at_once_and_the_agent_goes_all_the_same() {
+    let bench = Bench::with_tasks(&["First"]);
+    let mut run = bench.spawn(&bench.start_args(STUBBORN));
+    wait_for_file(&bench.path("up"));
+    for said in ["finishing the iteration", "stopping the agent"] {
+        run.signal(Signal::INT);
+        run.wait_for(said);
+    }
+    run.signal(Signal::INT);
+    assert_eq!(run.code(), 130);
+    wait_until("the agent is gone", || !is_alive(&bench));
+    bench.write("go", "");
+    assert_eq!(bench.start(STUBBORN, &[]).code, 0);
 }
 
 #[test]
