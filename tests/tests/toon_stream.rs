@@ -32,7 +32,7 @@ fn tasks(count: u32) -> Vec<Task> {
         .map(|line| Task {
             id: line.to_string(),
             title: format!("a, \"b\" {line}"),
-            place: Place { line, file: (line % 2 == 0).then(|| "x: y".to_owned()) },
+            place: Place { line, file: line.is_multiple_of(2).then(|| "x: y".to_owned()) },
         })
         .collect()
 }

@@ -288,14 +288,14 @@ mod data {
                 _ => Priority::Low,
             },
             complexity: "medium".into(),
-            parent_id: (number % 4 == 0).then(|| (number / 4).to_string()),
+            parent_id: number.is_multiple_of(4).then(|| (number / 4).to_string()),
             depends_on: if number > 1 { format!("[\"{}\"]", number - 1) } else { "[]".into() },
             files_to_modify: format!("[\"src/module_{number}.rs\",\"src/lib.rs\"]"),
             acceptance: format!("[\"cargo test module_{number}\"]"),
             created_at: "2026-01-05T10:00:00Z".into(),
-            completed_at: (number % 3 == 0).then(|| "2026-01-06T11:30:00Z".into()),
-            commit_sha: (number % 3 == 0).then(|| format!("{:07x}", number * 7_919)),
-            iteration: (number % 3 == 0).then_some(number as u64),
+            completed_at: number.is_multiple_of(3).then(|| "2026-01-06T11:30:00Z".into()),
+            commit_sha: number.is_multiple_of(3).then(|| format!("{:07x}", number * 7_919)),
+            iteration: number.is_multiple_of(3).then_some(number as u64),
         };
         Plan {
             version: "1".into(),
@@ -362,7 +362,7 @@ mod data {
             city: ["Berlin", "Oslo", "Lisboa", "Kraków"].get(number % 4).copied().unwrap_or_default().into(),
             age: 18 + number as u32 % 60,
             score: (number % 1_000) as f64 / 8.0,
-            active: number % 3 == 0,
+            active: number.is_multiple_of(3),
             balance: number as i64 * 37 - 100_000,
         };
         Table { rows: (0..rows).map(row).collect() }
@@ -440,7 +440,7 @@ mod data {
                     replies: (0..review).map(|reply| format!("Thank you {reply}")).collect(),
                 })
                 .collect(),
-            note: (number % 5 == 0).then(|| "ships: tomorrow".into()),
+            note: number.is_multiple_of(5).then(|| "ships: tomorrow".into()),
         };
         Catalogue { products: (0..bytes / BYTES_PER_PRODUCT).map(product).collect() }
     }
