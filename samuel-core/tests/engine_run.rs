@@ -79,6 +79,20 @@ async fn a_failed_check_takes_back_what_the_agent_certified_and_reaches_the_next
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_failed_at_the_end_of_a_run_is_in_the_first_prompt_of_the_next() {
+    let bench = Bench::with(&[("1", "First")]);
+    let failing = |settings: &mut samuel_core::config::MethodologySettings| {
+        settings.max_iterations = 1;
+        settings.quality_checks = vec![CheckCommand::new("printf 'missing %s' part; false")];
+    };
+    let (_, report) = events_of(bench.run(works()).settings(failing)).await;
+    assert_eq!(report.exit_reason, ExitReason::MaxIterations);
+    let preview = bench.run(works()).settings(failing).build().unwrap();
+    let prompt = preview.preview(samuel_core::engine::Glance::Exact).await.unwrap().prompt.unwrap();
+    assert!(prompt.contains("missing part"), "{prompt}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_agent_that_fails_three_times_ends_the_run() {
     let bench = Bench::with(&[("1", "First")]);
     let script = Script::default().call(ScriptedCall::any().repeated().step(Step::Exit { code: 7 }));

@@ -82,7 +82,9 @@ impl Contexts {
         (iteration, mode, task): &(u32, Mode, Option<TaskId>),
     ) -> PromptContext {
         let mut base = self.frozen.clone();
-        base.project.name.clone_from(&plan.project.name);
+        if !plan.project.name.is_empty() {
+            base.project.name.clone_from(&plan.project.name);
+        }
         base.project.description.clone_from(&plan.project.description);
         base.iteration.number = *iteration;
         base.iteration.kind = *mode;

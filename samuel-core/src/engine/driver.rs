@@ -21,7 +21,7 @@ use crate::{
     hook::{HookCall, HookPoint},
     model::{
         Plan, Status,
-        payload::{Mode, TaskBrief, Turn},
+        payload::{CheckFailure, Mode, TaskBrief, Turn},
     },
     state::{Actor, Checkpoint, Mutation, Next, Note, ProgressEntry, StateError, next_task},
 };
@@ -48,6 +48,9 @@ pub(super) struct Driver {
 pub(super) struct Saved {
     pub(super) machine: Machine,
     pub(super) elapsed_ms: u64,
+    /// The checks that failed last, for the first prompt of whoever goes on.
+    #[serde(default)]
+    pub(super) last_failures: Vec<CheckFailure>,
 }
 
 /// What the driver keeps while it runs.
@@ -186,7 +189,9 @@ impl Driver {
         let run_id = self.services.run_id.to_string();
         let elapsed = self.elapsed_before + self.services.clock.elapsed().saturating_sub(self.started);
         let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
-        let saved = match serde_json::to_value(Saved { machine: self.machine.clone(), elapsed_ms }) {
+        let last_failures = self.services.workbench.with(|desk| desk.last_failures.clone());
+        let saved = Saved { machine: self.machine.clone(), elapsed_ms, last_failures };
+        let saved = match serde_json::to_value(saved) {
             Ok(state) => {
                 let note = Note::Checkpoint(Checkpoint { run_id, state });
                 let noted = self.services.blocking(move |services| services.store.note(note)).await;

@@ -195,7 +195,8 @@ impl Looking {
     fn rebase(&mut self, run: &Run) {
         let task = self.preview.task.as_ref().map(|task| TaskId::new(task.id.clone()));
         let of = (self.preview.iteration, self.preview.mode, task);
-        let base = run.contexts().base(&self.plan, &[], &of);
+        let failures = run.workbench.with(|desk| desk.last_failures.clone());
+        let base = run.contexts().base(&self.plan, &failures, &of);
         self.preview.context = self.preview.context.rebase(Arc::new(base));
     }
 

@@ -193,8 +193,11 @@ impl Run {
         });
         // A checkpoint of another version is no use; the plan itself is.
         let saved = saved.and_then(|saved| serde_json::from_value::<Saved>(saved.state).ok());
+        if let Some(saved) = &saved {
+            self.workbench.with(|desk| desk.last_failures.clone_from(&saved.last_failures));
+        }
         Ok(match saved.filter(|saved| !saved.machine.is_ended()) {
-            Some(Saved { mut machine, elapsed_ms }) => {
+            Some(Saved { mut machine, elapsed_ms, .. }) => {
                 machine.set_setup(self.setup());
                 let first =
                     Input::Resume { completed: completed_in(&since), committed: committed_in(&since) };
@@ -526,6 +529,7 @@ fn frozen_context(frozen: &Frozen, registry: &Registry) -> PromptContext {
     let mut context = PromptContext::default();
     context.samuel.version = env!("CARGO_PKG_VERSION").to_owned();
     context.samuel.binary.clone_from(&frozen.binary);
+    context.project.name = frozen.project.name();
     context.project.root = frozen.project.root().display().to_string();
     context.project.branch = git::branch(frozen.project.root()).unwrap_or_default();
     context.methodology.name = frozen.project.methodology().to_owned();

@@ -30,7 +30,7 @@ impl Executables {
     pub fn lines(&self) -> Vec<String> {
         let mut lines = vec![match self.agent_command.is_empty() {
             true => format!("agent {}", self.agent),
-            false => format!("agent {}: {}", self.agent, self.agent_command.join(" ")),
+            false => format!("agent {}: {}", self.agent, command_line(&self.agent_command)),
         }];
         lines.extend(self.permission_notice.iter().map(|notice| format!("  {notice}")));
         lines.extend(self.quality_checks.iter().map(|check| format!("quality check: {check}")));
@@ -38,6 +38,14 @@ impl Executables {
         lines.extend(self.templates.iter().map(|path| format!("prompt template: {path}")));
         lines
     }
+}
+
+/// Writes a command so that it is plain where each word ends.
+fn command_line(words: &[String]) -> String {
+    let is_plain =
+        |word: &str| !word.is_empty() && !word.contains(|c: char| c.is_whitespace() || "'\"\\$`".contains(c));
+    let quoted = |word: &String| if is_plain(word) { word.clone() } else { format!("{word:?}") };
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
 /// A closure that decides.
@@ -78,5 +86,16 @@ impl fmt::Debug for TrustPolicy {
             Self::TrustAll => "TrustAll",
             Self::Ask(_) => "Ask",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_plain_where_each_word_of_a_command_ends() {
+        let words = ["sh", "-c", "rm -rf x", ""].map(str::to_owned);
+        assert_eq!(command_line(&words), r#"sh -c "rm -rf x" """#);
     }
 }

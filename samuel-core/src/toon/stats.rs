@@ -48,7 +48,7 @@ impl Stats {
 /// ```
 /// use samuel_core::toon::{self, EncodeOptions};
 ///
-/// let table = toon::toon!([{"id": 1, "name": "Ada"}, {"id": 2, "name": "Bob"}, {"id": 3, "name": "Cid"}]);
+/// let table = samuel_core::toon!([{"id": 1, "name": "Ada"}, {"id": 2, "name": "Bob"}, {"id": 3, "name": "Cid"}]);
 /// assert!(!toon::stats(&table, EncodeOptions::default())?.json_is_smaller());
 /// # Ok::<(), toon::Error>(())
 /// ```

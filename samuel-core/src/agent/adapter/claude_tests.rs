@@ -55,7 +55,7 @@ fn a_recorded_call_becomes_events() {
             }),
             AgentEvent::Text { text: "done".into() },
             AgentEvent::Usage(usage(200, 20, None)),
-            AgentEvent::Usage(usage(200, 20, Some(0.0012))),
+            AgentEvent::Usage(usage(200, 20, Some(0.001_200_000_000_000_000_1))),
         ]
     );
     assert_eq!(parser.progress.ending, Some(Ending::Done));
