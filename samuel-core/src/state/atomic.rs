@@ -42,29 +42,29 @@ pub(crate) struct Staged {
 impl Staged {
     /// Stores content durably beside its target.
     pub(crate) fn write(target: &Path, content: &[u8]) -> Result<Self, StateError> {
-        Self::create(target, content, Sync::Now)
+        Self::create(target, content, Durability::Synced)
     }
 
-    fn create(target: &Path, content: &[u8], sync: Sync) -> Result<Self, StateError> {
+    fn create(target: &Path, content: &[u8], durability: Durability) -> Result<Self, StateError> {
         let name = target.file_name().unwrap_or_default().to_string_lossy();
         let temporary = target.with_file_name(format!(".{name}.tmp"));
         remove_leftover(&temporary).map_err(StateError::io("remove", &temporary))?;
         let staged = Self { target: target.to_owned(), temporary, committed: false };
-        staged.store(content, sync).map_err(StateError::io("write", target))?;
+        staged.store(content, durability).map_err(StateError::io("write", target))?;
         Ok(staged)
     }
 
-    fn store(&self, content: &[u8], sync: Sync) -> io::Result<()> {
+    fn store(&self, content: &[u8], durability: Durability) -> io::Result<()> {
         let mut file = options().write(true).create_new(true).open(&self.temporary)?;
         if let Some(mode) = mode_of(&self.target)? {
             file.set_permissions(Permissions::from_mode(mode))?;
         }
         file.write_all(content)?;
-        match sync {
+        match durability {
             // After a failed sync the system may have dropped the data, so
             // there is no second try: the old file stays.
-            Sync::Now => file.sync_all(),
-            Sync::Never => Ok(()),
+            Durability::Synced => file.sync_all(),
+            Durability::Unsynced => Ok(()),
         }
     }
 
@@ -83,9 +83,9 @@ impl Staged {
 
 /// Whether content is on the disk before it is put in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sync {
-    Now,
-    Never,
+enum Durability {
+    Synced,
+    Unsynced,
 }
 
 /// A replacement that all see and a power failure may still undo.
@@ -120,7 +120,7 @@ pub(crate) fn write(target: &Path, content: &[u8]) -> Result<(), StateError> {
 /// Replaces a file that is made anew before anybody relies on it. Readers see
 /// the old or the new one; after a power failure it may be neither.
 pub(crate) fn write_unsynced(target: &Path, content: &[u8]) -> Result<(), StateError> {
-    let Replaced { .. } = Staged::create(target, content, Sync::Never)?.replace()?;
+    let Replaced { .. } = Staged::create(target, content, Durability::Unsynced)?.replace()?;
     Ok(())
 }
 
