@@ -35,4 +35,6 @@ pub mod process;
 pub mod project;
 #[cfg(feature = "engine")]
 pub mod state;
+#[cfg(feature = "engine")]
+pub mod testing;
 pub mod toon;

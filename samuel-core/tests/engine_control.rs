@@ -1,48 +1,26 @@
 //! Runs that are paused, steered, stopped, interrupted and resumed.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
-mod engine_support;
-
 use std::{sync::Arc, time::Duration};
 
-use async_trait::async_trait;
-use engine_support::{Bench, events_of, works};
 use samuel_core::{
-    agent::{Agent, AgentError, AgentPort, AgentRequest},
     engine::{Event, EventRecord, Events},
-    hook::{Call, points},
+    hook::{HookPoint, points},
     model::{ExitReason, Status, TaskId, Usage, payload::*},
-    state::{Actor, FileStore, Mutation, StateStore},
+    state::{Actor, Mutation, StateStore},
+    testing::{Act, Bench, FakeHandler, HeldAgent, VirtualClock, completes_each_task},
 };
-use tokio::sync::Notify;
 
-/// An agent whose calls wait until they are let go.
-#[derive(Debug, Default)]
-struct Waiting {
-    called: Notify,
-    go: Notify,
+/// A bench whose plan other processes can change.
+fn shared_bench(tasks: &[(&str, &str)]) -> Bench {
+    let bench = tasks.iter().fold(Bench::builder(), |bench, (id, title)| bench.task(id, title));
+    bench.on_disk().build().unwrap()
 }
 
-#[async_trait]
-impl Agent for Waiting {
-    fn name(&self) -> &str {
-        "waiting"
-    }
-
-    async fn invoke(
-        &self,
-        request: AgentRequest,
-        _: &dyn AgentPort,
-    ) -> Result<AgentInvokeOutput, AgentError> {
-        self.called.notify_one();
-        tokio::select! {
-            () = self.go.notified() => Ok(AgentInvokeOutput {
-                usage: Some(Usage { output_tokens: 10, cost_usd: Some(0.5), ..Usage::default() }),
-                ..Default::default()
-            }),
-            () = request.cancel.cancelled() => Err(AgentError::Cancelled { agent: "waiting".into(), usage: None }),
-        }
-    }
+/// An agent whose calls cost half a dollar.
+fn costly() -> HeldAgent {
+    let usage = Usage { output_tokens: 10, cost_usd: Some(0.5), ..Usage::default() };
+    HeldAgent::answering(AgentInvokeOutput { usage: Some(usage), ..Default::default() })
 }
 
 async fn until(events: &mut Events, wanted: impl Fn(&Event) -> bool) -> EventRecord {
@@ -59,22 +37,23 @@ async fn until(events: &mut Events, wanted: impl Fn(&Event) -> bool) -> EventRec
 
 /// Completes a task the way another process does: through a store of its own.
 fn done_elsewhere(bench: &Bench, id: &str) {
-    let other: FileStore = bench.project.store();
+    let other = bench.project().store();
     let mutation = Mutation::Done { id: TaskId::new(id), commit_sha: Some("abc".into()), iteration: None };
     other.mutate(mutation, Actor::Agent).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_completion_is_told_while_the_agent_is_still_at_work() {
-    let bench = Bench::with(&[("1", "First")]);
-    let agent = Arc::new(Waiting::default());
-    let mut handle = bench.run(works()).agent(agent.clone()).build().unwrap().start().await.unwrap();
+    let bench = shared_bench(&[("1", "First")]);
+    let agent = Arc::new(costly());
+    let mut handle =
+        bench.run(completes_each_task()).agent(agent.clone()).build().unwrap().start().await.unwrap();
     let mut events = handle.events();
-    agent.called.notified().await;
+    agent.called().await;
     done_elsewhere(&bench, "1");
     let told = until(&mut events, |event| matches!(event, Event::TaskCompleted { .. })).await;
     assert!(matches!(told.event, Event::TaskCompleted { provisional: true, .. }));
-    agent.go.notify_one();
+    agent.release();
     let report = handle.wait().await.unwrap();
     assert_eq!((report.exit_reason, report.completed), (ExitReason::Completed, vec![TaskId::new("1")]));
     assert_eq!(report.usage.cost_usd, Some(0.5));
@@ -82,17 +61,18 @@ async fn a_completion_is_told_while_the_agent_is_still_at_work() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stop_ends_the_agent_and_takes_back_what_nobody_checked() {
-    let bench = Bench::with(&[("1", "First")]);
-    let agent = Arc::new(Waiting::default());
-    let mut handle = bench.run(works()).agent(agent.clone()).build().unwrap().start().await.unwrap();
+    let bench = shared_bench(&[("1", "First")]);
+    let agent = Arc::new(HeldAgent::new());
+    let mut handle =
+        bench.run(completes_each_task()).agent(agent.clone()).build().unwrap().start().await.unwrap();
     let mut events = handle.events();
-    agent.called.notified().await;
+    agent.called().await;
     done_elsewhere(&bench, "1");
     until(&mut events, |event| matches!(event, Event::TaskCompleted { .. })).await;
     handle.stop();
     let report = tokio::time::timeout(Duration::from_secs(10), handle.wait()).await.unwrap().unwrap();
     assert_eq!((report.exit_reason, report.completed), (ExitReason::Cancelled, vec![]));
-    assert_eq!(bench.status("1"), Status::Pending);
+    assert_eq!(bench.status("1"), Some(Status::Pending));
     let mut points = Vec::new();
     while let Some(record) = events.next().await {
         if let Event::HookFired { point, .. } = record.event {
@@ -105,97 +85,127 @@ async fn a_stop_ends_the_agent_and_takes_back_what_nobody_checked() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancel_lets_the_iteration_end() {
-    let bench = Bench::with(&[("1", "First"), ("2", "Second")]);
-    let agent = Arc::new(Waiting::default());
-    let handle = bench.run(works()).agent(agent.clone()).build().unwrap().start().await.unwrap();
-    agent.called.notified().await;
+    let bench = shared_bench(&[("1", "First"), ("2", "Second")]);
+    let agent = Arc::new(HeldAgent::new());
+    let handle =
+        bench.run(completes_each_task()).agent(agent.clone()).build().unwrap().start().await.unwrap();
+    agent.called().await;
     handle.cancel();
     done_elsewhere(&bench, "1");
-    agent.go.notify_one();
+    agent.release();
     let report = handle.wait().await.unwrap();
     assert_eq!((report.exit_reason, report.iterations), (ExitReason::Cancelled, 1));
-    assert_eq!((bench.status("1"), bench.status("2")), (Status::Completed, Status::Pending));
+    assert_eq!((bench.status("1"), bench.status("2")), (Some(Status::Completed), Some(Status::Pending)));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_paused_run_holds_until_it_is_resumed_and_hears_what_it_was_told() {
-    let bench = Bench::with(&[("1", "First"), ("2", "Second")]);
-    let agent = Arc::new(Waiting::default());
-    let prompts = Arc::new(std::sync::Mutex::new(Vec::new()));
-    let seen = Arc::clone(&prompts);
-    let builder = bench.run(works()).agent(agent.clone()).hook_at::<points::BeforeAgentInvoke, _>(
-        "spy",
-        500,
-        move |call: Call<points::BeforeAgentInvoke>| {
-            seen.lock().unwrap().push(call.input().prompt.clone());
-            async { Ok(BeforeAgentInvokeOutput::default()) }
-        },
-    );
+    let bench = shared_bench(&[("1", "First"), ("2", "Second")]);
+    let agent = Arc::new(HeldAgent::new());
+    let spy = FakeHandler::<points::BeforeAgentInvoke>::passes();
+    let builder = bench.run(completes_each_task()).agent(agent.clone()).hook_at("spy", 500, spy.clone());
     let mut handle = builder.build().unwrap().start().await.unwrap();
     let mut events = handle.events();
-    agent.called.notified().await;
+    agent.called().await;
     handle.pause();
     done_elsewhere(&bench, "1");
-    agent.go.notify_one();
+    agent.release();
     until(&mut events, |event| matches!(event, Event::Paused)).await;
     handle.steer("mind the gap");
     handle.resume();
-    agent.called.notified().await;
+    agent.called().await;
     done_elsewhere(&bench, "2");
-    agent.go.notify_one();
+    agent.release();
     assert_eq!(handle.wait().await.unwrap().exit_reason, ExitReason::Completed);
-    let prompts = prompts.lock().unwrap();
+    let prompts: Vec<String> = spy.calls().iter().map(|call| call.input().prompt.clone()).collect();
     assert!(!prompts[0].contains("mind the gap"));
     assert!(prompts[1].contains("[message from the user]\nmind the gap"), "{}", prompts[1]);
 }
 
 #[test]
 fn a_run_that_died_goes_on_and_counts_what_it_lost() {
-    let bench = Bench::with(&[("1", "First"), ("2", "Second")]);
-    let agent = Arc::new(Waiting::default());
+    let bench = shared_bench(&[("1", "First"), ("2", "Second")]);
+    let agent = Arc::new(HeldAgent::new());
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
-        let run = bench.run(works()).agent(agent.clone()).build().unwrap();
+        let run = bench.run(completes_each_task()).agent(agent.clone()).build().unwrap();
         let mut handle = run.start().await.unwrap();
         let mut events = handle.events();
-        agent.called.notified().await;
+        agent.called().await;
         done_elsewhere(&bench, "1");
         until(&mut events, |event| matches!(event, Event::TaskCompleted { .. })).await;
     });
     // Everything in flight is dropped where it stands, like in a crash.
     runtime.shutdown_timeout(Duration::from_secs(5));
-    assert_eq!(bench.status("1"), Status::Completed);
+    assert_eq!(bench.status("1"), Some(Status::Completed));
 
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let (events, report) = runtime.block_on(events_of(bench.run(works())));
+    let played = runtime.block_on(bench.play(bench.run(completes_each_task()))).unwrap();
+    let (events, report) = (&played.events, &played.report);
     let resumed = events.iter().any(|record| matches!(record.event, Event::RunStarted { resumed: true, .. }));
     assert!(resumed);
     let taken_back = |record: &EventRecord| matches!(&record.event, Event::TasksTakenBack { tasks, .. } if tasks == &[TaskId::new("1")]);
     assert!(events.iter().any(taken_back), "what the dead run completed was never checked");
     assert_eq!((report.exit_reason, report.iterations), (ExitReason::Completed, 3));
-    assert_eq!(bench.store.load().unwrap().plan.progress.total_iterations_run, 3);
+    assert_eq!(bench.store().load().unwrap().plan.progress.total_iterations_run, 3);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_out_of_time_is_ended_in_mid_agent() {
-    let bench = Bench::with(&[("1", "First")]);
-    let agent = Arc::new(Waiting::default());
-    let builder = bench.run(works()).agent(agent).settings(|settings| {
-        settings.session_budget.max_wall_time = Some(Duration::from_millis(300));
+    let clock = VirtualClock::new();
+    let bench = Bench::builder().task("1", "First").clock(clock.clone()).build().unwrap();
+    let agent = Arc::new(HeldAgent::new());
+    let builder = bench.run(completes_each_task()).agent(agent.clone()).settings(|settings| {
+        settings.session_budget.max_wall_time = Some(Duration::from_secs(3600));
     });
-    let (_, report) = tokio::time::timeout(Duration::from_secs(10), events_of(builder)).await.unwrap();
-    assert_eq!(report.exit_reason, ExitReason::WallClock);
-    assert_eq!(bench.status("1"), Status::Pending);
+    let out_of_time = async {
+        agent.called().await;
+        clock.advance(Duration::from_secs(3600));
+    };
+    let (played, ()) = tokio::join!(bench.play(builder), out_of_time);
+    assert_eq!(played.unwrap().report.exit_reason, ExitReason::WallClock);
+    assert_eq!(bench.status("1"), Some(Status::Pending));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_pause_between_iterations_goes_by_the_given_clock() {
+    let clock = VirtualClock::new();
+    let bench = Bench::builder().task("1", "First").task("2", "Second").clock(clock.clone()).build().unwrap();
+    let builder =
+        bench.run(completes_each_task()).settings(|settings| settings.pause = Duration::from_secs(2));
+    let (played, ()) = tokio::join!(bench.play(builder), clock.pass(Duration::from_secs(2)));
+    let waits = played.unwrap().events.into_iter().filter(|r| matches!(r.event, Event::Waiting { .. }));
+    assert_eq!(waits.count(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_handler_that_hangs_is_left_behind_after_five_minutes_of_the_given_clock() {
+    let clock = VirtualClock::new();
+    let bench = Bench::builder().task("1", "First").clock(clock.clone()).build().unwrap();
+    let hangs = FakeHandler::<points::AfterIteration>::always(Act::Hang);
+    let builder = bench.run(completes_each_task()).hook("hangs", hangs.clone());
+    let pass = async {
+        while hangs.count() == 0 {
+            tokio::task::yield_now().await;
+        }
+        clock.pass(Duration::from_secs(300)).await;
+    };
+    let (played, ()) = tokio::join!(bench.play(builder), pass);
+    let played = played.unwrap();
+    assert_eq!(played.report.exit_reason, ExitReason::Completed);
+    let outcome = played.outcomes(HookPoint::AfterIteration)[0];
+    assert_eq!(outcome.broken[0].failure.to_string(), "timeout: no answer within 300s");
+    assert_eq!(outcome.timings[0].took, Duration::from_secs(300));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_budget_that_is_spent_ends_the_run() {
-    let bench = Bench::with(&[("1", "First"), ("2", "Second")]);
-    let agent = Arc::new(Waiting::default());
-    agent.go.notify_one();
-    let builder = bench.run(works()).agent(agent).settings(|settings| {
+    let bench = shared_bench(&[("1", "First"), ("2", "Second")]);
+    let agent = Arc::new(costly());
+    agent.release();
+    let builder = bench.run(completes_each_task()).agent(agent).settings(|settings| {
         settings.session_budget.max_cost_usd = Some(0.4);
     });
-    let (_, report) = events_of(builder).await;
+    let report = bench.play(builder).await.unwrap().report;
     assert_eq!((report.exit_reason, report.iterations), (ExitReason::Budget, 1));
 }

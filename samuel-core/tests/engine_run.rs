@@ -1,33 +1,23 @@
 //! Runs of the engine with the scripted agent, from the outside.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
-mod engine_support;
+use std::fs;
 
-use std::{fs, sync::Arc};
-
-use engine_support::{Bench, events_of, works};
 use samuel_core::{
     agent::{Script, ScriptedCall, Step},
     config::CheckCommand,
-    engine::{Event, EventRecord, TrustPolicy},
+    engine::{Event, TrustPolicy},
     hook::{Call, HookPoint, points},
     model::{Coded, ExitReason, Status, TaskId, payload::*},
+    testing::{Bench, FakeHandler, completes_each_task},
 };
-
-fn points_of(events: &[EventRecord]) -> Vec<&'static str> {
-    let point = |record: &EventRecord| match &record.event {
-        Event::HookFired { point, .. } => Some(point.as_str()),
-        _ => None,
-    };
-    events.iter().filter_map(point).collect()
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plan_of_two_tasks_is_done_in_two_iterations() {
-    let bench = Bench::with(&[("1", "First"), ("2", "Second")]);
-    let (events, report) = events_of(bench.run(works())).await;
-    assert_eq!((report.exit_reason, report.iterations), (ExitReason::Completed, 2));
-    assert_eq!((bench.status("1"), bench.status("2")), (Status::Completed, Status::Completed));
+    let bench = Bench::with_tasks(&[("1", "First"), ("2", "Second")]).unwrap();
+    let played = bench.play(bench.run(completes_each_task())).await.unwrap();
+    assert_eq!((played.report.exit_reason, played.report.iterations), (ExitReason::Completed, 2));
+    assert_eq!([bench.status("1"), bench.status("2")], [Some(Status::Completed); 2]);
     assert_eq!(fs::read_to_string(bench.path().join("made.txt")).unwrap(), "2");
     let iteration = [
         "before:iteration",
@@ -39,41 +29,33 @@ async fn a_plan_of_two_tasks_is_done_in_two_iterations() {
         "context.extra",
         "before:agent.invoke",
     ];
-    let points = points_of(&events);
+    let points: Vec<&str> = played.points().into_iter().map(HookPoint::as_str).collect();
     assert_eq!(points[..2], ["session.start", "before:loop"]);
     assert_eq!(points[2..10], iteration);
     assert_eq!(points[points.len() - 3..], ["session.stop", "after:loop", "session.end"]);
-    assert_eq!(points.iter().filter(|point| **point == "task.completed").count(), 2);
+    assert_eq!(played.count(HookPoint::TaskCompleted), 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_check_takes_back_what_the_agent_certified_and_reaches_the_next_prompt() {
-    let bench = Bench::with(&[("1", "First")]);
-    let builder = bench.run(works()).settings(|settings| {
+    let bench = Bench::with_tasks(&[("1", "First")]).unwrap();
+    let builder = bench.run(completes_each_task()).settings(|settings| {
         settings.quality_checks = vec![CheckCommand::new(
             "test -f second-time || { touch second-time; printf 'missing %s' part; false; }",
         )];
     });
-    let prompts = Arc::new(std::sync::Mutex::new(Vec::new()));
-    let seen = Arc::clone(&prompts);
-    let builder = builder.hook_at::<points::BeforeAgentInvoke, _>(
-        "spy",
-        500,
-        move |call: Call<points::BeforeAgentInvoke>| {
-            seen.lock().unwrap().push(call.input().prompt.clone());
-            async { Ok(BeforeAgentInvokeOutput::default()) }
-        },
-    );
-    let (events, report) = events_of(builder).await;
+    let spy = FakeHandler::<points::BeforeAgentInvoke>::passes();
+    let played = bench.play(builder.hook_at("spy", 500, spy.clone())).await.unwrap();
+    let report = &played.report;
     assert_eq!(
         (report.exit_reason, report.iterations, report.failed_iterations),
         (ExitReason::Completed, 2, 1)
     );
-    let taken_back = events.iter().any(
+    let taken_back = played.events.iter().any(
         |record| matches!(&record.event, Event::TasksTakenBack { tasks, .. } if tasks == &[TaskId::new("1")]),
     );
     assert!(taken_back);
-    let prompts = prompts.lock().unwrap();
+    let prompts: Vec<String> = spy.calls().iter().map(|call| call.input().prompt.clone()).collect();
     assert!(!prompts[0].contains("missing part"), "{}", prompts[0]);
     assert!(prompts[1].contains("missing part"), "{}", prompts[1]);
 }
@@ -94,39 +76,48 @@ async fn what_failed_at_the_end_of_a_run_is_in_the_first_prompt_of_the_next() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_that_fails_three_times_ends_the_run() {
-    let bench = Bench::with(&[("1", "First")]);
+    let bench = Bench::with_tasks(&[("1", "First")]).unwrap();
     let script = Script::default().call(ScriptedCall::any().repeated().step(Step::Exit { code: 7 }));
-    let (_, report) = events_of(bench.run(script)).await;
+    let report = bench.play(bench.run(script)).await.unwrap().report;
     assert_eq!((report.exit_reason, report.iterations), (ExitReason::ConsecutiveFailures, 3));
-    assert_eq!(bench.status("1"), Status::Pending);
-    let log = fs::read_to_string(bench.path().join(".samuel/run/progress.md")).unwrap();
+    assert_eq!(bench.status("1"), Some(Status::Pending));
+    let log = bench.progress().unwrap();
     assert_eq!(log.matches("agent-exit").count(), 3, "{log}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_nobody_trusts_does_not_start() {
-    let bench = Bench::with(&[("1", "First")]);
-    let error = bench.run(works()).trust(TrustPolicy::Refuse).build().unwrap().start().await.unwrap_err();
+    let bench = Bench::with_tasks(&[("1", "First")]).unwrap();
+    let error = bench
+        .run(completes_each_task())
+        .trust(TrustPolicy::Refuse)
+        .build()
+        .unwrap()
+        .start()
+        .await
+        .unwrap_err();
     assert_eq!(error.code().exit_code, 78);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_second_loop_is_refused_while_the_first_one_runs() {
-    let bench = Bench::with(&[("1", "First")]);
+    let bench = Bench::with_tasks(&[("1", "First")]).unwrap();
     let (release, wait) = tokio::sync::oneshot::channel::<()>();
-    let wait = Arc::new(tokio::sync::Mutex::new(Some(wait)));
-    let builder =
-        bench.run(works()).hook::<points::BeforeLoop, _>("hold", move |_: Call<points::BeforeLoop>| {
-            let wait = Arc::clone(&wait);
+    let wait = std::sync::Arc::new(tokio::sync::Mutex::new(Some(wait)));
+    let builder = bench.run(completes_each_task()).hook::<points::BeforeLoop, _>(
+        "hold",
+        move |_: Call<points::BeforeLoop>| {
+            let wait = std::sync::Arc::clone(&wait);
             async move {
                 if let Some(wait) = wait.lock().await.take() {
                     let _ = wait.await;
                 }
                 Ok(BeforeLoopOutput::default())
             }
-        });
+        },
+    );
     let first = builder.build().unwrap().start().await.unwrap();
-    let second = bench.run(works()).build().unwrap().start().await.unwrap_err();
+    let second = bench.run(completes_each_task()).build().unwrap().start().await.unwrap_err();
     assert_eq!(second.code().exit_code, 75);
     release.send(()).unwrap();
     assert_eq!(first.wait().await.unwrap().exit_reason, ExitReason::Completed);
@@ -134,8 +125,8 @@ async fn a_second_loop_is_refused_while_the_first_one_runs() {
 
 #[test]
 fn every_point_with_a_default_has_one() {
-    let bench = Bench::with(&[]);
-    let run = bench.run(works()).build().unwrap();
+    let bench = Bench::with_tasks(&[]).unwrap();
+    let run = bench.run(completes_each_task()).build().unwrap();
     let with_default: Vec<&str> = HookPoint::ALL
         .iter()
         .filter(|point| run.registry().handlers(**point).any(|(id, ..)| id == "default"))

@@ -4,10 +4,7 @@
 //! them: fill in what only it knows, write down warnings, keep the folded
 //! context, and reduce the output to what the machine needs.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 
@@ -114,6 +111,7 @@ impl Services {
             turn: place.turn,
             context: self.contexts(|contexts| contexts.view.clone()),
             cancel: place.cancel.clone(),
+            clock: Arc::clone(&self.clock),
         };
         let done = self.registry.dispatch::<P>(input, &scope).await;
         let mut outcome = done.outcome;
@@ -193,9 +191,10 @@ impl Services {
             desk.agent_fault = None;
             desk.attempts += 1;
         });
-        let started = Instant::now();
+        let started = self.clock.elapsed();
         let (output, outcome) = self.run::<points::AgentInvoke>(input, place).await;
-        let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let took = self.clock.elapsed().saturating_sub(started);
+        let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let fault = self.workbench.with(|desk| desk.agent_fault.take());
         let answered = outcome.broken.is_empty() && self.registry.has_handlers(HookPoint::AgentInvoke);
         let failure = match (&fault, answered) {

@@ -275,6 +275,7 @@ impl Looking {
             turn: Turn::Main,
             context: self.preview.context.clone(),
             cancel: CancellationToken::new(),
+            clock: run.frozen.project.clock(),
         };
         let done = run.registry.dispatch::<P>(input, &scope).await;
         self.preview.context = done.context;

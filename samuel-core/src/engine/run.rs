@@ -344,6 +344,13 @@ impl RunBuilder {
         self
     }
 
+    /// Registers the handlers of a plugin, or of several.
+    #[must_use]
+    pub fn register(mut self, register: impl FnOnce(&mut RegistryBuilder)) -> Self {
+        register(&mut self.handlers);
+        self
+    }
+
     /// Says who decides whether what the repository brings may run. By default
     /// nothing may.
     #[must_use]

@@ -9,7 +9,7 @@ use std::{
     pin::Pin,
     sync::{Arc, PoisonError},
     task::{Context, Poll},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,7 @@ use super::{
     registry::{Chain, Slot},
 };
 use crate::{
+    clock::Clock,
     context::ContextView,
     model::payload::{CallHeader, Mode, TextItem, Turn},
 };
@@ -45,6 +46,8 @@ pub struct Scope {
     pub context: ContextView,
     /// Cancels the handlers.
     pub cancel: CancellationToken,
+    /// The time by which deadlines are kept and handlers are timed.
+    pub clock: Arc<dyn Clock>,
 }
 
 /// What came of a point.
@@ -205,9 +208,9 @@ impl<P: Point> Folding<P> {
         let call = self.call(slot, limit, scope);
         let contributions = Arc::clone(&call.contributions);
         let cancel = call.cancel.clone();
-        let started = Instant::now();
-        let answer = bounded(slot.handler::<P>().call(call), limit, &scope.cancel).await;
-        let took = started.elapsed();
+        let started = scope.clock.elapsed();
+        let answer = bounded(slot.handler::<P>().call(call), limit, scope).await;
+        let took = scope.clock.elapsed().saturating_sub(started);
         match answer {
             Ok(output) => {
                 let data = std::mem::take(&mut *contributions.lock().unwrap_or_else(PoisonError::into_inner));
@@ -339,13 +342,13 @@ impl<P: Point> Folding<P> {
 async fn bounded<O>(
     answer: impl Future<Output = Result<O, HookFailure>> + Send,
     limit: Option<Duration>,
-    cancel: &CancellationToken,
+    scope: &Scope,
 ) -> Result<O, HookFailure> {
     let answer = CatchPanic(Box::pin(answer));
     let timed = async {
         match limit {
             None => answer.await,
-            Some(limit) => tokio::time::timeout(limit, answer).await.unwrap_or_else(|_| {
+            Some(limit) => within(limit, &*scope.clock, answer).await.unwrap_or_else(|| {
                 Err(HookFailure::new(BreakClass::Timeout, format!("no answer within {}", seconds(limit))))
             }),
         }
@@ -354,14 +357,23 @@ async fn bounded<O>(
     tokio::select! {
         biased;
         answer = &mut timed => answer,
-        () = cancel.cancelled() => {
+        () = scope.cancel.cancelled() => {
             // What is exempt from deadlines looks after processes, and is given
             // the time to end them.
-            if limit.is_none() && let Ok(answer) = tokio::time::timeout(CLEAN_UP, timed).await {
+            if limit.is_none() && let Some(answer) = within(CLEAN_UP, &*scope.clock, timed).await {
                 return answer;
             }
             Err(HookFailure::new(BreakClass::Cancelled, "the run was cancelled"))
         }
+    }
+}
+
+/// Waits for a future, but no longer than a time.
+async fn within<T>(limit: Duration, clock: &dyn Clock, future: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        biased;
+        done = future => Some(done),
+        () = clock.sleep(limit) => None,
     }
 }
 
@@ -392,6 +404,7 @@ mod tests {
 
     use super::*;
     use crate::{
+        clock::SystemClock,
         context::PromptContext,
         hook::{ChainSpec, Gate, RegistryBuilder, blocking, points},
         model::payload::*,
@@ -406,6 +419,7 @@ mod tests {
             turn: Turn::Main,
             context: ContextView::new(Arc::new(PromptContext::default())),
             cancel: CancellationToken::new(),
+            clock: Arc::new(SystemClock::new()),
         }
     }
 

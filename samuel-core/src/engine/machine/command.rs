@@ -100,7 +100,10 @@ impl Machine {
     pub(super) fn note(&mut self, result: EffectResult) {
         let EffectResult::Hook(reply) = result else { return };
         match self.phase {
-            Phase::Invoke => _ = self.record_agent(&reply),
+            Phase::Invoke => {
+                let end = self.record_agent(&reply);
+                self.tell_agent_end(&end);
+            }
             Phase::Quality => _ = self.settle_check(&reply),
             _ => _ = self.absorb(&reply),
         }
@@ -109,8 +112,7 @@ impl Machine {
     /// Leaves the phase, because the run ends now.
     pub(super) fn give_up(&mut self) {
         self.drop_side();
-        self.agent_end = None;
-        self.turn_failure = None;
+        self.forget_agent();
         if self.iteration.is_some() {
             self.give_up_iteration();
         } else if self.closing.is_some() || self.phase == Phase::SessionStop {
@@ -131,9 +133,8 @@ impl Machine {
         }
         self.fault = None;
         self.drop_side();
+        self.forget_agent();
         self.closing = None;
-        self.agent_end = None;
-        self.turn_failure = None;
         self.abandon_iteration(&message);
         if self.reason() != ExitReason::Error {
             self.ending = None;

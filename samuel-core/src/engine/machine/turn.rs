@@ -95,6 +95,12 @@ impl Machine {
         if end.failure.as_ref().is_some_and(|failure| failure.class == FailureClass::RateLimit) {
             self.limited_until = end.resets_at;
         }
+        end
+    }
+
+    /// Tells how a call of the agent ended. What happened beside it was told
+    /// before, so that the same run always reads the same.
+    pub(super) fn tell_agent_end(&mut self, end: &AgentEnd) {
         let (iteration, turn) = (self.iteration_number(), self.turn());
         self.emit(Event::AgentFinished {
             iteration,
@@ -104,7 +110,15 @@ impl Machine {
             usage: end.usage,
             duration_ms: end.duration_ms,
         });
-        end
+    }
+
+    /// Forgets the call of the agent that this turn was about, and tells of one
+    /// that had ended while the side was still busy.
+    pub(super) fn forget_agent(&mut self) {
+        if let Some(end) = self.agent_end.take().filter(|_| self.phase == Phase::Drain) {
+            self.tell_agent_end(&end);
+        }
+        self.turn_failure = None;
     }
 
     /// Returns the failure of an agent that nobody calls one yet.
@@ -131,7 +145,8 @@ impl Machine {
 
     /// Goes on, now that the agent is done and the side is idle.
     pub(super) fn after_drain(&mut self) {
-        let Some(end) = &mut self.agent_end else { return self.end_turn(None) };
+        let Some(mut end) = self.agent_end.take() else { return self.end_turn(None) };
+        self.tell_agent_end(&end);
         // The failure stays for after the point; the output is only needed here.
         let output = end.output.take();
         let exit_code = output.as_ref().map_or(-1, |output| output.exit_code);
@@ -145,6 +160,7 @@ impl Machine {
             usage,
             ..Default::default()
         };
+        self.agent_end = Some(end);
         self.fire::<points::AfterAgentInvoke>(Phase::AfterInvoke, input);
     }
 

@@ -1,0 +1,218 @@
+//! A project of its own for one test, and runs of it.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use super::{Played, VirtualClock};
+use crate::{
+    agent::{Agent, AgentConfig, MutationRoute, Script, ScriptedAgent, StoreSink},
+    clock::Clock,
+    config::CONFIG_FILE,
+    engine::{Run, RunBuilder, RunError, TrustPolicy},
+    model::{Plan, Status, Task, TaskId},
+    process::Supervisor,
+    project::{Project, ProjectError},
+    state::{Actor, Existing, MemoryStore, StateError, StateStore},
+};
+
+/// The environment of agents and checks.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// A project with a plan, of which runs can be made.
+///
+/// The project is a temporary directory that goes with the bench. State is
+/// kept in memory and time stands still, unless the [builder](Bench::builder)
+/// is told otherwise.
+#[derive(Debug)]
+pub struct Bench {
+    directory: tempfile::TempDir,
+    project: Project,
+    store: Arc<dyn StateStore>,
+}
+
+/// Says what is special about a bench.
+#[derive(Debug)]
+pub struct BenchBuilder {
+    plan: Plan,
+    files: Vec<(PathBuf, String)>,
+    clock: Arc<dyn Clock>,
+    on_disk: bool,
+}
+
+impl Bench {
+    /// Starts with an empty plan, no files and the defaults of samuel.toml.
+    pub fn builder() -> BenchBuilder {
+        BenchBuilder {
+            plan: Plan::default(),
+            files: Vec::new(),
+            clock: Arc::new(VirtualClock::new()),
+            on_disk: false,
+        }
+    }
+
+    /// Makes a bench with a plan of tasks, given by id and title.
+    ///
+    /// # Errors
+    /// Returns what [`BenchBuilder::build`] returns.
+    pub fn with_tasks(tasks: &[(&str, &str)]) -> Result<Self, BenchError> {
+        tasks.iter().fold(Self::builder(), |bench, (id, title)| bench.task(id, title)).build()
+    }
+
+    /// Returns the project's directory.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Returns the project.
+    pub fn project(&self) -> &Project {
+        &self.project
+    }
+
+    /// Returns the store that runs use.
+    pub fn store(&self) -> &Arc<dyn StateStore> {
+        &self.store
+    }
+
+    /// Makes an agent that plays a script and completes tasks in the bench's
+    /// store.
+    pub fn agent(&self, script: Script) -> Arc<dyn Agent> {
+        let config = AgentConfig {
+            script: Some(script),
+            mutations: MutationRoute::Sink(Arc::new(StoreSink(Arc::clone(&self.store)))),
+            clock: self.project.clock(),
+            ..AgentConfig::new("scripted")
+        };
+        let agent = ScriptedAgent::new(&config, Supervisor::GroupOnly);
+        Arc::new(agent.expect("the configuration holds a script"))
+    }
+
+    /// Starts to build a run: trusted, without pauses, with an agent that plays
+    /// a script. What the builder is told afterwards wins.
+    pub fn run(&self, script: Script) -> RunBuilder {
+        Run::builder(self.project.clone())
+            .store(Arc::clone(&self.store))
+            .agent(self.agent(script))
+            .trust(TrustPolicy::TrustAll)
+            .session("bench")
+            .env([("PATH".to_owned(), PATH.to_owned())])
+            .settings(|settings| settings.pause = Duration::ZERO)
+    }
+
+    /// Makes a run from beginning to end and returns everything it told.
+    ///
+    /// # Errors
+    /// Returns the [`RunError`] of building, starting or waiting for it.
+    pub async fn play(&self, run: RunBuilder) -> Result<Played, RunError> {
+        let mut handle = run.build()?.start().await?;
+        let mut stream = handle.events();
+        let mut events = Vec::new();
+        while let Some(event) = stream.next().await {
+            events.push(event);
+        }
+        let report = handle.wait().await?;
+        Ok(Played { events, report, root: self.path().display().to_string() })
+    }
+
+    /// Returns the status of a task; nothing where there is no such task or no
+    /// plan to be read.
+    pub fn status(&self, id: &str) -> Option<Status> {
+        let plan = self.store.load().ok()?.plan;
+        plan.task(&TaskId::new(id)).map(|task| task.status)
+    }
+
+    /// Returns the progress log, one entry a line.
+    ///
+    /// # Errors
+    /// Returns a [`StateError`] where it cannot be read.
+    pub fn progress(&self) -> Result<String, StateError> {
+        let log = self.store.progress()?;
+        Ok(log.entries().map(|entry| format!("{entry}\n")).collect())
+    }
+}
+
+impl BenchBuilder {
+    /// Adds a task to the plan.
+    #[must_use]
+    pub fn task(mut self, id: &str, title: &str) -> Self {
+        self.plan.tasks.push(Task::new(TaskId::new(id), title));
+        self
+    }
+
+    /// Gives the whole plan.
+    #[must_use]
+    pub fn plan(mut self, plan: Plan) -> Self {
+        self.plan = plan;
+        self
+    }
+
+    /// Gives the text of samuel.toml.
+    #[must_use]
+    pub fn config(self, text: impl Into<String>) -> Self {
+        self.file(CONFIG_FILE, text)
+    }
+
+    /// Adds a file to the project, by its path below the root.
+    #[must_use]
+    pub fn file(mut self, path: impl Into<PathBuf>, text: impl Into<String>) -> Self {
+        self.files.push((path.into(), text.into()));
+        self
+    }
+
+    /// Gives the clock; by default it is a [`VirtualClock`] that nobody moves,
+    /// so that a handler that hangs does so for good.
+    #[must_use]
+    pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    /// Keeps state in the run directory, as real runs do. Other processes can
+    /// change it then, and completions are told while the agent is at work.
+    #[must_use]
+    pub fn on_disk(mut self) -> Self {
+        self.on_disk = true;
+        self
+    }
+
+    /// Makes the bench.
+    ///
+    /// # Errors
+    /// Returns a [`BenchError`] where the directory cannot be made, or
+    /// samuel.toml or the plan is refused.
+    pub fn build(self) -> Result<Bench, BenchError> {
+        let directory = tempfile::Builder::new().prefix("samuel-bench-").tempdir()?;
+        for (path, text) in &self.files {
+            let path = directory.path().join(path);
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            fs::write(path, text)?;
+        }
+        let project = Project::open(directory.path(), None, Arc::clone(&self.clock))?;
+        let store: Arc<dyn StateStore> = match self.on_disk {
+            true => Arc::new(project.store()),
+            false => Arc::new(MemoryStore::new(self.clock)),
+        };
+        store.import(self.plan, Actor::User, Existing::Refuse)?;
+        Ok(Bench { directory, project, store })
+    }
+}
+
+/// A bench that cannot be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BenchError {
+    /// Its directory cannot be made.
+    #[error("the directory of the bench cannot be made")]
+    Io(#[from] io::Error),
+    /// Its samuel.toml is refused.
+    #[error(transparent)]
+    Project(#[from] ProjectError),
+    /// Its plan is refused.
+    #[error(transparent)]
+    State(#[from] StateError),
+}

@@ -1,0 +1,53 @@
+//! Doubles for tests of handlers and of runs.
+//!
+//! A [`Bench`] is a project of its own, with state in memory and a clock that
+//! stands still; it makes runs with an agent that plays a script, and plays
+//! them to their end. [`FakeHandler`] answers, breaks or hangs as it is told
+//! and remembers its calls, [`FakePlugin`] brings handlers under a plugin's
+//! name and namespace, [`VirtualClock`] moves time by hand, [`HeldAgent`] waits
+//! in mid-call. What a run told is a [`Played`], whose
+//! [`transcript`](Played::transcript) is the same for the same run.
+//!
+//! Samuel's own tests use nothing else. This module sees everything and
+//! nothing sees it; the temporary directory of a bench is the one thing in the
+//! crate that is taken from the system unasked.
+//!
+//! ```
+//! use samuel_core::{
+//!     hook::points,
+//!     model::ExitReason,
+//!     testing::{Act, Bench, FakeHandler, FakePlugin, completes_each_task},
+//! };
+//!
+//! # let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+//! # runtime.block_on(async {
+//! // A check that fails once.
+//! let check = FakeHandler::<points::QualityCheck>::script([Act::refuse("no tests"), Act::pass()]);
+//! let plugin = FakePlugin::new("samuel-lint").handler("check", check.clone());
+//!
+//! let bench = Bench::with_tasks(&[("1", "Greet the world")])?;
+//! let run = bench.run(completes_each_task()).register(|handlers| plugin.register(handlers));
+//! let played = bench.play(run).await?;
+//!
+//! // What the check failed was taken back, and done again.
+//! assert_eq!(played.report.exit_reason, ExitReason::Completed);
+//! assert_eq!((played.report.iterations, check.count()), (2, 2));
+//! assert!(played.transcript().contains("tasks taken back: 1 (no tests)"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod agent;
+mod bench;
+mod clock;
+mod handler;
+mod played;
+mod plugin;
+
+pub use agent::{HeldAgent, completes_each_task};
+pub use bench::{Bench, BenchBuilder, BenchError};
+pub use clock::VirtualClock;
+pub use handler::{Act, FakeHandler};
+pub use played::{Played, transcript};
+pub use plugin::FakePlugin;

@@ -1,0 +1,5 @@
+//! What the two documents about hooks promise, one test for each promise.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
+
+mod hooks_reference;
+mod methodology_hooks;
