@@ -44,8 +44,8 @@ pub(super) fn measure() -> Result<Gate> {
     let uncounted = full.summary.notes.iter().find(|note| note.contains("could not be counted"));
     ensure!(uncounted.is_none(), "{uncounted:?}");
     notes.push(format!("the rest, without a time box: {}", milliseconds(started.elapsed())));
-    let mut warm = || Ok(drop(take_snapshot(&root, &options)?));
-    let mut list = || Ok(drop(output(fixture::git(&root).args(["ls-files", "-z"]))?));
+    let mut warm = || take_snapshot(&root, &options).map(drop).map_err(Into::into);
+    let mut list = || output(fixture::git(&root).args(["ls-files", "-z"])).map(drop);
     let [took, probe_took] = in_turns(ROUNDS, [&mut warm, &mut list])?;
     Ok(Gate {
         name: "warm snapshot, 100,000 files",
