@@ -240,7 +240,11 @@ async fn load(services: &Arc<Services>) -> EffectResult {
     let loaded = services
         .blocking(|services| {
             let loaded = services.store.load()?;
-            services.work_tree.begin();
+            // Starting git is a good part of an iteration, so it is asked only
+            // where somebody wants to know what changed.
+            if services.wants_changes() {
+                services.work_tree.begin();
+            }
             Ok::<_, StateError>(loaded)
         })
         .await;

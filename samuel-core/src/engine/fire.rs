@@ -219,6 +219,13 @@ impl Services {
         HookReply { outcome, data: ReplyData::Checks(failures) }
     }
 
+    /// Says whether any handler is told which files changed.
+    pub(super) fn wants_changes(&self) -> bool {
+        [HookPoint::AfterIteration, HookPoint::SessionStop]
+            .iter()
+            .any(|point| self.registry.has_handlers(*point))
+    }
+
     async fn changed_files(self: &Arc<Self>) -> Option<Vec<String>> {
         let changed = self.blocking(|services| services.work_tree.changed_files()).await;
         changed.ok().flatten()

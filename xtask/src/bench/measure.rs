@@ -76,8 +76,11 @@ mod tests {
     #[test]
     fn actions_run_in_turns_and_the_first_round_does_not_count() {
         let order = std::cell::RefCell::new(String::new());
-        let mut left = || Ok(order.borrow_mut().push('a'));
-        let mut right = || Ok(order.borrow_mut().push('b'));
+        let note = |letter| {
+            order.borrow_mut().push(letter);
+            Ok(())
+        };
+        let (mut left, mut right) = (|| note('a'), || note('b'));
         in_turns(2, [&mut left, &mut right]).unwrap();
         assert_eq!(*order.borrow(), "ababab");
     }

@@ -11,7 +11,7 @@
 //! larger ones that would cost several times the listing itself, so the index
 //! stands for the work tree there, and the snapshot says so.
 
-use std::{collections::HashSet, path::Path, thread, time::Instant};
+use std::{collections::HashSet, path::Path, time::Instant};
 
 use super::{
     cache::{BuildIdHasher, Key},
@@ -24,10 +24,14 @@ use crate::git::{Flow, Git, GitError};
 /// looked for.
 pub(super) const STATUS_LIMIT: usize = 25_000;
 
+/// The least that an entry takes in git's index. An index of up to so many
+/// bytes for each file of the limit is within it without being read.
+const INDEX_ENTRY_BYTES: u64 = 62;
+
+/// The most untracked files that are listed beside the tracked ones.
+const MAX_UNTRACKED: usize = 100_000;
 /// The most files that are listed.
 const MAX_FILES: usize = 500_000;
-/// The most bytes that lists of changed or untracked files may have.
-const MAX_LIST_BYTES: usize = 16 * 1024 * 1024;
 
 /// The directory of Samuel's own files, which is never listed.
 const OWN_DIRECTORY: &str = ".samuel/";
@@ -102,25 +106,40 @@ impl Inventory {
         self.files.binary_search_by(|file| self.path(file).cmp(path)).ok()
     }
 
-    /// Lists what git tracks below its directory.
+    /// Lists what git tracks below its directory, and what is beside it.
     pub(super) fn from_git(git: &Git) -> Result<Self, GitError> {
-        let mut inventory = Self::default();
+        let small = index_bytes(git.directory())
+            .is_some_and(|bytes| bytes <= STATUS_LIMIT as u64 * INDEX_ENTRY_BYTES);
+        if small {
+            return Self::listed(git, Extent::WorkTree);
+        }
+        let mut inventory = Self::listed(git, Extent::Index)?;
+        if inventory.files.len() <= STATUS_LIMIT {
+            return Self::listed(git, Extent::WorkTree);
+        }
+        let note = format!(
+            "more than {STATUS_LIMIT} tracked files: untracked files are left out, and uncommitted changes \
+             are counted only in the files listed here"
+        );
+        inventory.notes.push(note);
+        Ok(inventory)
+    }
+
+    /// Asks git once: starting it is most of what that costs.
+    fn listed(git: &Git, extent: Extent) -> Result<Self, GitError> {
+        let mut args = vec!["ls-files", "--stage", "-t", "-z"];
+        if extent == Extent::WorkTree {
+            args.extend(["--cached", "--others", "--modified", "--deleted", "--exclude-standard"]);
+        }
+        let mut inventory = Self { knows_changes: extent == Extent::WorkTree, ..Self::default() };
         let mut reader = IndexReader::default();
-        git.stream(&["ls-files", "--stage", "-t", "-z"], Vec::new(), |piece| {
+        git.stream(&args, Vec::new(), |piece| {
             reader.read(piece, &mut inventory);
             if inventory.files.len() < MAX_FILES { Flow::More } else { Flow::Enough }
         })?;
         reader.note_what_was_skipped(&mut inventory);
         inventory.sort();
-        if inventory.files.len() <= STATUS_LIMIT {
-            inventory.look_at_work_tree(git)?;
-        } else {
-            let note = format!(
-                "more than {STATUS_LIMIT} tracked files: untracked files are left out, and uncommitted changes \
-                 are counted only in the files listed here"
-            );
-            inventory.notes.push(note);
-        }
+        inventory.apply_changes(&reader.changes);
         Ok(inventory)
     }
 
@@ -134,56 +153,23 @@ impl Inventory {
         inventory
     }
 
-    /// Finds out which files are not as they were staged.
-    fn look_at_work_tree(&mut self, git: &Git) -> Result<(), GitError> {
-        let ask = |args: &[&str]| git.output(args, MAX_LIST_BYTES);
-        let (changed, untracked) = thread::scope(|scope| {
-            let changed = scope.spawn(|| ask(&["diff-files", "--name-status", "--no-renames", "-z"]));
-            let untracked = ask(&["ls-files", "--others", "--exclude-standard", "-z"]);
-            (changed.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), untracked)
-        });
-        self.apply_changes(&changed?);
-        self.knows_changes = true;
-        match untracked {
-            Ok(list) => self.add_untracked(&list),
-            Err(error) => self.notes.push(format!("untracked files are left out: {error}")),
-        }
-        self.sort();
-        Ok(())
-    }
-
-    /// Takes records of a status letter and a path, each ended by a NUL.
-    fn apply_changes(&mut self, list: &[u8]) {
-        let mut fields = list.split(|byte| *byte == 0);
-        let mut deleted = Vec::new();
-        while let (Some(status), Some(path)) = (fields.next(), fields.next()) {
-            let Some(position) = std::str::from_utf8(path).ok().and_then(|path| self.position(path)) else {
-                continue;
-            };
-            if status == b"D" {
-                deleted.push(position);
-            } else if let Some(file) = self.files.get_mut(position)
-                && file.origin != Origin::Nowhere
-            {
-                file.origin = Origin::Disk;
+    /// Takes over what is known of files that are not as they were staged.
+    fn apply_changes(&mut self, changes: &[(Change, String)]) {
+        let mut deleted = HashSet::new();
+        for (change, path) in changes {
+            let Some(position) = self.position(path) else { continue };
+            match (change, self.files.get_mut(position)) {
+                (Change::Deleted, _) => {
+                    deleted.insert(position);
+                }
+                (Change::Modified, Some(file)) if file.origin != Origin::Nowhere => {
+                    file.origin = Origin::Disk
+                }
+                (Change::Modified, _) => {}
             }
         }
-        deleted.sort_unstable();
-        let mut position = 0;
-        self.files.retain(|_| {
-            position += 1;
-            deleted.binary_search(&(position - 1)).is_err()
-        });
-    }
-
-    fn add_untracked(&mut self, list: &[u8]) {
-        let paths = list.split(|byte| *byte == 0).filter_map(|path| std::str::from_utf8(path).ok());
-        // A path that ends with a slash is a repository of its own.
-        for path in paths.filter(|path| is_listed(path) && !path.ends_with('/')) {
-            if self.files.len() < MAX_FILES {
-                self.push(path, Origin::Disk);
-            }
-        }
+        let mut positions = 0..;
+        self.files.retain(|_| positions.next().is_none_or(|position| !deleted.contains(&position)));
     }
 
     /// Walks a project that has no git, at most until the deadline.
@@ -236,11 +222,36 @@ fn is_listed(path: &str) -> bool {
     !path.is_empty() && !path.starts_with(OWN_DIRECTORY)
 }
 
+/// Returns the size of the index of the repository that a directory is in;
+/// nothing where that is not plain.
+fn index_bytes(directory: &Path) -> Option<u64> {
+    let index = directory.ancestors().map(|ancestor| ancestor.join(".git")).find(|git| git.exists())?;
+    Some(index.join("index").metadata().ok()?.len())
+}
+
+/// How a tracked file differs from what was staged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    Modified,
+    Deleted,
+}
+
+/// What is asked of git.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extent {
+    /// Tracked files as they were staged.
+    Index,
+    /// Also which of them are not so any more, and untracked files.
+    WorkTree,
+}
+
 /// Reads the output of `git ls-files --stage -t -z` piece by piece.
 #[derive(Default)]
 struct IndexReader {
     /// A record whose end has not come yet.
     pending: Vec<u8>,
+    changes: Vec<(Change, String)>,
+    untracked: usize,
     not_utf8: usize,
     not_checked_out: usize,
 }
@@ -262,31 +273,54 @@ impl IndexReader {
         self.pending.extend_from_slice(piece.get(start..).unwrap_or_default());
     }
 
-    /// Takes one record: tag, mode, object id, stage, a tab and the path.
+    /// Takes one record: a tag and the path of an untracked file; or a tag,
+    /// mode, object id, stage, a tab and the path of a tracked one.
     fn record(&mut self, record: &[u8], inventory: &mut Inventory) {
+        if let Some(path) = record.strip_prefix(b"? ") {
+            return self.untracked(path, inventory);
+        }
         let Some(tab) = memchr::memchr(b'\t', record) else { return };
         let (facts, path) = record.split_at(tab);
         let mut facts = facts.split(|byte| *byte == b' ');
         let (Some(tag), Some(mode), Some(id)) = (facts.next(), facts.next(), facts.next()) else { return };
         let Ok(path) = std::str::from_utf8(path.get(1..).unwrap_or_default()) else {
+            self.not_utf8 += usize::from(!matches!(tag, b"C" | b"R"));
+            return;
+        };
+        match tag {
+            b"C" => self.changes.push((Change::Modified, path.to_owned())),
+            b"R" => self.changes.push((Change::Deleted, path.to_owned())),
+            _ if mode == b"160000" => {}
+            b"S" => self.not_checked_out += 1,
+            _ if is_listed(path) => {
+                let blob = Key::of_blob(id).map_or(Origin::Disk, Origin::Blob);
+                inventory.push(path, if mode == b"120000" { Origin::Nowhere } else { blob });
+            }
+            _ => {}
+        }
+    }
+
+    fn untracked(&mut self, path: &[u8], inventory: &mut Inventory) {
+        let Ok(path) = std::str::from_utf8(path) else {
             self.not_utf8 += 1;
             return;
         };
-        let origin = match mode {
-            b"120000" => Origin::Nowhere,
-            b"160000" => return,
-            _ => Key::of_blob(id).map_or(Origin::Disk, Origin::Blob),
-        };
-        if tag == b"S" {
-            self.not_checked_out += 1;
-        } else if is_listed(path) {
-            inventory.push(path, origin);
+        // A path that ends with a slash is a repository of its own.
+        if is_listed(path) && !path.ends_with('/') {
+            self.untracked += 1;
+            if self.untracked <= MAX_UNTRACKED {
+                inventory.push(path, Origin::Disk);
+            }
         }
     }
 
     fn note_what_was_skipped(&self, inventory: &mut Inventory) {
         if self.not_utf8 > 0 {
             inventory.notes.push(format!("{} files whose names are not UTF-8 are left out", self.not_utf8));
+        }
+        if self.untracked > MAX_UNTRACKED {
+            let left_out = self.untracked - MAX_UNTRACKED;
+            inventory.notes.push(format!("{left_out} untracked files are left out"));
         }
         if self.not_checked_out > 0 {
             inventory.notes.push(format!("{} files are not checked out", self.not_checked_out));
@@ -336,6 +370,20 @@ mod tests {
         assert_eq!(paths(&inventory), ["a.rs", "c.rs"]);
         assert_eq!(origin(&inventory, "a.rs"), Origin::Disk);
         assert!(matches!(origin(&inventory, "c.rs"), Origin::Blob(_)));
+    }
+
+    #[test]
+    fn the_index_alone_is_as_it_was_staged() {
+        let repository = Repository::with(&[("a.rs", "a\n"), ("b.rs", "b\n")]);
+        repository.write("a.rs", "changed\n");
+        repository.write("new\ttab.rs", "");
+        fs::remove_file(repository.path().join("b.rs")).unwrap();
+        let index = Inventory::listed(&repository.git(), Extent::Index).unwrap();
+        assert_eq!(paths(&index), ["a.rs", "b.rs"]);
+        assert!(matches!(origin(&index, "a.rs"), Origin::Blob(_)));
+        let work_tree = Inventory::listed(&repository.git(), Extent::WorkTree).unwrap();
+        assert_eq!(paths(&work_tree), ["a.rs", "new\ttab.rs"]);
+        assert_eq!(origin(&work_tree, "a.rs"), Origin::Disk);
     }
 
     #[test]
