@@ -24,6 +24,8 @@ pub mod git;
 #[cfg(feature = "engine")]
 pub mod hook;
 #[cfg(feature = "engine")]
+pub mod lifecycle;
+#[cfg(feature = "engine")]
 pub mod methodology;
 #[cfg(feature = "engine")]
 pub mod model;

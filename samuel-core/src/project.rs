@@ -6,11 +6,13 @@
 //! [PRD](Project::convert_prd) and say [where it stands](Project::status);
 //! running its loop is the [engine's](crate::engine).
 
+mod detect;
 mod error;
 mod init;
 mod locate;
 mod status;
 
+pub(crate) use detect::{detect_project, list_files};
 pub use error::ProjectError;
 pub use init::{ConvertedPrd, InitOptions, Initialised};
 pub use locate::find_root;
@@ -71,6 +73,12 @@ impl Project {
     /// Returns the configuration.
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// Returns the same project with another configuration, such as one that is
+    /// about to be written.
+    pub(crate) fn with_config(&self, config: Config) -> Self {
+        Self { config, ..self.clone() }
     }
 
     /// Returns the name of the methodology in use.

@@ -94,6 +94,8 @@ codes! {
     HOOK_REFUSED, 1, false, "Do what the handler asks for.";
     PROCESS_FAILED, 1, true, "Check that the program exists and can be run.";
     TRUST_REFUSED, 78, false, "Review what would run, then pass --yes.";
+    SYNC_MARKERS, 1, false, "Repair Samuel's markers at the place named above, or remove them all.";
+    SYNC_REFUSED, 1, false, "Correct the file named above and run the command again.";
     GIT_NOT_FOUND, 1, false, "Install git, or add its directory to PATH.";
     USAGE, 2, false, "Run the command with --help.";
     RUN_BLOCKED, 3, false, "See why with `samuel run status`, then reset, skip or correct the tasks.";

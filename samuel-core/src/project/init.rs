@@ -12,19 +12,17 @@ use std::{
 
 use serde::Serialize;
 
-use super::{Project, ProjectError};
+use super::{
+    Project, ProjectError,
+    detect::{detect_project, list_files},
+};
 use crate::{
     config::{CONFIG_FILE, Config},
-    methodology::ralph::{self, Detected},
+    methodology::ralph::Detected,
     model::{Plan, Project as PlanProject},
     prd::{self, Conversion, Document, Finding, Form, MAX_INPUT_BYTES, PrdError},
     state::{Actor, Existing, Imported, StateError, StateStore},
 };
-
-/// How many files are looked at to guess how a project is checked.
-const MAX_FILES: usize = 20_000;
-/// The largest manifest that is read for that, in bytes.
-const MAX_MANIFEST_BYTES: u64 = 1 << 20;
 
 /// How a project is initialised.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -90,7 +88,7 @@ impl Project {
         };
         let imported = self.import(plan, options.existing)?;
         self.ignore_run_dir()?;
-        let detected = self.detect();
+        let detected = detect_project(self.root(), &list_files(self.root()));
         let config = self.write_config(&detected)?;
         let backup = imported.backup.clone();
         Ok(Initialised {
@@ -170,24 +168,6 @@ impl Project {
         let path = self.root().join(CONFIG_FILE);
         let text = Config::render_new(&self.name(), &detected.quality_checks, self.methodology());
         Ok(write_new(&path, &text)?.then_some(path))
-    }
-
-    /// Guesses how the project is checked.
-    fn detect(&self) -> Detected {
-        let root = self.root();
-        let walk = ignore::WalkBuilder::new(root).build().flatten();
-        let files = walk.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
-        let relative = |entry: ignore::DirEntry| {
-            let path = entry.path().strip_prefix(root).ok()?;
-            path.to_str().map(str::to_owned)
-        };
-        let paths: Vec<String> = files.take(MAX_FILES).filter_map(relative).collect();
-        ralph::detect(paths.iter().map(String::as_str), |name| {
-            let mut text = String::new();
-            let file = fs::File::open(root.join(name)).ok()?;
-            file.take(MAX_MANIFEST_BYTES).read_to_string(&mut text).ok()?;
-            Some(text)
-        })
     }
 }
 

@@ -46,4 +46,5 @@ pub use progress::progress_context;
 pub use ready::{PlanCheck, check_plan};
 pub use summary::{agent_summary, loop_summary, plan_summary};
 pub use task_context::{discovery_context, implementation_context, recently_completed};
+pub(crate) use template_files::LoadedTemplate;
 pub use template_files::{Templates, TemplatesError};

@@ -33,16 +33,9 @@ impl Templates {
         let directory = project_root.join(".samuel/templates").join(methodology);
         let mut replaced = Vec::new();
         let mut one = |name: &str, built_in: &str| {
-            let path = directory.join(name);
-            let own = match fs::read_to_string(&path) {
-                Ok(text) => Some(text),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-                Err(source) => return Err(TemplatesError::Read { path, source }),
-            };
-            replaced.extend(own.is_some().then(|| path.clone()));
-            let source = own.as_deref().unwrap_or(built_in);
-            Template::parse(name, source)
-                .map_err(|source| TemplatesError::Parse { path, source: Box::new(source) })
+            let loaded = LoadedTemplate::load(&directory, name, built_in)?;
+            replaced.extend(loaded.own.then_some(loaded.path));
+            Ok::<_, TemplatesError>(loaded.template)
         };
         let implementation = one(PROMPT_FILE, PROMPT)?;
         let discovery = one(DISCOVERY_PROMPT_FILE, DISCOVERY_PROMPT)?;
@@ -59,6 +52,33 @@ impl Templates {
         match mode {
             Mode::Implementation => &self.implementation,
             Mode::Discovery => &self.discovery,
+        }
+    }
+}
+
+/// A template, and whether a file of the project holds it.
+#[derive(Clone, Debug)]
+pub(crate) struct LoadedTemplate {
+    /// The template, parsed.
+    pub(crate) template: Template,
+    /// Where the project's own is or would be.
+    pub(crate) path: PathBuf,
+    /// Whether it is the project's own.
+    pub(crate) own: bool,
+}
+
+impl LoadedTemplate {
+    /// Loads a template from a directory, else takes the one that is built in.
+    pub(crate) fn load(directory: &Path, name: &str, built_in: &str) -> Result<Self, TemplatesError> {
+        let path = directory.join(name);
+        let own = match fs::read_to_string(&path) {
+            Ok(text) => Some(text),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(source) => return Err(TemplatesError::Read { path, source }),
+        };
+        match Template::parse(name, own.as_deref().unwrap_or(built_in)) {
+            Ok(template) => Ok(Self { template, path, own: own.is_some() }),
+            Err(source) => Err(TemplatesError::Parse { path, source: Box::new(source) }),
         }
     }
 }

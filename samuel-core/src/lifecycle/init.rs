@@ -1,0 +1,182 @@
+//! `samuel init`: a directory becomes a project.
+
+use std::{fs, io, io::Write, path::PathBuf, sync::Arc};
+
+use serde::Serialize;
+
+use super::{
+    Change, Fired, Lifecycle, LifecycleError,
+    file::Drafts,
+    fire::{Firing, blocking},
+    render::{self, Scope},
+    survey::Survey,
+};
+use crate::{
+    config::{CONFIG_FILE, Config},
+    context::ContextView,
+    hook::points,
+    model::payload::{InitAfterInput, InitBeforeInput},
+    project::Project,
+};
+
+/// The file that keeps version control out of the run directory.
+const IGNORE_FILE: &str = ".samuel/.gitignore";
+/// What it holds.
+const IGNORE: &str = "# State of single runs; it changes with every iteration.\n/run/\n";
+
+/// How a directory becomes a project.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InitOptions {
+    /// Replace a samuel.toml that is there; a backup is kept. Without it what
+    /// is there stays and what is missing is written.
+    pub force: bool,
+    /// Only write what Samuel needs: no `AGENTS.md`.
+    pub minimal: bool,
+}
+
+/// What making a project did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct InitReport {
+    /// The project's root.
+    pub project_root: PathBuf,
+    /// The methodology it is set up for.
+    pub methodology: String,
+    /// The files that were written.
+    pub changes: Vec<Change>,
+    /// How many files were there already and stayed as they were.
+    pub unchanged: usize,
+    /// Where the samuel.toml that was there before was put.
+    pub backup: Option<PathBuf>,
+    /// The languages of the code, the one with most files first.
+    pub languages: Vec<String>,
+    /// The commands that check the work, as samuel.toml names them now.
+    pub quality_checks: Vec<String>,
+    /// The points that fired.
+    pub fired: Vec<Fired>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+impl Lifecycle {
+    /// Writes samuel.toml with every key in comments, the `.samuel` directory
+    /// and Samuel's section of `AGENTS.md`. What is there already stays, unless
+    /// the options say otherwise.
+    ///
+    /// Fires `init.before` before anything is written and `init.after` once
+    /// everything is.
+    ///
+    /// # Errors
+    /// Returns a [`LifecycleError`] where a handler refuses or breaks, or a
+    /// template, a marker or a file cannot be used.
+    pub async fn init(&self, options: &InitOptions) -> Result<InitReport, LifecycleError> {
+        let root = self.project.root().to_owned();
+        let survey = blocking(move || Survey::of(&root)).await?;
+        let base = render::base(&self.project, &self.registry, &survey, &self.binary);
+        let mut firing = Firing::new(self, base);
+        let project_root = self.project.root().display().to_string();
+        let InitOptions { force, minimal } = *options;
+        let input =
+            InitBeforeInput { project_root: project_root.clone(), force, minimal, ..Default::default() };
+        firing.fire::<points::InitBefore>(input).await?;
+
+        let languages = survey.detected.languages.clone();
+        let made = self.make(*options, survey, &mut firing).await?;
+        let plugins = made.project.config().plugins.iter().map(|plugin| plugin.name.clone());
+        let input =
+            InitAfterInput { project_root, plugins_installed: plugins.collect(), ..Default::default() };
+        firing.fire::<points::InitAfter>(input).await?;
+
+        let checks = made.project.settings().quality_checks;
+        let Firing { fired, warnings, .. } = firing;
+        Ok(InitReport {
+            project_root: self.project.root().to_owned(),
+            methodology: made.project.methodology().to_owned(),
+            changes: made.changes,
+            unchanged: made.unchanged,
+            backup: made.backup,
+            languages,
+            quality_checks: checks.into_iter().map(|check| check.command).collect(),
+            fired,
+            warnings,
+        })
+    }
+
+    /// Renders everything, then writes it.
+    async fn make(
+        &self,
+        options: InitOptions,
+        survey: Survey,
+        firing: &mut Firing<'_>,
+    ) -> Result<Made, LifecycleError> {
+        let project = self.project.clone();
+        // The configuration decides what the context files say, so theirs is
+        // the one that is about to be written.
+        let (project, text) = match options.force || !project.root().join(CONFIG_FILE).exists() {
+            true => new_config(&project, &survey)?,
+            false => (project, None),
+        };
+        let base = render::base(&project, &self.registry, &survey, &self.binary);
+        let context = firing.context.rebase(Arc::new(base));
+        let made = blocking(move || write(project, text, options, &survey, &context)).await??;
+        firing.warnings.extend(made.warnings.iter().cloned());
+        Ok(made)
+    }
+}
+
+/// What was written.
+struct Made {
+    /// The project with the configuration it has now.
+    project: Project,
+    changes: Vec<Change>,
+    unchanged: usize,
+    backup: Option<PathBuf>,
+    warnings: Vec<String>,
+}
+
+/// Makes a configuration for a project, and reads it as the project's.
+fn new_config(project: &Project, survey: &Survey) -> Result<(Project, Option<String>), LifecycleError> {
+    let text = Config::render_new(&project.name(), &survey.detected.quality_checks, project.methodology());
+    let config = Config::parse(&project.root().join(CONFIG_FILE), &text)?;
+    Ok((project.with_config(config), Some(text)))
+}
+
+fn write(
+    project: Project,
+    config: Option<String>,
+    options: InitOptions,
+    survey: &Survey,
+    context: &ContextView,
+) -> Result<Made, LifecycleError> {
+    let mut drafts = Drafts::new(project.root())?;
+    let mut replaced = None;
+    match config {
+        Some(text) => replaced = drafts.whole(CONFIG_FILE, text, options.force)?,
+        None => drafts.unchanged += 1,
+    }
+    drafts.whole(IGNORE_FILE, IGNORE.to_owned(), false)?;
+    if !options.minimal {
+        render::render(&project, survey, context, Scope::Root, &mut drafts)?;
+    }
+    let (changes, unchanged) = (drafts.changes(), drafts.unchanged);
+    let warnings = std::mem::take(&mut drafts.warnings);
+    let backup = replaced.map(|text| back_up(&project, &text)).transpose()?;
+    drafts.write()?;
+    Ok(Made { project, changes, unchanged, backup, warnings })
+}
+
+/// Keeps the configuration that is about to be replaced beside the new one.
+fn back_up(project: &Project, text: &str) -> Result<PathBuf, LifecycleError> {
+    let stamp = project.clock().now().strftime("%Y%m%dT%H%M%SZ").to_string();
+    let names = std::iter::once(String::new()).chain((2..).map(|number| format!("-{number}")));
+    for number in names {
+        let path = project.root().join(format!("{CONFIG_FILE}.bak-{stamp}{number}"));
+        let written = fs::File::create_new(&path)
+            .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()));
+        match written {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(source) => return Err(LifecycleError::File { action: "back up to", path, source }),
+        }
+    }
+    unreachable!("the names do not end")
+}

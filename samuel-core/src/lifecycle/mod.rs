@@ -1,0 +1,36 @@
+//! `samuel init` and `samuel sync`: what happens around the loop.
+//!
+//! A [`Lifecycle`] is built from a [`Project`](crate::project::Project) and
+//! handlers, as a [`Run`](crate::engine::Run) is, and fires the four lifecycle
+//! points through the same registry and dispatch (contract, section 1):
+//! [`Lifecycle::init`] makes a project ready, [`Lifecycle::sync`] brings the
+//! generated parts of its context files up to date.
+//!
+//! ```text
+//! init.before ─► look, render, check ─► write ─► init.after
+//! sync.before ─► look, render, check ─► write ─► sync.after
+//! ```
+//!
+//! Everything is rendered and checked before the first byte is written, so a
+//! gate that refuses, a template that does not parse or a broken marker leaves
+//! the project as it was. In a context file only the [`section`] between
+//! Samuel's markers is Samuel's. The plan and the loop are not touched here:
+//! that is `samuel run init`, [`Project::initialise`](crate::project::Project::initialise).
+
+mod error;
+mod file;
+mod fire;
+mod init;
+mod render;
+pub mod section;
+mod survey;
+mod sync;
+#[cfg(test)]
+mod tests;
+
+pub use error::LifecycleError;
+pub use fire::{Answered, Fired, Lifecycle, LifecycleBuilder};
+pub use init::{InitOptions, InitReport};
+pub use render::{AGENTS_FILE, AGENTS_TEMPLATE, AGENTS_TEMPLATE_FILE, FOLDER_TEMPLATE, FOLDER_TEMPLATE_FILE};
+pub use survey::{Folder, MAX_FOLDERS, MIN_CODE_FILES};
+pub use sync::{Change, ChangeKind, SyncOptions, SyncReport};

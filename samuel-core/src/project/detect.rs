@@ -1,0 +1,37 @@
+//! What lies in a project: its files, its languages and how it is checked.
+
+use std::{fs, io::Read, path::Path};
+
+use crate::methodology::ralph::{self, Detected};
+
+/// How many files are looked at.
+const MAX_FILES: usize = 20_000;
+/// The largest manifest that is read, in bytes.
+const MAX_MANIFEST_BYTES: u64 = 1 << 20;
+
+/// Lists the files of a project that version control would keep, relative to
+/// its root with `/`, at most 20 000. The answer depends on the files alone.
+pub(crate) fn list_files(root: &Path) -> Vec<String> {
+    let walk = ignore::WalkBuilder::new(root)
+        .git_global(false)
+        .require_git(false)
+        .sort_by_file_name(std::ffi::OsStr::cmp)
+        .build()
+        .flatten();
+    let files = walk.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+    let relative = |entry: ignore::DirEntry| {
+        let path = entry.path().strip_prefix(root).ok()?;
+        path.to_str().map(str::to_owned)
+    };
+    files.take(MAX_FILES).filter_map(relative).collect()
+}
+
+/// Detects the languages of a project and guesses how it is checked.
+pub(crate) fn detect_project(root: &Path, files: &[String]) -> Detected {
+    ralph::detect(files.iter().map(String::as_str), |name| {
+        let mut text = String::new();
+        let file = fs::File::open(root.join(name)).ok()?;
+        file.take(MAX_MANIFEST_BYTES).read_to_string(&mut text).ok()?;
+        Some(text)
+    })
+}
