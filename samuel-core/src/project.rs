@@ -47,8 +47,9 @@ impl Project {
     /// The methodology is the given one, else the configured default.
     ///
     /// # Errors
-    /// Returns [`ProjectError::Config`] where samuel.toml cannot be used, and
-    /// [`ProjectError::Methodology`] where the methodology does not exist.
+    /// Returns [`ProjectError::Config`] where samuel.toml cannot be used or
+    /// configures a methodology that does not exist, and
+    /// [`ProjectError::Methodology`] where the one to use does not exist.
     pub fn open(
         root: impl Into<PathBuf>,
         methodology: Option<&str>,
@@ -56,7 +57,9 @@ impl Project {
     ) -> Result<Self, ProjectError> {
         let root = root.into();
         let config = Config::load(&root)?;
-        let methodology = resolve_methodology(methodology, &config, &known_methodologies())?;
+        let known = known_methodologies();
+        let methodology = resolve_methodology(methodology, &config, &known)?;
+        config.check_methodologies(&known)?;
         Ok(Self { root, config, methodology, clock })
     }
 

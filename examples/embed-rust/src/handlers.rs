@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use samuel_core::{
-    hook::{Call, Gate, HookFailure, points},
+    hook::{Answer, Call, HookFailure, points},
     model::payload::{CheckFailure, ContextExtraOutput, Extra, QualityCheckOutput},
 };
 

@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     agent::{Agent, AgentConfig, AgentError, MutationRoute, Script, StoreSink},
-    config::{MethodologySettings, SandboxError},
+    config::{ConfigError, MethodologySettings, SandboxError},
     context::{ContextView, PromptContext},
     git::{self, Git},
     hook::{
@@ -470,16 +470,25 @@ impl Run {
             workbench: Arc::clone(&workbench),
         };
         Arc::new(defaults).register(&mut handlers);
-        let registry = handlers.build(&chain_specs(&frozen.project))?;
+        let registry = build_registry(handlers, &frozen.project)?;
         let executables = executables(&frozen, &registry, replaced);
         Ok(Self { frozen, registry, executables, workbench, hub, tickets, iteration, inputs })
     }
 }
 
-/// What the configuration says of each point.
-fn chain_specs(project: &Project) -> BTreeMap<HookPoint, ChainSpec> {
-    let chain = |point| project.config().chain(point, project.methodology());
-    HookPoint::ALL.iter().map(|point| (*point, chain(*point))).collect()
+/// Puts every chain in order as the project configures it. What samuel.toml is
+/// to blame for is reported at its place there.
+fn build_registry(handlers: RegistryBuilder, project: &Project) -> Result<Registry, RunError> {
+    let (config, methodology) = (project.config(), project.methodology());
+    let chain = |point: &HookPoint| (*point, config.chain(*point, methodology));
+    let specs: BTreeMap<HookPoint, ChainSpec> = HookPoint::ALL.iter().map(chain).collect();
+    handlers.build(&specs).map_err(|error| {
+        let located = match &error {
+            RegistryError::Resolve(error) => config.locate(methodology, error),
+            _ => None,
+        };
+        located.map_or(RunError::Registry(error), RunError::Config)
+    })
 }
 
 fn agent_config(
@@ -588,6 +597,9 @@ pub enum RunError {
     /// The sandbox cannot be used.
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
+    /// The configuration names handlers that do not exist, or one twice.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// The handlers of a point cannot be put in order.
     #[error(transparent)]
     Registry(#[from] RegistryError),
@@ -628,6 +640,7 @@ impl Coded for RunError {
         match self {
             Self::Agent(error) => error.code(),
             Self::Sandbox(error) => error.code(),
+            Self::Config(error) => error.code(),
             Self::Registry(error) => error.code(),
             Self::Template(error) => error.code(),
             Self::State(error) => error.code(),
@@ -639,6 +652,7 @@ impl Coded for RunError {
 
     fn location(&self) -> Option<Location> {
         match self {
+            Self::Config(error) => error.location(),
             Self::State(error) => error.location(),
             Self::Template(error) => error.location(),
             _ => None,
@@ -648,6 +662,7 @@ impl Coded for RunError {
     fn help(&self) -> String {
         let did_you_mean = |nearest: &str| format!("Did you mean \"{nearest}\"? {}", self.code().help);
         match self {
+            Self::Config(error) => error.help(),
             Self::Agent(AgentError::Unknown { suggestion: Some(nearest), .. }) => did_you_mean(nearest),
             Self::Sandbox(SandboxError::Unknown { nearest: Some(nearest), .. }) => did_you_mean(nearest),
             Self::Registry(RegistryError::Resolve(ResolveError::UnknownHandler {

@@ -1,25 +1,21 @@
-//! Handlers and what they are called with.
+//! Handlers, and what can be registered as one.
 //!
 //! An async closure is a [`Handler`] as it is; a closure that blocks is wrapped
-//! in [`blocking`]. Both get a [`Call`], which holds the point's input, what
-//! earlier handlers made, the prompt context, and the means to contribute.
+//! in [`blocking`]. Both get a [`Call`]. Running them within their deadline is
+//! [`dispatch`](super::Registry::dispatch)'s.
 
-use std::{
-    collections::BTreeMap,
-    fmt,
-    marker::PhantomData,
-    panic::AssertUnwindSafe,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{fmt, marker::PhantomData, panic::AssertUnwindSafe, sync::Arc};
 
 use async_trait::async_trait;
-use serde::Serialize;
-use tokio_util::sync::CancellationToken;
 
-use super::{BreakClass, HookFailure, Point, Tier};
-use crate::{context::ContextView, model::payload::CallHeader};
+use super::{BreakClass, Call, HookFailure, Point, Tier, bounded::panicked};
 
 /// Something that answers at a hook point.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no handler of the hook point `{P}`",
+    label = "does not implement `Handler<{P}>`",
+    note = "closures are registered as they are, or wrapped in `blocking(..)`"
+)]
 #[async_trait]
 pub trait Handler<P: Point>: Send + Sync {
     /// Answers one call. The future is dropped at the deadline.
@@ -35,76 +31,15 @@ pub trait Handler<P: Point>: Send + Sync {
     }
 }
 
-/// One call of a handler.
-#[derive(Clone)]
-pub struct Call<P: Point> {
-    pub(super) header: CallHeader,
-    pub(super) input: Arc<P::Input>,
-    pub(super) previous: Option<Arc<P::Output>>,
-    pub(super) context: ContextView,
-    pub(super) contributions: Contributions,
-    pub(super) cancel: CancellationToken,
-}
-
-/// What a handler contributes during one call, by key.
-pub(super) type Contributions = Arc<Mutex<BTreeMap<String, serde_json::Value>>>;
-
-impl<P: Point> Call<P> {
-    /// Returns who is called, where and until when.
-    pub fn header(&self) -> &CallHeader {
-        &self.header
-    }
-
-    /// Returns the point's input.
-    pub fn input(&self) -> &P::Input {
-        &self.input
-    }
-
-    /// Returns what the handlers before this one answered, folded. Always
-    /// nothing at points that do not pass it on.
-    pub fn previous(&self) -> Option<&P::Output> {
-        self.previous.as_deref()
-    }
-
-    /// Returns the prompt context with what was contributed so far.
-    pub fn context(&self) -> &ContextView {
-        &self.context
-    }
-
-    /// Contributes to the handler's own namespace of the Plugins group, where
-    /// later handlers and templates see it if this handler succeeds.
-    ///
-    /// # Errors
-    /// Returns the serializer's error where the value is no JSON.
-    pub fn contribute(&self, key: impl Into<String>, value: impl Serialize) -> Result<(), serde_json::Error> {
-        let value = serde_json::to_value(value)?;
-        self.contributions.lock().unwrap_or_else(PoisonError::into_inner).insert(key.into(), value);
-        Ok(())
-    }
-
-    /// Returns a token that is cancelled when the answer is no longer wanted:
-    /// at the deadline, or when the run is stopped.
-    pub fn cancelled(&self) -> &CancellationToken {
-        &self.cancel
-    }
-}
-
-impl<P: Point> fmt::Debug for Call<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Call")
-            .field("header", &self.header)
-            .field("input", &self.input)
-            .finish_non_exhaustive()
-    }
-}
-
 /// What can be registered as a handler.
 ///
 /// `M` tells closures and handlers apart; it is never written.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no handler of this hook point",
-    label = "not a handler of the point",
-    note = "a handler is an async closure `async |call: Call<points::X>| -> Result<XOutput, HookFailure>` that returns this point's own output, a blocking closure wrapped in `blocking(..)`, or a type that implements `Handler`"
+    message = "this is no handler of the hook point `{P}`",
+    label = "does not take `Call<{P}>` and answer with the output of `{P}`",
+    note = "a handler takes its point's own call and answers with its point's own output: `async |call: Call<points::X>| Ok(XOutput {{ .. }})`",
+    note = "a closure that blocks is wrapped: `blocking(|call: &Call<points::X>| Ok(XOutput {{ .. }}))`",
+    note = "a type is a handler of the points it implements `Handler` for"
 )]
 pub trait IntoHandler<P: Point, M> {
     /// Turns it into a handler.
@@ -125,6 +60,7 @@ impl<P: Point, H: Handler<P> + 'static> IntoHandler<P, IsHandler> for H {
 #[derive(Debug)]
 pub struct IsShared;
 
+#[diagnostic::do_not_recommend]
 impl<P: Point> IntoHandler<P, IsShared> for Arc<dyn Handler<P>> {
     fn into_handler(self) -> Arc<dyn Handler<P>> {
         self
@@ -201,14 +137,4 @@ where
     fn tier(&self) -> Tier {
         Tier::Blocking
     }
-}
-
-/// Turns what a panic carried into a failure.
-pub(super) fn panicked(panic: &(dyn std::any::Any + Send)) -> HookFailure {
-    let message = panic
-        .downcast_ref::<&str>()
-        .map(|text| (*text).to_owned())
-        .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "panicked without a message".to_owned());
-    HookFailure::new(BreakClass::Panicked, message)
 }

@@ -5,20 +5,30 @@
 //! [`Registry::dispatch`] runs them and combines their outcomes. What the loop
 //! does with an outcome is the engine's.
 
+mod answer;
+mod bounded;
+mod call;
 mod chain;
 mod dispatch;
 mod failure;
 mod handler;
+mod outcome;
 mod output;
 mod point;
 mod registry;
 mod resolve;
+mod results;
+#[cfg(test)]
+mod tests;
 
+pub use answer::{Answer, Blob, Gate, Results, Text};
+pub use call::Call;
 pub use chain::{ChainSpec, DEFAULT_ALIAS, DEFAULT_ID, DEFAULT_ORDER, HandlerInfo, Layer, OnFailure, Tier};
-pub use dispatch::{Abort, Broken, Dispatched, Outcome, Said, Scope, Timing, Warning};
+pub use dispatch::{Dispatched, Scope};
 pub use failure::{BreakClass, HookFailure};
-pub use handler::{Blocking, Call, Handler, IntoHandler, blocking};
-pub use output::{Blob, Gate, Output, Results, Text};
+pub use handler::{Blocking, Handler, IntoHandler, blocking};
+pub use outcome::{Abort, Broken, Outcome, Said, Timing, Warning};
+pub use output::Output;
 pub(crate) use point::nearest;
 pub use point::{HookCall, HookPoint, Kind, Point, UnknownPoint, types as points};
 pub use registry::{API_NAMESPACE, PluginSource, Registry, RegistryBuilder, RegistryError};

@@ -1,24 +1,33 @@
-//! Outcomes: what a handler may answer, and how several become one.
+//! Outcomes of one point, and how several become one.
 //!
-//! [`Output`] is what dispatch needs of every point's output. The traits below
-//! it say what an output *can* contain: a handler that wants to refuse needs a
-//! [`Gate`], one that wants to talk to the agent needs [`Text`]. Points that
-//! take no such thing do not implement the trait, so the attempt does not
-//! compile (contract, hook points).
+//! [`Output`] is what dispatch needs of every point's output. What a handler
+//! may say in one is in the traits of [`Answer`](super::Answer).
+//!
+//! Combining keeps three promises, whatever the point: it does not matter how
+//! the handlers are grouped, an answer that says nothing changes nothing, and a
+//! verdict does not depend on the order of the handlers.
 
-use std::fmt;
+use std::{cmp::Ordering, fmt};
 
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::model::payload::*;
 
 /// A point's output.
+///
+/// The default is the answer that says nothing: it lets things go on and adds
+/// nothing.
 pub trait Output:
     Clone + Default + fmt::Debug + PartialEq + Serialize + DeserializeOwned + Send + Sync + 'static
 {
     /// Folds what a later handler answered onto what stands, and returns
     /// warnings where the later answer overrides an earlier one.
     fn combine(&mut self, later: Self) -> Vec<String>;
+
+    /// Adds the verdict of a handler that was asked a second time, because a
+    /// later one had changed what it decided about. Nothing but the verdict
+    /// counts then; the rest it had said already.
+    fn reconsider(&mut self, _again: Self) {}
 
     /// Returns the reason, where the outcome says that something must not go
     /// on or did not go well.
@@ -37,100 +46,36 @@ pub trait Output:
     }
 }
 
-/// An output that can refuse.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot refuse",
-    note = "only the outputs of gates can; see the table of hook points"
-)]
-pub trait Gate: Output {
-    /// Lets things go on.
-    fn pass() -> Self {
-        Self::default()
-    }
-
-    /// Refuses, for a reason the user or the agent will read.
-    fn refuse(reason: impl Into<String>) -> Self;
-}
-
-/// An output that can carry text for the agent.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` takes no text for the agent",
-    note = "text is taken at session.start, before:iteration, after:iteration, iteration.error, task.completed and ability.after"
-)]
-pub trait Text: Output {
-    /// Adds text for the agent.
-    #[must_use]
-    fn with_text(self, content: impl Into<String>, deliver: Deliver) -> Self;
-}
-
-/// An output that can carry what a repository hook reports.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` takes no hook results",
-    note = "results are taken at session.start, prompt.submit, ability.before, ability.after and session.stop"
-)]
-pub trait Results: Output {
-    /// Adds what a repository hook reports.
-    #[must_use]
-    fn with_results(self, results: HookResults) -> Self;
-}
-
-/// An output that is one piece of text which the next handler builds on.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is no blob",
-    note = "blobs are made at context.snapshot, context.progress and context.task"
-)]
-pub trait Blob: Output {
-    /// Makes the output.
-    fn from_blob(blob: impl Into<String>) -> Self;
-
-    /// Returns the text.
-    fn blob(&self) -> &str;
-}
-
 /// Returns the reason of a refusal, or the words for one without.
 fn reason_of(reason: Option<&String>) -> String {
     match reason {
-        Some(reason) if !reason.trim().is_empty() => reason.clone(),
+        Some(reason) if !is_blank(reason) => reason.clone(),
         _ => "no reason given".to_owned(),
     }
 }
 
-/// Keeps the first refusal's reason.
+fn is_blank(reason: &str) -> bool {
+    reason.trim().is_empty()
+}
+
+/// Keeps the reason that belongs to the verdict: that of the graver one, and of
+/// two alike the first that is given.
+fn combine_reason<V: Ord>(reason: &mut Option<String>, verdict: V, later: Option<String>, later_verdict: V) {
+    let is_given = |reason: &Option<String>| reason.as_deref().is_some_and(|text| !is_blank(text));
+    let replaces = match later_verdict.cmp(&verdict) {
+        Ordering::Greater => true,
+        Ordering::Less => false,
+        Ordering::Equal => reason.is_none() || (!is_given(reason) && is_given(&later)),
+    };
+    if replaces {
+        *reason = later;
+    }
+}
+
+/// Combines whether things may go on, and why not.
 fn combine_ok(ok: &mut bool, reason: &mut Option<String>, later_ok: bool, later_reason: Option<String>) {
-    if *ok && !later_ok || reason.is_none() {
-        *reason = later_reason;
-    }
+    combine_reason(reason, !*ok, later_reason, !later_ok);
     *ok &= later_ok;
-}
-
-/// Keeps the first block's reason.
-fn combine_block(block: &mut bool, reason: &mut Option<String>, later: bool, later_reason: Option<String>) {
-    if !*block && later || reason.is_none() {
-        *reason = later_reason;
-    }
-    *block |= later;
-}
-
-macro_rules! text {
-    ($($name:ident)+) => {
-        $(impl Text for $name {
-            fn with_text(mut self, content: impl Into<String>, deliver: Deliver) -> Self {
-                self.text.push(TextItem { content: content.into(), deliver });
-                self
-            }
-        })+
-    };
-}
-
-macro_rules! results {
-    ($($name:ident)+) => {
-        $(impl Results for $name {
-            fn with_results(mut self, results: HookResults) -> Self {
-                let _ = self.results.merge(results);
-                self
-            }
-        })+
-    };
 }
 
 /// Outputs that are `ok`, with what else the named fields hold.
@@ -156,31 +101,13 @@ macro_rules! ok_output {
     };
 }
 
-macro_rules! ok_gate {
-    ($($name:ident)+) => {
-        $(impl Gate for $name {
-            fn refuse(reason: impl Into<String>) -> Self {
-                Self { ok: false, reason: Some(reason.into()), ..Self::default() }
-            }
-        })+
-    };
-}
-
-macro_rules! block_gate {
-    ($($name:ident)+) => {
-        $(impl Gate for $name {
-            fn refuse(reason: impl Into<String>) -> Self {
-                Self { block: true, reason: Some(reason.into()), ..Self::default() }
-            }
-        })+
-    };
-}
-
+/// Outputs that block, with results.
 macro_rules! block_output {
     ($($name:ident)+) => {
         $(impl Output for $name {
             fn combine(&mut self, later: Self) -> Vec<String> {
-                combine_block(&mut self.block, &mut self.reason, later.block, later.reason);
+                combine_reason(&mut self.reason, self.block, later.reason, later.block);
+                self.block |= later.block;
                 self.extensions.extend(later.extensions);
                 self.results.merge(later.results)
             }
@@ -196,22 +123,13 @@ macro_rules! block_output {
     };
 }
 
-macro_rules! blob_output {
-    ($($name:ident $field:ident;)+) => {
+/// Outputs of which the last one stands.
+macro_rules! last_writer {
+    ($($name:ident)+) => {
         $(impl Output for $name {
             fn combine(&mut self, later: Self) -> Vec<String> {
                 *self = later;
                 Vec::new()
-            }
-        }
-
-        impl Blob for $name {
-            fn from_blob(blob: impl Into<String>) -> Self {
-                Self { $field: blob.into(), ..Self::default() }
-            }
-
-            fn blob(&self) -> &str {
-                &self.$field
             }
         })+
     };
@@ -230,16 +148,16 @@ ok_output! {
     SessionEndOutput;
 }
 
-ok_gate! { InitBeforeOutput SyncBeforeOutput BeforeLoopOutput BeforeIterationOutput BeforeAgentInvokeOutput QualityCheckOutput }
-block_gate! { PromptSubmitOutput AbilityBeforeOutput SessionStopOutput }
 block_output! { PromptSubmitOutput SessionStopOutput }
-text! { SessionStartOutput BeforeIterationOutput AfterIterationOutput IterationErrorOutput TaskCompletedOutput AbilityAfterOutput }
-results! { SessionStartOutput PromptSubmitOutput AbilityBeforeOutput AbilityAfterOutput SessionStopOutput }
-blob_output! { ContextSnapshotOutput toon_blob; ContextProgressOutput md_blob; ContextTaskOutput toon_blob; }
+last_writer! { ContextSnapshotOutput ContextProgressOutput ContextTaskOutput AgentInvokeOutput }
 
 impl Output for SyncBeforeOutput {
     fn combine(&mut self, later: Self) -> Vec<String> {
-        combine_ok(&mut self.ok, &mut self.reason, later.ok, later.reason);
+        // One refusal outweighs any wish to skip.
+        let verdict = |output: &Self| (!output.ok, output.ok && output.skip);
+        let (earlier, later_verdict) = (verdict(self), verdict(&later));
+        combine_reason(&mut self.reason, earlier, later.reason, later_verdict);
+        self.ok &= later.ok;
         self.skip |= later.skip;
         self.extensions.extend(later.extensions);
         Vec::new()
@@ -253,25 +171,25 @@ impl Output for SyncBeforeOutput {
 impl Output for IterationGateOutput {
     fn combine(&mut self, later: Self) -> Vec<String> {
         let mut warnings = Vec::new();
+        match (self.proceed && later.proceed, self.mode, later.mode) {
+            // While all go on, the reason is that of the mode.
+            (true, _, Some(_)) => self.reason = later.reason,
+            (true, Some(_), None) => {}
+            _ => combine_reason(&mut self.reason, !self.proceed, later.reason, !later.proceed),
+        }
+        self.proceed &= later.proceed;
         if let Some(mode) = later.mode {
             if self.mode.is_some_and(|earlier| earlier != mode) {
                 warnings.push(format!("mode {mode:?} overrides an earlier handler's").to_lowercase());
             }
             self.mode = Some(mode);
         }
-        combine_ok(&mut self.proceed, &mut self.reason, later.proceed, later.reason);
         self.extensions.extend(later.extensions);
         warnings
     }
 
     fn refusal(&self) -> Option<String> {
         (!self.proceed).then(|| reason_of(self.reason.as_ref()))
-    }
-}
-
-impl Gate for IterationGateOutput {
-    fn refuse(reason: impl Into<String>) -> Self {
-        Self { proceed: false, reason: Some(reason.into()), ..Self::default() }
     }
 }
 
@@ -299,13 +217,6 @@ impl Output for BeforeAgentInvokeOutput {
     }
 }
 
-impl Output for AgentInvokeOutput {
-    fn combine(&mut self, later: Self) -> Vec<String> {
-        *self = later;
-        Vec::new()
-    }
-}
-
 impl Output for QualityCheckOutput {
     fn combine(&mut self, later: Self) -> Vec<String> {
         combine_ok(&mut self.ok, &mut self.reason, later.ok, later.reason);
@@ -315,11 +226,12 @@ impl Output for QualityCheckOutput {
     }
 
     fn refusal(&self) -> Option<String> {
+        let reason = self.reason.as_ref().filter(|reason| !is_blank(reason));
         let failed =
             || self.failures.iter().map(|failure| failure.message.as_str()).collect::<Vec<_>>().join("; ");
-        (!self.ok).then(|| match &self.reason {
+        (!self.ok).then(|| match reason {
             None if !self.failures.is_empty() => failed(),
-            reason => reason_of(reason.as_ref()),
+            reason => reason_of(reason),
         })
     }
 }
@@ -350,11 +262,19 @@ impl Output for TaskCompletedOutput {
 
 impl Output for AbilityBeforeOutput {
     fn combine(&mut self, later: Self) -> Vec<String> {
-        combine_block(&mut self.block, &mut self.reason, later.block, later.reason);
+        let verdict = |output: &Self| (output.block, !output.block && output.ask);
+        let (earlier, later_verdict) = (verdict(self), verdict(&later));
+        combine_reason(&mut self.reason, earlier, later.reason, later_verdict);
+        self.block |= later.block;
         self.ask |= later.ask;
         self.updated_input = later.updated_input.or(self.updated_input.take());
         self.extensions.extend(later.extensions);
         self.results.merge(later.results)
+    }
+
+    fn reconsider(&mut self, again: Self) {
+        let Self { block, ask, reason, .. } = again;
+        self.combine(Self { block, ask, reason, ..Self::default() });
     }
 
     fn refusal(&self) -> Option<String> {
@@ -382,45 +302,10 @@ impl Output for AbilityAfterOutput {
     }
 }
 
-impl HookResults {
-    /// Merges what a later handler reports (contract, dialects): logs,
-    /// messages and actions are concatenated, suggestions deduplicated keeping
-    /// the highest confidence, the first intent wins with a warning.
-    pub fn merge(&mut self, later: HookResults) -> Vec<String> {
-        let mut warnings = Vec::new();
-        self.logs.extend(later.logs);
-        self.messages_to_user.extend(later.messages_to_user);
-        self.follow_up_actions.extend(later.follow_up_actions);
-        for ability in later.suggested_abilities {
-            match self.suggested_abilities.iter_mut().find(|known| known.id == ability.id) {
-                Some(known) if known.confidence < ability.confidence => *known = ability,
-                Some(_) => {}
-                None => self.suggested_abilities.push(ability),
-            }
-        }
-        for document in later.suggested_documents {
-            match self.suggested_documents.iter_mut().find(|known| known.path == document.path) {
-                Some(known) if known.confidence < document.confidence => *known = document,
-                Some(_) => {}
-                None => self.suggested_documents.push(document),
-            }
-        }
-        match (&self.new_intent, later.new_intent) {
-            (Some(_), Some(_)) => {
-                warnings.push("a second new_intent was ignored, the first one stands".to_owned())
-            }
-            (None, intent) => self.new_intent = intent,
-            (Some(_), None) => {}
-        }
-        self.usage_recorded |= later.usage_recorded;
-        self.block_execution |= later.block_execution;
-        warnings
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hook::Answer;
 
     #[test]
     fn one_refusal_is_enough_and_the_first_reason_stands() {
@@ -450,24 +335,6 @@ mod tests {
         let mut outcome = failing(&["a"]);
         outcome.combine(failing(&["b", "c"]));
         assert_eq!(outcome.refusal().as_deref(), Some("a; b; c"));
-    }
-
-    #[test]
-    fn a_suggestion_given_twice_keeps_the_higher_confidence() {
-        let suggest = |confidence| HookResults {
-            suggested_abilities: vec![SuggestedAbility {
-                id: "x".into(),
-                confidence: Some(confidence),
-                ..Default::default()
-            }],
-            new_intent: Some("{}".into()),
-            ..Default::default()
-        };
-        let mut results = suggest(0.4);
-        let warnings = results.merge(suggest(0.9));
-        assert_eq!(results.suggested_abilities.len(), 1);
-        assert_eq!(results.suggested_abilities.first().and_then(|a| a.confidence), Some(0.9));
-        assert_eq!(warnings.len(), 1);
     }
 
     #[test]

@@ -39,8 +39,9 @@ impl Slot {
 }
 
 /// The handlers of one point, and how they run.
-#[derive(Default)]
 pub(super) struct Chain {
+    /// The point's id, as calls carry it.
+    pub(super) id: Arc<str>,
     pub(super) slots: Vec<Slot>,
     pub(super) spec: ChainSpec,
     /// How long a handler may take; nothing where the point is exempt.
@@ -51,12 +52,13 @@ pub(super) struct Chain {
 /// Every point's handlers, in the order they run.
 #[derive(Default)]
 pub struct Registry {
-    chains: BTreeMap<HookPoint, Chain>,
+    /// One chain a point, in the order of [`HookPoint::ALL`].
+    chains: Vec<Chain>,
 }
 
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.chains.iter().map(|(point, chain)| (point, &chain.resolved.run))).finish()
+        f.debug_map().entries(self.chains.iter().map(|chain| (&chain.id, &chain.resolved.run))).finish()
     }
 }
 
@@ -68,39 +70,39 @@ impl Registry {
 
     /// Returns how a point's chain was resolved.
     pub fn resolved(&self, point: HookPoint) -> Option<&Resolved> {
-        self.chains.get(&point).map(|chain| &chain.resolved)
+        self.chain(point).map(|chain| &chain.resolved)
     }
 
     /// Returns the configuration of a point, all layers merged.
     pub fn spec(&self, point: HookPoint) -> Option<&ChainSpec> {
-        self.chains.get(&point).map(|chain| &chain.spec)
+        self.chain(point).map(|chain| &chain.spec)
     }
 
     /// Says whether any handler runs at a point.
     pub fn has_handlers(&self, point: HookPoint) -> bool {
-        self.chains.get(&point).is_some_and(|chain| !chain.slots.is_empty())
+        self.chain(point).is_some_and(|chain| !chain.slots.is_empty())
     }
 
     /// Lists the handlers that run at a point: id, order and tier.
     pub fn handlers(&self, point: HookPoint) -> impl Iterator<Item = (&str, i32, Tier)> {
-        let slots = self.chains.get(&point).map(|chain| chain.slots.as_slice()).unwrap_or_default();
+        let slots = self.chain(point).map(|chain| chain.slots.as_slice()).unwrap_or_default();
         slots.iter().map(|slot| (&*slot.id, slot.order, slot.tier))
     }
 
     /// Returns everything the user should know of how chains were resolved.
     pub fn warnings(&self) -> impl Iterator<Item = &str> {
-        self.chains.values().flat_map(|chain| chain.resolved.warnings.iter().map(String::as_str))
+        self.chains.iter().flat_map(|chain| chain.resolved.warnings.iter().map(String::as_str))
     }
 
     /// Takes out every handler that is not built in.
     pub(crate) fn retain_built_in(&mut self) {
-        for chain in self.chains.values_mut() {
+        for chain in &mut self.chains {
             chain.slots.retain(|slot| slot.tier == Tier::BuiltIn);
         }
     }
 
     pub(super) fn chain(&self, point: HookPoint) -> Option<&Chain> {
-        self.chains.get(&point)
+        self.chains.get(point as usize)
     }
 }
 
@@ -190,13 +192,11 @@ impl RegistryBuilder {
     /// Returns a [`RegistryError`] where two handlers of a point have one id,
     /// or where the configuration cannot be resolved.
     pub fn build(mut self, specs: &BTreeMap<HookPoint, ChainSpec>) -> Result<Registry, RegistryError> {
-        let mut chains = BTreeMap::new();
-        for point in HookPoint::ALL.iter().copied() {
-            let waiting = self.waiting.remove(&point).unwrap_or_default();
-            let spec = specs.get(&point).cloned().unwrap_or_default();
-            chains.insert(point, build_chain(point, waiting, spec)?);
-        }
-        Ok(Registry { chains })
+        let mut build = |point: &HookPoint| {
+            let waiting = self.waiting.remove(point).unwrap_or_default();
+            build_chain(*point, waiting, specs.get(point).cloned().unwrap_or_default())
+        };
+        Ok(Registry { chains: HookPoint::ALL.iter().map(&mut build).collect::<Result<_, _>>()? })
     }
 }
 
@@ -237,7 +237,7 @@ fn build_chain(point: HookPoint, waiting: Vec<Waiting>, spec: ChainSpec) -> Resu
     // The adapter's clocks rule the agent, and each check has its own timeout.
     let exempt = matches!(point, HookPoint::AgentInvoke | HookPoint::QualityCheck);
     let timeout = spec.timeout.or((!exempt).then_some(ChainSpec::TIMEOUT));
-    Ok(Chain { slots, spec, timeout, resolved })
+    Ok(Chain { id: point.as_str().into(), slots, spec, timeout, resolved })
 }
 
 impl Chain {

@@ -4,7 +4,11 @@
 //! configured (contract, order). The answer does not depend on the order in
 //! which handlers were registered.
 
-use std::{collections::BTreeSet, fmt, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::Arc,
+};
 
 use super::{
     ChainSpec, HandlerInfo, HookPoint, Kind, Layer,
@@ -98,13 +102,12 @@ pub fn resolve(
 ) -> Result<Resolved, ResolveError> {
     let mut registered: Vec<&HandlerInfo> = registered.iter().collect();
     registered.sort_by_key(|handler| handler.sequence());
-    for name in spec.order.keys() {
-        find(point, &registered, name)?;
-    }
+    let requests = requests(point, &registered, spec)?;
     let mut resolved = match &spec.handlers {
         Some(names) => listed(point, &registered, names)?,
-        None => ordered(point, &registered, spec),
+        None => ordered(point, &registered, &requests.orders),
     };
+    resolved.warnings.splice(0..0, requests.warnings);
     if spec.enabled == Some(false) {
         let disabled = resolved.run.drain(..).map(|(id, _)| Skipped { id, why: SkipReason::Disabled });
         resolved.skipped.extend(disabled);
@@ -162,18 +165,41 @@ fn listed(point: HookPoint, registered: &[&HandlerInfo], names: &[String]) -> Re
     Ok(resolved)
 }
 
+/// The orders that were asked for.
+struct Requests<'a> {
+    /// By handler id.
+    orders: BTreeMap<&'a str, i32>,
+    warnings: Vec<String>,
+}
+
+/// Finds out which handlers ask for an order. The configuration beats what a
+/// handler itself asks for, and its whole id beats its plugin's name.
+fn requests<'a>(
+    point: HookPoint,
+    registered: &[&'a HandlerInfo],
+    spec: &ChainSpec,
+) -> Result<Requests<'a>, ResolveError> {
+    let own = registered.iter().filter_map(|handler| handler.order.map(|order| (&*handler.id, order)));
+    let mut orders: BTreeMap<&str, i32> = own.collect();
+    let mut warnings = Vec::new();
+    let (whole, short): (Vec<_>, Vec<_>) =
+        spec.order.iter().partition(|(name, _)| registered.iter().any(|handler| *handler.id == ***name));
+    for (name, order) in short.into_iter().chain(whole) {
+        match find(point, registered, name)? {
+            Some(handler) => drop(orders.insert(&handler.id, *order)),
+            None => warnings
+                .push(format!("{point} has no built-in default, so the order of \"{name}\" is ignored")),
+        }
+    }
+    Ok(Requests { orders, warnings })
+}
+
 /// Resolves a chain by the order of its handlers.
-fn ordered(point: HookPoint, registered: &[&HandlerInfo], spec: &ChainSpec) -> Resolved {
+fn ordered(point: HookPoint, registered: &[&HandlerInfo], requests: &BTreeMap<&str, i32>) -> Resolved {
     let mut resolved = Resolved::default();
-    let asked = |handler: &HandlerInfo| {
-        let configured = spec.order.iter().find(|(name, _)| {
-            find(point, registered, name).ok().flatten().is_some_and(|found| found.id == handler.id)
-        });
-        configured.map(|(_, order)| *order).or(handler.order)
-    };
     let mut chain: Vec<(i32, bool, &HandlerInfo)> = Vec::new();
     for handler in registered {
-        let request = asked(handler);
+        let request = requests.get(&*handler.id).copied();
         let order = request.unwrap_or_else(|| handler.layer.implicit_order());
         let taken = request.and_then(|_| {
             chain.iter().position(|(other, asked, earlier)| {
@@ -183,7 +209,7 @@ fn ordered(point: HookPoint, registered: &[&HandlerInfo], spec: &ChainSpec) -> R
         if let Some(place) = taken {
             let (_, _, replaced) = chain.remove(place);
             resolved.warnings.push(format!(
-                "{} replaces {} at {point}: both ask for order {order}",
+                "{} replaces {} at {point}, because both have the order {order}",
                 handler.id, replaced.id
             ));
             resolved.skipped.push(Skipped {

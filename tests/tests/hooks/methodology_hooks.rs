@@ -7,7 +7,7 @@ use samuel_core::{
     agent::{Script, ScriptedCall, Step},
     config::CheckCommand,
     engine::{RunBuilder, RunError},
-    hook::{Blob, Call, DEFAULT_ID, HookFailure, HookPoint, Registry, points},
+    hook::{Answer, Blob, Call, DEFAULT_ID, HookFailure, HookPoint, Registry, points},
     model::{ExitReason, FailureClass, Plan, Task, TaskId, payload::*},
     state::{Artifact, ProgressBody, ProgressEntry},
     testing::{Act, Bench, FakeHandler, FakePlugin, Played, completes_each_task},
@@ -51,7 +51,7 @@ async fn prompt_of(bench: &Bench, run: RunBuilder) -> (Played, String) {
 fn adds_line(line: &'static str) -> FakeHandler<points::ContextSnapshot> {
     FakeHandler::always(Act::compute(move |call: &Call<points::ContextSnapshot>| {
         let before = call.previous().map(Blob::blob).unwrap_or_default();
-        Ok(Blob::from_blob(format!("{before}\n{line}").trim_start()))
+        Ok(Answer::from_blob(format!("{before}\n{line}").trim_start()))
     }))
 }
 

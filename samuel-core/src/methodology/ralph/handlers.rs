@@ -13,7 +13,7 @@ use crate::{
     clock::Clock,
     config::MethodologySettings,
     context::{ConfigVars, ContextLimits, FailedCheck, GuardrailVars, PilotVars},
-    hook::{Blob, BreakClass, Call, HookFailure, RegistryBuilder, points},
+    hook::{Answer, BreakClass, Call, HookFailure, RegistryBuilder, points},
     methodology::{Access, AgentFault, Workbench},
     model::{
         FailureClass, TaskId,

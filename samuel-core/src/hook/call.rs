@@ -1,0 +1,111 @@
+//! What a handler is called with.
+//!
+//! A [`Call`] holds the point's input, what earlier handlers made, the prompt
+//! context, and the means to contribute.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+};
+
+use serde::Serialize;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::Point;
+use crate::{context::ContextView, model::payload::CallHeader};
+
+/// One call of a handler.
+#[derive(Clone)]
+pub struct Call<P: Point> {
+    pub(super) header: CallHeader,
+    pub(super) input: Arc<P::Input>,
+    pub(super) previous: Option<Arc<P::Output>>,
+    pub(super) context: ContextView,
+    pub(super) link: Arc<Link>,
+}
+
+impl<P: Point> Call<P> {
+    /// Returns who is called, where and until when.
+    pub fn header(&self) -> &CallHeader {
+        &self.header
+    }
+
+    /// Returns the point's input.
+    pub fn input(&self) -> &P::Input {
+        &self.input
+    }
+
+    /// Returns what the handlers before this one answered, folded. Always
+    /// nothing at points that do not pass it on.
+    pub fn previous(&self) -> Option<&P::Output> {
+        self.previous.as_deref()
+    }
+
+    /// Returns the prompt context with what was contributed so far.
+    pub fn context(&self) -> &ContextView {
+        &self.context
+    }
+
+    /// Contributes to the handler's own namespace of the Plugins group, where
+    /// later handlers and templates see it if this handler succeeds.
+    ///
+    /// # Errors
+    /// Returns the serializer's error where the value is no JSON.
+    pub fn contribute(&self, key: impl Into<String>, value: impl Serialize) -> Result<(), serde_json::Error> {
+        let value = serde_json::to_value(value)?;
+        self.link.contributions().insert(key.into(), value);
+        Ok(())
+    }
+
+    /// Returns a token that is cancelled when the answer is no longer wanted:
+    /// at the deadline, or when the run is stopped.
+    pub fn cancelled(&self) -> &CancellationToken {
+        self.link.cancelled()
+    }
+}
+
+impl<P: Point> fmt::Debug for Call<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call")
+            .field("header", &self.header)
+            .field("input", &self.input)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a call and its dispatch share while the handler is at work.
+///
+/// Few handlers contribute or watch for the end, so nothing of it is made
+/// before it is asked for.
+pub(super) struct Link {
+    contributions: Mutex<BTreeMap<String, Value>>,
+    cancelled: OnceLock<CancellationToken>,
+    run: CancellationToken,
+}
+
+impl Link {
+    /// Links a call to the token of its run.
+    pub(super) fn new(run: &CancellationToken) -> Self {
+        Self { contributions: Mutex::default(), cancelled: OnceLock::new(), run: run.clone() }
+    }
+
+    /// Takes what was contributed; what comes later is nobody's.
+    pub(super) fn take_contributions(&self) -> BTreeMap<String, Value> {
+        std::mem::take(&mut *self.contributions())
+    }
+
+    /// Tells the handler that its answer is no longer wanted.
+    pub(super) fn cancel(&self) {
+        self.cancelled().cancel();
+    }
+
+    fn contributions(&self) -> MutexGuard<'_, BTreeMap<String, Value>> {
+        self.contributions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn cancelled(&self) -> &CancellationToken {
+        self.cancelled.get_or_init(|| self.run.child_token())
+    }
+}

@@ -1,0 +1,84 @@
+//! What a point's handlers said and did.
+//!
+//! An [`Outcome`] is the same for every point and can be stored: it is what the
+//! loop decides by, what events carry and what the progress log is written
+//! from. The output itself stays with [`Dispatched`](super::Dispatched).
+
+use std::{sync::Arc, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+use super::{HookFailure, HookPoint, OnFailure};
+use crate::model::payload::TextItem;
+
+/// What a point's handlers said and did, without the output itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The reason of the first refusal that counts at this point.
+    pub refused: Option<String>,
+    /// Text for the agent, with who said it.
+    pub said: Vec<Said>,
+    /// Handlers that broke.
+    pub broken: Vec<Broken>,
+    /// The broken handler that ends more than its own work.
+    pub abort: Option<Abort>,
+    /// Everything the user should know.
+    pub warnings: Vec<Warning>,
+    /// How long each handler took.
+    pub timings: Vec<Timing>,
+}
+
+/// Text for the agent, with who said it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Said {
+    /// The handler's id.
+    pub handler: Arc<str>,
+    /// The point it said it at.
+    pub point: HookPoint,
+    /// What it said.
+    pub item: TextItem,
+}
+
+/// A handler that broke.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Broken {
+    /// The handler's id.
+    pub handler: Arc<str>,
+    /// How it broke.
+    pub failure: HookFailure,
+    /// Whether its thread is still running, because nothing can end it.
+    pub abandoned: bool,
+}
+
+/// A broken handler that ends more than its own work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Abort {
+    /// The handler's id.
+    pub handler: Arc<str>,
+    /// What ends.
+    pub action: OnFailure,
+    /// How the handler broke.
+    pub failure: HookFailure,
+}
+
+/// Something the user should know of a handler.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Warning {
+    /// The handler's id.
+    pub handler: Arc<str>,
+    /// The class of the failure, or `refused`, `overrides`, `slow`.
+    pub class: String,
+    /// What there is to know, in one line.
+    pub message: String,
+}
+
+/// How long a handler took.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Timing {
+    /// The handler's id.
+    pub handler: Arc<str>,
+    /// The time it took.
+    pub took: Duration,
+    /// `ok`, `refused` or the class of the failure.
+    pub result: String,
+}
