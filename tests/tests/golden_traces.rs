@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use samuel_core::{
     agent::{Agent, AgentError, AgentPort, AgentRequest, Script, ScriptedCall, Step},
     engine::RunBuilder,
-    hook::{Call, HookPoint, Point, Text, points},
+    hook::{Answer, Call, HookPoint, Point, points},
     model::payload::*,
     testing::{Bench, FakeHandler, FakePlugin, completes_each_task},
 };

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 
 use crate::{
     clock::Clock,
-    hook::{BreakClass, Call, Gate, Handler, HookFailure, Point, Tier},
+    hook::{Answer, BreakClass, Call, Gate, Handler, HookFailure, Point, Tier},
 };
 
 /// A closure that answers.
