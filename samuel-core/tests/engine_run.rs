@@ -5,8 +5,8 @@ use std::fs;
 
 use samuel_core::{
     agent::{Script, ScriptedCall, Step},
-    config::CheckCommand,
-    engine::{Event, TrustPolicy},
+    config::{CheckCommand, MethodologySettings},
+    engine::{Event, Glance, TrustPolicy},
     hook::{Call, HookPoint, points},
     model::{Coded, ExitReason, Status, TaskId, payload::*},
     testing::{Bench, FakeHandler, completes_each_task},
@@ -62,15 +62,15 @@ async fn a_failed_check_takes_back_what_the_agent_certified_and_reaches_the_next
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_failed_at_the_end_of_a_run_is_in_the_first_prompt_of_the_next() {
-    let bench = Bench::with(&[("1", "First")]);
-    let failing = |settings: &mut samuel_core::config::MethodologySettings| {
+    let bench = Bench::with_tasks(&[("1", "First")]).unwrap();
+    let failing = |settings: &mut MethodologySettings| {
         settings.max_iterations = 1;
         settings.quality_checks = vec![CheckCommand::new("printf 'missing %s' part; false")];
     };
-    let (_, report) = events_of(bench.run(works()).settings(failing)).await;
+    let report = bench.play(bench.run(completes_each_task()).settings(failing)).await.unwrap().report;
     assert_eq!(report.exit_reason, ExitReason::MaxIterations);
-    let preview = bench.run(works()).settings(failing).build().unwrap();
-    let prompt = preview.preview(samuel_core::engine::Glance::Exact).await.unwrap().prompt.unwrap();
+    let next = bench.run(completes_each_task()).settings(failing).build().unwrap();
+    let prompt = next.preview(Glance::Exact).await.unwrap().prompt.unwrap();
     assert!(prompt.contains("missing part"), "{prompt}");
 }
 

@@ -4,6 +4,7 @@
 use std::{fs, path::Path};
 
 #[path = "../../samuel-core/fuzz/properties.rs"]
+#[allow(unreachable_pub, reason = "the fuzz targets are crates of their own")]
 mod properties;
 
 fn hold(bytes: &[u8]) {

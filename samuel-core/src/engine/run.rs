@@ -662,13 +662,13 @@ impl Coded for RunError {
     fn help(&self) -> String {
         let did_you_mean = |nearest: &str| format!("Did you mean \"{nearest}\"? {}", self.code().help);
         match self {
+            Self::Config(error) => error.help(),
             Self::Agent(AgentError::Unknown { suggestion: Some(nearest), .. }) => did_you_mean(nearest),
             Self::Sandbox(SandboxError::Unknown { nearest: Some(nearest), .. }) => did_you_mean(nearest),
             Self::Registry(RegistryError::Resolve(ResolveError::UnknownHandler {
                 nearest: Some(nearest),
                 ..
             })) => did_you_mean(nearest),
-            Self::Config(error) => error.help(),
             _ => self.code().help.to_owned(),
         }
     }

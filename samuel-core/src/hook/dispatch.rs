@@ -36,10 +36,10 @@ pub struct Scope {
     pub turn: Turn,
     /// The prompt context with what was contributed so far.
     pub context: ContextView,
+    /// The time by which deadlines are kept and handlers are timed.
+    pub clock: Arc<dyn Clock>,
     /// Cancels the handlers.
     pub cancel: CancellationToken,
-    /// Where deadlines and timings come from.
-    pub clock: Arc<dyn Clock>,
 }
 
 /// What came of a point.
@@ -143,11 +143,12 @@ impl<'a, P: Point> Folding<'a, P> {
         let limit = self.chain.limit(slot);
         let link = Arc::new(Link::new(&self.scope.cancel));
         let call = self.call(slot, limit, &link);
-        let started = self.scope.clock.elapsed();
+        let clock = &*self.scope.clock;
+        let started = clock.elapsed();
         // A handler may panic before it gives its future, so that is bounded too.
         let answer = async { slot.handler::<P>().call(call).await };
-        let ended = bounded(answer, limit, self.scope).await;
-        let took = self.scope.clock.elapsed().saturating_sub(started);
+        let ended = bounded(answer, limit, clock, &self.scope.cancel).await;
+        let took = clock.elapsed().saturating_sub(started);
         let is_left_behind = !matches!(ended, Ended::Answered(_));
         let failure = match ended {
             Ended::Answered(Ok(output)) => {

@@ -178,6 +178,7 @@ impl<'a> Firing<'a> {
             turn: Turn::default(),
             context: self.context.clone(),
             cancel: CancellationToken::new(),
+            clock: self.lifecycle.project.clock(),
         };
         let done = self.lifecycle.registry.dispatch::<P>(input, &scope).await;
         self.context = done.context;

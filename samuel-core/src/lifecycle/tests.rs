@@ -11,7 +11,7 @@ use std::{
 use super::*;
 use crate::{
     clock::SystemClock,
-    hook::{BreakClass, Call, Gate, HookFailure, Point, points},
+    hook::{Answer, BreakClass, Call, HookFailure, Point, points},
     model::{Coded, payload::*},
     project::Project,
 };

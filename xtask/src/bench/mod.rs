@@ -8,6 +8,7 @@
 mod done;
 mod fixture;
 mod gate;
+mod hooks;
 mod iteration;
 mod measure;
 mod run_loop;
@@ -25,6 +26,7 @@ use crate::workspace;
 type Bench = (&'static str, &'static str, fn(&[String]) -> Result<()>);
 
 const BENCHES: &[Bench] = &[
+    ("hooks", "what dispatch costs a handler, and a point without one", hooks::run),
     (
         "loop",
         "an iteration, a snapshot of 100,000 files, `samuel run done`, the start of the program",

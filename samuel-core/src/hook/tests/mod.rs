@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{ChainSpec, HookPoint, Registry, RegistryBuilder, Scope};
 use crate::{
+    clock::SystemClock,
     context::{ContextView, PromptContext},
     model::payload::{Mode, Turn},
 };
@@ -25,8 +26,8 @@ fn scope() -> Scope {
         mode: Mode::Implementation,
         turn: Turn::Main,
         context: ContextView::new(Arc::new(PromptContext::default())),
+        clock: Arc::new(SystemClock::new()),
         cancel: CancellationToken::new(),
-        clock: Arc::new(crate::clock::SystemClock::new()),
     }
 }
 
