@@ -7,7 +7,7 @@ use samuel_core::{
     agent::{Script, ScriptedCall, Step},
     config::CheckCommand,
     engine::{RunBuilder, RunError},
-    hook::{Blob, Call, DEFAULT_ID, HookFailure, HookPoint, Registry, points},
+    hook::{Blob, Call, DEFAULT_ID, HookPoint, Registry, points},
     model::{ExitReason, FailureClass, Plan, Task, TaskId, payload::*},
     state::{Artifact, ProgressBody, ProgressEntry},
     testing::{Act, Bench, FakeHandler, FakePlugin, Played, completes_each_task},
@@ -92,8 +92,7 @@ async fn the_methodology_works_without_any_plugin() {
 #[tokio::test(flavor = "multi_thread")]
 async fn before_the_loop_the_default_validates_the_plan() {
     let task = Task { depends_on: vec![TaskId::new("9")], ..Task::new(TaskId::new("1"), "First") };
-    let twice = Plan { tasks: vec![task], ..Plan::default() };
-    let bench = Bench::builder().plan(twice).build().unwrap();
+    let bench = Bench::builder().plan(Plan { tasks: vec![task], ..Plan::default() }).build().unwrap();
     let played = bench.play(bench.run(completes_each_task())).await.unwrap();
     assert_eq!(played.outcomes(HookPoint::BeforeLoop)[0].timings[0].handler.as_ref(), DEFAULT_ID);
     assert_ne!(played.report.exit_reason, ExitReason::Completed);
@@ -274,11 +273,8 @@ async fn an_error_of_a_hook_that_is_not_strict_is_logged_and_the_loop_goes_on() 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn quality_check_and_before_loop_are_strict_and_after_loop_is_not() {
-    let breaks = || Err::<(), _>(HookFailure::new(samuel_core::hook::BreakClass::Failed, "no"));
-    let one_failure = "[methodology.ralph]\nmax_consecutive_failures = 1\n";
-    let check = bench(one_failure);
-    let handler =
-        FakeHandler::<points::QualityCheck>::always(Act::compute(move |_| breaks().map(|()| unreachable!())));
+    let check = bench("[methodology.ralph]\nmax_consecutive_failures = 1\n");
+    let handler = FakeHandler::<points::QualityCheck>::always(Act::fail("no"));
     let played = play_with(&check, &FakePlugin::new("pp").handler("h", handler)).await;
     assert_eq!(played.report.exit_reason, ExitReason::ConsecutiveFailures);
 
