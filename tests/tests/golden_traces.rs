@@ -1,5 +1,5 @@
 //! What fires when, in a whole run, down to the count.
-#![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 use std::{
     collections::BTreeMap,

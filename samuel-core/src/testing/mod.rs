@@ -8,7 +8,7 @@
 //! in mid-call. What a run told is a [`Played`], whose
 //! [`transcript`](Played::transcript) is the same for the same run.
 //!
-//! Samuel's own tests use nothing else. This module sees everything and
+//! Samuel tests its own runs with the same doubles. This module sees everything and
 //! nothing sees it; the temporary directory of a bench is the one thing in the
 //! crate that is taken from the system unasked.
 //!
