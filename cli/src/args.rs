@@ -40,6 +40,15 @@ pub(crate) enum Command {
     /// Run a methodology (alias for samuel run)
     #[command(long_about = "Run a methodology: plan, loop and tasks (alias for samuel run)")]
     Auto(RunArgs),
+    /// Make a directory a project: samuel.toml, .samuel and AGENTS.md
+    Init(ProjectInitArgs),
+    /// Bring Samuel's sections of AGENTS.md and of folders' context files up to date
+    Sync(SyncArgs),
+    /// Say what is set up and why
+    Doctor(DoctorArgs),
+    /// Look at hook points
+    #[command(subcommand)]
+    Hooks(HooksCommand),
     /// Run a small plan from start to end in a repository of its own, without network or agent
     Demo(DemoArgs),
     /// Watch over the processes of a run
@@ -245,4 +254,48 @@ pub(crate) struct DemoArgs {
     /// Work in this new or empty directory and keep it [default: a temporary one]
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "What is there already stays. Handlers of init.before can refuse; nothing is written \
+                        then.\n\nNext: samuel run init --prd <FILE>, which makes the plan"
+)]
+pub(crate) struct ProjectInitArgs {
+    /// Replace a samuel.toml that is there; a backup is kept
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Only write what Samuel needs: no AGENTS.md
+    #[arg(long)]
+    pub(crate) minimal: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Only what stands between <!-- samuel:begin --> and <!-- samuel:end --> is written. \
+                        Templates of your own go to .samuel/templates/<methodology>/agents.md.tmpl and \
+                        folder.md.tmpl.")]
+pub(crate) struct SyncArgs {
+    /// List what would be written, and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// Show every hook point's chain: what runs, in which order, what is skipped and why, and where that is set
+    #[arg(long, required = true)]
+    pub(crate) hooks: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum HooksCommand {
+    /// Show one hook point: its chain, what handlers are given and what they answer
+    Show(ShowArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// The hook point, such as quality.check
+    #[arg(value_name = "POINT")]
+    pub(crate) point: String,
 }

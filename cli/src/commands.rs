@@ -1,7 +1,10 @@
 //! The commands: from arguments to an answer.
 
 mod change;
+mod doctor;
+mod hooks;
 mod init;
+mod lifecycle;
 mod look;
 mod preview;
 mod setup;
@@ -12,7 +15,7 @@ pub(crate) use start::{Show, run_to_its_end};
 use samuel_core::config::RUN_SUBCOMMANDS;
 
 use crate::{
-    args::{Cli, Command, Global, RunArgs, RunCommand, TaskCommand},
+    args::{Cli, Command, Global, HooksCommand, RunArgs, RunCommand, TaskCommand},
     demo,
     failure::Failure,
     host::Host,
@@ -23,6 +26,10 @@ use crate::{
 pub(crate) fn name(command: &Command) -> String {
     let run = match command {
         Command::Run(run) | Command::Auto(run) => run,
+        Command::Init(_) => return "init".to_owned(),
+        Command::Sync(_) => return "sync".to_owned(),
+        Command::Doctor(_) => return "doctor".to_owned(),
+        Command::Hooks(HooksCommand::Show(_)) => return "hooks show".to_owned(),
         Command::Demo(_) => return "demo".to_owned(),
         Command::Supervise => return "__supervise".to_owned(),
     };
@@ -47,9 +54,11 @@ pub(crate) fn name(command: &Command) -> String {
 /// Guesses the name of a command that could not be parsed.
 pub(crate) fn name_of_words(words: &[std::ffi::OsString]) -> String {
     let mut words = words.iter().skip(1).filter_map(|word| word.to_str());
-    match words.find(|word| matches!(*word, "run" | "auto" | "demo")) {
+    let top = ["run", "auto", "demo", "init", "sync", "doctor", "hooks"];
+    match words.find(|word| top.contains(word)) {
         None => "samuel".to_owned(),
-        Some("demo") => "demo".to_owned(),
+        Some("hooks") => "hooks show".to_owned(),
+        Some(top @ ("demo" | "init" | "sync" | "doctor")) => top.to_owned(),
         Some(_) => match words.find(|word| RUN_SUBCOMMANDS.contains(word)) {
             Some("task") => "run task add".to_owned(),
             Some(command) => format!("run {command}"),
@@ -62,6 +71,10 @@ pub(crate) fn name_of_words(words: &[std::ffi::OsString]) -> String {
 pub(crate) fn run(cli: Cli, host: &Host) -> Result<Reply, Failure> {
     match cli.command {
         Command::Run(run) | Command::Auto(run) => run_methodology(run, &cli.global, host),
+        Command::Init(args) => lifecycle::init(&args, &cli.global, host),
+        Command::Sync(args) => lifecycle::sync(&args, &cli.global, host),
+        Command::Doctor(_) => doctor::hooks(&cli.global, host),
+        Command::Hooks(HooksCommand::Show(args)) => hooks::show(&args, &cli.global, host),
         Command::Demo(args) => demo::run(&args, &cli.global, host),
         Command::Supervise => Err(Failure::usage("this command takes no arguments")),
     }

@@ -2,6 +2,7 @@
 
 mod envelope;
 mod escape;
+mod hooks;
 mod profile;
 mod status;
 mod tasks;
@@ -9,6 +10,7 @@ mod watch;
 
 pub(crate) use envelope::Envelope;
 pub(crate) use escape::{safe, safe_lines};
+pub(crate) use hooks::{chain_table, point_text};
 pub(crate) use profile::profile_table;
 pub(crate) use status::status_text;
 pub(crate) use tasks::task_table;

@@ -10,6 +10,7 @@ mod bare;
 mod changes;
 mod demo;
 mod init;
+mod lifecycle;
 mod methodology;
 mod preview;
 mod signals;

@@ -11,6 +11,7 @@ mod event;
 mod fire;
 mod follow;
 mod handle;
+mod hook_report;
 mod hub;
 pub mod machine;
 mod port;
@@ -23,6 +24,9 @@ mod work_tree;
 
 pub use event::{EVENT_SCHEMA_VERSION, Event, EventRecord, Failure, RunReport};
 pub use handle::{Controller, RunHandle};
+pub use hook_report::{
+    ChainReport, HandlerReport, HookReport, OriginReport, PointReport, SettingReport, SkippedReport,
+};
 pub use hub::Events;
 pub use preview::{ChainPreview, Glance, HandlerPreview, Preview, PreviewStop, SkippedPreview};
 pub use profile::{Profile, ProfileRow};

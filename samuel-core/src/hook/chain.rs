@@ -77,6 +77,16 @@ pub enum OnFailure {
 }
 
 impl OnFailure {
+    /// Returns the word that samuel.toml uses.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Warn => "warn",
+            Self::AbortIteration => "abort_iteration",
+            Self::AbortLoop => "abort_loop",
+            Self::AbortCommand => "abort_command",
+        }
+    }
+
     /// Returns the abort that fits a point: the one `strict = true` means.
     pub fn strict(point: HookPoint) -> Self {
         match point {

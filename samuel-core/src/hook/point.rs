@@ -8,7 +8,7 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::{OnFailure, Output};
+use super::{Field, OnFailure, Output};
 use crate::model::payload::*;
 
 /// A hook point as a type.
@@ -36,7 +36,8 @@ pub trait Point: Copy + fmt::Debug + Send + Sync + 'static {
 }
 
 /// How the outcomes of a point's handlers become one (contract, hook points).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// Any handler can refuse.
     Gate,
@@ -52,6 +53,21 @@ pub enum Kind {
     Transform,
     /// Only the last handler runs.
     Replace,
+}
+
+impl Kind {
+    /// Returns the word that listings use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Gate => "gate",
+            Self::Observe => "observe",
+            Self::Decide => "decide",
+            Self::Blob => "blob",
+            Self::List => "list",
+            Self::Transform => "transform",
+            Self::Replace => "replace",
+        }
+    }
 }
 
 /// Defines the points: the enum, a type for each and the input of any.
@@ -82,6 +98,16 @@ macro_rules! points {
             /// configured.
             pub fn default_on_failure(self) -> OnFailure {
                 match self { $(HookPoint::$name => OnFailure::$failure,)+ }
+            }
+
+            /// Lists what a handler is given beside the call header.
+            pub fn input_fields(self) -> Vec<Field> {
+                match self { $(HookPoint::$name => Field::of::<$input>(),)+ }
+            }
+
+            /// Lists what a handler answers.
+            pub fn output_fields(self) -> Vec<Field> {
+                match self { $(HookPoint::$name => Field::of::<$output>(),)+ }
             }
         }
 

@@ -47,6 +47,19 @@ pub(super) struct Chain {
     /// How long a handler may take; nothing where the point is exempt.
     pub(super) timeout: Option<Duration>,
     resolved: Resolved,
+    /// Every handler, also those that do not run, in the canonical sequence.
+    registered: Vec<Registered>,
+}
+
+/// A handler as it was registered, whether it runs or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Registered {
+    /// What it was registered as.
+    pub info: HandlerInfo,
+    /// What kind of thing it is.
+    pub tier: Tier,
+    /// How long it may take; nothing where it is exempt.
+    pub timeout: Option<Duration>,
 }
 
 /// Every point's handlers, in the order they run.
@@ -87,6 +100,12 @@ impl Registry {
     pub fn handlers(&self, point: HookPoint) -> impl Iterator<Item = (&str, i32, Tier)> {
         let slots = self.chain(point).map(|chain| chain.slots.as_slice()).unwrap_or_default();
         slots.iter().map(|slot| (&*slot.id, slot.order, slot.tier))
+    }
+
+    /// Lists every handler of a point, also those that do not run: built-in
+    /// ones first, then by source and declaration.
+    pub fn registered(&self, point: HookPoint) -> &[Registered] {
+        self.chain(point).map(|chain| chain.registered.as_slice()).unwrap_or_default()
     }
 
     /// Returns everything the user should know of how chains were resolved.
@@ -229,6 +248,7 @@ fn build_chain(point: HookPoint, waiting: Vec<Waiting>, spec: ChainSpec) -> Resu
     }
     let infos: Vec<HandlerInfo> = waiting.iter().map(|handler| handler.info.clone()).collect();
     let resolved = resolve(point, &infos, &spec)?;
+    let tiers: Vec<Tier> = waiting.iter().map(|handler| handler.slot.tier).collect();
     let mut waiting: BTreeMap<Arc<str>, Slot> =
         waiting.into_iter().map(|handler| (handler.info.id, handler.slot)).collect();
     let in_order =
@@ -237,17 +257,28 @@ fn build_chain(point: HookPoint, waiting: Vec<Waiting>, spec: ChainSpec) -> Resu
     // The adapter's clocks rule the agent, and each check has its own timeout.
     let exempt = matches!(point, HookPoint::AgentInvoke | HookPoint::QualityCheck);
     let timeout = spec.timeout.or((!exempt).then_some(ChainSpec::TIMEOUT));
-    Ok(Chain { id: point.as_str().into(), slots, spec, timeout, resolved })
+    let mut registered: Vec<Registered> = infos
+        .into_iter()
+        .zip(tiers)
+        .map(|(info, tier)| Registered { info, tier, timeout: limit(timeout, tier) })
+        .collect();
+    registered.sort_by_key(|handler| handler.info.sequence());
+    Ok(Chain { id: point.as_str().into(), slots, spec, timeout, resolved, registered })
+}
+
+/// Returns how long a handler of a tier may take; nothing where it is exempt:
+/// only built-in handlers are, and only where nothing is configured.
+fn limit(timeout: Option<Duration>, tier: Tier) -> Option<Duration> {
+    match (timeout, tier) {
+        (None, Tier::BuiltIn) => None,
+        (timeout, _) => Some(timeout.unwrap_or(ChainSpec::TIMEOUT)),
+    }
 }
 
 impl Chain {
-    /// Returns how long a handler may take; nothing where it is exempt: only
-    /// built-in handlers are, and only where nothing is configured.
+    /// Returns how long a handler may take; nothing where it is exempt.
     pub(super) fn limit(&self, slot: &Slot) -> Option<Duration> {
-        match (self.timeout, slot.tier) {
-            (None, Tier::BuiltIn) => None,
-            (timeout, _) => Some(timeout.unwrap_or(ChainSpec::TIMEOUT)),
-        }
+        limit(self.timeout, slot.tier)
     }
 
     /// Returns what a broken handler does.

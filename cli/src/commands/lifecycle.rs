@@ -1,0 +1,82 @@
+//! `init` and `sync`: a directory becomes a project and stays up to date.
+
+use samuel_core::lifecycle::{
+    Change, ChangeKind, InitOptions, InitReport, Lifecycle, SyncOptions, SyncReport,
+};
+
+use super::block_on;
+use crate::{
+    args::{Global, ProjectInitArgs, SyncArgs},
+    failure::Failure,
+    host::Host,
+    render::safe,
+    reply::Reply,
+};
+
+/// Makes a directory a project.
+pub(crate) fn init(args: &ProjectInitArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
+    let options = InitOptions { force: args.force, minimal: args.minimal };
+    let lifecycle = lifecycle(global, host)?;
+    let report = block_on(lifecycle.init(&options))?.map_err(|error| Failure::of(&error))?;
+    let warnings = report.warnings.clone();
+    Ok(Reply::new(&report, init_text(&report)).warn(warnings))
+}
+
+/// Brings context files up to date.
+pub(crate) fn sync(args: &SyncArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
+    let options = SyncOptions { dry_run: args.dry_run };
+    let lifecycle = lifecycle(global, host)?;
+    let report = block_on(lifecycle.sync(&options))?.map_err(|error| Failure::of(&error))?;
+    let warnings = report.warnings.clone();
+    Ok(Reply::new(&report, sync_text(&report)).warn(warnings))
+}
+
+fn lifecycle(global: &Global, host: &Host) -> Result<Lifecycle, Failure> {
+    let project = host.project(global, None)?;
+    Lifecycle::builder(project).build().map_err(|error| Failure::of(&error))
+}
+
+fn init_text(report: &InitReport) -> String {
+    let root = report.project_root.display().to_string();
+    if report.changes.is_empty() {
+        return format!("{} is a project already; nothing to write\n", safe(&root));
+    }
+    let mut text = format!("Initialised {} in {}\n", report.methodology, safe(&root));
+    text.push_str(&changes_text(&report.changes, "wrote"));
+    if let Some(backup) = &report.backup {
+        text.push_str(&format!(
+            "  the samuel.toml before it is kept as {}\n",
+            safe(&backup.display().to_string())
+        ));
+    }
+    if !report.languages.is_empty() {
+        text.push_str(&format!("  languages: {}\n", safe(&report.languages.join(", "))));
+    }
+    match report.quality_checks.join(", ").as_str() {
+        "" => text.push_str("  no quality checks were found; set quality_checks in samuel.toml\n"),
+        checks => text.push_str(&format!("  quality checks: {}\n", safe(checks))),
+    }
+    text + "Next: make a plan with `samuel run init --prd <FILE>`\n"
+}
+
+fn sync_text(report: &SyncReport) -> String {
+    let files = |count: usize| if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
+    if let Some(reason) = &report.skipped {
+        return format!("Skipped: {}\n", safe(reason));
+    }
+    let word = if report.dry_run { "would write" } else { "wrote" };
+    let changed = changes_text(&report.changes, word);
+    match (report.changes.len(), report.unchanged) {
+        (0, count) => format!("Up to date: {}\n", files(count)),
+        (_, 0) => changed,
+        (_, count) => format!("{changed}  up to date: {}\n", files(count)),
+    }
+}
+
+fn changes_text(changes: &[Change], word: &str) -> String {
+    let line = |change: &Change| {
+        let new = if change.kind == ChangeKind::Create { " (new)" } else { "" };
+        format!("  {word} {}{new}\n", safe(&change.path))
+    };
+    changes.iter().map(line).collect()
+}

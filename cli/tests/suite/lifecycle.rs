@@ -1,0 +1,168 @@
+//! `init`, `sync`, `doctor --hooks` and `hooks show`.
+
+use crate::bench::Bench;
+
+fn rust() -> Bench {
+    let bench = Bench::empty();
+    for (name, text) in [("Cargo.toml", "[package]\n"), ("src/a.rs", ""), ("src/b.rs", ""), ("src/c.rs", "")]
+    {
+        bench.write(name, text);
+    }
+    bench
+}
+
+#[test]
+fn init_says_what_it_wrote_and_what_it_found() {
+    let bench = rust();
+    let ran = bench.ok(&["init"]);
+    assert!(
+        ran.stdout.contains(
+            "  wrote samuel.toml (new)\n  wrote .samuel/.gitignore (new)\n  wrote AGENTS.md (new)\n"
+        )
+    );
+    assert!(ran.stdout.contains("  languages: rust\n  quality checks: cargo test\n"), "{}", ran.stdout);
+    let again = bench.ok(&["init"]);
+    assert!(again.stdout.ends_with(" is a project already; nothing to write\n"), "{}", again.stdout);
+    let forced = bench.ok(&["init", "--force", "--minimal", "--json"]).json();
+    assert_eq!((&forced["command"], &forced["data"]["changes"]), (&"init".into(), &serde_json::json!([])));
+}
+
+#[test]
+fn after_init_the_rest_of_samuel_works_and_run_init_keeps_what_it_finds() {
+    let bench = rust();
+    bench.ok(&["init"]);
+    let config = bench.read("samuel.toml");
+    bench.ok(&["run", "init"]);
+    assert_eq!(bench.read("samuel.toml"), config);
+    assert_eq!(bench.tasks().len(), 0);
+}
+
+#[test]
+fn sync_writes_once_and_a_dry_run_never() {
+    let bench = rust();
+    bench.ok(&["init", "--minimal"]);
+    let before = bench.files();
+    let dry = bench.ok(&["sync", "--dry-run"]);
+    assert_eq!(dry.stdout, "  would write AGENTS.md (new)\n  would write src/AGENTS.md (new)\n");
+    assert_eq!(bench.files(), before);
+    let data = bench.ok(&["sync", "--json"]).json()["data"].clone();
+    assert_eq!(data["changes"][1], serde_json::json!({"path": "src/AGENTS.md", "kind": "create"}));
+    assert_eq!(data["fired"][1]["point"], "sync.after");
+    let after = bench.files();
+    assert_eq!(bench.ok(&["sync"]).stdout, "Up to date: 2 files\n");
+    assert_eq!(bench.files(), after);
+}
+
+#[test]
+fn broken_markers_exit_with_the_line_and_nothing_is_written() {
+    let bench = rust();
+    bench.ok(&["init", "--minimal"]);
+    bench.write("AGENTS.md", "mine\n\n<!-- samuel:end -->\n");
+    let before = bench.files();
+    let ran = bench.samuel(&["sync"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
+    assert!(
+        ran.stderr.contains("line 3 closes Samuel's section") && ran.stderr.contains("AGENTS.md:3\n"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(bench.samuel(&["sync", "--json"]).json()["error"]["code"], "E_SYNC_MARKERS");
+    assert_eq!(bench.files(), before);
+}
+
+#[test]
+fn a_directory_that_is_no_project_is_not_synced() {
+    let ran = rust().samuel(&["sync"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("help: Run `samuel init` first.\n"), "{}", ran.stderr);
+}
+
+const CONFIG: &str = "version = \"2\"\n[hooks.\"quality.check\"]\ntimeout = 10\n\n\
+                      [methodology.ralph.hooks.\"quality.check\"]\nstrict = false\n\n[hooks.\"before:loop\"]\nhandlers = []\n";
+
+#[test]
+fn doctor_shows_every_chain_with_the_place_of_each_setting() {
+    let bench = Bench::empty();
+    bench.write("samuel.toml", CONFIG);
+    let ran = bench.ok(&["doctor", "--hooks"]);
+    let line = |text: &str| ran.stdout.lines().find(|line| line.starts_with(text)).unwrap().to_owned();
+    let words = |text: &str| line(text).split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(
+        words("quality.check"),
+        ["quality.check", "100", "default", "built-in", "samuel", "no", "10s", "warn", "default"]
+    );
+    assert_eq!(
+        words("agent.invoke"),
+        [
+            "agent.invoke",
+            "100",
+            "default",
+            "built-in",
+            "samuel",
+            "yes",
+            "its",
+            "own",
+            "abort_iteration",
+            "default"
+        ]
+    );
+    assert!(line("before:loop").ends_with("skipped: not in handlers (samuel.toml:9:1)"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("  hooks.\"quality.check\".timeout = \"10s\"  samuel.toml:3:1\n"),
+        "{}",
+        ran.stdout
+    );
+    assert!(
+        ran.stdout.contains("  methodology.ralph.hooks.\"quality.check\".strict = false  samuel.toml:6:1\n")
+    );
+    assert_eq!(ran.stdout.lines().skip(1).take_while(|line| !line.is_empty()).count(), 25);
+}
+
+#[test]
+fn doctor_says_the_same_in_json() {
+    let bench = Bench::empty();
+    bench.write("samuel.toml", CONFIG);
+    let data = bench.ok(&["doctor", "--hooks", "--json"]).json()["data"].clone();
+    let chains = data["chains"].as_array().unwrap();
+    assert_eq!(chains.len(), 25);
+    let check = chains.iter().find(|chain| chain["point"] == "quality.check").unwrap();
+    assert_eq!((&check["on_failure"], &check["advisory"]), (&"warn".into(), &true.into()));
+    assert_eq!(check["run"][0]["timeout_ms"], 10_000);
+    assert_eq!(check["settings"][0]["origin"]["line"], 6);
+    assert!(bench.samuel(&["doctor"]).code == 2);
+}
+
+#[test]
+fn an_unknown_handler_is_refused_with_its_place() {
+    let bench = Bench::empty();
+    bench.write("samuel.toml", "version = \"2\"\n[hooks.\"init.before\"]\nhandlers = [\"nope:x\"]\n");
+    let before = bench.files();
+    let ran = bench.samuel(&["init"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("samuel.toml:3:13"), "{}", ran.stderr);
+    assert_eq!(bench.files(), before);
+}
+
+#[test]
+fn hooks_show_tells_what_handlers_are_given_and_answer() {
+    let bench = Bench::empty();
+    let text = bench.ok(&["hooks", "show", "sync.before"]).stdout;
+    assert!(text.starts_with("sync.before: gate\n  a handler that breaks: abort_command\n"), "{text}");
+    assert!(
+        text.contains("Given\n  project_root      text, required\n  dry_run           bool, required\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("Answers\n  ok                bool, required\n  reason            optional text\n"),
+        "{text}"
+    );
+    assert!(text.ends_with("No handlers are registered.\n"), "{text}");
+    let data = bench.ok(&["hooks", "show", "quality.check", "--json"]).json()["data"].clone();
+    assert_eq!(
+        (&data["chain"]["run"][0]["id"], &data["input"][0]["name"]),
+        (&"default".into(), &"commands".into())
+    );
+    let unknown = bench.samuel(&["hooks", "show", "quality.chek"]);
+    assert_eq!(unknown.code, 2);
+    assert!(unknown.stderr.contains("Did you mean \"quality.check\"?"), "{}", unknown.stderr);
+}
