@@ -48,7 +48,8 @@ pub trait Results: Output {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no blob",
     label = "not the output of a point that makes a blob",
-    note = "blobs are made at context.snapshot, context.progress and context.task"
+    note = "blobs are made at context.snapshot, context.progress and context.task",
+    note = "at context.extra a handler adds sections to `extras`"
 )]
 pub trait Blob: Output {
     /// Returns the text.
@@ -158,7 +159,7 @@ each! { Results for SessionStartOutput PromptSubmitOutput AbilityBeforeOutput Ab
     }
 } }
 
-each! { Blob for ContextSnapshotOutput ContextTaskOutput => {
+impl Blob for ContextSnapshotOutput {
     fn blob(&self) -> &str {
         &self.toon_blob
     }
@@ -166,9 +167,9 @@ each! { Blob for ContextSnapshotOutput ContextTaskOutput => {
     fn blob_mut(&mut self) -> &mut String {
         &mut self.toon_blob
     }
-} }
+}
 
-each! { Blob for ContextProgressOutput => {
+impl Blob for ContextProgressOutput {
     fn blob(&self) -> &str {
         &self.md_blob
     }
@@ -176,4 +177,14 @@ each! { Blob for ContextProgressOutput => {
     fn blob_mut(&mut self) -> &mut String {
         &mut self.md_blob
     }
-} }
+}
+
+impl Blob for ContextTaskOutput {
+    fn blob(&self) -> &str {
+        &self.toon_blob
+    }
+
+    fn blob_mut(&mut self) -> &mut String {
+        &mut self.toon_blob
+    }
+}

@@ -36,7 +36,7 @@ pub trait Handler<P: Point>: Send + Sync {
 /// `M` tells closures and handlers apart; it is never written.
 #[diagnostic::on_unimplemented(
     message = "this is no handler of the hook point `{P}`",
-    label = "does not take `Call<{P}>` and answer with the output of `{P}`",
+    label = "takes another point's call, or answers with something else than this point's output",
     note = "a handler takes its point's own call and answers with its point's own output: `async |call: Call<points::X>| Ok(XOutput {{ .. }})`",
     note = "a closure that blocks is wrapped: `blocking(|call: &Call<points::X>| Ok(XOutput {{ .. }}))`",
     note = "a type is a handler of the points it implements `Handler` for"

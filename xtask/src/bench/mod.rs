@@ -8,6 +8,7 @@
 mod done;
 mod fixture;
 mod gate;
+mod hooks;
 mod iteration;
 mod measure;
 mod run_loop;
@@ -25,12 +26,19 @@ use crate::workspace;
 type Bench = (&'static str, &'static str, fn(&[String]) -> Result<()>);
 
 const BENCHES: &[Bench] = &[
+<<<<<<< HEAD
+=======
+    ("hooks", "what dispatch costs a handler, and a point without one", hooks::run),
+>>>>>>> 6f82c84 (Measure what dispatch costs, and show what the compiler says of mistakes)
     (
         "loop",
         "an iteration, a snapshot of 100,000 files, `samuel run done`, the start of the program",
         run_loop::run,
     ),
+<<<<<<< HEAD
     ("toon", "the TOON codec beside serde_json and another codec", toon::run),
+=======
+>>>>>>> 6f82c84 (Measure what dispatch costs, and show what the compiler says of mistakes)
 ];
 
 /// Runs a benchmark in a release build; further arguments are its own.

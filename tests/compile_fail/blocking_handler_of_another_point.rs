@@ -1,0 +1,12 @@
+//! A blocking handler is registered at the point it is made for.
+
+use samuel_core::{
+    hook::{Call, Registry, blocking, points},
+    model::payload::AfterLoopOutput,
+};
+
+fn main() {
+    let mut handlers = Registry::builder();
+    let summary = blocking(|_: &Call<points::AfterLoop>| Ok(AfterLoopOutput::default()));
+    handlers.api::<points::QualityCheck, _>("summary", None, summary);
+}

@@ -1,0 +1,13 @@
+//! A handler is given its own point's call.
+
+use samuel_core::{
+    hook::{Call, Registry, points},
+    model::payload::QualityCheckOutput,
+};
+
+fn main() {
+    let mut handlers = Registry::builder();
+    handlers.api::<points::QualityCheck, _>("lint", None, async |_: Call<points::AfterLoop>| {
+        Ok(QualityCheckOutput::default())
+    });
+}

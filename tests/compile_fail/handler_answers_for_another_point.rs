@@ -1,0 +1,17 @@
+//! A type answers with the output of the point it is a handler of.
+
+use samuel_core::{
+    hook::{Call, Handler, HookFailure, points},
+    model::payload::AfterLoopOutput,
+};
+
+struct Lint;
+
+#[async_trait::async_trait]
+impl Handler<points::QualityCheck> for Lint {
+    async fn call(&self, _: Call<points::QualityCheck>) -> Result<AfterLoopOutput, HookFailure> {
+        Ok(AfterLoopOutput::default())
+    }
+}
+
+fn main() {}

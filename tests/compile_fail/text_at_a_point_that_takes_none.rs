@@ -1,0 +1,10 @@
+//! Text is taken only at some points.
+
+use samuel_core::{
+    hook::{Answer},
+    model::payload::{BeforeLoopOutput, Deliver},
+};
+
+fn main() {
+    let _ = BeforeLoopOutput::pass().with_text("Mind the changelog.", Deliver::Next);
+}
