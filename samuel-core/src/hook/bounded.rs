@@ -56,19 +56,13 @@ pub(super) async fn bounded<O>(
     }
 }
 
-/// Waits for a future, but no longer than a time. A future that is ready at
-/// once costs no timer.
+/// Waits for a future, but no longer than a time.
 async fn within<T>(limit: Duration, clock: &dyn Clock, future: impl Future<Output = T>) -> Option<T> {
-    let mut future = pin!(future);
-    if let Poll::Ready(done) =
-        std::future::poll_fn(|context| Poll::Ready(future.as_mut().poll(context))).await
-    {
-        return Some(done);
-    }
     tokio::select! {
         biased;
         done = future => Some(done),
-        () = clock.sleep(limit) => None,
+        // Lazily, since most handlers answer before there is a need to wait.
+        () = async { clock.sleep(limit).await } => None,
     }
 }
 
