@@ -23,7 +23,7 @@ const POINTS: [HookPoint; 4] =
 /// use std::sync::Arc;
 /// use samuel_core::{
 ///     clock::SystemClock,
-///     hook::{Call, Gate, points},
+///     hook::{Answer, Call, points},
 ///     lifecycle::{Lifecycle, LifecycleError, SyncOptions},
 ///     model::payload::SyncBeforeOutput,
 ///     project::Project,
