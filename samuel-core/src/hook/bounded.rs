@@ -12,7 +12,9 @@ use std::{
     time::Duration,
 };
 
-use super::{BreakClass, HookFailure, Scope};
+use tokio_util::sync::CancellationToken;
+
+use super::{BreakClass, HookFailure};
 use crate::clock::Clock;
 
 /// How long a handler without a deadline may take to end what it started.
@@ -34,24 +36,23 @@ pub(super) enum Ended<O> {
 pub(super) async fn bounded<O>(
     answer: impl Future<Output = Result<O, HookFailure>> + Send,
     limit: Option<Duration>,
-    scope: &Scope,
+    clock: &dyn Clock,
+    cancel: &CancellationToken,
 ) -> Ended<O> {
     let answer = CatchPanic(pin!(answer));
     let timed = async {
         match limit {
             None => Ended::Answered(answer.await),
-            Some(limit) => {
-                within(limit, &*scope.clock, answer).await.map_or(Ended::TimedOut(limit), Ended::Answered)
-            }
+            Some(limit) => within(limit, clock, answer).await.map_or(Ended::TimedOut(limit), Ended::Answered),
         }
     };
     let mut timed = pin!(timed);
     tokio::select! {
         biased;
         ended = &mut timed => ended,
-        () = scope.cancel.cancelled() => match limit {
+        () = cancel.cancelled() => match limit {
             Some(_) => Ended::Cancelled,
-            None => within(CLEAN_UP, &*scope.clock, timed).await.unwrap_or(Ended::Cancelled),
+            None => within(CLEAN_UP, clock, timed).await.unwrap_or(Ended::Cancelled),
         }
     }
 }
@@ -61,7 +62,7 @@ async fn within<T>(limit: Duration, clock: &dyn Clock, future: impl Future<Outpu
     tokio::select! {
         biased;
         done = future => Some(done),
-        // Lazily, since most handlers answer before there is a need to wait.
+        // Most handlers answer before the clock is asked.
         () = async { clock.sleep(limit).await } => None,
     }
 }
