@@ -6,7 +6,7 @@ use samuel_core::{
     clock::SystemClock,
     config::{Config, ConfigError},
     context::{ContextView, PromptContext},
-    hook::{Dispatched, HookPoint, Point, Registry, RegistryError, Scope},
+    hook::{BreakClass, Dispatched, HookPoint, Point, Registry, RegistryError, Scope},
     model::payload::{Mode, Turn},
 };
 use serde_json::{Map, Value};
@@ -126,8 +126,8 @@ fn compare<P: Point>(row: &DispatchRow, tier: &dyn Tier, got: &Dispatched<P::Out
         outcome.broken.iter().map(|broken| format!("{} {}", broken.handler, broken.failure)).collect();
     same("broken", &broken, &expect.broken)?;
     for broken in &outcome.broken {
-        let late = broken.failure.class == samuel_core::hook::BreakClass::Timeout;
-        same("abandoned", &broken.abandoned, &(late && tier.abandons()))?;
+        let left_behind = matches!(broken.failure.class, BreakClass::Timeout | BreakClass::Cancelled);
+        same("abandoned", &broken.abandoned, &(left_behind && tier.abandons()))?;
     }
     let abort = outcome.abort.as_ref().map(|abort| {
         let action = serde_json::to_value(abort.action).unwrap();

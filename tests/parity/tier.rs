@@ -15,7 +15,8 @@ pub(crate) trait Tier: Send + Sync {
     /// Returns the tier's name in the names of tests.
     fn name(&self) -> &'static str;
 
-    /// Says whether what a handler was doing goes on after its deadline.
+    /// Says whether what a handler was doing goes on after its deadline, or
+    /// after the run was stopped.
     fn abandons(&self) -> bool;
 
     /// Makes a handler that behaves as a row says, and registers it.

@@ -9,7 +9,7 @@ use samuel_core::{
     engine::{RunBuilder, RunError},
     hook::{Answer, Blob, Call, DEFAULT_ID, HookFailure, HookPoint, Registry, points},
     model::{ExitReason, FailureClass, Plan, Task, TaskId, payload::*},
-    state::{Artifact, ProgressBody, ProgressEntry},
+    state::{Artifact, ProgressBody, ProgressEntry, RunDir},
     testing::{Act, Bench, FakeHandler, FakePlugin, Played, completes_each_task},
 };
 
@@ -219,7 +219,7 @@ async fn of_two_plugins_at_one_order_the_last_one_wins_with_a_warning() {
     let run = bench.run(completes_each_task());
     let played = bench.play(run.register(|all| plugins.iter().for_each(|p| p.register(all)))).await.unwrap();
     assert_eq!((handlers[0].count(), handlers[1].count()), (0, 1));
-    let warning = "warning: two:h replaces one:h at after:iteration: both ask for order 120\n";
+    let warning = "warning: two:h replaces one:h at after:iteration, because both have the order 120\n";
     assert!(played.transcript().contains(warning), "{}", played.transcript());
 }
 
@@ -406,10 +406,10 @@ async fn the_time_of_every_handler_is_in_the_progress_log_where_it_is_asked_for(
 
 #[test]
 fn several_methodologies_in_one_project_keep_their_state_apart() {
-    let alone = bench("[methodology.ralph]\n");
-    assert!(alone.project().run_dir().path().ends_with(".samuel/run"));
-    let both = bench("[methodology.ralph]\n[methodology.tdd-strict]\n");
-    assert!(both.project().run_dir().path().ends_with(".samuel/run/ralph"));
+    let bench = bench("[methodology.ralph]\n");
+    assert!(bench.project().run_dir().path().ends_with(".samuel/run"));
+    let apart = RunDir::for_methodology(bench.path(), "tdd-strict");
+    assert!(apart.path().ends_with(".samuel/run/tdd-strict"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
