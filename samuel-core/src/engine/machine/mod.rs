@@ -3,7 +3,7 @@
 //! [`Machine::step`] takes one [`Input`] and returns the [`Effect`]s that
 //! follow from it. The machine reads no clock, file or network, and it is plain
 //! data between any two steps, so a run can be saved, resumed and replayed.
-//! Carrying out effects is the [driver](super::driver)'s.
+//! Carrying out effects is the driver's.
 //!
 //! The sequence is that of one iteration in the design: each phase waits for
 //! one *main* effect. While the agent is at work, completions and tool calls

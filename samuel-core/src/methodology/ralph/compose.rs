@@ -90,7 +90,7 @@ impl fmt::Display for PromptWarning {
     }
 }
 
-/// Composes the prompt of an iteration; the layout is described [above](self).
+/// Composes the prompt of an iteration; the module says how it is laid out.
 ///
 /// # Errors
 /// [`TemplateError`] if the template cannot be rendered.
