@@ -4,9 +4,9 @@
 //! of them and turns errors into exit codes. It alone reads the environment,
 //! the working directory and the home, and it alone handles signals.
 //!
-//! [`main`] is the whole binary. Each command of [`args`] is a function in
-//! `commands` that returns a [`Reply`](reply::Reply) or a
-//! [`Failure`](failure::Failure); `render` knows what they look like.
+//! [`main`] is the whole binary. Each command of `args` is a function in
+//! `commands` that returns a `Reply` or a
+//! `Failure`; `render` knows what they look like.
 
 mod args;
 mod commands;
