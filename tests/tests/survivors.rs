@@ -50,7 +50,8 @@ impl Run {
         let child = samuel(&start).spawn().unwrap();
         let run = Self { dir, mark, child };
         wait_for("the agent to come up", || run.dir.path().join("agent-is-up").exists());
-        assert!(run.processes() >= 4, "the agent's processes are found by their mark");
+        // A forked shell carries the mark only once it has become its command.
+        wait_for("the agent's processes to carry its mark", || run.processes() >= 4);
         run
     }
 

@@ -7,7 +7,7 @@
 
 use super::{
     proc_table::watch_end,
-    sweep::{Family, Swept},
+    sweep::{ABANDONED_SWEEP_LIMIT, Family, SWEEP_LIMIT, Swept},
     wire::{Job, Order, Report},
 };
 use rustix::{
@@ -149,13 +149,18 @@ impl Shim {
         let told = family.status().is_some();
         let swept = match reason {
             Reason::Ordered(Order::Release) => Swept::default(),
-            Reason::Ordered(_) | Reason::Abandoned => family.sweep(&mut self.deaths).await,
+            Reason::Ordered(_) => family.sweep(&mut self.deaths, SWEEP_LIMIT).await,
+            Reason::Abandoned => family.sweep(&mut self.deaths, ABANDONED_SWEEP_LIMIT).await,
         };
         if let (false, Some(status)) = (told, family.status()) {
             self.report(Report::Exited(status));
         }
         let count = |number| u32::try_from(number).unwrap_or(u32::MAX);
         self.report(Report::Swept { leaked: count(swept.leaked), survivors: count(swept.survivors) });
+        if swept.survivors > 0 {
+            // Samuel knows and goes on; nobody waits for the rest.
+            family.sweep(&mut self.deaths, ABANDONED_SWEEP_LIMIT).await;
+        }
     }
 
     /// Reaps and passes on SIGTERM until it is time for the end.

@@ -16,9 +16,13 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-/// How long a sweep tries. Only a process stuck in the kernel, or one of
-/// another user, outlives it.
-const SWEEP_LIMIT: Duration = Duration::from_millis(500);
+/// How long a sweep tries while Samuel waits for its result. Only a process
+/// stuck in the kernel, or one of another user, outlives it.
+pub(super) const SWEEP_LIMIT: Duration = Duration::from_millis(500);
+
+/// How long a sweep tries when nobody waits any more: then even a machine
+/// under heavy load must not leave anything.
+pub(super) const ABANDONED_SWEEP_LIMIT: Duration = Duration::from_secs(30);
 
 /// How long to wait for deaths before looking at the process table again.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
@@ -79,8 +83,8 @@ impl Family {
     ///
     /// Everything is stopped first, so that nothing can fork away
     /// between being seen and being killed. `deaths` is the stream of SIGCHLD.
-    pub(super) async fn sweep(&mut self, deaths: &mut SignalStream) -> Swept {
-        let deadline = Instant::now() + SWEEP_LIMIT;
+    pub(super) async fn sweep(&mut self, deaths: &mut SignalStream, limit: Duration) -> Swept {
+        let deadline = Instant::now() + limit;
         let was_running = self.status.is_none();
         self.signal_group(Signal::KILL);
         let mut leaked = BTreeSet::new();

@@ -22,10 +22,7 @@ use std::{
     fs::File,
     io::{self, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     time::Duration,
 };
 
@@ -38,7 +35,7 @@ use super::{
     atomic::{self, Staged},
     import,
     journal::{JournalFile, ROTATE_BYTES, Tail},
-    lock::{FileLock, give_way},
+    lock::FileLock,
     prd::{self, Document},
     progress::{MAX_LOG_BYTES, split_for_rotation},
 };
@@ -50,14 +47,12 @@ pub struct FileStore {
     dir: RunDir,
     clock: Arc<dyn Clock>,
     lock_wait: Duration,
-    /// Whether the last change had to wait for another writer.
-    contended: Arc<AtomicBool>,
 }
 
 impl FileStore {
     /// Names the store of a run directory. Touches nothing.
     pub fn new(dir: RunDir, clock: Arc<dyn Clock>) -> Self {
-        Self { dir, clock, lock_wait: LOCK_WAIT, contended: Arc::default() }
+        Self { dir, clock, lock_wait: LOCK_WAIT }
     }
 
     /// Sets how long to wait for other writers; [`LOCK_WAIT`] by default.
@@ -74,12 +69,7 @@ impl FileStore {
 
     fn lock(&self, doing: &str) -> Result<FileLock, StateError> {
         let holder = Holder::this_process(self.clock.now(), doing);
-        if self.contended.swap(false, Ordering::Relaxed) {
-            give_way();
-        }
-        let lock = FileLock::exclusive(&self.dir.lock(), &holder, self.lock_wait)?;
-        self.contended.store(lock.waited, Ordering::Relaxed);
-        Ok(lock)
+        FileLock::exclusive(&self.dir.lock(), &holder, self.lock_wait)
     }
 
     /// Takes the lock for reading the journal, so that a record whose plan is

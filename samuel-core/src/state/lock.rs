@@ -3,15 +3,17 @@
 //! Two files of the run directory are locked. `lock` is held for the moment
 //! of one change ([`FileLock`]), `loop.lock` as long as a loop runs
 //! ([`LoopLock`]); they are two because the agent changes state from inside
-//! the loop. The system releases a lock with the process that holds it,
-//! however that ends. The files say who holds them and are never deleted:
-//! a process that waits for a deleted file would wait for nobody.
+//! the loop. Beside `lock`, `lock.queue` is where writers line up for it. The
+//! system releases a lock with the process that holds it, however that ends.
+//! The files say who holds them and are never deleted: a process that waits
+//! for a deleted file would wait for nobody.
 
 use std::{
     fmt,
     fs::{File, TryLockError},
     io::{self, Read, Seek, SeekFrom, Write},
     path::Path,
+    sync::mpsc,
     thread,
     time::{Duration, Instant},
 };
@@ -70,8 +72,8 @@ impl LoopLock {
         dir.create()?;
         let mut file = open(&path)?;
         match wait_for(&file, Mode::Exclusive, LOOP_LOCK_WAIT) {
-            Ok(Some(_)) => {}
-            Ok(None) => return Err(StateError::LoopRunning { holder: read_holder(&mut file), path }),
+            Ok(true) => {}
+            Ok(false) => return Err(StateError::LoopRunning { holder: read_holder(&mut file), path }),
             Err(error) => return Err(StateError::io("lock", path)(error)),
         }
         write_holder(&mut file, holder).map_err(StateError::io("write", path))?;
@@ -91,8 +93,8 @@ impl LoopLock {
             Err(error) => return Err(StateError::io("open", path)(error)),
         };
         match wait_for(&file, Mode::Shared, Duration::ZERO) {
-            Ok(Some(_)) => Ok(None),
-            Ok(None) => Ok(Some(read_holder(&mut file))),
+            Ok(true) => Ok(None),
+            Ok(false) => Ok(Some(read_holder(&mut file))),
             Err(error) => Err(StateError::io("lock", path)(error)),
         }
     }
@@ -102,17 +104,25 @@ impl LoopLock {
 #[derive(Debug)]
 pub(crate) struct FileLock {
     _file: File,
-    /// Whether somebody else had the lock at first.
-    pub(crate) waited: bool,
 }
 
 impl FileLock {
-    /// Takes the lock for a change, within a time.
+    /// Takes the lock for a change, within a time. Writers line up: whoever
+    /// is at the head of the queue waits for the lock, the others for the
+    /// queue. Otherwise a busy writer that has just let go would be the first
+    /// to take the lock again, and could keep others out until they give up.
     pub(crate) fn exclusive(path: &Path, holder: &Holder, wait: Duration) -> Result<Self, StateError> {
+        let started = Instant::now();
         let mut file = open(path)?;
-        let waited = Self::wait(&mut file, path, Mode::Exclusive, wait)?;
+        let queue = open(&path.with_extension("queue"))?;
+        let io = |error| StateError::io("lock", path)(error);
+        let taken = wait_for(&queue, Mode::Exclusive, wait).map_err(io)?
+            && wait_for(&file, Mode::Exclusive, wait.saturating_sub(started.elapsed())).map_err(io)?;
+        if !taken {
+            return Err(locked(&mut file, path, wait));
+        }
         write_holder(&mut file, holder).map_err(StateError::io("write", path))?;
-        Ok(Self { _file: file, waited })
+        Ok(Self { _file: file })
     }
 
     /// Takes the lock for reading beside other readers, within a time. Where
@@ -123,20 +133,15 @@ impl FileLock {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(StateError::io("open", path)(error)),
         };
-        let waited = Self::wait(&mut file, path, Mode::Shared, wait)?;
-        Ok(Some(Self { _file: file, waited }))
-    }
-
-    /// Returns whether somebody else had the lock at first.
-    fn wait(file: &mut File, path: &Path, mode: Mode, wait: Duration) -> Result<bool, StateError> {
-        match wait_for(file, mode, wait) {
-            Ok(Some(tries)) => Ok(tries > 1),
-            Ok(None) => {
-                Err(StateError::Locked { path: path.to_owned(), holder: read_holder(file), waited: wait })
-            }
-            Err(error) => Err(StateError::io("lock", path)(error)),
+        match wait_for(&file, Mode::Shared, wait).map_err(StateError::io("lock", path))? {
+            true => Ok(Some(Self { _file: file })),
+            false => Err(locked(&mut file, path, wait)),
         }
     }
+}
+
+fn locked(file: &mut File, path: &Path, waited: Duration) -> StateError {
+    StateError::Locked { path: path.to_owned(), holder: read_holder(file), waited }
 }
 
 #[derive(Clone, Copy)]
@@ -149,61 +154,46 @@ fn open(path: &Path) -> Result<File, StateError> {
     atomic::options().read(true).write(true).create(true).open(path).map_err(StateError::io("open", path))
 }
 
-/// Lets others go first who wait for the lock as well.
+/// Waits for a lock, but no longer than a time; says whether it was taken.
 ///
-/// The system does not queue those who try: whoever has just let go would
-/// always be the first to try again, and a busy writer could keep the others
-/// out until they give up.
-pub(crate) fn give_way() {
-    thread::sleep(Pauses::new().next_pause() + Pauses::MAX);
-}
-
-/// Tries until a deadline; returns the number of tries if one worked.
-///
-/// The system offers no wait with a deadline. Pauses are short, since a change
-/// takes milliseconds, and differ from try to try, lest waiters keep in step.
+/// The system queues those who wait for a lock but knows no deadline, so a
+/// thread waits. One that is left behind gets the lock some day and lets go of
+/// it at once, since by then nobody else has the file open.
 /// Time is the system's own here: a virtual clock does not move others.
-fn wait_for(file: &File, mode: Mode, wait: Duration) -> io::Result<Option<u64>> {
-    let started = Instant::now();
-    let mut pauses = Pauses::new();
-    let mut tries = 0;
-    loop {
-        tries += 1;
-        let tried = match mode {
-            Mode::Shared => file.try_lock_shared(),
-            Mode::Exclusive => file.try_lock(),
-        };
-        match tried {
-            Ok(()) => return Ok(Some(tries)),
-            Err(TryLockError::Error(error)) if error.kind() != io::ErrorKind::Interrupted => {
-                return Err(error);
-            }
-            Err(_) => {}
-        }
-        let left = wait.saturating_sub(started.elapsed());
-        if left.is_zero() {
-            return Ok(None);
-        }
-        thread::sleep(pauses.next_pause().min(left));
+fn wait_for(file: &File, mode: Mode, wait: Duration) -> io::Result<bool> {
+    let tried = match mode {
+        Mode::Shared => file.try_lock_shared(),
+        Mode::Exclusive => file.try_lock(),
+    };
+    match tried {
+        Ok(()) => return Ok(true),
+        Err(TryLockError::Error(error)) => return Err(error),
+        Err(TryLockError::WouldBlock) if wait.is_zero() => return Ok(false),
+        Err(TryLockError::WouldBlock) => {}
+    }
+    // The copy stands for the same open file, and so for the same lock.
+    let copy = file.try_clone()?;
+    let (sender, taken) = mpsc::channel();
+    thread::Builder::new().name("samuel-lock".to_owned()).spawn(move || {
+        // Nobody listens any more once the time is up.
+        let _ = sender.send(block_on(&copy, mode));
+    })?;
+    match taken.recv_timeout(wait) {
+        Ok(taken) => taken.map(|()| true),
+        Err(_) => Ok(false),
     }
 }
 
-/// Pauses of 0.2 to 4 ms in an order that differs between processes and threads.
-struct Pauses(u64);
-
-impl Pauses {
-    const MAX: Duration = Duration::from_millis(4);
-
-    fn new() -> Self {
-        use std::hash::BuildHasher;
-        Self(std::hash::RandomState::new().hash_one(thread::current().id()) | 1)
-    }
-
-    fn next_pause(&mut self) -> Duration {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        Duration::from_micros(200 + self.0 % 3_800)
+fn block_on(file: &File, mode: Mode) -> io::Result<()> {
+    loop {
+        let taken = match mode {
+            Mode::Shared => file.lock_shared(),
+            Mode::Exclusive => file.lock(),
+        };
+        match taken {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            taken => return taken,
+        }
     }
 }
 
@@ -263,6 +253,34 @@ mod tests {
             path.display()
         );
         assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    fn a_busy_writer_lets_others_in_between() {
+        use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lock");
+        let (turns, is_over) = (AtomicU32::new(0), AtomicBool::new(false));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(SeqCst) {
+                    let _lock = FileLock::exclusive(&path, &holder("busy"), LOCK_WAIT).unwrap();
+                    turns.fetch_add(1, SeqCst);
+                    thread::sleep(Duration::from_millis(2));
+                }
+            });
+            while turns.load(SeqCst) == 0 {
+                thread::yield_now();
+            }
+            let mut passed = 0;
+            for _ in 0..50 {
+                let before = turns.load(SeqCst);
+                let _lock = FileLock::exclusive(&path, &holder("patient"), LOCK_WAIT).unwrap();
+                passed += turns.load(SeqCst) - before;
+            }
+            is_over.store(true, SeqCst);
+            assert!(passed <= 50 * 3, "the busy writer went first {passed} times in 50 turns");
+        });
     }
 
     #[test]
