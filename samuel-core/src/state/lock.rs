@@ -3,10 +3,9 @@
 //! Two files of the run directory are locked. `lock` is held for the moment
 //! of one change ([`FileLock`]), `loop.lock` as long as a loop runs
 //! ([`LoopLock`]); they are two because the agent changes state from inside
-//! the loop. Beside `lock`, `lock.queue` is where writers line up for it. The
-//! system releases a lock with the process that holds it, however that ends.
-//! The files say who holds them and are never deleted: a process that waits
-//! for a deleted file would wait for nobody.
+//! the loop. The system releases a lock with the process that holds it, however
+//! that ends. The files say who holds them and are never deleted: a process
+//! that waits for a deleted file would wait for nobody.
 
 use std::{
     fmt,
@@ -15,7 +14,7 @@ use std::{
     path::Path,
     sync::mpsc,
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use jiff::Timestamp;
@@ -107,18 +106,10 @@ pub(crate) struct FileLock {
 }
 
 impl FileLock {
-    /// Takes the lock for a change, within a time. Writers line up: whoever
-    /// is at the head of the queue waits for the lock, the others for the
-    /// queue. Otherwise a busy writer that has just let go would be the first
-    /// to take the lock again, and could keep others out until they give up.
+    /// Takes the lock for a change, within a time.
     pub(crate) fn exclusive(path: &Path, holder: &Holder, wait: Duration) -> Result<Self, StateError> {
-        let started = Instant::now();
         let mut file = open(path)?;
-        let queue = open(&path.with_extension("queue"))?;
-        let io = |error| StateError::io("lock", path)(error);
-        let taken = wait_for(&queue, Mode::Exclusive, wait).map_err(io)?
-            && wait_for(&file, Mode::Exclusive, wait.saturating_sub(started.elapsed())).map_err(io)?;
-        if !taken {
+        if !wait_for(&file, Mode::Exclusive, wait).map_err(StateError::io("lock", path))? {
             return Err(locked(&mut file, path, wait));
         }
         write_holder(&mut file, holder).map_err(StateError::io("write", path))?;
@@ -156,8 +147,9 @@ fn open(path: &Path) -> Result<File, StateError> {
 
 /// Waits for a lock, but no longer than a time; says whether it was taken.
 ///
-/// The system queues those who wait for a lock but knows no deadline, so a
-/// thread waits. One that is left behind gets the lock some day and lets go of
+/// Who tries again and again can be kept out by a writer that has just let go
+/// and is back first. The system wakes those who wait, but knows no deadline:
+/// so a thread waits. One that is left behind gets the lock some day and lets go of
 /// it at once, since by then nobody else has the file open.
 /// Time is the system's own here: a virtual clock does not move others.
 fn wait_for(file: &File, mode: Mode, wait: Duration) -> io::Result<bool> {
