@@ -90,7 +90,7 @@ fn ids(store: &FileStore) -> BTreeSet<TaskId> {
 fn a_loop_that_is_killed_at_any_moment_loses_nothing_and_goes_on() {
     let kills = kills();
     let (dir, store) =
-        project(kills * 4, r#"{ write = { path = "made.txt", content = "{{task_id}}" } }, { done = {} }"#);
+        project(kills, r#"{ write = { path = "made.txt", content = "{{task_id}}" } }, { done = {} }"#);
     let mut acknowledged = ids(&store);
     let mut dice = Dice(0x5eed_cafe);
     for round in 0..kills {
