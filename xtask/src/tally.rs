@@ -18,11 +18,19 @@ pub(crate) struct Tally {
     pub(crate) skipped: Vec<String>,
     /// What failed, by name.
     pub(crate) failures: Vec<String>,
+    /// What the failed tests printed.
+    said: Vec<String>,
+    /// Whether the lines that are read are a failed test's.
+    listens: bool,
 }
+
+/// As much as is repeated of what failed tests printed, in lines.
+const MAX_SAID: usize = 400;
 
 impl Tally {
     /// Takes down one line of a test program.
     pub(crate) fn read(&mut self, line: &str) {
+        self.listen(line);
         let line = line.trim();
         if let Some(reason) = line.strip_prefix("skipped:") {
             self.skip(reason.trim());
@@ -32,6 +40,21 @@ impl Tally {
             self.failed += number_before(counts, " failed");
         } else if let Some(test) = line.strip_prefix("test ") {
             self.read_test(test);
+        }
+    }
+
+    /// Keeps what a failed test printed. The harness repeats every test's
+    /// output below a line with its name, those of passed tests first, and ends
+    /// with a list of names.
+    fn listen(&mut self, line: &str) {
+        let name = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----"));
+        if let Some(name) = name {
+            self.listens = self.failures.iter().any(|failed| failed == name);
+        } else if matches!(line, "failures:" | "successes:") {
+            self.listens = false;
+        }
+        if self.listens && self.said.len() < MAX_SAID {
+            self.said.push(line.to_owned());
         }
     }
 
@@ -68,6 +91,9 @@ impl Tally {
     /// Prints what was skipped and what failed, and the counts as last line.
     pub(crate) fn print(&self) {
         println!();
+        for line in &self.said {
+            println!("{line}");
+        }
         let mut reasons: Vec<(&str, usize)> = Vec::new();
         for reason in &self.skipped {
             match reasons.iter_mut().find(|(known, _)| known == reason) {
@@ -115,6 +141,24 @@ mod tests {
         assert_eq!(tally.failures, ["b"]);
         let expected = ["c: takes an hour", "docs - run (line 3) is ignored", "npm cannot be run"];
         assert_eq!(tally.skipped, expected);
+    }
+
+    #[test]
+    fn what_failed_tests_printed_is_kept() {
+        let mut tally = Tally::default();
+        let output = "\
+            test a ... ok\n\
+            test b ... FAILED\n\
+            successes:\n\
+            ---- a stdout ----\n\
+            fine\n\
+            failures:\n\
+            ---- b stdout ----\n\
+            thread 'b' panicked\n\
+            failures:\n\
+            b\n";
+        output.lines().for_each(|line| tally.read(line));
+        assert_eq!(tally.said, ["---- b stdout ----", "thread 'b' panicked"]);
     }
 
     #[test]
