@@ -7,8 +7,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent};
 use crate::model::{
-    Coded, ErrorCode, TaskId, Usage,
-    payload::{AgentInvokeOutput, Turn},
+    Coded, ErrorCode, Usage,
+    payload::{AgentInvokeOutput, TaskBrief, Turn},
 };
 
 /// A program that works on a prompt.
@@ -74,15 +74,6 @@ pub struct AgentRequest {
     pub task: Option<TaskBrief>,
     /// Ends the call: the agent's process tree is killed.
     pub cancel: CancellationToken,
-}
-
-/// As much of a task as chooses a scripted call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TaskBrief {
-    /// The task's id.
-    pub id: TaskId,
-    /// The task's title.
-    pub title: String,
 }
 
 /// Files that receive an agent's raw output, created with mode 0600.

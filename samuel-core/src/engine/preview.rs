@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use super::run::{Run, RunError};
+use super::{error::RunError, run::Run};
 use crate::{
     context::ContextView,
     hook::{Blob, HookPoint, Output, Point, Scope, Skipped, Tier, points},
@@ -155,6 +155,7 @@ impl Looking {
         let store = Arc::clone(&run.frozen.store);
         let loaded = tokio::task::spawn_blocking(move || store.load()).await.map_err(RunError::broken)??;
         let mut plan = Plan::clone(&loaded.plan);
+        run.detect().await?;
         let mut begin = run.recover().await?;
         begin.machine.settle(begin.first, &mut plan, run.frozen.project.clock().now());
         let plan = Arc::new(plan);
