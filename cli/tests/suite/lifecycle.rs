@@ -89,7 +89,7 @@ fn doctor_shows_every_chain_with_the_place_of_each_setting() {
     let words = |text: &str| line(text).split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(
         words("quality.check"),
-        ["quality.check", "100", "default", "built-in", "samuel", "no", "10s", "warn", "default"]
+        ["quality.check", "100", "default", "built-in", "samuel", "no", "its", "own", "warn", "default"]
     );
     assert_eq!(
         words("agent.invoke"),
@@ -119,6 +119,22 @@ fn doctor_shows_every_chain_with_the_place_of_each_setting() {
 }
 
 #[test]
+fn a_mode_is_shown_with_its_place() {
+    let bench = Bench::empty();
+    bench.write("samuel.toml", "[hooks.\"context.extra\"]\nmode = \"discovery\"\n");
+    let ran = bench.ok(&["doctor", "--hooks"]);
+    assert!(
+        ran.stdout.contains("  hooks.\"context.extra\".mode = \"discovery\"  samuel.toml:2:1\n"),
+        "{}",
+        ran.stdout
+    );
+    let shown = bench.ok(&["hooks", "show", "context.extra"]).stdout;
+    assert!(shown.contains("  it fires only in discovery iterations\n"), "{shown}");
+    let data = bench.ok(&["hooks", "show", "context.extra", "--json"]).json()["data"].clone();
+    assert_eq!(data["chain"]["mode"], "discovery");
+}
+
+#[test]
 fn doctor_says_the_same_in_json() {
     let bench = Bench::empty();
     bench.write("samuel.toml", CONFIG);
@@ -127,7 +143,7 @@ fn doctor_says_the_same_in_json() {
     assert_eq!(chains.len(), 25);
     let check = chains.iter().find(|chain| chain["point"] == "quality.check").unwrap();
     assert_eq!((&check["on_failure"], &check["advisory"]), (&"warn".into(), &true.into()));
-    assert_eq!(check["run"][0]["timeout_ms"], 10_000);
+    assert_eq!(check["run"][0]["timeout_ms"], serde_json::Value::Null, "the default keeps its own time");
     assert_eq!(check["settings"][0]["origin"]["line"], 6);
     assert!(bench.samuel(&["doctor"]).code == 2);
 }

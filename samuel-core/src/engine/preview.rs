@@ -117,6 +117,7 @@ impl Run {
         if looked.preview.stop.is_none() {
             looked.compose(&self).await;
         }
+        looked.keep_to_mode(&self);
         Ok(looked.finish(&self))
     }
 }
@@ -285,6 +286,18 @@ impl Looking {
             format!("{} {} {}: {}", P::POINT, warning.handler, warning.class, warning.message)
         }));
         done.output
+    }
+
+    /// Moves the handlers of chains that are for iterations of the other mode to
+    /// those that do not run.
+    fn keep_to_mode(&mut self, run: &Run) {
+        let mode = self.preview.mode;
+        for chain in &mut self.preview.chains {
+            let why = run.registry.spec(chain.point).and_then(|spec| spec.skips(mode));
+            let Some(why) = why.map(|why| why.to_string()) else { continue };
+            let skipped = chain.run.drain(..).map(|one| SkippedPreview { id: one.id, why: why.clone() });
+            chain.skipped.extend(skipped);
+        }
     }
 
     fn finish(mut self, run: &Run) -> Preview {

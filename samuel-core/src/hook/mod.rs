@@ -25,7 +25,9 @@ mod tests;
 
 pub use answer::{Answer, Blob, Gate, Results, Text};
 pub use call::Call;
-pub use chain::{ChainSpec, DEFAULT_ALIAS, DEFAULT_ID, DEFAULT_ORDER, HandlerInfo, Layer, OnFailure, Tier};
+pub use chain::{
+    ChainMode, ChainSpec, DEFAULT_ALIAS, DEFAULT_ID, DEFAULT_ORDER, HandlerInfo, Layer, OnFailure, Tier,
+};
 pub use dispatch::{Dispatched, Scope};
 pub use failure::{BreakClass, HookFailure};
 pub use field::Field;
