@@ -124,7 +124,7 @@ pub enum AgentError {
         problem: String,
     },
     /// The agent's program does not exist.
-    #[error("agent \"{agent}\" needs the program \"{program}\", which is not on PATH")]
+    #[error("agent \"{agent}\" needs the program \"{program}\", which was not found")]
     NotFound {
         /// The agent.
         agent: String,

@@ -14,6 +14,7 @@ use crate::{
     agent::{Agent, AgentConfig, AgentError, MutationRoute, Script, StoreSink},
     config::MethodologySettings,
     hook::{Registry, RegistryBuilder, handler_methods},
+    methodology::ralph,
     process::Supervisor,
     project::Project,
     state::StateStore,
@@ -127,20 +128,63 @@ impl RunBuilder {
     /// # Errors
     /// Returns a [`RunError`] where the agent, the sandbox, a template or the
     /// handlers of a point cannot be used.
-    pub fn build(self) -> Result<Run, RunError> {
+    pub fn build(mut self) -> Result<Run, RunError> {
         self.settings.sandbox.check()?;
-        let store = self.store.unwrap_or_else(|| Arc::new(self.project.store()));
-        let agent = match self.agent {
+        // Agent and run must see the same tasks.
+        let store = self.state_store();
+        self.store = Some(Arc::clone(&store));
+        let agent = match self.agent.take() {
             Some(agent) => agent,
-            None => {
-                let config = agent_config(&self.settings, &self.project, &store)?;
-                crate::agent::build(&config, self.supervisor.clone())?
-            }
+            None => self.configured_agent(&store)?,
         };
-        let run_dir = self.project.run_dir();
+        self.assemble(agent)
+    }
+
+    /// Puts the chains in order, for whoever only looks at them. The agent need
+    /// not be there.
+    ///
+    /// # Errors
+    /// Returns a [`RunError`] where a template or the handlers of a point
+    /// cannot be used.
+    pub fn registry(self) -> Result<Registry, RunError> {
+        Ok(self.build_idle()?.registry)
+    }
+
+    /// Freezes everything with an agent that does nothing, for the chains of a
+    /// run that is never started.
+    pub(super) fn build_idle(self) -> Result<Run, RunError> {
+        let config = AgentConfig { script: Some(Script::default()), ..AgentConfig::new("scripted") };
+        let idle = crate::agent::build(&config, Supervisor::GroupOnly)?;
+        self.assemble(idle)
+    }
+
+    /// Checks that the agent can be called, and says which it is.
+    pub(super) fn check_agent(&self) -> Result<String, RunError> {
+        self.settings.sandbox.check()?;
+        let agent = match &self.agent {
+            Some(agent) => Arc::clone(agent),
+            None => self.configured_agent(&self.state_store())?,
+        };
+        agent.check(&ralph::compose_agent_env(&self.env, &*agent, &[]))?;
+        Ok(format!("{} can be called", agent.name()))
+    }
+
+    fn state_store(&self) -> Arc<dyn StateStore> {
+        self.store.clone().unwrap_or_else(|| Arc::new(self.project.store()))
+    }
+
+    /// Makes the agent that samuel.toml describes.
+    fn configured_agent(&self, store: &Arc<dyn StateStore>) -> Result<Arc<dyn Agent>, AgentError> {
+        let config = agent_config(&self.settings, &self.project, store)?;
+        crate::agent::build(&config, self.supervisor.clone())
+    }
+
+    fn assemble(self, agent: Arc<dyn Agent>) -> Result<Run, RunError> {
+        let store = self.state_store();
         let frozen = Frozen {
             session: self.session.unwrap_or_else(|| self.project.name()),
             run_id: new_run_id(self.project.clock().now()),
+            run_dir: self.project.run_dir(),
             project: self.project,
             settings: self.settings,
             agent,
@@ -150,7 +194,6 @@ impl RunBuilder {
             env: self.env,
             binary: self.binary,
             log_timings: self.log_timings,
-            run_dir,
         };
         Run::assemble(frozen, self.handlers)
     }

@@ -58,6 +58,17 @@ impl RunError {
     }
 }
 
+/// Writes an error with its causes on one line.
+pub(super) fn described(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}
+
 impl Coded for RunError {
     fn code(&self) -> ErrorCode {
         match self {

@@ -7,6 +7,7 @@
 
 mod begin;
 mod builder;
+mod checkup;
 mod contexts;
 mod driver;
 mod error;
@@ -26,6 +27,7 @@ mod trust;
 mod work_tree;
 
 pub use builder::RunBuilder;
+pub use checkup::{Checkup, Finding, Health, Subject};
 pub use error::RunError;
 pub use event::{EVENT_SCHEMA_VERSION, Event, EventRecord, Failure, RunReport};
 pub use handle::{Controller, RunHandle};
