@@ -44,7 +44,11 @@ pub(crate) enum Command {
     Init(ProjectInitArgs),
     /// Bring Samuel's sections of AGENTS.md and of folders' context files up to date
     Sync(SyncArgs),
-    /// Say what is set up and why
+    /// Check that the project can be run: configuration, hooks, agent, git and state
+    #[command(
+        after_help = "Nothing is started and nothing is written. It exits with 1 where something keeps \
+                            `samuel run start` from starting; warnings do not."
+    )]
     Doctor(DoctorArgs),
     /// Look at hook points
     #[command(subcommand)]
@@ -283,7 +287,7 @@ pub(crate) struct SyncArgs {
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
     /// Show every hook point's chain: what runs, in which order, what is skipped and why, and where that is set
-    #[arg(long, required = true)]
+    #[arg(long)]
     pub(crate) hooks: bool,
 }
 

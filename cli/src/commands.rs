@@ -15,7 +15,7 @@ pub(crate) use start::{Show, run_to_its_end};
 use samuel_core::config::RUN_SUBCOMMANDS;
 
 use crate::{
-    args::{Cli, Command, Global, HooksCommand, RunArgs, RunCommand, TaskCommand},
+    args::{Cli, Command, DoctorArgs, Global, HooksCommand, RunArgs, RunCommand, TaskCommand},
     demo,
     failure::Failure,
     host::Host,
@@ -73,7 +73,8 @@ pub(crate) fn run(cli: Cli, host: &Host) -> Result<Reply, Failure> {
         Command::Run(run) | Command::Auto(run) => run_methodology(run, &cli.global, host),
         Command::Init(args) => lifecycle::init(&args, &cli.global, host),
         Command::Sync(args) => lifecycle::sync(&args, &cli.global, host),
-        Command::Doctor(_) => doctor::hooks(&cli.global, host),
+        Command::Doctor(DoctorArgs { hooks: true }) => doctor::hooks(&cli.global, host),
+        Command::Doctor(DoctorArgs { hooks: false }) => doctor::check(&cli.global, host),
         Command::Hooks(HooksCommand::Show(args)) => hooks::show(&args, &cli.global, host),
         Command::Demo(args) => demo::run(&args, &cli.global, host),
         Command::Supervise => Err(Failure::usage("this command takes no arguments")),

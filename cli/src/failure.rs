@@ -32,8 +32,10 @@ pub(crate) struct Fault {
     /// What to do next; several lines at most for a bare command.
     pub(crate) help: String,
     pub(crate) location: Option<Location>,
-    /// What is known in spite of it.
+    /// What is known in spite of it, for programs.
     pub(crate) data: Value,
+    /// What is known in spite of it, for people: whole lines.
+    pub(crate) text: String,
     /// The exit code where it is not the code's own.
     pub(crate) exit: Option<u8>,
 }
@@ -49,6 +51,7 @@ impl Failure {
             help: code.help.to_owned(),
             location: None,
             data: Value::Null,
+            text: String::new(),
             exit: None,
         }))
     }
@@ -104,6 +107,12 @@ impl Failure {
     /// Adds what is known in spite of it.
     pub(crate) fn with_data(mut self, data: Value) -> Self {
         self.0.data = data;
+        self
+    }
+
+    /// Adds what people can be shown in spite of it.
+    pub(crate) fn with_text(mut self, text: String) -> Self {
+        self.0.text = text;
         self
     }
 

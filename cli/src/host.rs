@@ -76,7 +76,8 @@ impl Host {
         Ok(Project::open(root, methodology, Arc::new(SystemClock::new()))?)
     }
 
-    fn root(&self, global: &Global) -> Result<PathBuf, Failure> {
+    /// Finds the root of the project that a command works on.
+    pub(crate) fn root(&self, global: &Global) -> Result<PathBuf, Failure> {
         if let Some(directory) = &global.directory {
             let directory = self.absolute(directory)?;
             let found = directory.canonicalize().ok().filter(|directory| directory.is_dir());

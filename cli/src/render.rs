@@ -1,5 +1,6 @@
 //! How answers look: as JSON, and as text on a terminal.
 
+mod checkup;
 mod envelope;
 mod escape;
 mod hooks;
@@ -8,6 +9,7 @@ mod status;
 mod tasks;
 mod watch;
 
+pub(crate) use checkup::checkup_text;
 pub(crate) use envelope::Envelope;
 pub(crate) use escape::{safe, safe_lines};
 pub(crate) use hooks::{chain_table, point_text};

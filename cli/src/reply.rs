@@ -73,7 +73,7 @@ impl Answer {
         }
         match result {
             Ok(reply) => Self { stdout: reply.text, stderr: warnings(&reply.warnings), exit },
-            Err(failure) => Self { stdout: String::new(), stderr: described(&failure), exit },
+            Err(failure) => Self { stdout: failure.text.clone(), stderr: described(&failure), exit },
         }
     }
 

@@ -12,20 +12,22 @@ mod init;
 mod locate;
 mod status;
 
-pub(crate) use detect::{detect_project, list_files};
+pub(crate) use detect::{detect_languages, detect_project, list_files};
 pub use error::ProjectError;
 pub use init::{ConvertedPrd, InitOptions, Initialised};
 pub use locate::find_root;
 pub use status::{NextStep, ProjectStatus, TaskCounts};
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use crate::{
     clock::Clock,
-    config::{Config, KnownMethodology, MethodologySettings, resolve_methodology},
+    config::{Config, ConfigError, KnownMethodology, MethodologySettings, resolve_methodology},
+    hook::{ChainSpec, HookPoint, Registry, RegistryBuilder, RegistryError},
     state::{FileStore, RunDir},
 };
 
@@ -89,6 +91,26 @@ impl Project {
     /// Returns the settings of the methodology in use.
     pub fn settings(&self) -> MethodologySettings {
         self.config.methodology(&self.methodology)
+    }
+
+    /// Puts the chains of points in order as the project configures them.
+    ///
+    /// # Errors
+    /// Returns a [`ConfigError`] at its place where samuel.toml is to blame,
+    /// and a [`RegistryError`] where the handlers are.
+    pub(crate) fn registry<E: From<ConfigError> + From<RegistryError>>(
+        &self,
+        handlers: RegistryBuilder,
+        points: &[HookPoint],
+    ) -> Result<Registry, E> {
+        let chain = |point: &HookPoint| (*point, self.config.chain(*point, &self.methodology));
+        let specs: BTreeMap<HookPoint, ChainSpec> = points.iter().map(chain).collect();
+        handlers.build(&specs).map_err(|error| match &error {
+            RegistryError::Resolve(resolve) => {
+                self.config.locate(&self.methodology, resolve).map_or_else(|| error.into(), E::from)
+            }
+            _ => error.into(),
+        })
     }
 
     /// Returns the clock.

@@ -11,11 +11,11 @@ use process_support::{supervise_if_asked, supervisor};
 use samuel_core::{
     agent::{
         self, AbilityDecision, Agent, AgentClocks, AgentConfig, AgentError, AgentEvent, AgentRequest,
-        MutationRoute, MutationSink, Script, ScriptedCall, Step, TaskBrief,
+        MutationRoute, MutationSink, Script, ScriptedCall, Step,
     },
     model::{
-        TaskId, Usage,
-        payload::{AbilityStatus, Turn},
+        Usage,
+        payload::{AbilityStatus, TaskBrief, Turn},
     },
     state::{Mutation, NewTask},
 };
@@ -58,7 +58,7 @@ fn playing(call: ScriptedCall) -> Arc<dyn Agent> {
 }
 
 fn about(dir: &Path, id: &str) -> AgentRequest {
-    let task = TaskBrief { id: TaskId::new(id), title: format!("Task {id}") };
+    let task = TaskBrief { id: id.to_owned(), title: format!("Task {id}"), ..Default::default() };
     AgentRequest { task: Some(task), ..request(dir, "") }
 }
 

@@ -10,7 +10,7 @@ use samuel_core::{
     agent::{Agent, AgentConfig, Script, ScriptedAgent},
     clock::SystemClock,
     engine::{Glance, Preview, Run, RunBuilder},
-    hook::{Call, HookFailure, points},
+    hook::{Call, HookFailure, HookPoint, points},
     model::{ExitReason, Status, TaskId, payload::*},
     process::Supervisor,
     project::{InitOptions, NextStep, Project, find_root},
@@ -62,6 +62,14 @@ impl Bench {
         below(self.dir.path(), &mut found);
         found.sort();
         found
+    }
+
+    /// Appends to samuel.toml and opens the project again.
+    fn configure(&mut self, toml: &str) {
+        let file = self.dir.path().join("samuel.toml");
+        let text = std::fs::read_to_string(&file).unwrap() + toml;
+        std::fs::write(&file, text).unwrap();
+        self.project = Project::open(self.dir.path(), None, Arc::new(SystemClock::new())).unwrap();
     }
 
     fn change(&self, mutation: Mutation) {
@@ -129,4 +137,25 @@ fn a_project_is_found_from_below() {
     assert_eq!(find_root(&deep).as_deref(), Some(bench.dir.path()));
     std::fs::remove_file(bench.dir.path().join("samuel.toml")).unwrap();
     assert_eq!(find_root(&deep).as_deref(), Some(bench.dir.path()));
+}
+
+#[tokio::test]
+async fn a_chain_that_is_kept_to_the_other_mode_is_listed_as_skipped() {
+    let mut bench = Bench::with_prd(PRD);
+    bench.configure("\n[hooks.\"context.extra\"]\nmode = \"discovery\"\n");
+    let preview = bench.preview(Glance::Still).await;
+    let chain = preview.chains.iter().find(|chain| chain.point == HookPoint::ContextExtra).unwrap();
+    assert!(chain.run.is_empty());
+    let skipped: Vec<_> = chain.skipped.iter().map(|one| (one.id.as_str(), one.why.as_str())).collect();
+    assert_eq!(skipped, [("api:notes", "only in discovery iterations")]);
+    let prompt = bench.preview(Glance::Exact).await.prompt.unwrap();
+    assert!(!prompt.contains("mind the gap"), "{prompt}");
+}
+
+#[tokio::test]
+async fn the_languages_of_the_project_are_part_of_the_context() {
+    let bench = Bench::with_prd(PRD);
+    std::fs::write(bench.dir.path().join("a.rs"), "").unwrap();
+    let preview = bench.preview(Glance::Still).await;
+    assert_eq!(preview.context.base().project.detected, ["rust"]);
 }

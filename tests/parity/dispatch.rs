@@ -7,7 +7,7 @@ use samuel_core::{
     config::{Config, ConfigError},
     context::{ContextView, PromptContext},
     hook::{BreakClass, Dispatched, HookPoint, Point, Registry, RegistryError, Scope},
-    model::payload::{Mode, Turn},
+    model::payload::Turn,
 };
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
@@ -105,7 +105,7 @@ where
         run_id: "run".into(),
         session: "parity".into(),
         iteration: 1,
-        mode: Mode::Implementation,
+        mode: row.mode,
         turn: Turn::Main,
         context: ContextView::new(Arc::new(PromptContext::default())),
         cancel: CancellationToken::new(),
@@ -122,6 +122,7 @@ fn compare<P: Point>(row: &DispatchRow, tier: &dyn Tier, got: &Dispatched<P::Out
     let trace =
         outcome.timings.iter().map(|timing| format!("{} {}", timing.handler, timing.result)).collect();
     same("trace", &trace, &expect.trace)?;
+    same("not now", &outcome.skipped.as_ref().map(ToString::to_string), &expect.not_now)?;
     let broken =
         outcome.broken.iter().map(|broken| format!("{} {}", broken.handler, broken.failure)).collect();
     same("broken", &broken, &expect.broken)?;

@@ -1,6 +1,6 @@
 //! A row of the table.
 
-use samuel_core::hook::HookPoint;
+use samuel_core::{hook::HookPoint, model::payload::Mode};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -33,6 +33,9 @@ pub(crate) struct DispatchRow {
     /// Whether the run is being stopped.
     #[serde(default)]
     pub(crate) cancelled: bool,
+    /// What the iteration is for.
+    #[serde(default)]
+    pub(crate) mode: Mode,
     #[serde(default)]
     pub(crate) expect: Expected,
 }
@@ -100,6 +103,8 @@ pub(crate) struct Expected {
     pub(crate) notices: Vec<String>,
     /// Handlers that did not run: `<id>: <why>`.
     pub(crate) skipped: Vec<String>,
+    /// Why no handler of the chain was called in this iteration.
+    pub(crate) not_now: Option<String>,
     /// Where the chain's settings come from: `<key> <line>`.
     pub(crate) origins: Option<Vec<String>>,
     /// How the configuration or the chain is refused; then nothing is

@@ -1,20 +1,48 @@
-//! `doctor --hooks`: why a handler runs, or does not.
+//! `doctor`: whether the project can be run, and why a handler does, or not.
 
-use samuel_core::engine::{HookReport, Run};
+use std::sync::Arc;
 
-use super::setup::{Setting, builder};
-use crate::{args::Global, failure::Failure, host::Host, render::chain_table, reply::Reply};
+use samuel_core::{
+    clock::SystemClock,
+    engine::{Checkup, HookReport, Run},
+    hook::Registry,
+    model::ErrorCode,
+    project::Project,
+};
+
+use super::setup::equip;
+use crate::{
+    args::Global,
+    failure::Failure,
+    host::Host,
+    render::{chain_table, checkup_text},
+    reply::Reply,
+};
+
+/// Checks everything that a run needs.
+pub(crate) fn check(global: &Global, host: &Host) -> Result<Reply, Failure> {
+    let root = host.root(global)?;
+    let clock = Arc::new(SystemClock::new());
+    let checkup = Checkup::of(&root, None, clock, &host.env, |run| run);
+    let text = checkup_text(&checkup);
+    if checkup.is_healthy() {
+        return Ok(Reply::new(&checkup, text));
+    }
+    let (failed, all) = (checkup.failed(), checkup.findings.len());
+    let data = serde_json::to_value(&checkup).unwrap_or_default();
+    let message = format!("{failed} of {all} checks failed");
+    Err(Failure::new(ErrorCode::DOCTOR_FAILED, message).with_data(data).with_text(text))
+}
 
 /// Shows every chain, with the place of each setting.
 pub(crate) fn hooks(global: &Global, host: &Host) -> Result<Reply, Failure> {
     let project = host.project(global, None)?;
-    let run = run(project.clone(), host)?;
-    let report = HookReport::new(run.registry(), project.config(), project.methodology());
+    let report = HookReport::new(&registry(&project, host)?, project.config(), project.methodology());
     let warnings = report.chains.iter().flat_map(|chain| chain.warnings.clone());
     Ok(Reply::new(&report, chain_table(&report.chains)).warn(warnings.collect::<Vec<_>>()))
 }
 
-/// Builds a run as `start` would, for its chains; it is never started.
-pub(super) fn run(project: samuel_core::project::Project, host: &Host) -> Result<Run, Failure> {
-    Ok(builder(project, &Setting::default(), host)?.build()?)
+/// Puts the chains in order as for a run. Its agent need not be there.
+pub(super) fn registry(project: &Project, host: &Host) -> Result<Registry, Failure> {
+    Ok(equip(Run::builder(project.clone()), host)?.registry()?)
 }

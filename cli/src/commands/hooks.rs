@@ -6,7 +6,7 @@ use samuel_core::{
     model::ErrorCode,
 };
 
-use super::doctor::run;
+use super::doctor::registry;
 use crate::{
     args::{Global, ShowArgs},
     failure::Failure,
@@ -19,8 +19,8 @@ use crate::{
 pub(crate) fn show(args: &ShowArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
     let point: HookPoint = args.point.parse().map_err(|unknown| unknown_point(&unknown))?;
     let project = host.project(global, None)?;
-    let run = run(project.clone(), host)?;
-    let report = PointReport::new(point, run.registry(), project.config(), project.methodology());
+    let registry = registry(&project, host)?;
+    let report = PointReport::new(point, &registry, project.config(), project.methodology());
     let warnings = report.chain.warnings.clone();
     Ok(Reply::new(&report, point_text(&report)).warn(warnings))
 }

@@ -84,11 +84,7 @@ pub(crate) fn builder(project: Project, setting: &Setting, host: &Host) -> Resul
         "scripted" => Some(scripted(&project, &settings, host)?),
         _ => None,
     };
-    let mut builder = Run::builder(project)
-        .settings(|frozen| *frozen = settings)
-        .supervisor(host.supervisor()?)
-        .env(host.env.iter().cloned())
-        .binary(host.command_for_agents()?)
+    let mut builder = equip(Run::builder(project).settings(|frozen| *frozen = settings), host)?
         .log_timings(setting.log_timings);
     if let Some(session) = &setting.session {
         builder = builder.session(session.clone());
@@ -97,6 +93,11 @@ pub(crate) fn builder(project: Project, setting: &Setting, host: &Host) -> Resul
         builder = builder.agent(agent);
     }
     Ok(builder)
+}
+
+/// Gives a run what it takes from this process.
+pub(super) fn equip(run: RunBuilder, host: &Host) -> Result<RunBuilder, Failure> {
+    Ok(run.supervisor(host.supervisor()?).env(host.env.iter().cloned()).binary(host.command_for_agents()?))
 }
 
 /// Makes the scripted agent of a recording: the file that the agent's command

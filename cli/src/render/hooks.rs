@@ -5,7 +5,7 @@ use std::time::Duration;
 use samuel_core::{
     config::format_duration,
     engine::{ChainReport, HandlerReport, PointReport, SkippedReport},
-    hook::Field,
+    hook::{ChainMode, Field},
 };
 
 use super::safe;
@@ -36,6 +36,9 @@ pub(crate) fn point_text(report: &PointReport) -> String {
     let mut text = format!("{}: {}\n", chain.point, chain.kind.as_str());
     if !chain.enabled {
         text.push_str("  disabled: it does not fire\n");
+    }
+    if let ChainMode::Only(mode) = chain.mode {
+        text.push_str(&format!("  it fires only in {} iterations\n", mode.as_str()));
     }
     text.push_str(&format!("  a handler that breaks: {}\n", chain.on_failure.as_str()));
     if chain.advisory {

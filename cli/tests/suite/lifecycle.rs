@@ -89,7 +89,7 @@ fn doctor_shows_every_chain_with_the_place_of_each_setting() {
     let words = |text: &str| line(text).split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(
         words("quality.check"),
-        ["quality.check", "100", "default", "built-in", "samuel", "no", "10s", "warn", "default"]
+        ["quality.check", "100", "default", "built-in", "samuel", "no", "its", "own", "warn", "default"]
     );
     assert_eq!(
         words("agent.invoke"),
@@ -119,6 +119,34 @@ fn doctor_shows_every_chain_with_the_place_of_each_setting() {
 }
 
 #[test]
+fn chains_are_shown_also_where_the_agent_cannot_be_used() {
+    let bench = Bench::empty();
+    bench.write(
+        "samuel.toml",
+        "[methodology.ralph]\nagent = \"scripted\"\nagent_command = [\"nowhere.toml\"]\n",
+    );
+    assert_eq!(bench.samuel(&["run", "prompt"]).code, 1);
+    bench.ok(&["doctor", "--hooks"]);
+    bench.ok(&["hooks", "show", "agent.invoke"]);
+}
+
+#[test]
+fn a_mode_is_shown_with_its_place() {
+    let bench = Bench::empty();
+    bench.write("samuel.toml", "[hooks.\"context.extra\"]\nmode = \"discovery\"\n");
+    let ran = bench.ok(&["doctor", "--hooks"]);
+    assert!(
+        ran.stdout.contains("  hooks.\"context.extra\".mode = \"discovery\"  samuel.toml:2:1\n"),
+        "{}",
+        ran.stdout
+    );
+    let shown = bench.ok(&["hooks", "show", "context.extra"]).stdout;
+    assert!(shown.contains("  it fires only in discovery iterations\n"), "{shown}");
+    let data = bench.ok(&["hooks", "show", "context.extra", "--json"]).json()["data"].clone();
+    assert_eq!(data["chain"]["mode"], "discovery");
+}
+
+#[test]
 fn doctor_says_the_same_in_json() {
     let bench = Bench::empty();
     bench.write("samuel.toml", CONFIG);
@@ -127,9 +155,35 @@ fn doctor_says_the_same_in_json() {
     assert_eq!(chains.len(), 25);
     let check = chains.iter().find(|chain| chain["point"] == "quality.check").unwrap();
     assert_eq!((&check["on_failure"], &check["advisory"]), (&"warn".into(), &true.into()));
-    assert_eq!(check["run"][0]["timeout_ms"], 10_000);
+    assert_eq!(check["run"][0]["timeout_ms"], serde_json::Value::Null, "the default keeps its own time");
     assert_eq!(check["settings"][0]["origin"]["line"], 6);
-    assert!(bench.samuel(&["doctor"]).code == 2);
+}
+
+#[test]
+fn doctor_alone_says_what_keeps_a_run_from_starting_and_what_does_not() {
+    let bench = Bench::with_tasks(&["First"]);
+    bench.write("samuel.toml", "[methodology.ralph]\nagent_command = [\"/nowhere/agent\"]\n");
+    let before = bench.files();
+    let ran = bench.samuel(&["doctor"]);
+    assert_eq!((ran.code, bench.files()), (1, before));
+    assert_eq!(ran.stderr, "error: 1 of 7 checks failed\nhelp: Correct what is marked as failed above.\n");
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert_eq!(lines[0], "ok       configuration   samuel.toml can be used, for ralph");
+    assert_eq!(
+        lines[3],
+        "FAILED   agent           agent \"claude\" needs the program \"/nowhere/agent\", which was not found"
+    );
+    assert!(lines[4].starts_with("                         help: Install the agent"), "{lines:?}");
+    assert!(lines[5].starts_with("warning  checks "), "{lines:?}");
+    let document = bench.samuel(&["doctor", "--json"]).json();
+    assert_eq!(
+        (&document["ok"], &document["error"]["code"], &document["data"]["findings"][3]["health"]),
+        (&false.into(), &"E_DOCTOR_FAILED".into(), &"failed".into())
+    );
+    bench.write("samuel.toml", "[methodology.ralph]\nagent_command = [\"/bin/true\"]\n");
+    let ran = bench.ok(&["doctor"]);
+    assert!(ran.stdout.contains("\nok       agent           claude can be called\n"), "{}", ran.stdout);
+    assert!(ran.stdout.ends_with("ok       state           a plan of 1 task\n"), "{}", ran.stdout);
 }
 
 #[test]

@@ -39,6 +39,6 @@ pub use config::{AgentClocks, AgentConfig};
 pub use env::{apply_deny_list, compose_env};
 pub use event::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent};
 pub use mutation::{MutationRoute, MutationSink, StoreSink};
-pub use port::{Agent, AgentError, AgentPort, AgentRequest, LogFiles, TaskBrief};
+pub use port::{Agent, AgentError, AgentPort, AgentRequest, LogFiles};
 pub use script::{Script, ScriptError, ScriptedCall, Step};
 pub use scripted::ScriptedAgent;

@@ -7,8 +7,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent};
 use crate::model::{
-    Coded, ErrorCode, TaskId, Usage,
-    payload::{AgentInvokeOutput, Turn},
+    Coded, ErrorCode, Usage,
+    payload::{AgentInvokeOutput, TaskBrief, Turn},
 };
 
 /// A program that works on a prompt.
@@ -76,15 +76,6 @@ pub struct AgentRequest {
     pub cancel: CancellationToken,
 }
 
-/// As much of a task as chooses a scripted call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TaskBrief {
-    /// The task's id.
-    pub id: TaskId,
-    /// The task's title.
-    pub title: String,
-}
-
 /// Files that receive an agent's raw output, created with mode 0600.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogFiles {
@@ -133,7 +124,7 @@ pub enum AgentError {
         problem: String,
     },
     /// The agent's program does not exist.
-    #[error("agent \"{agent}\" needs the program \"{program}\", which is not on PATH")]
+    #[error("agent \"{agent}\" needs the program \"{program}\", which was not found")]
     NotFound {
         /// The agent.
         agent: String,

@@ -6,13 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{ProblemKind, shorten, table::Table, value::Value};
-use crate::hook::{ChainSpec, DEFAULT_ALIAS, DEFAULT_ID, HookPoint, OnFailure, UnknownPoint};
+use crate::hook::{ChainMode, ChainSpec, DEFAULT_ALIAS, DEFAULT_ID, HookPoint, OnFailure, UnknownPoint};
 
 /// What the configuration sets of each point.
 pub(crate) type Chains = BTreeMap<HookPoint, ChainSpec>;
 
 /// The fields of a chain, as samuel.toml names them.
-pub(crate) const FIELDS: [&str; 6] = ["enabled", "strict", "on_failure", "timeout", "handlers", "order"];
+pub(crate) const FIELDS: [&str; 7] =
+    ["enabled", "mode", "strict", "on_failure", "timeout", "handlers", "order"];
 
 /// Puts a later layer over what the earlier ones gave.
 ///
@@ -33,6 +34,7 @@ pub fn overlay(earlier: &ChainSpec, later: &ChainSpec, point: HookPoint) -> Chai
         strict: later.strict.or(earlier.strict),
         timeout: later.timeout.or(earlier.timeout),
         enabled: later.enabled.or(earlier.enabled),
+        mode: later.mode.or(earlier.mode),
     }
 }
 
@@ -88,6 +90,7 @@ fn read_chain(point: HookPoint, mut table: Table<'_>) -> ChainSpec {
     let limits = ChainSpec::MIN_TIMEOUT..=ChainSpec::MAX_TIMEOUT;
     let spec = ChainSpec {
         enabled: table.take("enabled").and_then(|value| value.boolean()),
+        mode: table.take("mode").and_then(|value| read_mode(point, &value)),
         strict: table.take("strict").and_then(|value| value.boolean()),
         on_failure: table.take("on_failure").and_then(|value| read_on_failure(point, &value)),
         timeout: table.take("timeout").and_then(|value| value.duration(limits)),
@@ -110,6 +113,16 @@ fn read_on_failure(point: HookPoint, value: &Value<'_>) -> Option<OnFailure> {
         "abort_command" => Some(OnFailure::AbortCommand),
         _ => Some(OnFailure::Warn),
     }
+}
+
+/// Reads which iterations a chain is for, where its point knows their mode.
+fn read_mode(point: HookPoint, value: &Value<'_>) -> Option<ChainMode> {
+    if let Some(why) = point.refuses_mode() {
+        value.refuse_key(ProblemKind::NoMode { point, why });
+        return None;
+    }
+    let name = value.one_of("mode", &ChainMode::ALL.map(ChainMode::as_str))?;
+    ChainMode::ALL.into_iter().find(|mode| mode.as_str() == name)
 }
 
 /// Reads a whole chain. Whether its handlers exist is known only when they are
@@ -149,6 +162,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::model::payload::Mode;
 
     const POINT: HookPoint = HookPoint::QualityCheck;
 
@@ -198,12 +212,13 @@ mod tests {
             handlers: Some(vec!["a".to_owned()]),
             timeout: Some(Duration::from_secs(10)),
             enabled: Some(false),
+            mode: Some(ChainMode::Only(Mode::Discovery)),
             ..Default::default()
         };
         let spec = overlay(&earlier, &strict(true), POINT);
         assert_eq!(
-            (spec.handlers, spec.timeout, spec.enabled),
-            (earlier.handlers, earlier.timeout, earlier.enabled)
+            (spec.handlers, spec.timeout, spec.enabled, spec.mode),
+            (earlier.handlers, earlier.timeout, earlier.enabled, earlier.mode)
         );
     }
 

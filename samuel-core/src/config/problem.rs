@@ -146,6 +146,14 @@ pub enum ProblemKind {
         /// Its name.
         name: String,
     },
+    /// The chain of this point cannot be kept to the iterations of one mode.
+    #[error("{point} has no mode: {why}")]
+    NoMode {
+        /// The point.
+        point: HookPoint,
+        /// Why not.
+        why: &'static str,
+    },
     /// A key that must be there is not.
     #[error("{name} is missing")]
     Missing {
@@ -192,6 +200,9 @@ impl ProblemKind {
             Self::InvalidName { .. } => "Choose another name.".to_owned(),
             Self::Alias { name, .. } => format!("Use {name} here."),
             Self::Doubled { .. } => "Remove one of the two.".to_owned(),
+            Self::NoMode { .. } => {
+                "Remove it; handlers are told the mode of each call, where there is one.".to_owned()
+            }
             Self::Missing { name } => format!("Add {name}."),
             Self::Empty => "Give a value, or remove the key.".to_owned(),
             Self::Version { .. } => "Write version = \"2\".".to_owned(),

@@ -1,17 +1,26 @@
 //! The prompt context of an iteration, filled from the plan.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Arc, atomic::Ordering},
+};
 
 use super::{
     fire::Place,
+    run::{Frozen, Run},
     services::{Contexts, Services},
 };
 use crate::{
     context::{CompletedTask, ContextView, FailedCheck, PromptContext, StateVars, TaskVars},
+    git,
+    hook::{HookPoint, Registry},
+    methodology::ralph,
     model::{
         Plan, Status, TaskId,
         payload::{CheckFailure, HookResults, Mode, TaskBrief},
     },
+    state::Artifact,
 };
 
 /// How many completions a prompt names.
@@ -74,6 +83,21 @@ impl Services {
     }
 }
 
+impl Run {
+    /// Creates the prompt context as it is before the first iteration.
+    pub(super) fn contexts(&self) -> Contexts {
+        let mut frozen = frozen_context(&self.frozen, &self.registry);
+        frozen.project.detected = self.languages.get().cloned().unwrap_or_default();
+        Contexts {
+            view: ContextView::new(Arc::new(frozen.clone())),
+            frozen,
+            lasting: BTreeMap::new(),
+            suggestions: Vec::new(),
+            of: (0, Mode::Implementation, None),
+        }
+    }
+}
+
 impl Contexts {
     pub(super) fn base(
         &self,
@@ -97,6 +121,45 @@ impl Contexts {
         base.plugins = self.lasting.clone();
         base
     }
+}
+
+/// Fills the part of the prompt context that does not change during a run.
+fn frozen_context(frozen: &Frozen, registry: &Registry) -> PromptContext {
+    let settings = &frozen.settings;
+    let mut context = PromptContext::default();
+    context.samuel.version = env!("CARGO_PKG_VERSION").to_owned();
+    context.samuel.binary.clone_from(&frozen.binary);
+    context.project.name = frozen.project.name();
+    context.project.root = frozen.project.root().display().to_string();
+    context.project.branch = git::branch(frozen.project.root()).unwrap_or_default();
+    context.methodology.name = frozen.project.methodology().to_owned();
+    context.methodology.source = "built-in".to_owned();
+    context.iteration.max = settings.max_iterations;
+    context.config = ralph::config_vars(settings, frozen.agent.name());
+    context.guardrails = frozen.project.config().guardrails.clone();
+    let dir = &frozen.run_dir;
+    let show = |path: PathBuf| path.display().to_string();
+    context.paths.samuel_dir = show(frozen.project.root().join(".samuel"));
+    context.paths.run_dir = show(dir.path().to_owned());
+    context.paths.prd_file = show(dir.prd());
+    context.paths.progress_file = show(dir.progress());
+    context.paths.task_context_file = show(dir.artifact(Artifact::TaskContext));
+    context.paths.progress_context_file = show(dir.artifact(Artifact::ProgressContext));
+    context.paths.snapshot_file = show(dir.artifact(Artifact::ProjectSnapshot));
+    let agents_md = frozen.project.root().join("AGENTS.md");
+    if agents_md.is_file() {
+        context.paths.agents_md = show(agents_md);
+    }
+    context.mode.is_pilot = settings.pilot.enabled;
+    context.mode.focus.clone_from(&settings.pilot.focus);
+    context.mode.max_new_tasks = settings.pilot.max_discovery_tasks;
+    for point in HookPoint::ALL {
+        let ids: Vec<String> = registry.handlers(*point).map(|(id, ..)| id.to_owned()).collect();
+        if !ids.is_empty() {
+            context.hooks.registered.insert(point.to_string(), ids);
+        }
+    }
+    context
 }
 
 fn state_vars(plan: &Plan, failures: &[CheckFailure], task: Option<&TaskId>) -> StateVars {

@@ -11,6 +11,7 @@ use tokio::{sync::mpsc, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    error::described,
     fire::Place,
     follow::Follower,
     machine::{Effect, EffectId, EffectResult, Input, Loaded, LogLine, Machine, NextWork, Wait},
@@ -305,15 +306,4 @@ async fn mutate(services: &Arc<Services>, mutation: Mutation) -> EffectResult {
         }
         Err(error) => EffectResult::Failed(described(&error)),
     }
-}
-
-/// Writes an error with its causes on one line.
-fn described(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
 }

@@ -215,7 +215,9 @@ impl Services {
     async fn fire_quality(self: &Arc<Self>, input: QualityCheckInput, place: &Place) -> HookReply {
         let (output, outcome) = self.run::<points::QualityCheck>(input, place).await;
         let failures = output.failures;
-        self.workbench.with(|desk| desk.last_failures.clone_from(&failures));
+        if outcome.skipped.is_none() {
+            self.workbench.with(|desk| desk.last_failures.clone_from(&failures));
+        }
         HookReply { outcome, data: ReplyData::Checks(failures) }
     }
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use tokio::{sync::mpsc, task::JoinHandle};
 
 use super::{
+    error::RunError,
     event::RunReport,
     hub::{Events, Hub},
     machine::{Command, Input},
-    run::RunError,
 };
 
 /// A run that is under way. Dropping it does not end the run; its events can

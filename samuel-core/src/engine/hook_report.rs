@@ -11,8 +11,8 @@ use serde::Serialize;
 use crate::{
     config::{Config, Origin, format_duration},
     hook::{
-        ChainSpec, DEFAULT_ALIAS, DEFAULT_ID, Field, HandlerInfo, HookPoint, Kind, Layer, OnFailure,
-        Registered, Registry, SkipReason, Skipped, Tier,
+        ChainMode, ChainSpec, DEFAULT_ALIAS, DEFAULT_ID, Field, HandlerInfo, HookPoint, Kind, Layer,
+        OnFailure, Registered, Registry, SkipReason, Skipped, Tier,
     },
 };
 
@@ -34,6 +34,8 @@ pub struct ChainReport {
     pub kind: Kind,
     /// Whether the point fires at all.
     pub enabled: bool,
+    /// The iterations the chain runs in.
+    pub mode: ChainMode,
     /// Whether a broken handler ends more than its own work.
     pub strict: bool,
     /// What a broken handler does.
@@ -193,6 +195,7 @@ impl ChainReport {
             point,
             kind: point.kind(),
             enabled: spec.enabled != Some(false),
+            mode: spec.mode.unwrap_or_default(),
             strict: on_failure != OnFailure::Warn,
             on_failure,
             advisory: point == HookPoint::QualityCheck && spec.strict == Some(false),
@@ -255,6 +258,7 @@ impl Places<'_> {
     fn of_skip(&self, why: &SkipReason) -> Option<OriginReport> {
         match why {
             SkipReason::Disabled => self.field("enabled").map(|(_, origin)| origin.clone().into()),
+            SkipReason::OtherMode(_) => self.field("mode").map(|(_, origin)| origin.clone().into()),
             SkipReason::NotInHandlers | SkipReason::NoDefault => {
                 self.field("handlers").map(|(_, origin)| origin.clone().into())
             }
@@ -276,6 +280,7 @@ impl Places<'_> {
         match field_of(key) {
             Key::OrderOf(name) => spec.order.get(name).map(ToString::to_string),
             Key::Named("enabled") => spec.enabled.map(|value| value.to_string()),
+            Key::Named("mode") => spec.mode.map(|mode| format!("\"{}\"", mode.as_str())),
             Key::Named("strict") => spec.strict.map(|value| value.to_string()),
             Key::Named("timeout") => spec.timeout.map(|value| format!("\"{}\"", format_duration(value))),
             Key::Named("handlers") => spec.handlers.as_ref().map(|names| format!("{names:?}")),
@@ -363,11 +368,7 @@ mod tests {
         let run: Vec<_> = chain.run.iter().map(|one| (one.order, one.id.as_str(), one.timeout_ms)).collect();
         assert_eq!(
             run,
-            [
-                (100, "default", Some(10_000)),
-                (200, "lint:run", Some(10_000)),
-                (200, "audit:run", Some(10_000))
-            ]
+            [(100, "default", None), (200, "lint:run", Some(10_000)), (200, "audit:run", Some(10_000))]
         );
         assert_eq!(
             (chain.strict, chain.on_failure, chain.run[1].source.as_str()),
@@ -419,6 +420,17 @@ mod tests {
             ("two:agent", "shadowed by two:agent")
         );
         assert_eq!((chain.skipped[0].tier, chain.warnings.len()), (Some(Tier::Async), 1));
+    }
+
+    #[test]
+    fn a_chain_says_which_iterations_it_is_for_and_where_that_is_set() {
+        let toml = "version = \"2\"\n[hooks.\"quality.check\"]\nmode = \"implementation\"\n";
+        let check = chain(report(toml, checks), HookPoint::QualityCheck);
+        assert_eq!((check.mode.as_str(), check.run.len()), ("implementation", 3));
+        let setting = &check.settings[0];
+        assert_eq!((setting.value.as_str(), setting.origin.line), ("\"implementation\"", 3));
+        let other = chain(report(toml, checks), HookPoint::ContextExtra);
+        assert_eq!(serde_json::to_value(other.mode).unwrap(), "both");
     }
 
     #[test]

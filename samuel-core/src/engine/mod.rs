@@ -5,8 +5,12 @@
 //! what happens next without doing anything itself; the driver carries it out.
 //! Which handlers there are by default is the methodology's.
 
+mod begin;
+mod builder;
+mod checkup;
 mod contexts;
 mod driver;
+mod error;
 mod event;
 mod fire;
 mod follow;
@@ -22,6 +26,9 @@ mod services;
 mod trust;
 mod work_tree;
 
+pub use builder::RunBuilder;
+pub use checkup::{Checkup, Finding, Health, Subject};
+pub use error::RunError;
 pub use event::{EVENT_SCHEMA_VERSION, Event, EventRecord, Failure, RunReport};
 pub use handle::{Controller, RunHandle};
 pub use hook_report::{
@@ -30,5 +37,5 @@ pub use hook_report::{
 pub use hub::Events;
 pub use preview::{ChainPreview, Glance, HandlerPreview, Preview, PreviewStop, SkippedPreview};
 pub use profile::{Profile, ProfileRow};
-pub use run::{Run, RunBuilder, RunError};
+pub use run::Run;
 pub use trust::{Executables, TrustPolicy};

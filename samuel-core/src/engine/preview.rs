@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use super::run::{Run, RunError};
+use super::{error::RunError, run::Run};
 use crate::{
     context::ContextView,
     hook::{Blob, HookPoint, Output, Point, Scope, Skipped, Tier, points},
@@ -117,6 +117,7 @@ impl Run {
         if looked.preview.stop.is_none() {
             looked.compose(&self).await;
         }
+        looked.keep_to_mode(&self);
         Ok(looked.finish(&self))
     }
 }
@@ -155,6 +156,7 @@ impl Looking {
         let store = Arc::clone(&run.frozen.store);
         let loaded = tokio::task::spawn_blocking(move || store.load()).await.map_err(RunError::broken)??;
         let mut plan = Plan::clone(&loaded.plan);
+        run.detect().await?;
         let mut begin = run.recover().await?;
         begin.machine.settle(begin.first, &mut plan, run.frozen.project.clock().now());
         let plan = Arc::new(plan);
@@ -284,6 +286,18 @@ impl Looking {
             format!("{} {} {}: {}", P::POINT, warning.handler, warning.class, warning.message)
         }));
         done.output
+    }
+
+    /// Moves the handlers of chains that are for iterations of the other mode to
+    /// those that do not run.
+    fn keep_to_mode(&mut self, run: &Run) {
+        let mode = self.preview.mode;
+        for chain in &mut self.preview.chains {
+            let why = run.registry.spec(chain.point).and_then(|spec| spec.skips(mode));
+            let Some(why) = why.map(|why| why.to_string()) else { continue };
+            let skipped = chain.run.drain(..).map(|one| SkippedPreview { id: one.id, why: why.clone() });
+            chain.skipped.extend(skipped);
+        }
     }
 
     fn finish(mut self, run: &Run) -> Preview {

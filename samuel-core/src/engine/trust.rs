@@ -4,9 +4,12 @@
 //! execute on the user's machine. The library never decides that by itself:
 //! the caller gives a [`TrustPolicy`], which is shown the [`Executables`].
 
-use std::{fmt, sync::Arc};
+use std::{fmt, path::PathBuf, sync::Arc};
 
 use serde::Serialize;
+
+use super::run::Frozen;
+use crate::hook::{HookPoint, Registry, Tier};
 
 /// What a run would execute.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -26,6 +29,24 @@ pub struct Executables {
 }
 
 impl Executables {
+    /// Collects what a run would execute.
+    pub(super) fn of(frozen: &Frozen, registry: &Registry, templates: &[PathBuf]) -> Self {
+        let mut handlers = Vec::new();
+        for point in HookPoint::ALL {
+            let foreign = registry.handlers(*point).filter(|(_, _, tier)| *tier != Tier::BuiltIn);
+            handlers.extend(foreign.map(|(id, _, _)| (point.to_string(), id.to_owned())));
+        }
+        let checks = &frozen.settings.quality_checks;
+        Self {
+            agent: frozen.agent.name().to_owned(),
+            agent_command: frozen.settings.agent_command.clone(),
+            permission_notice: frozen.agent.permission_notice(),
+            quality_checks: checks.iter().map(|check| check.command.clone()).collect(),
+            handlers,
+            templates: templates.iter().map(|path| path.display().to_string()).collect(),
+        }
+    }
+
     /// Returns one line for each thing that would execute.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = vec![match self.agent_command.is_empty() {

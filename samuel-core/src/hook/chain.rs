@@ -2,9 +2,10 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
-use super::HookPoint;
+use super::{HookPoint, SkipReason};
+use crate::model::payload::Mode;
 
 /// The order of a built-in default handler.
 pub const DEFAULT_ORDER: i32 = 100;
@@ -102,6 +103,36 @@ impl OnFailure {
     }
 }
 
+/// The iterations a chain runs in, by their mode (seed 000: handlers are told
+/// the mode).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ChainMode {
+    /// All of them; the default.
+    #[default]
+    Both,
+    /// Those of one mode.
+    Only(Mode),
+}
+
+impl ChainMode {
+    /// Every case.
+    pub const ALL: [Self; 3] = [Self::Both, Self::Only(Mode::Implementation), Self::Only(Mode::Discovery)];
+
+    /// Returns the word that samuel.toml uses.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Both => "both",
+            Self::Only(mode) => mode.as_str(),
+        }
+    }
+}
+
+impl Serialize for ChainMode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
 /// A registered handler, as [`resolve`](super::resolve) sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HandlerInfo {
@@ -141,10 +172,13 @@ pub struct ChainSpec {
     pub on_failure: Option<OnFailure>,
     /// Whether verdicts count: `false` makes `quality.check` advisory.
     pub strict: Option<bool>,
-    /// How long a handler may take; [`ChainSpec::TIMEOUT`] where absent.
+    /// How long a handler may take; [`ChainSpec::TIMEOUT`] where absent. The
+    /// defaults of `agent.invoke` and `quality.check` are exempt.
     pub timeout: Option<Duration>,
     /// Whether the point fires at all.
     pub enabled: Option<bool>,
+    /// The iterations the chain runs in; those of both modes where absent.
+    pub mode: Option<ChainMode>,
 }
 
 impl ChainSpec {
@@ -154,6 +188,26 @@ impl ChainSpec {
     pub const MIN_TIMEOUT: Duration = Duration::from_secs(1);
     /// The longest time that can be configured.
     pub const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
+
+    /// Says why the chain does not run in an iteration of a mode; nothing where
+    /// it does.
+    pub fn skips(&self, mode: Mode) -> Option<SkipReason> {
+        match self.mode {
+            Some(ChainMode::Only(only)) if only != mode => Some(SkipReason::OtherMode(only)),
+            _ => None,
+        }
+    }
+
+    /// Returns how long a handler of a point may take; nothing for the two
+    /// built-in ones that keep time by themselves, whatever is configured:
+    /// agents have clocks, and each check has its own timeout (contract,
+    /// failure).
+    pub fn limit(&self, point: HookPoint, tier: Tier) -> Option<Duration> {
+        match (point, tier) {
+            (HookPoint::AgentInvoke | HookPoint::QualityCheck, Tier::BuiltIn) => None,
+            _ => Some(self.timeout.unwrap_or(Self::TIMEOUT)),
+        }
+    }
 
     /// Returns what a broken handler does at a point.
     pub fn failure_action(&self, point: HookPoint) -> OnFailure {

@@ -59,13 +59,16 @@ impl Registry {
     ///
     /// Never fails itself: handlers that break are reported in the outcome.
     pub async fn dispatch<P: Point>(&self, input: P::Input, scope: &Scope) -> Dispatched<P::Output> {
-        match self.chain(P::POINT).filter(|chain| !chain.slots.is_empty()) {
-            Some(chain) => Folding::<P>::new(chain, scope, input).run().await,
-            None => Dispatched {
-                output: P::Output::default(),
-                outcome: Outcome::default(),
-                context: scope.context.clone(),
-            },
+        let chain = self.chain(P::POINT).filter(|chain| !chain.slots.is_empty());
+        let skipped = match chain.map(|chain| (chain, chain.spec.skips(scope.mode))) {
+            Some((chain, None)) => return Folding::<P>::new(chain, scope, input).run().await,
+            Some((_, skipped)) => skipped,
+            None => None,
+        };
+        Dispatched {
+            output: P::Output::default(),
+            outcome: Outcome { skipped, ..Outcome::default() },
+            context: scope.context.clone(),
         }
     }
 }
@@ -234,7 +237,7 @@ impl<'a, P: Point> Folding<'a, P> {
         if failure.class == BreakClass::Cancelled && self.scope.cancel.is_cancelled() {
             return Flow::Stop;
         }
-        match self.chain.failure_action(P::POINT) {
+        match self.chain.failure_action() {
             OnFailure::Warn => Flow::Continue,
             action => {
                 self.outcome.abort = Some(Abort { handler, action, failure });

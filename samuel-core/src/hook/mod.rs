@@ -13,6 +13,7 @@ mod dispatch;
 mod failure;
 mod field;
 mod handler;
+mod methods;
 mod outcome;
 mod output;
 mod point;
@@ -24,11 +25,14 @@ mod tests;
 
 pub use answer::{Answer, Blob, Gate, Results, Text};
 pub use call::Call;
-pub use chain::{ChainSpec, DEFAULT_ALIAS, DEFAULT_ID, DEFAULT_ORDER, HandlerInfo, Layer, OnFailure, Tier};
+pub use chain::{
+    ChainMode, ChainSpec, DEFAULT_ALIAS, DEFAULT_ID, DEFAULT_ORDER, HandlerInfo, Layer, OnFailure, Tier,
+};
 pub use dispatch::{Dispatched, Scope};
 pub use failure::{BreakClass, HookFailure};
 pub use field::Field;
 pub use handler::{Blocking, Handler, IntoHandler, blocking};
+pub(crate) use methods::handler_methods;
 pub use outcome::{Abort, Broken, Outcome, Said, Timing, Warning};
 pub use output::Output;
 pub(crate) use point::nearest;

@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use super::{HookFailure, HookPoint, OnFailure};
+use super::{HookFailure, HookPoint, OnFailure, SkipReason};
 use crate::model::payload::TextItem;
 
 /// What a point's handlers said and did, without the output itself.
@@ -26,6 +26,10 @@ pub struct Outcome {
     pub warnings: Vec<Warning>,
     /// How long each handler took.
     pub timings: Vec<Timing>,
+    /// Why no handler of the chain was called in this iteration, where it is
+    /// for iterations of the other mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<SkipReason>,
 }
 
 /// Text for the agent, with who said it.

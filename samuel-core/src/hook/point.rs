@@ -214,6 +214,31 @@ points! {
     SessionEnd "session.end" Observe Warn SessionEndInput SessionEndOutput;
 }
 
+impl HookPoint {
+    /// Says why a chain cannot be kept to the iterations of one mode; nothing
+    /// where it can.
+    pub fn refuses_mode(self) -> Option<&'static str> {
+        match self {
+            Self::BeforeIteration | Self::IterationGate => {
+                Some("it fires before the mode of an iteration is decided")
+            }
+            Self::BeforeAgentInvoke | Self::AgentInvoke => {
+                Some("in iterations of the other mode no agent could be called")
+            }
+            Self::InitBefore
+            | Self::InitAfter
+            | Self::SyncBefore
+            | Self::SyncAfter
+            | Self::SessionStart
+            | Self::BeforeLoop
+            | Self::SessionStop
+            | Self::AfterLoop
+            | Self::SessionEnd => Some("it fires outside of iterations"),
+            _ => None,
+        }
+    }
+}
+
 fn apply_before_agent_invoke(input: &mut BeforeAgentInvokeInput, output: &BeforeAgentInvokeOutput) {
     let changed = output.clone();
     input.agent = changed.agent.unwrap_or_else(|| std::mem::take(&mut input.agent));

@@ -44,8 +44,7 @@ pub(super) struct Chain {
     pub(super) id: Arc<str>,
     pub(super) slots: Vec<Slot>,
     pub(super) spec: ChainSpec,
-    /// How long a handler may take; nothing where the point is exempt.
-    pub(super) timeout: Option<Duration>,
+    point: HookPoint,
     resolved: Resolved,
     /// Every handler, also those that do not run, in the canonical sequence.
     registered: Vec<Registered>,
@@ -254,36 +253,24 @@ fn build_chain(point: HookPoint, waiting: Vec<Waiting>, spec: ChainSpec) -> Resu
     let in_order =
         |(id, order): &(Arc<str>, i32)| waiting.remove(id).map(|slot| Slot { order: *order, ..slot });
     let slots = resolved.run.iter().filter_map(in_order).collect();
-    // The adapter's clocks rule the agent, and each check has its own timeout.
-    let exempt = matches!(point, HookPoint::AgentInvoke | HookPoint::QualityCheck);
-    let timeout = spec.timeout.or((!exempt).then_some(ChainSpec::TIMEOUT));
     let mut registered: Vec<Registered> = infos
         .into_iter()
         .zip(tiers)
-        .map(|(info, tier)| Registered { info, tier, timeout: limit(timeout, tier) })
+        .map(|(info, tier)| Registered { info, tier, timeout: spec.limit(point, tier) })
         .collect();
     registered.sort_by_key(|handler| handler.info.sequence());
-    Ok(Chain { id: point.as_str().into(), slots, spec, timeout, resolved, registered })
-}
-
-/// Returns how long a handler of a tier may take; nothing where it is exempt:
-/// only built-in handlers are, and only where nothing is configured.
-fn limit(timeout: Option<Duration>, tier: Tier) -> Option<Duration> {
-    match (timeout, tier) {
-        (None, Tier::BuiltIn) => None,
-        (timeout, _) => Some(timeout.unwrap_or(ChainSpec::TIMEOUT)),
-    }
+    Ok(Chain { id: point.as_str().into(), slots, spec, point, resolved, registered })
 }
 
 impl Chain {
     /// Returns how long a handler may take; nothing where it is exempt.
     pub(super) fn limit(&self, slot: &Slot) -> Option<Duration> {
-        limit(self.timeout, slot.tier)
+        self.spec.limit(self.point, slot.tier)
     }
 
     /// Returns what a broken handler does.
-    pub(super) fn failure_action(&self, point: HookPoint) -> OnFailure {
-        self.spec.failure_action(point)
+    pub(super) fn failure_action(&self) -> OnFailure {
+        self.spec.failure_action(self.point)
     }
 }
 

@@ -10,11 +10,14 @@ use std::{
     sync::Arc,
 };
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     ChainSpec, HandlerInfo, HookPoint, Kind, Layer,
     chain::{DEFAULT_ALIAS, DEFAULT_ID},
     nearest,
 };
+use crate::model::payload::Mode;
 
 /// A point's chain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,7 +40,8 @@ pub struct Skipped {
 }
 
 /// Why a handler does not run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SkipReason {
     /// The point is disabled.
@@ -50,6 +54,9 @@ pub enum SkipReason {
     ShadowedBy(Arc<str>),
     /// The configured list names a default the point does not have.
     NoDefault,
+    /// The chain is for iterations of this mode. Dispatch finds that, since no
+    /// iteration is under way when chains are resolved.
+    OtherMode(Mode),
 }
 
 impl fmt::Display for SkipReason {
@@ -60,6 +67,7 @@ impl fmt::Display for SkipReason {
             Self::ReplacedBy(id) => write!(f, "replaced by {id}"),
             Self::ShadowedBy(id) => write!(f, "shadowed by {id}"),
             Self::NoDefault => f.write_str("the point has no default"),
+            Self::OtherMode(mode) => write!(f, "only in {} iterations", mode.as_str()),
         }
     }
 }

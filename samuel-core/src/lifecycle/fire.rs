@@ -1,6 +1,6 @@
 //! Building a [`Lifecycle`], and firing its points.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::LifecycleError;
 use crate::{
     context::{ContextView, PromptContext},
-    hook::{ChainSpec, HookPoint, IntoHandler, Point, Registry, RegistryBuilder, RegistryError, Scope},
+    hook::{HookPoint, Point, Registry, RegistryBuilder, Scope, handler_methods},
     model::payload::{Mode, Turn},
     project::Project,
 };
@@ -92,26 +92,7 @@ impl Lifecycle {
 }
 
 impl LifecycleBuilder {
-    /// Registers a handler as `api:<name>`, after the plugins'.
-    #[must_use]
-    pub fn hook<P: Point, M>(mut self, name: &str, handler: impl IntoHandler<P, M>) -> Self {
-        self.handlers.api(name, None, handler);
-        self
-    }
-
-    /// Registers a handler as `api:<name>` at an order.
-    #[must_use]
-    pub fn hook_at<P: Point, M>(mut self, name: &str, order: i32, handler: impl IntoHandler<P, M>) -> Self {
-        self.handlers.api(name, Some(order), handler);
-        self
-    }
-
-    /// Registers the handlers of a plugin, or of several.
-    #[must_use]
-    pub fn register(mut self, register: impl FnOnce(&mut RegistryBuilder)) -> Self {
-        register(&mut self.handlers);
-        self
-    }
+    handler_methods!();
 
     /// Gives the command by which agents call Samuel; by default `samuel`.
     /// Context files name it and are committed, so it should be no path of
@@ -137,16 +118,7 @@ impl LifecycleBuilder {
     /// one id.
     pub fn build(self) -> Result<Lifecycle, LifecycleError> {
         let Self { project, handlers, binary, session } = self;
-        let (config, methodology) = (project.config(), project.methodology());
-        let specs: BTreeMap<HookPoint, ChainSpec> =
-            POINTS.iter().map(|point| (*point, config.chain(*point, methodology))).collect();
-        let registry = handlers.build(&specs).map_err(|error| {
-            let located = match &error {
-                RegistryError::Resolve(error) => config.locate(methodology, error),
-                _ => None,
-            };
-            located.map_or(LifecycleError::Registry(error), LifecycleError::Config)
-        })?;
+        let registry = project.registry::<LifecycleError>(handlers, &POINTS)?;
         let session = session.unwrap_or_else(|| project.name()).into();
         Ok(Lifecycle { project, registry, binary, session })
     }

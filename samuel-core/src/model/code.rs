@@ -96,6 +96,7 @@ codes! {
     TRUST_REFUSED, 78, false, "Review what would run, then pass --yes.";
     SYNC_MARKERS, 1, false, "Repair Samuel's markers at the place named above, or remove them all.";
     SYNC_REFUSED, 1, false, "Correct the file named above and run the command again.";
+    DOCTOR_FAILED, 1, false, "Correct what is marked as failed above.";
     GIT_NOT_FOUND, 1, false, "Install git, or add its directory to PATH.";
     USAGE, 2, false, "Run the command with --help.";
     RUN_BLOCKED, 3, false, "See why with `samuel run status`, then reset, skip or correct the tasks.";

@@ -26,6 +26,13 @@ pub(crate) fn list_files(root: &Path) -> Vec<String> {
     files.take(MAX_FILES).filter_map(relative).collect()
 }
 
+/// Lists the languages of a project's code, the one with most files first.
+/// Blocks.
+pub(crate) fn detect_languages(root: &Path) -> Vec<String> {
+    let files = list_files(root);
+    ralph::detect(files.iter().map(String::as_str), |_| None).languages
+}
+
 /// Detects the languages of a project and guesses how it is checked.
 pub(crate) fn detect_project(root: &Path, files: &[String]) -> Detected {
     ralph::detect(files.iter().map(String::as_str), |name| {

@@ -135,6 +135,9 @@ fn write_hook(text: &mut String, point: HookPoint, turn: Turn, outcome: &Outcome
         let separator = if place == 0 { ": " } else { ", " };
         write!(text, "{separator}{} {}", timing.handler, timing.result)?;
     }
+    if let Some(why) = &outcome.skipped {
+        write!(text, ": skipped, {why}")?;
+    }
     writeln!(text)?;
     if let Some(reason) = &outcome.refused {
         writeln!(text, "  refused: {}", one_line(reason))?;

@@ -112,6 +112,45 @@ async fn the_default_gate_decides_between_implementation_and_discovery() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_chain_that_is_kept_to_a_mode_is_skipped_in_iterations_of_the_other() {
+    let bench = bench(
+        "[methodology.ralph.pilot]\nenabled = true\ndiscover_interval = 3\n\
+         [hooks.\"quality.check\"]\nmode = \"implementation\"\n\
+         [hooks.\"context.extra\"]\nmode = \"discovery\"\n",
+    );
+    let areas = FakeHandler::<points::ContextExtra>::passes();
+    let script = Script::default()
+        .call(ScriptedCall::for_iteration(1).say("nothing is missing"))
+        .call(ScriptedCall::for_iteration(2).done());
+    let run = bench.run(script).hook("areas", areas.clone());
+    let played = bench.play(run.settings(|settings| settings.max_iterations = 2)).await.unwrap();
+    let modes: Vec<Mode> = areas.calls().iter().map(|call| call.header().mode).collect();
+    assert_eq!(modes, [Mode::Discovery]);
+    let transcript = played.transcript();
+    let lines = transcript.lines().filter(|line| {
+        ["iteration ", "iteration.gate", "context.extra", "quality.check"]
+            .iter()
+            .any(|start| line.starts_with(start))
+    });
+    let lines: Vec<&str> = lines.collect();
+    assert_eq!(
+        lines,
+        [
+            "iteration.gate: default ok",
+            "iteration 1: discovery",
+            "context.extra: api:areas ok",
+            "quality.check: skipped, only in implementation iterations",
+            "iteration 1 succeeded, completed []",
+            "iteration.gate: default ok",
+            "iteration 2: implementation of 1 First",
+            "context.extra: skipped, only in discovery iterations",
+            "quality.check: default ok",
+            "iteration 2 succeeded, completed [1]"
+        ]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_default_context_is_an_inventory_the_progress_and_the_task() {
     let bench = Bench::builder()
         .task("1", "Write the lexer")

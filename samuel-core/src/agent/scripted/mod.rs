@@ -79,8 +79,8 @@ impl ScriptedAgent {
 }
 
 fn fits(call: &ScriptedCall, request: &AgentRequest) -> bool {
-    let task = request.task.as_ref().map(|task| &task.id);
-    call.task.as_ref().is_none_or(|wanted| Some(wanted) == task)
+    let task = request.task.as_ref().map(|task| task.id.as_str());
+    call.task.as_ref().is_none_or(|wanted| Some(wanted.as_str()) == task)
         && call.iteration.is_none_or(|wanted| wanted == request.iteration)
         && call.turn.is_none_or(|wanted| wanted == request.turn)
 }

@@ -57,7 +57,7 @@ zzz = 1
 strict = true
 [hooks."quality.check"]
 timout = "5m"
-mode = "x"
+mode = "discover"
 [[plugins]]
 nam = "a"
 "#), @r#"
@@ -68,7 +68,7 @@ nam = "a"
 8:1 methodology.ralph.clocks.zzz: unknown key | Known are first_byte, idle, linger, wall.
 9:8 hooks."quality.chek": unknown hook point "quality.chek" | Did you mean "quality.check"?
 12:1 hooks."quality.check".timout: unknown key | Did you mean "timeout"?
-13:1 hooks."quality.check".mode: unknown key | Did you mean "order"?
+13:8 hooks."quality.check".mode: unknown mode "discover" | Did you mean "discovery"?
 14:1 plugins[0]: name is missing | Add name.
 15:1 plugins[0].nam: unknown key | Did you mean "name"?
 "#);
@@ -210,6 +210,48 @@ fn the_action_on_failure_fits_the_point() {
     {
         assert!(works(point, name).is_err(), "{point} {name}");
     }
+}
+
+#[test]
+fn a_mode_is_refused_where_no_iteration_has_one_or_no_agent_would_be_called() {
+    insta::assert_snapshot!(problems(r#"
+[hooks."init.before"]
+mode = "discovery"
+[hooks."after:loop"]
+mode = "both"
+[hooks."before:iteration"]
+mode = "discovery"
+[methodology.ralph.hooks."agent.invoke"]
+mode = "implementation"
+"#), @r#"
+3:1 hooks."init.before".mode: init.before has no mode: it fires outside of iterations | Remove it; handlers are told the mode of each call, where there is one.
+5:1 hooks."after:loop".mode: after:loop has no mode: it fires outside of iterations | Remove it; handlers are told the mode of each call, where there is one.
+7:1 hooks."before:iteration".mode: before:iteration has no mode: it fires before the mode of an iteration is decided | Remove it; handlers are told the mode of each call, where there is one.
+9:1 methodology.ralph.hooks."agent.invoke".mode: agent.invoke has no mode: in iterations of the other mode no agent could be called | Remove it; handlers are told the mode of each call, where there is one.
+"#);
+    let refused: Vec<&str> = HookPoint::ALL
+        .iter()
+        .filter(|point| parse(&format!("[hooks.\"{point}\"]\nmode = \"discovery\"")).is_err())
+        .map(|point| point.as_str())
+        .collect();
+    assert_eq!(
+        refused,
+        [
+            "init.before",
+            "init.after",
+            "sync.before",
+            "sync.after",
+            "session.start",
+            "before:loop",
+            "before:iteration",
+            "iteration.gate",
+            "before:agent.invoke",
+            "agent.invoke",
+            "session.stop",
+            "after:loop",
+            "session.end"
+        ]
+    );
 }
 
 #[test]

@@ -53,6 +53,11 @@ impl Machine {
     /// Decides on the completions that were checked, and says whether they
     /// stand.
     pub(super) fn settle_check(&mut self, reply: &HookReply) -> bool {
+        if reply.outcome.skipped.is_some() {
+            // The check is for iterations of the other mode: it says nothing
+            // about this one, and what was completed has no check behind it.
+            return true;
+        }
         let failures: &[CheckFailure] = match &reply.data {
             ReplyData::Checks(failures) => failures,
             _ => &[],

@@ -274,35 +274,58 @@ async fn a_handler_that_panics_before_its_future_is_caught_too() {
     assert_eq!(done.outcome.broken[0].failure.to_string(), "panicked: too early");
 }
 
+/// A check that takes ten minutes, and says what deadline it was given.
+async fn slow_check(call: Call<points::QualityCheck>) -> Result<QualityCheckOutput, HookFailure> {
+    let deadline = call.header().deadline_ms;
+    tokio::time::sleep(ChainSpec::TIMEOUT * 2).await;
+    Ok(QualityCheckOutput { reason: Some(deadline.to_string()), ..Default::default() })
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_default_that_is_exempt_has_no_deadline_and_other_handlers_have() {
-    let slow = async |call: Call<points::QualityCheck>| {
-        let deadline = call.header().deadline_ms;
-        tokio::time::sleep(ChainSpec::TIMEOUT * 2).await;
-        Ok(QualityCheckOutput { reason: Some(deadline.to_string()), ..Default::default() })
-    };
     let mut handlers = Registry::builder();
-    handlers.default_handler(slow);
+    handlers.default_handler(slow_check);
     let registry = build(handlers, HookPoint::QualityCheck, ChainSpec::default());
     let done = registry.dispatch::<points::QualityCheck>(Default::default(), &scope()).await;
     assert_eq!(done.output.reason.as_deref(), Some("0"));
 
     let mut handlers = Registry::builder();
-    handlers.api("a", None, slow);
+    handlers.api("a", None, slow_check);
     let registry = build(handlers, HookPoint::QualityCheck, ChainSpec::default());
     let done = registry.dispatch::<points::QualityCheck>(Default::default(), &scope()).await;
     assert_eq!(done.outcome.broken[0].failure.to_string(), "timeout: no answer within 300s");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_configured_timeout_binds_every_handler_but_the_default_that_is_exempt() {
+    let minute = || ChainSpec { timeout: Some(Duration::from_secs(60)), ..Default::default() };
+    let lenient = ChainSpec { on_failure: Some(OnFailure::Warn), ..minute() };
+    let mut handlers = Registry::builder();
+    handlers.default_handler(slow_check);
+    handlers.api("a", None, slow_check);
+    let registry = build(handlers, HookPoint::QualityCheck, lenient);
+    let done = registry.dispatch::<points::QualityCheck>(Default::default(), &scope()).await;
+    let ends: Vec<(&str, &str)> =
+        done.outcome.timings.iter().map(|timing| (&*timing.handler, timing.result.as_str())).collect();
+    assert_eq!(ends, [("default", "ok"), ("api:a", "timeout")]);
 
     let mut handlers = Registry::builder();
-    handlers.default_handler(slow);
-    let spec = ChainSpec { timeout: Some(Duration::from_secs(60)), ..Default::default() };
-    let registry = build(handlers, HookPoint::QualityCheck, spec);
-    let done = registry.dispatch::<points::QualityCheck>(Default::default(), &scope()).await;
-    assert_eq!(
-        done.outcome.broken[0].failure.to_string(),
-        "timeout: no answer within 60s",
-        "it was asked for"
-    );
+    handlers.default_handler(async |_: Call<points::AgentInvoke>| {
+        tokio::time::sleep(ChainSpec::TIMEOUT * 2).await;
+        Ok(AgentInvokeOutput::default())
+    });
+    let registry = build(handlers, HookPoint::AgentInvoke, minute());
+    let done = registry.dispatch::<points::AgentInvoke>(Default::default(), &scope()).await;
+    assert!(done.outcome.broken.is_empty(), "the agent's own clocks rule it");
+
+    let mut handlers = Registry::builder();
+    handlers.default_handler(async |_: Call<points::ContextTask>| {
+        tokio::time::sleep(ChainSpec::TIMEOUT * 2).await;
+        Ok(ContextTaskOutput::default())
+    });
+    let registry = build(handlers, HookPoint::ContextTask, minute());
+    let done = registry.dispatch::<points::ContextTask>(Default::default(), &scope()).await;
+    assert_eq!(done.outcome.broken[0].failure.class, BreakClass::Timeout, "the other defaults are bound");
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use super::{
     snapshot::{SnapshotOptions, take_snapshot},
 };
 use crate::{
-    agent::{Agent, AgentError, AgentPort, AgentRequest, LogFiles, TaskBrief, apply_deny_list, compose_env},
+    agent::{Agent, AgentError, AgentPort, AgentRequest, LogFiles, apply_deny_list, compose_env},
     clock::Clock,
     config::MethodologySettings,
     context::{ConfigVars, ContextLimits, FailedCheck, GuardrailVars, PilotVars},
@@ -222,7 +222,7 @@ impl Ralph {
             logs: Some(LogFiles { out, err }),
             iteration: header.iteration,
             turn: header.turn,
-            task: task.map(|task| TaskBrief { id: TaskId::new(task.id), title: task.title }),
+            task,
             cancel: call.cancelled().clone(),
         };
         match self.agent.invoke(request, &*self.port).await {

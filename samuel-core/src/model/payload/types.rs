@@ -18,6 +18,16 @@ pub enum Mode {
     Discovery,
 }
 
+impl Mode {
+    /// Returns the word that files and messages use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Implementation => "implementation",
+            Self::Discovery => "discovery",
+        }
+    }
+}
+
 /// Which turn of an iteration fires the point. Turns beside `main` are extra
 /// ones: they fire only the three agent points and consume no iteration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

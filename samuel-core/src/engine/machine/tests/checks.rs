@@ -2,10 +2,10 @@
 
 use super::{super::*, script::*, sim::*};
 use crate::{
-    hook::{BreakClass, HookPoint, OnFailure},
+    hook::{BreakClass, HookPoint, OnFailure, Outcome, SkipReason},
     model::{
         FailureClass, ProgressStatus, Status,
-        payload::{Deliver, Turn},
+        payload::{Deliver, Mode, Turn},
     },
 };
 
@@ -75,6 +75,37 @@ fn an_advisory_check_that_fails_lets_completions_stand() {
     let sim = first_check(advice).run();
     assert_eq!((sim.failures(), taken_back(&sim)), (vec![None], Vec::new()));
     assert_eq!(sim.report().exit_reason, ExitReason::Completed);
+}
+
+#[test]
+fn a_check_that_is_kept_to_the_other_mode_says_nothing_and_lets_nothing_stand() {
+    let skipped = SkipReason::OtherMode(Mode::Discovery);
+    let outcome = Outcome { skipped: Some(skipped), ..Default::default() };
+    let sim = first_check(HookReply { outcome, ..Default::default() }).run();
+    assert_eq!(sim.failures(), [None, None], "to be skipped is no failure");
+    assert_eq!(taken_back(&sim), [(vec![id("1")], vec!["completed without a check".into()])]);
+    let told = sim.events().filter(|event| matches!(event, Event::QualityChecked { .. }));
+    assert_eq!(told.count(), 1, "of the second iteration");
+    assert_eq!(sim.report().exit_reason, ExitReason::Completed);
+    sim.assert_left_well("redone");
+}
+
+#[test]
+fn a_check_that_failed_is_not_forgotten_over_one_that_was_skipped() {
+    let sim = Sim::new(1)
+        .limits(|limits| limits.max_iterations = 3)
+        .hooks(|fired| {
+            let outcome =
+                Outcome { skipped: Some(SkipReason::OtherMode(Mode::Discovery)), ..Default::default() };
+            match (fired.point, fired.nth) {
+                (HookPoint::QualityCheck, 0) => Some(fails_check("red")),
+                (HookPoint::QualityCheck, _) => Some(HookReply { outcome, ..Default::default() }),
+                _ => None,
+            }
+        })
+        .run();
+    assert_eq!(sim.machine.last_check, Some(false));
+    sim.assert_left_well("unchecked");
 }
 
 #[test]

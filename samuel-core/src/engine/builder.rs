@@ -1,0 +1,241 @@
+//! Collecting what a run needs.
+//!
+//! [`RunBuilder::build`] freezes it into a [`Run`], of which nothing changes
+//! any more. What the parts do is theirs.
+
+use std::{path::Path, sync::Arc};
+
+use super::{
+    error::RunError,
+    run::{Frozen, Run},
+    trust::TrustPolicy,
+};
+use crate::{
+    agent::{Agent, AgentConfig, AgentError, MutationRoute, Script, StoreSink},
+    config::MethodologySettings,
+    hook::{Registry, RegistryBuilder, handler_methods},
+    methodology::ralph,
+    process::Supervisor,
+    project::Project,
+    state::StateStore,
+};
+
+/// Collects what a run needs.
+#[derive(Debug)]
+pub struct RunBuilder {
+    project: Project,
+    settings: MethodologySettings,
+    agent: Option<Arc<dyn Agent>>,
+    store: Option<Arc<dyn StateStore>>,
+    handlers: RegistryBuilder,
+    trust: TrustPolicy,
+    supervisor: Supervisor,
+    env: Vec<(String, String)>,
+    binary: String,
+    session: Option<String>,
+    log_timings: bool,
+}
+
+impl RunBuilder {
+    /// Starts with the settings of a project.
+    pub(super) fn new(project: Project) -> Self {
+        let settings = project.settings();
+        Self {
+            project,
+            settings,
+            agent: None,
+            store: None,
+            handlers: Registry::builder(),
+            trust: TrustPolicy::default(),
+            supervisor: Supervisor::GroupOnly,
+            env: Vec::new(),
+            binary: "samuel".to_owned(),
+            session: None,
+            log_timings: false,
+        }
+    }
+
+    /// Gives the agent; else the configured one is built.
+    #[must_use]
+    pub fn agent(mut self, agent: Arc<dyn Agent>) -> Self {
+        self.agent = Some(agent);
+        self
+    }
+
+    /// Changes the settings, which come from samuel.toml.
+    #[must_use]
+    pub fn settings(mut self, change: impl FnOnce(&mut MethodologySettings)) -> Self {
+        change(&mut self.settings);
+        self
+    }
+
+    handler_methods!();
+
+    /// Says who decides whether what the repository brings may run. By default
+    /// nothing may.
+    #[must_use]
+    pub fn trust(mut self, trust: TrustPolicy) -> Self {
+        self.trust = trust;
+        self
+    }
+
+    /// Keeps state elsewhere than in the project's run directory.
+    #[must_use]
+    pub fn store(mut self, store: Arc<dyn StateStore>) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// Says how processes are looked after; by default only as groups, which
+    /// is the weakest way.
+    #[must_use]
+    pub fn supervisor(mut self, supervisor: Supervisor) -> Self {
+        self.supervisor = supervisor;
+        self
+    }
+
+    /// Gives the environment that agents, checks and git get parts of. By
+    /// default it is empty.
+    #[must_use]
+    pub fn env(mut self, env: impl IntoIterator<Item = (String, String)>) -> Self {
+        self.env = env.into_iter().collect();
+        self
+    }
+
+    /// Gives the command by which agents call Samuel, such as a full path.
+    #[must_use]
+    pub fn binary(mut self, binary: impl Into<String>) -> Self {
+        self.binary = binary.into();
+        self
+    }
+
+    /// Names the session; by default it has the project's name.
+    #[must_use]
+    pub fn session(mut self, name: impl Into<String>) -> Self {
+        self.session = Some(name.into());
+        self
+    }
+
+    /// Writes the time of every handler to the progress log.
+    #[must_use]
+    pub fn log_timings(mut self, log: bool) -> Self {
+        self.log_timings = log;
+        self
+    }
+
+    /// Freezes everything.
+    ///
+    /// # Errors
+    /// Returns a [`RunError`] where the agent, the sandbox, a template or the
+    /// handlers of a point cannot be used.
+    pub fn build(mut self) -> Result<Run, RunError> {
+        self.settings.sandbox.check()?;
+        // Agent and run must see the same tasks.
+        let store = self.state_store();
+        self.store = Some(Arc::clone(&store));
+        let agent = match self.agent.take() {
+            Some(agent) => agent,
+            None => self.configured_agent(&store)?,
+        };
+        self.assemble(agent)
+    }
+
+    /// Puts the chains in order, for whoever only looks at them. The agent need
+    /// not be there.
+    ///
+    /// # Errors
+    /// Returns a [`RunError`] where a template or the handlers of a point
+    /// cannot be used.
+    pub fn registry(self) -> Result<Registry, RunError> {
+        Ok(self.build_idle()?.registry)
+    }
+
+    /// Freezes everything with an agent that does nothing, for the chains of a
+    /// run that is never started.
+    pub(super) fn build_idle(self) -> Result<Run, RunError> {
+        let config = AgentConfig { script: Some(Script::default()), ..AgentConfig::new("scripted") };
+        let idle = crate::agent::build(&config, Supervisor::GroupOnly)?;
+        self.assemble(idle)
+    }
+
+    /// Checks that the agent can be called, and says which it is.
+    pub(super) fn check_agent(&self) -> Result<String, RunError> {
+        self.settings.sandbox.check()?;
+        let agent = match &self.agent {
+            Some(agent) => Arc::clone(agent),
+            None => self.configured_agent(&self.state_store())?,
+        };
+        agent.check(&ralph::compose_agent_env(&self.env, &*agent, &[]))?;
+        Ok(format!("{} can be called", agent.name()))
+    }
+
+    fn state_store(&self) -> Arc<dyn StateStore> {
+        self.store.clone().unwrap_or_else(|| Arc::new(self.project.store()))
+    }
+
+    /// Makes the agent that samuel.toml describes.
+    fn configured_agent(&self, store: &Arc<dyn StateStore>) -> Result<Arc<dyn Agent>, AgentError> {
+        let config = agent_config(&self.settings, &self.project, store)?;
+        crate::agent::build(&config, self.supervisor.clone())
+    }
+
+    fn assemble(self, agent: Arc<dyn Agent>) -> Result<Run, RunError> {
+        let store = self.state_store();
+        let frozen = Frozen {
+            session: self.session.unwrap_or_else(|| self.project.name()),
+            run_id: new_run_id(self.project.clock().now()),
+            run_dir: self.project.run_dir(),
+            project: self.project,
+            settings: self.settings,
+            agent,
+            store,
+            trust: self.trust,
+            supervisor: self.supervisor,
+            env: self.env,
+            binary: self.binary,
+            log_timings: self.log_timings,
+        };
+        Run::assemble(frozen, self.handlers)
+    }
+}
+
+fn agent_config(
+    settings: &MethodologySettings,
+    project: &Project,
+    store: &Arc<dyn StateStore>,
+) -> Result<AgentConfig, AgentError> {
+    let mut config = AgentConfig {
+        command: settings.agent_command.clone(),
+        args: settings.agent_args.clone(),
+        clocks: settings.clocks.into(),
+        clock: project.clock(),
+        mutations: MutationRoute::Sink(Arc::new(StoreSink(Arc::clone(store)))),
+        ..AgentConfig::new(settings.agent.clone())
+    };
+    // The scripted agent has no program; its command names what it plays.
+    if let ("scripted", [script]) = (settings.agent.as_str(), settings.agent_command.as_slice()) {
+        config.script = Some(load_script(&project.root().join(script))?);
+    }
+    Ok(config)
+}
+
+fn load_script(path: &Path) -> Result<Script, AgentError> {
+    let text = std::fs::read_to_string(path).map_err(|error| error.to_string());
+    let script = text.and_then(|text| match path.extension().is_some_and(|ending| ending == "json") {
+        true => Script::from_json(&text).map_err(|error| error.to_string()),
+        false => Script::from_toml(&text).map_err(|error| error.to_string()),
+    });
+    script.map_err(|problem| AgentError::Config {
+        agent: "scripted".to_owned(),
+        problem: format!("the script \"{}\" cannot be used: {problem}", path.display()),
+    })
+}
+
+/// Makes an id that sorts by time and tells runs of one second apart.
+fn new_run_id(now: jiff::Timestamp) -> Arc<str> {
+    let mut random = [0_u8; 4];
+    // Without random bytes the time alone has to do.
+    let _ = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty());
+    let suffix: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{}-{suffix}", now.strftime("%Y%m%dT%H%M%SZ")).into()
+}

@@ -1,0 +1,341 @@
+//! Whether a project can be run: what `samuel doctor` says.
+//!
+//! A [`Checkup`] looks at everything a run needs, finds fault with all of it at
+//! once and changes nothing. Why a single handler runs or does not is in the
+//! [`HookReport`](super::HookReport).
+
+use std::{error::Error, path::Path, sync::Arc};
+
+use serde::Serialize;
+
+use super::{
+    builder::RunBuilder,
+    error::{RunError, described},
+    run::Run,
+};
+use crate::{
+    clock::Clock,
+    config::CONFIG_FILE,
+    git,
+    hook::HookPoint,
+    model::{Coded, Location},
+    process::find_program,
+    project::{Project, ProjectError},
+    state::{LoopLock, StateError, StateStore},
+};
+
+/// Everything that was looked at, in a fixed order.
+#[derive(Clone, Debug, Serialize)]
+pub struct Checkup {
+    /// What was found, one for each subject.
+    pub findings: Vec<Finding>,
+}
+
+/// What was found of one subject.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    /// What was looked at.
+    pub subject: Subject,
+    /// How it stands.
+    pub health: Health,
+    /// What was found, one line.
+    pub message: String,
+    /// More of it, such as each problem of a file.
+    pub details: Vec<String>,
+    /// What to do next, where something is to be done.
+    pub help: Option<String>,
+    /// The place in a file that it is about.
+    pub location: Option<Location>,
+}
+
+/// What is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Subject {
+    /// samuel.toml and the methodology it names.
+    Configuration,
+    /// The chains of all points.
+    Hooks,
+    /// The prompt templates of the project.
+    Templates,
+    /// The agent, its program and its sandbox.
+    Agent,
+    /// The quality checks.
+    Checks,
+    /// git and the repository.
+    Git,
+    /// The plan, the journal and the progress log.
+    State,
+}
+
+impl Subject {
+    /// Returns the word that listings use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Configuration => "configuration",
+            Self::Hooks => "hooks",
+            Self::Templates => "templates",
+            Self::Agent => "agent",
+            Self::Checks => "checks",
+            Self::Git => "git",
+            Self::State => "state",
+        }
+    }
+}
+
+/// How a subject stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Health {
+    /// As it should be.
+    Ok,
+    /// A run starts, but somebody should know.
+    Warning,
+    /// A run does not start.
+    Failed,
+    /// Something before it failed, so that it could not be looked at.
+    Skipped,
+}
+
+impl Health {
+    /// Returns the word that listings use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Warning => "warning",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
+impl Checkup {
+    /// Looks at the project at a root, with the methodology given, else the
+    /// configured one. Blocks, starts no process and writes nothing.
+    ///
+    /// `env` is what runs get. `prepare` does to a run what it would do before
+    /// a start, such as registering the handlers of plugins.
+    pub fn of(
+        root: &Path,
+        methodology: Option<&str>,
+        clock: Arc<dyn Clock>,
+        env: &[(String, String)],
+        prepare: impl FnOnce(RunBuilder) -> RunBuilder,
+    ) -> Self {
+        let mut findings = Vec::new();
+        match Project::open(root, methodology, clock) {
+            Ok(project) => {
+                findings.push(configured(&project));
+                let builder = prepare(Run::builder(project.clone()).env(env.iter().cloned()));
+                let agent = Finding::of_result(Subject::Agent, builder.check_agent());
+                findings.extend(chains(builder));
+                findings.extend([agent, checks(&project), repository(root, env), state(&project)]);
+            }
+            Err(error) => {
+                findings.push(misconfigured(&error));
+                use Subject::{Agent, Checks, Git, Hooks, State, Templates};
+                findings.extend([Hooks, Templates, Agent, Checks, Git, State].map(|subject| match subject {
+                    Git => repository(root, env),
+                    _ => Finding::skipped(subject, "the configuration cannot be used"),
+                }));
+            }
+        }
+        Self { findings }
+    }
+
+    /// Says whether a run would start, as far as can be seen from here.
+    pub fn is_healthy(&self) -> bool {
+        self.failed() == 0
+    }
+
+    /// Counts the subjects that keep a run from starting.
+    pub fn failed(&self) -> usize {
+        self.findings.iter().filter(|finding| finding.health == Health::Failed).count()
+    }
+}
+
+impl Finding {
+    fn new(subject: Subject, health: Health, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { subject, health, message, details: Vec::new(), help: None, location: None }
+    }
+
+    fn ok(subject: Subject, message: impl Into<String>) -> Self {
+        Self::new(subject, Health::Ok, message)
+    }
+
+    fn warning(subject: Subject, message: impl Into<String>, help: &str) -> Self {
+        Self { help: Some(help.to_owned()), ..Self::new(subject, Health::Warning, message) }
+    }
+
+    fn skipped(subject: Subject, why: &str) -> Self {
+        Self::new(subject, Health::Skipped, why)
+    }
+
+    fn failed(subject: Subject, error: &(impl Coded + 'static)) -> Self {
+        let (help, location) = (Some(error.help()), error.location());
+        Self { help, location, ..Self::new(subject, Health::Failed, described(error as &dyn Error)) }
+    }
+
+    fn of_result(subject: Subject, result: Result<String, RunError>) -> Self {
+        match result {
+            Ok(message) => Self::ok(subject, message),
+            Err(error) => Self::failed(subject, &error),
+        }
+    }
+}
+
+fn configured(project: &Project) -> Finding {
+    let methodology = project.methodology();
+    Finding::ok(
+        Subject::Configuration,
+        match project.root().join(CONFIG_FILE).exists() {
+            true => format!("{CONFIG_FILE} can be used, for {methodology}"),
+            false => format!("there is no {CONFIG_FILE}, so the defaults of {methodology} hold"),
+        },
+    )
+}
+
+/// Lists every problem of samuel.toml, since one look should be enough.
+fn misconfigured(error: &ProjectError) -> Finding {
+    let mut finding = Finding::failed(Subject::Configuration, error);
+    let ProjectError::Config(error) = error else { return finding };
+    let problems = error.problems();
+    if let [_, _, ..] = problems {
+        finding.message = format!("{CONFIG_FILE} has {} problems", problems.len());
+        finding.details = problems
+            .iter()
+            .map(|problem| {
+                let line = problem.location.line.unwrap_or_default();
+                format!("line {line}: {problem}. {}", problem.help())
+            })
+            .collect();
+    }
+    finding
+}
+
+/// Looks at the chains and the templates, which are loaded together.
+fn chains(builder: RunBuilder) -> [Finding; 2] {
+    use Subject::{Hooks, Templates};
+    let run = match builder.build_idle() {
+        Ok(run) => run,
+        Err(error @ RunError::Template(_)) => {
+            return [
+                Finding::skipped(Hooks, "the templates cannot be used"),
+                Finding::failed(Templates, &error),
+            ];
+        }
+        Err(error) => {
+            let of_templates = Finding::ok(Templates, "the project's templates can be used");
+            return [Finding::failed(Hooks, &error), of_templates];
+        }
+    };
+    let registry = run.registry();
+    let points = HookPoint::ALL.iter().filter(|point| registry.has_handlers(**point));
+    let handlers: usize = HookPoint::ALL.iter().map(|point| registry.handlers(*point).count()).sum();
+    let message = format!("{} at {}", counted(handlers, "handler"), counted(points.count(), "point"));
+    let details: Vec<String> = registry.warnings().map(str::to_owned).collect();
+    let hooks = match details.is_empty() {
+        true => Finding::ok(Hooks, message),
+        false => {
+            let help = "See every chain with `samuel doctor --hooks`.";
+            Finding { details, ..Finding::warning(Hooks, message, help) }
+        }
+    };
+    let templates = match run.executables().templates.len() {
+        0 => Finding::ok(Templates, "the built-in templates are used"),
+        own => Finding::ok(
+            Templates,
+            format!("{} of the project in place of the built-in", counted(own, "template")),
+        ),
+    };
+    [hooks, templates]
+}
+
+fn checks(project: &Project) -> Finding {
+    let checks = project.settings().quality_checks;
+    match checks.len() {
+        0 => Finding::warning(
+            Subject::Checks,
+            "no quality checks are configured, so what an agent calls done is done",
+            "Set quality_checks in samuel.toml, such as [\"cargo test\"].",
+        ),
+        _ => {
+            let commands: Vec<&str> = checks.iter().map(|check| check.command.as_str()).collect();
+            Finding::ok(Subject::Checks, commands.join(", "))
+        }
+    }
+}
+
+/// Counts something in words: `1 task`, `2 tasks`.
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Looks for git. A run does without it, but sees less.
+fn repository(root: &Path, env: &[(String, String)]) -> Finding {
+    let path = env.iter().rev().find(|(name, _)| name == "PATH").map_or("", |(_, value)| value);
+    if find_program("git", path, root).is_none() {
+        let help = "Install git, or add its directory to PATH.";
+        return Finding::warning(Subject::Git, "git was not found; prompts lack what it knows", help);
+    }
+    match git::is_repository(root) {
+        true => Finding::ok(
+            Subject::Git,
+            match git::branch(root) {
+                Some(branch) => format!("a repository on branch {branch}"),
+                None => "a repository without a branch checked out".to_owned(),
+            },
+        ),
+        false => Finding::warning(
+            Subject::Git,
+            "the project is no git repository, so nothing an agent does can be undone",
+            "Run `git init` and commit what there is.",
+        ),
+    }
+}
+
+fn state(project: &Project) -> Finding {
+    match read_state(project) {
+        Ok(finding) => finding,
+        Err(StateError::NotInitialised { .. }) => Finding::warning(
+            Subject::State,
+            "there is no plan yet",
+            "Make one with `samuel run init --prd <path>`.",
+        ),
+        Err(error) => Finding::failed(Subject::State, &error),
+    }
+}
+
+/// Reads everything a start would read.
+fn read_state(project: &Project) -> Result<Finding, StateError> {
+    let (store, run_dir) = (project.store(), project.run_dir());
+    let loaded = store.load()?;
+    store.last_checkpoint()?;
+    store.progress()?;
+    let running = LoopLock::holder(&run_dir)?.is_some();
+    let writable = rustix::fs::access(run_dir.path(), rustix::fs::Access::WRITE_OK);
+    if let Err(error) = writable {
+        return Err(StateError::Io {
+            action: "write to",
+            path: run_dir.path().to_owned(),
+            source: error.into(),
+        });
+    }
+    let details: Vec<String> = loaded.diagnostics.iter().map(ToString::to_string).collect();
+    let suffix = if running { "; a loop is running" } else { "" };
+    let message = format!("a plan of {}{suffix}", counted(loaded.plan.tasks.len(), "task"));
+    Ok(match details.is_empty() && loaded.unparsed.is_empty() {
+        true => Finding::ok(Subject::State, message),
+        false => {
+            let unread = loaded.unparsed.len();
+            let message = match unread {
+                0 => message,
+                _ => format!("{message}; {} of it cannot be read and stay", counted(unread, "line")),
+            };
+            let help = "Correct prd.toon at the places named above.";
+            Finding { details, ..Finding::warning(Subject::State, message, help) }
+        }
+    })
+}

@@ -1,0 +1,41 @@
+//! The methods by which builders take handlers.
+
+/// Writes the methods of a builder that keeps its handlers in a field
+/// `handlers`, a [`RegistryBuilder`](super::RegistryBuilder). So every builder
+/// takes handlers in the same way, without a trait to import.
+macro_rules! handler_methods {
+    () => {
+        /// Registers a handler as `api:<name>`, after the plugins'.
+        #[must_use]
+        pub fn hook<P: $crate::hook::Point, M>(
+            mut self,
+            name: &str,
+            handler: impl $crate::hook::IntoHandler<P, M>,
+        ) -> Self {
+            self.handlers.api(name, None, handler);
+            self
+        }
+
+        /// Registers a handler as `api:<name>` at an order; 100 replaces the
+        /// default.
+        #[must_use]
+        pub fn hook_at<P: $crate::hook::Point, M>(
+            mut self,
+            name: &str,
+            order: i32,
+            handler: impl $crate::hook::IntoHandler<P, M>,
+        ) -> Self {
+            self.handlers.api(name, Some(order), handler);
+            self
+        }
+
+        /// Registers the handlers of a plugin, or of several.
+        #[must_use]
+        pub fn register(mut self, register: impl FnOnce(&mut $crate::hook::RegistryBuilder)) -> Self {
+            register(&mut self.handlers);
+            self
+        }
+    };
+}
+
+pub(crate) use handler_methods;

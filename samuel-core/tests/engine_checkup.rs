@@ -1,0 +1,203 @@
+//! The checkup: what keeps a project from being run, all of it at once.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use samuel_core::{
+    clock::SystemClock,
+    engine::{Checkup, Finding, Health, Subject},
+    hook::{Call, points},
+    model::payload::ContextExtraOutput,
+    project::{InitOptions, Project},
+};
+
+/// A project, and the directory its programs are found in.
+struct Bench {
+    dir: tempfile::TempDir,
+}
+
+impl Bench {
+    /// A project that has everything, with an agent that is called `claude`.
+    fn healthy() -> Self {
+        let bench = Self { dir: tempfile::tempdir().unwrap() };
+        bench.write("samuel.toml", "[methodology.ralph]\nquality_checks = [\"cargo test\"]\n");
+        Project::open(bench.root(), None, Arc::new(SystemClock::new()))
+            .unwrap()
+            .initialise(&InitOptions::default())
+            .unwrap();
+        bench.write(".git/HEAD", "ref: refs/heads/main\n");
+        for program in ["claude", "git"] {
+            bench.write(&format!("bin/{program}"), "#!/bin/sh\n");
+            fs::set_permissions(bench.bin().join(program), fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        bench
+    }
+
+    fn root(&self) -> &Path {
+        self.dir.path()
+    }
+
+    fn bin(&self) -> PathBuf {
+        self.root().join("bin")
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.root().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn check(&self) -> Checkup {
+        let env = [("PATH".to_owned(), self.bin().display().to_string())];
+        Checkup::of(self.root(), None, Arc::new(SystemClock::new()), &env, |run| {
+            run.hook::<points::ContextExtra, _>("notes", async |_: Call<points::ContextExtra>| {
+                Ok(ContextExtraOutput::default())
+            })
+        })
+    }
+
+    fn finding(&self, subject: Subject) -> Finding {
+        self.check().findings.into_iter().find(|finding| finding.subject == subject).unwrap()
+    }
+}
+
+fn healths(checkup: &Checkup) -> Vec<(&str, &str)> {
+    checkup.findings.iter().map(|finding| (finding.subject.as_str(), finding.health.as_str())).collect()
+}
+
+#[test]
+fn a_project_that_has_everything_is_healthy() {
+    let bench = Bench::healthy();
+    let checkup = bench.check();
+    let subjects = ["configuration", "hooks", "templates", "agent", "checks", "git", "state"];
+    assert_eq!(healths(&checkup), subjects.map(|subject| (subject, "ok")), "{checkup:#?}");
+    assert!(checkup.is_healthy());
+    let messages: Vec<&str> = checkup.findings.iter().map(|finding| finding.message.as_str()).collect();
+    assert_eq!(messages[1], "11 handlers at 11 points", "the ten defaults, and the caller's own");
+    assert_eq!(messages[3], "claude can be called");
+    assert_eq!(messages[5], "a repository on branch main");
+}
+
+#[test]
+fn looking_changes_nothing() {
+    let bench = Bench::healthy();
+    let files = || {
+        let mut files: Vec<_> = walk(bench.root()).map(|path| (fs::read(&path).unwrap(), path)).collect();
+        files.sort();
+        files
+    };
+    let before = files();
+    bench.check();
+    assert_eq!(files(), before);
+}
+
+fn walk(directory: &Path) -> Box<dyn Iterator<Item = PathBuf>> {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    Box::new(entries.flat_map(|path| match path.is_dir() {
+        true => walk(&path),
+        false => Box::new(std::iter::once(path)),
+    }))
+}
+
+#[test]
+fn every_problem_of_the_configuration_is_named_and_what_needs_it_is_skipped() {
+    let bench = Bench::healthy();
+    bench.write("samuel.toml", "[methodology.ralph]\nagnt = \"x\"\n[hooks.\"quality.chek\"]\n");
+    let checkup = bench.check();
+    assert_eq!((checkup.is_healthy(), checkup.failed()), (false, 1));
+    let (first, rest) = checkup.findings.split_first().unwrap();
+    assert_eq!((first.health, first.message.as_str()), (Health::Failed, "samuel.toml has 2 problems"));
+    assert_eq!(
+        first.details,
+        [
+            "line 2: methodology.ralph.agnt: unknown key. Did you mean \"agent\"?",
+            "line 3: hooks.\"quality.chek\": unknown hook point \"quality.chek\". Did you mean \"quality.check\"?"
+        ]
+    );
+    assert_eq!(first.location.as_ref().and_then(|place| place.line), Some(2));
+    let skipped = rest.iter().filter(|finding| finding.health == Health::Skipped).count();
+    assert_eq!((rest.len(), skipped), (6, 5), "git is looked at all the same");
+}
+
+#[test]
+fn a_handler_that_does_not_exist_is_found_with_its_place() {
+    let bench = Bench::healthy();
+    bench.write("samuel.toml", "[hooks.\"context.extra\"]\nhandlers = [\"api:nots\"]\n");
+    let hooks = bench.finding(Subject::Hooks);
+    assert_eq!(hooks.health, Health::Failed);
+    assert_eq!(hooks.location.and_then(|place| place.line), Some(2));
+    assert!(hooks.help.unwrap().contains("api:notes"));
+    assert_eq!(bench.finding(Subject::Agent).health, Health::Ok, "the rest is looked at");
+}
+
+#[test]
+fn how_chains_were_resolved_is_a_warning_where_it_surprises() {
+    let bench = Bench::healthy();
+    bench.write("samuel.toml", "[hooks.\"context.extra\"]\nhandlers = [\"default\", \"api:notes\"]\n");
+    let hooks = bench.finding(Subject::Hooks);
+    assert_eq!((hooks.health, hooks.details.len()), (Health::Warning, 1));
+    assert!(bench.check().is_healthy(), "warnings do not keep a run from starting");
+}
+
+#[test]
+fn a_template_that_cannot_be_used_is_found() {
+    let bench = Bench::healthy();
+    bench.write(".samuel/templates/ralph/prompt.md.tmpl", "one\n{{ if }}\n");
+    let templates = bench.finding(Subject::Templates);
+    assert_eq!(templates.health, Health::Failed);
+    assert_eq!(templates.location.and_then(|place| place.line), Some(2));
+    bench.write(".samuel/templates/ralph/prompt.md.tmpl", "one\n");
+    assert_eq!(
+        bench.finding(Subject::Templates).message,
+        "1 template of the project in place of the built-in"
+    );
+}
+
+#[test]
+fn an_agent_that_is_not_installed_or_cannot_be_sandboxed_is_found() {
+    let bench = Bench::healthy();
+    fs::remove_file(bench.bin().join("claude")).unwrap();
+    let agent = bench.finding(Subject::Agent);
+    assert_eq!(agent.health, Health::Failed);
+    assert!(agent.message.contains("\"claude\"") && agent.help.is_some(), "{agent:?}");
+    bench.write("samuel.toml", "[methodology.ralph]\nagent = \"command\"\n");
+    assert_eq!(bench.finding(Subject::Agent).health, Health::Failed, "it has no command");
+    bench.write("samuel.toml", "[methodology.ralph]\nagent_command = [\"git\"]\nsandbox = \"oci\"\n");
+    assert!(bench.finding(Subject::Agent).message.contains("oci"));
+}
+
+#[test]
+fn a_project_without_git_or_checks_can_be_run_and_should_not() {
+    let bench = Bench::healthy();
+    fs::remove_dir_all(bench.root().join(".git")).unwrap();
+    bench.write("samuel.toml", "");
+    let checkup = bench.check();
+    assert!(checkup.is_healthy());
+    assert_eq!(bench.finding(Subject::Checks).health, Health::Warning);
+    assert!(bench.finding(Subject::Git).help.unwrap().contains("git init"));
+    fs::remove_file(bench.bin().join("git")).unwrap();
+    assert!(bench.finding(Subject::Git).message.contains("git was not found"));
+}
+
+#[test]
+fn a_plan_that_is_missing_damaged_or_corrupt_is_told_apart() {
+    let bench = Bench::healthy();
+    let prd = bench.root().join(".samuel/run/prd.toon");
+    let text = fs::read_to_string(&prd).unwrap();
+    fs::write(&prd, format!("{text}stray\n")).unwrap();
+    let damaged = bench.finding(Subject::State);
+    assert_eq!((damaged.health, damaged.details.len()), (Health::Warning, 1), "{damaged:?}");
+    fs::write(&prd, b"# toon v3\n\xff").unwrap();
+    let corrupt = bench.finding(Subject::State);
+    assert_eq!(corrupt.health, Health::Failed);
+    assert!(corrupt.location.unwrap().file.ends_with("prd.toon"));
+    fs::remove_dir_all(bench.root().join(".samuel")).unwrap();
+    let missing = bench.finding(Subject::State);
+    assert_eq!(missing.health, Health::Warning);
+    assert!(missing.help.unwrap().contains("samuel run init"));
+}
