@@ -14,7 +14,8 @@ use crate::host::bindings::samuel::plugin::{host_types, types};
 /// missing or a command that does not start. What follows is the user's to
 /// configure: a warning, or the end of the iteration or the loop.
 ///
-/// Every error becomes one through `?`, with its causes as details. It is no
+/// Every error becomes one through `?`, with further lines and its causes as
+/// details. It is no
 /// [`Error`] itself, because only then can `?` do that.
 ///
 /// ```
@@ -52,7 +53,10 @@ impl HookFailure {
 
 impl<E: Error + 'static> From<E> for HookFailure {
     fn from(error: E) -> Self {
-        let mut failure = Self::new(error.to_string());
+        let said = error.to_string();
+        let mut lines = said.lines();
+        let mut failure = Self::new(lines.next().unwrap_or_default());
+        failure.details.extend(lines.map(str::to_owned));
         if let Some(HostError::Denied { .. }) = (&error as &dyn Error).downcast_ref() {
             failure.code = "E_HOOK_DENIED".to_owned();
         }
@@ -145,7 +149,7 @@ mod tests {
 
     impl fmt::Display for Outer {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("the version is unusable")
+            f.write_str("the version is unusable\nversion = x")
         }
     }
 
@@ -156,11 +160,15 @@ mod tests {
     }
 
     #[test]
-    fn an_error_becomes_a_failure_with_its_causes() {
+    fn an_error_becomes_a_failure_of_one_line_with_its_causes() {
         let failure = HookFailure::from(Outer("x".parse::<u8>().expect_err("x is no number")));
         assert_eq!(
             (failure.code.as_str(), failure.message.as_str(), failure.details),
-            ("E_HOOK_FAILED", "the version is unusable", vec!["invalid digit found in string".to_owned()])
+            (
+                "E_HOOK_FAILED",
+                "the version is unusable",
+                vec!["version = x".to_owned(), "invalid digit found in string".to_owned()]
+            )
         );
     }
 
