@@ -3,7 +3,9 @@
 //! the contract that packages carry.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+#[path = "contract_drift/rust.rs"]
 mod rust;
+#[path = "contract_drift/wit.rs"]
 mod wit;
 
 use std::{collections::BTreeSet, fs, path::PathBuf};
