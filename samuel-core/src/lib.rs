@@ -30,6 +30,8 @@ pub mod methodology;
 #[cfg(feature = "engine")]
 pub mod model;
 #[cfg(feature = "engine")]
+pub mod plugin;
+#[cfg(feature = "engine")]
 pub mod prd;
 #[cfg(feature = "engine")]
 pub mod process;

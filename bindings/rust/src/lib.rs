@@ -1,0 +1,111 @@
+//! Write plugins for Samuel in Rust.
+//!
+//! A plugin is a WebAssembly component that handles *hook points*: steps of
+//! Samuel's loop, such as the check after an agent's turn. This crate has a trait
+//! for each point, the records it is given and answers with, and the functions
+//! that the host offers. [`export!`] makes a component of a crate:
+//!
+//! ```
+//! use samuel_plugin::{
+//!     CallHeader, ContextExtra, ContextExtraInput, ContextExtraOutput, Extra, HookFailure, files, plugins,
+//! };
+//!
+//! struct Licence;
+//!
+//! impl ContextExtra for Licence {
+//!     fn context_extra(
+//!         _: CallHeader,
+//!         _: ContextExtraInput,
+//!         _: Option<ContextExtraOutput>,
+//!     ) -> Result<ContextExtraOutput, HookFailure> {
+//!         let text = files::read_text("LICENSE")?;
+//!         let name = text.lines().next().unwrap_or("unknown");
+//!         plugins::contribute("Name", name)?;
+//!         let extra = Extra { name: "Licence".into(), content: name.into(), path: None };
+//!         Ok(ContextExtraOutput { extras: vec![extra], ..Default::default() })
+//!     }
+//! }
+//!
+//! samuel_plugin::export!(Licence: ContextExtra);
+//! # fn main() {}
+//! ```
+//!
+//! ```toml
+//! # Cargo.toml
+//! [lib]
+//! crate-type = ["cdylib"]
+//! ```
+//!
+//! ```sh
+//! cargo build --target wasm32-wasip2 --release
+//! ```
+//!
+//! What comes out imports only what is used: the plugin above reads files and
+//! contributes, so its manifest asks for `filesystem.read` and nothing else.
+//!
+//! # What a handler is given
+//!
+//! Every handler gets the [`CallHeader`] and the input of its point; where
+//! handlers build on each other, also what those before it answered. The rest of
+//! what Samuel knows is asked for: [`context`], [`config`], [`plugins`]. Each call
+//! is a new instance: nothing in memory survives it, [`kv`] does.
+//!
+//! # Errors and verdicts
+//!
+//! A handler that says no does so in its output, with the words of [`Answer`]. One
+//! that cannot answer returns a [`HookFailure`], which every error becomes through
+//! `?`. A panic is caught by the host and counts as a failure.
+//!
+//! # Versions
+//!
+//! The crate is made for version 1 of the contract, whose copy is in `wit/`. A
+//! component goes on working with every later 1.x: new points and functions are
+//! additions that it does not see.
+
+// The bindings name this crate as its users do.
+extern crate self as samuel_plugin;
+
+mod export;
+mod failure;
+mod host;
+mod output;
+mod points;
+
+pub mod config;
+pub mod context;
+pub mod env;
+pub mod exec;
+pub mod files;
+pub mod http;
+pub mod kv;
+pub mod log;
+pub mod plugins;
+pub mod tasks;
+
+#[doc(hidden)]
+pub use points::bindings as generated;
+#[doc(hidden)]
+pub use wit_bindgen::rt;
+
+pub use failure::{HookFailure, HostError};
+#[doc(inline)]
+pub use generated::{
+    ability_after::exports::samuel::plugin::ability_after::AbilityStatus,
+    after_iteration::exports::samuel::plugin::after_iteration::IterationOutcome,
+    context_extra::exports::samuel::plugin::context_extra::Extra,
+    quality_check::exports::samuel::plugin::quality_check::CheckFailure,
+    session_start::exports::samuel::plugin::session_start::SessionSource,
+    task_completed::exports::samuel::plugin::task_completed::Actor,
+};
+#[doc(inline)]
+pub use host::bindings::samuel::plugin::types::{
+    CallHeader, Complexity, Deliver, HookResults, Mode, Priority, SuggestedAbility, SuggestedDocument,
+    TaskBrief, TextItem, Turn, Usage,
+};
+pub use output::*;
+pub use points::*;
+
+/// Compiles what the page on the registry shows.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
