@@ -8,12 +8,14 @@
 //! only under a sandbox. Without `exec` it stands for no agent.
 
 use std::{
+    io::ErrorKind,
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     Binding, Capabilities, Capability, LoadOptions, Plugin, check::needs_exec, envelope, source::last_line,
@@ -21,7 +23,7 @@ use super::{
 };
 use crate::{
     hook::{BreakClass, Call, ChainSpec, Handler, HookFailure, HookPoint, Point, Tier},
-    process::{self, CommandOutput, CommandSpec, End, ExitStatus, OutputLimits, Supervisor},
+    process::{self, CommandOutput, CommandSpec, End, ExitStatus, OutputLimits, ProcessError, Supervisor},
 };
 
 /// Variables that programs need in general.
@@ -37,6 +39,10 @@ const GRACE: Duration = Duration::from_secs(1);
 const MAX_STDERR: usize = 16 << 10;
 /// How many lines of it go into a failure.
 const SHOWN_LINES: usize = 10;
+/// How often, and after which pause, a script that is still being written is
+/// tried again.
+const BUSY_TRIES: usize = 20;
+const BUSY_PAUSE: Duration = Duration::from_millis(10);
 /// The largest script that is looked at before each call, in bytes.
 const MAX_SCRIPT_BYTES: u64 = super::MAX_BYTES;
 
@@ -141,6 +147,24 @@ impl Skill {
         Ok(spec)
     }
 
+    /// Runs the script. One that was written a moment ago may still be open in a
+    /// process that another thread is starting; that passes.
+    async fn run(
+        &self,
+        spec: CommandSpec,
+        cancel: &CancellationToken,
+    ) -> Result<CommandOutput, ProcessError> {
+        for _ in 0..BUSY_TRIES {
+            match process::run(spec.clone(), &self.supervisor, cancel).await {
+                Err(ProcessError::Start { source, .. }) if source.kind() == ErrorKind::ExecutableFileBusy => {
+                    tokio::time::sleep(BUSY_PAUSE).await;
+                }
+                ran => return ran,
+            }
+        }
+        process::run(spec, &self.supervisor, cancel).await
+    }
+
     async fn answer<P: Point>(&self, call: &Call<P>) -> Result<P::Output, HookFailure> {
         self.admit(P::POINT).await?;
         let limit = match call.header().deadline_ms {
@@ -148,7 +172,7 @@ impl Skill {
             millis => Duration::from_millis(millis),
         };
         let spec = self.command(call, limit)?;
-        let ran = process::run(spec, &self.supervisor, call.cancelled()).await;
+        let ran = self.run(spec, call.cancelled()).await;
         let output = ran.map_err(|error| {
             let mut failure = HookFailure::from(error);
             failure.class = BreakClass::Spawn;
