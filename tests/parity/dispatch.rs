@@ -72,7 +72,7 @@ fn prepare(
 ) -> Result<(Config, Registry, Stage), String> {
     let config = Config::parse(Path::new("samuel.toml"), &row.config).map_err(|error| told(&error))?;
     let plugins = config.plugins.iter().map(|plugin| plugin.name.clone()).collect();
-    let stage = Stage { plugins, ..Stage::default() };
+    let stage = Stage::of(plugins);
     let mut builder = Registry::builder();
     for handler in handlers {
         tier.register(row.point, handler, &stage, &mut builder);

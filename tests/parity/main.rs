@@ -14,6 +14,7 @@ mod point;
 mod row;
 mod run;
 mod rust;
+mod skill;
 mod tier;
 
 use std::{fs, path::Path, process::ExitCode, sync::Arc};
@@ -26,7 +27,7 @@ use tier::Tier;
 
 /// The kinds of handlers that the table is checked with.
 fn tiers() -> Vec<Arc<dyn Tier>> {
-    vec![Arc::new(rust::RustAsync), Arc::new(rust::RustBlocking)]
+    vec![Arc::new(rust::RustAsync), Arc::new(rust::RustBlocking), Arc::new(skill::Skill)]
 }
 
 fn main() -> ExitCode {
@@ -37,27 +38,25 @@ fn main() -> ExitCode {
         .collect();
     files.sort();
     for file in files.iter().filter(|file| file.ends_with(".toml") && *file != "run.toml") {
-        for row in read::<DispatchRow>(file) {
-            add(&mut trials, file, &row.name.clone(), move |tier| dispatch::check(&row, tier));
-        }
+        add(&mut trials, file, |row: &DispatchRow| row.name.clone(), dispatch::check);
     }
-    for row in read::<RunRow>("run.toml") {
-        add(&mut trials, "run.toml", &row.name.clone(), move |tier| run::check(&row, tier));
-    }
+    add(&mut trials, "run.toml", |row: &RunRow| row.name.clone(), run::check);
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-fn add(
+/// Adds a test for each row of a file and each tier.
+fn add<R: DeserializeOwned + Send + Sync + 'static>(
     trials: &mut Vec<Trial>,
     file: &str,
-    name: &str,
-    check: impl Fn(&dyn Tier) -> Result<(), String> + Send + Sync + 'static,
+    name: impl Fn(&R) -> String,
+    check: fn(&R, &dyn Tier) -> Result<(), String>,
 ) {
-    let check = Arc::new(check);
     for tier in tiers() {
-        let name = format!("{}::{}::{name}", tier.name(), file.trim_end_matches(".toml"));
-        let check = Arc::clone(&check);
-        trials.push(Trial::test(name, move || check(&*tier).map_err(Failed::from)));
+        for row in read::<R>(file, &*tier) {
+            let name = format!("{}::{}::{}", tier.name(), file.trim_end_matches(".toml"), name(&row));
+            let tier = Arc::clone(&tier);
+            trials.push(Trial::test(name, move || check(&row, &*tier).map_err(Failed::from)));
+        }
     }
 }
 
@@ -65,8 +64,9 @@ fn rows() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/parity/rows"))
 }
 
-fn read<R: DeserializeOwned>(file: &str) -> Vec<R> {
-    let text = fs::read_to_string(rows().join(file)).unwrap();
+/// Reads a file of rows in the words of a tier.
+fn read<R: DeserializeOwned>(file: &str, tier: &dyn Tier) -> Vec<R> {
+    let text = fs::read_to_string(rows().join(file)).unwrap().replace("panicked", tier.panicked());
     let table: Table<R> = toml::from_str(&text).unwrap_or_else(|error| panic!("{file}: {error}"));
     table.row
 }

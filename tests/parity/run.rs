@@ -30,7 +30,7 @@ async fn check_run(row: &RunRow, tier: &dyn Tier) -> Result<(), String> {
     }
     let bench = bench.build().unwrap();
     let plugins = bench.project().config().plugins.iter().map(|plugin| plugin.name.clone()).collect();
-    let stage = Stage { plugins, ..Stage::default() };
+    let stage = Stage::of(plugins);
     let spy = FakeHandler::<points::BeforeAgentInvoke>::passes();
     let run = bench.run(completes_each_task()).hook_at("spy", 1_000, spy.clone()).register(|registry| {
         for handler in &row.handlers {

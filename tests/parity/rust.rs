@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use samuel_core::{
-    hook::{BreakClass, Call, HookFailure, HookPoint, Point, RegistryBuilder},
-    testing::{Act, FakeHandler, FakePlugin},
+    hook::{BreakClass, Call, HookFailure, HookPoint, IntoHandler, Point, RegistryBuilder},
+    testing::{Act, FakeHandler},
 };
 
 use crate::{
     point::at_point,
     row::{Break, HandlerRow},
-    tier::{Stage, Tier, filled, over},
+    tier::{Stage, Tier, file, filled, over},
 };
 
 /// Async handlers.
@@ -32,7 +32,7 @@ impl Tier for RustAsync {
                 Some(Break::Ignores) => Act::Hang,
                 _ => act_of(row),
             };
-            file::<P>(FakeHandler::always(act), row, stage, registry);
+            file::<P>(IntoHandler::<P, _>::into_handler(FakeHandler::always(act)), row, stage, registry);
         });
     }
 }
@@ -61,7 +61,7 @@ impl Tier for RustBlocking {
                 }
                 _ => act_of(row),
             };
-            file::<P>(FakeHandler::always(act).blocking(), row, stage, registry);
+            file::<P>(IntoHandler::<P, _>::into_handler(FakeHandler::always(act).blocking()), row, stage, registry);
         });
     }
 }
@@ -84,19 +84,4 @@ fn answer<P: Point>(row: &HandlerRow, call: &Call<P>) -> Result<P::Output, HookF
         return Err(HookFailure::new(BreakClass::Failed, row.message.clone()));
     }
     Ok(over(&filled(&row.answer, call))?)
-}
-
-fn file<P: Point>(handler: FakeHandler<P>, row: &HandlerRow, stage: &Stage, registry: &mut RegistryBuilder) {
-    match row.id.split_once(':') {
-        None => registry.default_handler::<P, _>(handler),
-        Some(("api", name)) => registry.api::<P, _>(name, row.order, handler),
-        Some((plugin, name)) => {
-            let fake = FakePlugin::new(plugin).place(stage.place(plugin));
-            let fake = match row.order {
-                Some(order) => fake.handler_at::<P, _>(name, order, handler),
-                None => fake.handler::<P, _>(name, handler),
-            };
-            fake.register(registry);
-        }
-    }
 }

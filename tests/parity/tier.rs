@@ -1,12 +1,17 @@
 //! What a tier has to bring, and what all tiers share.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::{
+    path::Path,
+    sync::{Arc, Condvar, Mutex, OnceLock, PoisonError},
+};
 
 use samuel_core::{
-    hook::{Call, HookPoint, Point, RegistryBuilder},
+    hook::{Call, Handler, HookPoint, Point, RegistryBuilder},
     model::payload::CallHeader,
+    testing::FakePlugin,
 };
 use serde_json::{Map, Value, json};
+use tempfile::TempDir;
 
 use crate::row::HandlerRow;
 
@@ -19,6 +24,11 @@ pub(crate) trait Tier: Send + Sync {
     /// after the run was stopped.
     fn abandons(&self) -> bool;
 
+    /// Returns the class under which a handler that panics is reported.
+    fn panicked(&self) -> &'static str {
+        "panicked"
+    }
+
     /// Makes a handler that behaves as a row says, and registers it.
     fn register(&self, point: HookPoint, handler: &HandlerRow, stage: &Stage, registry: &mut RegistryBuilder);
 }
@@ -30,9 +40,21 @@ pub(crate) struct Stage {
     pub(crate) plugins: Vec<String>,
     /// Lets go of the handlers that ignore everything else.
     pub(crate) curtain: Arc<Curtain>,
+    /// Where handlers that are files are.
+    directory: Arc<OnceLock<TempDir>>,
 }
 
 impl Stage {
+    /// Sets the stage for the plugins of samuel.toml, in its order.
+    pub(crate) fn of(plugins: Vec<String>) -> Self {
+        Self { plugins, ..Self::default() }
+    }
+
+    /// Returns a directory that lasts as long as the row.
+    pub(crate) fn directory(&self) -> &Path {
+        self.directory.get_or_init(|| tempfile::tempdir().unwrap()).path()
+    }
+
     /// Returns a plugin's place in samuel.toml.
     pub(crate) fn place(&self, plugin: &str) -> u32 {
         let place = self.plugins.iter().position(|name| name == plugin);
@@ -56,6 +78,27 @@ impl Curtain {
     pub(crate) fn fall(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.1.notify_all();
+    }
+}
+
+/// Registers a handler as what a row says it is.
+pub(crate) fn file<P: Point>(
+    handler: Arc<dyn Handler<P>>,
+    row: &HandlerRow,
+    stage: &Stage,
+    registry: &mut RegistryBuilder,
+) {
+    match row.id.split_once(':') {
+        None => registry.default_handler::<P, _>(handler),
+        Some(("api", name)) => registry.api::<P, _>(name, row.order, handler),
+        Some((plugin, name)) => {
+            let fake = FakePlugin::new(plugin).place(stage.place(plugin));
+            let fake = match row.order {
+                Some(order) => fake.handler_at::<P, _>(name, order, handler),
+                None => fake.handler::<P, _>(name, handler),
+            };
+            fake.register(registry);
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::{cell::RefCell, collections::BTreeMap, path::Path};
 use toml::de::DeTable;
 
 use super::{ConfigError, Origin, Problem, ProblemKind, Problems, shorten, source::Source, table::Table};
+use crate::model::Location;
 
 /// A TOML text that is being read.
 #[derive(Debug)]
@@ -104,6 +105,11 @@ impl Document {
         }
         let location = self.source.origin(offset).into();
         problems.list.push(Problem { location, key: shorten(key), kind: kind() });
+    }
+
+    /// Returns the place of a byte offset.
+    pub(super) fn location(&self, offset: usize) -> Location {
+        self.source.origin(offset).into()
     }
 
     /// Notes where a key is set.

@@ -50,6 +50,8 @@ pub struct PluginEntry {
     pub name: String,
     /// Where it comes from, as the plugin loader understands it.
     pub source: Option<String>,
+    /// What the user set for it: the entry's `config` table.
+    pub config: serde_json::Map<String, serde_json::Value>,
 }
 
 impl Default for Config {
@@ -86,20 +88,9 @@ impl Config {
     /// [`ConfigError::Invalid`] with every problem of its text.
     pub fn load(project_root: &Path) -> Result<Self, ConfigError> {
         let file = project_root.join(CONFIG_FILE);
-        match read_capped(&file) {
-            Ok(None) => Ok(Self::default()),
-            Ok(Some(bytes)) => match std::str::from_utf8(&bytes) {
-                Ok(text) => Self::parse(&file, text),
-                // A character can be cut at the cap.
-                Err(_) if bytes.len() > Self::MAX_BYTES => {
-                    Err(refused(&file, "", ProblemKind::TooLarge { max_bytes: Self::MAX_BYTES }))
-                }
-                Err(error) => {
-                    let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
-                    Err(refused(&file, &String::from_utf8_lossy(valid), ProblemKind::NotUtf8))
-                }
-            },
-            Err(source) => Err(ConfigError::Io { file, source }),
+        match load_text(&file)? {
+            Some(text) => Self::parse(&file, &text),
+            None => Ok(Self::default()),
         }
     }
 
@@ -211,6 +202,29 @@ impl Config {
 /// Returns the tables that can configure a point, the later layer last.
 fn chain_tables(point: HookPoint, methodology: &str) -> [String; 2] {
     [format!("hooks.\"{point}\""), format!("methodology.{methodology}.hooks.\"{point}\"")]
+}
+
+/// Reads the text of a file that a [`Document`] is made of; nothing where there
+/// is none.
+///
+/// # Errors
+/// Returns [`ConfigError::Io`] where the file cannot be read, and
+/// [`ConfigError::Invalid`] where it is no UTF-8 or too large.
+pub(crate) fn load_text(file: &Path) -> Result<Option<String>, ConfigError> {
+    let bytes = match read_capped(file) {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return Ok(None),
+        Err(source) => return Err(ConfigError::Io { file: file.to_owned(), source }),
+    };
+    // A character can be cut at the cap.
+    let is_cut = bytes.len() > Config::MAX_BYTES;
+    String::from_utf8(bytes).map(Some).map_err(|error| match is_cut {
+        true => refused(file, "", ProblemKind::TooLarge { max_bytes: Config::MAX_BYTES }),
+        false => {
+            let valid = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default();
+            refused(file, &String::from_utf8_lossy(valid), ProblemKind::NotUtf8)
+        }
+    })
 }
 
 /// Reads a file up to one byte more than is allowed; nothing where there is

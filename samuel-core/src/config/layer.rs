@@ -120,7 +120,13 @@ impl MethodologyLayer {
             sandbox: table.take("sandbox").and_then(|value| read_sandbox(&value)),
             budget: BudgetLayer::read(table.take("session_budget")),
             clocks: ClocksLayer::read(table.take("clocks")),
-            pilot: PilotLayer::read(table.take("pilot")),
+            pilot: match table.take("pilot") {
+                // A profile only says whether (contract, section 5).
+                Some(value) if value.as_boolean().is_some() => {
+                    PilotLayer { enabled: value.as_boolean(), ..PilotLayer::default() }
+                }
+                value => PilotLayer::read(value),
+            },
             context: ContextLayer::read(table.take("context")),
             hooks: table.take("hooks").map(|value| read_chains(&value)).unwrap_or_default(),
         };

@@ -28,14 +28,18 @@ mod tests;
 mod value;
 
 pub use chain::overlay;
+pub(crate) use document::{Document, Origins};
 pub use duration::{DurationError, format_duration, parse_duration};
 pub use error::{ConfigError, Problems};
+pub(crate) use file::load_text;
 pub use file::{CONFIG_FILE, Config, PluginEntry};
+pub(crate) use layer::MethodologyLayer;
+pub(crate) use names::is_plain_name;
 pub use names::{
     DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS, InvalidMethodologyName, KnownMethodology,
     RUN_SUBCOMMANDS, UnknownMethodology, check_methodology_name, resolve_methodology,
 };
-use problem::shorten;
+pub(crate) use problem::shorten;
 pub use problem::{Problem, ProblemKind};
 pub use sandbox::{Sandbox, SandboxError};
 pub use schema::CONFIG_VERSION;
@@ -43,3 +47,5 @@ pub use settings::{
     AGENTS, AgentClocks, CheckCommand, ContextSettings, MethodologySettings, PilotSettings, SessionBudget,
 };
 pub use source::Origin;
+pub(crate) use table::Table;
+pub(crate) use value::Value;

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::{hook::HookPoint, model::Location};
+use crate::{hook::HookPoint, model::Location, plugin::ManifestProblem};
 
 /// One thing that is wrong in a configuration file.
 ///
@@ -169,6 +169,9 @@ pub enum ProblemKind {
         /// The version as it was given.
         found: String,
     },
+    /// A plugin's manifest says what makes no sense there.
+    #[error(transparent)]
+    Manifest(#[from] ManifestProblem),
 }
 
 impl ProblemKind {
@@ -206,6 +209,7 @@ impl ProblemKind {
             Self::Missing { name } => format!("Add {name}."),
             Self::Empty => "Give a value, or remove the key.".to_owned(),
             Self::Version { .. } => "Write version = \"2\".".to_owned(),
+            Self::Manifest(problem) => problem.help(),
         }
     }
 }

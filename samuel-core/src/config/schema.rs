@@ -10,7 +10,7 @@ use super::{
     check_methodology_name, layer::MethodologyLayer, names::is_plain_name, shorten, table::Table,
     value::Value,
 };
-use crate::context::GuardrailVars;
+use crate::{context::GuardrailVars, plugin::PLUGIN_NAME_RULE};
 
 /// The version of the schema that this Samuel reads.
 pub const CONFIG_VERSION: &str = "2";
@@ -90,8 +90,9 @@ fn read_plugins(value: &Value<'_>) -> Vec<PluginEntry> {
         let Some(mut table) = item.table() else { continue };
         let name = table.require("name").and_then(|name| read_plugin_name(&name, &mut seen));
         let source = table.take("source").map(|source| source.filled().map(str::to_owned));
+        let config = table.take("config").and_then(|config| config.json_table()).unwrap_or_default();
         table.finish();
-        plugins.extend(name.map(|name| PluginEntry { name, source: source.flatten() }));
+        plugins.extend(name.map(|name| PluginEntry { name, source: source.flatten(), config }));
     }
     plugins
 }
@@ -99,7 +100,7 @@ fn read_plugins(value: &Value<'_>) -> Vec<PluginEntry> {
 fn read_plugin_name(value: &Value<'_>, seen: &mut BTreeSet<String>) -> Option<String> {
     let name = value.string()?;
     if !is_plain_name(name, 2) {
-        let rule = "use 2 to 64 of a-z, 0-9 and -";
+        let rule = PLUGIN_NAME_RULE;
         value.refuse(ProblemKind::InvalidName { what: "plugin", name: shorten(name), rule });
     } else if !seen.insert(name.to_owned()) {
         value.refuse(ProblemKind::Doubled { what: "plugin", name: name.to_owned() });

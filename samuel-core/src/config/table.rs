@@ -111,6 +111,11 @@ impl<'a> Table<'a> {
         entries.into_iter().map(value).collect()
     }
 
+    /// Says whether the table has a key, without asking for it.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.entries.get(key).is_some()
+    }
+
     /// Gives up on the table without a word about its keys.
     pub(crate) fn accept_all(&mut self) {
         self.accepts_all = true;

@@ -2,6 +2,7 @@
 
 use std::{ops::RangeInclusive, time::Duration};
 
+use serde_json::Value as Json;
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
@@ -13,7 +14,7 @@ use super::{
     duration, shorten,
     table::{KeyPath, Table},
 };
-use crate::hook::nearest;
+use crate::{hook::nearest, model::Location};
 
 /// A key's value.
 #[derive(Clone, Debug)]
@@ -48,6 +49,21 @@ impl<'a> Value<'a> {
     fn wrong_type<T>(&self, expected: &'static str) -> Option<T> {
         self.refuse(ProblemKind::WrongType { expected, found: type_name(self.value.get_ref()) });
         None
+    }
+
+    /// Returns where the value is.
+    pub(crate) fn location(&self) -> Location {
+        self.document.location(self.value.span().start)
+    }
+
+    /// Returns the value without a word where it is text.
+    pub(crate) fn as_text(&self) -> Option<&'a str> {
+        self.value.get_ref().as_str()
+    }
+
+    /// Returns the value without a word where it is true or false.
+    pub(crate) fn as_boolean(&self) -> Option<bool> {
+        self.value.get_ref().as_bool()
     }
 
     /// Returns the value without a word where it is a table.
@@ -179,11 +195,42 @@ impl<'a> Value<'a> {
         Some(items.iter().enumerate().map(item).collect())
     }
 
+    /// Reads a table of any content as JSON; dates and times become text.
+    pub(crate) fn json_table(&self) -> Option<serde_json::Map<String, Json>> {
+        let Some(entries) = self.as_table() else { return self.wrong_type("a table") };
+        Some(json_entries(entries))
+    }
+
     /// Reads a list of texts.
     pub(crate) fn strings(&self) -> Option<Vec<String>> {
         let texts = self.list()?.into_iter().map(|value| value.string().map(str::to_owned));
         // Every item is looked at, so that each wrong one is reported.
         texts.collect::<Vec<_>>().into_iter().collect()
+    }
+}
+
+fn json_entries(entries: &DeTable<'_>) -> serde_json::Map<String, Json> {
+    let mut sorted: Vec<_> = entries.iter().collect();
+    sorted.sort_by_key(|(name, _)| name.span().start);
+    sorted.into_iter().map(|(name, value)| (name.get_ref().to_string(), json_of(value.get_ref()))).collect()
+}
+
+/// Turns a TOML value into JSON. Numbers that JSON lacks become text.
+fn json_of(value: &DeValue<'_>) -> Json {
+    match value {
+        DeValue::String(text) => Json::from(text.as_ref()),
+        DeValue::Boolean(yes) => Json::from(*yes),
+        DeValue::Integer(integer) => match i64::from_str_radix(integer.as_str(), integer.radix()) {
+            Ok(number) => Json::from(number),
+            Err(_) => Json::from(integer.to_string()),
+        },
+        DeValue::Float(float) => {
+            let number = float.as_str().parse::<f64>().ok().and_then(serde_json::Number::from_f64);
+            number.map_or_else(|| Json::from(float.to_string()), Json::from)
+        }
+        DeValue::Datetime(time) => Json::from(time.to_string()),
+        DeValue::Array(items) => items.iter().map(|item| json_of(item.get_ref())).collect(),
+        DeValue::Table(entries) => Json::Object(json_entries(entries)),
     }
 }
 

@@ -51,6 +51,8 @@ pub enum Tier {
     Async,
     /// Rust that blocks, on a thread of its own kind.
     Blocking,
+    /// A script of a plugin, one process a call.
+    Skill,
 }
 
 impl fmt::Display for Tier {
@@ -59,6 +61,7 @@ impl fmt::Display for Tier {
             Self::BuiltIn => "built-in",
             Self::Async => "async",
             Self::Blocking => "blocking",
+            Self::Skill => "skill",
         })
     }
 }

@@ -267,7 +267,7 @@ impl<'a, P: Point> Folding<'a, P> {
 }
 
 /// Writes a duration the way the configuration does.
-fn seconds(duration: Duration) -> String {
+pub(crate) fn seconds(duration: Duration) -> String {
     match duration.subsec_millis() {
         0 => format!("{}s", duration.as_secs()),
         _ => format!("{:.1}s", duration.as_secs_f64()),

@@ -28,6 +28,7 @@ pub use call::Call;
 pub use chain::{
     ChainMode, ChainSpec, DEFAULT_ALIAS, DEFAULT_ID, DEFAULT_ORDER, HandlerInfo, Layer, OnFailure, Tier,
 };
+pub(crate) use dispatch::seconds;
 pub use dispatch::{Dispatched, Scope};
 pub use failure::{BreakClass, HookFailure};
 pub use field::Field;
@@ -36,6 +37,6 @@ pub(crate) use methods::handler_methods;
 pub use outcome::{Abort, Broken, Outcome, Said, Timing, Warning};
 pub use output::Output;
 pub(crate) use point::nearest;
-pub use point::{HookCall, HookPoint, Kind, Point, UnknownPoint, types as points};
+pub use point::{HookCall, HookPoint, Kind, Point, PointVisitor, UnknownPoint, types as points};
 pub use registry::{API_NAMESPACE, PluginSource, Registered, Registry, RegistryBuilder, RegistryError};
 pub use resolve::{ResolveError, Resolved, SkipReason, Skipped, resolve};

@@ -35,6 +35,17 @@ pub trait Point: Copy + fmt::Debug + Send + Sync + 'static {
     fn wrap(input: Self::Input) -> HookCall;
 }
 
+/// Code that treats all points alike and needs the type of one.
+///
+/// [`HookPoint::visit`] calls it.
+pub trait PointVisitor {
+    /// What it makes.
+    type Out;
+
+    /// Works with the type.
+    fn visit<P: Point>(self) -> Self::Out;
+}
+
 /// How the outcomes of a point's handlers become one (contract, hook points).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -108,6 +119,13 @@ macro_rules! points {
             /// Lists what a handler answers.
             pub fn output_fields(self) -> Vec<Field> {
                 match self { $(HookPoint::$name => Field::of::<$output>(),)+ }
+            }
+        }
+
+        impl HookPoint {
+            /// Calls a visitor with the point as a type.
+            pub fn visit<V: PointVisitor>(self, visitor: V) -> V::Out {
+                match self { $(HookPoint::$name => visitor.visit::<types::$name>(),)+ }
             }
         }
 

@@ -78,6 +78,15 @@ codes! {
     PRD_INVALID, 1, false, "Correct the PRD at the lines named above.";
     CONFIG_INVALID, 2, false, "Correct samuel.toml at the place named above.";
     CONFIG_IO, 1, true, "Check that samuel.toml can be read.";
+    PLUGIN_INVALID, 2, false, "Correct the plugin at the place named above.";
+    PLUGIN_NOT_FOUND, 1, false, "List what is installed with `samuel ls`.";
+    PLUGIN_SOURCE, 1, true, "Give a directory with a samuel-plugin.toml, or the URL of a git repository.";
+    PLUGIN_CHANGED, 78, false, "Review the change, then install the plugin again.";
+    PLUGIN_REFUSED, 78, false, "Review what the plugin asks for, then pass --yes.";
+    PLUGIN_UNSUPPORTED, 1, false, "Uninstall the plugin, or use a Samuel that runs it.";
+    PLUGIN_LOCK, 1, false, "Restore samuel.lock from version control, or install its plugins again.";
+    PLUGIN_BUSY, 75, true, "Wait for the other command to finish.";
+    PLUGIN_IO, 1, true, "Check that the directory exists, is writable and has space left.";
     METHODOLOGY_NOT_FOUND, 2, false, "List what is installed with `samuel ls --type methodology`.";
     TEMPLATE_INVALID, 2, false, "Correct the template at the place named above.";
     AGENT_UNKNOWN, 2, false, "Use one of claude, codex, gemini, copilot, kiro, command, scripted.";

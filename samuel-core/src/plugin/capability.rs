@@ -128,8 +128,39 @@ impl Capabilities {
         self.0.iter().map(|(capability, targets)| (*capability, targets.as_slice()))
     }
 
+    /// Returns what is here and not among others: capabilities, or targets of
+    /// one, that the others lack.
+    #[must_use]
+    pub fn beyond(&self, others: &Self) -> Self {
+        let new = self.0.iter().filter_map(|(capability, targets)| {
+            let known = others.targets(*capability);
+            let new: Vec<String> = targets.iter().filter(|target| !known.contains(target)).cloned().collect();
+            (!new.is_empty() || !others.has(*capability)).then_some((*capability, new))
+        });
+        Self(new.collect())
+    }
+
     /// Says whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_new_are_capabilities_and_targets_that_were_not_there() {
+        let granted = Capabilities::default().with(Capability::Exec, ["git"]).with(Capability::Env, ["A"]);
+        let asked = Capabilities::default()
+            .with(Capability::Exec, ["git", "curl"])
+            .with(Capability::Env, ["A"])
+            .with::<&str>(Capability::AssistantInvoke, []);
+        let expected = Capabilities::default()
+            .with(Capability::Exec, ["curl"])
+            .with::<&str>(Capability::AssistantInvoke, []);
+        assert_eq!(asked.beyond(&granted), expected);
+        assert!(granted.beyond(&asked).is_empty());
     }
 }

@@ -1,9 +1,55 @@
 //! Plugins: what they ask for, what they are granted, and how they are loaded.
 //!
-//! A plugin is a directory with a `samuel-plugin.toml`. What it may reach
-//! outside itself are its [`Capabilities`]: those its manifest asks for, and of
-//! them those the user granted. See the hook contract, sections 5 and 6.
+//! A plugin is a directory with a `samuel-plugin.toml`, its [`Manifest`]. What
+//! it may reach outside itself are its [`Capabilities`]: those its manifest asks
+//! for, and of them those the user granted. See the hook contract, sections 5
+//! and 6.
+//!
+//! ```text
+//! Source ─► Plugins::fetch ─► Offer ─ the user grants ─► Plugins::install
+//!              │                                            │
+//!              └ a bounded copy, checked                    ├ .samuel/plugins/<name>/
+//!                                                           ├ samuel.lock: digests and grants
+//!                                                           └ samuel.toml: [[plugins]]
+//! Catalog::read ─ digests hold ─► Catalog::load ─► Loaded::register ─► the registry
+//! ```
+//!
+//! [`Plugins`] changes what is installed; [`Catalog`] is what a run or a
+//! lifecycle command takes part of. How handlers run is the tiers': `skill`
+//! runs scripts.
 
 mod capability;
+mod catalog;
+mod check;
+mod edit;
+mod envelope;
+mod error;
+mod install;
+mod kind;
+mod load;
+mod lock;
+mod manifest;
+mod problem;
+mod profile;
+mod read;
+mod schema;
+mod skill;
+mod source;
+mod tree;
 
 pub use capability::{Capabilities, Capability, UnknownCapability};
+pub use catalog::{Catalog, Plugin};
+pub use check::check;
+pub use envelope::{MAX_ANSWER_BYTES, PROTOCOL};
+pub use error::PluginError;
+pub use install::{FetchOptions, Installed, Listed, Offer, Plugins, Uninstalled, Verified};
+pub use kind::Kind;
+pub use load::{LoadOptions, Loaded};
+pub use lock::{LOCK_FILE, LockEntry, LockFile};
+pub use manifest::{Binding, MANIFEST_FILE, Manifest, PLUGIN_NAME_RULE};
+pub use problem::ManifestProblem;
+pub use profile::Profile;
+pub use schema::manifest_schema;
+pub use skill::Skill;
+pub use source::Source;
+pub use tree::{Change, ChangeKind, MAX_BYTES, MAX_FILES, Tree};

@@ -117,6 +117,18 @@ pub(crate) fn write(target: &Path, content: &[u8]) -> Result<(), StateError> {
     Staged::write(target, content)?.commit()
 }
 
+/// Replaces a file durably that belongs to the project rather than to Samuel: a
+/// new one can be read by everybody.
+pub(crate) fn write_public(target: &Path, content: &[u8]) -> Result<(), StateError> {
+    let is_new = mode_of(target).map_err(StateError::io("read", target))?.is_none();
+    let staged = Staged::write(target, content)?;
+    if is_new {
+        let mode = Permissions::from_mode(0o644);
+        fs::set_permissions(&staged.temporary, mode).map_err(StateError::io("write", target))?;
+    }
+    staged.commit()
+}
+
 /// Replaces a file that is made anew before anybody relies on it. Readers see
 /// the old or the new one; after a power failure it may be neither.
 pub(crate) fn write_unsynced(target: &Path, content: &[u8]) -> Result<(), StateError> {

@@ -21,7 +21,7 @@
 //! engine's business. Blocking calls belong on a blocking thread.
 
 mod apply;
-mod atomic;
+pub(crate) mod atomic;
 mod context;
 mod diagnostic;
 mod error;

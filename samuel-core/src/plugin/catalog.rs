@@ -1,0 +1,112 @@
+//! The plugins that take part: those samuel.toml lists, as samuel.lock has
+//! them.
+//!
+//! A [`Catalog`] is read whenever handlers are registered. It refuses a plugin
+//! whose files are not those that were installed, so that what was approved is
+//! what runs.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use super::{Capabilities, LockEntry, LockFile, Manifest, PluginError, Tree, install::check_grants};
+use crate::config::Config;
+
+/// The plugins of a project that take part, in the order of samuel.toml.
+#[derive(Clone, Debug, Default)]
+pub struct Catalog {
+    plugins: Vec<Plugin>,
+    pub(super) root: PathBuf,
+}
+
+/// An installed plugin whose files were checked.
+#[derive(Clone, Debug)]
+pub struct Plugin {
+    /// Its manifest.
+    pub manifest: Manifest,
+    /// Its directory.
+    pub directory: PathBuf,
+    /// Its place in samuel.toml, from 0, which breaks ties.
+    pub place: u32,
+    /// What the user set for it: `config` of its table in samuel.toml.
+    pub config: Map<String, Value>,
+    /// What samuel.lock holds of it, the grants among it.
+    pub entry: LockEntry,
+}
+
+impl Plugin {
+    /// Returns what the user granted.
+    pub fn granted(&self) -> &Capabilities {
+        &self.entry.granted
+    }
+}
+
+impl Catalog {
+    /// Reads the plugins that a project's configuration lists.
+    ///
+    /// # Errors
+    /// Returns [`PluginError::Listed`] for one that is not installed,
+    /// [`PluginError::Changed`] for one whose files were changed,
+    /// [`PluginError::Excess`] for one that was granted what it does not ask
+    /// for, [`PluginError::NamespaceTaken`] for two that share a namespace, and
+    /// [`PluginError::Manifest`] for one that is for another Samuel.
+    pub fn read(project_root: &Path, config: &Config) -> Result<Self, PluginError> {
+        // Without plugins nothing is read, and nothing can be broken.
+        if config.plugins.is_empty() {
+            return Ok(Self { plugins: Vec::new(), root: project_root.to_owned() });
+        }
+        let lock = LockFile::load(project_root)?;
+        let mut plugins: Vec<Plugin> = Vec::new();
+        for (place, listed) in (0..).zip(&config.plugins) {
+            let entry = lock.get(&listed.name).cloned().ok_or_else(|| PluginError::Listed {
+                name: listed.name.clone(),
+                from: listed.source.clone(),
+            })?;
+            let directory = plugin_directory(project_root, &entry.name);
+            let manifest = verify(&directory, &entry)?;
+            if let Some(other) = plugins.iter().find(|one| one.manifest.namespace == manifest.namespace) {
+                let (name, namespace) = (manifest.name, manifest.namespace);
+                return Err(PluginError::NamespaceTaken {
+                    name,
+                    namespace,
+                    owner: other.manifest.name.clone(),
+                });
+            }
+            plugins.push(Plugin { manifest, directory, place, config: listed.config.clone(), entry });
+        }
+        Ok(Self { plugins, root: project_root.to_owned() })
+    }
+
+    /// Returns the plugins.
+    pub fn plugins(&self) -> &[Plugin] {
+        &self.plugins
+    }
+}
+
+/// Makes sure that a plugin is the one that was installed.
+fn verify(directory: &Path, entry: &LockEntry) -> Result<Manifest, PluginError> {
+    if !directory.is_dir() {
+        return Err(PluginError::Listed { name: entry.name.clone(), from: Some(entry.source.clone()) });
+    }
+    let tree = Tree::of_installed(directory)?;
+    let changes = tree.changes_since(&entry.files);
+    if !changes.is_empty() || tree.digest() != entry.digest {
+        return Err(PluginError::Changed { name: entry.name.clone(), changes });
+    }
+    let manifest = Manifest::load(directory)?;
+    if manifest.name != entry.name {
+        return Err(PluginError::Changed { name: entry.name.clone(), changes });
+    }
+    check_grants(&manifest, &entry.granted)?;
+    Ok(manifest)
+}
+
+/// Returns where the plugins of a project are.
+pub(super) fn plugins_directory(project_root: &Path) -> PathBuf {
+    project_root.join(".samuel/plugins")
+}
+
+/// Returns where a plugin is.
+pub(super) fn plugin_directory(project_root: &Path, name: &str) -> PathBuf {
+    plugins_directory(project_root).join(name)
+}

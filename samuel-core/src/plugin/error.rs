@@ -1,0 +1,255 @@
+//! What can go wrong with plugins.
+
+use std::{io, path::PathBuf};
+
+use super::{Capability, Change, Kind};
+use crate::{
+    config::ConfigError,
+    git::GitError,
+    hook::HookPoint,
+    model::{Coded, ErrorCode, Location},
+    process::ProcessError,
+    state::StateError,
+};
+
+/// A plugin that cannot be read, installed, loaded or made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PluginError {
+    /// A manifest has problems, or a file it names has.
+    #[error(transparent)]
+    Manifest(#[from] ConfigError),
+    /// samuel.toml cannot be used.
+    #[error("samuel.toml cannot be used: {0}")]
+    Config(#[source] ConfigError),
+    /// There is no manifest.
+    #[error("{} holds no samuel-plugin.toml", directory.display())]
+    NoManifest {
+        /// The directory.
+        directory: PathBuf,
+    },
+    /// The source of a plugin cannot be understood.
+    #[error("\"{source_text}\" is no source of a plugin: {problem}")]
+    Source {
+        /// The source as it was given.
+        source_text: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// A git repository could not be fetched.
+    #[error("\"{url}\" could not be fetched: {message}")]
+    Fetch {
+        /// The URL.
+        url: String,
+        /// What git said, its last line.
+        message: String,
+    },
+    /// A program that was needed could not be run.
+    #[error("\"{program}\" could not be run")]
+    Program {
+        /// The program.
+        program: String,
+        /// Why not.
+        source: Box<ProcessError>,
+    },
+    /// Building a plugin failed.
+    #[error("\"{command}\" failed: {message}")]
+    Build {
+        /// The command line.
+        command: String,
+        /// How it ended, and the end of what it said.
+        message: String,
+    },
+    /// A link in a plugin leads out of it, or to a directory.
+    #[error("the link {} leads out of the plugin, or to a directory", path.display())]
+    Link {
+        /// The link.
+        path: PathBuf,
+    },
+    /// Something in a plugin is neither file nor directory, or has a name that
+    /// is no text.
+    #[error("{} is no regular file", path.display())]
+    NoFile {
+        /// What it is.
+        path: PathBuf,
+    },
+    /// The plugin is larger than plugins may be.
+    #[error("the plugin has more than {limit} {what}")]
+    TooLarge {
+        /// What there is too much of.
+        what: &'static str,
+        /// How much there may be.
+        limit: u64,
+    },
+    /// A plugin of this name is installed from elsewhere, or its namespace is
+    /// taken.
+    #[error("the plugin {name} writes to the namespace \"{namespace}\" of the plugin {owner}")]
+    NamespaceTaken {
+        /// The plugin.
+        name: String,
+        /// The namespace.
+        namespace: String,
+        /// The plugin that has it.
+        owner: String,
+    },
+    /// A point needs a capability that was not granted.
+    #[error("the plugin {name} cannot handle {point} without the capability {capability}")]
+    Ungranted {
+        /// The plugin.
+        name: String,
+        /// The point.
+        point: HookPoint,
+        /// The capability.
+        capability: Capability,
+    },
+    /// More was granted than the plugin asks for.
+    #[error("samuel.lock grants {capability} to the plugin {name}, which does not ask for it")]
+    Excess {
+        /// The plugin.
+        name: String,
+        /// The capability.
+        capability: Capability,
+    },
+    /// There is no plugin of this name.
+    #[error("no plugin \"{name}\" is installed")]
+    NotInstalled {
+        /// The name.
+        name: String,
+        /// The nearest installed one, where one is near.
+        nearest: Option<String>,
+    },
+    /// samuel.toml lists a plugin that is not installed.
+    #[error("samuel.toml lists the plugin {name}, which is not installed")]
+    Listed {
+        /// The plugin.
+        name: String,
+        /// Where samuel.toml says it comes from.
+        from: Option<String>,
+    },
+    /// Files of a plugin are not those that were installed.
+    #[error("the plugin {name} was changed since it was installed")]
+    Changed {
+        /// The plugin.
+        name: String,
+        /// What was changed.
+        changes: Vec<Change>,
+    },
+    /// samuel.lock cannot be read.
+    #[error("samuel.lock cannot be used: {problem}")]
+    Lock {
+        /// The file, and the place where it is known.
+        place: Location,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// This build of Samuel does not run plugins of a kind.
+    #[error("the plugin {name} is of kind {kind}, which is not supported by this build: {why}")]
+    Unsupported {
+        /// The plugin.
+        name: String,
+        /// The kind.
+        kind: Kind,
+        /// What is missing.
+        why: &'static str,
+    },
+    /// Another command changes the plugins of the project.
+    #[error("another command changes the plugins in {}", directory.display())]
+    Busy {
+        /// The directory of the plugins.
+        directory: PathBuf,
+    },
+    /// A directory where something new should be made holds something.
+    #[error("{} is not empty", directory.display())]
+    NotEmpty {
+        /// The directory.
+        directory: PathBuf,
+    },
+    /// What was asked for does not go together.
+    #[error("{problem}")]
+    Request {
+        /// Why not.
+        problem: String,
+    },
+    /// samuel.toml or samuel.lock cannot be written.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// Git could not answer.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// The system refused.
+    #[error("cannot {action} {}", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// With what.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl PluginError {
+    /// Words an error of the system.
+    pub(super) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { action, path, source }
+    }
+}
+
+impl Coded for PluginError {
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::Manifest(ConfigError::Io { .. }) | Self::Io { .. } => ErrorCode::PLUGIN_IO,
+            Self::Manifest(_) | Self::NamespaceTaken { .. } | Self::Link { .. } | Self::NoFile { .. } => {
+                ErrorCode::PLUGIN_INVALID
+            }
+            Self::TooLarge { .. } => ErrorCode::PLUGIN_INVALID,
+            Self::Config(error) => error.code(),
+            Self::NoManifest { .. } | Self::Source { .. } | Self::Fetch { .. } => ErrorCode::PLUGIN_SOURCE,
+            Self::Program { .. } | Self::Build { .. } => ErrorCode::PROCESS_FAILED,
+            Self::Ungranted { .. } => ErrorCode::PLUGIN_REFUSED,
+            Self::Excess { .. } | Self::Lock { .. } => ErrorCode::PLUGIN_LOCK,
+            Self::NotInstalled { .. } | Self::Listed { .. } => ErrorCode::PLUGIN_NOT_FOUND,
+            Self::Changed { .. } => ErrorCode::PLUGIN_CHANGED,
+            Self::Unsupported { .. } => ErrorCode::PLUGIN_UNSUPPORTED,
+            Self::Busy { .. } => ErrorCode::PLUGIN_BUSY,
+            Self::NotEmpty { .. } | Self::Request { .. } => ErrorCode::USAGE,
+            Self::State(error) => error.code(),
+            Self::Git(_) => ErrorCode::PLUGIN_SOURCE,
+        }
+    }
+
+    fn help(&self) -> String {
+        match self {
+            Self::Manifest(error) if !error.problems().is_empty() => error.help(),
+            Self::Config(error) => error.help(),
+            Self::NotInstalled { nearest: Some(name), .. } => format!("Did you mean {name}?"),
+            Self::Listed { from: Some(source), .. } => format!("Run `samuel install {source}`."),
+            Self::Listed { from: None, .. } => {
+                "Install it with `samuel install <SOURCE>`, or remove its table.".to_owned()
+            }
+            Self::Link { .. } => "Replace the link by a file.".to_owned(),
+            Self::NoFile { .. } => "Remove it from the plugin.".to_owned(),
+            Self::TooLarge { .. } => {
+                "Keep build results and downloads out of the plugin's directory.".to_owned()
+            }
+            Self::NamespaceTaken { .. } => "Uninstall one of the two.".to_owned(),
+            Self::Ungranted { capability, .. } => format!("Grant {capability}, or do without the plugin."),
+            Self::NotEmpty { .. } => "Name a directory that is new or empty.".to_owned(),
+            Self::Request { .. } => "See `samuel plugin --help`.".to_owned(),
+            Self::Build { .. } => "Correct what is said above and build again.".to_owned(),
+            _ => self.code().help.to_owned(),
+        }
+    }
+
+    fn location(&self) -> Option<Location> {
+        let at = |file: &PathBuf| Some(Location { file: file.clone(), line: None, column: None });
+        match self {
+            Self::Manifest(error) | Self::Config(error) => error.location(),
+            Self::Lock { place, .. } => Some(place.clone()),
+            Self::Link { path } | Self::NoFile { path } | Self::Io { path, .. } => at(path),
+            Self::State(error) => error.location(),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,506 @@
+//! Installing, updating and removing plugins.
+//!
+//! [`Plugins::fetch`] copies a plugin into a staging directory and checks it;
+//! the [`Offer`] says what it asks for. [`Plugins::install`] takes the offer
+//! together with what the user granted, and puts files, samuel.lock and
+//! samuel.toml in place; where one of them fails, the others are put back. An
+//! offer that is dropped leaves nothing behind. Whom to ask is the caller's.
+
+use std::{
+    fs::{self, File, TryLockError},
+    io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use serde::Serialize;
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Capabilities, Capability, Change, Kind, LockEntry, LockFile, MANIFEST_FILE, Manifest, PluginError,
+    Source, Tree,
+    catalog::{plugin_directory, plugins_directory},
+    check, edit,
+    source::{GitRunner, clone},
+};
+use crate::{
+    config::{CONFIG_FILE, Config},
+    hook::{HookPoint, nearest},
+    process::Supervisor,
+    state::atomic,
+};
+
+/// What staging directories are called; the rest is random.
+const STAGING: &str = ".staging-";
+
+/// The plugins of a project, to be changed.
+#[derive(Clone, Debug)]
+pub struct Plugins {
+    root: PathBuf,
+}
+
+/// How a plugin is fetched.
+#[derive(Clone, Debug)]
+pub struct FetchOptions {
+    /// The environment that git gets parts of.
+    pub env: Vec<(String, String)>,
+    /// Who watches over git.
+    pub supervisor: Supervisor,
+    /// How long git may take altogether. Default 2 minutes.
+    pub timeout: Duration,
+    /// Ends it earlier.
+    pub cancel: CancellationToken,
+}
+
+impl Default for FetchOptions {
+    fn default() -> Self {
+        Self {
+            env: Vec::new(),
+            supervisor: Supervisor::GroupOnly,
+            timeout: Duration::from_secs(120),
+            cancel: CancellationToken::new(),
+        }
+    }
+}
+
+/// A plugin that was fetched and checked, and waits to be installed.
+#[derive(Debug)]
+pub struct Offer {
+    staged: TempDir,
+    manifest: Manifest,
+    tree: Tree,
+    source: String,
+    commit: Option<String>,
+    before: Option<LockEntry>,
+    /// Held until the offer is installed or dropped.
+    _lock: Held,
+}
+
+/// The lock that keeps other commands from changing plugins.
+#[derive(Debug)]
+struct Held(File);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // Closing is not enough: a process that is being started in another
+        // thread has a copy of the file until it runs its program.
+        let _ = self.0.unlock();
+    }
+}
+
+/// What was installed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Installed {
+    /// What samuel.lock holds of it.
+    #[serde(flatten)]
+    pub entry: LockEntry,
+    /// The version that was there before.
+    pub replaced: Option<String>,
+    /// The points it handles.
+    pub points: Vec<HookPoint>,
+    /// The methodologies it provides.
+    pub methodologies: Vec<String>,
+}
+
+/// What was removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Uninstalled {
+    /// The plugin.
+    pub name: String,
+    /// Its version, where samuel.lock knew it.
+    pub version: Option<String>,
+}
+
+/// A plugin of a project, and whether its files are those that were installed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Verified {
+    /// The plugin.
+    pub name: String,
+    /// What was changed; nothing where all is well.
+    pub changes: Vec<Change>,
+    /// Why its files could not be looked at, where they could not.
+    pub problem: Option<String>,
+}
+
+/// An installed plugin in a listing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Listed {
+    /// What samuel.lock holds of it; nothing where it is only listed in
+    /// samuel.toml.
+    pub entry: Option<LockEntry>,
+    /// Its name.
+    pub name: String,
+    /// Whether samuel.toml lists it, so that it takes part.
+    pub is_listed: bool,
+}
+
+impl Offer {
+    /// Returns the manifest.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Returns where it comes from, as samuel.toml will have it.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Returns what is installed under its name.
+    pub fn before(&self) -> Option<&LockEntry> {
+        self.before.as_ref()
+    }
+
+    /// Returns what it asks for and was not granted before.
+    pub fn new_capabilities(&self) -> Capabilities {
+        let granted = self.before.as_ref().map(|entry| entry.granted.clone()).unwrap_or_default();
+        self.manifest.capabilities.beyond(&granted)
+    }
+
+    /// Says whether the user has to be asked: at the first time, and whenever
+    /// an update asks for more or comes from elsewhere.
+    pub fn needs_consent(&self) -> bool {
+        let same_source = self.before.as_ref().is_some_and(|entry| entry.source == self.source);
+        !same_source || !self.new_capabilities().is_empty()
+    }
+}
+
+impl Plugins {
+    /// Looks at the plugins of the project at a root.
+    pub fn of(project_root: impl Into<PathBuf>) -> Self {
+        Self { root: project_root.into() }
+    }
+
+    /// Fetches a plugin and checks it as a whole. Nothing is installed yet.
+    ///
+    /// # Errors
+    /// Returns a [`PluginError`] where it cannot be fetched, has a problem, is
+    /// too large, or takes another plugin's namespace, and
+    /// [`PluginError::Busy`] while another command changes plugins.
+    pub async fn fetch(&self, source: &Source, options: &FetchOptions) -> Result<Offer, PluginError> {
+        let plugins = self.clone();
+        let (lock, staged) = blocking(move || plugins.begin()).await?;
+        let mut commit = None;
+        let mut checkout = None;
+        let directory = match source {
+            Source::Directory(directory) => directory.clone(),
+            Source::Git { url, revision } => {
+                let into = tempfile::Builder::new().prefix(STAGING).tempdir_in(self.directory());
+                let into = into.map_err(PluginError::io("write to", self.directory()))?;
+                let git = GitRunner {
+                    env: &options.env,
+                    supervisor: &options.supervisor,
+                    cancel: &options.cancel,
+                    deadline: tokio::time::Instant::now() + options.timeout,
+                };
+                commit = Some(clone(url, revision.as_deref(), into.path(), &git).await?);
+                checkout.insert(into).path().to_owned()
+            }
+        };
+        let plugins = self.clone();
+        let recorded = source.recorded(&self.root);
+        let offer = blocking(move || plugins.stage(&directory, staged, recorded, commit, lock)).await;
+        drop(checkout);
+        offer
+    }
+
+    /// Installs an offer with what the user granted, in place of what was
+    /// installed under its name.
+    ///
+    /// # Errors
+    /// Returns [`PluginError::Ungranted`] where a handler needs a capability
+    /// that was not granted, [`PluginError::Excess`] where more was granted than
+    /// asked for, and [`PluginError::Io`], [`PluginError::Config`] or
+    /// [`PluginError::State`] where it cannot be put in place; everything is as
+    /// before then.
+    pub fn install(&self, offer: Offer, granted: &Capabilities) -> Result<Installed, PluginError> {
+        let manifest = &offer.manifest;
+        let name = manifest.name.clone();
+        check_grants(manifest, granted)?;
+        let entry = LockEntry {
+            name: name.clone(),
+            version: manifest.version.to_string(),
+            kind: manifest.kind,
+            source: offer.source.clone(),
+            commit: offer.commit.clone(),
+            digest: offer.tree.digest(),
+            granted: granted.clone(),
+            files: offer.tree.digests(),
+        };
+        let mut lock = LockFile::load(&self.root)?;
+        let before = lock.clone();
+        lock.put(entry.clone());
+        let swap = Swap::begin(&self.root, &name, Some(offer.staged.path()))?;
+        let put = lock.save(&self.root).and_then(|()| edit::add(&self.root, &name, &entry.source));
+        swap.settle(put, || before.save(&self.root))?;
+        Ok(Installed {
+            replaced: offer.before.map(|before| before.version),
+            points: manifest.bindings.iter().map(|binding| binding.point).collect(),
+            methodologies: manifest.profiles.iter().map(|profile| profile.name.clone()).collect(),
+            entry,
+        })
+    }
+
+    /// Removes a plugin: its files, its grants and its place in samuel.toml.
+    /// One that is broken can be removed as well.
+    ///
+    /// # Errors
+    /// Returns [`PluginError::NotInstalled`] where there is none of the name,
+    /// and what [`install`](Self::install) returns where it cannot be removed.
+    pub fn uninstall(&self, name: &str) -> Result<Uninstalled, PluginError> {
+        let known = self.list()?;
+        if !known.iter().any(|plugin| plugin.name == name) {
+            return Err(not_installed(name, &known));
+        }
+        let _held = self.hold()?;
+        let mut lock = LockFile::load(&self.root)?;
+        let before = lock.clone();
+        let entry = lock.remove(name);
+        let swap = Swap::begin(&self.root, name, None)?;
+        let put = edit::remove(&self.root, name).and_then(|()| lock.save(&self.root));
+        swap.settle(put, || before.save(&self.root))?;
+        Ok(Uninstalled { name: name.to_owned(), version: entry.map(|entry| entry.version) })
+    }
+
+    /// Lists what is installed, and what samuel.toml lists, in its order.
+    ///
+    /// # Errors
+    /// Returns [`PluginError::Lock`] or [`PluginError::Config`] where
+    /// samuel.lock or samuel.toml cannot be used.
+    pub fn list(&self) -> Result<Vec<Listed>, PluginError> {
+        let lock = LockFile::load(&self.root)?;
+        let config = Config::load(&self.root).map_err(PluginError::Config)?;
+        let listed = config.plugins.iter().map(|plugin| Listed {
+            entry: lock.get(&plugin.name).cloned(),
+            name: plugin.name.clone(),
+            is_listed: true,
+        });
+        let mut list: Vec<Listed> = listed.collect();
+        let others =
+            lock.plugins.iter().filter(|entry| !config.plugins.iter().any(|one| one.name == entry.name));
+        list.extend(others.map(|entry| Listed {
+            entry: Some(entry.clone()),
+            name: entry.name.clone(),
+            is_listed: false,
+        }));
+        Ok(list)
+    }
+
+    /// Returns what is kept of a plugin, and its manifest.
+    ///
+    /// # Errors
+    /// Returns [`PluginError::NotInstalled`] where there is none of the name,
+    /// and [`PluginError::Manifest`] where its manifest cannot be read.
+    pub fn info(&self, name: &str) -> Result<(LockEntry, Manifest), PluginError> {
+        let list = self.list()?;
+        let found = list.iter().find(|plugin| plugin.name == name).and_then(|plugin| plugin.entry.clone());
+        let entry = found.ok_or_else(|| not_installed(name, &list))?;
+        let manifest = Manifest::load(&plugin_directory(&self.root, name))?;
+        Ok((entry, manifest))
+    }
+
+    /// Compares the files of every installed plugin with samuel.lock; with a
+    /// name only those of one.
+    ///
+    /// # Errors
+    /// Returns [`PluginError::NotInstalled`] where there is none of the name,
+    /// and [`PluginError::Lock`] where samuel.lock cannot be used.
+    pub fn verify(&self, name: Option<&str>) -> Result<Vec<Verified>, PluginError> {
+        let list = self.list()?;
+        if let Some(name) = name.filter(|name| !list.iter().any(|plugin| plugin.name == **name)) {
+            return Err(not_installed(name, &list));
+        }
+        let wanted = list.into_iter().filter(|plugin| name.is_none_or(|name| plugin.name == name));
+        Ok(wanted.map(|plugin| self.verify_one(plugin)).collect())
+    }
+
+    fn verify_one(&self, plugin: Listed) -> Verified {
+        let Listed { entry, name, .. } = plugin;
+        let Some(entry) = entry else {
+            let problem = Some("it is listed in samuel.toml and not installed".to_owned());
+            return Verified { name, changes: Vec::new(), problem };
+        };
+        match Tree::of_installed(&plugin_directory(&self.root, &name)) {
+            Ok(tree) => Verified { name, changes: tree.changes_since(&entry.files), problem: None },
+            Err(error) => Verified { name, changes: Vec::new(), problem: Some(error.to_string()) },
+        }
+    }
+
+    fn directory(&self) -> PathBuf {
+        plugins_directory(&self.root)
+    }
+
+    /// Makes the directory of the plugins and keeps others from changing it.
+    fn hold(&self) -> Result<Held, PluginError> {
+        let directory = self.directory();
+        fs::create_dir_all(&directory).map_err(PluginError::io("create", &directory))?;
+        let real = directory.canonicalize().map_err(PluginError::io("read", &directory))?;
+        let root = self.root.canonicalize().map_err(PluginError::io("read", &self.root))?;
+        if !real.starts_with(root) {
+            return Err(PluginError::Link { path: directory });
+        }
+        let path = directory.join(".lock");
+        let file = atomic::options().create(true).truncate(false).write(true).open(&path);
+        let file = file.map_err(PluginError::io("open", &path))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Held(file)),
+            Err(TryLockError::WouldBlock) => Err(PluginError::Busy { directory }),
+            Err(TryLockError::Error(source)) => Err(PluginError::Io { action: "lock", path, source }),
+        }
+    }
+
+    /// Begins to stage: what an interrupted command left behind is removed.
+    fn begin(&self) -> Result<(Held, TempDir), PluginError> {
+        let lock = self.hold()?;
+        let directory = self.directory();
+        for entry in fs::read_dir(&directory).map_err(PluginError::io("read", &directory))?.flatten() {
+            if entry.file_name().to_string_lossy().starts_with(STAGING) {
+                // What cannot be removed now is in nobody's way.
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+        let staged = tempfile::Builder::new().prefix(STAGING).tempdir_in(&directory);
+        Ok((lock, staged.map_err(PluginError::io("write to", &directory))?))
+    }
+
+    fn stage(
+        &self,
+        directory: &Path,
+        staged: TempDir,
+        source: String,
+        commit: Option<String>,
+        lock: Held,
+    ) -> Result<Offer, PluginError> {
+        // The manifest decides which files belong to the plugin.
+        let manifest = check(directory)?;
+        let tree = Tree::of_source(directory)?.filtered(|path| belongs(&manifest, path));
+        tree.copy_to(staged.path())?;
+        let manifest = check(staged.path())?;
+        let before = LockFile::load(&self.root)?.get(&manifest.name).cloned();
+        self.check_namespace(&manifest)?;
+        Ok(Offer { staged, manifest, tree, source, commit, before, _lock: lock })
+    }
+
+    /// Refuses a plugin that would write to another one's namespace.
+    fn check_namespace(&self, manifest: &Manifest) -> Result<(), PluginError> {
+        for other in self.list()?.into_iter().filter(|other| other.name != manifest.name) {
+            // A plugin that is broken is told of when it is loaded.
+            let Ok(theirs) = Manifest::load(&plugin_directory(&self.root, &other.name)) else { continue };
+            if theirs.namespace == manifest.namespace {
+                let (name, namespace) = (manifest.name.clone(), manifest.namespace.clone());
+                return Err(PluginError::NamespaceTaken { name, namespace, owner: other.name });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Says whether a file belongs to a plugin. A component needs nothing beside
+/// itself, so that what it is built from stays where it is.
+fn belongs(manifest: &Manifest, path: &str) -> bool {
+    if manifest.kind == Kind::Skill {
+        return true;
+    }
+    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_uppercase();
+    let in_templates = |templates: &String| Path::new(path).starts_with(templates);
+    path == MANIFEST_FILE
+        || manifest.module.as_deref() == Some(path)
+        || manifest.profiles.iter().filter_map(|profile| profile.templates.as_ref()).any(in_templates)
+        || (!path.contains('/')
+            && ["README", "LICENSE", "NOTICE"].iter().any(|prefix| name.starts_with(prefix)))
+}
+
+/// Makes sure that what was granted is what was asked for, and enough.
+pub(super) fn check_grants(manifest: &Manifest, granted: &Capabilities) -> Result<(), PluginError> {
+    let name = || manifest.name.clone();
+    if let Some((capability, _)) = granted.beyond(&manifest.capabilities).iter().next() {
+        return Err(PluginError::Excess { name: name(), capability });
+    }
+    let starts = matches!(manifest.kind, Kind::Skill | Kind::Oci);
+    let point = HookPoint::AgentInvoke;
+    if starts && manifest.binding(point).is_some() && !granted.has(Capability::Exec) {
+        return Err(PluginError::Ungranted { name: name(), point, capability: Capability::Exec });
+    }
+    Ok(())
+}
+
+fn not_installed(name: &str, known: &[Listed]) -> PluginError {
+    let nearest = nearest(name, known.iter().map(|plugin| plugin.name.as_str())).map(str::to_owned);
+    PluginError::NotInstalled { name: name.to_owned(), nearest }
+}
+
+/// A plugin's directory that is being replaced or removed.
+struct Swap {
+    target: PathBuf,
+    /// Where the old one waits.
+    aside: Option<TempDir>,
+    /// samuel.toml as it was.
+    config: (PathBuf, Option<Vec<u8>>),
+}
+
+impl Swap {
+    /// Puts the new directory in place, or nothing.
+    fn begin(root: &Path, name: &str, new: Option<&Path>) -> Result<Self, PluginError> {
+        let (target, directory) = (plugin_directory(root, name), plugins_directory(root));
+        let config = root.join(CONFIG_FILE);
+        let text = atomic::read(&config)?;
+        let mut swap = Self { target, aside: None, config: (config, text) };
+        if swap.target.symlink_metadata().is_ok() {
+            let aside = tempfile::Builder::new().prefix(STAGING).tempdir_in(&directory);
+            let aside = aside.map_err(PluginError::io("write to", &directory))?;
+            fs::rename(&swap.target, aside.path().join("old"))
+                .map_err(PluginError::io("move", &swap.target))?;
+            swap.aside = Some(aside);
+        }
+        if let Some(new) = new
+            && let Err(source) = fs::rename(new, &swap.target)
+        {
+            swap.put_back();
+            return Err(PluginError::Io { action: "install to", path: swap.target, source });
+        }
+        Ok(swap)
+    }
+
+    /// Keeps the new directory where all went well, else the old one.
+    fn settle(
+        self,
+        result: Result<(), PluginError>,
+        restore: impl FnOnce() -> Result<(), PluginError>,
+    ) -> Result<(), PluginError> {
+        if result.is_err() {
+            self.put_back();
+            // The first error is the one that counts; loading refuses whatever
+            // does not fit together.
+            let _ = restore();
+            let (path, text) = &self.config;
+            if let Some(text) = text {
+                let _ = atomic::write_public(path, text);
+            }
+            return result;
+        }
+        // A temporary directory is the owner's alone, a plugin is everybody's.
+        if self.target.is_dir() {
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            fs::set_permissions(&self.target, mode).map_err(PluginError::io("write to", &self.target))?;
+        }
+        atomic::sync_parent(&self.target)?;
+        Ok(())
+    }
+
+    fn put_back(&self) {
+        let _ = fs::remove_dir_all(&self.target);
+        if let Some(aside) = &self.aside {
+            let _ = fs::rename(aside.path().join("old"), &self.target);
+        }
+    }
+}
+
+/// Does what blocks on a thread where that is allowed.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, PluginError> + Send + 'static,
+) -> Result<T, PluginError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| {
+        Err(PluginError::Io { action: "reach", path: PathBuf::new(), source: io::Error::other(error) })
+    })
+}

@@ -1,0 +1,63 @@
+//! Kinds of plugins.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+use crate::hook::nearest;
+
+/// What a plugin is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A WebAssembly component.
+    Wasm,
+    /// A container image.
+    Oci,
+    /// Scripts.
+    Skill,
+    /// Profiles of methodologies, and no handlers of its own.
+    Methodology,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Wasm, Self::Oci, Self::Skill, Self::Methodology];
+
+    /// Returns the word that manifests use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Wasm => "wasm",
+            Self::Oci => "oci",
+            Self::Skill => "skill",
+            Self::Methodology => "methodology",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// The text is no kind of plugin.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown kind of plugin \"{name}\"; known are wasm, oci, skill and methodology")]
+pub struct UnknownKind {
+    name: String,
+    /// The nearest kind, where one is near.
+    pub nearest: Option<Kind>,
+}
+
+impl FromStr for Kind {
+    type Err = UnknownKind;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let of = |name: &str| Self::ALL.into_iter().find(|kind| kind.as_str() == name);
+        of(name).ok_or_else(|| {
+            let near = nearest(name, Self::ALL.iter().map(|kind| kind.as_str()));
+            UnknownKind { name: name.to_owned(), nearest: near.and_then(of) }
+        })
+    }
+}

@@ -1,0 +1,134 @@
+//! Making handlers of installed plugins.
+//!
+//! [`Catalog::load`] does everything that can fail, so that
+//! [`Loaded::register`] cannot. Each kind of plugin has one function here.
+
+use std::{fmt, sync::Arc};
+
+use super::{Binding, Catalog, Kind, Plugin, PluginError, skill::Skill};
+use crate::{
+    hook::{Handler, HookPoint, PluginSource, Point, PointVisitor, RegistryBuilder},
+    process::Supervisor,
+};
+
+/// What handlers of plugins get of the program that loads them.
+#[derive(Clone, Debug)]
+pub struct LoadOptions {
+    /// The environment that plugins get parts of: what programs need in
+    /// general, and what was granted by name.
+    pub env: Vec<(String, String)>,
+    /// Who watches over their processes.
+    pub supervisor: Supervisor,
+}
+
+/// Registers one handler.
+pub(super) type Register = Arc<dyn Fn(&PluginSource<'_>, &mut RegistryBuilder) + Send + Sync>;
+
+/// A handler that is ready to be registered.
+struct Ready {
+    point: HookPoint,
+    plugin: String,
+    namespace: String,
+    place: u32,
+    register: Register,
+}
+
+/// The handlers of a project's plugins, ready to be registered.
+#[derive(Default)]
+pub struct Loaded {
+    ready: Vec<Ready>,
+}
+
+impl fmt::Debug for Loaded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.ready.iter().map(|one| (one.point, &one.plugin))).finish()
+    }
+}
+
+impl Loaded {
+    /// Registers the handlers; see
+    /// [`RunBuilder::register`](crate::engine::RunBuilder::register).
+    pub fn register(&self, registry: &mut RegistryBuilder) {
+        for Ready { plugin, namespace, place, register, .. } in &self.ready {
+            let source = PluginSource { name: plugin, namespace, place: *place };
+            register(&source, registry);
+        }
+    }
+
+    /// Lists the handlers: point and plugin.
+    pub fn handlers(&self) -> impl Iterator<Item = (HookPoint, &str)> {
+        self.ready.iter().map(|one| (one.point, one.plugin.as_str()))
+    }
+}
+
+impl Catalog {
+    /// Makes the handlers of every plugin.
+    ///
+    /// # Errors
+    /// Returns [`PluginError::Unsupported`] for a plugin of a kind that this
+    /// build does not run, and what its kind can have wrong.
+    pub fn load(&self, options: &LoadOptions) -> Result<Loaded, PluginError> {
+        let mut loaded = Loaded::default();
+        for plugin in self.plugins() {
+            let handlers = match plugin.manifest.kind {
+                Kind::Skill => load_skill(plugin, &self.root, options)?,
+                Kind::Wasm => load_wasm(plugin, &self.root, options)?,
+                Kind::Oci => load_oci(plugin)?,
+                Kind::Methodology => Vec::new(),
+            };
+            loaded.ready.extend(handlers.into_iter().map(|(point, register)| Ready {
+                point,
+                plugin: plugin.manifest.name.clone(),
+                namespace: plugin.manifest.namespace.clone(),
+                place: plugin.place,
+                register,
+            }));
+        }
+        Ok(loaded)
+    }
+}
+
+/// Makes the handlers of a plugin of scripts.
+fn load_skill(
+    plugin: &Plugin,
+    project_root: &std::path::Path,
+    options: &LoadOptions,
+) -> Result<Vec<(HookPoint, Register)>, PluginError> {
+    let handler = |binding: &Binding| {
+        let skill = Arc::new(Skill::of(plugin, binding, project_root, options));
+        (binding.point, binding.point.visit(Shared { skill, binding }))
+    };
+    Ok(plugin.manifest.bindings.iter().map(handler).collect())
+}
+
+/// Makes the handlers of a component. The host is connected here.
+fn load_wasm(
+    plugin: &Plugin,
+    _project_root: &std::path::Path,
+    _options: &LoadOptions,
+) -> Result<Vec<(HookPoint, Register)>, PluginError> {
+    let (name, kind) = (plugin.manifest.name.clone(), Kind::Wasm);
+    Err(PluginError::Unsupported { name, kind, why: "it was built without the feature `wasm`" })
+}
+
+/// Makes the handlers of an image.
+fn load_oci(plugin: &Plugin) -> Result<Vec<(HookPoint, Register)>, PluginError> {
+    let (name, kind) = (plugin.manifest.name.clone(), Kind::Oci);
+    Err(PluginError::Unsupported { name, kind, why: "images are not supported yet" })
+}
+
+/// A handler that answers at any point, and the binding it is for.
+struct Shared<'a> {
+    skill: Arc<Skill>,
+    binding: &'a Binding,
+}
+
+impl PointVisitor for Shared<'_> {
+    type Out = Register;
+
+    fn visit<P: Point>(self) -> Register {
+        let (name, order) = (self.binding.handler.clone(), self.binding.order);
+        let handler: Arc<dyn Handler<P>> = self.skill;
+        Arc::new(move |plugin, registry| registry.plugin::<P, _>(plugin, &name, order, Arc::clone(&handler)))
+    }
+}

@@ -1,0 +1,187 @@
+//! `samuel.lock`: which plugins are installed, down to the byte, and what they
+//! were granted.
+//!
+//! A [`LockFile`] is written by [`Plugins`](super::Plugins) alone and read
+//! whenever plugins are loaded, so that nothing runs that was not installed.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Capabilities, Kind, PluginError};
+use crate::{
+    config::{is_plain_name, load_text},
+    model::Location,
+    state::atomic,
+};
+
+/// The name of the lock file in the project root.
+pub const LOCK_FILE: &str = "samuel.lock";
+/// The version of its form.
+const VERSION: u32 = 1;
+const HEADER: &str = "# Written by `samuel install`. It holds what is installed and what was granted:\n\
+                      # keep it under version control, and review changes.\n";
+
+/// What is installed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LockFile {
+    version: u32,
+    /// The plugins, by name.
+    #[serde(default, rename = "plugin")]
+    pub plugins: Vec<LockEntry>,
+}
+
+/// An installed plugin.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LockEntry {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// What it is made of.
+    pub kind: Kind,
+    /// Where it comes from, as samuel.toml has it.
+    pub source: String,
+    /// The commit it was installed from, where it comes from git.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// One digest over all files.
+    pub digest: String,
+    /// What the user granted.
+    #[serde(default, skip_serializing_if = "Capabilities::is_empty")]
+    pub granted: Capabilities,
+    /// The digest of each file, by its path in the plugin.
+    pub files: BTreeMap<String, String>,
+}
+
+impl Default for LockFile {
+    fn default() -> Self {
+        Self { version: VERSION, plugins: Vec::new() }
+    }
+}
+
+impl LockFile {
+    /// Reads the lock file of a project; an empty one where there is none.
+    ///
+    /// # Errors
+    /// Returns [`PluginError::Lock`] where it cannot be understood.
+    pub fn load(project_root: &Path) -> Result<Self, PluginError> {
+        let file = project_root.join(LOCK_FILE);
+        match load_text(&file)? {
+            Some(text) => Self::parse(&file, &text),
+            None => Ok(Self::default()),
+        }
+    }
+
+    fn parse(file: &Path, text: &str) -> Result<Self, PluginError> {
+        let refused = |line, column, problem: String| PluginError::Lock {
+            place: Location { file: file.to_owned(), line, column },
+            problem,
+        };
+        let lock: Self = toml::from_str(text).map_err(|error| {
+            let offset = error.span().map_or(0, |span| span.start);
+            let before = text.get(..offset).unwrap_or_default();
+            let line = before.matches('\n').count() + 1;
+            let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+            refused(Some(line), Some(column), error.message().to_owned())
+        })?;
+        if lock.version != VERSION {
+            return Err(refused(None, None, format!("version {} is not supported", lock.version)));
+        }
+        let mut seen = BTreeSet::new();
+        for plugin in &lock.plugins {
+            if !is_plain_name(&plugin.name, 2) || !seen.insert(&plugin.name) {
+                let problem =
+                    format!("\"{}\" is no plugin's name, or is there twice", plugin.name.escape_debug());
+                return Err(refused(None, None, problem));
+            }
+        }
+        Ok(lock)
+    }
+
+    /// Replaces the lock file of a project.
+    ///
+    /// # Errors
+    /// Returns [`PluginError::State`] where the disk refuses.
+    pub(super) fn save(&self, project_root: &Path) -> Result<(), PluginError> {
+        Ok(atomic::write_public(&project_root.join(LOCK_FILE), self.render().as_bytes())?)
+    }
+
+    fn render(&self) -> String {
+        let body = toml::to_string(self).expect("texts, numbers and tables with text keys are always TOML");
+        format!("{HEADER}{body}")
+    }
+
+    /// Returns what is kept of a plugin.
+    pub fn get(&self, name: &str) -> Option<&LockEntry> {
+        self.plugins.iter().find(|plugin| plugin.name == name)
+    }
+
+    /// Takes a plugin out.
+    pub(super) fn remove(&mut self, name: &str) -> Option<LockEntry> {
+        let place = self.plugins.iter().position(|plugin| plugin.name == name)?;
+        Some(self.plugins.remove(place))
+    }
+
+    /// Puts a plugin in, in place of the one of its name.
+    pub(super) fn put(&mut self, entry: LockEntry) {
+        self.remove(&entry.name);
+        let place = self.plugins.partition_point(|plugin| plugin.name < entry.name);
+        self.plugins.insert(place, entry);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+    use crate::plugin::Capability;
+
+    fn entry(name: &str) -> LockEntry {
+        LockEntry {
+            name: name.to_owned(),
+            version: "1.2.0".to_owned(),
+            kind: Kind::Skill,
+            source: "./plugins/lint".to_owned(),
+            commit: None,
+            digest: "sha256:00".to_owned(),
+            granted: Capabilities::default().with(Capability::FilesystemRead, ["/workspace/**"]),
+            files: [("a \"b\".sh".to_owned(), "sha256:01".to_owned())].into(),
+        }
+    }
+
+    #[test]
+    fn what_is_written_reads_back_and_is_sorted() {
+        let mut lock = LockFile::default();
+        lock.put(entry("lint"));
+        lock.put(entry("audit"));
+        lock.put(LockEntry { version: "2.0.0".to_owned(), ..entry("lint") });
+        let text = lock.render();
+        assert_eq!(LockFile::parse(Path::new("samuel.lock"), &text).unwrap(), lock);
+        let names: Vec<_> = lock.plugins.iter().map(|plugin| (&*plugin.name, &*plugin.version)).collect();
+        assert_eq!(names, [("audit", "1.2.0"), ("lint", "2.0.0")]);
+        assert!(text.starts_with("# Written by"), "{text}");
+        assert!(text.contains("\"filesystem.read\" = [\"/workspace/**\"]"), "{text}");
+    }
+
+    #[test]
+    fn a_lock_file_that_makes_no_sense_is_refused_with_its_place() {
+        let refusal = |text: &str| match LockFile::parse(Path::new("samuel.lock"), text) {
+            Err(PluginError::Lock { place, problem }) => (place.line, problem),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(refusal("version = 2\n").1, "version 2 is not supported");
+        assert_eq!(refusal("version = 1\nextra = 1\n").0, Some(2));
+        let text = LockFile { version: 1, plugins: vec![entry("lint"), entry("lint")] }.render();
+        assert!(refusal(&text).1.contains("twice"));
+        let text = LockFile { version: 1, plugins: vec![entry("../up")] }.render();
+        assert!(refusal(&text).1.contains("../up"));
+        assert!(refusal("version = 1\n[[plugin]]\ngranted = { \"root\" = [] }\n").1.contains("root"));
+    }
+}

@@ -1,0 +1,108 @@
+//! `samuel-plugin.toml`: what a plugin is, asks for and provides.
+//!
+//! A [`Manifest`] is read as a whole or refused with every problem at its place,
+//! by the same reader as samuel.toml. What its files hold is looked at by
+//! [`check`](super::check), reading its tables is in `read`.
+
+use std::{collections::BTreeMap, path::Path};
+
+use semver::{Version, VersionReq};
+use serde::Serialize;
+
+use super::{Capabilities, Capability, Kind, PluginError, Profile, read};
+use crate::{
+    config::{Document, Origins, load_text},
+    hook::HookPoint,
+    model::Location,
+};
+
+/// The name of the manifest in a plugin's directory.
+pub const MANIFEST_FILE: &str = "samuel-plugin.toml";
+
+/// What names of plugins look like.
+pub const PLUGIN_NAME_RULE: &str = "use 2 to 64 of a-z, 0-9 and -";
+
+/// What a plugin is, asks for and provides (contract, section 5).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Manifest {
+    /// Its name, 2 to 64 of `a-z`, `0-9` and `-`.
+    pub name: String,
+    /// What it is made of.
+    pub kind: Kind,
+    /// Its version.
+    pub version: Version,
+    /// The versions of Samuel it works with.
+    pub samuel: VersionReq,
+    /// Its key in the Plugins group; by default its name with `_` for `-`.
+    pub namespace: String,
+    /// What it does, one line; may be empty.
+    pub description: String,
+    /// What it asks for.
+    pub capabilities: Capabilities,
+    /// Why it asks for it, as far as it says.
+    pub reasons: BTreeMap<Capability, String>,
+    /// Its handlers, one a point, in the order of the manifest.
+    pub bindings: Vec<Binding>,
+    /// The component of a wasm plugin, relative to the plugin.
+    pub module: Option<String>,
+    /// The image of an oci plugin.
+    pub image: Option<String>,
+    /// The methodologies it provides.
+    pub profiles: Vec<Profile>,
+    #[serde(skip)]
+    pub(super) origins: Origins,
+}
+
+/// A handler of a plugin and the point it is for.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Binding {
+    /// The point.
+    pub point: HookPoint,
+    /// The handler: an export of a component, a subcommand of an image, or a
+    /// script relative to the plugin. `<plugin>:<handler>` is its id.
+    pub handler: String,
+    /// The order it asks for.
+    pub order: Option<i32>,
+    /// Where the manifest says so.
+    pub place: Location,
+}
+
+impl Manifest {
+    /// Reads the text of a manifest for this version of Samuel. `file` is only
+    /// for messages.
+    ///
+    /// # Errors
+    /// Returns [`PluginError::Manifest`] with every problem of the text.
+    pub fn parse(file: &Path, text: &str) -> Result<Self, PluginError> {
+        Self::parse_for(&host_version(), file, text)
+    }
+
+    /// Reads the manifest in a plugin's directory.
+    ///
+    /// # Errors
+    /// Returns [`PluginError::NoManifest`] where there is none, and
+    /// [`PluginError::Manifest`] where it cannot be read or has problems.
+    pub fn load(directory: &Path) -> Result<Self, PluginError> {
+        let file = directory.join(MANIFEST_FILE);
+        match load_text(&file)? {
+            Some(text) => Self::parse(&file, &text),
+            None => Err(PluginError::NoManifest { directory: directory.to_owned() }),
+        }
+    }
+
+    pub(super) fn parse_for(host: &Version, file: &Path, text: &str) -> Result<Self, PluginError> {
+        let (manifest, origins) = Document::read(file, text, |table| read::read_root(table, host))?;
+        let manifest = manifest.expect("a manifest in which nothing is missing or wrong is whole");
+        Ok(Self { origins, ..manifest })
+    }
+
+    /// Returns the handler of a point.
+    pub fn binding(&self, point: HookPoint) -> Option<&Binding> {
+        self.bindings.iter().find(|binding| binding.point == point)
+    }
+}
+
+/// Returns the version of this Samuel.
+fn host_version() -> Version {
+    env!("CARGO_PKG_VERSION").parse().expect("cargo gives every package a semantic version")
+}

@@ -1,0 +1,241 @@
+//! Scripts as handlers.
+//!
+//! A [`Skill`] answers at every point: it starts its script in the project,
+//! writes the [envelope](super::envelope) to its standard input and reads the
+//! answer from its standard output. The process runner sees to it that nothing
+//! of it outlives the call. What a script does is bounded by the rights of the
+//! user alone: its capabilities are declared, shown and recorded, and enforced
+//! only under a sandbox. Without `exec` it stands for no agent.
+
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Binding, Capabilities, Capability, LoadOptions, Plugin, check::needs_exec, envelope, source::last_line,
+    tree::digest_file,
+};
+use crate::{
+    hook::{BreakClass, Call, ChainSpec, Handler, HookFailure, HookPoint, Point, Tier},
+    process::{self, CommandOutput, CommandSpec, End, ExitStatus, OutputLimits, ProcessError, Supervisor},
+};
+
+/// Variables that programs need in general.
+const GENERAL_ENV: &[&str] =
+    &["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "LANG", "LANGUAGE", "TERM"];
+/// How many levels of hooks may start each other through the command line.
+const MAX_DEPTH: u32 = 3;
+/// The variable that counts them.
+const DEPTH: &str = "SAMUEL_HOOK_DEPTH";
+/// The longest time between SIGTERM and SIGKILL at the deadline.
+const GRACE: Duration = Duration::from_secs(1);
+/// How much of what a script says beside its answer is kept, in bytes.
+const MAX_STDERR: usize = 16 << 10;
+/// How many lines of it go into a failure.
+const SHOWN_LINES: usize = 10;
+/// How often, and after which pause, a script that is still being written is
+/// tried again.
+const BUSY_TRIES: usize = 20;
+const BUSY_PAUSE: Duration = Duration::from_millis(10);
+/// The largest script that is looked at before each call, in bytes.
+const MAX_SCRIPT_BYTES: u64 = super::MAX_BYTES;
+
+/// A script of a plugin, as a handler of any point.
+#[derive(Clone, Debug)]
+pub struct Skill {
+    script: PathBuf,
+    /// The digest the script was installed with; nothing for one that was not.
+    digest: Option<String>,
+    project_root: PathBuf,
+    env: Vec<(String, String)>,
+    /// What the user set for the plugin.
+    config: Map<String, Value>,
+    depth: u32,
+    supervisor: Supervisor,
+    /// Whether the script may stand for the agent.
+    starts_agents: bool,
+}
+
+impl Skill {
+    /// Makes a handler of a script that is not installed, such as one under
+    /// test. `script` is absolute, `env` its whole environment beside what
+    /// Samuel adds.
+    pub fn new(
+        script: impl Into<PathBuf>,
+        project_root: impl Into<PathBuf>,
+        env: Vec<(String, String)>,
+        supervisor: Supervisor,
+        granted: &Capabilities,
+    ) -> Self {
+        Self {
+            script: script.into(),
+            digest: None,
+            project_root: project_root.into(),
+            depth: depth_of(&env),
+            env,
+            config: Map::new(),
+            supervisor,
+            starts_agents: granted.has(Capability::Exec),
+        }
+    }
+
+    /// Makes the handler of a binding of an installed plugin.
+    pub(super) fn of(plugin: &Plugin, binding: &Binding, project_root: &Path, options: &LoadOptions) -> Self {
+        let mut env = allowed_env(&options.env, plugin.granted());
+        env.push(("SAMUEL_PLUGIN_DIR".to_owned(), plugin.directory.display().to_string()));
+        Self {
+            script: plugin.directory.join(&binding.handler),
+            digest: plugin.entry.files.get(&binding.handler).cloned(),
+            project_root: project_root.to_owned(),
+            depth: depth_of(&options.env),
+            env,
+            config: plugin.config.clone(),
+            supervisor: options.supervisor.clone(),
+            starts_agents: !needs_exec(&plugin.manifest, HookPoint::AgentInvoke)
+                && plugin.granted().has(Capability::Exec),
+        }
+    }
+
+    /// Refuses a call that must not be made.
+    async fn admit(&self, point: HookPoint) -> Result<(), HookFailure> {
+        if point == HookPoint::AgentInvoke && !self.starts_agents {
+            let message = "a handler of agent.invoke needs the capability exec, which was not granted";
+            return Err(HookFailure::new(BreakClass::Denied, message));
+        }
+        if self.depth >= MAX_DEPTH {
+            let message = format!("hooks have started hooks {MAX_DEPTH} levels deep");
+            return Err(HookFailure::new(BreakClass::Failed, message));
+        }
+        let Some(expected) = self.digest.clone() else { return Ok(()) };
+        let script = self.script.clone();
+        let looked = tokio::task::spawn_blocking(move || digest_file(&script, MAX_SCRIPT_BYTES)).await;
+        match looked.map_err(std::io::Error::other).and_then(|looked| looked) {
+            Ok((digest, _)) if digest == expected => Ok(()),
+            _ => {
+                let message = format!("{} was changed since it was installed", self.script.display());
+                Err(HookFailure::new(BreakClass::Untrusted, message))
+            }
+        }
+    }
+
+    fn command<P: Point>(&self, call: &Call<P>, limit: Duration) -> Result<CommandSpec, HookFailure> {
+        let header = call.header();
+        let spec = CommandSpec::new(&self.script, &self.project_root)
+            .envs(self.env.iter().cloned())
+            .env("SAMUEL_PROJECT_ROOT", &self.project_root)
+            .env("SAMUEL_HOOK_POINT", &*header.point)
+            .env("SAMUEL_HANDLER_ID", &*header.handler_id)
+            .env("SAMUEL_RUN_ID", &*header.run_id)
+            .env("SAMUEL_ITERATION", header.iteration.to_string())
+            .env(DEPTH, (self.depth + 1).to_string())
+            // What a script leaves in its directory would count as a change.
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .stdin(envelope::encode(call, &self.config)?)
+            .timeout(limit)
+            .grace(GRACE.min(limit / 10))
+            .limits(OutputLimits {
+                head: envelope::MAX_ANSWER_BYTES,
+                tail: MAX_STDERR,
+                ..OutputLimits::default()
+            });
+        Ok(spec)
+    }
+
+    /// Runs the script. One that was written a moment ago may still be open in a
+    /// process that another thread is starting; that passes.
+    async fn run(
+        &self,
+        spec: CommandSpec,
+        cancel: &CancellationToken,
+    ) -> Result<CommandOutput, ProcessError> {
+        for _ in 0..BUSY_TRIES {
+            match process::run(spec.clone(), &self.supervisor, cancel).await {
+                Err(ProcessError::Start { source, .. }) if source.kind() == ErrorKind::ExecutableFileBusy => {
+                    tokio::time::sleep(BUSY_PAUSE).await;
+                }
+                ran => return ran,
+            }
+        }
+        process::run(spec, &self.supervisor, cancel).await
+    }
+
+    async fn answer<P: Point>(&self, call: &Call<P>) -> Result<P::Output, HookFailure> {
+        self.admit(P::POINT).await?;
+        let limit = match call.header().deadline_ms {
+            0 => ChainSpec::TIMEOUT,
+            millis => Duration::from_millis(millis),
+        };
+        let spec = self.command(call, limit)?;
+        let ran = self.run(spec, call.cancelled()).await;
+        let output = ran.map_err(|error| {
+            let mut failure = HookFailure::from(error);
+            failure.class = BreakClass::Spawn;
+            failure
+        })?;
+        ended_well(&output, limit)?;
+        if output.stdout.is_truncated() {
+            let problem = format!("it is longer than {} bytes", envelope::MAX_ANSWER_BYTES);
+            return Err(envelope::bad_output(&problem, &output.stdout.head));
+        }
+        let bytes = [output.stdout.head.as_slice(), &output.stdout.tail].concat();
+        let answer = envelope::decode::<P>(&bytes)?;
+        for (key, value) in answer.contributed {
+            call.contribute(key, value)?;
+        }
+        Ok(answer.output)
+    }
+}
+
+#[async_trait]
+impl<P: Point> Handler<P> for Skill {
+    async fn call(&self, call: Call<P>) -> Result<P::Output, HookFailure> {
+        self.answer(&call).await
+    }
+
+    fn tier(&self) -> Tier {
+        Tier::Skill
+    }
+}
+
+/// Refuses a script that did not exit with 0: only then it has answered.
+fn ended_well(output: &CommandOutput, limit: Duration) -> Result<(), HookFailure> {
+    let stderr = output.stderr.text();
+    let said = last_line(&stderr);
+    let (class, message) = match (output.end, output.status) {
+        (End::TimedOut, _) => {
+            (BreakClass::Timeout, format!("no answer within {}", crate::hook::seconds(limit)))
+        }
+        (End::Cancelled, _) => (BreakClass::Cancelled, "the run was cancelled".to_owned()),
+        (_, ExitStatus::Exited(0)) => return Ok(()),
+        (_, ExitStatus::Exited(code)) => {
+            (BreakClass::Failed, said.unwrap_or_else(|| format!("exit code {code}")))
+        }
+        (_, ExitStatus::Signaled(signal)) => (BreakClass::Signaled, format!("ended by signal {signal}")),
+    };
+    let mut failure = HookFailure::new(class, message);
+    failure.details.push(output.status.to_string());
+    let lines: Vec<&str> = stderr.lines().collect();
+    let last = lines.get(lines.len().saturating_sub(SHOWN_LINES)..).unwrap_or_default();
+    failure.details.extend(last.iter().map(|line| (*line).to_owned()));
+    Err(failure)
+}
+
+/// Returns the part of an environment that a plugin gets.
+fn allowed_env(env: &[(String, String)], granted: &Capabilities) -> Vec<(String, String)> {
+    let by_name = granted.targets(Capability::Env);
+    let allowed = |name: &String| {
+        GENERAL_ENV.contains(&name.as_str()) || name.starts_with("LC_") || by_name.contains(name)
+    };
+    env.iter().filter(|(name, _)| allowed(name)).cloned().collect()
+}
+
+fn depth_of(env: &[(String, String)]) -> u32 {
+    let depth = env.iter().find(|(name, _)| name == DEPTH).and_then(|(_, value)| value.parse().ok());
+    depth.unwrap_or_default()
+}

@@ -1,0 +1,384 @@
+//! The files of a plugin: which they are, and what they hold.
+//!
+//! A [`Tree`] is a bounded listing with a digest for each file. It is taken of a
+//! source, which is then copied, and of an installed plugin, which is compared
+//! with what samuel.lock says. An installed plugin holds no links: those of a
+//! source that stay within it become the files they lead to.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    fs::{self, File, OpenOptions},
+    io::{self, Read},
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    path::{Path, PathBuf},
+};
+
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+
+use super::PluginError;
+
+/// The most files a plugin may have.
+pub const MAX_FILES: usize = 2_000;
+/// The most bytes a plugin may have.
+pub const MAX_BYTES: u64 = 128 << 20;
+/// The deepest directory that is looked into.
+const MAX_DEPTH: usize = 24;
+/// Directories that are never part of a plugin: version control, and what
+/// builds and tools leave behind.
+const LEFT_OUT: [&str; 8] = [".git", ".hg", ".jj", ".svn", "target", "node_modules", "__pycache__", ".venv"];
+
+/// The files of a plugin by their paths, which are relative with `/`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tree {
+    files: BTreeMap<String, Entry>,
+}
+
+/// One file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Entry {
+    /// `sha256:` and the digest of its bytes.
+    digest: String,
+    executable: bool,
+    /// Where its bytes are.
+    origin: PathBuf,
+}
+
+/// A file that is not as it was installed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// Its path, relative to the plugin.
+    pub path: String,
+    /// How it differs.
+    pub kind: ChangeKind,
+}
+
+/// How a file differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeKind {
+    /// It holds something else.
+    Changed,
+    /// It is new.
+    Added,
+    /// It is gone.
+    Missing,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = match self.kind {
+            ChangeKind::Changed => "changed",
+            ChangeKind::Added => "new",
+            ChangeKind::Missing => "missing",
+        };
+        write!(f, "{word}: {}", self.path)
+    }
+}
+
+/// What a listing does with links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Links {
+    /// Those to files within the directory stand for them.
+    Follow,
+    /// None may be there.
+    Refuse,
+}
+
+impl Tree {
+    /// Lists a source. Directories of version control and of build results are
+    /// left out.
+    ///
+    /// # Errors
+    /// Returns [`PluginError::Link`] for a link that leads out,
+    /// [`PluginError::NoFile`] for what cannot be copied,
+    /// [`PluginError::TooLarge`] for more than a plugin may have, and
+    /// [`PluginError::Io`] where something cannot be read.
+    pub fn of_source(root: &Path) -> Result<Self, PluginError> {
+        Self::list(root, Links::Follow)
+    }
+
+    /// Lists an installed plugin, everything that lies there.
+    ///
+    /// # Errors
+    /// Returns what [`of_source`](Self::of_source) returns; every link is one
+    /// that leads out.
+    pub fn of_installed(root: &Path) -> Result<Self, PluginError> {
+        Self::list(root, Links::Refuse)
+    }
+
+    fn list(root: &Path, links: Links) -> Result<Self, PluginError> {
+        let real = root.canonicalize().map_err(PluginError::io("read", root))?;
+        let mut listing = Listing { root: &real, links, bytes: 0, tree: Self::default() };
+        listing.directory(&real, "", 0)?;
+        Ok(listing.tree)
+    }
+
+    /// Keeps the files that a predicate wants.
+    #[must_use]
+    pub fn filtered(mut self, wanted: impl Fn(&str) -> bool) -> Self {
+        self.files.retain(|path, _| wanted(path));
+        self
+    }
+
+    /// Lists the paths of the files, in order.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.files.keys().map(String::as_str)
+    }
+
+    /// Returns the digest of each file.
+    pub fn digests(&self) -> BTreeMap<String, String> {
+        self.files.iter().map(|(path, entry)| (path.clone(), entry.digest.clone())).collect()
+    }
+
+    /// Returns one digest over paths and digests of all files.
+    pub fn digest(&self) -> String {
+        let mut hash = Sha256::new();
+        for (path, entry) in &self.files {
+            hash.update(path.as_bytes());
+            hash.update([0]);
+            hash.update(entry.digest.as_bytes());
+            hash.update([0]);
+        }
+        written(&hash.finalize())
+    }
+
+    /// Compares with digests that were kept.
+    pub fn changes_since(&self, kept: &BTreeMap<String, String>) -> Vec<Change> {
+        let mut changes = Vec::new();
+        for (path, entry) in &self.files {
+            match kept.get(path) {
+                None => changes.push(Change { path: path.clone(), kind: ChangeKind::Added }),
+                Some(digest) if *digest != entry.digest => {
+                    changes.push(Change { path: path.clone(), kind: ChangeKind::Changed });
+                }
+                Some(_) => {}
+            }
+        }
+        let gone = kept.keys().filter(|path| !self.files.contains_key(*path));
+        changes.extend(gone.map(|path| Change { path: path.clone(), kind: ChangeKind::Missing }));
+        changes.sort_by(|left, right| left.path.cmp(&right.path));
+        changes
+    }
+
+    /// Copies the files into an empty directory, durably, and makes sure that
+    /// what was copied is what was listed.
+    ///
+    /// # Errors
+    /// Returns [`PluginError::Changed`] where a file changed meanwhile, and
+    /// [`PluginError::Io`] where the disk refuses.
+    pub fn copy_to(&self, target: &Path) -> Result<(), PluginError> {
+        for (path, entry) in &self.files {
+            let to = target.join(path);
+            if let Some(parent) = to.parent() {
+                fs::create_dir_all(parent).map_err(PluginError::io("create", parent))?;
+            }
+            let mode = if entry.executable { 0o755 } else { 0o644 };
+            copy(&entry.origin, &to, mode).map_err(PluginError::io("copy", &entry.origin))?;
+        }
+        let copied = Self::of_installed(target)?;
+        let changes = copied.changes_since(&self.digests());
+        match changes.is_empty() {
+            true => Ok(()),
+            false => Err(PluginError::Changed { name: target.display().to_string(), changes }),
+        }
+    }
+}
+
+/// A listing under way.
+struct Listing<'a> {
+    root: &'a Path,
+    links: Links,
+    bytes: u64,
+    tree: Tree,
+}
+
+impl Listing<'_> {
+    fn directory(&mut self, directory: &Path, prefix: &str, depth: usize) -> Result<(), PluginError> {
+        if depth > MAX_DEPTH {
+            return Err(PluginError::TooLarge { what: "nested directories", limit: MAX_DEPTH as u64 });
+        }
+        let read = || fs::read_dir(directory)?.collect::<io::Result<Vec<_>>>();
+        for entry in read().map_err(PluginError::io("read", directory))? {
+            let path = entry.path();
+            let Some(name) = entry.file_name().to_str().map(str::to_owned) else {
+                return Err(PluginError::NoFile { path });
+            };
+            let kind = entry.file_type().map_err(PluginError::io("read", &path))?;
+            let inner = if prefix.is_empty() { name.clone() } else { format!("{prefix}/{name}") };
+            if self.links == Links::Follow && LEFT_OUT.contains(&name.as_str()) {
+                continue;
+            }
+            if kind.is_dir() {
+                self.directory(&path, &inner, depth + 1)?;
+            } else {
+                self.file(&path, inner, kind.is_symlink())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, path: &Path, inner: String, is_link: bool) -> Result<(), PluginError> {
+        let link = || PluginError::Link { path: path.to_owned() };
+        let mut origin = path.to_owned();
+        if is_link {
+            origin = path.canonicalize().map_err(|_| link())?;
+            let hidden = |part: &std::ffi::OsStr| LEFT_OUT.iter().any(|name| part == *name);
+            let within = origin.strip_prefix(self.root).is_ok_and(|inner| !inner.iter().any(hidden));
+            if self.links == Links::Refuse || !within || !origin.is_file() {
+                return Err(link());
+            }
+        }
+        let metadata = origin.symlink_metadata().map_err(PluginError::io("read", &origin))?;
+        if !metadata.is_file() {
+            return Err(PluginError::NoFile { path: origin });
+        }
+        if self.tree.files.len() >= MAX_FILES {
+            return Err(PluginError::TooLarge { what: "files", limit: MAX_FILES as u64 });
+        }
+        let left = MAX_BYTES - self.bytes;
+        if metadata.len() > left {
+            return Err(PluginError::TooLarge { what: "bytes", limit: MAX_BYTES });
+        }
+        let (digest, bytes) = digest_file(&origin, left).map_err(PluginError::io("read", &origin))?;
+        if bytes > left {
+            return Err(PluginError::TooLarge { what: "bytes", limit: MAX_BYTES });
+        }
+        self.bytes += bytes;
+        let executable = metadata.permissions().mode() & 0o111 != 0;
+        self.tree.files.insert(inner, Entry { digest, executable, origin });
+        Ok(())
+    }
+}
+
+/// Opens a file that is no link.
+fn open(path: &Path) -> io::Result<File> {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
+}
+
+/// Returns the digest of a file and how many bytes it has; of a longer one than
+/// `limit` only that it is longer.
+pub(super) fn digest_file(path: &Path, limit: u64) -> io::Result<(String, u64)> {
+    let mut hash = Sha256::new();
+    let mut file = open(path)?.take(limit.saturating_add(1));
+    let bytes = io::copy(&mut file, &mut Hashing(&mut hash))?;
+    Ok((written(&hash.finalize()), bytes))
+}
+
+struct Hashing<'a>(&'a mut Sha256);
+
+impl io::Write for Hashing<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn written(digest: &[u8]) -> String {
+    digest.iter().fold("sha256:".to_owned(), |text, byte| text + &format!("{byte:02x}"))
+}
+
+fn copy(from: &Path, to: &Path, mode: u32) -> io::Result<()> {
+    let mut source = open(from)?.take(MAX_BYTES);
+    let mut target = OpenOptions::new().write(true).create_new(true).open(to)?;
+    io::copy(&mut source, &mut target)?;
+    target.set_permissions(fs::Permissions::from_mode(mode))?;
+    target.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn plugin() -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("hooks")).unwrap();
+        fs::create_dir_all(dir.path().join("target/debug")).unwrap();
+        fs::write(dir.path().join("hooks/check.sh"), "#!/bin/sh\n").unwrap();
+        fs::set_permissions(dir.path().join("hooks/check.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(dir.path().join("samuel-plugin.toml"), "").unwrap();
+        fs::write(dir.path().join("target/debug/x"), "large").unwrap();
+        dir
+    }
+
+    #[test]
+    fn a_copy_has_the_files_of_the_source_without_what_builds_leave_behind() {
+        let (source, target) = (plugin(), tempfile::tempdir().unwrap());
+        symlink("check.sh", source.path().join("hooks/again.sh")).unwrap();
+        let tree = Tree::of_source(source.path()).unwrap();
+        assert_eq!(
+            tree.paths().collect::<Vec<_>>(),
+            ["hooks/again.sh", "hooks/check.sh", "samuel-plugin.toml"]
+        );
+        tree.copy_to(target.path()).unwrap();
+        let copied = Tree::of_installed(target.path()).unwrap();
+        assert_eq!((copied.digests(), copied.digest()), (tree.digests(), tree.digest()));
+        let mode = fs::metadata(target.path().join("hooks/again.sh")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o755);
+    }
+
+    #[test]
+    fn what_was_changed_added_or_removed_is_listed() {
+        let dir = plugin();
+        fs::remove_dir_all(dir.path().join("target")).unwrap();
+        let kept = Tree::of_installed(dir.path()).unwrap();
+        fs::write(dir.path().join("hooks/check.sh"), "#!/bin/sh\nevil\n").unwrap();
+        fs::write(dir.path().join("new"), "").unwrap();
+        fs::remove_file(dir.path().join("samuel-plugin.toml")).unwrap();
+        let now = Tree::of_installed(dir.path()).unwrap();
+        let changes: Vec<String> =
+            now.changes_since(&kept.digests()).iter().map(ToString::to_string).collect();
+        assert_eq!(changes, ["changed: hooks/check.sh", "new: new", "missing: samuel-plugin.toml"]);
+        assert_ne!(now.digest(), kept.digest());
+    }
+
+    #[test]
+    fn links_that_lead_out_are_refused_and_so_is_every_link_once_installed() {
+        for target in ["/etc/hostname", "../outside", "missing", "hooks", "target/debug/x"] {
+            let dir = plugin();
+            symlink(target, dir.path().join("link")).unwrap();
+            let error = Tree::of_source(dir.path()).unwrap_err();
+            assert!(matches!(error, PluginError::Link { .. }), "{target}: {error}");
+        }
+        let dir = plugin();
+        symlink("hooks/check.sh", dir.path().join("link")).unwrap();
+        assert!(matches!(Tree::of_installed(dir.path()), Err(PluginError::Link { .. })));
+    }
+
+    #[test]
+    fn a_plugin_with_too_many_files_or_bytes_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        for number in 0..=MAX_FILES {
+            File::create(dir.path().join(number.to_string())).unwrap();
+        }
+        assert!(matches!(Tree::of_source(dir.path()), Err(PluginError::TooLarge { what: "files", .. })));
+        let dir = tempfile::tempdir().unwrap();
+        // A file of holes takes no space.
+        File::create(dir.path().join("a")).unwrap().set_len(MAX_BYTES + 1).unwrap();
+        assert!(matches!(Tree::of_source(dir.path()), Err(PluginError::TooLarge { what: "bytes", .. })));
+    }
+
+    #[test]
+    fn a_pipe_is_no_file_and_nobody_waits_for_it() {
+        let dir = tempfile::tempdir().unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            dir.path().join("pipe"),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR,
+            0,
+        )
+        .unwrap();
+        assert!(matches!(Tree::of_source(dir.path()), Err(PluginError::NoFile { .. })));
+    }
+}

@@ -1,0 +1,98 @@
+//! Loading: what is installed takes part, and nothing else.
+
+use std::fs;
+
+use samuel_core::{
+    hook::{HookPoint, Tier, points},
+    model::Coded,
+    plugin::{Kind, LOCK_FILE, PluginError},
+};
+
+use crate::bench::{Bench, dispatch, load_options};
+
+const PASS: (&str, &str) = ("quality.check", "echo '{\"ok\": true}'");
+const FAIL: (&str, &str) = ("quality.check", "echo '{\"ok\": false, \"reason\": \"todo left\"}'");
+
+#[tokio::test]
+async fn installed_plugins_take_part_in_the_order_of_samuel_toml() {
+    let bench = Bench::new();
+    bench.install(&bench.skill("zz", "", &[PASS])).await;
+    bench.install(&bench.skill("aa", "", &[FAIL])).await;
+    let registry = bench.registry();
+    let chain: Vec<_> = registry.handlers(HookPoint::QualityCheck).collect();
+    assert_eq!(chain, [("zz:hooks/0.sh", 200, Tier::Skill), ("aa:hooks/0.sh", 200, Tier::Skill)]);
+    let done = dispatch::<points::QualityCheck>(&registry).await;
+    assert_eq!(done.outcome.refused.as_deref(), Some("todo left"));
+    assert!(done.outcome.broken.is_empty());
+}
+
+#[tokio::test]
+async fn a_plugin_that_was_changed_is_refused_with_the_list() {
+    let bench = Bench::new();
+    bench.install(&bench.skill("lint", "", &[PASS])).await;
+    assert!(bench.catalog().is_ok());
+    fs::write(bench.path(".samuel/plugins/lint/hooks/0.sh"), "#!/bin/sh\nevil\n").unwrap();
+    let error = bench.catalog().unwrap_err();
+    let PluginError::Changed { name, changes } = &error else { panic!("{error}") };
+    assert_eq!((name.as_str(), changes[0].to_string().as_str()), ("lint", "changed: hooks/0.sh"));
+    assert_eq!(error.code().exit_code, 78);
+}
+
+#[tokio::test]
+async fn a_plugin_that_is_not_installed_is_refused_with_the_command_that_does_it() {
+    let bench = Bench::new();
+    fs::write(bench.path("samuel.toml"), "[[plugins]]\nname = \"lint\"\nsource = \"./plugins/lint\"\n")
+        .unwrap();
+    let error = bench.catalog().unwrap_err();
+    assert_eq!(error.help(), "Run `samuel install ./plugins/lint`.");
+    bench.install(&bench.skill("audit", "", &[PASS])).await;
+    bench.plugins().uninstall("lint").unwrap();
+    fs::remove_dir_all(bench.path(".samuel/plugins/audit")).unwrap();
+    assert!(matches!(bench.catalog(), Err(PluginError::Listed { .. })));
+}
+
+#[tokio::test]
+async fn grants_that_were_added_by_hand_are_refused() {
+    let bench = Bench::new();
+    bench.install(&bench.skill("lint", "[capabilities]\nenv = [\"GIVEN\"]\n", &[PASS])).await;
+    let lock = bench.read(LOCK_FILE).replace("env = [\"GIVEN\"]", "env = [\"GIVEN\", \"SECRET\"]");
+    fs::write(bench.path(LOCK_FILE), lock).unwrap();
+    let error = bench.catalog().unwrap_err();
+    assert!(matches!(error, PluginError::Excess { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn kinds_that_this_build_does_not_run_are_named() {
+    let bench = Bench::new();
+    let source = bench.skill("image", "", &[]);
+    let text = fs::read_to_string(source.join("samuel-plugin.toml")).unwrap().replace("skill", "oci");
+    fs::write(source.join("samuel-plugin.toml"), text + "[oci]\nimage = \"example/x\"\n").unwrap();
+    bench.install(&source).await;
+    let error = bench.catalog().unwrap().load(&load_options()).unwrap_err();
+    assert!(matches!(error, PluginError::Unsupported { kind: Kind::Oci, .. }), "{error}");
+    assert!(error.to_string().contains("not supported yet"), "{error}");
+}
+
+#[tokio::test]
+async fn a_manifests_order_and_samuel_tomls_chain_hold() {
+    let bench = Bench::new();
+    let early = bench.skill("early", "", &[]);
+    let manifest = early.join("samuel-plugin.toml");
+    let text = fs::read_to_string(&manifest).unwrap();
+    fs::write(&manifest, text + "\"quality.check\" = { handler = \"check\", order = 50 }\n").unwrap();
+    crate::bench::write_script(&early.join("check"), "echo '{\"ok\": true}'");
+    bench.install(&bench.skill("late", "", &[PASS])).await;
+    bench.install(&early).await;
+    let order = |bench: &Bench| -> Vec<(String, i32)> {
+        bench
+            .registry()
+            .handlers(HookPoint::QualityCheck)
+            .map(|(id, order, _)| (id.to_owned(), order))
+            .collect()
+    };
+    assert_eq!(order(&bench), [("early:check".to_owned(), 50), ("late:hooks/0.sh".to_owned(), 200)]);
+    let config =
+        bench.read("samuel.toml") + "\n[hooks.\"quality.check\"]\nhandlers = [\"late\", \"early\"]\n";
+    fs::write(bench.path("samuel.toml"), config).unwrap();
+    assert_eq!(order(&bench)[0].0, "late:hooks/0.sh");
+}

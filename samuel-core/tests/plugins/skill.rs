@@ -1,0 +1,232 @@
+//! Scripts as handlers.
+
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
+
+use samuel_core::{
+    hook::{BreakClass, Dispatched, Point, Registry, points},
+    plugin::{Capabilities, Capability, LoadOptions, MAX_ANSWER_BYTES},
+};
+use serde_json::{Value, json};
+
+use crate::bench::{Bench, dispatch, load_options, scope};
+
+/// Fires a point at a plugin with one script.
+async fn fire<P: Point>(script: &str, more: &str) -> (Bench, Dispatched<P::Output>)
+where
+    P::Input: Default,
+{
+    let bench = Bench::new();
+    bench.install(&bench.skill("lint", more, &[(P::POINT.as_str(), script)])).await;
+    let done = dispatch::<P>(&bench.registry()).await;
+    (bench, done)
+}
+
+/// Fires a point at a script that must break.
+async fn broken(script: &str) -> (BreakClass, String, Vec<String>) {
+    let (_, done) = fire::<points::BeforeLoop>(script, "").await;
+    let failure = done.outcome.broken[0].failure.clone();
+    (failure.class, failure.message, failure.details)
+}
+
+#[tokio::test]
+async fn a_script_gets_the_envelope_and_answers_with_one() {
+    let script = "cat > seen.json; pwd > where; echo '{\"ok\": true, \"contribute\": {\"Venv\": \".venv\"}}'";
+    let (bench, done) = fire::<points::BeforeLoop>(script, "namespace = \"python\"\n").await;
+    assert_eq!(done.outcome.broken, []);
+    let seen: Value = serde_json::from_str(&bench.read("seen.json")).unwrap();
+    assert_eq!((&seen["protocol"], &seen["call"]["handler_id"]), (&json!(1), &json!("lint:hooks/0.sh")));
+    assert_eq!((&seen["call"]["point"], &seen["call"]["iteration"]), (&json!("before:loop"), &json!(3)));
+    assert_eq!((&seen["call"]["namespace"], &seen["previous"]), (&json!("python"), &Value::Null));
+    assert!(seen["input"]["max_iterations"].is_number() && seen["context"]["Samuel"].is_object());
+    assert_eq!(bench.read("where").trim(), bench.root().display().to_string());
+    let plugins = serde_json::to_value(done.context.plugins()).unwrap();
+    assert_eq!(plugins, json!({"python": {"Venv": ".venv"}}));
+}
+
+#[tokio::test]
+async fn what_the_user_set_for_a_plugin_is_in_the_envelope() {
+    let bench = Bench::new();
+    bench
+        .install(&bench.skill("lint", "", &[("before:loop", "cat > seen.json; echo '{\"ok\": true}'")]))
+        .await;
+    let config = bench.read("samuel.toml") + "config = { level = 3, names = [\"a\"], deep.key = true }\n";
+    fs::write(bench.path("samuel.toml"), config).unwrap();
+    dispatch::<points::BeforeLoop>(&bench.registry()).await;
+    let seen: Value = serde_json::from_str(&bench.read("seen.json")).unwrap();
+    assert_eq!(seen["config"], json!({"level": 3, "names": ["a"], "deep": {"key": true}}));
+}
+
+#[tokio::test]
+async fn the_environment_is_what_programs_need_and_what_was_granted() {
+    let script = "env > seen; echo '{\"ok\": true}'";
+    let (bench, _) = fire::<points::BeforeLoop>(script, "[capabilities]\nenv = [\"GIVEN\"]\n").await;
+    let seen = bench.read("seen");
+    for wanted in [
+        "GIVEN=given",
+        "LC_ALL=C",
+        "SAMUEL_HOOK_POINT=before:loop",
+        "SAMUEL_RUN_ID=run-7",
+        "SAMUEL_HOOK_DEPTH=1",
+    ] {
+        assert!(seen.lines().any(|line| line == wanted), "{wanted}: {seen}");
+    }
+    assert!(!seen.contains("SECRET"), "{seen}");
+    assert!(
+        seen.contains(&format!("SAMUEL_PLUGIN_DIR={}", bench.path(".samuel/plugins/lint").display())),
+        "{seen}"
+    );
+}
+
+#[tokio::test]
+async fn exit_0_with_an_envelope_is_an_answer_and_anything_else_is_not() {
+    let (class, message, details) = broken("echo '{\"ok\": true}'; echo 'no linter' >&2; exit 3").await;
+    assert_eq!((class, message.as_str()), (BreakClass::Failed, "no linter"));
+    assert!(details.contains(&"exit code 3".to_owned()), "{details:?}");
+    assert_eq!(broken("exit 44").await.1, "exit code 44");
+    let (class, message, _) = broken("kill -9 $$").await;
+    assert_eq!((class, message.as_str()), (BreakClass::Signaled, "ended by signal 9"));
+    assert_eq!(broken("true").await.1, "there is no answer");
+    assert_eq!(broken("echo '{}'").await.0, BreakClass::BadOutput);
+    for bad in
+        ["echo not json", "echo '[]'", "echo '{\"ok\":true}{\"ok\":true}'", "echo '{\"ok\":true}'; echo done"]
+    {
+        let (class, _, details) = broken(bad).await;
+        assert_eq!(class, BreakClass::BadOutput, "{bad}");
+        assert!(!details[0].is_empty(), "{bad}");
+    }
+    let (class, _, details) =
+        broken("i=0; printf '{\"ok\":true,\"a\":'; while [ $i -lt 5000 ]; do printf '[['; i=$((i+1)); done")
+            .await;
+    assert_eq!((class, details[0].chars().count()), (BreakClass::BadOutput, 200));
+}
+
+#[tokio::test]
+async fn an_answer_of_20_mib_is_refused_with_its_beginning() {
+    let script = "printf '{\"ok\":true,\"reason\":\"'; head -c 20971520 /dev/zero | tr '\\0' x; printf '\"}'";
+    let (class, message, details) = broken(script).await;
+    assert_eq!(class, BreakClass::BadOutput);
+    assert!(message.contains(&format!("longer than {MAX_ANSWER_BYTES} bytes")), "{message}");
+    assert_eq!(details[0].chars().count(), 200);
+    assert!(details[0].starts_with("{\"ok\":true"));
+}
+
+#[tokio::test]
+async fn a_large_answer_within_the_limit_and_an_input_nobody_reads_are_fine() {
+    let script = "printf '{\"toon_blob\":\"'; head -c 3000000 /dev/zero | tr '\\0' x; printf '\"}'";
+    let (_, done) = fire::<points::ContextTask>(script, "").await;
+    assert_eq!((done.outcome.broken.len(), done.output.toon_blob.len()), (0, 3_000_000));
+}
+
+#[tokio::test]
+async fn a_script_and_what_it_started_end_at_the_deadline() {
+    let bench = Bench::new();
+    let script = "echo $$ > pid; trap '' TERM; sleep 300 & echo $! > child; while :; do wait; done";
+    bench.install(&bench.skill("lint", "", &[("context.extra", script)])).await;
+    let config = bench.read("samuel.toml") + "\n[hooks.\"context.extra\"]\ntimeout = 1\n";
+    fs::write(bench.path("samuel.toml"), config).unwrap();
+    let registry = bench.registry();
+    let started = Instant::now();
+    let done = dispatch::<points::ContextExtra>(&registry).await;
+    assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
+    let failure = &done.outcome.broken[0].failure;
+    assert_eq!((failure.class, failure.message.as_str()), (BreakClass::Timeout, "no answer within 1s"));
+    for file in ["pid", "child"] {
+        let pid: i32 = bench.read(file).trim().parse().unwrap();
+        wait_until_gone(pid);
+    }
+}
+
+/// Waits until a process is gone, or only waits to be collected.
+fn wait_until_gone(pid: i32) {
+    let started = Instant::now();
+    let is_alive = || {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit(')')
+            .next()
+            .is_some_and(|rest| !rest.trim().is_empty() && !rest.trim_start().starts_with('Z'))
+    };
+    while is_alive() {
+        assert!(started.elapsed() < Duration::from_secs(15), "{pid} is still there");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[tokio::test]
+async fn a_cancelled_run_takes_its_scripts_along() {
+    let bench = Bench::new();
+    bench.install(&bench.skill("lint", "", &[("before:loop", "echo $$ > pid; sleep 300")])).await;
+    let registry = bench.registry();
+    let scope = scope();
+    let cancel = scope.cancel.clone();
+    let pid = bench.path("pid");
+    let watch = tokio::spawn(async move {
+        while fs::read_to_string(&pid).unwrap_or_default().trim().is_empty() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        cancel.cancel();
+    });
+    let fired = registry.dispatch::<points::BeforeLoop>(Default::default(), &scope);
+    let done = tokio::time::timeout(Duration::from_secs(30), fired).await.unwrap();
+    watch.await.unwrap();
+    assert_eq!(done.outcome.broken[0].failure.class, BreakClass::Cancelled);
+    assert!(done.outcome.abort.is_none());
+    wait_until_gone(bench.read("pid").trim().parse().unwrap());
+}
+
+#[tokio::test]
+async fn a_script_that_is_swapped_after_loading_is_not_run() {
+    let bench = Bench::new();
+    bench.install(&bench.skill("lint", "", &[("before:loop", "echo '{\"ok\": true}'")])).await;
+    let registry: Registry = bench.registry();
+    let script = bench.path(".samuel/plugins/lint/hooks/0.sh");
+    fs::write(&script, "#!/bin/sh\ntouch ran\necho '{\"ok\": true}'\n").unwrap();
+    let done = dispatch::<points::BeforeLoop>(&registry).await;
+    assert_eq!(done.outcome.broken[0].failure.class, BreakClass::Untrusted);
+    assert!(!bench.path("ran").exists());
+}
+
+#[tokio::test]
+async fn an_agent_without_exec_is_denied_when_it_is_fired() {
+    let bench = Bench::new();
+    let script = bench.root().join("agent.sh");
+    crate::bench::write_script(&script, "touch ran; echo '{\"exit_code\": 0}'");
+    let LoadOptions { env, supervisor } = load_options();
+    for (granted, ran) in
+        [(Capabilities::default(), false), (Capabilities::default().with(Capability::Exec, ["x"]), true)]
+    {
+        let skill =
+            samuel_core::plugin::Skill::new(&script, bench.root(), env.clone(), supervisor.clone(), &granted);
+        let registry =
+            bench.resolved(|registry| registry.api::<points::AgentInvoke, _>("agent", None, skill));
+        let done = dispatch::<points::AgentInvoke>(&registry).await;
+        let classes: Vec<_> = done.outcome.broken.iter().map(|broken| broken.failure.class).collect();
+        assert_eq!(classes, if ran { vec![] } else { vec![BreakClass::Denied] });
+        assert_eq!(bench.path("ran").exists(), ran);
+    }
+}
+
+#[tokio::test]
+async fn hooks_that_start_hooks_are_stopped_at_the_third_level() {
+    let bench = Bench::new();
+    bench.install(&bench.skill("lint", "", &[("before:loop", "echo '{\"ok\": true}'")])).await;
+    let mut options = load_options();
+    options.env.push(("SAMUEL_HOOK_DEPTH".to_owned(), "3".to_owned()));
+    let loaded = bench.catalog().unwrap().load(&options).unwrap();
+    let registry = bench.resolved(|registry| loaded.register(registry));
+    let done = dispatch::<points::BeforeLoop>(&registry).await;
+    assert!(done.outcome.broken[0].failure.message.contains("3 levels deep"));
+}
+
+#[tokio::test]
+async fn a_script_that_cannot_be_started_is_a_failed_start() {
+    let bench = Bench::new();
+    let source = bench.skill("lint", "", &[("before:loop", "")]);
+    fs::write(source.join("hooks/0.sh"), "#!/no/such/interpreter\n").unwrap();
+    bench.install(&source).await;
+    let done = dispatch::<points::BeforeLoop>(&bench.registry()).await;
+    assert_eq!(done.outcome.broken[0].failure.class, BreakClass::Spawn);
+    assert!(done.outcome.abort.is_some(), "before:loop is strict");
+}

@@ -1,0 +1,99 @@
+//! Scripts of plugins.
+//!
+//! A row becomes a script: one that prints a file where the answer is fixed, one
+//! in Python where its texts are filled from the envelope. A script cannot panic,
+//! so it exits with the message of the panic, which is a failure. Every row
+//! applies.
+
+use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf, sync::Arc};
+
+use samuel_core::{
+    hook::{Handler, HookPoint, Point, RegistryBuilder},
+    plugin::{self, Capabilities, Capability},
+    process::Supervisor,
+};
+use serde_json::{Value, json};
+
+use crate::{
+    point::at_point,
+    row::{Break, HandlerRow},
+    tier::{Stage, Tier, file},
+};
+
+/// Fills the texts of the answer beside it, as the table says.
+const FILL: &str = r#"#!/usr/bin/env python3
+import json, re, sys
+envelope = json.load(sys.stdin)
+def part(match):
+    value = envelope
+    for key in match.group(1).split("."):
+        value = value[int(key)] if isinstance(value, list) else (value or {}).get(key)
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+def fill(value):
+    if isinstance(value, str):
+        return re.sub(r"\$\{([^}]*)\}", part, value)
+    if isinstance(value, list):
+        return [fill(item) for item in value]
+    if isinstance(value, dict):
+        return {key: fill(item) for key, item in value.items()}
+    return value
+answer = json.load(open(sys.argv[0] + ".json"))
+contribute = answer.pop("contribute", {})
+print(json.dumps({**fill(answer), "contribute": contribute}))
+"#;
+
+/// Scripts of plugins.
+pub(crate) struct Skill;
+
+impl Tier for Skill {
+    fn name(&self) -> &'static str {
+        "skill"
+    }
+
+    fn abandons(&self) -> bool {
+        false
+    }
+
+    fn panicked(&self) -> &'static str {
+        "failed"
+    }
+
+    fn register(&self, point: HookPoint, row: &HandlerRow, stage: &Stage, registry: &mut RegistryBuilder) {
+        at_point!(point, P => {
+            let script = write::<P>(row, point, stage);
+            let env = vec![("PATH".to_owned(), std::env::var("PATH").unwrap())];
+            // Rows are of handlers that may stand for the agent.
+            let granted = Capabilities::default().with(Capability::Exec, ["agent"]);
+            let handler = plugin::Skill::new(script, stage.directory(), env, Supervisor::GroupOnly, &granted);
+            let handler: Arc<dyn Handler<P>> = Arc::new(handler);
+            file::<P>(handler, row, stage, registry);
+        });
+    }
+}
+
+/// Writes the script of a row, and its answer beside it.
+fn write<P: Point>(row: &HandlerRow, point: HookPoint, stage: &Stage) -> PathBuf {
+    let name = format!("{point}-{}", row.id).replace([':', '.', '/'], "_");
+    let script = stage.directory().join(name);
+    let beside = |ending: &str| PathBuf::from(format!("{}.{ending}", script.display()));
+    let Value::Object(mut answer) = serde_json::to_value(<P as Point>::Output::default()).unwrap() else {
+        panic!("the output of {point} is no record")
+    };
+    answer.extend(row.answer.clone());
+    answer.insert("contribute".to_owned(), json!(row.contribute));
+    let answer = Value::Object(answer).to_string();
+    fs::write(beside("json"), &answer).unwrap();
+    fs::write(beside("message"), format!("{}\n", row.message)).unwrap();
+    let text = match row.breaks {
+        Some(Break::Fails | Break::Panics) => "#!/bin/sh\ncat \"$0.json\"; cat \"$0.message\" >&2; exit 1\n",
+        Some(Break::Hangs) => "#!/bin/sh\nexec sleep 1000\n",
+        Some(Break::Ignores) => "#!/bin/sh\ntrap '' TERM\nwhile :; do sleep 1000; done\n",
+        None if answer.contains("${") => FILL,
+        None => "#!/bin/sh\nexec cat \"$0.json\"\n",
+    };
+    fs::write(&script, text).unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    script
+}
