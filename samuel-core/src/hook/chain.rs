@@ -50,6 +50,8 @@ pub enum Tier {
     Async,
     /// Rust that blocks, on a thread of its own kind.
     Blocking,
+    /// A function of a WASM component.
+    Wasm,
 }
 
 impl fmt::Display for Tier {
@@ -58,6 +60,7 @@ impl fmt::Display for Tier {
             Self::BuiltIn => "built-in",
             Self::Async => "async",
             Self::Blocking => "blocking",
+            Self::Wasm => "wasm",
         })
     }
 }

@@ -5,5 +5,7 @@
 //! them those the user granted. See the hook contract, sections 5 and 6.
 
 mod capability;
+#[cfg(feature = "wasm")]
+pub mod wasm;
 
 pub use capability::{Capabilities, Capability, UnknownCapability};
