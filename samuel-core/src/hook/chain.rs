@@ -53,6 +53,8 @@ pub enum Tier {
     Blocking,
     /// A script of a plugin, one process a call.
     Skill,
+    /// A function of a WASM component.
+    Wasm,
 }
 
 impl fmt::Display for Tier {
@@ -62,6 +64,7 @@ impl fmt::Display for Tier {
             Self::Async => "async",
             Self::Blocking => "blocking",
             Self::Skill => "skill",
+            Self::Wasm => "wasm",
         })
     }
 }

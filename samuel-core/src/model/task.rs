@@ -115,8 +115,19 @@ macro_rules! words {
     ($(#[$doc:meta])* $name:ident ($what:literal) { $($(#[$case_doc:meta])* $case:ident = $word:literal,)+ }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[cfg_attr(
+            feature = "wasm",
+            derive(wasmtime::component::ComponentType, wasmtime::component::Lift, wasmtime::component::Lower),
+            component(enum),
+            repr(u8)
+        )]
         pub enum $name {
-            $($(#[$case_doc])* #[serde(rename = $word)] $case,)+
+            $(
+                $(#[$case_doc])*
+                #[serde(rename = $word)]
+                #[cfg_attr(feature = "wasm", component(name = $word))]
+                $case,
+            )+
         }
 
         impl $name {

@@ -36,6 +36,8 @@ mod schema;
 mod skill;
 mod source;
 mod tree;
+#[cfg(feature = "wasm")]
+pub mod wasm;
 
 pub use capability::{Capabilities, Capability, UnknownCapability};
 pub use catalog::{Catalog, Plugin};

@@ -1,6 +1,8 @@
 //! Records of the agent call.
 
 use serde::{Deserialize, Serialize};
+#[cfg(feature = "wasm")]
+use wasmtime::component::{ComponentType, Lift, Lower};
 
 use super::{Extensions, Usage, yes};
 
@@ -9,6 +11,7 @@ use super::{Extensions, Usage, yes};
 /// Transform. Changes what the agent is called with.
 /// The environment's deny list is applied again after the last handler.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct BeforeAgentInvokeInput {
     /// The agent, such as `claude`.
     pub agent: String,
@@ -27,6 +30,7 @@ pub struct BeforeAgentInvokeInput {
 ///
 /// What to change; an absent field stays as it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct BeforeAgentInvokeOutput {
     /// Another agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -70,6 +74,7 @@ impl Default for BeforeAgentInvokeOutput {
 /// Replace. Runs the agent. Only the last handler in order is
 /// called; the others are shadowed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct AgentInvokeInput {
     /// The agent, such as `claude`.
     pub agent: String,
@@ -86,8 +91,10 @@ pub struct AgentInvokeInput {
 
 /// `agent.invoke`: what a handler answers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct AgentInvokeOutput {
     /// The agent's exit code; 0 is success.
+    #[cfg_attr(feature = "wasm", component(name = "exit-code"))]
     pub exit_code: i32,
     /// What it printed, shortened to head and tail.
     #[serde(default)]
@@ -107,14 +114,17 @@ pub struct AgentInvokeOutput {
 ///
 /// Observe. Fires after each agent call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct AfterAgentInvokeInput {
     /// The agent's exit code; 0 is success.
+    #[cfg_attr(feature = "wasm", component(name = "exit-code"))]
     pub exit_code: i32,
     /// What it printed, shortened to head and tail.
     pub stdout: String,
     /// What it printed as errors, shortened to head and tail.
     pub stderr: String,
     /// How long the call took, in milliseconds.
+    #[cfg_attr(feature = "wasm", component(name = "duration-ms"))]
     pub duration_ms: u64,
     /// What the call consumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -126,6 +136,7 @@ pub struct AfterAgentInvokeInput {
 
 /// `after:agent.invoke`: what a handler answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct AfterAgentInvokeOutput {
     /// Whether the handler is content; `false` fails the iteration where the
     /// point is strict.

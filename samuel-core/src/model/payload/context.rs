@@ -1,6 +1,8 @@
 //! Records of the context that is computed before the agent is called.
 
 use serde::{Deserialize, Serialize};
+#[cfg(feature = "wasm")]
+use wasmtime::component::{ComponentType, Lift, Lower};
 
 use super::{Extensions, Mode, TaskBrief};
 
@@ -8,8 +10,10 @@ use super::{Extensions, Mode, TaskBrief};
 ///
 /// Blob. Produces what the agent is told of the project.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct ContextSnapshotInput {
     /// The project's root directory, absolute.
+    #[cfg_attr(feature = "wasm", component(name = "project-root"))]
     pub project_root: String,
     /// Fields of later protocol versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -18,8 +22,10 @@ pub struct ContextSnapshotInput {
 
 /// `context.snapshot`: what a handler answers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct ContextSnapshotOutput {
     /// A TOON object. The runtime writes the folded one, once.
+    #[cfg_attr(feature = "wasm", component(name = "toon-blob"))]
     pub toon_blob: String,
     /// Fields of later protocol versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -30,8 +36,10 @@ pub struct ContextSnapshotOutput {
 ///
 /// Blob. Produces what the agent is told of earlier work.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct ContextProgressInput {
     /// The progress log, absolute.
+    #[cfg_attr(feature = "wasm", component(name = "progress-path"))]
     pub progress_path: String,
     /// Fields of later protocol versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -40,8 +48,10 @@ pub struct ContextProgressInput {
 
 /// `context.progress`: what a handler answers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct ContextProgressOutput {
     /// Markdown. The runtime writes the folded one, once.
+    #[cfg_attr(feature = "wasm", component(name = "md-blob"))]
     pub md_blob: String,
     /// Fields of later protocol versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -52,6 +62,7 @@ pub struct ContextProgressOutput {
 ///
 /// Blob. Produces what the agent is told of its task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct ContextTaskInput {
     /// The task; absent in discovery.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -65,8 +76,10 @@ pub struct ContextTaskInput {
 
 /// `context.task`: what a handler answers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct ContextTaskOutput {
     /// A TOON object. The runtime writes the folded one, once.
+    #[cfg_attr(feature = "wasm", component(name = "toon-blob"))]
     pub toon_blob: String,
     /// Fields of later protocol versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -75,6 +88,7 @@ pub struct ContextTaskOutput {
 
 /// A section for the prompt.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct Extra {
     /// Its heading.
     pub name: String,
@@ -89,6 +103,7 @@ pub struct Extra {
 ///
 /// List. Adds sections of its own to the prompt.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct ContextExtraInput {
     /// The task; absent in discovery.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -100,6 +115,7 @@ pub struct ContextExtraInput {
 
 /// `context.extra`: what a handler answers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct ContextExtraOutput {
     /// The sections, in order.
     #[serde(default)]

@@ -1,6 +1,8 @@
 //! Records of `samuel init` and `samuel sync`.
 
 use serde::{Deserialize, Serialize};
+#[cfg(feature = "wasm")]
+use wasmtime::component::{ComponentType, Lift, Lower};
 
 use super::{Extensions, yes};
 
@@ -9,8 +11,10 @@ use super::{Extensions, yes};
 /// Gate. Fires once, before `samuel init` writes anything.
 /// A refusal ends the command with nothing written.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct InitBeforeInput {
     /// The project's root directory, absolute.
+    #[cfg_attr(feature = "wasm", component(name = "project-root"))]
     pub project_root: String,
     /// Whether existing files may be replaced.
     pub force: bool,
@@ -23,6 +27,7 @@ pub struct InitBeforeInput {
 
 /// `init.before`: what a handler answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct InitBeforeOutput {
     /// Whether the command may go on.
     pub ok: bool,
@@ -44,10 +49,13 @@ impl Default for InitBeforeOutput {
 ///
 /// Observe. Fires once, after `samuel init` has written.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct InitAfterInput {
     /// The project's root directory, absolute.
+    #[cfg_attr(feature = "wasm", component(name = "project-root"))]
     pub project_root: String,
     /// Names of the plugins the project uses now.
+    #[cfg_attr(feature = "wasm", component(name = "plugins-installed"))]
     pub plugins_installed: Vec<String>,
     /// Fields of later protocol versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -56,6 +64,7 @@ pub struct InitAfterInput {
 
 /// `init.after`: what a handler answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct InitAfterOutput {
     /// Whether the handler is content; `false` is a warning.
     #[serde(default = "yes")]
@@ -78,10 +87,13 @@ impl Default for InitAfterOutput {
 ///
 /// Gate. Fires once, before `samuel sync` writes anything.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct SyncBeforeInput {
     /// The project's root directory, absolute.
+    #[cfg_attr(feature = "wasm", component(name = "project-root"))]
     pub project_root: String,
     /// Whether the command only reports what it would write.
+    #[cfg_attr(feature = "wasm", component(name = "dry-run"))]
     pub dry_run: bool,
     /// Fields of later protocol versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -90,6 +102,7 @@ pub struct SyncBeforeInput {
 
 /// `sync.before`: what a handler answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct SyncBeforeOutput {
     /// Whether the command may go on.
     pub ok: bool,
@@ -119,10 +132,13 @@ impl Default for SyncBeforeOutput {
 ///
 /// Observe. Fires once, after `samuel sync` has written.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct SyncAfterInput {
     /// The project's root directory, absolute.
+    #[cfg_attr(feature = "wasm", component(name = "project-root"))]
     pub project_root: String,
     /// The files that were written, relative to the project.
+    #[cfg_attr(feature = "wasm", component(name = "files-written"))]
     pub files_written: Vec<String>,
     /// Fields of later protocol versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -131,6 +147,7 @@ pub struct SyncAfterInput {
 
 /// `sync.after`: what a handler answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct SyncAfterOutput {
     /// Whether the handler is content; `false` is a warning.
     #[serde(default = "yes")]

@@ -1,6 +1,8 @@
 //! Records of the loop and its iterations.
 
 use serde::{Deserialize, Serialize};
+#[cfg(feature = "wasm")]
+use wasmtime::component::{ComponentType, Lift, Lower};
 
 use super::{Extensions, IterationOutcome, Mode, TaskBrief, TextItem, yes};
 
@@ -8,10 +10,13 @@ use super::{Extensions, IterationOutcome, Mode, TaskBrief, TextItem, yes};
 ///
 /// Gate. Fires once, before the first iteration.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct BeforeLoopInput {
     /// The task file, absolute.
+    #[cfg_attr(feature = "wasm", component(name = "prd-path"))]
     pub prd_path: String,
     /// How many iterations this run may make.
+    #[cfg_attr(feature = "wasm", component(name = "max-iterations"))]
     pub max_iterations: u32,
     /// Fields of later protocol versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -20,6 +25,7 @@ pub struct BeforeLoopInput {
 
 /// `before:loop`: what a handler answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct BeforeLoopOutput {
     /// Whether the loop may start.
     pub ok: bool,
@@ -42,6 +48,7 @@ impl Default for BeforeLoopOutput {
 /// Gate, text. Fires at the start of each iteration. A
 /// refusal fails the iteration before the agent is called.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct BeforeIterationInput {
     /// The iteration, from 1.
     pub iteration: u32,
@@ -55,6 +62,7 @@ pub struct BeforeIterationInput {
 
 /// `before:iteration`: what a handler answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct BeforeIterationOutput {
     /// Whether the iteration may run.
     pub ok: bool,
@@ -84,12 +92,15 @@ impl Default for BeforeIterationOutput {
 ///
 /// Decide. Says whether the loop goes on, and in which mode.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct IterationGateInput {
     /// The iteration, from 1.
     pub iteration: u32,
     /// How many iterations in a row failed before this one.
+    #[cfg_attr(feature = "wasm", component(name = "consec-fails"))]
     pub consec_fails: u32,
     /// How many tasks are pending.
+    #[cfg_attr(feature = "wasm", component(name = "queue-size"))]
     pub queue_size: u32,
     /// The mode the iteration will have.
     pub mode: Mode,
@@ -100,9 +111,11 @@ pub struct IterationGateInput {
 
 /// `iteration.gate`: what a handler answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct IterationGateOutput {
     /// Whether the loop goes on; all handlers must agree.
     #[serde(rename = "continue")]
+    #[cfg_attr(feature = "wasm", component(name = "continue"))]
     pub proceed: bool,
     /// Another mode for the iteration; the last handler's wins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -128,6 +141,7 @@ impl Default for IterationGateOutput {
 
 /// A check that failed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct CheckFailure {
     /// The command, or the name of the check.
     pub command: String,
@@ -135,6 +149,7 @@ pub struct CheckFailure {
     pub message: String,
     /// The exit code, where a command ran to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "wasm", component(name = "exit-code"))]
     pub exit_code: Option<i32>,
     /// The end of its output.
     pub tail: String,
@@ -145,6 +160,7 @@ pub struct CheckFailure {
 /// Gate, list. Fires after each agent call of an iteration.
 /// Failures of all handlers are concatenated and reach the next prompt.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct QualityCheckInput {
     /// The configured commands, in the order they run.
     pub commands: Vec<String>,
@@ -155,6 +171,7 @@ pub struct QualityCheckInput {
 
 /// `quality.check`: what a handler answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct QualityCheckOutput {
     /// Whether all checks passed.
     pub ok: bool,
@@ -185,6 +202,7 @@ impl Default for QualityCheckOutput {
 /// Observe, text. Fires after each iteration, failed ones
 /// included.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct AfterIterationInput {
     /// The iteration, from 1.
     pub iteration: u32,
@@ -195,6 +213,7 @@ pub struct AfterIterationInput {
     pub outcome: IterationOutcome,
     /// The files it changed; absent where that is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "wasm", component(name = "changed-files"))]
     pub changed_files: Option<Vec<String>>,
     /// Fields of later protocol versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -203,6 +222,7 @@ pub struct AfterIterationInput {
 
 /// `after:iteration`: what a handler answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct AfterIterationOutput {
     /// Whether the handler is content; `false` is a warning.
     #[serde(default = "yes")]
@@ -234,12 +254,14 @@ impl Default for AfterIterationOutput {
 /// Observe, text. Fires when an iteration failed. Text is
 /// sent to the agent at once, in one recovery turn.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct IterationErrorInput {
     /// What went wrong.
     pub error: String,
     /// The class of the failure, such as `agent-exit`.
     pub class: String,
     /// How many iterations in a row have failed, this one included.
+    #[cfg_attr(feature = "wasm", component(name = "consec-fails"))]
     pub consec_fails: u32,
     /// Fields of later protocol versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -248,6 +270,7 @@ pub struct IterationErrorInput {
 
 /// `iteration.error`: what a handler answers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct IterationErrorOutput {
     /// Text for the recovery turn.
     #[serde(default)]
@@ -259,14 +282,18 @@ pub struct IterationErrorOutput {
 
 /// Who completed the task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(enum), repr(u8))]
 #[serde(rename_all = "snake_case")]
 pub enum Actor {
     /// The agent, through a mutation command.
     #[default]
+    #[cfg_attr(feature = "wasm", component(name = "agent"))]
     Agent,
     /// A user.
+    #[cfg_attr(feature = "wasm", component(name = "user"))]
     User,
     /// Samuel itself.
+    #[cfg_attr(feature = "wasm", component(name = "runtime"))]
     Runtime,
 }
 
@@ -275,10 +302,13 @@ pub enum Actor {
 /// Observe, text. Fires once for each completion, while the
 /// agent is still at work.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct TaskCompletedInput {
     /// The id of the task.
+    #[cfg_attr(feature = "wasm", component(name = "task-id"))]
     pub task_id: String,
     /// Its title, and its description below.
+    #[cfg_attr(feature = "wasm", component(name = "task-content"))]
     pub task_content: String,
     /// Who completed it.
     pub actor: Actor,
@@ -291,6 +321,7 @@ pub struct TaskCompletedInput {
 
 /// `task.completed`: what a handler answers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct TaskCompletedOutput {
     /// Text for the agent.
     #[serde(default)]
@@ -304,10 +335,13 @@ pub struct TaskCompletedOutput {
 ///
 /// Observe. Fires once, after the last iteration.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct AfterLoopInput {
     /// How many iterations the run made.
+    #[cfg_attr(feature = "wasm", component(name = "iterations-run"))]
     pub iterations_run: u32,
     /// Why the loop ended, such as `completed`.
+    #[cfg_attr(feature = "wasm", component(name = "exit-reason"))]
     pub exit_reason: String,
     /// Fields of later protocol versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -316,6 +350,7 @@ pub struct AfterLoopInput {
 
 /// `after:loop`: what a handler answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct AfterLoopOutput {
     /// Whether the handler is content; `false` is a warning.
     #[serde(default = "yes")]

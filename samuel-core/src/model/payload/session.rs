@@ -1,17 +1,22 @@
 //! Records of the session and of the agent's tool calls.
 
 use serde::{Deserialize, Serialize};
+#[cfg(feature = "wasm")]
+use wasmtime::component::{ComponentType, Lift, Lower};
 
 use super::{Extensions, HookResults, Json, TextItem, json_text, yes};
 
 /// Whether the session is new or goes on after an interruption.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(enum), repr(u8))]
 #[serde(rename_all = "snake_case")]
 pub enum SessionSource {
     /// A new session.
     #[default]
+    #[cfg_attr(feature = "wasm", component(name = "startup"))]
     Startup,
     /// A session that goes on after an interruption.
+    #[cfg_attr(feature = "wasm", component(name = "resume"))]
     Resume,
 }
 
@@ -19,6 +24,7 @@ pub enum SessionSource {
 ///
 /// Observe, text, results. Fires once, before the loop.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct SessionStartInput {
     /// The name of the session.
     pub session: String,
@@ -31,6 +37,7 @@ pub struct SessionStartInput {
 
 /// `session.start`: what a handler answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct SessionStartOutput {
     /// Whether the handler is content; `false` is a warning.
     #[serde(default = "yes")]
@@ -66,13 +73,16 @@ impl Default for SessionStartOutput {
 /// Gate, results. Fires when the loop is about to end. A block
 /// gives the agent one more turn with the reason, at most eight in a row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct SessionStopInput {
     /// The exit reason the loop is about to end with.
     pub reason: String,
     /// The files the run changed; absent where that is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "wasm", component(name = "changed-files"))]
     pub changed_files: Option<Vec<String>>,
     /// How many stops in a row were blocked before this one.
+    #[cfg_attr(feature = "wasm", component(name = "stop-block-count"))]
     pub stop_block_count: u32,
     /// Fields of later protocol versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -81,6 +91,7 @@ pub struct SessionStopInput {
 
 /// `session.stop`: what a handler answers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct SessionStopOutput {
     /// Whether the loop should not end yet.
     pub block: bool,
@@ -99,8 +110,10 @@ pub struct SessionStopOutput {
 ///
 /// Observe. Fires once, as the last point of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct SessionEndInput {
     /// Why the run ended, such as `completed`.
+    #[cfg_attr(feature = "wasm", component(name = "exit-reason"))]
     pub exit_reason: String,
     /// Fields of later protocol versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -109,6 +122,7 @@ pub struct SessionEndInput {
 
 /// `session.end`: what a handler answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct SessionEndOutput {
     /// Whether the handler is content; `false` is a warning.
     #[serde(default = "yes")]
@@ -131,10 +145,12 @@ impl Default for SessionEndOutput {
 ///
 /// Gate, results. Fires before a prompt is put together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct PromptSubmitInput {
     /// Where the input comes from: `task` in the loop, else the caller's word.
     pub source: String,
     /// What was asked for; in the loop the brief of the task.
+    #[cfg_attr(feature = "wasm", component(name = "user-raw-input"))]
     pub user_raw_input: String,
     /// Fields of later protocol versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -143,6 +159,7 @@ pub struct PromptSubmitInput {
 
 /// `prompt.submit`: what a handler answers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct PromptSubmitOutput {
     /// Whether the prompt must not be sent; the iteration then fails.
     pub block: bool,
@@ -161,11 +178,14 @@ pub struct PromptSubmitOutput {
 ///
 /// Gate, transform. Fires before each tool call of the agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct AbilityBeforeInput {
     /// The id of the ability, such as `Bash`.
+    #[cfg_attr(feature = "wasm", component(name = "ability-id"))]
     pub ability_id: String,
     /// A key that groups calls of one kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "wasm", component(name = "operation-key"))]
     pub operation_key: Option<String>,
     /// The arguments of the call.
     #[serde(with = "json_text")]
@@ -182,6 +202,7 @@ pub struct AbilityBeforeInput {
 
 /// `ability.before`: what a handler answers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct AbilityBeforeOutput {
     /// Whether the call must not be made.
     pub block: bool,
@@ -193,6 +214,7 @@ pub struct AbilityBeforeOutput {
     pub ask: bool,
     /// Other arguments to make the call with.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "json_text::option")]
+    #[cfg_attr(feature = "wasm", component(name = "updated-input"))]
     pub updated_input: Option<Json>,
     /// What a repository hook reports.
     #[serde(default)]
@@ -204,14 +226,18 @@ pub struct AbilityBeforeOutput {
 
 /// How the call ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(enum), repr(u8))]
 #[serde(rename_all = "snake_case")]
 pub enum AbilityStatus {
     /// It succeeded.
     #[default]
+    #[cfg_attr(feature = "wasm", component(name = "success"))]
     Success,
     /// It failed.
+    #[cfg_attr(feature = "wasm", component(name = "error"))]
     Error,
     /// It was cancelled.
+    #[cfg_attr(feature = "wasm", component(name = "cancelled"))]
     Cancelled,
 }
 
@@ -219,27 +245,35 @@ pub enum AbilityStatus {
 ///
 /// Observe, text, results. Fires after each tool call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct AbilityAfterInput {
     /// The id of the ability, such as `Bash`.
+    #[cfg_attr(feature = "wasm", component(name = "ability-id"))]
     pub ability_id: String,
     /// A key that groups calls of one kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "wasm", component(name = "operation-key"))]
     pub operation_key: Option<String>,
     /// How the call ended.
     pub status: AbilityStatus,
     /// How long it took, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "wasm", component(name = "duration-ms"))]
     pub duration_ms: Option<u64>,
     /// The arguments, shortened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "wasm", component(name = "input-summary"))]
     pub input_summary: Option<String>,
     /// The result, shortened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "wasm", component(name = "output-summary"))]
     pub output_summary: Option<String>,
     /// The calls this one was made from, outermost first.
+    #[cfg_attr(feature = "wasm", component(name = "tool-call-path"))]
     pub tool_call_path: Vec<String>,
     /// The files the call changed; absent where that is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "wasm", component(name = "changed-files"))]
     pub changed_files: Option<Vec<String>>,
     /// Fields of later protocol versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -248,6 +282,7 @@ pub struct AbilityAfterInput {
 
 /// `ability.after`: what a handler answers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct AbilityAfterOutput {
     /// Text for the agent.
     #[serde(default)]

@@ -1,6 +1,8 @@
 //! Records that every hook point shares.
 
 use serde::{Deserialize, Serialize};
+#[cfg(feature = "wasm")]
+use wasmtime::component::{ComponentType, Lift, Lower};
 
 use std::sync::Arc;
 
@@ -9,12 +11,15 @@ use crate::model::{Complexity, Priority, Task};
 
 /// What an iteration is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(enum), repr(u8))]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Work on the next task.
     #[default]
+    #[cfg_attr(feature = "wasm", component(name = "implementation"))]
     Implementation,
     /// Look for tasks.
+    #[cfg_attr(feature = "wasm", component(name = "discovery"))]
     Discovery,
 }
 
@@ -31,27 +36,35 @@ impl Mode {
 /// Which turn of an iteration fires the point. Turns beside `main` are extra
 /// ones: they fire only the three agent points and consume no iteration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(enum), repr(u8))]
 #[serde(rename_all = "snake_case")]
 pub enum Turn {
     /// The turn an iteration is made of.
     #[default]
+    #[cfg_attr(feature = "wasm", component(name = "main"))]
     Main,
     /// Tells the agent what an iteration failed with.
+    #[cfg_attr(feature = "wasm", component(name = "recovery"))]
     Recovery,
     /// Delivers text that asked for it within the iteration.
+    #[cfg_attr(feature = "wasm", component(name = "immediate"))]
     Immediate,
     /// Delivers pending text after the loop.
+    #[cfg_attr(feature = "wasm", component(name = "final"))]
     Final,
 }
 
 /// What every call carries beside the point's own input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lower), component(record))]
 pub struct CallHeader {
     /// The hook point's id, such as `quality.check`.
     pub point: Arc<str>,
     /// The id of the handler being called, such as `samuel-lint:check`.
+    #[cfg_attr(feature = "wasm", component(name = "handler-id"))]
     pub handler_id: Arc<str>,
     /// The id of the run; empty outside a run.
+    #[cfg_attr(feature = "wasm", component(name = "run-id"))]
     pub run_id: Arc<str>,
     /// The name of the session: given by the caller, else the project's.
     pub session: Arc<str>,
@@ -62,6 +75,7 @@ pub struct CallHeader {
     /// Which turn of the iteration this is.
     pub turn: Turn,
     /// How long the handler may take, in milliseconds; 0 where it is exempt.
+    #[cfg_attr(feature = "wasm", component(name = "deadline-ms"))]
     pub deadline_ms: u64,
     /// The handler's own key in the Plugins group of the prompt context.
     pub namespace: Arc<str>,
@@ -70,6 +84,7 @@ pub struct CallHeader {
 /// A handler that could not answer. It stays open, so that a new code never
 /// breaks a component that was built before it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct Failure {
     /// A stable code, such as `E_HOOK_DENIED`.
     pub code: String,
@@ -82,17 +97,21 @@ pub struct Failure {
 /// When text reaches the agent: in the next prompt, or in an extra turn of
 /// the iteration that is under way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(enum), repr(u8))]
 #[serde(rename_all = "snake_case")]
 pub enum Deliver {
     /// With the next prompt.
     #[default]
+    #[cfg_attr(feature = "wasm", component(name = "next"))]
     Next,
     /// In an extra turn of the iteration under way.
+    #[cfg_attr(feature = "wasm", component(name = "now"))]
     Now,
 }
 
 /// Text a handler wants the agent to read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct TextItem {
     /// The text, as the agent will read it.
     pub content: String,
@@ -103,6 +122,7 @@ pub struct TextItem {
 
 /// An ability a handler suggests to the agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct SuggestedAbility {
     /// The id of the ability.
     pub id: String,
@@ -115,6 +135,7 @@ pub struct SuggestedAbility {
 
 /// A document a handler suggests to the agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct SuggestedDocument {
     /// The path of the document, relative to the project.
     pub path: String,
@@ -127,35 +148,44 @@ pub struct SuggestedDocument {
 
 /// What a repository hook reports, merged over all handlers of a point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct HookResults {
     /// Lines for the hook log.
     #[serde(default)]
     pub logs: Vec<String>,
     /// Messages for the user.
     #[serde(default)]
+    #[cfg_attr(feature = "wasm", component(name = "messages-to-user"))]
     pub messages_to_user: Vec<String>,
     /// Abilities worth considering.
     #[serde(default)]
+    #[cfg_attr(feature = "wasm", component(name = "suggested-abilities"))]
     pub suggested_abilities: Vec<SuggestedAbility>,
     /// Documents worth reading.
     #[serde(default)]
+    #[cfg_attr(feature = "wasm", component(name = "suggested-documents"))]
     pub suggested_documents: Vec<SuggestedDocument>,
     /// Actions proposed to the orchestrator. They are data and never run.
     #[serde(default, with = "json_text::list")]
+    #[cfg_attr(feature = "wasm", component(name = "follow-up-actions"))]
     pub follow_up_actions: Vec<Json>,
     /// An intent for knowledge routing; the first handler's wins.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "json_text::option")]
+    #[cfg_attr(feature = "wasm", component(name = "new-intent"))]
     pub new_intent: Option<Json>,
     /// Whether the handler recorded usage.
     #[serde(default)]
+    #[cfg_attr(feature = "wasm", component(name = "usage-recorded"))]
     pub usage_recorded: bool,
     /// Whether the action should not go on.
     #[serde(default)]
+    #[cfg_attr(feature = "wasm", component(name = "block-execution"))]
     pub block_execution: bool,
 }
 
 /// A task as handlers and prompts see it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct TaskBrief {
     /// The id, such as `1.2`. Ids are text: `1.10` is not `1.1`.
     pub id: String,
@@ -172,12 +202,15 @@ pub struct TaskBrief {
     pub description: String,
     /// Files the task changes, relative to the project.
     #[serde(default)]
+    #[cfg_attr(feature = "wasm", component(name = "files-to-modify"))]
     pub files_to_modify: Vec<String>,
     /// Files the task creates, relative to the project.
     #[serde(default)]
+    #[cfg_attr(feature = "wasm", component(name = "files-to-create"))]
     pub files_to_create: Vec<String>,
     /// Ids of the tasks it waits for.
     #[serde(default)]
+    #[cfg_attr(feature = "wasm", component(name = "depends-on"))]
     pub depends_on: Vec<String>,
 }
 

@@ -1,0 +1,183 @@
+//! One call of a component.
+//!
+//! A call makes a fresh store and instance, hands over the payload, and takes
+//! both down again, so that nothing leaks from one call into the next and a
+//! trapped instance is never seen twice. Time runs out in three places: the
+//! epoch stops guest code, every host function has the rest of the call's time
+//! at most, and the whole is given up a little later in any case.
+
+use std::{sync::Arc, time::Duration, time::Instant};
+
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+use wasmtime::{Store, Trap, UpdateDeadline};
+use wasmtime_wasi::I32Exit;
+
+use super::{
+    guest::{Contributions, Guest},
+    limits::LimitReached,
+    plugin::WasmHandler,
+    points::{Params, PreviousParams, Returned, WasmPoint},
+    stderr::Stderr,
+};
+use crate::{
+    hook::{BreakClass, Call, ChainSpec, Handler, HookFailure, Tier},
+    model::{ErrorCode, payload::Failure},
+};
+
+/// How many lines of a guest's standard error a failure carries.
+const STDERR_LINES: usize = 20;
+
+/// The most lines of a failure's details, and the most bytes of each line.
+const MAX_DETAILS: usize = 32;
+const MAX_LINE_BYTES: usize = 4 * 1024;
+
+#[async_trait]
+impl<P: WasmPoint> Handler<P> for WasmHandler {
+    async fn call(&self, call: Call<P>) -> Result<P::Output, HookFailure> {
+        let limit = match call.header().deadline_ms {
+            0 => ChainSpec::TIMEOUT,
+            limit => Duration::from_millis(limit),
+        };
+        let stderr = Stderr::new(self.loaded.host.limits.max_stderr_bytes);
+        let cancelled = call.cancelled().clone();
+        let work = self.run(&call, Instant::now() + limit, cancelled.clone(), stderr.clone());
+        let answer = within(limit, &cancelled, work).await.and_then(|answered| match answered {
+            Ok(answer) => Ok(answer),
+            Err(error) => Err(failure_of(&error, limit)),
+        });
+        match answer {
+            Ok((Ok(output), contributions)) => {
+                for (key, value) in contributions.values {
+                    call.contribute(key, value)?;
+                }
+                Ok(output)
+            }
+            Ok((Err(failure), _)) => Err(told(failure)),
+            Err(mut failure) => {
+                let lines = stderr.last_lines(STDERR_LINES);
+                failure.details.extend(lines.into_iter().map(|line| format!("stderr: {line}")));
+                Err(failure)
+            }
+        }
+    }
+
+    fn tier(&self) -> Tier {
+        Tier::Wasm
+    }
+}
+
+/// What a component answered, and what it contributed on the way.
+type Answer<P> = (Result<<P as crate::hook::Point>::Output, Failure>, Contributions);
+
+impl WasmHandler {
+    /// Calls the function on an instance of its own.
+    async fn run<P: WasmPoint>(
+        &self,
+        call: &Call<P>,
+        deadline: Instant,
+        cancelled: CancellationToken,
+        stderr: Stderr,
+    ) -> wasmtime::Result<Answer<P>> {
+        let host = &self.loaded.host;
+        let _running = host.ticker.running();
+        let (header, input) = (call.header(), call.input());
+        let guest = Guest::new(
+            Arc::clone(&self.loaded),
+            header.clone(),
+            call.context().clone(),
+            cancelled,
+            deadline,
+            stderr,
+        );
+        let mut store = bounded_store(guest);
+        let instance = self.loaded.pre.instantiate_async(&mut store).await?;
+        let (answer,) = if P::TAKES_PREVIOUS {
+            let run =
+                instance.get_typed_func::<PreviousParams<'_, P>, Returned<P>>(&mut store, self.function)?;
+            run.call_async(&mut store, (header, input, call.previous())).await?
+        } else {
+            let run = instance.get_typed_func::<Params<'_, P>, Returned<P>>(&mut store, self.function)?;
+            run.call_async(&mut store, (header, input)).await?
+        };
+        Ok((answer, store.into_data().contributions))
+    }
+}
+
+/// Makes a store that stops its guest at the call's deadline, when the call is
+/// cancelled, and at its limits.
+fn bounded_store(guest: Guest) -> Store<Guest> {
+    let host = Arc::clone(&guest.loaded.host);
+    let mut store = Store::new(&host.engine, guest);
+    store.limiter(|guest| &mut guest.meter);
+    store.set_hostcall_fuel(host.limits.max_transfer_bytes);
+    store.set_epoch_deadline(1);
+    store.epoch_deadline_callback(|store| {
+        let guest = store.data();
+        if guest.time_left().is_zero() || guest.cancelled.is_cancelled() {
+            return Ok(UpdateDeadline::Interrupt);
+        }
+        // Other tasks of the thread get their turn once in an epoch.
+        Ok(UpdateDeadline::YieldCustom(1, Box::pin(tokio::task::yield_now())))
+    });
+    store
+}
+
+/// Waits for a call, but not past its time or its cancellation.
+async fn within<T>(
+    limit: Duration,
+    cancelled: &CancellationToken,
+    work: impl Future<Output = T>,
+) -> Result<T, HookFailure> {
+    tokio::select! {
+        biased;
+        done = work => Ok(done),
+        () = cancelled.cancelled() => Err(HookFailure::new(BreakClass::Cancelled, "the run was cancelled")),
+        () = tokio::time::sleep(limit) => Err(timed_out(limit)),
+    }
+}
+
+fn timed_out(limit: Duration) -> HookFailure {
+    HookFailure::new(BreakClass::Timeout, format!("no answer within {:.1}s", limit.as_secs_f64()))
+}
+
+/// Says what ended a call before it answered.
+fn failure_of(error: &wasmtime::Error, limit: Duration) -> HookFailure {
+    if let Some(reached) = error.downcast_ref::<LimitReached>() {
+        return HookFailure::new(BreakClass::Panicked, format!("the component was ended: {reached}"));
+    }
+    if let Some(exit) = error.downcast_ref::<I32Exit>() {
+        return HookFailure::new(BreakClass::Panicked, format!("the component exited with code {}", exit.0));
+    }
+    match error.downcast_ref::<Trap>() {
+        Some(Trap::Interrupt) => timed_out(limit),
+        Some(trap) => HookFailure::new(BreakClass::Panicked, format!("the component trapped: {trap}")),
+        None => {
+            let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
+            let message = format!("the component handed over bad data: {}", causes.join(": "));
+            HookFailure::new(BreakClass::BadOutput, cut(&message))
+        }
+    }
+}
+
+/// Turns what a component tells of its failure into ours. Of its codes only
+/// `denied` is taken for granted: it cannot time out or panic and tell.
+fn told(failure: Failure) -> HookFailure {
+    let is_denied = failure.code == ErrorCode::HOOK_DENIED.name;
+    let class = if is_denied { BreakClass::Denied } else { BreakClass::Failed };
+    let mut message = cut(failure.message.lines().next().unwrap_or_default());
+    if message.is_empty() {
+        message = cut(&failure.code);
+    }
+    let mut told = HookFailure::new(class, message);
+    told.details = failure.details.iter().take(MAX_DETAILS).map(|line| cut(line)).collect();
+    told
+}
+
+/// Cuts a line that is too long to be read.
+fn cut(line: &str) -> String {
+    match line.char_indices().find(|(place, _)| *place >= MAX_LINE_BYTES) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line.to_owned(),
+    }
+}

@@ -1,0 +1,80 @@
+//! What a running instance has on the host's side.
+//!
+//! A [`Guest`] is the data of one store and lives for one call: who is called,
+//! what it may do, what it has used, and what it contributed so far.
+
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use wasmtime::component::ResourceTable;
+use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+
+use super::{host::log::LogLines, limits::Meter, plugin::Loaded, stderr::Stderr};
+use crate::{context::ContextView, model::payload::CallHeader};
+
+/// The host's side of one instance.
+pub(super) struct Guest {
+    pub(super) loaded: Arc<Loaded>,
+    pub(super) header: CallHeader,
+    pub(super) context: ContextView,
+    pub(super) cancelled: CancellationToken,
+    /// When the call must have ended.
+    pub(super) deadline: Instant,
+    pub(super) meter: Meter,
+    pub(super) log: LogLines,
+    pub(super) contributions: Contributions,
+    stderr: Stderr,
+    wasi: Option<Wasi>,
+}
+
+/// What the call contributed so far.
+#[derive(Debug, Default)]
+pub(super) struct Contributions {
+    pub(super) values: BTreeMap<String, Value>,
+    /// The length of all values as text.
+    pub(super) bytes: usize,
+}
+
+/// WASI without files, environment, arguments, input or network.
+struct Wasi {
+    context: WasiCtx,
+    table: ResourceTable,
+}
+
+impl Guest {
+    pub(super) fn new(
+        loaded: Arc<Loaded>,
+        header: CallHeader,
+        context: ContextView,
+        cancelled: CancellationToken,
+        deadline: Instant,
+        stderr: Stderr,
+    ) -> Self {
+        let meter = Meter::new(&loaded.host.limits);
+        let log = LogLines::default();
+        let contributions = Contributions::default();
+        Self { loaded, header, context, cancelled, deadline, meter, log, contributions, stderr, wasi: None }
+    }
+
+    /// Returns the time the call has left.
+    pub(super) fn time_left(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+}
+
+impl WasiView for Guest {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        // Few calls use it, so it is made when the first one does.
+        let stderr = &self.stderr;
+        let Wasi { context, table } = self.wasi.get_or_insert_with(|| Wasi {
+            context: WasiCtx::builder().stderr(stderr.clone()).allow_tcp(false).allow_udp(false).build(),
+            table: ResourceTable::new(),
+        });
+        WasiCtxView { ctx: context, table }
+    }
+}

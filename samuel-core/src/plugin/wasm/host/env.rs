@@ -1,0 +1,18 @@
+//! `env`: environment variables, name by name.
+//!
+//! Samuel reads no environment itself: the values are what the embedding
+//! program put into the [`Workspace`](super::super::Workspace).
+
+use wasmtime::component::LinkerInstance;
+
+use super::{Guest, HostError, at_once};
+use crate::plugin::Capability;
+
+pub(super) fn offer(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
+    at_once(interface, "get", |guest, (name,): (String,)| {
+        if !guest.loaded.setup.granted.targets(Capability::Env).contains(&name) {
+            return Err(HostError::denied(Capability::Env, name));
+        }
+        Ok(guest.loaded.workspace.env.get(&name).cloned())
+    })
+}

@@ -1,0 +1,71 @@
+//! `log`: lines for the log of the run.
+//!
+//! Lines go out as `tracing` events of the target `samuel::plugin`, with the
+//! handler's id.
+
+use wasmtime::component::{ComponentType, Lift, LinkerInstance, Lower};
+
+use super::{Guest, at_once};
+
+/// The longest message that is kept whole, in bytes.
+const MAX_MESSAGE_BYTES: usize = 16 * 1024;
+
+/// The lines one call may write.
+const MAX_LINES: u32 = 1_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ComponentType, Lift, Lower)]
+#[component(enum)]
+#[repr(u8)]
+enum Level {
+    #[component(name = "debug")]
+    Debug,
+    #[component(name = "info")]
+    Info,
+    #[component(name = "warn")]
+    Warn,
+    #[component(name = "error")]
+    Error,
+}
+
+pub(super) fn offer(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
+    at_once(interface, "write", |guest, (level, message): (Level, String)| {
+        if guest.log.admit() {
+            write(&guest.header.handler_id, level, shortened(&message));
+        }
+    })
+}
+
+/// Counts the lines of a call.
+#[derive(Debug, Default)]
+pub(crate) struct LogLines {
+    count: u32,
+}
+
+impl LogLines {
+    /// Says whether another line may be written.
+    fn admit(&mut self) -> bool {
+        self.count = self.count.saturating_add(1);
+        self.count <= MAX_LINES
+    }
+
+    /// Tells how many lines were dropped, once the call is over.
+    pub(crate) fn finish(&self, handler: &str) {
+        let dropped = self.count.saturating_sub(MAX_LINES);
+        if dropped > 0 {
+            write(handler, Level::Warn, &format!("{dropped} further lines were dropped"));
+        }
+    }
+}
+
+fn write(handler: &str, level: Level, message: &str) {
+    match level {
+        Level::Debug => tracing::debug!(target: "samuel::plugin", handler, "{message}"),
+        Level::Info => tracing::info!(target: "samuel::plugin", handler, "{message}"),
+        Level::Warn => tracing::warn!(target: "samuel::plugin", handler, "{message}"),
+        Level::Error => tracing::error!(target: "samuel::plugin", handler, "{message}"),
+    }
+}
+
+fn shortened(message: &str) -> &str {
+    message.get(..message.floor_char_boundary(MAX_MESSAGE_BYTES)).unwrap_or_default()
+}

@@ -1,0 +1,102 @@
+//! What the host offers to components: the interfaces of `wit/v1/host.wit`.
+//!
+//! [`linker`] has all of them, for every plugin alike. What a plugin may do is
+//! asked in the function that would do it, by the grants of the [`Guest`] that
+//! calls: an interface that was declared and not granted is there, and answers
+//! `denied`. Each interface is a file here.
+//!
+//! No function outlasts its caller: what waits goes through [`waiting`], which
+//! gives it the rest of the call's time and ends it when the run is stopped.
+
+mod assistant;
+mod config;
+mod context;
+mod env;
+mod error;
+mod grant;
+pub(super) mod kv;
+pub(super) mod log;
+mod plugins;
+
+use wasmtime::{
+    Engine,
+    component::{ComponentNamedList, Lift, Linker, LinkerInstance, Lower},
+};
+
+use self::error::HostError;
+use super::{guest::Guest, protocol::offered};
+
+/// Makes the linker of a host: WASI and the interfaces of the contract.
+pub(super) fn linker(engine: &Engine) -> wasmtime::Result<Linker<Guest>> {
+    let mut linker = Linker::new(engine);
+    wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
+    // They have types only; components name them all the same.
+    linker.instance(&offered("types"))?;
+    linker.instance(&offered("host-types"))?;
+    let offers: [(&str, fn(&mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()>); 7] = [
+        ("log", log::offer),
+        ("config", config::offer),
+        ("plugins", plugins::offer),
+        ("kv", kv::offer),
+        ("prompt-context", context::offer),
+        ("env", env::offer),
+        ("assistant", assistant::offer),
+    ];
+    for (interface, offer) in offers {
+        offer(&mut linker.instance(&offered(interface))?)?;
+    }
+    Ok(linker)
+}
+
+/// Offers a function that answers at once.
+fn at_once<A, T>(
+    interface: &mut LinkerInstance<'_, Guest>,
+    name: &str,
+    function: impl Fn(&mut Guest, A) -> T + Send + Sync + 'static,
+) -> wasmtime::Result<()>
+where
+    A: ComponentNamedList + Lift + 'static,
+    T: Lower + 'static,
+{
+    interface.func_wrap(name, move |mut store, args: A| Ok((function(store.data_mut(), args),)))
+}
+
+/// Offers a function that waits for something: for the rest of the caller's
+/// time at most, and not past the end of the run.
+fn waiting<A, T, F>(
+    interface: &mut LinkerInstance<'_, Guest>,
+    name: &str,
+    function: impl Fn(&mut Guest, A) -> F + Send + Sync + 'static,
+) -> wasmtime::Result<()>
+where
+    A: ComponentNamedList + Lift + Send + 'static,
+    F: Future<Output = Result<T, HostError>> + Send + 'static,
+    T: Lower + Send + 'static,
+{
+    interface.func_wrap_async(name, move |mut store, args: A| {
+        let guest = store.data_mut();
+        let (left, cancelled) = (guest.time_left(), guest.cancelled.clone());
+        let work = function(guest, args);
+        Box::new(async move {
+            let done = tokio::select! {
+                biased;
+                () = cancelled.cancelled() => Err(HostError::Cancelled),
+                done = work => done,
+                () = tokio::time::sleep(left) => Err(HostError::TimedOut),
+            };
+            Ok((done,))
+        })
+    })
+}
+
+/// Does something that blocks, on a thread of its own kind. A thread that is
+/// left behind at the deadline ends by itself: files of the project and locks
+/// have bounds of their own.
+async fn on_a_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, HostError> + Send + 'static,
+) -> Result<T, HostError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) => Err(HostError::Other(error.to_string())),
+    }
+}

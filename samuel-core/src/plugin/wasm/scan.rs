@@ -1,0 +1,101 @@
+//! Reads a component without compiling it.
+//!
+//! [`Outline`] holds what a component imports and exports. Reading it checks
+//! [`CodeLimits`]: a few bytes of nested blocks can keep a compiler busy for
+//! minutes, and nothing can interrupt it.
+
+use wasmparser::{
+    BinaryReaderError, ComponentExternalKind, Encoding, FunctionBody, Operator, Parser, Payload,
+};
+
+use super::{CodeLimits, WasmError};
+
+/// What a component has at its root.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Outline {
+    /// The names of its imports, in order.
+    pub(super) imports: Vec<String>,
+    /// The names of its exports that are instances of interfaces, in order.
+    pub(super) interfaces: Vec<String>,
+    /// The names of its exports that are functions, in order.
+    pub(super) functions: Vec<String>,
+}
+
+impl From<BinaryReaderError> for WasmError {
+    fn from(error: BinaryReaderError) -> Self {
+        Self::Malformed { source: error.into() }
+    }
+}
+
+/// Reads a component and checks it against the limits of what is compiled.
+pub(super) fn scan(bytes: &[u8], limits: &CodeLimits) -> Result<Outline, WasmError> {
+    at_most("bytes", bytes.len(), limits.max_component_bytes)?;
+    let mut outline = Outline::default();
+    let mut functions = 0;
+    let mut modules = 0;
+    // Modules and components within one another, outermost first.
+    let mut open: Vec<Encoding> = Vec::new();
+    for payload in Parser::new(0).parse_all(bytes) {
+        match payload? {
+            Payload::Version { encoding, .. } => {
+                if open.is_empty() && encoding == Encoding::Module {
+                    return Err(WasmError::CoreModule);
+                }
+                modules += usize::from(encoding == Encoding::Module);
+                at_most("modules", modules, limits.max_modules)?;
+                open.push(encoding);
+                at_most("nested components", open.len(), limits.max_component_depth)?;
+            }
+            Payload::End(_) => {
+                open.pop();
+            }
+            Payload::CodeSectionEntry(body) => {
+                functions += 1;
+                at_most("functions", functions, limits.max_functions)?;
+                check_function(&body, limits)?;
+            }
+            Payload::ComponentImportSection(section) if open.len() == 1 => {
+                for import in section {
+                    outline.imports.push(import?.name.name.to_owned());
+                }
+            }
+            Payload::ComponentExportSection(section) if open.len() == 1 => {
+                for export in section {
+                    let export = export?;
+                    let name = export.name.name.to_owned();
+                    match export.kind {
+                        ComponentExternalKind::Instance => outline.interfaces.push(name),
+                        ComponentExternalKind::Func => outline.functions.push(name),
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(outline)
+}
+
+fn check_function(body: &FunctionBody<'_>, limits: &CodeLimits) -> Result<(), WasmError> {
+    at_most("bytes in one function", body.as_bytes().len(), limits.max_function_bytes)?;
+    let mut depth = 0_usize;
+    for operator in body.get_operators_reader()? {
+        match operator? {
+            Operator::Block { .. }
+            | Operator::Loop { .. }
+            | Operator::If { .. }
+            | Operator::Try { .. }
+            | Operator::TryTable { .. } => {
+                depth += 1;
+                at_most("nested blocks in one function", depth, limits.max_block_depth)?;
+            }
+            Operator::End => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn at_most(what: &'static str, found: usize, limit: usize) -> Result<(), WasmError> {
+    if found > limit { Err(WasmError::TooLarge { what, found, limit }) } else { Ok(()) }
+}

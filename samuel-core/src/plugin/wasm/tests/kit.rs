@@ -1,0 +1,165 @@
+//! Makes components of a few lines, and calls their handlers.
+
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::{Arc, LazyLock},
+};
+
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
+use wit_parser::Resolve;
+
+use crate::{
+    clock::SystemClock,
+    context::{ContextView, PromptContext},
+    hook::{ChainSpec, Dispatched, HookFailure, HookPoint, PluginSource, Point, Registry, Scope},
+    model::payload::{Mode, Turn},
+    plugin::wasm::{Binding, HostConfig, PluginSetup, WasmError, WasmHost, WasmPlugin, Workspace},
+};
+
+/// Where handlers find the parts of what they are given, at the address of
+/// their one parameter. Every call header has the same size.
+pub(super) const INPUT: usize = 56;
+
+/// What every module begins with: memory, an allocator that never frees, and
+/// `$zero`, an address from which on everything is zero. Read as any point's
+/// result it is an answer in which all fields are empty and `ok` is false.
+const PRELUDE: &str = r#"
+    (memory (export "memory") 4)
+    (global $top (mut i32) (i32.const 65536))
+    (global $zero i32 (i32.const 1024))
+    (func $realloc (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
+        (local $at i32)
+        (local.set $at (i32.and (i32.add (global.get $top) (i32.const 15)) (i32.const -16)))
+        (global.set $top (i32.add (local.get $at) (local.get 3)))
+        (block $fits (loop $grow
+            (br_if $fits (i32.le_u (global.get $top) (i32.mul (memory.size) (i32.const 65536))))
+            (drop (memory.grow (i32.const 16)))
+            (br $grow)))
+        (local.get $at))
+"#;
+
+/// The host of all tests: the cache keeps what is compiled over runs.
+pub(super) static HOST: LazyLock<WasmHost> = LazyLock::new(|| {
+    let cache = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tmp/wasm-cache");
+    WasmHost::new(HostConfig { cache_dir: Some(cache), ..HostConfig::default() }).unwrap()
+});
+
+/// Makes a component. `world` lists imports and exports, such as
+/// `export samuel:plugin/quality-check@1.0.0;`; `module` are the fields of a
+/// core module behind the prelude.
+pub(super) fn component(world: &str, module: &str) -> Vec<u8> {
+    encode(world, &format!("(module {} {PRELUDE} {})", imports_of(module), rest_of(module)))
+}
+
+/// Imports come before everything else in a module.
+fn imports_of(module: &str) -> String {
+    module.lines().filter(|line| line.trim_start().starts_with("(import")).collect()
+}
+
+fn rest_of(module: &str) -> String {
+    let rest = module.lines().filter(|line| !line.trim_start().starts_with("(import"));
+    rest.collect::<Vec<_>>().join("\n")
+}
+
+/// Wraps a whole core module, given as text.
+pub(super) fn encode(world: &str, module: &str) -> Vec<u8> {
+    let mut resolve = Resolve::default();
+    resolve.push_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit/v1")).unwrap();
+    let source = format!("package test:plugin; world plugin {{ {world} }}");
+    let package = resolve.push_str("test.wit", &source).unwrap();
+    let world = resolve.select_world(&[package], Some("plugin")).unwrap();
+    let mut module = wat::parse_str(module).unwrap_or_else(|error| panic!("{error}\n{module}"));
+    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8, false).unwrap();
+    ComponentEncoder::default().module(&module).unwrap().validate(true).encode().unwrap()
+}
+
+/// A component whose only export is the handler of `quality.check`, with a
+/// body that gets an address and leaves one.
+pub(super) fn quality_check(body: &str) -> Vec<u8> {
+    component(
+        "export samuel:plugin/quality-check@1.0.0;",
+        &format!(
+            r#"(func (export "samuel:plugin/quality-check@1.0.0#run") (param i32) (result i32) {body})"#
+        ),
+    )
+}
+
+/// A plugin's project and what it is loaded with.
+pub(super) struct Bench {
+    pub(super) dir: TempDir,
+    pub(super) setup: PluginSetup,
+    pub(super) workspace: Option<Workspace>,
+}
+
+impl Bench {
+    /// Starts with an empty project, no capabilities and no configuration.
+    pub(super) fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = Workspace::new(dir.path(), dir.path().join(".samuel/run/plugins"));
+        let setup = PluginSetup { name: "samuel-test".into(), ..PluginSetup::default() };
+        Self { dir, setup, workspace: Some(workspace) }
+    }
+
+    /// Loads a component with one handler.
+    pub(super) fn load(
+        &mut self,
+        bytes: &[u8],
+        point: HookPoint,
+        handler: &str,
+    ) -> Result<WasmPlugin, WasmError> {
+        let binding = Binding { point, handler: handler.to_owned(), order: None };
+        let workspace = Arc::new(self.workspace.take().unwrap());
+        HOST.load(bytes, self.setup.clone(), workspace, &[binding])
+    }
+
+    /// Loads a component and fires a point it handles by its standard
+    /// interface.
+    pub(super) async fn fire<P: Point>(&mut self, bytes: &[u8], input: P::Input) -> Dispatched<P::Output> {
+        let handler = crate::plugin::wasm::interface_of(P::POINT);
+        let plugin = self.load(bytes, P::POINT, &handler).unwrap();
+        dispatch::<P>(&plugin, input, ChainSpec::default(), &CancellationToken::new()).await
+    }
+}
+
+/// Registers a plugin alone and fires a point.
+pub(super) async fn dispatch<P: Point>(
+    plugin: &WasmPlugin,
+    input: P::Input,
+    spec: ChainSpec,
+    cancel: &CancellationToken,
+) -> Dispatched<P::Output> {
+    registry(plugin, P::POINT, spec).dispatch::<P>(input, &scope(cancel)).await
+}
+
+pub(super) fn registry(plugin: &WasmPlugin, point: HookPoint, spec: ChainSpec) -> Registry {
+    let mut registry = Registry::builder();
+    let source = PluginSource { name: plugin.name(), namespace: "test", place: 0 };
+    plugin.register(&source, &mut registry);
+    registry.build(&BTreeMap::from([(point, spec)])).unwrap()
+}
+
+pub(super) fn scope(cancel: &CancellationToken) -> Scope {
+    let mut base = PromptContext::default();
+    base.samuel.version = "2.0.0".to_owned();
+    Scope {
+        run_id: "r1".into(),
+        session: "s".into(),
+        iteration: 7,
+        mode: Mode::Discovery,
+        turn: Turn::Main,
+        context: ContextView::new(Arc::new(base)),
+        clock: Arc::new(SystemClock::new()),
+        cancel: cancel.clone(),
+    }
+}
+
+/// Returns how the one handler broke.
+pub(super) fn broke<O>(dispatched: &Dispatched<O>) -> &HookFailure {
+    let [broken] = &dispatched.outcome.broken[..] else {
+        panic!("the handler did not break: {:?}", dispatched.outcome)
+    };
+    &broken.failure
+}
