@@ -13,10 +13,16 @@ mod config;
 mod context;
 mod env;
 mod error;
+mod exec;
+mod files_read;
+mod files_write;
 mod grant;
+mod http;
 pub(super) mod kv;
 pub(super) mod log;
 mod plugins;
+mod tasks;
+mod tree;
 
 use wasmtime::{
     Engine,
@@ -33,13 +39,18 @@ pub(super) fn linker(engine: &Engine) -> wasmtime::Result<Linker<Guest>> {
     // They have types only; components name them all the same.
     linker.instance(&offered("types"))?;
     linker.instance(&offered("host-types"))?;
-    let offers: [(&str, fn(&mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()>); 7] = [
+    let offers: [(&str, fn(&mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()>); 12] = [
         ("log", log::offer),
         ("config", config::offer),
         ("plugins", plugins::offer),
         ("kv", kv::offer),
         ("prompt-context", context::offer),
+        ("files-read", files_read::offer),
+        ("files-write", files_write::offer),
+        ("exec", exec::offer),
         ("env", env::offer),
+        ("http", http::offer),
+        ("tasks", tasks::offer),
         ("assistant", assistant::offer),
     ];
     for (interface, offer) in offers {
