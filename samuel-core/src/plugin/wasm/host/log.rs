@@ -18,6 +18,7 @@ const MAX_LINES: u32 = 1_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ComponentType, Lift, Lower)]
 #[component(enum)]
 #[repr(u8)]
+#[expect(dead_code, reason = "most are made by components only")]
 enum Level {
     #[component(name = "debug")]
     Debug,

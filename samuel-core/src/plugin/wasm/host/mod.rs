@@ -30,15 +30,19 @@ use wasmtime::{
 };
 
 use self::error::HostError;
-use super::{guest::Guest, protocol::offered};
+use super::{guest::Guest, interface_of, protocol::offered};
+use crate::hook::HookPoint;
 
 /// Makes the linker of a host: WASI and the interfaces of the contract.
 pub(super) fn linker(engine: &Engine) -> wasmtime::Result<Linker<Guest>> {
     let mut linker = Linker::new(engine);
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
-    // They have types only; components name them all the same.
+    // Of these components name the types only; there is nothing to call.
     linker.instance(&offered("types"))?;
     linker.instance(&offered("host-types"))?;
+    for point in HookPoint::ALL {
+        linker.instance(&offered(&interface_of(*point)))?;
+    }
     let offers: [(&str, fn(&mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()>); 12] = [
         ("log", log::offer),
         ("config", config::offer),
