@@ -44,6 +44,7 @@ impl<P: WasmPoint> Handler<P> for WasmHandler {
         let work = self.run(&call, Instant::now() + limit, cancelled.clone(), stderr.clone());
         let answer = within(limit, &cancelled, work).await.and_then(|answered| match answered {
             Ok(answer) => Ok(answer),
+            Err(_) if cancelled.is_cancelled() => Err(was_cancelled()),
             Err(error) => Err(failure_of(&error, limit)),
         });
         match answer {
@@ -91,7 +92,8 @@ impl WasmHandler {
             stderr,
         );
         let mut store = bounded_store(guest);
-        let instance = self.loaded.pre.instantiate_async(&mut store).await?;
+        let instance = self.loaded.pre.instantiate_async(&mut store).await;
+        let instance = instance.map_err(|error| error.context(NotStarted))?;
         let (answer,) = if P::TAKES_PREVIOUS {
             let run =
                 instance.get_typed_func::<PreviousParams<'_, P>, Returned<P>>(&mut store, self.function)?;
@@ -132,13 +134,17 @@ async fn within<T>(
     tokio::select! {
         biased;
         done = work => Ok(done),
-        () = cancelled.cancelled() => Err(HookFailure::new(BreakClass::Cancelled, "the run was cancelled")),
+        () = cancelled.cancelled() => Err(was_cancelled()),
         () = tokio::time::sleep(limit) => Err(timed_out(limit)),
     }
 }
 
 fn timed_out(limit: Duration) -> HookFailure {
     HookFailure::new(BreakClass::Timeout, format!("no answer within {:.1}s", limit.as_secs_f64()))
+}
+
+fn was_cancelled() -> HookFailure {
+    HookFailure::new(BreakClass::Cancelled, "the run was cancelled")
 }
 
 /// Says what ended a call before it answered.
@@ -149,16 +155,24 @@ fn failure_of(error: &wasmtime::Error, limit: Duration) -> HookFailure {
     if let Some(exit) = error.downcast_ref::<I32Exit>() {
         return HookFailure::new(BreakClass::Panicked, format!("the component exited with code {}", exit.0));
     }
-    match error.downcast_ref::<Trap>() {
-        Some(Trap::Interrupt) => timed_out(limit),
-        Some(trap) => HookFailure::new(BreakClass::Panicked, format!("the component trapped: {trap}")),
-        None => {
-            let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
-            let message = format!("the component handed over bad data: {}", causes.join(": "));
-            HookFailure::new(BreakClass::BadOutput, cut(&message))
-        }
+    if let Some(trap) = error.downcast_ref::<Trap>() {
+        return match trap {
+            Trap::Interrupt => timed_out(limit),
+            trap => HookFailure::new(BreakClass::Panicked, format!("the component trapped: {trap}")),
+        };
     }
+    let (class, what) = match error.is::<NotStarted>() {
+        true => (BreakClass::Spawn, "the component cannot be started"),
+        false => (BreakClass::BadOutput, "the component handed over bad data"),
+    };
+    let causes = error.chain().filter(|cause| !cause.is::<NotStarted>()).map(ToString::to_string);
+    HookFailure::new(class, cut(&format!("{what}: {}", causes.collect::<Vec<_>>().join(": "))))
 }
+
+/// Marks errors from before the handler was called.
+#[derive(Debug, thiserror::Error)]
+#[error("no instance")]
+struct NotStarted;
 
 /// Turns what a component tells of its failure into ours. Of its codes only
 /// `denied` is taken for granted: it cannot time out or panic and tell.

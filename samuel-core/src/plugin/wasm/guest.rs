@@ -56,7 +56,7 @@ impl Guest {
         stderr: Stderr,
     ) -> Self {
         let meter = Meter::new(&loaded.host.limits);
-        let log = LogLines::default();
+        let log = LogLines::new(Arc::clone(&header.handler_id));
         let contributions = Contributions::default();
         Self { loaded, header, context, cancelled, deadline, meter, log, contributions, stderr, wasi: None }
     }

@@ -98,9 +98,14 @@ pub(super) fn needs(import: &str) -> Needs {
     let capability = Capability::ALL.into_iter().find(|capability| capability.interface() == interface);
     match capability {
         Some(capability) => Needs::Capability(capability),
-        None if FREE.contains(&interface) => Needs::Nothing,
+        None if FREE.contains(&interface) || is_point(interface) => Needs::Nothing,
         None => Needs::Unknown,
     }
+}
+
+/// Components with a function at their root name the point's types.
+fn is_point(interface: &str) -> bool {
+    HookPoint::ALL.iter().any(|point| interface_of(*point) == interface)
 }
 
 #[cfg(test)]
@@ -123,6 +128,7 @@ mod tests {
         assert_eq!(needs("samuel:plugin/exec@1.0.0"), Needs::Capability(Capability::Exec));
         assert_eq!(needs("samuel:plugin/http@1.0.0"), Needs::Capability(Capability::NetworkOutbound));
         assert_eq!(needs("samuel:plugin/kv@1.0.0"), Needs::Nothing);
+        assert_eq!(needs("samuel:plugin/before-agent-invoke@1.0.0"), Needs::Nothing);
         assert_eq!(needs("wasi:io/streams@0.2.6"), Needs::Nothing);
         assert_eq!(needs("samuel:plugin/telepathy@1.0.0"), Needs::Unknown);
         assert_eq!(needs("acme:tools/run"), Needs::Unknown);

@@ -5,7 +5,8 @@
 //! minutes, and nothing can interrupt it.
 
 use wasmparser::{
-    BinaryReaderError, ComponentExternalKind, Encoding, FunctionBody, Operator, Parser, Payload,
+    BinaryReaderError, ComponentExternalKind, ComponentTypeRef, Encoding, FunctionBody, Operator, Parser,
+    Payload,
 };
 
 use super::{CodeLimits, WasmError};
@@ -56,7 +57,11 @@ pub(super) fn scan(bytes: &[u8], limits: &CodeLimits) -> Result<Outline, WasmErr
             }
             Payload::ComponentImportSection(section) if open.len() == 1 => {
                 for import in section {
-                    outline.imports.push(import?.name.name.to_owned());
+                    let import = import?;
+                    // A type is only a name for what an instance has.
+                    if !matches!(import.ty, ComponentTypeRef::Type(_)) {
+                        outline.imports.push(import.name.name.to_owned());
+                    }
                 }
             }
             Payload::ComponentExportSection(section) if open.len() == 1 => {

@@ -3,6 +3,8 @@
 //! Lines go out as `tracing` events of the target `samuel::plugin`, with the
 //! handler's id.
 
+use std::sync::Arc;
+
 use wasmtime::component::{ComponentType, Lift, LinkerInstance, Lower};
 
 use super::{Guest, at_once};
@@ -16,6 +18,7 @@ const MAX_LINES: u32 = 1_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ComponentType, Lift, Lower)]
 #[component(enum)]
 #[repr(u8)]
+#[expect(dead_code, reason = "most are made by components only")]
 enum Level {
     #[component(name = "debug")]
     Debug,
@@ -30,29 +33,37 @@ enum Level {
 pub(super) fn offer(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
     at_once(interface, "write", |guest, (level, message): (Level, String)| {
         if guest.log.admit() {
-            write(&guest.header.handler_id, level, shortened(&message));
+            write(&guest.log.handler, level, shortened(&message));
         }
     })
 }
 
 /// Counts the lines of a call.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct LogLines {
+    handler: Arc<str>,
     count: u32,
 }
 
 impl LogLines {
+    /// Starts with none of a handler.
+    pub(crate) fn new(handler: Arc<str>) -> Self {
+        Self { handler, count: 0 }
+    }
+
     /// Says whether another line may be written.
     fn admit(&mut self) -> bool {
         self.count = self.count.saturating_add(1);
         self.count <= MAX_LINES
     }
+}
 
-    /// Tells how many lines were dropped, once the call is over.
-    pub(crate) fn finish(&self, handler: &str) {
+/// Tells how many lines were dropped, once the call is over.
+impl Drop for LogLines {
+    fn drop(&mut self) {
         let dropped = self.count.saturating_sub(MAX_LINES);
         if dropped > 0 {
-            write(handler, Level::Warn, &format!("{dropped} further lines were dropped"));
+            write(&self.handler, Level::Warn, &format!("{dropped} further lines were dropped"));
         }
     }
 }

@@ -13,10 +13,16 @@ mod config;
 mod context;
 mod env;
 mod error;
+mod exec;
+mod files_read;
+mod files_write;
 mod grant;
+mod http;
 pub(super) mod kv;
 pub(super) mod log;
 mod plugins;
+mod tasks;
+mod tree;
 
 use wasmtime::{
     Engine,
@@ -24,22 +30,31 @@ use wasmtime::{
 };
 
 use self::error::HostError;
-use super::{guest::Guest, protocol::offered};
+use super::{guest::Guest, interface_of, protocol::offered};
+use crate::hook::HookPoint;
 
 /// Makes the linker of a host: WASI and the interfaces of the contract.
 pub(super) fn linker(engine: &Engine) -> wasmtime::Result<Linker<Guest>> {
     let mut linker = Linker::new(engine);
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
-    // They have types only; components name them all the same.
+    // Of these components name the types only; there is nothing to call.
     linker.instance(&offered("types"))?;
     linker.instance(&offered("host-types"))?;
-    let offers: [(&str, fn(&mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()>); 7] = [
+    for point in HookPoint::ALL {
+        linker.instance(&offered(&interface_of(*point)))?;
+    }
+    let offers: [(&str, fn(&mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()>); 12] = [
         ("log", log::offer),
         ("config", config::offer),
         ("plugins", plugins::offer),
         ("kv", kv::offer),
         ("prompt-context", context::offer),
+        ("files-read", files_read::offer),
+        ("files-write", files_write::offer),
+        ("exec", exec::offer),
         ("env", env::offer),
+        ("http", http::offer),
+        ("tasks", tasks::offer),
         ("assistant", assistant::offer),
     ];
     for (interface, offer) in offers {

@@ -98,9 +98,15 @@ impl Bench {
     /// Starts with an empty project, no capabilities and no configuration.
     pub(super) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let workspace = Workspace::new(dir.path(), dir.path().join(".samuel/run/plugins"));
         let setup = PluginSetup { name: "samuel-test".into(), ..PluginSetup::default() };
-        Self { dir, setup, workspace: Some(workspace) }
+        let mut bench = Self { dir, setup, workspace: None };
+        bench.workspace = Some(bench.new_workspace());
+        bench
+    }
+
+    /// Describes the project, to be added to.
+    pub(super) fn new_workspace(&self) -> Workspace {
+        Workspace::new(self.dir.path(), self.dir.path().join(".samuel/run/plugins"))
     }
 
     /// Loads a component with one handler.
@@ -162,4 +168,75 @@ pub(super) fn broke<O>(dispatched: &Dispatched<O>) -> &HookFailure {
         panic!("the handler did not break: {:?}", dispatched.outcome)
     };
     &broken.failure
+}
+
+/// Makes a component that handles `quality.check` with one call of the host
+/// and says what came of it: see [`probed`]. `signature` is that of the
+/// lowered import, `args` pushes its arguments, `data` holds texts from address
+/// 512 on, and `at` is where the value begins in what the host returns.
+pub(super) fn probe(import: &str, signature: &str, args: &str, data: &str, at: usize) -> Vec<u8> {
+    let (interface, function) = import.split_once('.').unwrap();
+    component(
+        &format!("import samuel:plugin/{interface}@1.0.0; export samuel:plugin/quality-check@1.0.0;"),
+        &format!(
+            r#"(import "samuel:plugin/{interface}@1.0.0" "{function}" (func $probed (param {signature} i32)))
+            (data (i32.const 512) "{data}")
+            (func (export "samuel:plugin/quality-check@1.0.0#run") (param i32) (result i32)
+                (call $probed {args} (i32.const 2048))
+                (if (i32.eqz (i32.load8_u (i32.const 2048)))
+                    (then
+                        (i32.store8 (i32.const 1028) (i32.const 1))
+                        (i32.store8 (i32.const 1032) (i32.const 1))
+                        (i32.store (i32.const 1036) (i32.load (i32.const {value})))
+                        (i32.store (i32.const 1040) (i32.load (i32.const {length}))))
+                    (else
+                        (i32.store (i32.const 1044) (i32.const 3072))
+                        (i32.store (i32.const 1048) (i32.const 1))
+                        (i32.store (i32.const 3080) (i32.load (i32.const 2064)))
+                        (i32.store (i32.const 3084) (i32.load (i32.const 2068)))
+                        (i32.store8 (i32.const 3088) (i32.const 1))
+                        (i32.store (i32.const 3092) (i32.load8_u (i32.const 2056)))
+                        (if (i32.eqz (i32.load8_u (i32.const 2056)))
+                            (then
+                                (i32.store (i32.const 3072) (i32.load (i32.const 2072)))
+                                (i32.store (i32.const 3076) (i32.load (i32.const 2076)))))))
+                (i32.const 1024))"#,
+            value = 2048 + at,
+            length = 2052 + at,
+        ),
+    )
+}
+
+/// What a host function answered to a [`probe`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Probed {
+    /// The value, as text.
+    Value(String),
+    /// It was denied: the capability and the target.
+    Denied(String, String),
+    /// Another error: its place among the cases, and its text.
+    Error(i32, String),
+}
+
+pub(super) fn denied(capability: &str, target: &str) -> Probed {
+    Probed::Denied(capability.to_owned(), target.to_owned())
+}
+
+pub(super) fn value(text: &str) -> Probed {
+    Probed::Value(text.to_owned())
+}
+
+/// Calls a [`probe`] and reads what it says.
+pub(super) async fn probed(bench: &mut Bench, bytes: &[u8]) -> Probed {
+    let input = crate::model::payload::QualityCheckInput::default();
+    let fired = bench.fire::<crate::hook::points::QualityCheck>(bytes, input).await;
+    assert!(fired.outcome.broken.is_empty(), "{:?}", fired.outcome.broken);
+    match &fired.output.failures[..] {
+        [] => Probed::Value(fired.output.reason.unwrap()),
+        [failure] if failure.exit_code == Some(0) => {
+            Probed::Denied(failure.message.clone(), failure.command.clone())
+        }
+        [failure] => Probed::Error(failure.exit_code.unwrap(), failure.message.clone()),
+        more => panic!("{more:?}"),
+    }
 }

@@ -4,4 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
 mod calls;
+mod capabilities;
+mod hostile;
 mod kit;
+mod loading;

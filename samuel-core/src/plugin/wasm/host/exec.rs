@@ -1,0 +1,194 @@
+//! `exec`: running commands.
+//!
+//! Exactly the program that was granted runs, found as the user would find it:
+//! by name in the `PATH` of the embedding program, or by path from the
+//! project's root, whatever directory the plugin runs it in.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio_util::sync::CancellationToken;
+use wasmtime::component::{ComponentType, Lift, LinkerInstance, Lower};
+
+use super::{
+    Guest, HostError, on_a_thread,
+    tree::{LastLink, Tree, absolute},
+    waiting,
+};
+use crate::{
+    plugin::{Capability, wasm::plugin::Loaded},
+    process::{self, Captured, CommandOutput, CommandSpec, End, ExitStatus, OutputLimits, ProcessError},
+};
+
+/// The most arguments, and all of them together in bytes.
+const MAX_ARGS: usize = 1_024;
+const MAX_ARGS_BYTES: usize = 128 * 1024;
+/// The most variables, and all of them together in bytes.
+const MAX_VARIABLES: usize = 256;
+const MAX_VARIABLES_BYTES: usize = 128 * 1024;
+/// What a command may read, in bytes.
+const MAX_STDIN_BYTES: usize = 1024 * 1024;
+/// What is kept of each output, in bytes: half from the start and half from
+/// the end.
+const MAX_OUTPUT_BYTES: usize = 1024 * 1024;
+
+/// The contract's `command`.
+#[derive(Clone, Debug, Default, ComponentType, Lift, Lower)]
+#[component(record)]
+struct Command {
+    program: String,
+    args: Vec<String>,
+    cwd: Option<String>,
+    env: Vec<(String, String)>,
+    stdin: Vec<u8>,
+    #[component(name = "timeout-ms")]
+    timeout_ms: Option<u64>,
+}
+
+/// The contract's `output`.
+#[derive(Clone, Debug, PartialEq, Eq, ComponentType, Lift, Lower)]
+#[component(record)]
+struct Output {
+    #[component(name = "exit-code")]
+    exit_code: i32,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+    truncated: bool,
+}
+
+pub(super) fn offer(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
+    waiting(interface, "run", |guest, (command,): (Command,)| {
+        run(Arc::clone(&guest.loaded), command, guest.time_left(), guest.cancelled.clone())
+    })
+}
+
+async fn run(
+    loaded: Arc<Loaded>,
+    command: Command,
+    left: Duration,
+    cancelled: CancellationToken,
+) -> Result<Output, HostError> {
+    check(&command, loaded.setup.granted.targets(Capability::Exec))?;
+    let prepared = Arc::clone(&loaded);
+    let spec = on_a_thread(move || prepare(&prepared, command, left)).await?;
+    let supervisor = &loaded.workspace.supervisor;
+    let ended = process::run(spec, supervisor, &cancelled).await.map_err(|error| refused(&error))?;
+    match ended.end {
+        End::Exited => Ok(output_of(ended)),
+        End::Cancelled => Err(HostError::Cancelled),
+        _ => Err(HostError::TimedOut),
+    }
+}
+
+fn check(command: &Command, granted: &[String]) -> Result<(), HostError> {
+    if !granted.contains(&command.program) {
+        return Err(HostError::denied(Capability::Exec, &command.program));
+    }
+    HostError::at_most("args (a number)", command.args.len(), MAX_ARGS)?;
+    HostError::at_most("args", command.args.iter().map(String::len).sum(), MAX_ARGS_BYTES)?;
+    HostError::at_most("env (a number)", command.env.len(), MAX_VARIABLES)?;
+    let variables = command.env.iter().map(|(name, value)| name.len() + value.len());
+    HostError::at_most("env", variables.sum(), MAX_VARIABLES_BYTES)?;
+    HostError::at_most("stdin", command.stdin.len(), MAX_STDIN_BYTES)?;
+    match command.env.iter().find(|(name, _)| decides_what_runs(name)) {
+        Some((name, _)) => Err(HostError::denied(Capability::Exec, format!("{}: {name}", command.program))),
+        None => Ok(()),
+    }
+}
+
+/// With these a granted program would run another one.
+fn decides_what_runs(variable: &str) -> bool {
+    let name = variable.to_ascii_uppercase();
+    matches!(&*name, "PATH" | "BASH_ENV" | "ENV" | "SHELLOPTS" | "PROMPT_COMMAND" | "PS4" | "IFS")
+        || ["LD_", "DYLD_", "BASH_FUNC_"].iter().any(|prefix| name.starts_with(prefix))
+}
+
+fn prepare(loaded: &Loaded, command: Command, left: Duration) -> Result<CommandSpec, HostError> {
+    let root = &loaded.workspace.root;
+    // A grant of `exec` is none of files: any directory of the project will do.
+    let everywhere = ["/workspace/**".to_owned()];
+    let tree = Tree { root, capability: Capability::Exec, granted: &everywhere };
+    let cwd = command.cwd.as_deref().unwrap_or(".");
+    let place = tree.walk(cwd, LastLink::Follow)?;
+    if place.file_type() != Some(rustix::fs::FileType::Directory) {
+        return Err(HostError::NotFound(cwd.to_owned()));
+    }
+    let program = match command.program.contains('/') {
+        true => root.join(&command.program).into_os_string(),
+        false => command.program.into(),
+    };
+    let half = MAX_OUTPUT_BYTES / 2;
+    let asked = command.timeout_ms.map_or(Duration::MAX, Duration::from_millis);
+    Ok(CommandSpec::new(program, absolute(root, &place.names))
+        .args(command.args)
+        .envs(loaded.workspace.command_env.iter().cloned())
+        .envs(command.env)
+        .stdin(command.stdin)
+        .timeout(asked.min(left))
+        .limits(OutputLimits { head: half, tail: half, ..OutputLimits::default() }))
+}
+
+fn output_of(ended: CommandOutput) -> Output {
+    let exit_code = match ended.status {
+        ExitStatus::Exited(code) => code,
+        ExitStatus::Signaled(signal) => 128 + signal,
+    };
+    let truncated = ended.stdout.is_truncated() || ended.stderr.is_truncated();
+    let kept = |mut captured: Captured| {
+        captured.head.append(&mut captured.tail);
+        captured.head
+    };
+    Output { exit_code, stdout: kept(ended.stdout), stderr: kept(ended.stderr), truncated }
+}
+
+fn refused(error: &ProcessError) -> HostError {
+    match error {
+        ProcessError::ProgramNotFound { program } => HostError::NotFound(program.display().to_string()),
+        ProcessError::BadVariable { .. }
+        | ProcessError::BadArgument { .. }
+        | ProcessError::TooLong { .. } => HostError::invalid(error.to_string()),
+        ProcessError::NoTimeToStart { .. } => HostError::TimedOut,
+        error => HostError::Other(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(program: &str) -> Command {
+        Command { program: program.to_owned(), ..Command::default() }
+    }
+
+    #[test]
+    fn exactly_the_granted_program_runs() {
+        let granted = ["cargo".to_owned(), "./scripts/check.sh".to_owned()];
+        assert_eq!(check(&command("cargo"), &granted), Ok(()));
+        assert_eq!(check(&command("./scripts/check.sh"), &granted), Ok(()));
+        for program in ["cargo ", "cargo2", "/usr/bin/cargo", "./cargo", "scripts/check.sh", "sh", ""] {
+            let denied = HostError::denied(Capability::Exec, program);
+            assert_eq!(check(&command(program), &granted), Err(denied), "{program}");
+        }
+    }
+
+    #[test]
+    fn no_variable_makes_a_granted_program_run_another() {
+        let granted = ["cargo".to_owned()];
+        for name in ["PATH", "path", "LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "BASH_ENV"] {
+            let command = Command { env: vec![(name.into(), "x".into())], ..command("cargo") };
+            assert!(matches!(check(&command, &granted), Err(HostError::Denied(_))), "{name}");
+        }
+        let harmless = Command { env: vec![("RUST_LOG".into(), "debug".into())], ..command("cargo") };
+        assert_eq!(check(&harmless, &granted), Ok(()));
+    }
+
+    #[test]
+    fn a_command_has_its_limits() {
+        let granted = ["cat".to_owned()];
+        let long = Command { stdin: vec![0; MAX_STDIN_BYTES + 1], ..command("cat") };
+        let many = Command { args: vec![String::new(); MAX_ARGS + 1], ..command("cat") };
+        let wide = Command { args: vec!["x".repeat(MAX_ARGS_BYTES + 1)], ..command("cat") };
+        for command in [long, many, wide] {
+            assert!(matches!(check(&command, &granted), Err(HostError::TooLarge(_))));
+        }
+    }
+}

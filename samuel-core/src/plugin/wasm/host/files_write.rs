@@ -1,0 +1,280 @@
+//! `files-write`: writing files of the project.
+//!
+//! What decides what runs, and what Samuel keeps, no plugin writes, whatever
+//! was granted.
+
+use std::{
+    fs::File,
+    io::{self, Write},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, fchmod, mkdirat, openat, renameat, unlinkat};
+use wasmtime::component::LinkerInstance;
+
+use super::{
+    Guest, HostError, on_a_thread,
+    tree::{LastLink, Place, Tree},
+    waiting,
+};
+use crate::plugin::{Capability, wasm::plugin::Loaded};
+
+/// The largest file, in bytes.
+const MAX_FILE_BYTES: usize = 4 * 1024 * 1024;
+
+/// Files and directories, relative to the project, that no plugin writes.
+const PROTECTED: [&str; 6] =
+    [".samuel", ".system/hooks", ".iteratr.hooks.yml", "samuel.toml", "samuel.lock", "samuel-plugin.toml"];
+
+/// The directory that is nobody's to write, wherever it lies.
+const GIT: &str = ".git";
+
+pub(super) fn offer(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
+    waiting(interface, "write", |guest, (path, contents): (String, Vec<u8>)| {
+        let loaded = Arc::clone(&guest.loaded);
+        on_a_thread(move || Writing::of(&loaded).write(&path, &contents))
+    })?;
+    waiting(interface, "remove", |guest, (path,): (String,)| {
+        let loaded = Arc::clone(&guest.loaded);
+        on_a_thread(move || Writing::of(&loaded).remove(&path))
+    })?;
+    waiting(interface, "create-dir", |guest, (path,): (String,)| {
+        let loaded = Arc::clone(&guest.loaded);
+        on_a_thread(move || Writing::of(&loaded).create_dir(&path))
+    })
+}
+
+/// What may be written where.
+#[derive(Clone, Copy)]
+struct Writing<'a> {
+    tree: Tree<'a>,
+    protected: &'a [String],
+}
+
+impl<'a> Writing<'a> {
+    fn of(loaded: &'a Loaded) -> Self {
+        let capability = Capability::FilesystemWrite;
+        let granted = loaded.setup.granted.targets(capability);
+        let tree = Tree { root: &loaded.workspace.root, capability, granted };
+        Self { tree, protected: &loaded.workspace.protected }
+    }
+
+    fn write(self, path: &str, contents: &[u8]) -> Result<(), HostError> {
+        HostError::at_most("file", contents.len(), MAX_FILE_BYTES)?;
+        let place = self.walk(path, LastLink::Follow)?;
+        match place.file_type() {
+            None | Some(FileType::RegularFile) => {}
+            Some(_) => return Err(HostError::invalid(format!("`{path}` is no file"))),
+        }
+        let replaced = || {
+            let dir = make_missing(&place)?;
+            let dir = dir.as_ref().map_or(place.dir(), AsFd::as_fd);
+            replace(dir, &place, contents)
+        };
+        replaced().map_err(|error| HostError::io(path, &error))
+    }
+
+    fn remove(self, path: &str) -> Result<(), HostError> {
+        let place = self.walk(path, LastLink::Keep)?;
+        let flags = match place.file_type() {
+            None => return Err(HostError::NotFound(path.to_owned())),
+            Some(_) if place.name == "." => {
+                return Err(HostError::invalid(format!("`{path}` is where a path begins")));
+            }
+            Some(FileType::Directory) => AtFlags::REMOVEDIR,
+            Some(_) => AtFlags::empty(),
+        };
+        unlinkat(place.dir(), &*place.name, flags).map_err(|error| match error {
+            rustix::io::Errno::NOTEMPTY => HostError::invalid(format!("`{path}` is not empty")),
+            error => HostError::io(path, &error.into()),
+        })
+    }
+
+    fn create_dir(self, path: &str) -> Result<(), HostError> {
+        let mut place = self.walk(path, LastLink::Follow)?;
+        match place.file_type() {
+            Some(FileType::Directory) => return Ok(()),
+            Some(_) => return Err(HostError::invalid(format!("`{path}` is no directory"))),
+            None => place.missing.push(place.name.clone()),
+        }
+        make_missing(&place).map(drop).map_err(|error| HostError::io(path, &error))
+    }
+
+    /// Follows a path to what may be written.
+    fn walk(self, path: &str, last: LastLink) -> Result<Place, HostError> {
+        let place = self.tree.walk(path, last)?;
+        if self.is_protected(&place.names) {
+            return Err(HostError::denied(self.tree.capability, path));
+        }
+        Ok(place)
+    }
+
+    fn is_protected(self, names: &[String]) -> bool {
+        let own = PROTECTED.iter().copied();
+        let mut all = own.chain(self.protected.iter().map(String::as_str));
+        names.iter().any(|name| name.eq_ignore_ascii_case(GIT)) || all.any(|path| is_below(names, path))
+    }
+}
+
+/// Says whether names begin with those of a path. Case does not count: on some
+/// systems two spellings are one file.
+fn is_below(names: &[String], path: &str) -> bool {
+    let mut prefix = path.split('/').filter(|name| !matches!(*name, "" | "."));
+    let mut names = names.iter();
+    prefix.all(|part| names.next().is_some_and(|name| name.eq_ignore_ascii_case(part)))
+}
+
+/// Makes the directories on the way to a place, and returns the last of them.
+fn make_missing(place: &Place) -> io::Result<Option<OwnedFd>> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut made: Option<OwnedFd> = None;
+    for name in &place.missing {
+        let here = made.as_ref().map_or(place.dir(), AsFd::as_fd);
+        match mkdirat(here, &**name, Mode::from_raw_mode(0o777)) {
+            // Somebody else made it meanwhile.
+            Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let dir = openat(here, &**name, flags, Mode::empty())?;
+        made = Some(dir);
+    }
+    Ok(made)
+}
+
+/// Puts a file in the place of another, so that a reader sees either.
+fn replace(dir: BorrowedFd<'_>, place: &Place, contents: &[u8]) -> io::Result<()> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let draft = format!(".samuel-{}-{count}.tmp", std::process::id());
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut file = File::from(openat(dir, &*draft, flags, Mode::from_raw_mode(0o666))?);
+    let written = (|| {
+        file.write_all(contents)?;
+        if let Some(found) = &place.found {
+            fchmod(&file, Mode::from_raw_mode(found.st_mode & 0o777))?;
+        }
+        renameat(dir, &*draft, dir, &*place.name)?;
+        Ok(())
+    })();
+    if written.is_err() {
+        // What could not be put in place is of no use; that it stays behind
+        // would be the lesser problem.
+        drop(unlinkat(dir, &*draft, AtFlags::empty()));
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+    use std::{
+        fs,
+        os::unix::fs::{MetadataExt, PermissionsExt, symlink},
+        path::Path,
+    };
+
+    use super::*;
+
+    const ALL: &str = "/workspace/**";
+
+    fn writing<'a>(root: &'a Path, granted: &'a [String]) -> Writing<'a> {
+        let tree = Tree { root, capability: Capability::FilesystemWrite, granted };
+        Writing { tree, protected: &[] }
+    }
+
+    #[test]
+    fn files_are_made_replaced_and_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let granted = [ALL.to_owned()];
+        let writing = writing(dir.path(), &granted);
+        writing.write("out/deep/a.txt", b"one").unwrap();
+        let file = dir.path().join("out/deep/a.txt");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+        writing.write("/workspace/out/deep/a.txt", b"two").unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"two");
+        assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, 0o640);
+        assert_eq!(fs::read_dir(dir.path().join("out/deep")).unwrap().count(), 1);
+
+        assert!(matches!(writing.remove("out"), Err(HostError::Invalid(_))));
+        assert!(matches!(writing.write("out", b""), Err(HostError::Invalid(_))));
+        writing.remove("out/deep/a.txt").unwrap();
+        writing.remove("out/deep").unwrap();
+        assert!(matches!(writing.remove("out/deep"), Err(HostError::NotFound(_))));
+        writing.create_dir("x/y").unwrap();
+        writing.create_dir("x/y").unwrap();
+        assert!(dir.path().join("x/y").is_dir());
+        assert!(matches!(writing.remove("."), Err(HostError::Invalid(_))));
+    }
+
+    #[test]
+    fn a_link_is_removed_itself_and_written_through_inside_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("project");
+        fs::create_dir(&root).unwrap();
+        fs::write(root.join("real"), "old").unwrap();
+        fs::write(dir.path().join("outside"), "old").unwrap();
+        symlink("real", root.join("in")).unwrap();
+        symlink("../outside", root.join("out")).unwrap();
+        let granted = [ALL.to_owned()];
+        let writing = writing(&root, &granted);
+        writing.write("in", b"new").unwrap();
+        assert_eq!(fs::read(root.join("real")).unwrap(), b"new");
+        assert!(matches!(writing.write("out", b"new"), Err(HostError::Denied(_))));
+        assert_eq!(fs::read(dir.path().join("outside")).unwrap(), b"old");
+        writing.remove("in").unwrap();
+        writing.remove("out").unwrap();
+        assert!(root.join("real").exists() && dir.path().join("outside").exists());
+    }
+
+    #[test]
+    fn what_decides_what_runs_is_not_written_whatever_was_granted() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        fs::create_dir_all(root.join("sub/.git")).unwrap();
+        fs::create_dir_all(root.join(".samuel/run")).unwrap();
+        symlink(".samuel/run", root.join("state")).unwrap();
+        let (granted, more) = ([ALL.to_owned()], ["scripts/check.sh".to_owned()]);
+        let writing = Writing { protected: &more, ..writing(root, &granted) };
+        for path in [
+            "samuel.toml",
+            "Samuel.TOML",
+            "samuel.lock",
+            ".git",
+            ".git/hooks/pre-commit",
+            "sub/.git/config",
+            "sub/.GIT/config",
+            ".samuel/run/prd.toon",
+            ".samuel/hooks.yml",
+            "state/prd.toon",
+            ".system/hooks/a.yaml",
+            ".iteratr.hooks.yml",
+            "scripts/check.sh",
+        ] {
+            let denied = Err(HostError::denied(Capability::FilesystemWrite, path));
+            assert_eq!(writing.write(path, b""), denied, "{path}");
+            assert_eq!(writing.create_dir(path), denied, "{path}");
+        }
+        writing.write("samuel.toml.md", b"").unwrap();
+        writing.write("scripts/other.sh", b"").unwrap();
+        writing.write("sub/.gitignore", b"").unwrap();
+    }
+
+    #[test]
+    fn what_was_not_granted_is_not_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let granted = ["/workspace/docs/**".to_owned()];
+        let writing = writing(dir.path(), &granted);
+        writing.write("docs/a.md", b"").unwrap();
+        for path in ["src/main.rs", "docs/../a.md", "docs2/a.md"] {
+            let denied = Err(HostError::denied(Capability::FilesystemWrite, path));
+            assert_eq!(writing.write(path, b""), denied, "{path}");
+        }
+        let long = vec![0; MAX_FILE_BYTES + 1];
+        assert!(matches!(writing.write("docs/b", &long), Err(HostError::TooLarge(_))));
+    }
+}

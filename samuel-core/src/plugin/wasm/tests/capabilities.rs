@@ -1,0 +1,129 @@
+//! What a component may do, capability by capability.
+
+use std::{fs, sync::Arc};
+
+use super::kit::{Bench, Probed, denied, probe, probed, value};
+use crate::{
+    clock::SystemClock,
+    model::Plan,
+    plugin::{Capabilities, Capability},
+    state::{Actor, Existing, MemoryStore, Mutation, NewTask, StateStore},
+};
+
+/// Probes a host function without the grant, then with it.
+async fn refused_then(
+    bytes: &[u8],
+    capability: Capability,
+    target: &str,
+    prepare: impl Fn(&mut Bench),
+) -> (Probed, Probed) {
+    let mut ungranted = Bench::new();
+    ungranted.setup.asked = Capabilities::default().with(capability, [target]);
+    prepare(&mut ungranted);
+    let mut granted = Bench::new();
+    granted.setup.asked = ungranted.setup.asked.clone();
+    granted.setup.granted = ungranted.setup.asked.clone();
+    prepare(&mut granted);
+    (probed(&mut ungranted, bytes).await, probed(&mut granted, bytes).await)
+}
+
+#[tokio::test]
+async fn files_are_read_with_filesystem_read() {
+    let read = probe("files-read.read", "i32 i32", "(i32.const 512) (i32.const 5)", "a.txt", 8);
+    let prepare = |bench: &mut Bench| fs::write(bench.dir.path().join("a.txt"), "contents").unwrap();
+    let answers = refused_then(&read, Capability::FilesystemRead, "/workspace/**", prepare).await;
+    assert_eq!(answers, (denied("filesystem.read", "a.txt"), value("contents")));
+}
+
+#[tokio::test]
+async fn files_are_written_with_filesystem_write() {
+    let args = "(i32.const 512) (i32.const 5) (i32.const 517) (i32.const 3)";
+    let write = probe("files-write.write", "i32 i32 i32 i32", args, "a.txtnew", 8);
+    let answers = refused_then(&write, Capability::FilesystemWrite, "/workspace/**", |_| {}).await;
+    assert_eq!(answers, (denied("filesystem.write", "a.txt"), value("")));
+
+    // The grant of everything is none of what decides what runs.
+    let args = "(i32.const 512) (i32.const 11) (i32.const 523) (i32.const 3)";
+    let write = probe("files-write.write", "i32 i32 i32 i32", args, "samuel.tomlnew", 8);
+    let answers = refused_then(&write, Capability::FilesystemWrite, "/workspace/**", |_| {}).await;
+    let no = denied("filesystem.write", "samuel.toml");
+    assert_eq!(answers, (no.clone(), no));
+}
+
+#[tokio::test]
+async fn commands_are_run_with_exec() {
+    // The program `cat`, no arguments, no directory, no variables, input.
+    let args = "(i32.const 512) (i32.const 3) (i32.const 0) (i32.const 0)
+        (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0)
+        (i32.const 515) (i32.const 4) (i32.const 0) (i64.const 0)";
+    let run = probe("exec.run", "i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i64", args, "catmeow", 12);
+    let prepare = |bench: &mut Bench| {
+        let workspace = bench.new_workspace().command_env([("PATH".into(), "/usr/bin:/bin".into())]);
+        bench.workspace = Some(workspace);
+    };
+    let answers = refused_then(&run, Capability::Exec, "cat", prepare).await;
+    assert_eq!(answers, (denied("exec", "cat"), value("meow")));
+}
+
+#[tokio::test]
+async fn variables_are_read_with_env() {
+    let get = probe("env.get", "i32 i32", "(i32.const 512) (i32.const 4)", "LANG", 12);
+    let prepare = |bench: &mut Bench| {
+        bench.workspace = Some(bench.new_workspace().env([("LANG".to_owned(), "C".to_owned())]));
+    };
+    let answers = refused_then(&get, Capability::Env, "LANG", prepare).await;
+    assert_eq!(answers, (denied("env", "LANG"), value("C")));
+}
+
+#[tokio::test]
+async fn requests_are_sent_with_network_outbound() {
+    // To a port where nobody listens: what is granted gets as far as that.
+    let url = "http://127.0.0.1:1/";
+    let args = format!(
+        "(i32.const 512) (i32.const 3) (i32.const 515) (i32.const {})
+         (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i64.const 0)",
+        url.len()
+    );
+    let signature = "i32 i32 i32 i32 i32 i32 i32 i32 i32 i64";
+    let send = probe("http.send", signature, &args, &format!("GET{url}"), 8);
+    let (refused, sent) = refused_then(&send, Capability::NetworkOutbound, "127.0.0.1", |_| {}).await;
+    assert_eq!(refused, denied("network.outbound", "127.0.0.1"));
+    assert!(matches!(sent, Probed::Error(7, _)), "{sent:?}");
+}
+
+#[tokio::test]
+async fn the_plan_is_changed_with_samuel_api() {
+    let store = Arc::new(MemoryStore::new(Arc::new(SystemClock::new())));
+    store.import(Plan::default(), Actor::User, Existing::Refuse).unwrap();
+    store.mutate(Mutation::Enqueue { task: NewTask::new("First") }, Actor::User).unwrap();
+    let prepare = |bench: &mut Bench| {
+        let store: Arc<dyn StateStore> = Arc::clone(&store) as _;
+        bench.workspace = Some(bench.new_workspace().store(store));
+    };
+    // The title `Second`, medium priority and complexity, waits for nothing.
+    let args = "(i32.const 512) (i32.const 6) (i32.const 2) (i32.const 1)
+        (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0)";
+    let enqueue = probe("tasks.enqueue", "i32 i32 i32 i32 i32 i32 i32 i32", args, "Second", 8);
+    let answers = refused_then(&enqueue, Capability::SamuelApi, "write", prepare).await;
+    assert_eq!(answers, (denied("samuel.api", "write"), value("2")));
+    let (_, reads) = refused_then(&enqueue, Capability::SamuelApi, "read", prepare).await;
+    assert_eq!(reads, denied("samuel.api", "write"));
+    assert_eq!(store.load().unwrap().plan.tasks.len(), 2);
+
+    let done = probe(
+        "tasks.done",
+        "i32 i32 i32 i32 i32",
+        "(i32.const 512) (i32.const 1) (i32.const 0) (i32.const 0) (i32.const 0)",
+        "9",
+        8,
+    );
+    let (_, unknown) = refused_then(&done, Capability::SamuelApi, "write", prepare).await;
+    assert_eq!(unknown, Probed::Error(2, "9".to_owned()));
+}
+
+#[tokio::test]
+async fn asking_a_model_is_never_supported() {
+    let invoke = probe("assistant.invoke", "i32 i32", "(i32.const 512) (i32.const 2)", "hi", 8);
+    let (_, granted) = refused_then(&invoke, Capability::AssistantInvoke, "any", |_| {}).await;
+    assert!(matches!(granted, Probed::Error(1, _)), "{granted:?}");
+}
