@@ -3,6 +3,7 @@
 mod envelope;
 mod escape;
 mod hooks;
+mod plugins;
 mod profile;
 mod status;
 mod tasks;
@@ -11,6 +12,7 @@ mod watch;
 pub(crate) use envelope::Envelope;
 pub(crate) use escape::{safe, safe_lines};
 pub(crate) use hooks::{chain_table, point_text};
+pub(crate) use plugins::{columns, info_text, offer_data, offer_text};
 pub(crate) use profile::profile_table;
 pub(crate) use status::status_text;
 pub(crate) use tasks::task_table;

@@ -10,6 +10,7 @@ use samuel_core::{
     project::Project,
 };
 
+use super::plugins;
 use crate::{args::StartArgs, failure::Failure, host::Host};
 
 /// What flags say of a run; nothing where samuel.toml decides.
@@ -84,7 +85,9 @@ pub(crate) fn builder(project: Project, setting: &Setting, host: &Host) -> Resul
         "scripted" => Some(scripted(&project, &settings, host)?),
         _ => None,
     };
+    let plugins = plugins::load(&project, host)?;
     let mut builder = Run::builder(project)
+        .register(|registry| plugins.register(registry))
         .settings(|frozen| *frozen = settings)
         .supervisor(host.supervisor()?)
         .env(host.env.iter().cloned())
