@@ -6,6 +6,8 @@ mod hooks;
 mod init;
 mod lifecycle;
 mod look;
+mod plugin;
+mod plugins;
 mod preview;
 mod setup;
 mod start;
@@ -15,7 +17,7 @@ pub(crate) use start::{Show, run_to_its_end};
 use samuel_core::config::RUN_SUBCOMMANDS;
 
 use crate::{
-    args::{Cli, Command, DoctorArgs, Global, HooksCommand, RunArgs, RunCommand, TaskCommand},
+    args::{Cli, Command, DoctorArgs, Global, HooksCommand, PluginCommand, RunArgs, RunCommand, TaskCommand},
     demo,
     failure::Failure,
     host::Host,
@@ -30,6 +32,12 @@ pub(crate) fn name(command: &Command) -> String {
         Command::Sync(_) => return "sync".to_owned(),
         Command::Doctor(_) => return "doctor".to_owned(),
         Command::Hooks(HooksCommand::Show(_)) => return "hooks show".to_owned(),
+        Command::Install(_) => return "install".to_owned(),
+        Command::Ls(_) => return "ls".to_owned(),
+        Command::Info(_) => return "info".to_owned(),
+        Command::Uninstall(_) => return "uninstall".to_owned(),
+        Command::Verify(_) => return "verify".to_owned(),
+        Command::Plugin(command) => return format!("plugin {}", plugin_name(command)),
         Command::Demo(_) => return "demo".to_owned(),
         Command::Supervise => return "__supervise".to_owned(),
     };
@@ -45,20 +53,36 @@ pub(crate) fn name(command: &Command) -> String {
         Some(RunCommand::Reset(_)) => "reset",
         Some(RunCommand::Enqueue(_)) => "enqueue",
         Some(RunCommand::Task(TaskCommand::Add(_))) => "task add",
-        Some(RunCommand::Prompt) => "prompt",
-        Some(RunCommand::Vars) => "vars",
+        Some(RunCommand::Prompt(_)) => "prompt",
+        Some(RunCommand::Vars(_)) => "vars",
     };
     format!("run {of_run}")
+}
+
+fn plugin_name(command: &PluginCommand) -> &'static str {
+    match command {
+        PluginCommand::Validate(_) => "validate",
+        PluginCommand::Schema => "schema",
+        PluginCommand::New(_) => "new",
+        PluginCommand::Build(_) => "build",
+        PluginCommand::Test(_) => "test",
+    }
 }
 
 /// Guesses the name of a command that could not be parsed.
 pub(crate) fn name_of_words(words: &[std::ffi::OsString]) -> String {
     let mut words = words.iter().skip(1).filter_map(|word| word.to_str());
-    let top = ["run", "auto", "demo", "init", "sync", "doctor", "hooks"];
-    match words.find(|word| top.contains(word)) {
+    let plain = ["demo", "init", "sync", "doctor", "install", "ls", "info", "uninstall", "verify"];
+    let top = ["run", "auto", "hooks", "plugin"].iter().chain(&plain);
+    let of_plugin = ["validate", "schema", "new", "build", "test"];
+    match words.find(|word| top.clone().any(|known| known == word)) {
         None => "samuel".to_owned(),
         Some("hooks") => "hooks show".to_owned(),
-        Some(top @ ("demo" | "init" | "sync" | "doctor")) => top.to_owned(),
+        Some("plugin") => match words.find(|word| of_plugin.contains(word)) {
+            Some(command) => format!("plugin {command}"),
+            None => "plugin".to_owned(),
+        },
+        Some(top) if plain.contains(&top) => top.to_owned(),
         Some(_) => match words.find(|word| RUN_SUBCOMMANDS.contains(word)) {
             Some("task") => "run task add".to_owned(),
             Some(command) => format!("run {command}"),
@@ -76,6 +100,12 @@ pub(crate) fn run(cli: Cli, host: &Host) -> Result<Reply, Failure> {
         Command::Doctor(DoctorArgs { hooks: true }) => doctor::hooks(&cli.global, host),
         Command::Doctor(DoctorArgs { hooks: false }) => doctor::check(&cli.global, host),
         Command::Hooks(HooksCommand::Show(args)) => hooks::show(&args, &cli.global, host),
+        Command::Install(args) => plugins::install(&args, &cli.global, host),
+        Command::Ls(args) => plugins::ls(&args, &cli.global, host),
+        Command::Info(args) => plugins::info(&args, &cli.global, host),
+        Command::Uninstall(args) => plugins::uninstall(&args, &cli.global, host),
+        Command::Verify(args) => plugins::verify(&args, &cli.global, host),
+        Command::Plugin(command) => plugin::run(command, &cli.global, host),
         Command::Demo(args) => demo::run(&args, &cli.global, host),
         Command::Supervise => Err(Failure::usage("this command takes no arguments")),
     }
@@ -96,8 +126,8 @@ fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply,
         Some(RunCommand::Reset(args)) => change::reset(&project, args, host),
         Some(RunCommand::Enqueue(args)) => change::enqueue(&project, args, host),
         Some(RunCommand::Task(TaskCommand::Add(args))) => change::add(&project, args, host),
-        Some(RunCommand::Prompt) => preview::prompt(project, host),
-        Some(RunCommand::Vars) => preview::vars(project, host),
+        Some(RunCommand::Prompt(args)) => preview::prompt(project, &args, host),
+        Some(RunCommand::Vars(args)) => preview::vars(project, &args, host),
     }
 }
 

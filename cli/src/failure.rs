@@ -9,6 +9,7 @@ use samuel_core::{
     config::SandboxError,
     engine::RunError,
     model::{Coded, ErrorCode, Location},
+    plugin::PluginError,
     prd::PrdError,
     project::ProjectError,
     state::StateError,
@@ -183,6 +184,18 @@ impl From<RunError> for Failure {
 impl From<SandboxError> for Failure {
     fn from(error: SandboxError) -> Self {
         Self::of(&error)
+    }
+}
+
+impl From<PluginError> for Failure {
+    fn from(error: PluginError) -> Self {
+        let failure = Self::of(&error);
+        match &error {
+            PluginError::Changed { name, changes } => failure
+                .with_data(serde_json::json!({ "name": name, "changes": changes }))
+                .detail(changes.iter().map(ToString::to_string)),
+            _ => failure,
+        }
     }
 }
 

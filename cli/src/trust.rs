@@ -2,9 +2,14 @@
 
 use std::io::{self, BufRead, Write};
 
-use samuel_core::engine::{Executables, TrustPolicy};
+use samuel_core::{
+    engine::{Executables, TrustPolicy},
+    hook::{HookPoint, Registry, Tier},
+    model::ErrorCode,
+};
+use serde_json::json;
 
-use crate::{host::Host, render::safe};
+use crate::{failure::Failure, host::Host, render::safe};
 
 /// Returns who decides: the flag, else the person at the terminal, else nobody.
 pub(crate) fn policy(yes: bool, host: &Host) -> TrustPolicy {
@@ -15,19 +20,48 @@ pub(crate) fn policy(yes: bool, host: &Host) -> TrustPolicy {
     }
 }
 
-/// Shows what would run and asks; anything but a clear yes is a no.
+/// Shows what would run and asks.
 fn ask(executables: &Executables) -> bool {
+    confirm(&listed(executables), "Run this?")
+}
+
+/// Refuses to fire points at handlers of plugins that nobody has allowed.
+pub(crate) fn allow(
+    registry: &Registry,
+    fires: impl Fn(HookPoint) -> bool,
+    yes: bool,
+    host: &Host,
+) -> Result<(), Failure> {
+    let points = HookPoint::ALL.iter().filter(|point| fires(**point));
+    let foreign = points.flat_map(|point| {
+        let handlers = registry.handlers(*point).filter(|(_, _, tier)| *tier != Tier::BuiltIn);
+        handlers.map(move |(id, ..)| format!("handler of {point}: {id}"))
+    });
+    let lines: Vec<String> = foreign.collect();
+    let asked = || {
+        let listed: String = lines.iter().map(|line| format!("  {}\n", safe(line))).collect();
+        host.can_ask && confirm(&format!("This command executes:\n{listed}"), "Run this?")
+    };
+    if lines.is_empty() || yes || asked() {
+        return Ok(());
+    }
+    let failure = Failure::new(ErrorCode::TRUST_REFUSED, "nobody has allowed what this command would run");
+    Err(failure.with_data(json!({ "executables": { "handlers": lines } })).detail(lines.clone()))
+}
+
+/// Shows something and asks; anything but a clear yes is a no.
+pub(crate) fn confirm(shown: &str, question: &str) -> bool {
     let mut stderr = io::stderr().lock();
-    let mut question = || {
-        stderr.write_all(listed(executables).as_bytes())?;
-        write!(stderr, "Run this? [y/N] ")?;
+    let mut ask = || {
+        stderr.write_all(shown.as_bytes())?;
+        write!(stderr, "{question} [y/N] ")?;
         stderr.flush()?;
         let mut answer = String::new();
         io::stdin().lock().read_line(&mut answer)?;
         Ok::<_, io::Error>(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     };
     // Whoever cannot be asked has not said yes.
-    question().unwrap_or(false)
+    ask().unwrap_or(false)
 }
 
 /// Lists what would run, one a line.

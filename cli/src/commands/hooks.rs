@@ -25,7 +25,7 @@ pub(crate) fn show(args: &ShowArgs, global: &Global, host: &Host) -> Result<Repl
     Ok(Reply::new(&report, point_text(&report)).warn(warnings))
 }
 
-fn unknown_point(unknown: &UnknownPoint) -> Failure {
+pub(super) fn unknown_point(unknown: &UnknownPoint) -> Failure {
     let known: Vec<&str> = HookPoint::ALL.iter().map(|point| point.as_str()).collect();
     let nearest = unknown.nearest.map(|point| format!("Did you mean \"{point}\"? ")).unwrap_or_default();
     Failure::new(ErrorCode::HOOK_UNKNOWN, unknown.to_string())

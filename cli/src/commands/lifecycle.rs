@@ -1,22 +1,26 @@
 //! `init` and `sync`: a directory becomes a project and stays up to date.
 
-use samuel_core::lifecycle::{
-    Change, ChangeKind, InitOptions, InitReport, Lifecycle, SyncOptions, SyncReport,
+use samuel_core::{
+    hook::HookPoint,
+    lifecycle::{Change, ChangeKind, InitOptions, InitReport, Lifecycle, SyncOptions, SyncReport},
 };
 
-use super::block_on;
+use super::{block_on, plugins};
 use crate::{
     args::{Global, ProjectInitArgs, SyncArgs},
     failure::Failure,
     host::Host,
     render::safe,
     reply::Reply,
+    trust,
 };
 
 /// Makes a directory a project.
 pub(crate) fn init(args: &ProjectInitArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
     let options = InitOptions { force: args.force, minimal: args.minimal };
     let lifecycle = lifecycle(global, host)?;
+    let fires = |point| matches!(point, HookPoint::InitBefore | HookPoint::InitAfter);
+    trust::allow(lifecycle.registry(), fires, args.yes, host)?;
     let report = block_on(lifecycle.init(&options))?.map_err(|error| Failure::of(&error))?;
     let warnings = report.warnings.clone();
     Ok(Reply::new(&report, init_text(&report)).warn(warnings))
@@ -26,6 +30,8 @@ pub(crate) fn init(args: &ProjectInitArgs, global: &Global, host: &Host) -> Resu
 pub(crate) fn sync(args: &SyncArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
     let options = SyncOptions { dry_run: args.dry_run };
     let lifecycle = lifecycle(global, host)?;
+    let fires = |point| matches!(point, HookPoint::SyncBefore | HookPoint::SyncAfter);
+    trust::allow(lifecycle.registry(), fires, args.yes, host)?;
     let report = block_on(lifecycle.sync(&options))?.map_err(|error| Failure::of(&error))?;
     let warnings = report.warnings.clone();
     Ok(Reply::new(&report, sync_text(&report)).warn(warnings))
@@ -33,7 +39,9 @@ pub(crate) fn sync(args: &SyncArgs, global: &Global, host: &Host) -> Result<Repl
 
 fn lifecycle(global: &Global, host: &Host) -> Result<Lifecycle, Failure> {
     let project = host.project(global, None)?;
-    Lifecycle::builder(project).build().map_err(|error| Failure::of(&error))
+    let plugins = plugins::load(&project, host)?;
+    let builder = Lifecycle::builder(project).register(|registry| plugins.register(registry));
+    builder.build().map_err(|error| Failure::of(&error))
 }
 
 fn init_text(report: &InitReport) -> String {

@@ -12,11 +12,11 @@ use super::{
     look::require_plan,
     setup::{Setting, builder},
 };
-use crate::{failure::Failure, host::Host, render::safe, reply::Reply};
+use crate::{args::LookArgs, failure::Failure, host::Host, render::safe, reply::Reply, trust};
 
 /// Prints the prompt that the agent would get next.
-pub(crate) fn prompt(project: Project, host: &Host) -> Result<Reply, Failure> {
-    let preview = look(project, host)?;
+pub(crate) fn prompt(project: Project, args: &LookArgs, host: &Host) -> Result<Reply, Failure> {
+    let preview = look(project, args, host)?;
     match &preview.prompt {
         Some(prompt) => Ok(Reply::new(data(&preview), prompt.clone()).warn(preview.warnings)),
         None => Err(no_prompt(&preview)),
@@ -24,8 +24,8 @@ pub(crate) fn prompt(project: Project, host: &Host) -> Result<Reply, Failure> {
 }
 
 /// Prints the variables that templates can use.
-pub(crate) fn vars(project: Project, host: &Host) -> Result<Reply, Failure> {
-    let preview = look(project, host)?;
+pub(crate) fn vars(project: Project, args: &LookArgs, host: &Host) -> Result<Reply, Failure> {
+    let preview = look(project, args, host)?;
     let vars = serde_json::to_value(&preview.context);
     let vars = vars.map_err(|error| Failure::internal("the variables are no JSON").because(&error))?;
     let text = serde_json::to_string_pretty(&vars).unwrap_or_default() + "\n";
@@ -57,9 +57,10 @@ pub(crate) fn dry_run(builder: RunBuilder) -> Result<Reply, Failure> {
     Ok(Reply { data, text, warnings: preview.warnings })
 }
 
-fn look(project: Project, host: &Host) -> Result<Preview, Failure> {
+fn look(project: Project, args: &LookArgs, host: &Host) -> Result<Preview, Failure> {
     require_plan(&project)?;
     let run = builder(project, &Setting::default(), host)?.build()?;
+    trust::allow(run.registry(), |_| true, args.yes, host)?;
     Ok(block_on(run.preview(Glance::Exact))??)
 }
 

@@ -10,6 +10,7 @@ use samuel_core::{
     project::Project,
 };
 
+use super::plugins;
 use crate::{args::StartArgs, failure::Failure, host::Host};
 
 /// What flags say of a run; nothing where samuel.toml decides.
@@ -84,7 +85,11 @@ pub(crate) fn builder(project: Project, setting: &Setting, host: &Host) -> Resul
         "scripted" => Some(scripted(&project, &settings, host)?),
         _ => None,
     };
-    let mut builder = equip(Run::builder(project).settings(|frozen| *frozen = settings), host)?
+    let plugins = plugins::load(&project, host)?;
+    let run = Run::builder(project)
+        .register(|registry| plugins.register(registry))
+        .settings(|frozen| *frozen = settings);
+    let mut builder = equip(run, host)?
         .log_timings(setting.log_timings);
     if let Some(session) = &setting.session {
         builder = builder.session(session.clone());

@@ -12,6 +12,7 @@ mod demo;
 mod init;
 mod lifecycle;
 mod methodology;
+mod plugins;
 mod preview;
 mod signals;
 mod start;

@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::{Capabilities, LockEntry, LockFile, Manifest, PluginError, Tree, install::check_grants};
+use super::{
+    Capabilities, LockEntry, LockFile, Manifest, PluginError, Selection, Tree, install::check_grants,
+};
 use crate::config::Config;
 
 /// The plugins of a project that take part, in the order of samuel.toml.
@@ -77,6 +79,11 @@ impl Catalog {
         Ok(Self { plugins, root: project_root.to_owned() })
     }
 
+    /// Takes one plugin that is not installed.
+    pub(super) fn of(plugin: Plugin, project_root: &Path) -> Self {
+        Self { plugins: vec![plugin], root: project_root.to_owned() }
+    }
+
     /// Returns the plugins.
     pub fn plugins(&self) -> &[Plugin] {
         &self.plugins
@@ -88,7 +95,7 @@ fn verify(directory: &Path, entry: &LockEntry) -> Result<Manifest, PluginError> 
     if !directory.is_dir() {
         return Err(PluginError::Listed { name: entry.name.clone(), from: Some(entry.source.clone()) });
     }
-    let tree = Tree::of_installed(directory)?;
+    let tree = Tree::of(directory, &Selection::Installed)?;
     let changes = tree.changes_since(&entry.files);
     if !changes.is_empty() || tree.digest() != entry.digest {
         return Err(PluginError::Changed { name: entry.name.clone(), changes });

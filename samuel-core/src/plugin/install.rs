@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Capabilities, Capability, Change, Kind, LockEntry, LockFile, MANIFEST_FILE, Manifest, PluginError,
-    Source, Tree,
+    Selection, Source, Tree,
     catalog::{plugin_directory, plugins_directory},
     check, edit,
     source::{GitRunner, clone},
@@ -320,7 +320,7 @@ impl Plugins {
             let problem = Some("it is listed in samuel.toml and not installed".to_owned());
             return Verified { name, changes: Vec::new(), problem };
         };
-        match Tree::of_installed(&plugin_directory(&self.root, &name)) {
+        match Tree::of(&plugin_directory(&self.root, &name), &Selection::Installed) {
             Ok(tree) => Verified { name, changes: tree.changes_since(&entry.files), problem: None },
             Err(error) => Verified { name, changes: Vec::new(), problem: Some(error.to_string()) },
         }
@@ -373,7 +373,7 @@ impl Plugins {
     ) -> Result<Offer, PluginError> {
         // The manifest decides which files belong to the plugin.
         let manifest = check(directory)?;
-        let tree = Tree::of_source(directory)?.filtered(|path| belongs(&manifest, path));
+        let tree = Tree::of(directory, &selection(&manifest))?;
         tree.copy_to(staged.path())?;
         let manifest = check(staged.path())?;
         let before = LockFile::load(&self.root)?.get(&manifest.name).cloned();
@@ -395,19 +395,15 @@ impl Plugins {
     }
 }
 
-/// Says whether a file belongs to a plugin. A component needs nothing beside
+/// Returns which files belong to a plugin. A component needs nothing beside
 /// itself, so that what it is built from stays where it is.
-fn belongs(manifest: &Manifest, path: &str) -> bool {
+fn selection(manifest: &Manifest) -> Selection {
     if manifest.kind == Kind::Skill {
-        return true;
+        return Selection::Source;
     }
-    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_uppercase();
-    let in_templates = |templates: &String| Path::new(path).starts_with(templates);
-    path == MANIFEST_FILE
-        || manifest.module.as_deref() == Some(path)
-        || manifest.profiles.iter().filter_map(|profile| profile.templates.as_ref()).any(in_templates)
-        || (!path.contains('/')
-            && ["README", "LICENSE", "NOTICE"].iter().any(|prefix| name.starts_with(prefix)))
+    let templates = manifest.profiles.iter().filter_map(|profile| profile.templates.clone());
+    let named = std::iter::once(MANIFEST_FILE.to_owned()).chain(manifest.module.clone()).chain(templates);
+    Selection::Named(named.collect())
 }
 
 /// Makes sure that what was granted is what was asked for, and enough.

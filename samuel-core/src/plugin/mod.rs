@@ -18,6 +18,7 @@
 //! lifecycle command takes part of. How handlers run is the tiers': `skill`
 //! runs scripts.
 
+mod build;
 mod capability;
 mod catalog;
 mod check;
@@ -32,26 +33,33 @@ mod manifest;
 mod problem;
 mod profile;
 mod read;
+mod sample;
+mod scaffold;
 mod schema;
 mod skill;
 mod source;
 mod tree;
+mod trial;
 #[cfg(feature = "wasm")]
 pub mod wasm;
 
+pub use build::{BuildOptions, BuildReport, build};
 pub use capability::{Capabilities, Capability, UnknownCapability};
 pub use catalog::{Catalog, Plugin};
 pub use check::check;
 pub use envelope::{MAX_ANSWER_BYTES, PROTOCOL};
 pub use error::PluginError;
 pub use install::{FetchOptions, Installed, Listed, Offer, Plugins, Uninstalled, Verified};
-pub use kind::Kind;
+pub use kind::{Kind, UnknownKind};
 pub use load::{LoadOptions, Loaded};
 pub use lock::{LOCK_FILE, LockEntry, LockFile};
 pub use manifest::{Binding, MANIFEST_FILE, Manifest, PLUGIN_NAME_RULE};
 pub use problem::ManifestProblem;
 pub use profile::Profile;
+pub use sample::{sample_input, sample_text};
+pub use scaffold::{Language, NewPlugin, Scaffolded, SdkSource, scaffold};
 pub use schema::manifest_schema;
 pub use skill::Skill;
 pub use source::Source;
-pub use tree::{Change, ChangeKind, MAX_BYTES, MAX_FILES, Tree};
+pub use tree::{Change, ChangeKind, MAX_BYTES, MAX_FILES, Selection, Tree};
+pub use trial::{Trial, TrialOptions, try_out};

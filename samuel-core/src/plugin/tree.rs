@@ -25,6 +25,9 @@ pub const MAX_FILES: usize = 2_000;
 pub const MAX_BYTES: u64 = 128 << 20;
 /// The deepest directory that is looked into.
 const MAX_DEPTH: usize = 24;
+/// The most files and directories that are looked at, also of those that do not
+/// belong to the plugin.
+const MAX_LOOKED_AT: u64 = 20_000;
 /// Directories that are never part of a plugin: version control, and what
 /// builds and tools leave behind.
 const LEFT_OUT: [&str; 8] = [".git", ".hg", ".jj", ".svn", "target", "node_modules", "__pycache__", ".venv"];
@@ -77,49 +80,50 @@ impl fmt::Display for Change {
     }
 }
 
-/// What a listing does with links.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Links {
-    /// Those to files within the directory stand for them.
-    Follow,
-    /// None may be there.
-    Refuse,
+/// Which files of a directory belong to a plugin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// All but those of version control and build results.
+    Source,
+    /// Files and directories by their paths, and what stands at the top to be
+    /// read: README, LICENSE, NOTICE.
+    Named(Vec<String>),
+    /// Everything that lies there. Links are refused.
+    Installed,
+}
+
+impl Selection {
+    fn enters(&self, directory: &str, name: &str) -> bool {
+        match self {
+            Self::Source => !LEFT_OUT.contains(&name),
+            Self::Named(paths) => paths
+                .iter()
+                .any(|path| Path::new(path).starts_with(directory) || Path::new(directory).starts_with(path)),
+            Self::Installed => true,
+        }
+    }
+
+    fn takes(&self, file: &str) -> bool {
+        let Self::Named(paths) = self else { return true };
+        let upper = file.to_ascii_uppercase();
+        let is_document = ["README", "LICENSE", "NOTICE"].iter().any(|prefix| upper.starts_with(prefix));
+        (is_document && !file.contains('/')) || paths.iter().any(|path| Path::new(file).starts_with(path))
+    }
 }
 
 impl Tree {
-    /// Lists a source. Directories of version control and of build results are
-    /// left out.
+    /// Lists the files of a directory that belong to a plugin.
     ///
     /// # Errors
     /// Returns [`PluginError::Link`] for a link that leads out,
     /// [`PluginError::NoFile`] for what cannot be copied,
     /// [`PluginError::TooLarge`] for more than a plugin may have, and
     /// [`PluginError::Io`] where something cannot be read.
-    pub fn of_source(root: &Path) -> Result<Self, PluginError> {
-        Self::list(root, Links::Follow)
-    }
-
-    /// Lists an installed plugin, everything that lies there.
-    ///
-    /// # Errors
-    /// Returns what [`of_source`](Self::of_source) returns; every link is one
-    /// that leads out.
-    pub fn of_installed(root: &Path) -> Result<Self, PluginError> {
-        Self::list(root, Links::Refuse)
-    }
-
-    fn list(root: &Path, links: Links) -> Result<Self, PluginError> {
+    pub fn of(root: &Path, selection: &Selection) -> Result<Self, PluginError> {
         let real = root.canonicalize().map_err(PluginError::io("read", root))?;
-        let mut listing = Listing { root: &real, links, bytes: 0, tree: Self::default() };
+        let mut listing = Listing { root: &real, selection, looked_at: 0, bytes: 0, tree: Self::default() };
         listing.directory(&real, "", 0)?;
         Ok(listing.tree)
-    }
-
-    /// Keeps the files that a predicate wants.
-    #[must_use]
-    pub fn filtered(mut self, wanted: impl Fn(&str) -> bool) -> Self {
-        self.files.retain(|path, _| wanted(path));
-        self
     }
 
     /// Lists the paths of the files, in order.
@@ -177,7 +181,7 @@ impl Tree {
             let mode = if entry.executable { 0o755 } else { 0o644 };
             copy(&entry.origin, &to, mode).map_err(PluginError::io("copy", &entry.origin))?;
         }
-        let copied = Self::of_installed(target)?;
+        let copied = Self::of(target, &Selection::Installed)?;
         let changes = copied.changes_since(&self.digests());
         match changes.is_empty() {
             true => Ok(()),
@@ -189,7 +193,8 @@ impl Tree {
 /// A listing under way.
 struct Listing<'a> {
     root: &'a Path,
-    links: Links,
+    selection: &'a Selection,
+    looked_at: u64,
     bytes: u64,
     tree: Tree,
 }
@@ -207,12 +212,15 @@ impl Listing<'_> {
             };
             let kind = entry.file_type().map_err(PluginError::io("read", &path))?;
             let inner = if prefix.is_empty() { name.clone() } else { format!("{prefix}/{name}") };
-            if self.links == Links::Follow && LEFT_OUT.contains(&name.as_str()) {
-                continue;
+            self.looked_at += 1;
+            if self.looked_at > MAX_LOOKED_AT {
+                return Err(PluginError::TooLarge { what: "files and directories", limit: MAX_LOOKED_AT });
             }
             if kind.is_dir() {
-                self.directory(&path, &inner, depth + 1)?;
-            } else {
+                if self.selection.enters(&inner, &name) {
+                    self.directory(&path, &inner, depth + 1)?;
+                }
+            } else if self.selection.takes(&inner) {
                 self.file(&path, inner, kind.is_symlink())?;
             }
         }
@@ -226,7 +234,7 @@ impl Listing<'_> {
             origin = path.canonicalize().map_err(|_| link())?;
             let hidden = |part: &std::ffi::OsStr| LEFT_OUT.iter().any(|name| part == *name);
             let within = origin.strip_prefix(self.root).is_ok_and(|inner| !inner.iter().any(hidden));
-            if self.links == Links::Refuse || !within || !origin.is_file() {
+            if *self.selection == Selection::Installed || !within || !origin.is_file() {
                 return Err(link());
             }
         }
@@ -300,6 +308,14 @@ mod tests {
 
     use super::*;
 
+    fn source_of(root: &Path) -> Result<Tree, PluginError> {
+        Tree::of(root, &Selection::Source)
+    }
+
+    fn installed_of(root: &Path) -> Result<Tree, PluginError> {
+        Tree::of(root, &Selection::Installed)
+    }
+
     fn plugin() -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir_all(dir.path().join("hooks")).unwrap();
@@ -315,13 +331,13 @@ mod tests {
     fn a_copy_has_the_files_of_the_source_without_what_builds_leave_behind() {
         let (source, target) = (plugin(), tempfile::tempdir().unwrap());
         symlink("check.sh", source.path().join("hooks/again.sh")).unwrap();
-        let tree = Tree::of_source(source.path()).unwrap();
+        let tree = source_of(source.path()).unwrap();
         assert_eq!(
             tree.paths().collect::<Vec<_>>(),
             ["hooks/again.sh", "hooks/check.sh", "samuel-plugin.toml"]
         );
         tree.copy_to(target.path()).unwrap();
-        let copied = Tree::of_installed(target.path()).unwrap();
+        let copied = installed_of(target.path()).unwrap();
         assert_eq!((copied.digests(), copied.digest()), (tree.digests(), tree.digest()));
         let mode = fs::metadata(target.path().join("hooks/again.sh")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o755);
@@ -331,11 +347,11 @@ mod tests {
     fn what_was_changed_added_or_removed_is_listed() {
         let dir = plugin();
         fs::remove_dir_all(dir.path().join("target")).unwrap();
-        let kept = Tree::of_installed(dir.path()).unwrap();
+        let kept = installed_of(dir.path()).unwrap();
         fs::write(dir.path().join("hooks/check.sh"), "#!/bin/sh\nevil\n").unwrap();
         fs::write(dir.path().join("new"), "").unwrap();
         fs::remove_file(dir.path().join("samuel-plugin.toml")).unwrap();
-        let now = Tree::of_installed(dir.path()).unwrap();
+        let now = installed_of(dir.path()).unwrap();
         let changes: Vec<String> =
             now.changes_since(&kept.digests()).iter().map(ToString::to_string).collect();
         assert_eq!(changes, ["changed: hooks/check.sh", "new: new", "missing: samuel-plugin.toml"]);
@@ -347,12 +363,12 @@ mod tests {
         for target in ["/etc/hostname", "../outside", "missing", "hooks", "target/debug/x"] {
             let dir = plugin();
             symlink(target, dir.path().join("link")).unwrap();
-            let error = Tree::of_source(dir.path()).unwrap_err();
+            let error = source_of(dir.path()).unwrap_err();
             assert!(matches!(error, PluginError::Link { .. }), "{target}: {error}");
         }
         let dir = plugin();
         symlink("hooks/check.sh", dir.path().join("link")).unwrap();
-        assert!(matches!(Tree::of_installed(dir.path()), Err(PluginError::Link { .. })));
+        assert!(matches!(installed_of(dir.path()), Err(PluginError::Link { .. })));
     }
 
     #[test]
@@ -361,11 +377,11 @@ mod tests {
         for number in 0..=MAX_FILES {
             File::create(dir.path().join(number.to_string())).unwrap();
         }
-        assert!(matches!(Tree::of_source(dir.path()), Err(PluginError::TooLarge { what: "files", .. })));
+        assert!(matches!(source_of(dir.path()), Err(PluginError::TooLarge { what: "files", .. })));
         let dir = tempfile::tempdir().unwrap();
         // A file of holes takes no space.
         File::create(dir.path().join("a")).unwrap().set_len(MAX_BYTES + 1).unwrap();
-        assert!(matches!(Tree::of_source(dir.path()), Err(PluginError::TooLarge { what: "bytes", .. })));
+        assert!(matches!(source_of(dir.path()), Err(PluginError::TooLarge { what: "bytes", .. })));
     }
 
     #[test]
@@ -379,6 +395,6 @@ mod tests {
             0,
         )
         .unwrap();
-        assert!(matches!(Tree::of_source(dir.path()), Err(PluginError::NoFile { .. })));
+        assert!(matches!(source_of(dir.path()), Err(PluginError::NoFile { .. })));
     }
 }

@@ -124,19 +124,23 @@ async fn what_is_wrong_with_a_source_is_said_before_anything_is_written() {
 #[tokio::test]
 async fn of_a_component_only_what_it_needs_is_installed() {
     let bench = Bench::new();
-    let wasm = bench.skill("comp", "[wasm]\nmodule = \"out/p.wasm\"\n", &[]);
+    let wasm = bench.skill("comp", "[wasm]\nmodule = \"target/out/p.wasm\"\n", &[]);
     let text = fs::read_to_string(wasm.join("samuel-plugin.toml")).unwrap().replace("skill", "wasm");
     fs::write(wasm.join("samuel-plugin.toml"), text).unwrap();
-    for (name, text) in
-        [("src/lib.rs", "code"), ("out/p.wasm", "\0asm\x0d\0\x01\0"), ("README.md", ""), ("notes", "")]
-    {
+    for (name, text) in [
+        ("src/lib.rs", "code"),
+        ("target/out/p.wasm", "\0asm\x0d\0\x01\0"),
+        ("README.md", ""),
+        ("notes", ""),
+        ("target/x", ""),
+    ] {
         fs::create_dir_all(wasm.join(name).parent().unwrap()).unwrap();
         fs::write(wasm.join(name), text).unwrap();
     }
     let done = bench.install(&wasm).await;
     assert_eq!(
         done.entry.files.keys().collect::<Vec<_>>(),
-        ["README.md", "out/p.wasm", "samuel-plugin.toml"]
+        ["README.md", "samuel-plugin.toml", "target/out/p.wasm"]
     );
 }
 

@@ -1,0 +1,159 @@
+//! `install`, `ls`, `info`, `uninstall` and `verify`: which plugins a project
+//! has.
+
+use samuel_core::{
+    config::{DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS},
+    model::ErrorCode,
+    plugin::{Catalog, FetchOptions, Installed, Kind, Listed, LoadOptions, Loaded, Offer, Plugins, Source},
+    project::Project,
+};
+use serde_json::json;
+
+use super::block_on;
+use crate::{
+    args::{Global, InstallArgs, LsArgs, PluginName, VerifyArgs},
+    failure::Failure,
+    host::Host,
+    render::{columns, info_text, offer_data, offer_text, safe},
+    reply::Reply,
+    trust::confirm,
+};
+
+/// Makes the handlers of a project's plugins.
+pub(crate) fn load(project: &Project, host: &Host) -> Result<Loaded, Failure> {
+    let catalog = Catalog::read(project.root(), project.config())?;
+    // Without plugins nothing of this process is needed.
+    if catalog.plugins().is_empty() {
+        return Ok(Loaded::default());
+    }
+    Ok(catalog.load(&load_options(host)?)?)
+}
+
+/// Returns what handlers of plugins get of this process.
+pub(crate) fn load_options(host: &Host) -> Result<LoadOptions, Failure> {
+    Ok(LoadOptions { env: host.env.clone(), supervisor: host.supervisor()? })
+}
+
+/// Installs a plugin once what it asks for is granted.
+pub(crate) fn install(args: &InstallArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
+    let plugins = plugins(global, host)?;
+    let source = Source::parse(&args.source, &host.absolute("".as_ref())?)?;
+    let options =
+        FetchOptions { env: host.env.clone(), supervisor: host.supervisor()?, ..FetchOptions::default() };
+    let offer = block_on(plugins.fetch(&source, &options))??;
+    if offer.needs_consent() && !args.yes && !(host.can_ask && confirm(&offer_text(&offer), "Install it?")) {
+        return Err(refused(&offer));
+    }
+    let granted = offer.manifest().capabilities.clone();
+    let done = plugins.install(offer, &granted)?;
+    Ok(Reply::new(&done, installed_text(&done)))
+}
+
+fn refused(offer: &Offer) -> Failure {
+    let manifest = offer.manifest();
+    let message = format!("nobody has granted what {} {} asks for", manifest.name, manifest.version);
+    let lines: Vec<String> = offer_text(offer).lines().map(str::to_owned).collect();
+    Failure::new(ErrorCode::PLUGIN_REFUSED, message).with_data(offer_data(offer)).detail(lines)
+}
+
+fn installed_text(done: &Installed) -> String {
+    let entry = &done.entry;
+    let word = match &done.replaced {
+        None => "Installed".to_owned(),
+        Some(before) if *before == entry.version => "Installed again".to_owned(),
+        Some(before) => format!("Updated from {before} to"),
+    };
+    let mut text = match done.replaced.as_ref().is_some_and(|before| *before != entry.version) {
+        true => format!("{}: {} {}\n", entry.name, word, entry.version),
+        false => format!("{word} {} {}\n", entry.name, entry.version),
+    };
+    for point in &done.points {
+        text.push_str(&format!("  handles {point}\n"));
+    }
+    for methodology in &done.methodologies {
+        text.push_str(&format!("  provides the methodology {methodology}\n"));
+    }
+    text + "Next: see where its handlers run with `samuel doctor --hooks`\n"
+}
+
+/// Lists plugins; for methodologies the one that is built in as well.
+pub(crate) fn ls(args: &LsArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
+    let plugins = plugins(global, host)?;
+    let list = plugins.list()?;
+    if args.kind == Some(Kind::Methodology) {
+        return methodologies(&plugins, &list);
+    }
+    let wanted = |plugin: &&Listed| {
+        args.kind.is_none_or(|kind| plugin.entry.as_ref().is_some_and(|entry| entry.kind == kind))
+    };
+    let shown: Vec<&Listed> = list.iter().filter(wanted).collect();
+    let mut rows = vec![["NAME", "VERSION", "KIND", "SOURCE", ""].map(str::to_owned)];
+    rows.extend(shown.iter().map(|plugin| match &plugin.entry {
+        Some(entry) => {
+            let note = if plugin.is_listed { "" } else { "not listed in samuel.toml" };
+            let kind = entry.kind.to_string();
+            [plugin.name.clone(), entry.version.clone(), kind, entry.source.clone(), note.to_owned()]
+        }
+        None => [plugin.name.as_str(), "-", "-", "-", "not installed"].map(str::to_owned),
+    }));
+    let text = if shown.is_empty() { "No plugins are installed.\n".to_owned() } else { columns(&rows) };
+    Ok(Reply::new(json!({ "plugins": shown }), text))
+}
+
+fn methodologies(plugins: &Plugins, list: &[Listed]) -> Result<Reply, Failure> {
+    let built_in =
+        json!({ "name": DEFAULT_METHODOLOGY, "aliases": [DEFAULT_METHODOLOGY_ALIAS], "plugin": null });
+    let mut data = vec![built_in];
+    let mut rows = vec![
+        ["METHODOLOGY", "ALIASES", "FROM"].map(str::to_owned),
+        [DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS, "built-in"].map(str::to_owned),
+    ];
+    for plugin in list.iter().filter(|plugin| plugin.entry.is_some()) {
+        for profile in plugins.info(&plugin.name)?.1.profiles {
+            data.push(json!({ "name": profile.name, "aliases": profile.aliases, "plugin": plugin.name }));
+            rows.push([profile.name, profile.aliases.join(", "), plugin.name.clone()]);
+        }
+    }
+    Ok(Reply::new(json!({ "methodologies": data }), columns(&rows)))
+}
+
+/// Shows one plugin.
+pub(crate) fn info(args: &PluginName, global: &Global, host: &Host) -> Result<Reply, Failure> {
+    let (entry, manifest) = plugins(global, host)?.info(&args.name)?;
+    let text = info_text(&entry, &manifest);
+    Ok(Reply::new(json!({ "installed": entry, "manifest": manifest }), text))
+}
+
+/// Removes a plugin.
+pub(crate) fn uninstall(args: &PluginName, global: &Global, host: &Host) -> Result<Reply, Failure> {
+    let done = plugins(global, host)?.uninstall(&args.name)?;
+    let text = format!("Removed {}\n", safe(&done.name));
+    Ok(Reply::new(&done, text))
+}
+
+/// Compares files with what was installed.
+pub(crate) fn verify(args: &VerifyArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
+    let verified = plugins(global, host)?.verify(args.name.as_deref())?;
+    let data = json!({ "plugins": verified });
+    let bad = verified.iter().filter(|plugin| !plugin.changes.is_empty() || plugin.problem.is_some());
+    let lines: Vec<String> = bad
+        .flat_map(|plugin| {
+            let changes = plugin.changes.iter().map(|change| format!("{}: {change}", plugin.name));
+            let problem = plugin.problem.iter().map(|problem| format!("{}: {problem}", plugin.name));
+            changes.chain(problem).collect::<Vec<_>>()
+        })
+        .collect();
+    if !lines.is_empty() {
+        let message = "plugins are not as they were installed";
+        return Err(Failure::new(ErrorCode::PLUGIN_CHANGED, message).with_data(data).detail(lines));
+    }
+    let text = match verified.as_slice() {
+        [] => "No plugins are installed.\n".to_owned(),
+        all => all.iter().map(|plugin| format!("{}: as installed\n", safe(&plugin.name))).collect(),
+    };
+    Ok(Reply::new(data, text))
+}
+
+fn plugins(global: &Global, host: &Host) -> Result<Plugins, Failure> {
+    Ok(Plugins::of(host.project(global, None)?.root()))
+}

@@ -1,0 +1,293 @@
+//! `install`, `ls`, `info`, `uninstall`, `verify` and `plugin`.
+
+use std::{
+    fs::{self, File},
+    io::{Read as _, Write as _},
+    os::unix::fs::PermissionsExt,
+    path::PathBuf,
+    process::Stdio,
+};
+
+use serde_json::{Value, json};
+
+use crate::bench::Bench;
+
+/// Writes the source of a plugin with one script.
+fn source(bench: &Bench, name: &str, more: &str, point: &str, script: &str) -> PathBuf {
+    let manifest = format!(
+        "[plugin]\nname = \"{name}\"\nkind = \"skill\"\nversion = \"1.0.0\"\nsamuel = \"^2.0\"\n{more}\n[hooks]\n\
+         \"{point}\" = \"hook.sh\"\n"
+    );
+    bench.write(&format!("plugins/{name}/samuel-plugin.toml"), &manifest);
+    let script = bench.write(&format!("plugins/{name}/hook.sh"), &format!("#!/bin/sh\n{script}\n"));
+    fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
+    bench.path(&format!("plugins/{name}"))
+}
+
+fn lint(bench: &Bench) -> PathBuf {
+    let more = "[capabilities]\nexec = { targets = [\"ruff\"], reason = \"runs the linter\" }\nenv = [\"VIRTUAL_ENV\"]\n";
+    source(bench, "lint", more, "quality.check", "echo '{\"ok\": true}'")
+}
+
+#[test]
+fn nothing_is_installed_that_nobody_has_granted() {
+    let bench = Bench::empty();
+    lint(&bench);
+    let ran = bench.samuel(&["install", "plugins/lint"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (78, ""));
+    for part in [
+        "nobody has granted what lint 1.0.0 asks for",
+        "exec  ruff         (runs the linter)",
+        "env   VIRTUAL_ENV",
+        "quality.check  hook.sh",
+        "run with all your rights",
+        "help: Review what the plugin asks for, then pass --yes.",
+    ] {
+        assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
+    }
+    assert!(!bench.path("samuel.lock").exists() && !bench.path("samuel.toml").exists());
+    let error = bench.samuel(&["install", "plugins/lint", "--json"]).json();
+    assert_eq!((&error["command"], &error["error"]["code"]), (&json!("install"), &json!("E_PLUGIN_REFUSED")));
+    let exec =
+        json!({ "capability": "exec", "targets": ["ruff"], "reason": "runs the linter", "is_new": true });
+    assert_eq!(error["data"]["capabilities"][0], exec);
+}
+
+#[test]
+fn a_plugin_is_installed_listed_shown_verified_and_removed() {
+    let bench = Bench::empty();
+    lint(&bench);
+    let ran = bench.ok(&["install", "plugins/lint", "--yes"]);
+    assert!(ran.stdout.starts_with("Installed lint 1.0.0\n  handles quality.check\n"), "{}", ran.stdout);
+    let ran = bench.ok(&["ls"]);
+    assert!(ran.stdout.contains("lint  1.0.0    skill  ./plugins/lint\n"), "{}", ran.stdout);
+    assert_eq!(bench.ok(&["ls", "--type", "wasm"]).stdout, "No plugins are installed.\n");
+    assert!(bench.ok(&["ls", "--type", "methodology"]).stdout.contains("ralph        rw       built-in\n"));
+    let usage = bench.samuel(&["ls", "--type", "wsam"]);
+    assert_eq!(usage.code, 2);
+    let info = bench.ok(&["info", "lint"]).stdout;
+    assert!(
+        info.contains("It was granted\n  exec  ruff         (runs the linter)\n  env   VIRTUAL_ENV\n"),
+        "{info}"
+    );
+    let info = bench.ok(&["info", "lint", "--json"]).json();
+    assert_eq!(info["data"]["manifest"]["bindings"][0]["point"], "quality.check");
+    assert_eq!(bench.ok(&["verify"]).stdout, "lint: as installed\n");
+    let chains = bench.ok(&["doctor", "--hooks"]).stdout;
+    assert!(chains.lines().any(|line| line.contains("lint:hook.sh") && line.contains("skill")), "{chains}");
+    assert_eq!(bench.ok(&["uninstall", "lint"]).stdout, "Removed lint\n");
+    let ran = bench.samuel(&["info", "lint"]);
+    assert_eq!((ran.code, ran.stderr.contains("no plugin \"lint\" is installed")), (1, true));
+}
+
+#[test]
+fn a_changed_plugin_stops_every_command_that_would_run_it() {
+    let bench = Bench::with_tasks(&["One"]);
+    lint(&bench);
+    bench.ok(&["install", "plugins/lint", "--yes"]);
+    bench.write(".samuel/plugins/lint/hook.sh", "#!/bin/sh\ntouch ran\n");
+    let start = ["run", "start", "--yes", "--agent", "command", "--agent-command", "true"];
+    for args in [
+        &start[..],
+        &["doctor", "--hooks"],
+        &["sync", "--yes"],
+        &["init", "--yes"],
+        &["run", "prompt", "--yes"],
+    ] {
+        let ran = bench.samuel(args);
+        assert_eq!(ran.code, 78, "{args:?}: {ran:?}");
+        assert!(ran.stderr.contains("changed: hook.sh"), "{args:?}: {}", ran.stderr);
+    }
+    let ran = bench.samuel(&["verify", "--json"]);
+    assert_eq!(ran.code, 78);
+    let change = json!({ "path": "hook.sh", "kind": "changed" });
+    assert_eq!(ran.json()["data"]["plugins"][0]["changes"][0], change);
+    assert!(!bench.path("ran").exists());
+    bench.ok(&["install", "plugins/lint"]);
+    bench.ok(&["doctor", "--hooks"]);
+}
+
+#[test]
+fn a_run_asks_its_plugins() {
+    let bench = Bench::with_tasks(&["One"]);
+    source(&bench, "todo", "", "quality.check", "echo '{\"ok\": false, \"reason\": \"todo left\"}'");
+    source(
+        &bench,
+        "facts",
+        "",
+        "context.extra",
+        "echo '{\"extras\": [{\"name\": \"Facts\", \"content\": \"Water is wet.\"}]}'",
+    );
+    bench.ok(&["install", "plugins/todo", "--yes"]);
+    bench.ok(&["install", "plugins/facts", "--yes"]);
+    let refused = bench.samuel(&["run", "prompt"]);
+    assert_eq!(
+        (refused.code, refused.stderr.contains("handler of context.extra: facts:hook.sh")),
+        (78, true)
+    );
+    assert!(bench.ok(&["run", "prompt", "--yes"]).stdout.contains("Water is wet."));
+    let ran = bench.start("cat > prompt.txt", &["--max-iterations", "1"]);
+    assert_eq!(ran.code, 4, "{ran:?}");
+    assert!(bench.read("prompt.txt").contains("Water is wet."));
+    assert!(bench.read(".samuel/run/progress.md").contains("todo left"));
+}
+
+#[test]
+fn lifecycle_commands_fire_plugins_once_they_are_allowed() {
+    let bench = Bench::empty();
+    bench.ok(&["init"]);
+    source(&bench, "gate", "", "sync.before", "echo '{\"ok\": false, \"reason\": \"frozen\"}'");
+    bench.ok(&["install", "plugins/gate", "--yes"]);
+    let refused = bench.samuel(&["sync"]);
+    assert_eq!((refused.code, refused.stderr.contains("handler of sync.before: gate:hook.sh")), (78, true));
+    let ran = bench.samuel(&["sync", "--yes"]);
+    assert_eq!((ran.code, ran.stderr.contains("sync.before refused: frozen")), (1, true));
+    assert_eq!(bench.samuel(&["init"]).code, 0, "the plugin has no part in init");
+}
+
+#[test]
+fn problems_of_a_plugin_are_shown_with_line_and_column() {
+    let bench = Bench::empty();
+    let directory = lint(&bench);
+    let manifest = bench.read("plugins/lint/samuel-plugin.toml").replace("version", "versoin");
+    bench.write("plugins/lint/samuel-plugin.toml", &manifest);
+    let ran = bench.samuel(&["plugin", "validate", "plugins/lint"]);
+    assert_eq!(ran.code, 2);
+    let file = directory.join("samuel-plugin.toml");
+    assert!(
+        ran.stderr.contains(&format!("{}:4:1: plugin.versoin: unknown key", file.display())),
+        "{}",
+        ran.stderr
+    );
+    let error = bench.samuel(&["plugin", "validate", "plugins/lint", "--json"]).json();
+    assert_eq!(error["error"]["location"], json!({ "file": file, "line": 1, "column": 2 }));
+    assert_eq!(error["command"], "plugin validate");
+    let ran = bench.samuel(&["install", "nowhere"]);
+    assert_eq!((ran.code, ran.stderr.contains("there is no such file or directory")), (1, true));
+}
+
+#[test]
+fn a_new_plugin_of_scripts_works_from_the_start() {
+    for language in ["python", "javascript"] {
+        let bench = Bench::with_tasks(&["One"]);
+        bench.ok(&["plugin", "new", "facts", "--kind", "skill", "--lang", language]);
+        assert!(bench.ok(&["plugin", "validate", "facts"]).stdout.contains("facts 0.1.0 is in order"));
+        bench.ok(&["plugin", "build", "facts"]);
+        let tried = bench.ok(&["plugin", "test", "facts", "--json"]).json();
+        let trial = &tried["data"]["trials"][0];
+        assert_eq!((&trial["point"], &trial["failure"]), (&json!("context.extra"), &Value::Null), "{trial}");
+        let content = trial["output"]["extras"][0]["content"].as_str().unwrap();
+        assert_eq!(content, "Hello from facts, about the task 1.2.");
+        assert!(
+            bench.ok(&["plugin", "test", "facts"]).stdout.contains("context.extra facts:hooks/context-extra")
+        );
+        bench.ok(&["install", "facts", "--yes"]);
+        assert!(bench.ok(&["run", "prompt", "--yes"]).stdout.contains("Hello from facts, about the task 1."));
+    }
+}
+
+#[test]
+fn a_new_plugin_is_made_in_an_empty_directory_of_its_name_and_nowhere_else() {
+    let bench = Bench::empty();
+    fs::create_dir(bench.path("facts")).unwrap();
+    let mut command = bench.command(&["plugin", "new", "facts"]);
+    command.current_dir(bench.path("facts"));
+    assert_eq!(crate::bench::Ran::of(command).code, 0);
+    let cargo = bench.read("facts/Cargo.toml");
+    assert!(cargo.contains("samuel-plugin = \"2.0\"") && cargo.contains("[workspace]"), "{cargo}");
+    let again = bench.samuel(&["plugin", "new", "facts"]);
+    assert_eq!((again.code, again.stderr.contains("is not empty")), (2, true));
+    bench.ok(&["plugin", "new", "other", "--sdk-path", "facts"]);
+    let path = bench.path("facts").display().to_string();
+    assert!(bench.read("other/Cargo.toml").contains(&format!("samuel-plugin = {{ path = \"{path}\" }}")));
+    let missing = bench.samuel(&["plugin", "validate", "other"]);
+    assert_eq!(missing.code, 2);
+    assert!(
+        missing.stderr.contains("does not exist; build it with `samuel plugin build`"),
+        "{}",
+        missing.stderr
+    );
+    bench.ok(&["plugin", "new", "py", "--lang", "python"]);
+    assert!(
+        bench.path("py/wit/deps/samuel-plugin/types.wit").exists()
+            && bench.path("py/wit/plugin.wit").exists()
+    );
+    bench.ok(&["plugin", "new", "js", "--lang", "javascript", "--path", "elsewhere"]);
+    assert!(bench.read("elsewhere/samuel-plugin.toml").contains("module = \"plugin.wasm\""));
+    bench.ok(&["plugin", "new", "image", "--kind", "oci"]);
+    bench.ok(&["plugin", "validate", "image"]);
+    let refused = bench.samuel(&["plugin", "test", "image"]);
+    assert_eq!((refused.code, refused.stderr.contains("not supported")), (1, true), "{refused:?}");
+}
+
+#[test]
+fn a_handler_that_breaks_fails_the_test_of_its_plugin() {
+    let bench = Bench::empty();
+    source(&bench, "bad", "", "before:loop", "echo 'no luck' >&2; exit 3");
+    let ran = bench.samuel(&["plugin", "test", "plugins/bad"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
+    assert!(
+        ran.stderr.contains("1 of 1 handlers broke") && ran.stderr.contains("failed: no luck"),
+        "{}",
+        ran.stderr
+    );
+    let ran = bench.samuel(&["plugin", "test", "plugins/bad", "--point", "quality.check"]);
+    assert_eq!((ran.code, ran.stderr.contains("does not handle quality.check")), (2, true));
+}
+
+#[test]
+fn a_component_is_refused_by_a_build_that_does_not_run_it() {
+    let bench = Bench::empty();
+    bench.ok(&["plugin", "new", "comp", "--lang", "python"]);
+    fs::write(bench.path("comp/plugin.wasm"), b"\0asm\x0d\0\x01\0").unwrap();
+    bench.ok(&["install", "comp", "--yes"]);
+    let ran = bench.samuel(&["doctor", "--hooks"]);
+    assert_eq!((ran.code, ran.stderr.contains("without the feature `wasm`")), (1, true), "{}", ran.stderr);
+}
+
+/// Runs a command at a terminal and types an answer to its question.
+fn at_terminal(bench: &Bench, args: &[&str], answer: &str) -> (i32, String) {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let main = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&main).unwrap();
+    unlockpt(&main).unwrap();
+    let name = ptsname(&main, Vec::new()).unwrap().into_string().unwrap();
+    let open = || File::options().read(true).write(true).open(&name).unwrap();
+    let mut command = bench.command(args);
+    command.stdin(Stdio::from(open())).stderr(Stdio::from(open())).stdout(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    let mut terminal = File::from(main);
+    let mut shown = String::new();
+    let mut piece = [0; 1024];
+    // The read fails once the command has closed its end.
+    while let Ok(count) = terminal.read(&mut piece) {
+        let before = shown.contains("[y/N]");
+        shown.push_str(&String::from_utf8_lossy(&piece[..count]));
+        if !before && shown.contains("[y/N]") {
+            terminal.write_all(answer.as_bytes()).unwrap();
+        }
+        if count == 0 {
+            break;
+        }
+    }
+    (child.wait().unwrap().code().unwrap_or(-1), shown)
+}
+
+#[test]
+fn at_a_terminal_the_user_is_asked_and_asked_again_only_for_what_is_new() {
+    let bench = Bench::empty();
+    lint(&bench);
+    let (code, shown) = at_terminal(&bench, &["install", "plugins/lint"], "n\n");
+    assert_eq!((code, bench.path("samuel.lock").exists()), (78, false), "{shown}");
+    let (code, shown) = at_terminal(&bench, &["install", "plugins/lint"], "y\n");
+    assert_eq!((code, shown.contains("Install it?")), (0, true), "{shown}");
+    let (code, shown) = at_terminal(&bench, &["install", "plugins/lint"], "");
+    assert_eq!((code, shown.contains("Install it?")), (0, false), "{shown}");
+    let manifest =
+        bench.read("plugins/lint/samuel-plugin.toml").replace("env = ", "samuel.api = [\"read\"]\nenv = ");
+    bench.write("plugins/lint/samuel-plugin.toml", &manifest);
+    let (code, shown) = at_terminal(&bench, &["install", "plugins/lint"], "y\n");
+    assert_eq!(code, 0, "{shown}");
+    assert!(shown.contains("+ samuel.api") && shown.contains("  exec"), "{shown}");
+}

@@ -1,0 +1,156 @@
+//! `samuel plugin build`: the component of a plugin, by the tools of its
+//! language.
+//!
+//! Which tool says the source: Cargo.toml, app.py or app.js. The commands are
+//! those that the README of a new plugin names.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use serde::Serialize;
+use tokio_util::sync::CancellationToken;
+
+use super::{Kind, Manifest, PluginError, check};
+use crate::process::{self, CommandSpec, End, OutputLimits, ProcessError, Supervisor, find_program};
+
+/// How much of what a tool says is kept, in bytes.
+const MAX_OUTPUT: usize = 16 << 10;
+
+/// How a plugin is built.
+#[derive(Clone, Debug)]
+pub struct BuildOptions {
+    /// The environment of the tools.
+    pub env: Vec<(String, String)>,
+    /// Who watches over them.
+    pub supervisor: Supervisor,
+    /// How long they may take.
+    pub timeout: Duration,
+    /// Ends them earlier.
+    pub cancel: CancellationToken,
+}
+
+/// What was built.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct BuildReport {
+    /// The command; nothing where there was nothing to build.
+    pub command: Option<String>,
+    /// What was made: the component's path, or the image's name.
+    pub made: Option<String>,
+    /// How long it took, in milliseconds.
+    pub took_ms: u64,
+}
+
+/// A tool and how it is called.
+struct Tool {
+    program: String,
+    args: Vec<String>,
+    /// How it is installed where it is not there.
+    advice: &'static str,
+}
+
+/// Builds the plugin in a directory, and checks it.
+///
+/// # Errors
+/// Returns [`PluginError::Request`] where it is not clear how to build it or
+/// the tool is not installed, [`PluginError::Build`] where the tool fails, and
+/// what [`check`] returns for what was made.
+pub async fn build(directory: &Path, options: &BuildOptions) -> Result<BuildReport, PluginError> {
+    let manifest = Manifest::load(directory)?;
+    let tool = match manifest.kind {
+        Kind::Wasm => component_tool(directory, &manifest, options)?,
+        Kind::Oci => image_tool(&manifest, options)?,
+        Kind::Skill | Kind::Methodology => {
+            check(directory)?;
+            return Ok(BuildReport { command: None, made: None, took_ms: 0 });
+        }
+    };
+    let command = std::iter::once(&tool.program).chain(&tool.args).cloned().collect::<Vec<_>>().join(" ");
+    let spec = CommandSpec::new(&tool.program, directory)
+        .args(tool.args.clone())
+        .envs(options.env.iter().cloned())
+        .timeout(options.timeout)
+        .merge_stderr(true)
+        .limits(OutputLimits { head: 0, tail: MAX_OUTPUT, ..OutputLimits::default() });
+    let output = match process::run(spec, &options.supervisor, &options.cancel).await {
+        Err(ProcessError::ProgramNotFound { .. }) => {
+            return Err(PluginError::Request {
+                problem: format!("{} is not installed: {}", tool.program, tool.advice),
+            });
+        }
+        ran => ran.map_err(|source| PluginError::Program {
+            program: tool.program.clone(),
+            source: source.into(),
+        })?,
+    };
+    if !output.success() {
+        let how = match output.end {
+            End::TimedOut => "it did not end in time".to_owned(),
+            _ => output.status.to_string(),
+        };
+        return Err(PluginError::Build {
+            command,
+            message: format!("{how}\n{}", output.stdout.text().trim_end()),
+        });
+    }
+    check(directory)?;
+    let took_ms = u64::try_from(output.duration.as_millis()).unwrap_or(u64::MAX);
+    Ok(BuildReport { command: Some(command), made: manifest.module.or(manifest.image), took_ms })
+}
+
+fn component_tool(
+    directory: &Path,
+    manifest: &Manifest,
+    options: &BuildOptions,
+) -> Result<Tool, PluginError> {
+    let module = manifest.module.clone().unwrap_or_default();
+    let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    if directory.join("Cargo.toml").is_file() {
+        // Wherever the user builds to, the manifest names a place below it.
+        return Ok(Tool {
+            program: "cargo".to_owned(),
+            args: words("build --release --target wasm32-wasip2 --target-dir target"),
+            advice: "see https://rustup.rs, then run `rustup target add wasm32-wasip2`",
+        });
+    }
+    if directory.join("app.py").is_file() {
+        let mut args = words("-d wit -w plugin componentize app --stub-wasi -o");
+        args.push(module);
+        let program = tool_path("componentize-py", &[directory.join("tools/bin")], options);
+        return Ok(Tool { program, args, advice: "run `python3 -m pip install componentize-py`" });
+    }
+    if directory.join("app.js").is_file() {
+        let mut args = words(
+            "componentize app.js --wit wit -n plugin --backend quickjs --backend-qjs-stub-wasi \
+             --backend-qjs-disable-async -o",
+        );
+        args.push(module);
+        let program = tool_path("jco", &[directory.join("node_modules/.bin")], options);
+        let advice = "run `npm install @bytecodealliance/jco @bytecodealliance/componentize-js`";
+        return Ok(Tool { program, args, advice });
+    }
+    let problem = format!("{} has no Cargo.toml, app.py or app.js to build from", directory.display());
+    Err(PluginError::Request { problem })
+}
+
+fn image_tool(manifest: &Manifest, options: &BuildOptions) -> Result<Tool, PluginError> {
+    let image = manifest.image.clone().unwrap_or_default();
+    let path = path_of(options);
+    let program =
+        ["podman", "docker"].into_iter().find(|name| find_program(name, path, Path::new("/")).is_some());
+    let args = ["build", "-f", "Containerfile", "-t", &image, "."].map(str::to_owned).to_vec();
+    Ok(Tool { program: program.unwrap_or("podman").to_owned(), args, advice: "install podman or docker" })
+}
+
+/// Prefers a tool that is installed beside the plugin.
+fn tool_path(name: &str, beside: &[PathBuf], options: &BuildOptions) -> String {
+    let near = beside.iter().map(|directory| directory.join(name)).find(|path| path.is_file());
+    let near = near.map(|path| path.canonicalize().unwrap_or(path));
+    let found = near.or_else(|| find_program(name, path_of(options), Path::new("/")));
+    found.map_or_else(|| name.to_owned(), |path| path.display().to_string())
+}
+
+fn path_of(options: &BuildOptions) -> &str {
+    options.env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_str()).unwrap_or_default()
+}

@@ -1,0 +1,335 @@
+//! `samuel plugin new`: the directory of a plugin that works from the start.
+//!
+//! The templates are files beside this one. Each makes a plugin that handles
+//! `context.extra` and can be built, checked, tried and installed as it is.
+
+use std::{
+    fmt, fs,
+    io::Write as _,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+use serde::Serialize;
+
+use super::{Kind, MANIFEST_FILE, PLUGIN_NAME_RULE, PluginError};
+use crate::config::is_plain_name;
+
+/// The language a plugin is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Language {
+    /// Rust, with the crate samuel-plugin.
+    Rust,
+    /// Python.
+    Python,
+    /// JavaScript.
+    JavaScript,
+}
+
+impl Language {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Rust, Self::Python, Self::JavaScript];
+
+    /// Returns its name in lower case.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Rust => "rust",
+            Self::Python => "python",
+            Self::JavaScript => "javascript",
+        }
+    }
+}
+
+impl fmt::Display for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Language {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.into_iter().find(|language| language.as_str() == name);
+        found.ok_or_else(|| format!("unknown language \"{name}\"; known are rust, python and javascript"))
+    }
+}
+
+/// Where the crate samuel-plugin comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum SdkSource {
+    /// The registry, in the version of this Samuel.
+    #[default]
+    Registry,
+    /// A directory.
+    Path(PathBuf),
+    /// A git repository.
+    Git(String),
+}
+
+impl SdkSource {
+    /// Writes it as the dependency in Cargo.toml.
+    fn dependency(&self) -> String {
+        let text = |text: &str| toml::Value::String(text.to_owned()).to_string();
+        match self {
+            Self::Registry => {
+                let version: Vec<&str> = env!("CARGO_PKG_VERSION").split('.').take(2).collect();
+                text(&version.join("."))
+            }
+            Self::Path(path) => format!("{{ path = {} }}", text(&path.display().to_string())),
+            Self::Git(url) => format!("{{ git = {} }}", text(url)),
+        }
+    }
+}
+
+/// A plugin to be made.
+#[derive(Clone, Debug)]
+pub struct NewPlugin {
+    /// Its name.
+    pub name: String,
+    /// What it is made of.
+    pub kind: Kind,
+    /// The language; by default Rust, for scripts and images Python.
+    pub language: Option<Language>,
+    /// Where a plugin in Rust takes its crate from.
+    pub sdk: SdkSource,
+}
+
+/// A plugin that was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Scaffolded {
+    /// Its directory.
+    pub directory: PathBuf,
+    /// What it is made of.
+    pub kind: Kind,
+    /// The language.
+    pub language: Language,
+    /// The files that were written, relative to the directory, in order.
+    pub files: Vec<String>,
+}
+
+/// Makes the files of a new plugin in a directory that is new or empty; one
+/// that holds nothing but version control counts as empty.
+///
+/// # Errors
+/// Returns [`PluginError::Request`] for a name or a language that does not go
+/// with the kind, [`PluginError::NotEmpty`] for a directory that holds
+/// something, and [`PluginError::Io`] where it cannot be written.
+pub fn scaffold(directory: &Path, plugin: &NewPlugin) -> Result<Scaffolded, PluginError> {
+    let refused = |problem: String| PluginError::Request { problem };
+    let NewPlugin { name, kind, .. } = plugin;
+    if !is_plain_name(name, 2) || !name.starts_with(|c: char| c.is_ascii_lowercase()) || name.ends_with('-') {
+        let rule = format!("{PLUGIN_NAME_RULE}, a letter first");
+        return Err(refused(format!(
+            "\"{}\" cannot be the name of a new plugin: {rule}",
+            name.escape_debug()
+        )));
+    }
+    let (language, files) = match (kind, plugin.language) {
+        (Kind::Methodology, _) => {
+            return Err(refused("a methodology is a manifest alone; there is nothing to make".to_owned()));
+        }
+        (Kind::Wasm, language) => {
+            let language = language.unwrap_or(Language::Rust);
+            (language, component(language))
+        }
+        (Kind::Skill | Kind::Oci, Some(Language::Rust)) => {
+            return Err(refused(format!(
+                "a plugin of kind {kind} is made in python or javascript; for rust there is kind wasm"
+            )));
+        }
+        (Kind::Skill, language) => {
+            let language = language.unwrap_or(Language::Python);
+            (language, skill(language))
+        }
+        (Kind::Oci, language) => {
+            let language = language.unwrap_or(Language::Python);
+            (language, image(language))
+        }
+    };
+    require_empty(directory)?;
+    let fill = Fill::of(plugin, language);
+    for file in &files {
+        file.write(directory, &fill)?;
+    }
+    let files = files.iter().map(|file| fill.apply(file.path)).collect();
+    Ok(Scaffolded { directory: directory.to_owned(), kind: *kind, language, files })
+}
+
+fn require_empty(directory: &Path) -> Result<(), PluginError> {
+    fs::create_dir_all(directory).map_err(PluginError::io("create", directory))?;
+    let entries = fs::read_dir(directory).map_err(PluginError::io("read", directory))?;
+    match entries.flatten().any(|entry| entry.file_name() != ".git") {
+        true => Err(PluginError::NotEmpty { directory: directory.to_owned() }),
+        false => Ok(()),
+    }
+}
+
+/// What stands in the templates for what differs.
+struct Fill(Vec<(&'static str, String)>);
+
+impl Fill {
+    fn of(plugin: &NewPlugin, language: Language) -> Self {
+        let name = plugin.name.clone();
+        let module = match language {
+            Language::Rust => format!("target/wasm32-wasip2/release/{}.wasm", name.replace('-', "_")),
+            _ => "plugin.wasm".to_owned(),
+        };
+        let (script, base, interpreter) = match language {
+            Language::JavaScript => ("context-extra.mjs", "docker.io/library/node:22-slim", "node"),
+            _ => ("context-extra.py", "docker.io/library/python:3.13-slim", "python3"),
+        };
+        Self(vec![
+            ("{{name}}", name),
+            ("{{module}}", module),
+            ("{{sdk}}", plugin.sdk.dependency()),
+            ("{{script}}", script.to_owned()),
+            ("{{base}}", base.to_owned()),
+            ("{{interpreter}}", interpreter.to_owned()),
+        ])
+    }
+
+    fn apply(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, (mark, value)| text.replace(mark, value))
+    }
+}
+
+/// A file of a new plugin.
+struct Template {
+    path: &'static str,
+    text: &'static str,
+    mode: u32,
+}
+
+impl Template {
+    const fn new(path: &'static str, text: &'static str) -> Self {
+        Self { path, text, mode: 0o644 }
+    }
+
+    const fn script(path: &'static str, text: &'static str) -> Self {
+        Self { path, text, mode: 0o755 }
+    }
+
+    fn write(&self, directory: &Path, fill: &Fill) -> Result<(), PluginError> {
+        let path = directory.join(fill.apply(self.path));
+        let write = || {
+            fs::create_dir_all(path.parent().unwrap_or(directory))?;
+            let mut file = fs::File::create_new(&path)?;
+            file.write_all(fill.apply(self.text).as_bytes())?;
+            file.set_permissions(fs::Permissions::from_mode(self.mode))
+        };
+        write().map_err(PluginError::io("write", &path))
+    }
+}
+
+/// Takes the text of a template.
+macro_rules! template {
+    ($name:literal) => {
+        include_str!(concat!("scaffold/", $name, ".tmpl"))
+    };
+}
+
+/// Samuel's contract, which components in Python and JavaScript carry along.
+macro_rules! contract {
+    ($($name:literal)+) => {
+        [$(Template::new(
+            concat!("wit/deps/samuel-plugin/", $name, ".wit"),
+            include_str!(concat!("../../wit/", $name, ".wit")),
+        )),+]
+    };
+}
+
+fn component(language: Language) -> Vec<Template> {
+    let manifest = Template::new(MANIFEST_FILE, template!("manifest-wasm"));
+    let mut files = match language {
+        Language::Rust => {
+            return vec![
+                manifest,
+                Template::new("Cargo.toml", template!("rust/Cargo.toml")),
+                Template::new("src/lib.rs", template!("rust/lib.rs")),
+                Template::new("README.md", template!("rust/README.md")),
+                Template::new(".gitignore", template!("rust/gitignore")),
+            ];
+        }
+        Language::Python => vec![
+            manifest,
+            Template::new("app.py", template!("python/app.py")),
+            Template::new("README.md", template!("python/README.md")),
+            Template::new(".gitignore", template!("python/gitignore")),
+        ],
+        Language::JavaScript => vec![
+            manifest,
+            Template::new("app.js", template!("javascript/app.js")),
+            Template::new("README.md", template!("javascript/README.md")),
+            Template::new(".gitignore", template!("javascript/gitignore")),
+        ],
+    };
+    files.push(Template::new("wit/plugin.wit", template!("plugin.wit")));
+    files.extend(contract! {
+        "agent" "context" "host" "lifecycle" "loop" "prompt-context" "session" "types" "worlds"
+    });
+    files
+}
+
+fn skill(language: Language) -> Vec<Template> {
+    vec![
+        Template::new(MANIFEST_FILE, template!("manifest-skill")),
+        Template::script("hooks/{{script}}", script(language)),
+        Template::new("README.md", template!("script/README.md")),
+    ]
+}
+
+fn image(language: Language) -> Vec<Template> {
+    vec![
+        Template::new(MANIFEST_FILE, template!("manifest-oci")),
+        Template::new("Containerfile", template!("oci/Containerfile")),
+        Template::script("{{script}}", script(language)),
+        Template::new("README.md", template!("oci/README.md")),
+    ]
+}
+
+fn script(language: Language) -> &'static str {
+    match language {
+        Language::JavaScript => template!("script/javascript"),
+        _ => template!("script/python"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn a_component_carries_the_whole_contract() {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("wit");
+        let mut names: Vec<String> = fs::read_dir(directory)
+            .unwrap()
+            .map(|entry| format!("wit/deps/samuel-plugin/{}", entry.unwrap().file_name().display()))
+            .collect();
+        names.sort();
+        let mut carried: Vec<&str> = component(Language::Python).iter().map(|file| file.path).collect();
+        carried.retain(|path| path.starts_with("wit/deps"));
+        carried.sort_unstable();
+        assert_eq!(carried, names);
+    }
+
+    #[test]
+    fn a_name_or_language_that_does_not_go_is_refused_and_nothing_is_overwritten() {
+        let dir = tempfile::tempdir().unwrap();
+        let make = |name: &str, kind, language| {
+            let plugin = NewPlugin { name: name.to_owned(), kind, language, sdk: SdkSource::Registry };
+            scaffold(&dir.path().join("new"), &plugin)
+        };
+        for name in ["x", "1st", "Name", "a/b", "end-"] {
+            assert!(matches!(make(name, Kind::Wasm, None), Err(PluginError::Request { .. })), "{name}");
+        }
+        assert!(matches!(make("a-b", Kind::Skill, Some(Language::Rust)), Err(PluginError::Request { .. })));
+        assert!(matches!(make("a-b", Kind::Methodology, None), Err(PluginError::Request { .. })));
+        assert!(make("a-b", Kind::Skill, None).is_ok());
+        assert!(matches!(make("a-b", Kind::Skill, None), Err(PluginError::NotEmpty { .. })));
+    }
+}

@@ -1,0 +1,162 @@
+//! `samuel plugin test`: a plugin is fired once at each point it handles.
+//!
+//! It is loaded as an installed one is, with everything granted that it asks
+//! for, and dispatched by the same registry, with the samples of
+//! [`sample_input`](super::sample_input).
+
+use std::{
+    collections::BTreeMap,
+    future::Future,
+    path::{Path, PathBuf},
+    pin::Pin,
+    sync::Arc,
+};
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Catalog, LoadOptions, LockEntry, Plugin, PluginError, Selection, Tree, check,
+    install::blocking,
+    sample::{sample_input, sample_text},
+};
+use crate::{
+    clock::Clock,
+    context::{ContextView, PromptContext},
+    hook::{HookFailure, HookPoint, Point, PointVisitor, Registry, Scope},
+    model::payload::{Mode, Turn},
+};
+
+/// How a plugin is tried out.
+#[derive(Clone, Debug)]
+pub struct TrialOptions {
+    /// The project it sees as its own.
+    pub project_root: PathBuf,
+    /// What its handlers get.
+    pub load: LoadOptions,
+    /// The time by which they are bounded and timed.
+    pub clock: Arc<dyn Clock>,
+    /// The only point to fire; all of its points where absent.
+    pub point: Option<HookPoint>,
+}
+
+/// What came of one point.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Trial {
+    /// The point.
+    pub point: HookPoint,
+    /// The handler's id.
+    pub handler: String,
+    /// The sample it was given.
+    pub input: Value,
+    /// What it answered; nothing where it broke.
+    pub output: Option<Value>,
+    /// What it contributed to its namespace.
+    pub contributed: Map<String, Value>,
+    /// Why it refused, where it did.
+    pub refused: Option<String>,
+    /// How it broke, where it did.
+    pub failure: Option<HookFailure>,
+    /// How long it took, in milliseconds.
+    pub took_ms: f64,
+}
+
+/// Fires a plugin that is not installed at each point it handles.
+///
+/// # Errors
+/// Returns what [`check`] and [`Catalog::load`](super::Catalog::load) return,
+/// and [`PluginError::Request`] where it does not handle the point asked for.
+pub async fn try_out(directory: &Path, options: &TrialOptions) -> Result<Vec<Trial>, PluginError> {
+    let source = directory.to_owned();
+    let plugin = blocking(move || as_installed(&source)).await?;
+    let bindings = plugin.manifest.bindings.clone();
+    let namespace = plugin.manifest.namespace.clone();
+    let points = bindings.iter().map(|binding| binding.point);
+    let points: Vec<HookPoint> =
+        points.filter(|point| options.point.is_none_or(|wanted| wanted == *point)).collect();
+    if let Some(point) = options.point.filter(|_| points.is_empty()) {
+        return Err(PluginError::Request { problem: format!("the plugin does not handle {point}") });
+    }
+    let loaded = Catalog::of(plugin, &options.project_root).load(&options.load)?;
+    let mut builder = Registry::builder();
+    loaded.register(&mut builder);
+    let registry = builder.build(&BTreeMap::new());
+    let registry = registry.expect("one plugin with one handler a point needs no resolving");
+    let mut trials = Vec::new();
+    for point in points {
+        trials.push(point.visit(Firing { registry: &registry, options, namespace: &namespace }).await);
+    }
+    Ok(trials)
+}
+
+/// Looks at a directory as if it were installed with everything granted.
+fn as_installed(directory: &Path) -> Result<Plugin, PluginError> {
+    let directory = directory.canonicalize().map_err(PluginError::io("read", directory))?;
+    let manifest = check(&directory)?;
+    let scripts = manifest.bindings.iter().map(|binding| binding.handler.clone());
+    let tree = Tree::of(&directory, &Selection::Named(scripts.chain(manifest.module.clone()).collect()))?;
+    let entry = LockEntry {
+        name: manifest.name.clone(),
+        version: manifest.version.to_string(),
+        kind: manifest.kind,
+        source: directory.display().to_string(),
+        commit: None,
+        digest: tree.digest(),
+        granted: manifest.capabilities.clone(),
+        files: tree.digests(),
+    };
+    Ok(Plugin { manifest, directory, place: 0, config: Map::new(), entry })
+}
+
+/// Fires one point.
+struct Firing<'a> {
+    registry: &'a Registry,
+    options: &'a TrialOptions,
+    namespace: &'a str,
+}
+
+impl<'a> PointVisitor for Firing<'a> {
+    type Out = Pin<Box<dyn Future<Output = Trial> + Send + 'a>>;
+
+    fn visit<P: Point>(self) -> Self::Out {
+        Box::pin(self.fire::<P>())
+    }
+}
+
+impl Firing<'_> {
+    async fn fire<P: Point>(self) -> Trial {
+        let mut context = PromptContext::default();
+        context.samuel.version = env!("CARGO_PKG_VERSION").to_owned();
+        context.project.root = self.options.project_root.display().to_string();
+        let scope = Scope {
+            run_id: "trial".into(),
+            session: "trial".into(),
+            iteration: 3,
+            mode: Mode::Implementation,
+            turn: Turn::Main,
+            context: ContextView::new(Arc::new(context)),
+            clock: Arc::clone(&self.options.clock),
+            cancel: CancellationToken::new(),
+        };
+        let done = self.registry.dispatch::<P>(sample_input::<P>(), &scope).await;
+        let failure = done.outcome.broken.into_iter().next().map(|broken| broken.failure);
+        let timing = done.outcome.timings.first();
+        let output = failure.is_none().then(|| serde_json::to_value(&done.output).unwrap_or_default());
+        let contributed = done.context.plugins().get(self.namespace);
+        Trial {
+            point: P::POINT,
+            handler: timing.map(|timing| timing.handler.to_string()).unwrap_or_default(),
+            input: sample_text(P::POINT),
+            output,
+            contributed: contributed
+                .into_iter()
+                .flatten()
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect(),
+            refused: done.outcome.refused,
+            failure,
+            took_ms: timing.map_or(0.0, |timing| timing.took.as_secs_f64() * 1_000.0),
+        }
+    }
+}
