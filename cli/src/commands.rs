@@ -9,13 +9,14 @@ mod look;
 mod preview;
 mod setup;
 mod start;
+mod toon;
 
 pub(crate) use start::{Show, run_to_its_end};
 
 use samuel_core::config::RUN_SUBCOMMANDS;
 
 use crate::{
-    args::{Cli, Command, Global, HooksCommand, RunArgs, RunCommand, TaskCommand},
+    args::{Cli, Command, Global, HooksCommand, RunArgs, RunCommand, TaskCommand, ToonCommand},
     demo,
     failure::Failure,
     host::Host,
@@ -30,6 +31,11 @@ pub(crate) fn name(command: &Command) -> String {
         Command::Sync(_) => return "sync".to_owned(),
         Command::Doctor(_) => return "doctor".to_owned(),
         Command::Hooks(HooksCommand::Show(_)) => return "hooks show".to_owned(),
+        Command::Toon(ToonCommand::Encode(_)) => return "toon encode".to_owned(),
+        Command::Toon(ToonCommand::Decode(_)) => return "toon decode".to_owned(),
+        Command::Toon(ToonCommand::Check(_)) => return "toon check".to_owned(),
+        Command::Toon(ToonCommand::Recover(_)) => return "toon recover".to_owned(),
+        Command::Toon(ToonCommand::Stats(_)) => return "toon stats".to_owned(),
         Command::Demo(_) => return "demo".to_owned(),
         Command::Supervise => return "__supervise".to_owned(),
     };
@@ -54,10 +60,14 @@ pub(crate) fn name(command: &Command) -> String {
 /// Guesses the name of a command that could not be parsed.
 pub(crate) fn name_of_words(words: &[std::ffi::OsString]) -> String {
     let mut words = words.iter().skip(1).filter_map(|word| word.to_str());
-    let top = ["run", "auto", "demo", "init", "sync", "doctor", "hooks"];
+    let top = ["run", "auto", "demo", "init", "sync", "doctor", "hooks", "toon"];
     match words.find(|word| top.contains(word)) {
         None => "samuel".to_owned(),
         Some("hooks") => "hooks show".to_owned(),
+        Some("toon") => match words.find(|word| toon::VERBS.contains(word)) {
+            Some(verb) => format!("toon {verb}"),
+            None => "toon".to_owned(),
+        },
         Some(top @ ("demo" | "init" | "sync" | "doctor")) => top.to_owned(),
         Some(_) => match words.find(|word| RUN_SUBCOMMANDS.contains(word)) {
             Some("task") => "run task add".to_owned(),
@@ -75,6 +85,7 @@ pub(crate) fn run(cli: Cli, host: &Host) -> Result<Reply, Failure> {
         Command::Sync(args) => lifecycle::sync(&args, &cli.global, host),
         Command::Doctor(_) => doctor::hooks(&cli.global, host),
         Command::Hooks(HooksCommand::Show(args)) => hooks::show(&args, &cli.global, host),
+        Command::Toon(command) => toon::run(&command, host),
         Command::Demo(args) => demo::run(&args, &cli.global, host),
         Command::Supervise => Err(Failure::usage("this command takes no arguments")),
     }

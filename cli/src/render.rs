@@ -6,6 +6,7 @@ mod hooks;
 mod profile;
 mod status;
 mod tasks;
+mod toon;
 mod watch;
 
 pub(crate) use envelope::Envelope;
@@ -14,4 +15,5 @@ pub(crate) use hooks::{chain_table, point_text};
 pub(crate) use profile::profile_table;
 pub(crate) use status::status_text;
 pub(crate) use tasks::task_table;
+pub(crate) use toon::toon_sizes;
 pub(crate) use watch::Watch;

@@ -16,3 +16,4 @@ mod preview;
 mod signals;
 mod start;
 mod state_file;
+mod toon;
