@@ -1,6 +1,10 @@
 //! The command line: every command, argument and help text.
 
+mod toon;
+
 use std::path::PathBuf;
+
+pub(crate) use toon::{DecodeArgs, EncodeArgs, ReadArgs, ToonCommand};
 
 use clap::{Args, Parser, Subcommand};
 use samuel_core::{
@@ -69,6 +73,9 @@ pub(crate) enum Command {
     /// Make, check, build and try plugins
     #[command(subcommand)]
     Plugin(PluginCommand),
+    /// Encode, decode, check and mend TOON, and compare it with JSON
+    #[command(subcommand)]
+    Toon(ToonCommand),
     /// Run a small plan from start to end in a repository of its own, without network or agent
     Demo(DemoArgs),
     /// Watch over the processes of a run

@@ -11,13 +11,17 @@ mod plugins;
 mod preview;
 mod setup;
 mod start;
+mod toon;
 
 pub(crate) use start::{Show, run_to_its_end};
 
 use samuel_core::config::RUN_SUBCOMMANDS;
 
 use crate::{
-    args::{Cli, Command, DoctorArgs, Global, HooksCommand, PluginCommand, RunArgs, RunCommand, TaskCommand},
+    args::{
+        Cli, Command, DoctorArgs, Global, HooksCommand, PluginCommand, RunArgs, RunCommand, TaskCommand,
+        ToonCommand,
+    },
     demo,
     failure::Failure,
     host::Host,
@@ -38,6 +42,11 @@ pub(crate) fn name(command: &Command) -> String {
         Command::Uninstall(_) => return "uninstall".to_owned(),
         Command::Verify(_) => return "verify".to_owned(),
         Command::Plugin(command) => return format!("plugin {}", plugin_name(command)),
+        Command::Toon(ToonCommand::Encode(_)) => return "toon encode".to_owned(),
+        Command::Toon(ToonCommand::Decode(_)) => return "toon decode".to_owned(),
+        Command::Toon(ToonCommand::Check(_)) => return "toon check".to_owned(),
+        Command::Toon(ToonCommand::Recover(_)) => return "toon recover".to_owned(),
+        Command::Toon(ToonCommand::Stats(_)) => return "toon stats".to_owned(),
         Command::Demo(_) => return "demo".to_owned(),
         Command::Supervise => return "__supervise".to_owned(),
     };
@@ -73,7 +82,7 @@ fn plugin_name(command: &PluginCommand) -> &'static str {
 pub(crate) fn name_of_words(words: &[std::ffi::OsString]) -> String {
     let mut words = words.iter().skip(1).filter_map(|word| word.to_str());
     let plain = ["demo", "init", "sync", "doctor", "install", "ls", "info", "uninstall", "verify"];
-    let top = ["run", "auto", "hooks", "plugin"].iter().chain(&plain);
+    let top = ["run", "auto", "hooks", "plugin", "toon"].iter().chain(&plain);
     let of_plugin = ["validate", "schema", "new", "build", "test"];
     match words.find(|word| top.clone().any(|known| known == word)) {
         None => "samuel".to_owned(),
@@ -81,6 +90,10 @@ pub(crate) fn name_of_words(words: &[std::ffi::OsString]) -> String {
         Some("plugin") => match words.find(|word| of_plugin.contains(word)) {
             Some(command) => format!("plugin {command}"),
             None => "plugin".to_owned(),
+        },
+        Some("toon") => match words.find(|word| toon::VERBS.contains(word)) {
+            Some(verb) => format!("toon {verb}"),
+            None => "toon".to_owned(),
         },
         Some(top) if plain.contains(&top) => top.to_owned(),
         Some(_) => match words.find(|word| RUN_SUBCOMMANDS.contains(word)) {
@@ -106,6 +119,7 @@ pub(crate) fn run(cli: Cli, host: &Host) -> Result<Reply, Failure> {
         Command::Uninstall(args) => plugins::uninstall(&args, &cli.global, host),
         Command::Verify(args) => plugins::verify(&args, &cli.global, host),
         Command::Plugin(command) => plugin::run(command, &cli.global, host),
+        Command::Toon(command) => toon::run(&command, host),
         Command::Demo(args) => demo::run(&args, &cli.global, host),
         Command::Supervise => Err(Failure::usage("this command takes no arguments")),
     }

@@ -105,6 +105,13 @@ impl Failure {
         self
     }
 
+    /// Says which line and column of a file it is about, both from 1; 0 is unknown.
+    pub(crate) fn at_place(mut self, file: &Path, line: usize, column: usize) -> Self {
+        let known = |number| Some(number).filter(|number| *number > 0);
+        self.0.location = Some(Location { file: file.to_owned(), line: known(line), column: known(column) });
+        self
+    }
+
     /// Adds what is known in spite of it.
     pub(crate) fn with_data(mut self, data: Value) -> Self {
         self.0.data = data;

@@ -104,6 +104,16 @@ impl Host {
         self.var("SAMUEL_ITERATION")?.parse().ok().filter(|iteration| *iteration > 0)
     }
 
+    /// Returns where compiled components of plugins are kept: below
+    /// `SAMUEL_CACHE_DIR`, else where the user's programs keep such things.
+    pub(crate) fn component_cache(&self) -> Option<PathBuf> {
+        let own = self.var("SAMUEL_CACHE_DIR").map(PathBuf::from);
+        let of_user = || self.var("XDG_CACHE_HOME").map(|dir| Path::new(dir).join("samuel"));
+        let of_home = || self.var("HOME").map(|dir| Path::new(dir).join(".cache/samuel"));
+        let dir = own.or_else(of_user).or_else(of_home).filter(|dir| dir.is_absolute())?;
+        Some(dir.join("components"))
+    }
+
     /// Returns the path of this program.
     pub(crate) fn exe(&self) -> Result<&Path, Failure> {
         self.exe.as_deref().ok_or_else(|| Failure::internal("the path of this program cannot be found out"))

@@ -13,6 +13,7 @@ mod commands;
 mod demo;
 mod failure;
 mod host;
+mod input;
 mod render;
 mod reply;
 mod signals;

@@ -8,6 +8,7 @@ mod plugins;
 mod profile;
 mod status;
 mod tasks;
+mod toon;
 mod watch;
 
 pub(crate) use checkup::checkup_text;
@@ -18,4 +19,5 @@ pub(crate) use plugins::{columns, info_text, offer_data, offer_text};
 pub(crate) use profile::profile_table;
 pub(crate) use status::status_text;
 pub(crate) use tasks::task_table;
+pub(crate) use toon::toon_sizes;
 pub(crate) use watch::Watch;

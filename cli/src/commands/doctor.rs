@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use samuel_core::{
     clock::SystemClock,
-    engine::{Checkup, HookReport, Run},
+    engine::{Checkup, HookReport},
     hook::Registry,
     model::ErrorCode,
     project::Project,
@@ -44,5 +44,5 @@ pub(crate) fn hooks(global: &Global, host: &Host) -> Result<Reply, Failure> {
 
 /// Puts the chains in order as for a run. Its agent need not be there.
 pub(super) fn registry(project: &Project, host: &Host) -> Result<Registry, Failure> {
-    Ok(equip(Run::builder(project.clone()), host)?.registry()?)
+    Ok(equip(project.clone(), host)?.registry()?)
 }

@@ -1,6 +1,8 @@
 //! `install`, `ls`, `info`, `uninstall` and `verify`: which plugins a project
 //! has.
 
+use std::sync::Arc;
+
 use samuel_core::{
     config::{DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS},
     model::ErrorCode,
@@ -26,20 +28,26 @@ pub(crate) fn load(project: &Project, host: &Host) -> Result<Loaded, Failure> {
     if catalog.plugins().is_empty() {
         return Ok(Loaded::default());
     }
-    Ok(catalog.load(&load_options(host)?)?)
+    let options = LoadOptions { store: Some(Arc::new(project.store())), ..load_options(host)? };
+    Ok(catalog.load(&options)?)
 }
 
 /// Returns what handlers of plugins get of this process.
 pub(crate) fn load_options(host: &Host) -> Result<LoadOptions, Failure> {
-    Ok(LoadOptions { env: host.env.clone(), supervisor: host.supervisor()? })
+    let (env, supervisor) = (host.env.clone(), host.supervisor()?);
+    Ok(LoadOptions { env, supervisor, cache_dir: host.component_cache(), store: None })
 }
 
 /// Installs a plugin once what it asks for is granted.
 pub(crate) fn install(args: &InstallArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
     let plugins = plugins(global, host)?;
     let source = Source::parse(&args.source, &host.absolute("".as_ref())?)?;
-    let options =
-        FetchOptions { env: host.env.clone(), supervisor: host.supervisor()?, ..FetchOptions::default() };
+    let options = FetchOptions {
+        env: host.env.clone(),
+        supervisor: host.supervisor()?,
+        cache_dir: host.component_cache(),
+        ..FetchOptions::default()
+    };
     let offer = block_on(plugins.fetch(&source, &options))??;
     if offer.needs_consent() && !args.yes && !(host.can_ask && confirm(&offer_text(&offer), "Install it?")) {
         return Err(refused(&offer));

@@ -85,12 +85,8 @@ pub(crate) fn builder(project: Project, setting: &Setting, host: &Host) -> Resul
         "scripted" => Some(scripted(&project, &settings, host)?),
         _ => None,
     };
-    let plugins = plugins::load(&project, host)?;
-    let run = Run::builder(project)
-        .register(|registry| plugins.register(registry))
-        .settings(|frozen| *frozen = settings);
-    let mut builder = equip(run, host)?
-        .log_timings(setting.log_timings);
+    let run = equip(project, host)?.settings(|frozen| *frozen = settings);
+    let mut builder = run.log_timings(setting.log_timings);
     if let Some(session) = &setting.session {
         builder = builder.session(session.clone());
     }
@@ -100,8 +96,11 @@ pub(crate) fn builder(project: Project, setting: &Setting, host: &Host) -> Resul
     Ok(builder)
 }
 
-/// Gives a run what it takes from this process.
-pub(super) fn equip(run: RunBuilder, host: &Host) -> Result<RunBuilder, Failure> {
+/// Begins a run of a project with its plugins and what it takes from this
+/// process.
+pub(super) fn equip(project: Project, host: &Host) -> Result<RunBuilder, Failure> {
+    let plugins = plugins::load(&project, host)?;
+    let run = Run::builder(project).register(|registry| plugins.register(registry));
     Ok(run.supervisor(host.supervisor()?).env(host.env.iter().cloned()).binary(host.command_for_agents()?))
 }
 

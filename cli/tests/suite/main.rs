@@ -17,3 +17,4 @@ mod preview;
 mod signals;
 mod start;
 mod state_file;
+mod toon;

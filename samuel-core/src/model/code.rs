@@ -111,6 +111,10 @@ codes! {
     SYNC_REFUSED, 1, false, "Correct the file named above and run the command again.";
     DOCTOR_FAILED, 1, false, "Correct what is marked as failed above.";
     GIT_NOT_FOUND, 1, false, "Install git, or add its directory to PATH.";
+    TOON_INVALID, 1, false, "Correct the text at the place named above, or print what can be read of it with `samuel toon recover`.";
+    JSON_INVALID, 1, false, "Correct the JSON at the place named above.";
+    INPUT_IO, 1, true, "Check that the file exists and can be read.";
+    INPUT_TOO_LARGE, 1, false, "Split the input, or stream it with the library.";
     USAGE, 2, false, "Run the command with --help.";
     RUN_BLOCKED, 3, false, "See why with `samuel run status`, then reset, skip or correct the tasks.";
     RUN_STOPPED, 4, true, "Read .samuel/run/progress.md, then go on with `samuel run start`.";

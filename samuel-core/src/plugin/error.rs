@@ -44,6 +44,17 @@ pub enum PluginError {
         /// What git said, its last line.
         message: String,
     },
+    /// A component cannot be loaded as its manifest says.
+    #[cfg(feature = "wasm")]
+    #[error("the component of {name} cannot be used: {source}")]
+    Component {
+        /// The plugin.
+        name: String,
+        /// The component.
+        module: PathBuf,
+        /// Why not.
+        source: Box<super::wasm::WasmError>,
+    },
     /// A program that was needed could not be run.
     #[error("\"{program}\" could not be run")]
     Program {
@@ -215,6 +226,8 @@ impl Coded for PluginError {
             Self::Busy { .. } => ErrorCode::PLUGIN_BUSY,
             Self::NotEmpty { .. } | Self::Request { .. } => ErrorCode::USAGE,
             Self::State(error) => error.code(),
+            #[cfg(feature = "wasm")]
+            Self::Component { source, .. } => source.code(),
             Self::Git(_) => ErrorCode::PLUGIN_SOURCE,
         }
     }
@@ -249,6 +262,8 @@ impl Coded for PluginError {
             Self::Lock { place, .. } => Some(place.clone()),
             Self::Link { path } | Self::NoFile { path } | Self::Io { path, .. } => at(path),
             Self::State(error) => error.location(),
+            #[cfg(feature = "wasm")]
+            Self::Component { module, .. } => at(module),
             _ => None,
         }
     }

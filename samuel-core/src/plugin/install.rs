@@ -51,6 +51,9 @@ pub struct FetchOptions {
     pub timeout: Duration,
     /// Ends it earlier.
     pub cancel: CancellationToken,
+    /// Where compiled components are kept, a private directory; nowhere where
+    /// absent.
+    pub cache_dir: Option<PathBuf>,
 }
 
 impl Default for FetchOptions {
@@ -60,6 +63,7 @@ impl Default for FetchOptions {
             supervisor: Supervisor::GroupOnly,
             timeout: Duration::from_secs(120),
             cancel: CancellationToken::new(),
+            cache_dir: None,
         }
     }
 }
@@ -136,6 +140,20 @@ pub struct Listed {
 }
 
 impl Offer {
+    /// Holds a component against the manifest, before anybody is asked.
+    #[cfg(feature = "wasm")]
+    fn check_component(&self, cache_dir: Option<PathBuf>) -> Result<(), PluginError> {
+        match self.manifest.kind {
+            Kind::Wasm => super::component::check(self.staged.path(), &self.manifest, cache_dir),
+            _ => Ok(()),
+        }
+    }
+
+    #[cfg(not(feature = "wasm"))]
+    fn check_component(&self, _: Option<PathBuf>) -> Result<(), PluginError> {
+        Ok(())
+    }
+
     /// Returns the manifest.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
@@ -199,7 +217,13 @@ impl Plugins {
         };
         let plugins = self.clone();
         let recorded = source.recorded(&self.root);
-        let offer = blocking(move || plugins.stage(&directory, staged, recorded, commit, lock)).await;
+        let cache_dir = options.cache_dir.clone();
+        let offer = blocking(move || {
+            let offer = plugins.stage(&directory, staged, recorded, commit, lock)?;
+            offer.check_component(cache_dir)?;
+            Ok(offer)
+        });
+        let offer = offer.await;
         drop(checkout);
         offer
     }

@@ -3,12 +3,17 @@
 //! [`Catalog::load`] does everything that can fail, so that
 //! [`Loaded::register`] cannot. Each kind of plugin has one function here.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use super::{Binding, Catalog, Kind, Plugin, PluginError, skill::Skill};
 use crate::{
     hook::{Handler, HookPoint, PluginSource, Point, PointVisitor, RegistryBuilder},
     process::Supervisor,
+    state::StateStore,
 };
 
 /// What handlers of plugins get of the program that loads them.
@@ -19,14 +24,19 @@ pub struct LoadOptions {
     pub env: Vec<(String, String)>,
     /// Who watches over their processes.
     pub supervisor: Supervisor,
+    /// Where compiled components are kept, a private directory; each load
+    /// compiles them again where absent.
+    pub cache_dir: Option<PathBuf>,
+    /// The plan that plugins with `samuel.api` see.
+    pub store: Option<Arc<dyn StateStore>>,
 }
 
-/// Registers one handler.
+/// Registers the handlers of a plugin.
 pub(super) type Register = Arc<dyn Fn(&PluginSource<'_>, &mut RegistryBuilder) + Send + Sync>;
 
-/// A handler that is ready to be registered.
+/// A plugin whose handlers are ready to be registered.
 struct Ready {
-    point: HookPoint,
+    points: Vec<HookPoint>,
     plugin: String,
     namespace: String,
     place: u32,
@@ -41,7 +51,7 @@ pub struct Loaded {
 
 impl fmt::Debug for Loaded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.ready.iter().map(|one| (one.point, &one.plugin))).finish()
+        f.debug_list().entries(self.handlers()).finish()
     }
 }
 
@@ -57,7 +67,7 @@ impl Loaded {
 
     /// Lists the handlers: point and plugin.
     pub fn handlers(&self) -> impl Iterator<Item = (HookPoint, &str)> {
-        self.ready.iter().map(|one| (one.point, one.plugin.as_str()))
+        self.ready.iter().flat_map(|one| one.points.iter().map(|point| (*point, one.plugin.as_str())))
     }
 }
 
@@ -70,49 +80,48 @@ impl Catalog {
     pub fn load(&self, options: &LoadOptions) -> Result<Loaded, PluginError> {
         let mut loaded = Loaded::default();
         for plugin in self.plugins() {
-            let handlers = match plugin.manifest.kind {
-                Kind::Skill => load_skill(plugin, &self.root, options)?,
+            let register = match plugin.manifest.kind {
+                Kind::Skill => load_skill(plugin, &self.root, options),
                 Kind::Wasm => load_wasm(plugin, &self.root, options)?,
                 Kind::Oci => load_oci(plugin)?,
-                Kind::Methodology => Vec::new(),
+                Kind::Methodology => continue,
             };
-            loaded.ready.extend(handlers.into_iter().map(|(point, register)| Ready {
-                point,
+            loaded.ready.push(Ready {
+                points: plugin.manifest.bindings.iter().map(|binding| binding.point).collect(),
                 plugin: plugin.manifest.name.clone(),
                 namespace: plugin.manifest.namespace.clone(),
                 place: plugin.place,
                 register,
-            }));
+            });
         }
         Ok(loaded)
     }
 }
 
 /// Makes the handlers of a plugin of scripts.
-fn load_skill(
-    plugin: &Plugin,
-    project_root: &std::path::Path,
-    options: &LoadOptions,
-) -> Result<Vec<(HookPoint, Register)>, PluginError> {
+fn load_skill(plugin: &Plugin, project_root: &Path, options: &LoadOptions) -> Register {
     let handler = |binding: &Binding| {
         let skill = Arc::new(Skill::of(plugin, binding, project_root, options));
-        (binding.point, binding.point.visit(Shared { skill, binding }))
+        binding.point.visit(Shared { skill, binding })
     };
-    Ok(plugin.manifest.bindings.iter().map(handler).collect())
+    let handlers: Vec<Register> = plugin.manifest.bindings.iter().map(handler).collect();
+    Arc::new(move |source, registry| handlers.iter().for_each(|register| register(source, registry)))
 }
 
-/// Makes the handlers of a component. The host is connected here.
-fn load_wasm(
-    plugin: &Plugin,
-    _project_root: &std::path::Path,
-    _options: &LoadOptions,
-) -> Result<Vec<(HookPoint, Register)>, PluginError> {
+/// Makes the handlers of a component.
+#[cfg(feature = "wasm")]
+fn load_wasm(plugin: &Plugin, project_root: &Path, options: &LoadOptions) -> Result<Register, PluginError> {
+    super::component::load(plugin, project_root, options)
+}
+
+#[cfg(not(feature = "wasm"))]
+fn load_wasm(plugin: &Plugin, _: &Path, _: &LoadOptions) -> Result<Register, PluginError> {
     let (name, kind) = (plugin.manifest.name.clone(), Kind::Wasm);
     Err(PluginError::Unsupported { name, kind, why: "it was built without the feature `wasm`" })
 }
 
 /// Makes the handlers of an image.
-fn load_oci(plugin: &Plugin) -> Result<Vec<(HookPoint, Register)>, PluginError> {
+fn load_oci(plugin: &Plugin) -> Result<Register, PluginError> {
     let (name, kind) = (plugin.manifest.name.clone(), Kind::Oci);
     Err(PluginError::Unsupported { name, kind, why: "images are not supported yet" })
 }

@@ -22,6 +22,8 @@ mod build;
 mod capability;
 mod catalog;
 mod check;
+#[cfg(feature = "wasm")]
+mod component;
 mod edit;
 mod envelope;
 mod error;

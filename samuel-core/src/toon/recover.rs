@@ -7,9 +7,13 @@
 //! [`repair`](super::de::repair); this file turns their notes into
 //! [`Diagnostic`]s and [`Skipped`] text with lines and columns.
 
-use std::{collections::BTreeMap, ops::Range, str};
+use std::{collections::BTreeMap, fmt, ops::Range, str};
 
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{
+    Serialize, Serializer,
+    de::{DeserializeOwned, IgnoredAny},
+    ser::SerializeStruct,
+};
 
 use super::{
     de::{
@@ -66,8 +70,36 @@ impl Diagnostic {
     }
 }
 
+/// Line, column, code and words, and the path where there is one.
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}: {}", self.line, self.column, self.code(), self.kind)?;
+        if !self.path.is_empty() {
+            write!(f, " in {}", self.path)?;
+        }
+        Ok(())
+    }
+}
+
+/// An object of `code`, `message`, `line`, `column`, `span` (`start` and
+/// `end`), `path` and `action`.
+impl Serialize for Diagnostic {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("Diagnostic", 7)?;
+        object.serialize_field("code", self.code())?;
+        object.serialize_field("message", &self.kind.to_string())?;
+        object.serialize_field("line", &self.line)?;
+        object.serialize_field("column", &self.column)?;
+        object.serialize_field("span", &self.span)?;
+        object.serialize_field("path", &self.path)?;
+        object.serialize_field("action", &self.action)?;
+        object.end()
+    }
+}
+
 /// What recovery did about a fault.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Action {
     /// The text was read all the same and its data is in the value.
@@ -79,7 +111,7 @@ pub enum Action {
 }
 
 /// Text that the value does without.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Skipped {
     /// The first line, from 1.
     pub line: usize,

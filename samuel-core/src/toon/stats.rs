@@ -7,15 +7,10 @@
 
 use serde::Serialize;
 
-use super::{
-    error::Result,
-    options::EncodeOptions,
-    text,
-    value::{Value, to_value},
-};
+use super::{error::Result, options::EncodeOptions, value::to_value};
 
 /// Bytes and estimated tokens of one spelling.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Size {
     /// Length in bytes.
     pub bytes: usize,
@@ -24,7 +19,7 @@ pub struct Size {
 }
 
 /// One value in three spellings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Stats {
     /// As TOON, with the options given.
     pub toon: Size,
@@ -58,10 +53,7 @@ impl Stats {
 pub fn stats<T: Serialize + ?Sized>(value: &T, options: EncodeOptions) -> Result<Stats> {
     let value = to_value(value)?;
     let toon = super::to_string_with(&value, options)?;
-    let (mut json, mut pretty) = (String::new(), String::new());
-    push_json(&mut json, &value, None);
-    push_json(&mut pretty, &value, Some(0));
-    Ok(Stats { toon: size(&toon), json: size(&json), json_pretty: size(&pretty) })
+    Ok(Stats { toon: size(&toon), json: size(&value.to_json()), json_pretty: size(&value.to_json_pretty()) })
 }
 
 fn size(text: &str) -> Size {
@@ -110,70 +102,11 @@ fn tokens(text: &str) -> usize {
     tokens
 }
 
-/// Writes JSON, on one line or indented from `depth` on.
-fn push_json(out: &mut String, value: &Value, depth: Option<usize>) {
-    let inner = depth.map(|depth| depth + 1);
-    match value {
-        Value::Null => out.push_str("null"),
-        Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-        Value::Number(number) => out.push_str(&number.to_string()),
-        Value::String(text) => text::push_quoted(out, text),
-        Value::Array(values) => {
-            push_container(out, ['[', ']'], values, depth, |out, value| push_json(out, value, inner));
-        }
-        Value::Object(map) => {
-            let entries: Vec<_> = map.iter().collect();
-            push_container(out, ['{', '}'], &entries, depth, |out, (key, value)| {
-                text::push_quoted(out, key);
-                out.push_str(if depth.is_some() { ": " } else { ":" });
-                push_json(out, value, inner);
-            });
-        }
-    }
-}
-
-fn push_container<T>(
-    out: &mut String,
-    [open, close]: [char; 2],
-    items: &[T],
-    depth: Option<usize>,
-    mut push: impl FnMut(&mut String, &T),
-) {
-    let line = |out: &mut String, depth: usize| {
-        out.push('\n');
-        out.extend(std::iter::repeat_n("  ", depth));
-    };
-    out.push(open);
-    for (at, item) in items.iter().enumerate() {
-        if at > 0 {
-            out.push(',');
-        }
-        if let Some(depth) = depth {
-            line(out, depth + 1);
-        }
-        push(out, item);
-    }
-    if let Some(depth) = depth.filter(|_| !items.is_empty()) {
-        line(out, depth);
-    }
-    out.push(close);
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
     use super::*;
-    use crate::toon;
-
-    #[test]
-    fn json_is_written_as_others_write_it() {
-        let value = toon!({"a": [1, {"b": "c\n"}, []], "d": {}, "e": 1.5});
-        let (mut compact, mut pretty) = (String::new(), String::new());
-        push_json(&mut compact, &value, None);
-        push_json(&mut pretty, &value, Some(0));
-        assert_eq!(compact, serde_json::to_string(&value).unwrap());
-        assert_eq!(pretty, serde_json::to_string_pretty(&value).unwrap());
-    }
+    use crate::{toon, toon::Value};
 
     #[test]
     fn tables_are_smaller_as_toon_and_nested_lists_are_not() {

@@ -136,7 +136,7 @@ pub(crate) fn load_options() -> LoadOptions {
         [("GIVEN", "given"), ("SECRET", "secret"), ("LC_ALL", "C")]
             .map(|(k, v)| (k.to_owned(), v.to_owned())),
     );
-    LoadOptions { env, supervisor: Supervisor::GroupOnly }
+    LoadOptions { env, supervisor: Supervisor::GroupOnly, cache_dir: None, store: None }
 }
 
 pub(crate) fn scope() -> Scope {

@@ -193,7 +193,7 @@ async fn an_agent_without_exec_is_denied_when_it_is_fired() {
     let bench = Bench::new();
     let script = bench.root().join("agent.sh");
     crate::bench::write_script(&script, "touch ran; echo '{\"exit_code\": 0}'");
-    let LoadOptions { env, supervisor } = load_options();
+    let LoadOptions { env, supervisor, .. } = load_options();
     for (granted, ran) in
         [(Capabilities::default(), false), (Capabilities::default().with(Capability::Exec, ["x"]), true)]
     {

@@ -5,6 +5,7 @@
 //! under a private key, see [`NUMBER_KEY`].
 
 mod de;
+mod json;
 mod macros;
 mod map;
 mod ser;

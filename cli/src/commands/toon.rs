@@ -1,0 +1,154 @@
+//! `samuel toon`: the codec from a terminal.
+//!
+//! Every verb reads one text, calls one function of the library and shows what
+//! it returns.
+
+use samuel_core::{
+    model::ErrorCode,
+    toon::{self, DecodeOptions, EncodeOptions, NumberText, Recovered, Value},
+};
+use serde_json::json;
+
+use crate::{
+    args::{DecodeArgs, EncodeArgs, ReadArgs, ToonCommand},
+    failure::Failure,
+    host::Host,
+    input::Input,
+    render::{safe, toon_sizes},
+    reply::Reply,
+};
+
+/// The names of the verbs.
+pub(super) const VERBS: &[&str] = &["encode", "decode", "check", "recover", "stats"];
+
+/// Carries out a verb.
+pub(crate) fn run(command: &ToonCommand, host: &Host) -> Result<Reply, Failure> {
+    match command {
+        ToonCommand::Encode(args) => encode(args, host),
+        ToonCommand::Decode(args) => decode(args, host),
+        ToonCommand::Check(args) => check(args, host),
+        ToonCommand::Recover(args) => recover(args, host),
+        ToonCommand::Stats(args) => stats(args, host),
+    }
+}
+
+fn encode(args: &EncodeArgs, host: &Host) -> Result<Reply, Failure> {
+    let input = Input::read(args.file.as_deref(), host)?;
+    let value = json_of(&input)?;
+    let options = EncodeOptions { indent_size: usize::from(args.indent), delimiter: args.delimiter };
+    let text = toon::to_string_with(&value, options).map_err(|error| invalid(&input, &error))?;
+    Ok(Reply::new(json!({ "toon": text }), text + "\n"))
+}
+
+/// The JSON of the answer's data is a text, because numbers of any size pass
+/// through a text alone.
+fn decode(args: &DecodeArgs, host: &Host) -> Result<Reply, Failure> {
+    let input = Input::read(args.read.file.as_deref(), host)?;
+    let options = DecodeOptions { strict: !args.no_strict, ..reading(&args.read) };
+    let value: Value =
+        toon::from_slice_with(&input.bytes, options).map_err(|error| invalid(&input, &error))?;
+    let text = value.to_json_pretty();
+    Ok(Reply::new(json!({ "json": text }), text + "\n"))
+}
+
+fn check(args: &ReadArgs, host: &Host) -> Result<Reply, Failure> {
+    let input = Input::read(args.file.as_deref(), host)?;
+    let found = toon::check(&input.bytes, reading(args));
+    let data = json!({ "valid": found.is_empty(), "diagnostics": found });
+    let name = input.name.display().to_string();
+    let Some(first) = found.first() else {
+        return Ok(Reply::new(data, format!("{} is valid TOON\n", safe(&name))));
+    };
+    let message = match found.len() {
+        1 => format!("{name} has a fault"),
+        count => format!("{name} has {count} faults"),
+    };
+    Err(Failure::new(ErrorCode::TOON_INVALID, message)
+        .at_place(&input.name, first.line, first.column)
+        .detail(found.iter().map(|fault| safe(&fault.to_string())))
+        .with_data(data))
+}
+
+fn recover(args: &ReadArgs, host: &Host) -> Result<Reply, Failure> {
+    let input = Input::read(args.file.as_deref(), host)?;
+    let options = DecodeOptions { numbers: NumberText::AsWritten, ..reading(args) };
+    let Recovered { value, diagnostics, skipped } = toon::recover_with::<Value>(&input.bytes, options);
+    let Some(value) = value else {
+        let data = json!({ "toon": null, "diagnostics": diagnostics, "skipped": skipped });
+        let message = format!("nothing can be read of {}", input.name.display());
+        return Err(Failure::new(ErrorCode::TOON_INVALID, message)
+            .at(&input.name)
+            .detail(diagnostics.iter().map(|fault| safe(&fault.to_string())))
+            .advise("Correct the text by hand, at the places named above.")
+            .with_data(data));
+    };
+    let (text, shown) = match std::str::from_utf8(&input.bytes) {
+        Ok(text) if diagnostics.is_empty() => (text.to_owned(), text.to_owned()),
+        _ => {
+            let options = EncodeOptions { indent_size: usize::from(args.indent), ..EncodeOptions::default() };
+            let text = toon::to_string_with(&value, options).map_err(|error| invalid(&input, &error))?;
+            (text.clone(), text + "\n")
+        }
+    };
+    let name = input.name.display();
+    let faults = diagnostics.iter().map(|fault| safe(&format!("{name}:{fault}")));
+    let lost = skipped.iter().map(|part| format!("left out from line {} on:\n{}", part.line, part.raw));
+    let warnings: Vec<String> = faults.chain(lost).collect();
+    let data = json!({ "toon": text, "diagnostics": diagnostics, "skipped": skipped });
+    Ok(Reply::new(data, shown).warn(warnings))
+}
+
+fn stats(args: &ReadArgs, host: &Host) -> Result<Reply, Failure> {
+    let input = Input::read(args.file.as_deref(), host)?;
+    let value = value_of(&input, reading(args))?;
+    let options = EncodeOptions { indent_size: usize::from(args.indent), ..EncodeOptions::default() };
+    let stats = toon::stats(&value, options).map_err(|error| invalid(&input, &error))?;
+    let mut data = serde_json::to_value(stats).unwrap_or_default();
+    if let Some(data) = data.as_object_mut() {
+        data.insert("json_is_smaller".to_owned(), json!(stats.json_is_smaller()));
+    }
+    Ok(Reply::new(data, toon_sizes(&stats)))
+}
+
+fn reading(args: &ReadArgs) -> DecodeOptions {
+    DecodeOptions { indent_size: usize::from(args.indent), ..DecodeOptions::default() }
+}
+
+/// Reads JSON or TOON: what the name says, else JSON if it is any.
+fn value_of(input: &Input, options: DecodeOptions) -> Result<Value, Failure> {
+    let ends_in = |extension| input.name.extension().is_some_and(|found| found == extension);
+    if ends_in("json") {
+        return json_of(input);
+    }
+    match json_of(input) {
+        Ok(value) if !ends_in("toon") => Ok(value),
+        _ => toon::from_slice_with(&input.bytes, options).map_err(|error| invalid(input, &error)),
+    }
+}
+
+fn json_of(input: &Input) -> Result<Value, Failure> {
+    let bytes = input.bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&input.bytes);
+    serde_json::from_slice(bytes).map_err(|error| {
+        let text = error.to_string();
+        let place = format!(" at line {} column {}", error.line(), error.column());
+        let message = text.strip_suffix(&place).unwrap_or(&text);
+        let column = characters(bytes, error.line(), error.column());
+        Failure::new(ErrorCode::JSON_INVALID, message).at_place(&input.name, error.line(), column)
+    })
+}
+
+/// Turns a column in bytes into one in characters.
+fn characters(bytes: &[u8], line: usize, column: usize) -> usize {
+    let mut lines = bytes.split(|byte| *byte == b'\n');
+    let line = lines.nth(line.saturating_sub(1)).unwrap_or_default();
+    let until = line.get(..column.min(line.len())).unwrap_or_default();
+    until.iter().filter(|byte| (**byte & 0xC0) != 0x80).count().max(1)
+}
+
+fn invalid(input: &Input, error: &toon::Error) -> Failure {
+    let message = match error.path() {
+        "" => error.kind().to_string(),
+        path => format!("{} in {path}", error.kind()),
+    };
+    Failure::new(ErrorCode::TOON_INVALID, message).at_place(&input.name, error.line(), error.column())
+}
