@@ -13,7 +13,7 @@ use samuel_core::{
     agent::{Agent, AgentError, AgentPort, AgentRequest},
     engine::{Event, Run, RunReport, TrustPolicy},
     hook::HookPoint,
-    model::{ExitReason, payload::AgentInvokeOutput},
+    model::{ExitReason, TaskId, payload::AgentInvokeOutput},
     project::Project,
     state::{Actor, Mutation, StateStore},
 };
@@ -149,7 +149,7 @@ impl InstantAgent {
     fn work(&self, request: &AgentRequest) -> Result<Call> {
         let started = Instant::now();
         if let Some(task) = &request.task {
-            let (id, iteration) = (task.id.clone(), Some(request.iteration));
+            let (id, iteration) = (TaskId::new(task.id.clone()), Some(request.iteration));
             self.store.mutate(Mutation::Done { id, commit_sha: None, iteration }, Actor::Agent)?;
         }
         let done = started.elapsed();
