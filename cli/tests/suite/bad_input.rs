@@ -102,6 +102,46 @@ fn a_directory_that_cannot_be_written_is_named() {
     assert!(stderr.contains("cannot create ") && stderr.contains("is writable"), "{stderr}");
 }
 
+/// Runs the command where no file can grow past a kilobyte, as on a disk that
+/// is full.
+fn without_space(bench: &Bench, args: &[&str]) -> Ran {
+    let usual = bench.command(args);
+    let mut command = std::process::Command::new("/bin/sh");
+    command.args(["-c", "trap '' XFSZ; ulimit -f 2; exec \"$0\" \"$@\""]).arg(usual.get_program());
+    command.args(usual.get_args()).current_dir(bench.root()).env_clear();
+    command.envs(usual.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    Ran::of(command)
+}
+
+#[test]
+fn a_disk_that_is_full_is_an_error_that_names_the_file_and_loses_nothing() {
+    let bench = Bench::with_tasks(&["First"]);
+    let before = std::fs::read(bench.prd()).unwrap();
+    let long = "x".repeat(4_000);
+    let args = ["run", "enqueue", "Second", "--description", &long];
+    let (code, stderr) = error_of(&without_space(&bench, &args));
+    assert_eq!(code, 1);
+    assert!(stderr.starts_with("error: cannot write ") && stderr.contains("  caused by: "), "{stderr}");
+    assert!(stderr.contains(".samuel/run/") && stderr.contains("has space left"), "{stderr}");
+    let document = without_space(&bench, &[&args[..], &["--json"]].concat()).json();
+    assert_eq!(document["error"]["code"], "E_STATE_IO");
+    assert!(document["error"]["location"]["file"].as_str().unwrap().contains(".samuel/run/"));
+    assert_eq!(std::fs::read(bench.prd()).unwrap(), before);
+    bench.ok(&["run", "enqueue", "Second"]);
+}
+
+#[test]
+fn a_run_that_cannot_be_saved_ends_with_the_cause_and_goes_on_later() {
+    let bench = Bench::with_tasks(&["First"]);
+    let journal = bench.path(".samuel/run/journal.jsonl");
+    let agent = format!("rm -f '{0}'; mkdir '{0}'", journal.display());
+    let ran = bench.start(&agent, &[]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stderr.contains("journal.jsonl") && ran.stderr.contains("help: "), "{ran:?}");
+    std::fs::remove_dir(&journal).unwrap();
+    assert_eq!(bench.start("\"$SAMUEL_BINARY\" run done 1", &[]).code, 0);
+}
+
 #[test]
 fn a_mistake_in_samuel_toml_is_reported_once_with_its_line() {
     let bench = Bench::with_tasks(&[]);

@@ -524,6 +524,12 @@ impl ContextView {
         plugins.entry(namespace.to_owned()).or_default().extend(data);
     }
 
+    /// Says whether nothing was contributed to one view that the other lacks,
+    /// because both still share their contributions.
+    pub(crate) fn has_same_contributions(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.plugins, &other.plugins)
+    }
+
     /// Puts the contributions onto another base: the same iteration's with a
     /// newer state, or the next one's.
     #[must_use]

@@ -61,6 +61,10 @@ impl Services {
     /// Takes over what the handlers of a point contributed.
     pub(super) fn contributed(&self, view: &ContextView, in_iteration: bool) {
         self.contexts(|contexts| {
+            // Most handlers contribute nothing, and then nothing is copied.
+            if contexts.view.has_same_contributions(view) {
+                return;
+            }
             for (namespace, data) in view.plugins() {
                 contexts.view.contribute(namespace, data.clone());
                 if !in_iteration {

@@ -196,7 +196,7 @@ impl Driver {
             Ok(state) => {
                 let note = Note::Checkpoint(Checkpoint { run_id, state });
                 let noted = self.services.blocking(move |services| services.store.note(note)).await;
-                noted.and_then(|noted| noted).map_err(|error| error.to_string())
+                noted.and_then(|noted| noted).map_err(|error| described(&error))
             }
             Err(error) => Err(error.to_string()),
         };

@@ -9,13 +9,16 @@ use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    error::described,
     event::{Event, Failure},
     machine::{AgentEnd, HookReply, ReplyData},
     services::Services,
 };
 use crate::{
     agent::apply_deny_list,
-    hook::{Blob, DEFAULT_ID, HookCall, HookPoint, Outcome, Output, Point, Scope, Warning, points},
+    hook::{
+        Blob, DEFAULT_ID, HookCall, HookPoint, Outcome, Output, Point, Scope, ScratchFile, Warning, points,
+    },
     model::{
         FailureClass, Usage,
         payload::{AgentInvokeInput, BeforeAgentInvokeInput, Mode, QualityCheckInput, Turn},
@@ -115,6 +118,7 @@ impl Services {
         };
         let done = self.registry.dispatch::<P>(input, &scope).await;
         let mut outcome = done.outcome;
+        self.write_scratch(done.scratch, &mut outcome).await;
         for message in self.workbench.with(|desk| std::mem::take(&mut desk.warnings)) {
             outcome.warnings.push(Warning {
                 handler: DEFAULT_ID.into(),
@@ -135,6 +139,30 @@ impl Services {
             outcome: outcome.clone(),
         });
         (done.output, outcome)
+    }
+
+    /// Writes the sections that handlers want in files of their own. What
+    /// cannot be written is a warning: the section itself is in the prompt.
+    async fn write_scratch(self: &Arc<Self>, files: Vec<ScratchFile>, outcome: &mut Outcome) {
+        if files.is_empty() {
+            return;
+        }
+        let write = |services: &Self| {
+            let written = files.into_iter().map(|file| {
+                let result = services.run_dir.write_scratch(file.owner(), &file.path, &file.content);
+                (file, result)
+            });
+            written.collect::<Vec<_>>()
+        };
+        let written = match self.blocking(write).await {
+            Ok(written) => written,
+            Err(error) => return self.warn(format!("no scratch file was written: {error}")),
+        };
+        for (file, result) in written {
+            let Err(error) = result else { continue };
+            let message = described(&error);
+            outcome.warnings.push(Warning { handler: file.handler, class: "scratch".to_owned(), message });
+        }
     }
 
     /// Writes warnings, and timings where they are wanted, to the progress log.

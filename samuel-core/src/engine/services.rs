@@ -7,7 +7,7 @@ use std::{
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::{event::Event, hub::Hub, machine::Input, work_tree::WorkTree};
+use super::{error::described, event::Event, hub::Hub, machine::Input, work_tree::WorkTree};
 use crate::{
     agent::AbilityDecision,
     clock::Clock,
@@ -109,7 +109,7 @@ impl Services {
         }
         let appended = self.blocking(move |services| services.store.append_progress(&entries)).await;
         if let Err(error) = appended.and_then(|appended| appended) {
-            self.warn(format!("progress.md could not be written: {error}"));
+            self.warn(format!("progress.md could not be written: {}", described(&error)));
         }
     }
 
@@ -128,7 +128,7 @@ impl Services {
     pub(super) async fn write_artifact(self: &Arc<Self>, artifact: Artifact, text: String) {
         let written = self.blocking(move |services| services.store.write_artifact(artifact, &text)).await;
         if let Err(error) = written.and_then(|written| written) {
-            self.warn(format!("{} could not be written: {error}", artifact.file_name()));
+            self.warn(format!("{} could not be written: {}", artifact.file_name(), described(&error)));
         }
     }
 

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Abort, BreakClass, Broken, Call, HookFailure, HookPoint, Kind, OnFailure, Outcome, Output, Point,
-    Registry, Said, Tier, Timing, Warning,
+    Registry, Said, ScratchFile, Tier, Timing, Warning,
     bounded::{Ended, bounded},
     call::Link,
     registry::{Chain, Slot},
@@ -50,6 +50,9 @@ pub struct Dispatched<O> {
     pub output: O,
     /// What it means for whoever fired the point.
     pub outcome: Outcome,
+    /// Sections that their handlers want in files as well, in order. Whoever
+    /// fired the point writes them.
+    pub scratch: Vec<ScratchFile>,
     /// The prompt context with what the handlers contributed.
     pub context: ContextView,
 }
@@ -68,6 +71,7 @@ impl Registry {
         Dispatched {
             output: P::Output::default(),
             outcome: Outcome { skipped, ..Outcome::default() },
+            scratch: Vec::new(),
             context: scope.context.clone(),
         }
     }
@@ -97,6 +101,7 @@ struct Folding<'a, P: Point> {
     outdated: usize,
     output: Option<Arc<P::Output>>,
     outcome: Outcome,
+    scratch: Vec<ScratchFile>,
     context: ContextView,
 }
 
@@ -109,6 +114,7 @@ impl<'a, P: Point> Folding<'a, P> {
             outdated: 0,
             output: None,
             outcome: Outcome::default(),
+            scratch: Vec::new(),
             context: scope.context.clone(),
         }
     }
@@ -126,7 +132,7 @@ impl<'a, P: Point> Folding<'a, P> {
         self.ask_again().await;
         self.settle();
         let output = self.output.map(Arc::unwrap_or_clone).unwrap_or_default();
-        Dispatched { output, outcome: self.outcome, context: self.context }
+        Dispatched { output, outcome: self.outcome, scratch: self.scratch, context: self.context }
     }
 
     /// Asks the gates of tool calls again that saw arguments which a later
@@ -208,6 +214,13 @@ impl<'a, P: Point> Folding<'a, P> {
                 point: P::POINT,
                 item: item.clone(),
             });
+        }
+        for extra in output.extras() {
+            self.scratch.extend(extra.path.as_ref().map(|path| ScratchFile {
+                handler: Arc::clone(&slot.id),
+                path: path.clone(),
+                content: extra.content.clone(),
+            }));
         }
         if let Some(reason) = refusal.filter(|_| P::POINT.kind() == Kind::Observe) {
             self.warn(slot, "refused", reason);

@@ -32,6 +32,24 @@ pub struct Outcome {
     pub skipped: Option<SkipReason>,
 }
 
+/// A section of the prompt that its handler wants in a file as well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScratchFile {
+    /// The handler's id.
+    pub handler: Arc<str>,
+    /// The file, below the scratch directory of whoever brings the handler.
+    pub path: String,
+    /// The section's text.
+    pub content: String,
+}
+
+impl ScratchFile {
+    /// Returns who brings the handler: a plugin's name, or `api`.
+    pub fn owner(&self) -> &str {
+        self.handler.split_once(':').map_or(&self.handler, |(owner, _)| owner)
+    }
+}
+
 /// Text for the agent, with who said it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Said {
@@ -70,7 +88,7 @@ pub struct Abort {
 pub struct Warning {
     /// The handler's id.
     pub handler: Arc<str>,
-    /// The class of the failure, or `refused`, `overrides`, `slow`.
+    /// The class of the failure, or `refused`, `overrides`, `slow`, `scratch`.
     pub class: String,
     /// What there is to know, in one line.
     pub message: String,

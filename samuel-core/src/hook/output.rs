@@ -40,6 +40,11 @@ pub trait Output:
         &[]
     }
 
+    /// Returns sections for the prompt.
+    fn extras(&self) -> &[Extra] {
+        &[]
+    }
+
     /// Returns what a repository hook reports.
     fn results(&self) -> Option<&HookResults> {
         None
@@ -198,6 +203,10 @@ impl Output for ContextExtraOutput {
         self.extras.extend(later.extras);
         self.extensions.extend(later.extensions);
         Vec::new()
+    }
+
+    fn extras(&self) -> &[Extra] {
+        &self.extras
     }
 }
 

@@ -119,6 +119,6 @@ codes! {
     RUN_BLOCKED, 3, false, "See why with `samuel run status`, then reset, skip or correct the tasks.";
     RUN_STOPPED, 4, true, "Read .samuel/run/progress.md, then go on with `samuel run start`.";
     RUN_CANCELLED, 130, true, "Go on with `samuel run start`.";
-    RUN_FAILED, 1, true, "Read the message above; the state was saved.";
+    RUN_FAILED, 1, true, "Read the message above, then go on with `samuel run start`.";
     INTERNAL, 1, false, "Report this as a bug.";
 }

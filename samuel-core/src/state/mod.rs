@@ -36,6 +36,7 @@ mod next;
 mod prd;
 mod progress;
 mod run_dir;
+mod scratch;
 mod store;
 mod validate;
 

@@ -8,6 +8,7 @@ use samuel_core::{
     context::{ContextView, PromptContext},
     hook::{Call, HookPoint, Kind, Output, Point, Registry, Scope, points},
     model::payload::*,
+    state::LoopLock,
     testing::{Act, Bench, FakeHandler, FakePlugin, Played, completes_each_task},
 };
 use serde_json::{Value, json};
@@ -99,20 +100,37 @@ mod event_table {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn before_loop_fires_once_with_the_plan_and_the_cap_and_logs_the_start() {
-        let (played, calls) = spied::<points::BeforeLoop>(Act::Answer(returns(json!({ "ok": true })))).await;
+        let bench = Bench::with_tasks(&[("1", "First")]).unwrap();
+        let run_dir = bench.project().run_dir();
+        let held = run_dir.clone();
+        let spy = FakeHandler::<points::BeforeLoop>::always(Act::compute(move |_| {
+            assert!(LoopLock::holder(&held).unwrap().is_some(), "the lock is acquired");
+            Ok(returns(json!({ "ok": true })))
+        }));
+        let run = bench.run(completes_each_task()).settings(|settings| settings.max_iterations = 2);
+        let played = bench.play(run.hook("spy", spy.clone())).await.unwrap();
+        let calls = spy.calls();
         assert_eq!((calls.len(), calls[0].input().max_iterations), (1, 2));
         assert!(calls[0].input().prd_path.ends_with(".samuel/run/prd.toon"));
         has_fields(calls[0].input(), &["prd_path", "max_iterations"]);
         assert!(has_default(&played, HookPoint::BeforeLoop));
+        assert!(played.outcomes(HookPoint::BeforeLoop)[0].broken.is_empty());
+        let started = format!("STARTED: run {}", played.events[0].run_id);
+        assert!(bench.progress().unwrap().lines().next().unwrap().ends_with(&started));
+        assert!(LoopLock::holder(&run_dir).unwrap().is_none(), "and released after the loop");
     }
 
     #[tokio::test(flavor = "multi_thread")]
     async fn after_loop_fires_once_with_the_iterations_and_the_exit_reason() {
-        let (played, calls) = spied::<points::AfterLoop>(Act::Answer(returns(json!({ "ok": true })))).await;
+        let bench = Bench::with_tasks(&[("1", "First"), ("2", "Second")]).unwrap();
+        let spy = FakeHandler::<points::AfterLoop>::answers(returns(json!({ "ok": true })));
+        bench.play(bench.run(completes_each_task()).hook("spy", spy.clone())).await.unwrap();
+        let calls = spy.calls();
         let input = calls[0].input();
         assert_eq!((calls.len(), input.iterations_run, input.exit_reason.as_str()), (1, 2, "completed"));
         has_fields(input, &["iterations_run", "exit_reason"]);
-        assert!(has_default(&played, HookPoint::AfterLoop), "it logs the summary");
+        let summary = "COMPLETED: the loop ended after 2 iterations: completed; 2 of 2 tasks completed";
+        assert!(bench.progress().unwrap().lines().last().unwrap().ends_with(summary));
     }
 
     #[tokio::test(flavor = "multi_thread")]

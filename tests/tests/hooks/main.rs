@@ -3,3 +3,4 @@
 
 mod hooks_reference;
 mod methodology_hooks;
+mod prompt_context;

@@ -29,6 +29,16 @@ pub(super) fn in_turns<const N: usize>(rounds: usize, mut actions: [Action<'_>; 
     Ok(times.map(median))
 }
 
+/// Returns the median times of each action in each of several passes. What is
+/// measured in one pass was measured in one state of the machine.
+pub(super) fn in_passes<const N: usize>(
+    passes: usize,
+    rounds: usize,
+    mut actions: [Action<'_>; N],
+) -> Result<Vec<[Duration; N]>> {
+    (0..passes).map(|_| in_turns(rounds, actions.each_mut().map(|action| &mut **action as _))).collect()
+}
+
 /// Returns the median; zero of nothing.
 pub(super) fn median(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();

@@ -371,7 +371,7 @@ pub fn config_vars(settings: &MethodologySettings, agent: &str) -> ConfigVars {
     ConfigVars {
         agent: agent.to_owned(),
         max_iterations: settings.max_iterations,
-        pause_secs: settings.pause.as_secs(),
+        pause_secs: settings.pause.as_millis().div_ceil(1_000).try_into().unwrap_or(u64::MAX),
         max_consec_fails: settings.max_consecutive_failures,
         quality_checks: settings.quality_checks.iter().map(|check| check.command.clone()).collect(),
         pilot: pilot.enabled.then(|| PilotVars {
