@@ -13,6 +13,7 @@ use samuel_core::{
     engine::{Checkup, Finding, Health, Subject},
     hook::{Call, points},
     model::payload::ContextExtraOutput,
+    plugin::Catalog,
     project::{InitOptions, Project},
 };
 
@@ -54,10 +55,11 @@ impl Bench {
 
     fn check(&self) -> Checkup {
         let env = [("PATH".to_owned(), self.bin().display().to_string())];
-        Checkup::of(self.root(), None, Arc::new(SystemClock::new()), &env, |run| {
-            run.hook::<points::ContextExtra, _>("notes", async |_: Call<points::ContextExtra>| {
+        Checkup::of(self.root(), None, Arc::new(SystemClock::new()), &env, |project, run| {
+            Catalog::read(project.root(), project.config())?;
+            Ok(run.hook::<points::ContextExtra, _>("notes", async |_: Call<points::ContextExtra>| {
                 Ok(ContextExtraOutput::default())
-            })
+            }))
         })
     }
 
@@ -74,13 +76,13 @@ fn healths(checkup: &Checkup) -> Vec<(&str, &str)> {
 fn a_project_that_has_everything_is_healthy() {
     let bench = Bench::healthy();
     let checkup = bench.check();
-    let subjects = ["configuration", "hooks", "templates", "agent", "checks", "git", "state"];
+    let subjects = ["configuration", "plugins", "hooks", "templates", "agent", "checks", "git", "state"];
     assert_eq!(healths(&checkup), subjects.map(|subject| (subject, "ok")), "{checkup:#?}");
     assert!(checkup.is_healthy());
     let messages: Vec<&str> = checkup.findings.iter().map(|finding| finding.message.as_str()).collect();
-    assert_eq!(messages[1], "11 handlers at 11 points", "the ten defaults, and the caller's own");
-    assert_eq!(messages[3], "claude can be called");
-    assert_eq!(messages[5], "a repository on branch main");
+    assert_eq!(messages[2], "11 handlers at 11 points", "the ten defaults, and the caller's own");
+    assert_eq!(messages[4], "claude can be called");
+    assert_eq!(messages[6], "a repository on branch main");
 }
 
 #[test]
@@ -121,7 +123,20 @@ fn every_problem_of_the_configuration_is_named_and_what_needs_it_is_skipped() {
     );
     assert_eq!(first.location.as_ref().and_then(|place| place.line), Some(2));
     let skipped = rest.iter().filter(|finding| finding.health == Health::Skipped).count();
-    assert_eq!((rest.len(), skipped), (6, 5), "git is looked at all the same");
+    assert_eq!((rest.len(), skipped), (7, 6), "git is looked at all the same");
+}
+
+#[test]
+fn a_plugin_that_is_not_installed_is_found_with_the_command_that_does_it() {
+    let bench = Bench::healthy();
+    bench.write("samuel.toml", "[[plugins]]\nname = \"lint\"\nsource = \"./lint\"\n");
+    let finding = bench.finding(Subject::Plugins);
+    assert_eq!(
+        (finding.health, finding.help.as_deref()),
+        (Health::Failed, Some("Run `samuel install ./lint`."))
+    );
+    assert_eq!(bench.finding(Subject::Hooks).health, Health::Skipped);
+    assert_eq!(bench.finding(Subject::Agent).health, Health::Ok, "the rest is looked at all the same");
 }
 
 #[test]

@@ -7,10 +7,11 @@ use samuel_core::{
     engine::{Checkup, HookReport},
     hook::Registry,
     model::ErrorCode,
+    plugin::Catalog,
     project::Project,
 };
 
-use super::setup::equip;
+use super::{plugins::load_options, setup::equip};
 use crate::{
     args::Global,
     failure::Failure,
@@ -23,7 +24,11 @@ use crate::{
 pub(crate) fn check(global: &Global, host: &Host) -> Result<Reply, Failure> {
     let root = host.root(global)?;
     let clock = Arc::new(SystemClock::new());
-    let checkup = Checkup::of(&root, None, clock, &host.env, |run| run);
+    let options = load_options(host)?;
+    let checkup = Checkup::of(&root, None, clock, &host.env, |project, run| {
+        let plugins = Catalog::read(project.root(), project.config())?.load(&options)?;
+        Ok(run.register(|registry| plugins.register(registry)))
+    });
     let text = checkup_text(&checkup);
     if checkup.is_healthy() {
         return Ok(Reply::new(&checkup, text));

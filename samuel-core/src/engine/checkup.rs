@@ -19,6 +19,7 @@ use crate::{
     git,
     hook::HookPoint,
     model::{Coded, Location},
+    plugin::PluginError,
     process::find_program,
     project::{Project, ProjectError},
     state::{LoopLock, StateError, StateStore},
@@ -55,6 +56,8 @@ pub struct Finding {
 pub enum Subject {
     /// samuel.toml and the methodology it names.
     Configuration,
+    /// The plugins that samuel.toml lists.
+    Plugins,
     /// The chains of all points.
     Hooks,
     /// The prompt templates of the project.
@@ -74,6 +77,7 @@ impl Subject {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Configuration => "configuration",
+            Self::Plugins => "plugins",
             Self::Hooks => "hooks",
             Self::Templates => "templates",
             Self::Agent => "agent",
@@ -114,30 +118,40 @@ impl Checkup {
     /// Looks at the project at a root, with the methodology given, else the
     /// configured one. Blocks, starts no process and writes nothing.
     ///
-    /// `env` is what runs get. `prepare` does to a run what it would do before
-    /// a start, such as registering the handlers of plugins.
+    /// `env` is what runs get. `prepare` does to a run what is done before a
+    /// start: it registers the handlers of the project's plugins, and others.
     pub fn of(
         root: &Path,
         methodology: Option<&str>,
         clock: Arc<dyn Clock>,
         env: &[(String, String)],
-        prepare: impl FnOnce(RunBuilder) -> RunBuilder,
+        prepare: impl FnOnce(&Project, RunBuilder) -> Result<RunBuilder, PluginError>,
     ) -> Self {
         let mut findings = Vec::new();
         match Project::open(root, methodology, clock) {
             Ok(project) => {
                 findings.push(configured(&project));
-                let builder = prepare(Run::builder(project.clone()).env(env.iter().cloned()));
-                let agent = Finding::of_result(Subject::Agent, builder.check_agent());
-                findings.extend(chains(builder));
+                let builder = || Run::builder(project.clone()).env(env.iter().cloned());
+                let agent = Finding::of_result(Subject::Agent, builder().check_agent());
+                let prepared = prepare(&project, builder());
+                findings.push(plugins(&project, prepared.as_ref().err()));
+                findings.extend(match prepared {
+                    Ok(builder) => chains(builder),
+                    Err(_) => {
+                        let [_, templates] = chains(builder());
+                        [Finding::skipped(Subject::Hooks, "the plugins cannot be used"), templates]
+                    }
+                });
                 findings.extend([agent, checks(&project), repository(root, env), state(&project)]);
             }
             Err(error) => {
                 findings.push(misconfigured(&error));
-                use Subject::{Agent, Checks, Git, Hooks, State, Templates};
-                findings.extend([Hooks, Templates, Agent, Checks, Git, State].map(|subject| match subject {
-                    Git => repository(root, env),
-                    _ => Finding::skipped(subject, "the configuration cannot be used"),
+                use Subject::{Agent, Checks, Git, Hooks, Plugins, State, Templates};
+                findings.extend([Plugins, Hooks, Templates, Agent, Checks, Git, State].map(|subject| {
+                    match subject {
+                        Git => repository(root, env),
+                        _ => Finding::skipped(subject, "the configuration cannot be used"),
+                    }
                 }));
             }
         }
@@ -213,6 +227,26 @@ fn misconfigured(error: &ProjectError) -> Finding {
             .collect();
     }
     finding
+}
+
+/// Says how the plugins stand; what is wrong with one was found when its
+/// handlers were registered.
+fn plugins(project: &Project, error: Option<&PluginError>) -> Finding {
+    let Some(error) = error else {
+        let names: Vec<&str> = project.config().plugins.iter().map(|plugin| plugin.name.as_str()).collect();
+        return Finding::ok(
+            Subject::Plugins,
+            match names.is_empty() {
+                true => "there are none".to_owned(),
+                false => format!("{} as installed", names.join(", ")),
+            },
+        );
+    };
+    let details = match error {
+        PluginError::Changed { changes, .. } => changes.iter().map(ToString::to_string).collect(),
+        _ => Vec::new(),
+    };
+    Finding { details, ..Finding::failed(Subject::Plugins, error) }
 }
 
 /// Looks at the chains and the templates, which are loaded together.

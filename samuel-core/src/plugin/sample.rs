@@ -39,7 +39,7 @@ pub fn sample_text(point: HookPoint) -> Value {
         }),
         HookPoint::QualityCheck => json!({ "commands": ["cargo test"] }),
         HookPoint::AfterIteration => json!({
-            "iteration": 3, "task": task(), "outcome": "completed", "changed_files": ["src/parse.rs"],
+            "iteration": 3, "task": task(), "outcome": "succeeded", "changed_files": ["src/parse.rs"],
         }),
         HookPoint::IterationError => {
             json!({ "error": "cargo test: exit code 101", "class": "quality-check", "consec_fails": 1 })

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{Capability, Kind};
 use crate::{
     config::{AGENTS, Sandbox},
-    hook::HookPoint,
+    hook::{ChainMode, HookPoint},
 };
 
 /// Returns the JSON Schema of a manifest (draft 2020-12).
@@ -178,6 +178,7 @@ fn chain() -> Value {
     table(
         json!({
             "enabled": { "type": "boolean" },
+            "mode": { "enum": ChainMode::ALL.map(ChainMode::as_str) },
             "strict": { "type": "boolean" },
             "on_failure": { "enum": actions },
             "timeout": { "$ref": "#/$defs/duration" },
