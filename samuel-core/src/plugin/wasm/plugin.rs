@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     hook::{HookPoint, PluginSource, RegistryBuilder},
-    plugin::Capabilities,
+    plugin::{Binding, Capabilities},
 };
 
 /// What a component is loaded with.
@@ -38,19 +38,6 @@ pub struct PluginSetup {
     pub granted: Capabilities,
     /// Its own table in samuel.toml, `[plugins.config]`, as JSON.
     pub config: Value,
-}
-
-/// A handler of a plugin at a point.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Binding {
-    /// The point.
-    pub point: HookPoint,
-    /// The short name of the point's interface, such as `quality-check`, or
-    /// the name of a function at the component's root that has the same type,
-    /// such as `on-quality-check`. Underscores read as hyphens.
-    pub handler: String,
-    /// The order it asks for, if it does.
-    pub order: Option<i32>,
 }
 
 /// A component that is ready to be called.
