@@ -5,9 +5,15 @@
 //! is given by a closure, by a component whose values are typed, and by a
 //! component that takes and returns JSON, which reads and writes none itself.
 
-use std::{fs, hint::black_box, path::Path, sync::Arc, time::Duration};
+use std::{
+    fs,
+    hint::black_box,
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use samuel_core::{
     clock::SystemClock,
     context::{ContextView, PromptContext},
@@ -17,8 +23,8 @@ use samuel_core::{
         payload::{CallHeader, Failure, Mode, QualityCheckInput, QualityCheckOutput, Turn},
     },
     plugin::{
-        Binding, MANIFEST_FILE,
-        wasm::{HostConfig, PluginSetup, WasmHost, WasmPlugin, Workspace},
+        Binding, Capabilities, Capability, MANIFEST_FILE,
+        wasm::{HostConfig, PluginSetup, WasmHost, WasmPlugin, Workspace, interface_of},
     },
 };
 use tokio::runtime::Runtime;
@@ -69,11 +75,13 @@ world guest {
     export echo: func(document: string) -> string;
 }";
 
-/// Measures and prints what handlers in components cost.
+/// Measures and prints what handlers in components cost. Each argument is a
+/// component that is measured as well: what it takes to compile, load and start
+/// it.
 ///
 /// # Errors
 /// Fails where it is too much, or cannot be measured.
-pub(super) fn run(_: &[String]) -> Result<()> {
+pub(super) fn run(components: &[String]) -> Result<()> {
     let bytes = guest()?;
     let bench = Bench::new(&bytes)?;
     let directory = tempfile::tempdir_in(crate::workspace::target())?;
@@ -102,7 +110,50 @@ pub(super) fn run(_: &[String]) -> Result<()> {
     ] {
         println!("{name:<58}{:>11}", microseconds(took));
     }
+    for component in components {
+        measure_component(component, &bench.runtime)?;
+    }
     ensure!(missed.is_empty(), "missed: {}", missed.join(", "));
+    Ok(())
+}
+
+/// Measures a component that somebody built.
+fn measure_component(path: &str, runtime: &Runtime) -> Result<()> {
+    let bytes = fs::read(path)?;
+    let directory = tempfile::tempdir_in(crate::workspace::target())?;
+    let host = WasmHost::new(HostConfig {
+        cache_dir: Some(directory.path().join("cache")),
+        ..HostConfig::default()
+    })?;
+    let began = Instant::now();
+    let inspected = host.inspect(&bytes)?;
+    let compiled = began.elapsed();
+    let mut plugin = None;
+    let [loaded] = in_turns(
+        11,
+        [&mut || {
+            let asked =
+                Capability::ALL.into_iter().fold(Capabilities::default(), |all, one| all.with(one, ["none"]));
+            let setup = PluginSetup { name: "samuel-bench".to_owned(), asked, ..PluginSetup::default() };
+            let workspace = Arc::new(Workspace::new("/", "/nonexistent"));
+            let bindings: Vec<Binding> = inspected.points.iter().map(|point| bind(*point)).collect();
+            plugin = Some(host.load(&bytes, setup, workspace, &bindings)?);
+            Ok(())
+        }],
+    )?;
+    let plugin = plugin.context("there was no round")?;
+    let [started] = in_turns(
+        51,
+        [&mut || {
+            let started = runtime.block_on(plugin.try_start(Duration::from_secs(60)));
+            started.map_err(|failure| anyhow::anyhow!("{failure} {:?}", failure.details))
+        }],
+    )?;
+    let handles: Vec<&str> = inspected.points.iter().map(|point| point.as_str()).collect();
+    println!("{path}: {} KB, handles {}", bytes.len() / 1_000, handles.join(", "));
+    for (name, took) in [("compiled in", compiled), ("loaded in", loaded), ("started in", started)] {
+        println!("    {name:<12}{:>14}", microseconds(took));
+    }
     Ok(())
 }
 
@@ -141,10 +192,13 @@ fn ignore_missing(error: std::io::Error) -> std::io::Result<()> {
 fn load(host: &WasmHost, bytes: &[u8]) -> Result<WasmPlugin> {
     let setup = PluginSetup { name: "samuel-bench".to_owned(), ..PluginSetup::default() };
     let workspace = Arc::new(Workspace::new("/", "/nonexistent"));
+    Ok(host.load(bytes, setup, workspace, &[bind(HookPoint::QualityCheck)])?)
+}
+
+/// Binds a point to its standard interface.
+fn bind(point: HookPoint) -> Binding {
     let place = Location { file: MANIFEST_FILE.into(), line: None, column: None };
-    let handler = "quality-check".to_owned();
-    let binding = Binding { point: HookPoint::QualityCheck, handler, order: None, place };
-    Ok(host.load(bytes, setup, workspace, &[binding])?)
+    Binding { point, handler: interface_of(point), order: None, place }
 }
 
 /// What the calls share.
@@ -256,7 +310,7 @@ impl Kept {
         let interface =
             self.instance.get_export_index(&mut *store, None, "samuel:plugin/quality-check@1.0.0");
         let index = self.instance.get_export_index(&mut *store, interface.as_ref(), "run");
-        let index = index.ok_or_else(|| anyhow::anyhow!("there is no `run`"))?;
+        let index = index.context("there is no `run`")?;
         let run: TypedFunc<Params<'_>, Returned> = self.instance.get_typed_func(&mut *store, index)?;
         let (answer,) = run.call(&mut *store, (&self.header, input, None))?;
         ensure!(black_box(answer).is_ok_and(|output| output.ok), "a bad answer");

@@ -4,7 +4,7 @@
 //! that can be known before a call was checked. Calling it is
 //! [`call`](super::call)'s.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use serde_json::Value;
 use wasmtime::component::{
@@ -13,7 +13,7 @@ use wasmtime::component::{
 };
 
 use super::{
-    Protocol, WasmError, Workspace,
+    Protocol, WasmError, Workspace, call,
     engine::Inner,
     guest::Guest,
     host::kv::KvStore,
@@ -23,7 +23,7 @@ use super::{
     scan::Outline,
 };
 use crate::{
-    hook::{HookPoint, PluginSource, RegistryBuilder},
+    hook::{HookFailure, HookPoint, PluginSource, RegistryBuilder},
     plugin::{Binding, Capabilities},
 };
 
@@ -83,6 +83,16 @@ impl WasmPlugin {
     /// Returns the plugin's name.
     pub fn name(&self) -> &str {
         &self.loaded.setup.name
+    }
+
+    /// Starts the component once and takes it down again, as an installation or
+    /// a check-up does: types are known to fit, and whether it starts is not.
+    ///
+    /// # Errors
+    /// Returns the [`HookFailure`] of a component that traps, takes too much or
+    /// does not start within `limit`.
+    pub async fn try_start(&self, limit: Duration) -> Result<(), HookFailure> {
+        call::trial(&self.loaded, limit).await
     }
 
     /// Registers a handler for each binding, as `<plugin>:<handler>`.
