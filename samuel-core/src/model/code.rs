@@ -87,6 +87,10 @@ codes! {
     PLUGIN_LOCK, 1, false, "Restore samuel.lock from version control, or install its plugins again.";
     PLUGIN_BUSY, 75, true, "Wait for the other command to finish.";
     PLUGIN_IO, 1, true, "Check that the directory exists, is writable and has space left.";
+    PLUGIN_COMPONENT, 1, false, "Ask the plugin's author for a component that this Samuel can run.";
+    PLUGIN_VERSION, 1, false, "Update Samuel, or use a version of the plugin that fits.";
+    PLUGIN_UNDECLARED, 1, false, "Add the capability to the plugin's manifest, or do without the import.";
+    PLUGIN_CACHE, 1, false, "Remove the directory; Samuel makes it again with mode 0700.";
     METHODOLOGY_NOT_FOUND, 2, false, "List what is installed with `samuel ls --type methodology`.";
     TEMPLATE_INVALID, 2, false, "Correct the template at the place named above.";
     AGENT_UNKNOWN, 2, false, "Use one of claude, codex, gemini, copilot, kiro, command, scripted.";
@@ -101,10 +105,6 @@ codes! {
     HOOK_FAILED, 1, true, "Read the handler's message above.";
     HOOK_DENIED, 1, false, "Grant the capability, or do without it.";
     HOOK_REFUSED, 1, false, "Do what the handler asks for.";
-    PLUGIN_COMPONENT, 1, false, "Ask the plugin's author for a component that this Samuel can run.";
-    PLUGIN_VERSION, 1, false, "Update Samuel, or use a version of the plugin that fits.";
-    PLUGIN_UNDECLARED, 1, false, "Add the capability to the plugin's manifest, or do without the import.";
-    PLUGIN_CACHE, 1, false, "Remove the directory; Samuel makes it again with mode 0700.";
     PROCESS_FAILED, 1, true, "Check that the program exists and can be run.";
     TRUST_REFUSED, 78, false, "Review what would run, then pass --yes.";
     SYNC_MARKERS, 1, false, "Repair Samuel's markers at the place named above, or remove them all.";

@@ -15,6 +15,8 @@ mod run_loop;
 mod snapshot;
 mod start;
 mod toon;
+#[cfg(feature = "wasm")]
+mod wasm;
 
 use std::{path::PathBuf, process::Command};
 
@@ -33,6 +35,7 @@ const BENCHES: &[Bench] = &[
         run_loop::run,
     ),
     ("toon", "the TOON codec beside serde_json and another codec", toon::run),
+    ("wasm", "what a handler in a WASM component costs", wasm),
 ];
 
 /// Runs a benchmark in a release build; further arguments are its own.
@@ -53,9 +56,27 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     if cfg!(debug_assertions) { again_in_release(args) } else { bench(rest) }
 }
 
+/// Measures components in a build that has them.
+fn wasm(args: &[String]) -> Result<()> {
+    #[cfg(feature = "wasm")]
+    return wasm::run(args);
+    #[cfg(not(feature = "wasm"))]
+    bail!("this build has no components: {args:?}")
+}
+
 /// Builds everything that is measured, and starts this task again in it.
 fn again_in_release(args: &[String]) -> Result<()> {
-    let build = ["build", "--release", "--locked", "--package", "xtask", "--package", "samuel-cli"];
+    let build = [
+        "build",
+        "--release",
+        "--locked",
+        "--package",
+        "xtask",
+        "--package",
+        "samuel-cli",
+        "--features",
+        "xtask/wasm",
+    ];
     ensure!(workspace::cargo(&build).status()?.success(), "the release build failed");
     let status = Command::new(release("xtask")).arg("bench").args(args).status()?;
     ensure!(status.success(), "the benchmark did not pass");

@@ -10,19 +10,23 @@ use std::{sync::Arc, time::Duration, time::Instant};
 
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
-use wasmtime::{Store, Trap, UpdateDeadline};
+use wasmtime::{Store, Trap, UpdateDeadline, component::Instance};
 use wasmtime_wasi::I32Exit;
 
 use super::{
-    guest::{Contributions, Guest},
+    guest::{Contributions, Guest, MAX_HANDLES},
     limits::LimitReached,
-    plugin::WasmHandler,
+    plugin::{Loaded, WasmHandler},
     points::{Params, PreviousParams, Returned, WasmPoint},
     stderr::Stderr,
 };
 use crate::{
+    context::ContextView,
     hook::{BreakClass, Call, ChainSpec, Handler, HookFailure, Tier},
-    model::{ErrorCode, payload::Failure},
+    model::{
+        ErrorCode,
+        payload::{CallHeader, Failure, Mode, Turn},
+    },
 };
 
 /// How many lines of a guest's standard error a failure carries.
@@ -39,27 +43,15 @@ impl<P: WasmPoint> Handler<P> for WasmHandler {
             0 => ChainSpec::TIMEOUT,
             limit => Duration::from_millis(limit),
         };
-        let stderr = Stderr::new(self.loaded.host.limits.max_stderr_bytes);
-        let cancelled = call.cancelled().clone();
-        let work = self.run(&call, Instant::now() + limit, cancelled.clone(), stderr.clone());
-        let answer = within(limit, &cancelled, work).await.and_then(|answered| match answered {
-            Ok(answer) => Ok(answer),
-            Err(_) if cancelled.is_cancelled() => Err(was_cancelled()),
-            Err(error) => Err(failure_of(&error, limit)),
-        });
-        match answer {
-            Ok((Ok(output), contributions)) => {
+        let bounds = Bounds::new(&self.loaded, limit, call.cancelled().clone());
+        match bounds.keep(self.run(&call, &bounds)).await? {
+            (Ok(output), contributions) => {
                 for (key, value) in contributions.values {
                     call.contribute(key, value)?;
                 }
                 Ok(output)
             }
-            Ok((Err(failure), _)) => Err(told(failure)),
-            Err(mut failure) => {
-                let lines = stderr.last_lines(STDERR_LINES);
-                failure.details.extend(lines.into_iter().map(|line| format!("stderr: {line}")));
-                Err(failure)
-            }
+            (Err(failure), _) => Err(told(failure)),
         }
     }
 
@@ -73,27 +65,10 @@ type Answer<P> = (Result<<P as crate::hook::Point>::Output, Failure>, Contributi
 
 impl WasmHandler {
     /// Calls the function on an instance of its own.
-    async fn run<P: WasmPoint>(
-        &self,
-        call: &Call<P>,
-        deadline: Instant,
-        cancelled: CancellationToken,
-        stderr: Stderr,
-    ) -> wasmtime::Result<Answer<P>> {
-        let host = &self.loaded.host;
-        let _running = host.ticker.running();
+    async fn run<P: WasmPoint>(&self, call: &Call<P>, bounds: &Bounds) -> wasmtime::Result<Answer<P>> {
+        let _running = self.loaded.host.ticker.running();
         let (header, input) = (call.header(), call.input());
-        let guest = Guest::new(
-            Arc::clone(&self.loaded),
-            header.clone(),
-            call.context().clone(),
-            cancelled,
-            deadline,
-            stderr,
-        );
-        let mut store = bounded_store(guest);
-        let instance = self.loaded.pre.instantiate_async(&mut store).await;
-        let instance = instance.map_err(|error| error.context(NotStarted))?;
+        let (mut store, instance) = start(&self.loaded, header, call.context(), bounds).await?;
         let (answer,) = if P::TAKES_PREVIOUS {
             let run =
                 instance.get_typed_func::<PreviousParams<'_, P>, Returned<P>>(&mut store, self.function)?;
@@ -106,6 +81,86 @@ impl WasmHandler {
     }
 }
 
+/// Starts an instance and takes it down again: what a component does when it
+/// starts is all that loading it cannot tell.
+pub(super) async fn trial(loaded: &Arc<Loaded>, limit: Duration) -> Result<(), HookFailure> {
+    let bounds = Bounds::new(loaded, limit, CancellationToken::new());
+    let none: Arc<str> = Arc::from("");
+    let header = CallHeader {
+        point: Arc::clone(&none),
+        handler_id: Arc::from(&*loaded.setup.name),
+        run_id: Arc::clone(&none),
+        session: Arc::clone(&none),
+        iteration: 0,
+        mode: Mode::default(),
+        turn: Turn::default(),
+        deadline_ms: u64::try_from(limit.as_millis()).unwrap_or(u64::MAX),
+        namespace: none,
+    };
+    let context = ContextView::new(Arc::default());
+    let work = async {
+        let _running = loaded.host.ticker.running();
+        start(loaded, &header, &context, &bounds).await.map(drop)
+    };
+    bounds.keep(work).await
+}
+
+/// Makes a store and an instance in it.
+async fn start(
+    loaded: &Arc<Loaded>,
+    header: &CallHeader,
+    context: &ContextView,
+    bounds: &Bounds,
+) -> wasmtime::Result<(Store<Guest>, Instance)> {
+    let guest = Guest::new(
+        Arc::clone(loaded),
+        header.clone(),
+        context.clone(),
+        bounds.cancelled.clone(),
+        bounds.deadline,
+        bounds.stderr.clone(),
+    );
+    let mut store = bounded_store(guest);
+    match loaded.pre.instantiate_async(&mut store).await {
+        Ok(instance) => Ok((store, instance)),
+        Err(error) => Err(error.context(NotStarted)),
+    }
+}
+
+/// What ends a call, and what it leaves behind.
+struct Bounds {
+    limit: Duration,
+    deadline: Instant,
+    cancelled: CancellationToken,
+    stderr: Stderr,
+}
+
+impl Bounds {
+    fn new(loaded: &Loaded, limit: Duration, cancelled: CancellationToken) -> Self {
+        let stderr = Stderr::new(loaded.host.limits.max_stderr_bytes);
+        Self { limit, deadline: Instant::now() + limit, cancelled, stderr }
+    }
+
+    /// Waits for a call, but not past its time or its cancellation, and says
+    /// why it did not answer.
+    async fn keep<T>(&self, work: impl Future<Output = wasmtime::Result<T>>) -> Result<T, HookFailure> {
+        let ended = tokio::select! {
+            biased;
+            done = work => done.map_err(|error| match self.cancelled.is_cancelled() {
+                true => was_cancelled(),
+                false => failure_of(&error, self.limit),
+            }),
+            () = self.cancelled.cancelled() => Err(was_cancelled()),
+            () = tokio::time::sleep(self.limit) => Err(timed_out(self.limit)),
+        };
+        ended.map_err(|mut failure| {
+            let lines = self.stderr.last_lines(STDERR_LINES);
+            failure.details.extend(lines.into_iter().map(|line| format!("stderr: {line}")));
+            failure
+        })
+    }
+}
+
 /// Makes a store that stops its guest at the call's deadline, when the call is
 /// cancelled, and at its limits.
 fn bounded_store(guest: Guest) -> Store<Guest> {
@@ -113,6 +168,7 @@ fn bounded_store(guest: Guest) -> Store<Guest> {
     let mut store = Store::new(&host.engine, guest);
     store.limiter(|guest| &mut guest.meter);
     store.set_hostcall_fuel(host.limits.max_transfer_bytes);
+    store.set_max_component_handles(MAX_HANDLES);
     store.set_epoch_deadline(1);
     store.epoch_deadline_callback(|store| {
         let guest = store.data();
@@ -123,20 +179,6 @@ fn bounded_store(guest: Guest) -> Store<Guest> {
         Ok(UpdateDeadline::YieldCustom(1, Box::pin(tokio::task::yield_now())))
     });
     store
-}
-
-/// Waits for a call, but not past its time or its cancellation.
-async fn within<T>(
-    limit: Duration,
-    cancelled: &CancellationToken,
-    work: impl Future<Output = T>,
-) -> Result<T, HookFailure> {
-    tokio::select! {
-        biased;
-        done = work => Ok(done),
-        () = cancelled.cancelled() => Err(was_cancelled()),
-        () = tokio::time::sleep(limit) => Err(timed_out(limit)),
-    }
 }
 
 fn timed_out(limit: Duration) -> HookFailure {

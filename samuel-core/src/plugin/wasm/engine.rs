@@ -13,9 +13,10 @@ use wasmtime::{
 };
 
 use super::{
-    Binding, CallLimits, CodeLimits, Inspection, PluginSetup, WasmError, WasmPlugin, Workspace, cache::Cache,
+    CallLimits, CodeLimits, Inspection, PluginSetup, WasmError, WasmPlugin, Workspace, cache::Cache,
     guest::Guest, host, inspect, plugin, scan::Outline, scan::scan, ticker::Ticker,
 };
+use crate::plugin::Binding;
 
 /// How a host is set up.
 #[derive(Clone, Debug, Default)]
@@ -89,6 +90,11 @@ impl WasmHost {
 
     /// Loads a component for a project, with what it may do there and the
     /// handlers it is bound to. Runs nothing of it.
+    ///
+    /// The handler of a binding is the short name of its point's interface,
+    /// such as `quality-check`, or the name of a function at the component's
+    /// root that has the same type, such as `on-quality-check`. Underscores read
+    /// as hyphens.
     ///
     /// Compiling a component for the first time takes a while and blocks.
     ///

@@ -40,6 +40,12 @@ pub(super) struct Contributions {
     pub(super) bytes: usize,
 }
 
+/// The most random bytes that are made at once.
+const MAX_RANDOM_BYTES: u64 = 64 * 1024;
+
+/// The most handles a guest holds at once, such as those of streams.
+pub(super) const MAX_HANDLES: usize = 10_000;
+
 /// WASI without files, environment, arguments, input or network.
 struct Wasi {
     context: WasiCtx,
@@ -67,14 +73,26 @@ impl Guest {
     }
 }
 
+impl Wasi {
+    fn new(stderr: Stderr) -> Self {
+        let context = WasiCtx::builder()
+            .stderr(stderr)
+            .allow_tcp(false)
+            .allow_udp(false)
+            .allow_ip_name_lookup(false)
+            .max_random_size(MAX_RANDOM_BYTES)
+            .build();
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(MAX_HANDLES);
+        Self { context, table }
+    }
+}
+
 impl WasiView for Guest {
     fn ctx(&mut self) -> WasiCtxView<'_> {
         // Few calls use it, so it is made when the first one does.
         let stderr = &self.stderr;
-        let Wasi { context, table } = self.wasi.get_or_insert_with(|| Wasi {
-            context: WasiCtx::builder().stderr(stderr.clone()).allow_tcp(false).allow_udp(false).build(),
-            table: ResourceTable::new(),
-        });
+        let Wasi { context, table } = self.wasi.get_or_insert_with(|| Wasi::new(stderr.clone()));
         WasiCtxView { ctx: context, table }
     }
 }

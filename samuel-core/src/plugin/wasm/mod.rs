@@ -42,6 +42,6 @@ pub use engine::{HostConfig, WasmHost};
 pub use error::WasmError;
 pub use inspect::{Inspection, RootFunction};
 pub use limits::{CallLimits, CodeLimits};
-pub use plugin::{Binding, PluginSetup, WasmPlugin};
+pub use plugin::{PluginSetup, WasmPlugin};
 pub use protocol::{Protocol, interface_of};
 pub use workspace::Workspace;

@@ -4,7 +4,7 @@
 //! that can be known before a call was checked. Calling it is
 //! [`call`](super::call)'s.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use serde_json::Value;
 use wasmtime::component::{
@@ -13,7 +13,7 @@ use wasmtime::component::{
 };
 
 use super::{
-    Protocol, WasmError, Workspace,
+    Protocol, WasmError, Workspace, call,
     engine::Inner,
     guest::Guest,
     host::kv::KvStore,
@@ -23,8 +23,8 @@ use super::{
     scan::Outline,
 };
 use crate::{
-    hook::{HookPoint, PluginSource, RegistryBuilder},
-    plugin::Capabilities,
+    hook::{HookFailure, HookPoint, PluginSource, RegistryBuilder},
+    plugin::{Binding, Capabilities},
 };
 
 /// What a component is loaded with.
@@ -38,19 +38,6 @@ pub struct PluginSetup {
     pub granted: Capabilities,
     /// Its own table in samuel.toml, `[plugins.config]`, as JSON.
     pub config: Value,
-}
-
-/// A handler of a plugin at a point.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Binding {
-    /// The point.
-    pub point: HookPoint,
-    /// The short name of the point's interface, such as `quality-check`, or
-    /// the name of a function at the component's root that has the same type,
-    /// such as `on-quality-check`. Underscores read as hyphens.
-    pub handler: String,
-    /// The order it asks for, if it does.
-    pub order: Option<i32>,
 }
 
 /// A component that is ready to be called.
@@ -96,6 +83,16 @@ impl WasmPlugin {
     /// Returns the plugin's name.
     pub fn name(&self) -> &str {
         &self.loaded.setup.name
+    }
+
+    /// Starts the component once and takes it down again, as an installation or
+    /// a check-up does: types are known to fit, and whether it starts is not.
+    ///
+    /// # Errors
+    /// Returns the [`HookFailure`] of a component that traps, takes too much or
+    /// does not start within `limit`.
+    pub async fn try_start(&self, limit: Duration) -> Result<(), HookFailure> {
+        call::trial(&self.loaded, limit).await
     }
 
     /// Registers a handler for each binding, as `<plugin>:<handler>`.

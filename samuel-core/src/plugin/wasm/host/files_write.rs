@@ -163,7 +163,7 @@ fn replace(dir: BorrowedFd<'_>, place: &Place, contents: &[u8]) -> io::Result<()
     if written.is_err() {
         // What could not be put in place is of no use; that it stays behind
         // would be the lesser problem.
-        drop(unlinkat(dir, &*draft, AtFlags::empty()));
+        unlinkat(dir, &*draft, AtFlags::empty()).ok();
     }
     written
 }

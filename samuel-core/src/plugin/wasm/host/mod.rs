@@ -33,6 +33,9 @@ use self::error::HostError;
 use super::{guest::Guest, interface_of, protocol::offered};
 use crate::hook::HookPoint;
 
+/// Offers the functions of one interface.
+type Offer = fn(&mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()>;
+
 /// Makes the linker of a host: WASI and the interfaces of the contract.
 pub(super) fn linker(engine: &Engine) -> wasmtime::Result<Linker<Guest>> {
     let mut linker = Linker::new(engine);
@@ -43,7 +46,7 @@ pub(super) fn linker(engine: &Engine) -> wasmtime::Result<Linker<Guest>> {
     for point in HookPoint::ALL {
         linker.instance(&offered(&interface_of(*point)))?;
     }
-    let offers: [(&str, fn(&mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()>); 12] = [
+    let offers: [(&str, Offer); 12] = [
         ("log", log::offer),
         ("config", config::offer),
         ("plugins", plugins::offer),

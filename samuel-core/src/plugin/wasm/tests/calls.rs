@@ -2,12 +2,12 @@
 
 use tokio_util::sync::CancellationToken;
 
-use super::kit::{Bench, HOST, INPUT, broke, component, dispatch, probe, probed, quality_check, value};
+use super::kit::{Bench, HOST, INPUT, bind, broke, component, dispatch, probe, probed, quality_check, value};
 use crate::{
     hook::{BreakClass, ChainSpec, HookPoint, Tier, points},
     model::payload::{CheckFailure, QualityCheckInput, QualityCheckOutput},
     plugin::wasm::{
-        Binding, interface_of,
+        interface_of,
         points::{Visitor, WasmPoint, visit},
     },
 };
@@ -68,10 +68,7 @@ async fn every_point_can_be_handled_by_its_standard_interface() {
             )
         })
         .collect();
-    let bindings: Vec<Binding> = HookPoint::ALL
-        .iter()
-        .map(|point| Binding { point: *point, handler: interface_of(*point), order: None })
-        .collect();
+    let bindings: Vec<_> = HookPoint::ALL.iter().map(|point| bind(*point, &interface_of(*point))).collect();
     let mut bench = Bench::new();
     let workspace = bench.workspace.take().unwrap().into();
     let plugin =

@@ -122,6 +122,12 @@ async fn a_trap_is_told_wherever_it_happens() {
     );
     let (class, message) = survived(&bytes, SOON).await;
     assert!(class == BreakClass::Panicked && message.contains("unreachable"), "{message}");
+    // A check-up finds it before a call does.
+    let plugin = Bench::new().load(&bytes, HookPoint::QualityCheck, "quality-check").unwrap();
+    assert_eq!(plugin.try_start(SOON).await.map_err(|failure| failure.class), Err(BreakClass::Panicked));
+    let good = quality_check("(global.get $zero)");
+    let plugin = Bench::new().load(&good, HookPoint::QualityCheck, "quality-check").unwrap();
+    assert_eq!(plugin.try_start(SOON).await, Ok(()));
 }
 
 #[tokio::test]

@@ -15,8 +15,12 @@ use crate::{
     clock::SystemClock,
     context::{ContextView, PromptContext},
     hook::{ChainSpec, Dispatched, HookFailure, HookPoint, PluginSource, Point, Registry, Scope},
-    model::payload::{Mode, Turn},
-    plugin::wasm::{Binding, HostConfig, PluginSetup, WasmError, WasmHost, WasmPlugin, Workspace},
+    model::{
+        Location,
+        payload::{Mode, Turn},
+    },
+    plugin::wasm::{HostConfig, PluginSetup, WasmError, WasmHost, WasmPlugin, Workspace},
+    plugin::{Binding, MANIFEST_FILE},
 };
 
 /// Where handlers find the parts of what they are given, at the address of
@@ -116,7 +120,7 @@ impl Bench {
         point: HookPoint,
         handler: &str,
     ) -> Result<WasmPlugin, WasmError> {
-        let binding = Binding { point, handler: handler.to_owned(), order: None };
+        let binding = bind(point, handler);
         let workspace = Arc::new(self.workspace.take().unwrap());
         HOST.load(bytes, self.setup.clone(), workspace, &[binding])
     }
@@ -128,6 +132,12 @@ impl Bench {
         let plugin = self.load(bytes, P::POINT, &handler).unwrap();
         dispatch::<P>(&plugin, input, ChainSpec::default(), &CancellationToken::new()).await
     }
+}
+
+/// Binds a point to a handler.
+pub(super) fn bind(point: HookPoint, handler: &str) -> Binding {
+    let place = Location { file: MANIFEST_FILE.into(), line: None, column: None };
+    Binding { point, handler: handler.to_owned(), order: None, place }
 }
 
 /// Registers a plugin alone and fires a point.
