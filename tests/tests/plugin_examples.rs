@@ -1,7 +1,13 @@
 //! The example plugins: each is built in an empty directory by the commands of
 //! its page, and what comes out asks for what its manifest says, no more and no
 //! less.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "tests"
+)]
 
 use std::{collections::BTreeSet, fs, path::Path};
 
