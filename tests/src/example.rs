@@ -1,7 +1,8 @@
 //! The example plugins, built as their pages say.
 //!
 //! [`Example::build`] starts in an empty directory and runs the three commands
-//! of the example's `README.md`. Tools come from the [cache](crate::cache).
+//! of the example's `README.md`. Tools come from the [cache](crate::cache). What
+//! an interpreter is put into is built again only when its sources changed.
 
 use std::{
     env,
@@ -10,6 +11,8 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, Output},
 };
+
+use samuel_core::plugin::{MANIFEST_FILE, Manifest};
 
 use crate::cache;
 
@@ -36,8 +39,8 @@ pub enum NotBuilt {
 /// A built plugin.
 #[derive(Debug)]
 pub struct Built {
-    /// Its directory, with the manifest.
-    pub directory: PathBuf,
+    /// Its manifest.
+    pub manifest: Manifest,
     /// Its component.
     pub component: Vec<u8>,
 }
@@ -80,6 +83,14 @@ impl Example {
     pub fn build(self, builds: &Path) -> Result<Built, NotBuilt> {
         let directory = builds.join(self.name());
         let output = builds.join(format!("{}-target", self.name()));
+        let stamp = builds.join(format!("{}-built-from", self.name()));
+        let sources = sources(&self.source()).expect("the example can be read");
+        // An interpreter is another component each time, and compiling it takes
+        // a minute. Cargo knows by itself what is up to date.
+        if self != Self::Rust && fs::read(&stamp).is_ok_and(|built_from| built_from == sources) {
+            return Built::read(directory, "an earlier build");
+        }
+        let _ = fs::remove_file(&stamp);
         empty(&directory).expect("the build directory can be written to");
         let commands = self.commands();
         let [copy, install, build] = commands.as_slice() else {
@@ -112,11 +123,42 @@ impl Example {
             }
         };
         run(&directory, build, &path)?;
-        let module = module_of(&directory);
+        let built = Built::read(directory, build)?;
+        fs::write(stamp, sources).expect("the build directory can be written to");
+        Ok(built)
+    }
+}
+
+impl Built {
+    /// Reads what a command made.
+    fn read(directory: PathBuf, build: &str) -> Result<Self, NotBuilt> {
+        let text = fs::read_to_string(directory.join(MANIFEST_FILE))
+            .map_err(|error| NotBuilt::Failed(format!("{MANIFEST_FILE}: {error}")))?;
+        let manifest = Manifest::parse(Path::new(MANIFEST_FILE), &text)
+            .map_err(|error| NotBuilt::Failed(format!("{MANIFEST_FILE}: {error:?}")))?;
+        let module = manifest.module.clone().unwrap_or_default();
         let component = fs::read(directory.join(&module))
             .map_err(|error| NotBuilt::Failed(format!("{build}\nleft no {module}: {error}")))?;
-        Ok(Built { directory, component })
+        Ok(Self { manifest, component })
     }
+}
+
+/// Lists the files of an example with what they hold, as one text to compare.
+fn sources(directory: &Path) -> io::Result<Vec<u8>> {
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(directory)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
+    paths.sort();
+    let mut all = Vec::new();
+    for path in paths {
+        let name = path.file_name().unwrap_or_default();
+        if path.is_dir() && name != "node_modules" && name != "target" {
+            all.extend(sources(&path)?);
+        } else if path.is_file() && path.extension().is_none_or(|extension| extension != "wasm") {
+            all.extend(name.as_encoded_bytes());
+            all.extend(fs::read(&path)?);
+        }
+    }
+    Ok(all)
 }
 
 /// Adds the target where it is missing.
@@ -190,13 +232,6 @@ fn is_offline(line: &str) -> bool {
     ["Could not resolve host", "failed to download", "Could not connect", "spurious network error"]
         .iter()
         .any(|words| line.contains(words))
-}
-
-/// Returns the component that a manifest names.
-fn module_of(directory: &Path) -> String {
-    let manifest = fs::read_to_string(directory.join("samuel-plugin.toml")).unwrap_or_default();
-    let module = manifest.lines().find_map(|line| line.strip_prefix("module = \""));
-    module.map_or_else(|| "plugin.wasm".to_owned(), |rest| rest.trim_end_matches('"').to_owned())
 }
 
 fn last_line(text: &str) -> &str {

@@ -1,6 +1,6 @@
 //! The example plugins: each is built in an empty directory by the commands of
-//! its page, and what comes out asks for what its manifest says, no more and no
-//! less.
+//! its page, what comes out asks for what its manifest says, no more and no less,
+//! and it does its work in the host that runs installed plugins.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -9,12 +9,21 @@
     reason = "tests"
 )]
 
-use std::{collections::BTreeSet, fs, path::Path};
+mod plugin_host;
 
-use samuel_core::plugin::Capability;
+use std::{collections::BTreeSet, path::Path};
+
+use samuel_core::{
+    hook::points,
+    model::payload::{ContextExtraInput, QualityCheckInput},
+    plugin::{Capability, wasm::interface_of},
+};
 use samuel_tests::example::{Built, Example, NotBuilt};
+use serde_json::json;
 use wit_component::DecodedWasm;
 use wit_parser::{Resolve, WorldKey};
+
+use plugin_host::{Project, broke, contributed};
 
 /// What a component needs no capability for.
 const UNGATED: [&str; 7] = ["types", "host-types", "log", "config", "plugins", "kv", "prompt-context"];
@@ -59,38 +68,21 @@ fn contract_name(resolve: &Resolve, key: &WorldKey) -> Option<String> {
     Some(interface.to_owned())
 }
 
-fn manifest(example: Example) -> toml::Table {
-    fs::read_to_string(example.source().join("samuel-plugin.toml")).unwrap().parse().unwrap()
-}
-
-/// The capabilities of a manifest, as dotted keys or as one.
-fn asked(manifest: &toml::Table) -> BTreeSet<String> {
-    let mut asked = BTreeSet::new();
-    for (name, value) in manifest.get("capabilities").and_then(toml::Value::as_table).into_iter().flatten() {
-        match value.as_table() {
-            Some(inner) => asked.extend(inner.keys().map(|key| format!("{name}.{key}"))),
-            None => drop(asked.insert(name.clone())),
-        }
-    }
-    asked
-}
-
 #[track_caller]
-fn assert_fits(example: Example, built: &Built) {
-    let manifest = manifest(example);
+fn assert_fits(built: &Built) {
     let surface = Surface::of(&built.component);
-    let bound: BTreeSet<String> =
-        manifest["hooks"].as_table().unwrap().keys().map(|point| point.replace([':', '.'], "-")).collect();
+    let bound = built.manifest.bindings.iter().map(|binding| interface_of(binding.point)).collect();
     assert_eq!(surface.exports, bound, "left the component, right its manifest");
 
     let gated = surface.imports.iter().filter(|name| !UNGATED.contains(&name.as_str()));
-    let needed: BTreeSet<String> = gated
+    let needed: BTreeSet<Capability> = gated
         .map(|name| {
             let capability = Capability::ALL.into_iter().find(|capability| capability.interface() == name);
-            capability.unwrap_or_else(|| panic!("nothing offers {name}")).to_string()
+            capability.unwrap_or_else(|| panic!("nothing offers {name}"))
         })
         .collect();
-    assert_eq!(needed, asked(&manifest), "left what it needs, right what its manifest asks for");
+    let asked = built.manifest.capabilities.iter().map(|(capability, _)| capability).collect();
+    assert_eq!(needed, asked, "left what it needs, right what its manifest asks for");
 }
 
 fn names(names: &[&str]) -> BTreeSet<String> {
@@ -107,21 +99,95 @@ fn every_page_has_exactly_three_commands() {
 }
 
 #[test]
-fn the_rust_example_exports_what_it_names_and_imports_what_it_uses() {
+fn the_rust_example_tells_of_a_python_project() {
     let Some(built) = build(Example::Rust) else { return };
-    assert_fits(Example::Rust, &built);
+    assert_fits(&built);
     let expected = names(&["files-read", "host-types", "log", "plugins", "types"]);
-    assert_eq!(Surface::of(&built.component).imports, expected);
+    assert_eq!(Surface::of(&built.component).imports, expected, "it imports only what it uses");
+    let granting = || Project::granting(&built.manifest.capabilities);
+    let fire = |project: Project| {
+        project.fire::<points::ContextExtra>(&built.component, ContextExtraInput::default()).unwrap()
+    };
+
+    let project = granting()
+        .file("pyproject.toml", "[project]\nname = \"parser\"\ndependencies = [\"requests>=2\"]\n")
+        .file("requirements.txt", "attrs==23.1\n")
+        .file(".venv/pyvenv.cfg", "version = 3.12.1\n");
+    let told = fire(project);
+    assert!(told.outcome.broken.is_empty(), "{:?}", told.outcome.broken);
+    let [section] = &told.output.extras[..] else { panic!("{:?}", told.output) };
+    assert_eq!(
+        section.content,
+        "- Python 3.12.1\n- Run Python as `.venv/bin/python`.\n- Requirements: requests>=2, attrs==23.1"
+    );
+    let requirements = ["requests>=2", "attrs==23.1"];
+    assert_eq!(
+        contributed(&told),
+        json!({"Name": "parser", "Version": "3.12.1", "Venv": ".venv", "Requirements": requirements})
+    );
+
+    assert!(fire(granting()).output.extras.is_empty(), "no Python project, nothing to tell");
+
+    let broken = fire(granting().file("pyproject.toml", "["));
+    assert_eq!(broke(&broken), ("failed", "TOML parse error at line 1, column 2".to_owned()));
+
+    let denied = fire(granting().denying());
+    let message = "filesystem.read is not granted for pyproject.toml";
+    assert_eq!(broke(&denied), ("denied", message.to_owned()));
 }
 
 #[test]
-fn the_python_example_fits_its_manifest() {
+fn the_python_example_asks_for_an_entry_in_the_changelog() {
     let Some(built) = build(Example::Python) else { return };
-    assert_fits(Example::Python, &built);
+    assert_fits(&built);
+    let granting = || Project::granting(&built.manifest.capabilities);
+    let fire = |project: Project| {
+        project.fire::<points::QualityCheck>(&built.component, QualityCheckInput::default()).unwrap()
+    };
+
+    let told = fire(granting().file("CHANGELOG.md", "## [Unreleased]\n- dates are parsed\n"));
+    assert!(told.outcome.broken.is_empty(), "{:?}", told.outcome.broken);
+    assert!(told.output.ok);
+
+    let refused = fire(granting().file("CHANGELOG.md", "## [Unreleased]\n## 1.0\n- dates\n"));
+    let failures = &refused.output.failures;
+    assert!(!refused.output.ok && failures.len() == 1, "{:?}", refused.output);
+    assert_eq!(failures[0].message, "CHANGELOG.md has no entry below Unreleased");
+
+    let elsewhere = granting().config(json!({"path": "docs/CHANGES.md", "heading": "Next"}));
+    assert!(fire(elsewhere.file("docs/CHANGES.md", "# Next\n* dates\n")).output.ok);
+
+    let wrong = fire(granting().config(json!({"path": 3})));
+    assert_eq!(broke(&wrong), ("failed", "TypeError: the setting path is no text".to_owned()));
+
+    let denied = fire(granting().denying());
+    assert_eq!(broke(&denied).0, "denied");
 }
 
 #[test]
-fn the_javascript_example_fits_its_manifest() {
+fn the_javascript_example_tells_of_a_node_project() {
     let Some(built) = build(Example::JavaScript) else { return };
-    assert_fits(Example::JavaScript, &built);
+    assert_fits(&built);
+    let granting = || Project::granting(&built.manifest.capabilities);
+    let fire = |project: Project| {
+        project.fire::<points::ContextExtra>(&built.component, ContextExtraInput::default()).unwrap()
+    };
+
+    let package = r#"{"name": "bücher", "packageManager": "pnpm@9.1.0", "scripts": {"test": "vitest"}}"#;
+    let told = fire(granting().file("package.json", package));
+    assert!(told.outcome.broken.is_empty(), "{:?}", told.outcome.broken);
+    assert_eq!(told.output.extras[0].content, "- Install with `pnpm install`.\n- `pnpm run test`");
+    assert_eq!(
+        contributed(&told),
+        json!({"Name": "bücher", "PackageManager": "pnpm", "Engine": "", "Scripts": ["test"]})
+    );
+
+    assert!(fire(granting()).output.extras.is_empty(), "no Node project, nothing to tell");
+
+    let (class, message) = broke(&fire(granting().file("package.json", "{")));
+    assert!(class == "failed" && message.starts_with("SyntaxError: "), "{class}: {message}");
+
+    let denied = fire(granting().denying());
+    let message = "filesystem.read is not granted for package.json";
+    assert_eq!(broke(&denied), ("denied", message.to_owned()));
 }
