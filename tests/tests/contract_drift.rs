@@ -12,7 +12,7 @@ use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use samuel_core::{
     hook::{HookPoint, Kind},
-    plugin::Capability,
+    plugin::{Capability, wasm::Protocol},
 };
 use wit_parser::{Docs, Type, TypeDefKind};
 
@@ -161,6 +161,14 @@ fn every_input_and_output_ends_with_room_for_more() {
             assert_eq!(last, &("extensions".to_owned(), "extensions".to_owned()), "{point}/{part}");
         }
     }
+}
+
+#[test]
+fn the_version_of_the_package_is_the_protocol_of_the_host() {
+    let resolve = contract();
+    let (_, types) = resolve.interfaces.iter().next().unwrap();
+    let version = resolve.packages[types.package.unwrap()].name.version.clone().unwrap();
+    assert_eq!(version.to_string(), format!("{}.0", Protocol::CURRENT));
 }
 
 #[test]

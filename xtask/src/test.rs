@@ -16,7 +16,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::{
     tally::Tally,
-    workspace::{cargo, root},
+    workspace::{cargo, root, target},
 };
 
 /// The target that the TOON codec is also built for.
@@ -55,6 +55,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         "demo",
         cargo(&["run", "--quiet", "--locked", "--package", "samuel-cli", "--", "demo"]),
     );
+    example_plugin(&mut tally);
     let mut documentation = cargo(&["doc", "--workspace", "--no-deps", "--locked"]);
     documentation.env("RUSTDOCFLAGS", "--deny warnings");
     check(&mut tally, "documentation", documentation);
@@ -69,7 +70,8 @@ fn tools(tally: &mut Tally) {
     for (tool, what) in [
         ("git", "the tests of repositories fail"),
         ("node", "the tests with agents from npm cannot run"),
-        ("npm", "the tests with agents from npm cannot run"),
+        ("npm", "the tests with agents from npm cannot run, the plugin in JavaScript is not built"),
+        ("python3", "the plugin in Python is not built"),
     ] {
         let works = Command::new(tool).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
         if !works.is_ok_and(|status| status.success()) {
@@ -94,6 +96,22 @@ fn codec_alone(tally: &mut Tally) {
             cargo(&[&["check"], &alone[..], &["--target", WASM]].concat()),
         ),
         Err(error) => tally.skip(&format!("samuel-core for {WASM}: {error:#}")),
+    }
+}
+
+/// Checks the example plugin in Rust, a package of its own, on this machine. That
+/// it becomes a component and runs is tested by the suite `plugin_examples`.
+fn example_plugin(tally: &mut Tally) {
+    // Its directory has settings that lead to samuel-plugin in this repository.
+    let directory = root().join("examples/plugins/rust");
+    let target = target();
+    for (name, args) in [
+        ("format of the example plugin", &["fmt", "--check"][..]),
+        ("example plugin", &["test", "--quiet", "--locked"][..]),
+    ] {
+        let mut command = cargo(args);
+        command.current_dir(&directory).env("CARGO_TARGET_DIR", &target);
+        check(tally, name, command);
     }
 }
 

@@ -105,7 +105,8 @@ pub use host::bindings::samuel::plugin::types::{
 pub use output::*;
 pub use points::*;
 
-/// Compiles what the page on the registry shows.
+/// Compiles what the pages show.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
-struct Readme;
+#[doc = include_str!("../../../docs/plugins.md")]
+struct Pages;

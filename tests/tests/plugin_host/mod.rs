@@ -1,0 +1,110 @@
+//! Plugins in the host that runs installed ones.
+//!
+//! [`Project::fire`] loads a component for a directory, with what was granted,
+//! and dispatches one point to it.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::Path,
+    sync::{Arc, LazyLock},
+};
+
+use samuel_core::{
+    clock::SystemClock,
+    context::{ContextView, PromptContext},
+    hook::{Dispatched, PluginSource, Point, Registry, Scope},
+    model::payload::{Mode, Turn},
+    plugin::{
+        Capabilities,
+        wasm::{Binding, HostConfig, PluginSetup, WasmError, WasmHost, Workspace, interface_of},
+    },
+};
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+/// One host for all tests of a process; what it compiles is kept over runs.
+pub(crate) static HOST: LazyLock<WasmHost> = LazyLock::new(|| {
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("wasm-cache");
+    WasmHost::new(HostConfig { cache_dir: Some(cache), ..HostConfig::default() }).unwrap()
+});
+
+/// The namespace that contributions of tested plugins are under.
+pub(crate) const NAMESPACE: &str = "tested";
+
+/// A project with a plugin.
+pub(crate) struct Project {
+    directory: TempDir,
+    setup: PluginSetup,
+}
+
+impl Project {
+    /// An empty one, whose plugin is granted all it asks for.
+    pub(crate) fn granting(capabilities: &Capabilities) -> Self {
+        let (asked, granted) = (capabilities.clone(), capabilities.clone());
+        let setup = PluginSetup { name: "tested".to_owned(), asked, granted, config: Value::Null };
+        Self { directory: tempfile::tempdir().unwrap(), setup }
+    }
+
+    /// Takes every grant away.
+    pub(crate) fn denying(mut self) -> Self {
+        self.setup.granted = Capabilities::default();
+        self
+    }
+
+    /// Sets the user's settings for the plugin.
+    pub(crate) fn config(mut self, config: Value) -> Self {
+        self.setup.config = config;
+        self
+    }
+
+    /// Writes a file.
+    pub(crate) fn file(self, path: &str, text: &str) -> Self {
+        let path = self.directory.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        self
+    }
+
+    /// Loads a component and fires a point that it handles.
+    pub(crate) fn fire<P: Point>(
+        &self,
+        component: &[u8],
+        input: P::Input,
+    ) -> Result<Dispatched<P::Output>, WasmError> {
+        let root = self.directory.path();
+        let workspace = Arc::new(Workspace::new(root, root.join(".samuel/run/plugins")));
+        let binding = Binding { point: P::POINT, handler: interface_of(P::POINT), order: None };
+        let plugin = HOST.load(component, self.setup.clone(), workspace, &[binding])?;
+        let mut registry = Registry::builder();
+        plugin.register(&PluginSource { name: plugin.name(), namespace: NAMESPACE, place: 0 }, &mut registry);
+        let registry = registry.build(&BTreeMap::new()).unwrap();
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        Ok(runtime.block_on(registry.dispatch::<P>(input, &scope())))
+    }
+}
+
+fn scope() -> Scope {
+    Scope {
+        run_id: "r1".into(),
+        session: "s".into(),
+        iteration: 7,
+        mode: Mode::Implementation,
+        turn: Turn::Main,
+        context: ContextView::new(Arc::new(PromptContext::default())),
+        clock: Arc::new(SystemClock::new()),
+        cancel: CancellationToken::new(),
+    }
+}
+
+/// What a plugin contributed, as JSON.
+pub(crate) fn contributed<O>(dispatched: &Dispatched<O>) -> Value {
+    dispatched.context.plugins().get(NAMESPACE).map_or(Value::Null, |data| Value::Object(data.clone()))
+}
+
+/// How the only handler broke: the class and the message.
+pub(crate) fn broke<O>(dispatched: &Dispatched<O>) -> (&'static str, String) {
+    let [broken] = &dispatched.outcome.broken[..] else { panic!("broken: {:?}", dispatched.outcome.broken) };
+    (broken.failure.class.as_str(), broken.failure.message.clone())
+}

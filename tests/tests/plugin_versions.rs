@@ -1,0 +1,85 @@
+//! Plugins and Samuels of different ages.
+//!
+//! The components in `data/components` are kept as text, as tools of their time
+//! made them. Whatever is added within protocol 1, they go on loading: nobody
+//! rebuilds a plugin because Samuel has a new point.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    dead_code,
+    reason = "tests, which share a module and use a part of it each"
+)]
+
+mod plugin_host;
+
+use std::path::Path;
+
+use samuel_core::{
+    hook::{HookPoint, points},
+    model::payload::{QualityCheckInput, SessionEndInput},
+    plugin::{
+        Capabilities,
+        wasm::{Protocol, WasmError},
+    },
+};
+use serde_json::json;
+
+use plugin_host::{HOST, Project, contributed};
+
+fn component(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("data/components/{name}.wat"));
+    wat::parse_file(path).unwrap()
+}
+
+fn project() -> Project {
+    Project::granting(&Capabilities::default())
+}
+
+fn check() -> QualityCheckInput {
+    QualityCheckInput { commands: vec!["cargo test".to_owned()], ..QualityCheckInput::default() }
+}
+
+#[test]
+fn a_plugin_of_protocol_1_0_still_answers() {
+    let earlier = component("earlier");
+    let checked = project().fire::<points::QualityCheck>(&earlier, check()).unwrap();
+    assert!(checked.outcome.broken.is_empty(), "{:?}", checked.outcome.broken);
+    assert_eq!((checked.output.ok, checked.output.reason.as_deref()), (false, Some("no changelog entry")));
+    assert_eq!(contributed(&checked), json!({"Checked": true}));
+
+    let input = SessionEndInput { exit_reason: "completed".to_owned(), ..SessionEndInput::default() };
+    let ended = project().fire::<points::SessionEnd>(&earlier, input).unwrap();
+    assert!(ended.outcome.broken.is_empty() && ended.output.ok);
+}
+
+#[test]
+fn an_earlier_plugin_shows_the_version_it_was_built_against() {
+    let found = HOST.inspect(&component("earlier")).unwrap();
+    assert_eq!(found.protocol, Some(Protocol { major: 1, minor: 0 }));
+    assert_eq!(found.points, [HookPoint::SessionEnd, HookPoint::QualityCheck]);
+}
+
+#[test]
+fn a_later_plugin_answers_at_the_points_that_are_known() {
+    let later = component("later");
+    let found = HOST.inspect(&later).unwrap();
+    assert_eq!(found.points, [HookPoint::QualityCheck], "prompt-review is no point here");
+    assert_eq!(found.protocol, Some(Protocol { major: 1, minor: 1 }));
+
+    let checked = project().fire::<points::QualityCheck>(&later, check()).unwrap();
+    assert!(checked.outcome.broken.is_empty(), "{:?}", checked.outcome.broken);
+    assert_eq!(checked.output.reason.as_deref(), Some("no changelog entry"));
+}
+
+#[test]
+fn a_plugin_that_uses_a_later_interface_says_which_samuel_it_needs() {
+    let input = SessionEndInput::default();
+    let error = project().fire::<points::SessionEnd>(&component("beyond"), input).unwrap_err();
+    assert!(matches!(error, WasmError::NeedsNewer { .. }), "{error:?}");
+    assert_eq!(
+        error.to_string(),
+        "the component needs samuel >= 2.1: `samuel:plugin/metrics@1.1.0` is of plugin protocol 1.1, this \
+         samuel speaks 1.0"
+    );
+}
