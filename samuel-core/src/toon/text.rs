@@ -71,13 +71,16 @@ pub(super) fn needs_quotes(text: &str, delimiter: u8) -> bool {
 fn has_special(bytes: &[u8], delimiter: u8) -> bool {
     let (chunks, rest) = bytes.as_chunks::<16>();
     for chunk in chunks {
-        if chunk_has_special(chunk, delimiter) {
+        if any_special(chunk, delimiter) {
             return true;
         }
     }
-    if let Some(last) = bytes.last_chunk::<16>() {
-        // Overlapping the chunk before is cheaper than a loop over single bytes.
-        return !rest.is_empty() && chunk_has_special(last, delimiter);
+    // Overlapping what was looked at before is cheaper than a loop over single bytes.
+    if let (false, Some(last)) = (chunks.is_empty(), bytes.last_chunk::<16>()) {
+        return !rest.is_empty() && any_special(last, delimiter);
+    }
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
+        return any_special(first, delimiter) || any_special(last, delimiter);
     }
     let mask = SPECIAL
         | match delimiter {
@@ -92,20 +95,20 @@ fn has_special(bytes: &[u8], delimiter: u8) -> bool {
     seen & mask != 0
 }
 
-/// Without a branch per byte the compiler compares sixteen at once.
+/// Without a branch per byte the compiler compares all of them at once.
 #[inline]
-fn chunk_has_special(chunk: &[u8; 16], delimiter: u8) -> bool {
-    let mut found = false;
-    for &byte in chunk {
-        found |= (byte < 0x20)
-            | (byte == b'"')
-            | (byte == b':')
-            | (byte.wrapping_sub(b'[') < 3)
-            | (byte == b'{')
-            | (byte == b'}')
-            | (byte == delimiter);
+fn any_special<const N: usize>(chunk: &[u8; N], delimiter: u8) -> bool {
+    let mut marks = [0_u8; N];
+    for (mark, &byte) in marks.iter_mut().zip(chunk) {
+        *mark = u8::from(byte < 0x20)
+            | u8::from(byte == b'"')
+            | u8::from(byte == b':')
+            | u8::from(byte.wrapping_sub(b'[') < 3)
+            | u8::from(byte == b'{')
+            | u8::from(byte == b'}')
+            | u8::from(byte == delimiter);
     }
-    found
+    marks != [0; N]
 }
 
 /// Returns the place of the first byte that must be escaped, eight at a time.

@@ -22,10 +22,7 @@ impl<'de> Cursor<'de> {
     /// returns true, or ends the line and returns false.
     #[inline]
     pub(crate) fn open_inline(&mut self) -> Result<bool> {
-        let mut at = self.pos();
-        while self.byte(at) == b' ' {
-            at += 1;
-        }
+        let at = self.skip_spaces(self.pos());
         let feed = match self.byte(at) {
             b'\n' => at,
             b'\r' if self.byte(at + 1) == b'\n' => at + 1,
@@ -216,9 +213,10 @@ impl<'de> Cursor<'de> {
 
     /// Decides the value of an item at `line` (sections 9.4 and 10).
     pub(crate) fn item_node<'a>(&mut self, line: Line) -> Result<Content<'a, 'de>> {
-        let mut start = line.start + 1;
-        while self.byte(start) == b' ' {
-            start += 1;
+        let start = self.skip_spaces(line.start + 1);
+        let mark = self.find(start, [b':', b'"', b'[', b'\n']);
+        if self.byte(mark) == b':' {
+            return Ok(Content::Node(Node::Item { start, depth: line.depth + 1 }));
         }
         let (end, feed) = self.content_end(start);
         let content = self.slice(start, end);

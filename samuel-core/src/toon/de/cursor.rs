@@ -5,7 +5,7 @@
 //! call stack of the deserializer. What a line means is decided by
 //! [`object`](super::object), [`array`](super::array) and [`table`](super::table).
 
-use std::{borrow::Cow, rc::Rc};
+use std::rc::Rc;
 
 use crate::toon::{
     error::{Error, ErrorKind, LimitKind, Result},
@@ -48,7 +48,7 @@ pub(crate) struct Cursor<'de> {
     depth: usize,
     /// Keys of the objects being read, innermost last; each scope looks only
     /// at its own.
-    pub(crate) keys: Vec<(Cow<'de, str>, usize)>,
+    pub(crate) keys: Vec<(&'de str, usize)>,
     /// Present in the modes that go on after a fault.
     pub(crate) repair: Option<Box<Repair<'de>>>,
     /// What is left of a row between two cells: see [`Cursor::row_open`].
@@ -84,6 +84,12 @@ impl<'de> Cursor<'de> {
     #[inline]
     pub(crate) fn find<const N: usize>(&self, from: usize, wanted: [u8; N]) -> usize {
         scan::find(self.bytes, from, wanted)
+    }
+
+    /// Returns the offset of the next byte, from `from` on, that is no space.
+    #[inline]
+    pub(crate) fn skip_spaces(&self, from: usize) -> usize {
+        scan::skip_spaces(self.bytes, from)
     }
 
     /// Returns the byte at `at`; the end of the text reads as a line feed, which
@@ -165,7 +171,36 @@ impl<'de> Cursor<'de> {
         self.depth = mark.depth;
     }
 
+    /// Takes the next line and returns where it starts, if it stands at just
+    /// this depth and right here, as the lines of one scope mostly do. Whatever
+    /// else comes is left to [`Cursor::peek`].
+    #[inline(always)]
+    pub(crate) fn take_at(&mut self, depth: usize) -> Option<usize> {
+        if self.ahead.is_some() {
+            return None;
+        }
+        let at = self.skip_spaces(self.pos);
+        if at - self.pos.min(at) != depth * self.indent_size || !begins_content(self.byte(at)) {
+            return None;
+        }
+        self.line_start = self.pos;
+        self.pos = at;
+        Some(at)
+    }
+
+    #[inline]
     fn find_line(&mut self) -> Result<Option<Line>> {
+        let from = self.pos;
+        let at = self.skip_spaces(from);
+        if !begins_content(self.byte(at)) {
+            return self.find_line_further();
+        }
+        self.line_start = from;
+        self.indented(from, at)
+    }
+
+    /// Passes over blank lines and comments.
+    fn find_line_further(&mut self) -> Result<Option<Line>> {
         let mut blank = None;
         loop {
             let from = self.pos;
@@ -173,10 +208,7 @@ impl<'de> Cursor<'de> {
             if from >= self.bytes.len() {
                 return Ok(None);
             }
-            let mut at = from;
-            while self.byte(at) == b' ' {
-                at += 1;
-            }
+            let at = self.skip_spaces(from);
             match self.byte(at) {
                 b'\n' => {
                     blank = Some(from);
@@ -283,7 +315,7 @@ impl<'de> Cursor<'de> {
     /// where its line feed stands. Trailing spaces and one CR are no content.
     #[inline]
     pub(crate) fn content_end(&self, from: usize) -> (usize, usize) {
-        let feed = memchr::memchr(b'\n', self.bytes_from(from)).map_or(self.bytes.len(), |at| from + at);
+        let feed = scan::line_feed(self.bytes, from);
         (self.trim_end(from, feed), feed)
     }
 
@@ -311,8 +343,7 @@ impl<'de> Cursor<'de> {
 
     /// Moves behind the line that holds `from`.
     pub(crate) fn skip_line(&mut self, from: usize) -> Result<()> {
-        let feed = memchr::memchr(b'\n', self.bytes_from(from)).map_or(self.bytes.len(), |at| from + at);
-        self.end_line(feed)
+        self.end_line(scan::line_feed(self.bytes, from))
     }
 
     /// Counts one level of nesting; [`Cursor::leave`] takes it back.
@@ -356,6 +387,13 @@ impl<'de> Cursor<'de> {
             repair.note_read(kind, from, to);
         }
     }
+}
+
+/// Tells whether a byte behind the indentation surely begins a line with
+/// content: no blank, no comment, no tab.
+#[inline]
+const fn begins_content(byte: u8) -> bool {
+    byte > b'#' || byte == b'"'
 }
 
 #[cold]

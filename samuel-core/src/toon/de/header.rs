@@ -9,10 +9,7 @@ use std::{borrow::Cow, rc::Rc};
 
 use crate::toon::error::{Error, ErrorKind, Result};
 
-use super::{
-    cursor::Cursor,
-    token::{Form, Token},
-};
+use super::cursor::Cursor;
 
 /// A parsed header; the cursor stands behind its colon.
 #[derive(Debug)]
@@ -196,9 +193,9 @@ impl<'de> Cursor<'de> {
         }
         let start = *at;
         let name = if self.byte(start) == b'"' {
-            let (token, after) = self.quoted(start)?;
-            *at = after;
-            token.unescape()?
+            let end = self.quoted(start)?;
+            *at = end.offset();
+            self.token(start, end).unescape()?
         } else {
             self.bare_name(at, delimiter)?
         };
@@ -220,7 +217,7 @@ impl<'de> Cursor<'de> {
         loop {
             match self.byte(*at) {
                 b'\n' => return Err(malformed("a field list without its closing brace", start)),
-                b'"' => *at = self.quoted(*at)?.1,
+                b'"' => *at = self.quoted(*at)?.offset(),
                 b'{' | b'}' => break,
                 byte if byte == delimiter => break,
                 b',' | b'|' | b'\t' => {
@@ -280,66 +277,54 @@ impl<'de> Columns<'de> {
     }
 }
 
-/// The key of a line and what its colon or bracket announces.
-pub(crate) struct KeyLine<'de> {
-    pub(crate) key: Token<'de>,
-    /// Offset of the bracket that opens a header, or of the text behind the colon.
-    pub(crate) rest: Rest,
-}
-
-#[derive(Clone, Copy)]
-pub(crate) enum Rest {
-    Header(usize),
-    Value(usize),
-}
-
+/// A line with a key is known by two offsets: its start, and its mark, the
+/// colon behind the key or the bracket of the header there.
 impl<'de> Cursor<'de> {
-    /// Splits the line at `start` into its key and the rest (sections 5.2 and 7.4).
-    #[inline]
-    pub(crate) fn key_line(&self, start: usize) -> Result<KeyLine<'de>> {
-        if self.byte(start) == b'"' {
-            return self.quoted_key_line(start);
+    /// Finds the mark of the line at `start` (sections 5.2 and 7.4).
+    #[inline(always)]
+    pub(crate) fn key_mark(&self, start: usize) -> Result<usize> {
+        let mark = self.find(start, [b':', b'[', b'"', b'\n']);
+        if mark > start
+            && matches!(self.byte(mark), b':' | b'[')
+            && !matches!(self.byte(mark - 1), b' ' | b'\t')
+        {
+            return Ok(mark);
         }
-        let mut at = start;
+        self.odd_key_mark(start, mark)
+    }
+
+    /// Does the same for a key that is quoted, followed by spaces, or not there;
+    /// `first` is the first byte of interest.
+    #[inline(never)]
+    fn odd_key_mark(&self, start: usize, first: usize) -> Result<usize> {
+        if self.byte(start) == b'"' {
+            return self.quoted_key_mark(start);
+        }
+        let mut at = first;
         loop {
-            at = self.find(at, [b':', b'[', b'"', b'\n']);
             match self.byte(at) {
-                b':' => {
-                    let key = self.slice(start, at).trim_end_matches(' ');
-                    let key = Token { text: key, start, form: Form::Bare };
-                    return Ok(KeyLine { key, rest: Rest::Value(at + 1) });
+                b':' => return Ok(at),
+                b'[' if at == start => return Err(Error::at(ErrorKind::MisplacedHeader, start)),
+                b'[' if matches!(self.byte(at - 1), b' ' | b'\t') => {
+                    return Err(malformed("a space before the bracket", at));
                 }
-                b'[' => return self.header_line(start, at),
-                b'"' => at = self.after_span(at),
+                b'[' => return Ok(at),
+                b'"' => at = self.find(self.after_span(at), [b':', b'[', b'"', b'\n']),
                 _ => return Err(Error::at(ErrorKind::MissingColon, start)),
             }
         }
     }
 
-    fn header_line(&self, start: usize, bracket: usize) -> Result<KeyLine<'de>> {
-        let key = self.slice(start, bracket);
-        if key.is_empty() {
-            return Err(Error::at(ErrorKind::MisplacedHeader, start));
-        }
-        if key.ends_with([' ', '\t']) {
-            return Err(malformed("a space before the bracket", bracket));
-        }
-        Ok(KeyLine { key: Token { text: key, start, form: Form::Bare }, rest: Rest::Header(bracket) })
-    }
-
-    fn quoted_key_line(&self, start: usize) -> Result<KeyLine<'de>> {
-        let (key, after) = self.quoted(start)?;
+    fn quoted_key_mark(&self, start: usize) -> Result<usize> {
+        let after = self.quoted(start)?.offset();
         if self.byte(after) == b'[' {
-            return Ok(KeyLine { key, rest: Rest::Header(after) });
+            return Ok(after);
         }
-        let mut at = after;
-        while self.byte(at) == b' ' {
-            at += 1;
-        }
-        if self.byte(at) != b':' {
+        let mark = self.skip_spaces(after);
+        if self.byte(mark) != b':' {
             return Err(Error::at(ErrorKind::MissingColon, start));
         }
-        Ok(KeyLine { key, rest: Rest::Value(at + 1) })
+        Ok(mark)
     }
 }
 

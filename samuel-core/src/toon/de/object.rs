@@ -12,8 +12,7 @@ use serde::de::{DeserializeSeed, IgnoredAny, MapAccess};
 use crate::toon::error::{Error, ErrorKind, Result};
 
 use super::{
-    cursor::{Cursor, Line},
-    header::{KeyLine, Rest},
+    cursor::{Cursor, Line, Mark},
     key::KeyReader,
     repair::Redirect,
     token::{Form, Token},
@@ -28,8 +27,10 @@ pub(crate) struct Fields<'c, 'de> {
     /// The first field of a list item, which stands behind its hyphen.
     inline: Option<usize>,
     keys: Keys<'de>,
-    pending: Option<KeyLine<'de>>,
+    /// Where the field under way starts, and where its colon or bracket stands.
+    pending: Option<(usize, usize)>,
     count: u64,
+    done: bool,
 }
 
 impl<'c, 'de> Fields<'c, 'de> {
@@ -41,15 +42,25 @@ impl<'c, 'de> Fields<'c, 'de> {
         inline: Option<usize>,
     ) -> Self {
         let keys = Keys::new(cursor);
-        Self { cursor, floor, depth, inline, keys, pending: None, count: 0 }
+        Self { cursor, floor, depth, inline, keys, pending: None, count: 0, done: false }
     }
 
     /// Finds the next field of this scope and takes its line.
-    #[inline]
+    #[inline(always)]
     fn next_start(&mut self) -> Result<Option<usize>> {
         if let Some(start) = self.inline.take() {
             return Ok(Some(start));
         }
+        if let Some(depth) = self.depth
+            && let Some(start) = self.cursor.take_at(depth)
+        {
+            return Ok(Some(start));
+        }
+        self.next_line()
+    }
+
+    #[inline(never)]
+    fn next_line(&mut self) -> Result<Option<usize>> {
         loop {
             let Some(line) = self.cursor.peek_in(self.floor)? else {
                 return Ok(None);
@@ -65,20 +76,21 @@ impl<'c, 'de> Fields<'c, 'de> {
         self.depth.unwrap_or(self.floor)
     }
 
-    /// Splits the line into key and rest; in recovery, drops lines that have none.
-    fn next_field(&mut self) -> Result<Option<KeyLine<'de>>> {
+    /// Finds the next field outside strict mode; in recovery, drops lines without a key.
+    #[cold]
+    fn next_mended_start(&mut self) -> Result<Option<usize>> {
         while let Some(start) = self.next_start()? {
-            if self.cursor.repair.is_some() && self.is_dropped(start)? {
+            if self.is_dropped(start)? {
                 continue;
             }
-            let line = self.cursor.key_line(start).and_then(|line| {
+            let checked = self.cursor.key_mark(start).and_then(|mark| {
                 if self.cursor.recovering() {
-                    self.cursor.vet_value(&line, self.depth.unwrap_or(self.floor))?;
+                    self.cursor.vet_value(start, mark, self.depth.unwrap_or(self.floor))?;
                 }
-                Ok(line)
+                Ok(())
             });
-            match line {
-                Ok(line) => return Ok(Some(line)),
+            match checked {
+                Ok(()) => return Ok(Some(start)),
                 Err(fault) if self.cursor.recovering() => {
                     let line = Line { start, depth: self.depth() };
                     self.cursor.discard(line, fault)?;
@@ -90,7 +102,6 @@ impl<'c, 'de> Fields<'c, 'de> {
     }
 
     /// Passes over a field that recovery gave up, or that a later one replaces.
-    #[cold]
     fn is_dropped(&mut self, start: usize) -> Result<bool> {
         let line = Line { start, depth: self.depth() };
         if self.cursor.discard_broken(line)? {
@@ -99,31 +110,38 @@ impl<'c, 'de> Fields<'c, 'de> {
         if !self.cursor.is_superseded(start) {
             return Ok(false);
         }
-        let field = self.cursor.key_line(start)?;
-        self.skip_value(field.rest)?;
-        self.cursor.note_replaced(field.key, self.cursor.pos());
+        let mark = self.cursor.key_mark(start)?;
+        self.skip_value(mark)?;
+        self.cursor.note_replaced(self.cursor.key(start, mark), self.cursor.pos());
         Ok(true)
     }
 
-    fn skip_value(&mut self, rest: Rest) -> Result<()> {
+    fn skip_value(&mut self, mark: usize) -> Result<()> {
         let depth = self.depth();
-        let content = self.cursor.value_node(rest, depth)?;
-        content.read(self.cursor, PhantomData::<IgnoredAny>).map(drop)
+        self.cursor.value(mark, depth, PhantomData::<IgnoredAny>).map(drop)
     }
 
-    /// Goes to the last occurrence of a repeated key; returns the place to come back to.
+    /// Goes to the last occurrence of a repeated key; returns its colon or
+    /// bracket and the place to come back to.
     #[cold]
-    fn follow_redirect(&mut self, field: &mut KeyLine<'de>) -> Result<Option<super::cursor::Mark>> {
-        let Some(target) = self.cursor.redirect(field.key.start) else {
-            return Ok(None);
+    fn follow_redirect(&mut self, start: usize, mark: usize) -> Result<(usize, Option<Mark>)> {
+        let Some(target) = self.cursor.redirect(start) else {
+            return Ok((mark, None));
         };
-        self.skip_value(field.rest)?;
-        self.cursor.note_replaced(field.key, self.cursor.pos());
+        self.skip_value(mark)?;
+        self.cursor.note_replaced(self.cursor.key(start, mark), self.cursor.pos());
         self.cursor.peek()?;
         let back = self.cursor.mark();
         self.cursor.jump(target);
-        *field = self.cursor.key_line(target)?;
-        Ok(Some(back))
+        Ok((self.cursor.key_mark(target)?, Some(back)))
+    }
+
+    /// Says which field an error is about.
+    #[cold]
+    fn in_field(&self, error: Error, start: usize, mark: usize) -> Error {
+        let key = self.cursor.key(start, mark);
+        let name = key.unescape().unwrap_or(Cow::Borrowed(key.text));
+        error.or_at(start).in_key(&name)
     }
 }
 
@@ -132,30 +150,41 @@ impl<'de> MapAccess<'de> for Fields<'_, 'de> {
 
     #[inline]
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>> {
-        let Some(line) = self.next_field()? else {
+        if self.done {
+            return Ok(None);
+        }
+        let mended = self.cursor.repair.is_some();
+        let Some(start) = (if mended { self.next_mended_start()? } else { self.next_start()? }) else {
             self.keys.close(self.cursor);
+            self.done = true;
             return Ok(None);
         };
+        let mark = self.cursor.key_mark(start)?;
+        let key = self.cursor.key(start, mark);
         self.count += 1;
         self.cursor.check_rows(self.count)?;
-        self.keys.admit(self.cursor, line.key)?;
-        let key = line.key;
-        self.pending = Some(line);
-        if self.cursor.repair.is_some() {
+        self.keys.admit(self.cursor, key)?;
+        self.pending = Some((start, mark));
+        if mended {
             self.cursor.open_unit_key(key);
         }
-        seed.deserialize(KeyReader(key)).map(Some).map_err(|error| error.or_at(key.start))
+        seed.deserialize(KeyReader(key)).map(Some).map_err(|error| error.or_at(start))
     }
 
     #[inline]
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value> {
-        let Some(mut line) = self.pending.take() else {
+        let Some((start, own_mark)) = self.pending.take() else {
             return Err(serde::de::Error::custom("a value was asked for without a key"));
         };
-        let back = if self.cursor.repair.is_some() { self.follow_redirect(&mut line)? } else { None };
+        let (mut mark, mut back) = (own_mark, None);
+        if self.cursor.repair.is_some() {
+            (mark, back) = self.follow_redirect(start, mark)?;
+        }
         let depth = self.depth();
-        let content = self.cursor.value_node(line.rest, depth).map_err(|error| in_field(error, line.key))?;
-        let value = content.read(self.cursor, seed).map_err(|error| in_field(error, line.key))?;
+        let value = match self.cursor.value(mark, depth, seed) {
+            Ok(value) => value,
+            Err(error) => return Err(self.in_field(error, start, own_mark)),
+        };
         if self.cursor.repair.is_some() {
             self.cursor.close_unit();
             if let Some(back) = back {
@@ -166,18 +195,15 @@ impl<'de> MapAccess<'de> for Fields<'_, 'de> {
     }
 }
 
-#[cold]
-fn in_field(error: Error, key: Token<'_>) -> Error {
-    let name = key.unescape().unwrap_or(Cow::Borrowed(key.text));
-    error.or_at(key.start).in_key(&name)
-}
-
 /// The keys of one scope that were seen so far.
 ///
-/// Few keys are compared one by one on the cursor's shared stack; more go
-/// into a map of their own, so that reading stays linear.
+/// Few keys stay on the cursor's shared stack and are hardly ever compared;
+/// more, and keys with escapes, go into a map of their own, so that reading
+/// stays linear.
 pub(crate) struct Keys<'de> {
     from: usize,
+    /// One bit for each key so far, by [`filter_bit`].
+    filter: u64,
     #[expect(clippy::box_collection, reason = "rarely there, and every object being read holds one")]
     many: Option<Box<HashMap<Cow<'de, str>, usize>>>,
 }
@@ -188,7 +214,7 @@ const FEW: usize = 24;
 impl<'de> Keys<'de> {
     #[inline]
     pub(crate) fn new(cursor: &Cursor<'de>) -> Self {
-        Self { from: cursor.keys.len(), many: None }
+        Self { from: cursor.keys.len(), filter: 0, many: None }
     }
 
     /// Adds a key, refusing or recording one that is there already (section 14.3).
@@ -197,28 +223,32 @@ impl<'de> Keys<'de> {
         if !cursor.options.strict && !cursor.surveying() {
             return Ok(());
         }
-        let name = if key.form == Form::Escaped { key.unescape()? } else { Cow::Borrowed(key.text) };
-        if self.many.is_some() {
-            return self.admit_to_map(cursor, name, key);
+        if self.many.is_some() || key.form == Form::Escaped {
+            return self.admit_to_map(cursor, key);
         }
-        let scope = cursor.keys.get(self.from..).unwrap_or_default();
-        // Most keys differ in length or in their last byte.
-        let last = name.as_bytes().last();
-        let same = |seen: &str| seen.len() == name.len() && seen.as_bytes().last() == last && *seen == *name;
-        if let Some((_, first)) = scope.iter().find(|(seen, _)| same(seen)) {
-            let first = *first;
-            return repeated(cursor, &name, first, key.start);
+        let bit = filter_bit(key.text);
+        if self.filter & bit != 0 {
+            let scope = cursor.keys.get(self.from..).unwrap_or_default();
+            if let Some((_, first)) = scope.iter().find(|(seen, _)| *seen == key.text) {
+                let first = *first;
+                return repeated(cursor, key.text, first, key.start);
+            }
         }
-        if scope.len() >= FEW {
-            self.many = Some(Box::new(cursor.keys.drain(self.from..).collect()));
-            return self.admit_to_map(cursor, name, key);
+        self.filter |= bit;
+        if cursor.keys.len() - self.from >= FEW {
+            return self.admit_to_map(cursor, key);
         }
-        cursor.keys.push((name, key.start));
+        cursor.keys.push((key.text, key.start));
         Ok(())
     }
 
-    fn admit_to_map(&mut self, cursor: &mut Cursor<'de>, name: Cow<'de, str>, key: Token<'de>) -> Result<()> {
-        let many = self.many.get_or_insert_default();
+    #[inline(never)]
+    fn admit_to_map(&mut self, cursor: &mut Cursor<'de>, key: Token<'de>) -> Result<()> {
+        let name = key.unescape()?;
+        let many = self.many.get_or_insert_with(|| {
+            let few = cursor.keys.drain(self.from..);
+            Box::new(few.map(|(name, start)| (Cow::Borrowed(name), start)).collect())
+        });
         if let Some(first) = many.get(&name).copied() {
             return repeated(cursor, &name, first, key.start);
         }
@@ -230,6 +260,16 @@ impl<'de> Keys<'de> {
     pub(crate) fn close(&mut self, cursor: &mut Cursor<'de>) {
         cursor.keys.truncate(self.from);
     }
+}
+
+/// Returns one of 64 bits for a key. Keys that differ in length, first or last
+/// byte mostly have different ones, so few keys are ever compared.
+#[inline]
+fn filter_bit(key: &str) -> u64 {
+    let bytes = key.as_bytes();
+    let (first, last) = (bytes.first().copied(), bytes.last().copied());
+    let mixed = u32::from(first.unwrap_or(0)) * 31 + u32::from(last.unwrap_or(0)) * 7 + bytes.len() as u32;
+    1 << (mixed % 64)
 }
 
 #[cold]

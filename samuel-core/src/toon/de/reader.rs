@@ -20,7 +20,7 @@ use super::{
     array::{Inline, Items},
     cursor::Cursor,
     enums::MapEnum,
-    header::{Columns, Header, Rest},
+    header::{Columns, Header},
     object::Fields,
     table::{BufferedRow, Entries, Row, Rows},
     token::{Token, TokenReader},
@@ -112,19 +112,32 @@ impl<'de> Cursor<'de> {
         Ok(only)
     }
 
-    /// Decides the value behind a key at `depth`.
+    /// Reads the value of a field at `depth` into `seed`; at `mark` stands the
+    /// colon, or the bracket of its header.
     #[inline]
-    pub(crate) fn value_node<'a>(&mut self, rest: Rest, depth: usize) -> Result<Content<'a, 'de>> {
-        let from = match rest {
-            Rest::Header(bracket) => {
-                return Ok(Content::Node(Node::Array { header: self.header(bracket)?, base: depth }));
+    pub(crate) fn value<T: DeserializeSeed<'de>>(
+        &mut self,
+        mark: usize,
+        depth: usize,
+        seed: T,
+    ) -> Result<T::Value> {
+        if self.byte(mark) == b':' {
+            let at = self.skip_spaces(mark + 1);
+            if !matches!(self.byte(at), b'\n' | b'\r' | b'[') {
+                let token = self.rest_token(at)?;
+                return seed.deserialize(TokenReader { cursor: self, token });
             }
-            Rest::Value(from) => from,
-        };
-        let mut at = from;
-        while self.byte(at) == b' ' {
-            at += 1;
         }
+        self.value_node(mark, depth)?.read(self, seed)
+    }
+
+    /// Decides the value of a field at `depth`.
+    pub(crate) fn value_node<'a>(&mut self, mark: usize, depth: usize) -> Result<Content<'a, 'de>> {
+        if self.byte(mark) == b'[' {
+            return Ok(Content::Node(Node::Array { header: self.header(mark)?, base: depth }));
+        }
+        let from = mark + 1;
+        let at = self.skip_spaces(from);
         match self.byte(at) {
             b'\n' => {
                 self.end_line(at)?;

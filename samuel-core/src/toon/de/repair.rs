@@ -18,7 +18,7 @@ use crate::toon::error::{Error, ErrorKind, Result};
 
 use super::{
     cursor::{Cursor, Line},
-    header::{Columns, Header, KeyLine},
+    header::{Columns, Header},
     reader::Content,
     token::{Form, Token},
 };
@@ -347,12 +347,12 @@ impl<'de> Cursor<'de> {
 
     /// Checks what a field announces before the target type learns its key.
     #[cold]
-    pub(crate) fn vet_value(&mut self, line: &KeyLine<'de>, depth: usize) -> Result<()> {
-        line.key.unescape()?;
-        let mark = self.mark();
+    pub(crate) fn vet_value(&mut self, start: usize, mark: usize, depth: usize) -> Result<()> {
+        self.key(start, mark).unescape()?;
+        let place = self.mark();
         let notes = self.repair.as_ref().map_or(0, |repair| repair.notes.len());
-        let node = self.value_node(line.rest, depth);
-        self.restore(mark);
+        let node = self.value_node(mark, depth);
+        self.restore(place);
         if let Some(repair) = &mut self.repair {
             repair.notes.truncate(notes);
         }

@@ -483,28 +483,18 @@ impl<'de> MapAccess<'de> for Entries<'_, '_, 'de> {
 impl<'de> Cursor<'de> {
     /// Splits an entry row at its first unquoted colon: its key and where its cells begin.
     pub(crate) fn entry(&self, start: usize) -> Result<(Token<'de>, usize)> {
-        let (key, colon) = if self.byte(start) == b'"' {
-            let (key, after) = self.quoted(start)?;
-            let mut at = after;
-            while self.byte(at) == b' ' {
-                at += 1;
-            }
-            (key, at)
+        let colon = if self.byte(start) == b'"' {
+            self.skip_spaces(self.quoted(start)?.offset())
         } else {
             let mut at = start;
             while !matches!(self.byte(at), b':' | b'\n') {
                 at = if self.byte(at) == b'"' { self.after_span(at) } else { at + 1 };
             }
-            let text = self.slice(start, at).trim_end_matches(' ');
-            (Token { text, start, form: Form::Bare }, at)
+            at
         };
         if self.byte(colon) != b':' {
             return Err(Error::at(ErrorKind::MissingColon, start));
         }
-        let mut cells = colon + 1;
-        while self.byte(cells) == b' ' {
-            cells += 1;
-        }
-        Ok((key, cells))
+        Ok((self.key(start, colon), self.skip_spaces(colon + 1)))
     }
 }

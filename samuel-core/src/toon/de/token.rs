@@ -29,7 +29,10 @@ pub(crate) struct Token<'de> {
     pub(crate) form: Form,
 }
 
+/// How a token is written. It takes a whole word, because a token is moved
+/// around a lot, and moving a byte and its padding stalls the processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(usize)]
 pub(crate) enum Form {
     Bare,
     Quoted,
@@ -37,92 +40,151 @@ pub(crate) enum Form {
     Escaped,
 }
 
-impl<'de> Cursor<'de> {
-    /// Reads a quoted token whose opening quote stands at `open`; returns it
-    /// with the offset after its closing quote.
+/// Where a token ends, and whether it is quoted with a backslash inside.
+///
+/// Scans return this single word and no [`Token`], because a larger result
+/// goes through memory, and they are called for every value.
+#[derive(Clone, Copy)]
+pub(crate) struct End(usize);
+
+impl End {
     #[inline]
-    pub(crate) fn quoted(&self, open: usize) -> Result<(Token<'de>, usize)> {
+    fn new(offset: usize, escaped: bool) -> Self {
+        Self(offset << 1 | usize::from(escaped))
+    }
+
+    /// Returns the offset behind the token and its closing quote.
+    #[inline]
+    pub(crate) fn offset(self) -> usize {
+        self.0 >> 1
+    }
+
+    #[inline]
+    fn escaped(self) -> bool {
+        self.0 & 1 == 1
+    }
+}
+
+impl<'de> Cursor<'de> {
+    /// Returns the token that a scan found.
+    #[inline(always)]
+    pub(crate) fn token(&self, start: usize, end: End) -> Token<'de> {
+        let quoted = self.byte(start) == b'"' && end.offset() > start + 1;
+        let (from, to, form) = match (quoted, end.escaped()) {
+            (false, _) => (start, end.offset(), Form::Bare),
+            (true, false) => (start + 1, end.offset() - 1, Form::Quoted),
+            (true, true) => (start + 1, end.offset() - 1, Form::Escaped),
+        };
+        Token { text: self.slice(from, to), start, form }
+    }
+
+    /// Finds the quote that closes the one at `open`.
+    pub(crate) fn quoted(&self, open: usize) -> Result<End> {
         let mut at = open + 1;
-        let mut form = Form::Quoted;
+        let mut escaped = false;
         loop {
             at = self.find(at, [b'"', b'\\', b'\n']);
             match self.byte(at) {
-                b'"' => break,
+                b'"' => return Ok(End::new(at + 1, escaped)),
                 // A backslash cannot carry the scan over the end of the line.
                 b'\\' if self.byte(at + 1) != b'\n' => {
-                    form = Form::Escaped;
+                    escaped = true;
                     at += 2;
                 }
                 _ => return Err(Error::at(ErrorKind::UnterminatedString, open)),
             }
         }
-        Ok((Token { text: self.slice(open + 1, at), start: open, form }, at + 1))
     }
 
     /// Returns the offset behind the quoted span that opens inside a bare token
     /// at `open`; without a closing quote it takes the rest of the line.
     #[cold]
     pub(crate) fn after_span(&self, open: usize) -> usize {
-        self.quoted(open).map_or_else(|_| self.content_end(open).1, |(_, after)| after)
+        self.quoted(open).map_or_else(|_| self.content_end(open).1, End::offset)
     }
 
     /// Reads the rest of the current line from `from` as one token and ends the line.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn rest_token(&mut self, from: usize) -> Result<Token<'de>> {
+        let end = self.end_of_rest(from)?;
+        Ok(self.token(from, end))
+    }
+
+    #[inline(always)]
+    fn end_of_rest(&mut self, from: usize) -> Result<End> {
         if self.byte(from) == b'"' {
-            let (token, after) = self.quoted(from)?;
-            let (end, feed) = self.content_end(after);
-            if end != after {
-                return Err(Error::at(ErrorKind::AfterQuote, after));
-            }
-            self.end_line(feed)?;
-            return Ok(token);
+            return self.end_of_quoted_rest(from);
         }
         let (end, feed) = self.content_end(from);
         self.end_line(feed)?;
-        Ok(Token { text: self.slice(from, end), start: from, form: Form::Bare })
+        Ok(End::new(end, false))
+    }
+
+    #[inline(never)]
+    fn end_of_quoted_rest(&mut self, from: usize) -> Result<End> {
+        let token = self.quoted(from)?;
+        let (end, feed) = self.content_end(token.offset());
+        if end != token.offset() {
+            return Err(Error::at(ErrorKind::AfterQuote, token.offset()));
+        }
+        self.end_line(feed)?;
+        Ok(token)
     }
 
     /// Reads one cell and the delimiter or line end behind it. Leaves
     /// [`Cursor::row_open`] true when another cell follows.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn cell(&mut self, delimiter: u8) -> Result<Token<'de>> {
         let mut start = self.pos();
-        while self.byte(start) == b' ' {
-            start += 1;
+        if self.byte(start) == b' ' {
+            start = self.skip_spaces(start);
         }
+        let end = self.end_of_cell(start, delimiter)?;
+        Ok(self.token(start, end))
+    }
+
+    #[inline(always)]
+    fn end_of_cell(&mut self, start: usize, delimiter: u8) -> Result<End> {
         if self.byte(start) == b'"' {
-            return self.quoted_cell(start, delimiter);
+            return self.end_of_quoted_cell(start, delimiter);
         }
-        let mut at = start;
+        let at = self.find(start, [delimiter, b'\n', b'"']);
+        // Most others have no spaces around them.
+        if self.byte(at) == delimiter && at > start && self.byte(at - 1) != b' ' {
+            self.set_pos(at + 1);
+            self.row_open = true;
+            return Ok(End::new(at, false));
+        }
+        self.end_of_odd_cell(start, at, delimiter)
+    }
+
+    /// Handles a cell that is the last of its row, empty, has spaces behind it,
+    /// or holds a quote; `first` is the first byte of interest.
+    #[inline(never)]
+    fn end_of_odd_cell(&mut self, start: usize, first: usize, delimiter: u8) -> Result<End> {
+        let mut at = first;
         loop {
-            at = self.find(at, [delimiter, b'\n', b'"']);
             let byte = self.byte(at);
             if byte == delimiter {
                 self.set_pos(at + 1);
                 self.row_open = true;
-                let end = self.trim_spaces(start, at);
-                return Ok(Token { text: self.slice(start, end), start, form: Form::Bare });
+                return Ok(End::new(self.trim_spaces(start, at), false));
             }
             if byte == b'\n' {
                 self.row_open = false;
                 self.end_line(at)?;
-                let end = self.trim_end(start, at);
-                return Ok(Token { text: self.slice(start, end), start, form: Form::Bare });
+                return Ok(End::new(self.trim_end(start, at), false));
             }
             // A quote opens a span at any position, but only one at the start
             // makes the token a quoted one.
-            at = self.after_span(at);
+            at = self.find(self.after_span(at), [delimiter, b'\n', b'"']);
         }
     }
 
-    #[inline]
-    fn quoted_cell(&mut self, start: usize, delimiter: u8) -> Result<Token<'de>> {
-        let (token, after) = self.quoted(start)?;
-        let mut at = after;
-        while self.byte(at) == b' ' {
-            at += 1;
-        }
+    #[inline(never)]
+    fn end_of_quoted_cell(&mut self, start: usize, delimiter: u8) -> Result<End> {
+        let token = self.quoted(start)?;
+        let at = self.skip_spaces(token.offset());
         let byte = self.byte(at);
         if byte == delimiter {
             self.row_open = true;
@@ -131,13 +193,25 @@ impl<'de> Cursor<'de> {
             self.row_open = false;
             self.end_line(if byte == b'\n' { at } else { at + 1 })?;
         } else {
-            return Err(Error::at(ErrorKind::AfterQuote, after));
+            return Err(Error::at(ErrorKind::AfterQuote, token.offset()));
         }
         Ok(token)
     }
 
+    /// Returns the key between the start of a line and its mark; see
+    /// [`Cursor::key_mark`].
+    #[inline(always)]
+    pub(crate) fn key(&self, start: usize, mark: usize) -> Token<'de> {
+        if self.byte(start) == b'"'
+            && let Ok(end) = self.quoted(start)
+        {
+            return self.token(start, end);
+        }
+        Token { text: self.slice(start, self.trim_spaces(start, mark)), start, form: Form::Bare }
+    }
+
     #[inline]
-    fn trim_spaces(&self, from: usize, to: usize) -> usize {
+    pub(crate) fn trim_spaces(&self, from: usize, to: usize) -> usize {
         let mut end = to;
         while end > from && self.byte(end - 1) == b' ' {
             end -= 1;

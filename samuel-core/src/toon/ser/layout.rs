@@ -46,7 +46,10 @@ struct Container {
 
 impl<'a> Layout<'a> {
     pub(super) fn new(tape: &'a Tape, writer: Option<&'a mut dyn io::Write>) -> Self {
-        let capacity = if writer.is_some() { PIECE * 2 } else { tape.arena.len() + tape.arena.len() / 4 };
+        // Beside its token an event costs a key, a line feed and indentation.
+        const PER_EVENT: usize = 12;
+        let text = tape.arena.len() + tape.events.len() * PER_EVENT;
+        let capacity = if writer.is_some() { PIECE * 2 } else { text };
         Self {
             tape,
             out: String::with_capacity(capacity),
@@ -226,7 +229,7 @@ impl<'a> Layout<'a> {
     /// Writes one row and returns the index behind its object.
     #[inline]
     fn row(&mut self, at: usize, shape: Child, reordered: bool) -> usize {
-        if let Some(&Event { at: start, end, kind: Kind::Row(_), .. }) = self.tape.events.get(at) {
+        if let Some(&Event { at: start, end, kind: Kind::Row, .. }) = self.tape.events.get(at) {
             self.copy(start as usize, end as usize - 1);
             return at + 1;
         }
@@ -348,13 +351,10 @@ impl<'a> Layout<'a> {
         let (Some(open), Some(extent)) = (self.tape.events.get(at), self.tape.events.get(at + 1)) else {
             return Container { children: 0, form: Form::Plain, start: 0, end: 0, first: 0, next: 0 };
         };
-        let Kind::Extent(form) = extent.kind else {
-            return Container { children: 0, form: Form::Plain, start: 0, end: 0, first: 0, next: 0 };
-        };
         let start = extent.at as usize;
         Container {
             children: extent.key,
-            form,
+            form: Form::of(*open, *extent),
             start,
             end: (extent.end as usize).saturating_sub(1).max(start),
             first: at + 2,

@@ -126,7 +126,7 @@ impl Serializer {
         Layout::new(&self.tape, None).document().unwrap_or_default()
     }
 
-    #[inline]
+    #[inline(always)]
     fn object(&mut self) -> Result<Object<'_>> {
         let expected = std::mem::replace(&mut self.tape.expected, Written::OTHER);
         self.tape.element = false;
@@ -144,7 +144,7 @@ impl Serializer {
         })
     }
 
-    #[inline]
+    #[inline(always)]
     fn array(&mut self) -> Result<Array<'_>> {
         self.tape.expected = Written::OTHER;
         let item = std::mem::take(&mut self.tape.element);
@@ -207,6 +207,7 @@ impl Object<'_> {
         self.serializer.tape.expected = Written::OTHER;
         self.serializer.tape.element = false;
         let child = value.serialize(&mut *self.serializer)?;
+        self.serializer.tape.check()?;
         self.fields += 1;
         self.uniform.add(child, &mut self.serializer.tape.shapes);
         self.row = self.row && child.fits_row();
@@ -252,6 +253,7 @@ impl Array<'_> {
         self.serializer.tape.expected = if self.item { Written::OTHER } else { self.uniform.expected() };
         self.serializer.tape.element = true;
         let child = value.serialize(&mut *self.serializer)?;
+        self.serializer.tape.check()?;
         self.values += 1;
         self.primitive = self.primitive && child == Written::PRIMITIVE;
         self.uniform.add(child, &mut self.serializer.tape.shapes);
@@ -281,7 +283,7 @@ macro_rules! integers {
     ($($method:ident: $type:ty;)*) => {$(
         #[inline]
         fn $method(self, value: $type) -> Result<Written> {
-            self.tape.bare(itoa::Buffer::new().format(value))
+            Ok(self.tape.bare(itoa::Buffer::new().format(value)))
         }
     )*};
 }
@@ -304,35 +306,35 @@ impl<'a> ser::Serializer for &'a mut Serializer {
 
     #[inline]
     fn serialize_bool(self, value: bool) -> Result<Written> {
-        self.tape.bare(if value { "true" } else { "false" })
+        Ok(self.tape.bare(if value { "true" } else { "false" }))
     }
 
     fn serialize_f32(self, value: f32) -> Result<Written> {
         let start = self.tape.arena.len();
         number::push_f32(&mut self.tape.arena, value);
-        self.tape.close_token(start)
+        Ok(self.tape.close_token(start))
     }
 
     fn serialize_f64(self, value: f64) -> Result<Written> {
         let start = self.tape.arena.len();
         number::push_f64(&mut self.tape.arena, value);
-        self.tape.close_token(start)
+        Ok(self.tape.close_token(start))
     }
 
     fn serialize_char(self, value: char) -> Result<Written> {
-        self.tape.string(value.encode_utf8(&mut [0; 4]))
+        Ok(self.tape.string(value.encode_utf8(&mut [0; 4])))
     }
 
     #[inline]
     fn serialize_str(self, value: &str) -> Result<Written> {
         if !self.tape.digits {
-            return self.tape.string(value);
+            return Ok(self.tape.string(value));
         }
         self.tape.digits = false;
         if number::shape(value.as_bytes()).is_none() {
             return Err(Error::custom("digits that are no number"));
         }
-        self.tape.bare(value)
+        Ok(self.tape.bare(value))
     }
 
     fn serialize_bytes(self, value: &[u8]) -> Result<Written> {
@@ -341,7 +343,7 @@ impl<'a> ser::Serializer for &'a mut Serializer {
 
     #[inline]
     fn serialize_none(self) -> Result<Written> {
-        self.tape.bare("null")
+        Ok(self.tape.bare("null"))
     }
 
     #[inline]
@@ -350,16 +352,16 @@ impl<'a> ser::Serializer for &'a mut Serializer {
     }
 
     fn serialize_unit(self) -> Result<Written> {
-        self.tape.bare("null")
+        Ok(self.tape.bare("null"))
     }
 
     fn serialize_unit_struct(self, _: &'static str) -> Result<Written> {
-        self.tape.bare("null")
+        Ok(self.tape.bare("null"))
     }
 
     #[inline]
     fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<Written> {
-        self.tape.string(variant)
+        Ok(self.tape.string(variant))
     }
 
     fn serialize_newtype_struct<T: Serialize + ?Sized>(
@@ -383,6 +385,7 @@ impl<'a> ser::Serializer for &'a mut Serializer {
         self.close_variant(wrapper, child)
     }
 
+    #[inline(always)]
     fn serialize_seq(self, _: Option<usize>) -> Result<Array<'a>> {
         self.array()
     }
@@ -406,11 +409,12 @@ impl<'a> ser::Serializer for &'a mut Serializer {
         Ok(Array { wrapped: Some(wrapper), ..self.array()? })
     }
 
+    #[inline]
     fn serialize_map(self, _: Option<usize>) -> Result<Object<'a>> {
         self.object()
     }
 
-    #[inline]
+    #[inline(always)]
     fn serialize_struct(self, _: &'static str, _: usize) -> Result<Object<'a>> {
         self.object()
     }

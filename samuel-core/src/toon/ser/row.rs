@@ -36,10 +36,11 @@ impl RowSerializer {
         tape.events.clear();
         tape.expected = self.shape.unwrap_or(Child::EMPTY);
         row.serialize(&mut self.serializer)?;
-        let Some(&Event { at, end, kind: Kind::Row(shape), .. }) = self.serializer.tape.events.first() else {
+        let Some(&Event { at, end, key: row, kind: Kind::Row }) = self.serializer.tape.events.first() else {
             let message = "a row that is no flat object or not like the first".to_owned();
             return Err(Error::new(ErrorKind::Data { message }));
         };
+        let shape = Child::numbered(row);
         self.line.clear();
         if self.shape.is_none() {
             self.shape = Some(shape);

@@ -36,6 +36,17 @@ impl Child {
         self == Self::PRIMITIVE || self.is_row()
     }
 
+    /// Returns what [`Child::numbered`] takes.
+    #[inline]
+    pub(crate) const fn number(self) -> u32 {
+        self.0
+    }
+
+    #[inline]
+    pub(crate) const fn numbered(number: u32) -> Self {
+        Self(number)
+    }
+
     pub(crate) fn index(self) -> usize {
         self.0 as usize
     }

@@ -6,6 +6,8 @@
 //! thereby already stand next to each other. The tape holds one [`Event`] per
 //! token and two per container. [`layout`](super::layout) reads both.
 
+use std::{cell::Cell, mem};
+
 use crate::toon::{
     error::{Error, ErrorKind, Result},
     options::EncodeOptions,
@@ -17,29 +19,38 @@ use super::shape::{Child, Keys, Shapes, Uniform};
 /// The key of an event that is an element or the root.
 pub(crate) const NO_KEY: u32 = u32::MAX;
 
-/// One token, or one half of a container's two records.
+/// One token, or one half of a container's two records: 16 bytes without
+/// padding, which would cost time whenever one is moved.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Event {
     /// Token: where its bytes begin. Container: how many events it takes.
     pub(crate) at: u32,
-    /// Token: where its bytes end.
+    /// Token: where its bytes end. Container of a table: the shape of its rows.
     pub(crate) end: u32,
+    /// The key; of a row its shape, of an extent its number of children.
     pub(crate) key: u32,
     pub(crate) kind: Kind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
 pub(crate) enum Kind {
     Token,
-    /// Followed by a [`Kind::Extent`].
+    /// Followed by an extent.
     Object,
-    /// Followed by a [`Kind::Extent`].
+    /// Followed by an extent.
     Array,
-    /// The arena bytes of a container, with its number of children in `key`.
-    Extent(Form),
     /// An element that looks like its siblings: nothing but its arena bytes.
     /// Should they not form a table after all, the bytes are split again.
-    Row(Child),
+    Row,
+    /// The arena bytes of a container without another form.
+    Plain,
+    /// The arena bytes of an array of primitives.
+    Inline,
+    /// The arena bytes of a table.
+    Table,
+    /// The same, where some rows have the fields in another order.
+    Reordered,
 }
 
 /// The form that the children of a container allow (section 9).
@@ -52,6 +63,30 @@ pub(crate) enum Form {
     /// Uniform objects, in the field order of this shape. `true` when some
     /// have the same fields in another order.
     Table(Child, bool),
+}
+
+impl Form {
+    /// Returns what a container's two records say of its form.
+    #[inline]
+    fn record(self) -> (u32, Kind) {
+        match self {
+            Self::Plain => (0, Kind::Plain),
+            Self::Inline => (0, Kind::Inline),
+            Self::Table(shape, false) => (shape.number(), Kind::Table),
+            Self::Table(shape, true) => (shape.number(), Kind::Reordered),
+        }
+    }
+
+    /// Reads the form back.
+    #[inline]
+    pub(crate) fn of(container: Event, extent: Event) -> Self {
+        match extent.kind {
+            Kind::Inline => Self::Inline,
+            Kind::Table => Self::Table(Child::numbered(container.end), false),
+            Kind::Reordered => Self::Table(Child::numbered(container.end), true),
+            _ => Self::Plain,
+        }
+    }
 }
 
 /// What pass one leaves behind.
@@ -78,9 +113,10 @@ const MAX_DEPTH: usize = 512;
 
 impl Tape {
     pub(crate) fn new(options: EncodeOptions) -> Self {
+        let Scratch { arena, events } = SCRATCH.try_with(Cell::take).unwrap_or_default();
         Self {
-            arena: String::new(),
-            events: Vec::new(),
+            arena,
+            events,
             keys: Keys::default(),
             shapes: Shapes::default(),
             options,
@@ -94,7 +130,7 @@ impl Tape {
 
     /// Writes a token that needs no quotes.
     #[inline]
-    pub(crate) fn bare(&mut self, token: &str) -> Result<Child> {
+    pub(crate) fn bare(&mut self, token: &str) -> Child {
         let start = self.arena.len();
         self.arena.push_str(token);
         self.close_token(start)
@@ -102,7 +138,7 @@ impl Tape {
 
     /// Writes a string, quoted if it must be.
     #[inline]
-    pub(crate) fn string(&mut self, string: &str) -> Result<Child> {
+    pub(crate) fn string(&mut self, string: &str) -> Child {
         let start = self.arena.len();
         if text::needs_quotes(string, self.options.delimiter.byte()) {
             text::push_quoted(&mut self.arena, string);
@@ -112,15 +148,21 @@ impl Tape {
         self.close_token(start)
     }
 
-    /// Ends the token whose bytes began at `start`.
+    /// Ends the token whose bytes began at `start`. That they lie too far out
+    /// is told by [`Tape::check`].
     #[inline]
-    pub(crate) fn close_token(&mut self, start: usize) -> Result<Child> {
+    pub(crate) fn close_token(&mut self, start: usize) -> Child {
         let end = self.arena.len();
         self.arena.push(char::from(self.options.delimiter.byte()));
-        let key = std::mem::replace(&mut self.next_key, NO_KEY);
-        let (at, end) = (offset(start)?, offset(end)?);
-        self.events.push(Event { at, end, key, kind: Kind::Token });
-        Ok(Child::PRIMITIVE)
+        let key = mem::replace(&mut self.next_key, NO_KEY);
+        self.events.push(Event { at: start as u32, end: end as u32, key, kind: Kind::Token });
+        Child::PRIMITIVE
+    }
+
+    /// Fails when the arena is larger than its offsets can tell.
+    #[inline]
+    pub(crate) fn check(&self) -> Result<()> {
+        offset(self.arena.len()).map(drop)
     }
 
     /// Reduces an object that turned out to be a row like its siblings to its bytes.
@@ -130,7 +172,7 @@ impl Tape {
         let end = offset(self.arena.len())?;
         let at = self.events.get(open + 1).map_or(end, |extent| extent.at);
         self.events.truncate(open);
-        self.events.push(Event { at, end, key: NO_KEY, kind: Kind::Row(shape) });
+        self.events.push(Event { at, end, key: shape.number(), kind: Kind::Row });
         Ok(())
     }
 
@@ -142,11 +184,11 @@ impl Tape {
             let limit = crate::toon::LimitKind::Depth;
             return Err(Error::new(ErrorKind::Limit { limit, maximum: MAX_DEPTH }));
         }
-        let key = std::mem::replace(&mut self.next_key, NO_KEY);
+        let key = mem::replace(&mut self.next_key, NO_KEY);
         let open = self.events.len();
         self.events.push(Event { at: 0, end: 0, key, kind });
         let at = offset(self.arena.len())?;
-        self.events.push(Event { at, end: at, key: 0, kind: Kind::Extent(Form::Plain) });
+        self.events.push(Event { at, end: at, key: 0, kind: Kind::Plain });
         Ok(open)
     }
 
@@ -162,12 +204,42 @@ impl Tape {
         let end = offset(self.arena.len())?;
         if let Some([container, extent]) = self.events.get_mut(open..open + 2) {
             container.at = taken;
+            (container.end, extent.kind) = form.record();
             extent.end = end;
             extent.key = children;
-            extent.kind = Kind::Extent(form);
         }
         Ok(())
     }
+}
+
+/// Gives the working memory back for the next document.
+impl Drop for Tape {
+    fn drop(&mut self) {
+        let (mut arena, mut events) = (mem::take(&mut self.arena), mem::take(&mut self.events));
+        arena.clear();
+        events.clear();
+        if arena.capacity() <= KEPT && events.capacity() * size_of::<Event>() <= KEPT {
+            // While the thread ends there is nothing left to give it to.
+            let _ = SCRATCH.try_with(|kept| kept.set(Scratch { arena, events }));
+        }
+    }
+}
+
+/// The working memory of a tape. It is kept by the thread, because fresh pages
+/// cost as much time as writing a document does.
+#[derive(Default)]
+struct Scratch {
+    arena: String,
+    events: Vec<Event>,
+}
+
+/// Bytes that each of the two buffers may have to be kept.
+const KEPT: usize = 2 << 20;
+
+thread_local! {
+    static SCRATCH: Cell<Scratch> = const {
+        Cell::new(Scratch { arena: String::new(), events: Vec::new() })
+    };
 }
 
 /// Rows that turned out to stand among other things become objects again.
@@ -182,8 +254,8 @@ impl Tape {
                 Kind::Object | Kind::Array => event.at as usize,
                 _ => 1,
             };
-            if let Kind::Row(shape) = event.kind {
-                self.expand(event.at as usize, event.key, shape);
+            if event.kind == Kind::Row {
+                self.expand(event.at as usize, NO_KEY, Child::numbered(event.key));
             } else {
                 self.events.extend(children.get(at..at + taken).unwrap_or_default());
             }
@@ -198,7 +270,7 @@ impl Tape {
         // The bytes lie within the arena, whose offsets fit.
         let narrow = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         self.events.push(Event { at: 0, end: 0, key, kind: Kind::Object });
-        self.events.push(Event { at: narrow(start), end: 0, key: 0, kind: Kind::Extent(Form::Plain) });
+        self.events.push(Event { at: narrow(start), end: 0, key: 0, kind: Kind::Plain });
         let fields = self.shapes.fields(shape);
         let mut uniform = Uniform::new();
         let mut at = start;
@@ -219,9 +291,9 @@ impl Tape {
         let taken = narrow(self.events.len() - open);
         if let Some([container, extent]) = self.events.get_mut(open..open + 2) {
             container.at = taken;
+            (container.end, extent.kind) = form.record();
             extent.end = narrow(at);
             extent.key = narrow(fields.len());
-            extent.kind = Kind::Extent(form);
         }
         at
     }

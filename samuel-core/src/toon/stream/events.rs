@@ -222,10 +222,10 @@ impl<R: BufRead> EventReader<R> {
     }
 
     fn field(&mut self, cursor: &mut Cursor<'_>, start: usize, depth: usize) -> Result<()> {
-        let field = cursor.key_line(start)?;
+        let mark = cursor.key_mark(start)?;
         self.count(cursor)?;
-        self.key(field.key)?;
-        let content = cursor.value_node(field.rest, depth)?;
+        self.key(cursor.key(start, mark))?;
+        let content = cursor.value_node(mark, depth)?;
         self.content(cursor, content)
     }
 

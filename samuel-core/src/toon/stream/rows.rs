@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use crate::toon::{
     de::{
         cursor::{Cursor, Line},
-        header::{Header, Rest},
+        header::Header,
     },
     error::{Error, ErrorKind, Result},
     options::DecodeOptions,
@@ -153,13 +153,13 @@ fn find_header(text: &str, key: &str, options: DecodeOptions) -> Result<Option<H
     let bracket = if key.is_empty() && cursor.byte(line.start) == b'[' {
         line.start
     } else {
-        match cursor.key_line(line.start) {
-            Ok(field) if field.key.unescape()? == key => match field.rest {
-                Rest::Header(bracket) => bracket,
-                Rest::Value(_) => return Ok(None),
-            },
-            _ => return Ok(None),
+        let Ok(mark) = cursor.key_mark(line.start) else {
+            return Ok(None);
+        };
+        if cursor.key(line.start, mark).unescape()? != key || cursor.byte(mark) != b'[' {
+            return Ok(None);
         }
+        mark
     };
     let header = cursor.header(bracket)?.into_owned();
     Ok(Some(header).filter(|header| header.columns.is_some() && !header.keyed))
