@@ -1,0 +1,179 @@
+"""The threads that handlers run on.
+
+They are made by Python, in Python, so that one that hangs can be left behind:
+the interpreter ends such a thread quietly when it exits. A thread that missed
+a deadline is never used again, since an exception may still be on its way to
+it. A forked process begins with no threads.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+from functools import partial
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import asyncio
+    from ._samuel import Call, Reply
+
+    Function = Callable[[Call[Any, Any]], Any]
+    Job = tuple[Function, Call[Any, Any], Reply]
+
+
+class Interrupted(BaseException):
+    """Raised within a handler that missed its deadline."""
+
+
+class Worker:
+    """A thread that runs one handler after the other."""
+
+    def __init__(self) -> None:
+        self.jobs: SimpleQueue[Job] = SimpleQueue()
+        self.pid = os.getpid()
+        self.at_work = False
+        self.left_behind = False
+        self.thread = threading.Thread(target=self._live, name="samuel-handler", daemon=True)
+        self.thread.start()
+
+    def _live(self) -> None:
+        try:
+            while self._work(*self.jobs.get()):
+                pass
+        except BaseException:
+            # An interruption that came when the handler had ended already.
+            if not self.left_behind:
+                raise
+
+    def _work(self, function: Function, call: Call[Any, Any], reply: Reply) -> bool:
+        self.at_work = True
+        try:
+            answer = function(call)
+            if hasattr(answer, "__await__"):
+                if hasattr(answer, "close"):
+                    answer.close()
+                raise TypeError("the handler returned a coroutine; make it an async function")
+        except BaseException as error:
+            self.at_work = False
+            if os.getpid() == self.pid and not self.left_behind:
+                reply.fail(error)
+        else:
+            self.at_work = False
+            if os.getpid() == self.pid:
+                reply.answer(answer)
+        # A handler may have forked; its child must not go on as a worker.
+        if self.left_behind or os.getpid() != self.pid:
+            return False
+        _idle.append(self)
+        return True
+
+    def interrupt(self) -> None:
+        """Leaves the thread behind, and tries to end what it is doing."""
+        self.left_behind = True
+        if self.at_work:
+            import ctypes
+
+            ident = ctypes.c_ulong(self.thread.ident or 0)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(Interrupted))
+
+
+_idle: list[Worker] = []
+
+
+def submit(function: Function, call: Call[Any, Any], reply: Reply) -> Callable[[], None]:
+    """Has a handler run on a worker; returns what interrupts it."""
+    try:
+        worker = _idle.pop()
+    except IndexError:
+        worker = Worker()
+    worker.jobs.put((function, call, reply))
+    return worker.interrupt
+
+
+class Loop:
+    """A thread with an event loop."""
+
+    def __init__(self) -> None:
+        import asyncio
+
+        self.loop = asyncio.new_event_loop()
+        self.stuck = False
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.thread = threading.Thread(target=self._live, name="samuel-asyncio", daemon=True)
+        self.thread.start()
+
+    def _live(self) -> None:
+        import asyncio
+
+        asyncio.set_event_loop(self.loop)
+        self.loop.run_forever()
+
+    def submit(self, function: Function, call: Call[Any, Any], reply: Reply) -> Callable[[], None]:
+        box: list[asyncio.Task[None]] = []
+        self.loop.call_soon_threadsafe(self._start, function, call, reply, box)
+        return partial(self.interrupt, box)
+
+    def _start(self, function: Function, call: Call[Any, Any], reply: Reply, box: list[Any]) -> None:
+        task = self.loop.create_task(self._work(function, call, reply))
+        box.append(task)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    async def _work(self, function: Function, call: Call[Any, Any], reply: Reply) -> None:
+        try:
+            answer = await function(call)
+        except BaseException as error:
+            # Also a cancellation that the handler made itself.
+            reply.fail(error)
+        else:
+            reply.answer(answer)
+
+    def interrupt(self, box: list[asyncio.Task[None]]) -> None:
+        """Cancels a handler. Until the loop has done so it takes no other."""
+        self.stuck = True
+        self.loop.call_soon_threadsafe(self._cancel, box)
+
+    def _cancel(self, box: list[asyncio.Task[None]]) -> None:
+        self.stuck = False
+        for task in box:
+            task.cancel()
+
+
+_loop: Loop | None = None
+
+
+def submit_async(function: Function, call: Call[Any, Any], reply: Reply) -> Callable[[], None]:
+    """Has an async handler run on the event loop; returns what cancels it."""
+    global _loop
+    if _loop is None or _loop.stuck or not _loop.thread.is_alive():
+        _loop = Loop()
+    return _loop.submit(function, call, reply)
+
+
+def describe(error: BaseException) -> tuple[bool, str, list[str]]:
+    """Tells an exception: whether it wanted to end the program, its words, and
+    the traceback line by line."""
+    import traceback
+
+    from .errors import HookError
+
+    text = str(error)
+    name = type(error).__name__
+    if isinstance(error, Exception) and not isinstance(error, HookError):
+        text = f"{name}: {text}" if text else name
+    lines = "".join(traceback.format_exception(error)).rstrip("\n").split("\n")
+    return not isinstance(error, Exception), (text or name).split("\n")[0], lines[-100:]
+
+
+def _forget_threads() -> None:
+    """A forked process has none of the threads."""
+    global _loop
+    _loop = None
+    _idle.clear()
+
+
+if sys.platform != "win32":
+    os.register_at_fork(after_in_child=_forget_threads)
