@@ -64,7 +64,7 @@ impl Dispatch {
 
 /// Runs the handlers of one point as samuel.toml chains them.
 #[pyfunction]
-#[pyo3(signature = (point, handlers, config, input, cancelled, repeat, env, supervisor))]
+#[pyo3(signature = (point, handlers, config, input, cancelled, repeat, session, env, supervisor))]
 #[expect(clippy::too_many_arguments, reason = "the facade gives them names")]
 pub(crate) fn dispatch(
     py: Python<'_>,
@@ -74,6 +74,7 @@ pub(crate) fn dispatch(
     input: &Bound<'_, PyAny>,
     cancelled: bool,
     repeat: u32,
+    session: String,
     env: Vec<(String, String)>,
     supervisor: Vec<String>,
 ) -> PyResult<Dispatch> {
@@ -92,7 +93,7 @@ pub(crate) fn dispatch(
     let shared = Shared { bell: Arc::clone(&bell), raised: Raised::default(), supervisor, env: Arc::new(env) };
     let prepared = prepare(py, point, &handlers, &config, &shared).inspect_err(|_| bell.end())?;
     let made: Arc<Mutex<Option<Made>>> = Arc::default();
-    let started = at_point!(point, P => begin::<P>(prepared, input, cancelled, repeat, &bell, &made));
+    let started = at_point!(point, P => begin::<P>(prepared, input, (cancelled, repeat, session), &bell, &made));
     started.inspect_err(|_| bell.end())?;
     Ok(Dispatch { bell, made })
 }
@@ -122,8 +123,7 @@ fn prepare(
 fn begin<P: Point>(
     registry: Registry,
     input: &Bound<'_, PyAny>,
-    cancelled: bool,
-    repeat: u32,
+    (cancelled, repeat, session): (bool, u32, String),
     bell: &Arc<Bell>,
     made: &Arc<Mutex<Option<Made>>>,
 ) -> PyResult<()>
@@ -136,7 +136,7 @@ where
     let life = move || {
         let scope = Scope {
             run_id: "run".into(),
-            session: "test".into(),
+            session: session.as_str().into(),
             iteration: 1,
             mode: Mode::Implementation,
             turn: Turn::Main,

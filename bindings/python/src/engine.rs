@@ -26,20 +26,21 @@ struct State {
     control: Option<Controller>,
     run_id: Option<Arc<str>>,
     /// Streams that were asked for before the run started.
-    first: Option<Events>,
+    first: Vec<Events>,
     failures: Vec<Failure>,
     end: Option<Result<RunReport, RunError>>,
 }
 
 impl Progress {
-    /// Starts a run on a thread of its own.
-    pub(crate) fn start(run: Run, bell: Arc<Bell>) -> std::io::Result<Arc<Self>> {
+    /// Starts a run on a thread of its own, with so many streams that begin
+    /// with the run.
+    pub(crate) fn start(run: Run, bell: Arc<Bell>, streams: usize) -> std::io::Result<Arc<Self>> {
         let progress = Arc::new(Self { bell, state: Mutex::default() });
         let engine = Arc::clone(&progress);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         std::thread::Builder::new().name("samuel-run".to_owned()).spawn(move || {
             gate::keep_state(|| {
-                runtime.block_on(engine.live(run));
+                runtime.block_on(engine.live(run, streams));
                 runtime.shutdown_background();
                 engine.bell.end();
             });
@@ -47,7 +48,7 @@ impl Progress {
         Ok(progress)
     }
 
-    async fn live(&self, run: Run) {
+    async fn live(&self, run: Run, streams: usize) {
         let mut handle = match run.start().await {
             Ok(handle) => handle,
             Err(error) => {
@@ -55,13 +56,14 @@ impl Progress {
                 return;
             }
         };
-        // Both begin with the run, which has not taken a step yet.
-        let (first, mut watched) = (handle.events(), handle.events());
+        // All begin with the run, which has not taken a step yet.
+        let mut watched = handle.events();
+        let first = (0..streams).map(|_| handle.events()).collect();
         {
             let mut state = self.state();
             state.control = Some(handle.controller());
             state.run_id = Some(handle.run_id().into());
-            state.first = Some(first);
+            state.first = first;
             state.handle = Some(handle);
         }
         self.bell.ring();
@@ -94,16 +96,16 @@ impl Progress {
         self.state().control.clone()
     }
 
-    /// Returns a stream of events: the first one begins with the run, later
+    /// Returns a stream of events: the first ones begin with the run, later
     /// ones with the moment; nothing once the run has ended.
     pub(crate) fn events(&self) -> Option<Events> {
         let mut state = self.state();
-        state.first.take().or_else(|| state.handle.as_mut().map(RunHandle::events))
+        state.first.pop().or_else(|| state.handle.as_mut().map(RunHandle::events))
     }
 
-    /// Lets go of the first stream, for which nobody will ask.
+    /// Lets go of the first streams, for which nobody will ask.
     pub(crate) fn ignore_events(&self) {
-        self.state().first = None;
+        self.state().first.clear();
     }
 
     /// Looks at how the run ended, and at the failures of its iterations.

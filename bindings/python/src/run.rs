@@ -92,12 +92,13 @@ impl PyRun {
         self.executables.lines()
     }
 
-    /// Starts the run, once; whether it could start is told by the handle.
-    fn start(&self, trusted: bool) -> PyResult<PyRunHandle> {
+    /// Starts the run, once; whether it could start is told by the handle. So
+    /// many streams of events begin with the run.
+    fn start(&self, trusted: bool, streams: usize) -> PyResult<PyRunHandle> {
         let run = self.run.lock().unwrap_or_else(PoisonError::into_inner).take();
         let run = run.ok_or_else(|| PyRuntimeError::new_err("the run was started before"))?;
         self.trusted.store(trusted, Ordering::SeqCst);
-        let progress = Progress::start(run, Arc::clone(&self.bell)).map_err(PyOSError::new_err)?;
+        let progress = Progress::start(run, Arc::clone(&self.bell), streams).map_err(PyOSError::new_err)?;
         Ok(PyRunHandle { progress, raised: Arc::clone(&self.raised) })
     }
 }

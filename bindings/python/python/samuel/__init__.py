@@ -16,17 +16,18 @@ the same names. Nothing heavy is imported before it is used.
 
 from __future__ import annotations
 
-from ._samuel import HOOK_POINTS, Call, PromptContext, __version__
-from .errors import (
-    AgentError,
-    BudgetError,
-    Cancelled,
-    ConfigError,
-    GateError,
-    HookError,
-    SamuelError,
-    StateError,
-)
+from ._samuel import HOOK_POINTS as HOOK_POINTS
+from ._samuel import Call as Call
+from ._samuel import PromptContext as PromptContext
+from ._samuel import __version__ as __version__
+from .errors import AgentError as AgentError
+from .errors import BudgetError as BudgetError
+from .errors import Cancelled as Cancelled
+from .errors import ConfigError as ConfigError
+from .errors import GateError as GateError
+from .errors import HookError as HookError
+from .errors import SamuelError as SamuelError
+from .errors import StateError as StateError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,11 +72,3 @@ def __dir__() -> list[str]:
 
     return sorted({*globals(), *_HOMES, *_MODULES, *records.__all__})
 
-
-class HookPoint:
-    """The ids of the hook points, by the names of their types."""
-
-
-for _id in HOOK_POINTS:
-    setattr(HookPoint, _id.replace(":", "_").replace(".", "_").upper(), _id)
-del _id

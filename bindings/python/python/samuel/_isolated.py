@@ -100,7 +100,8 @@ def _wire(value: Any) -> Any:
 
     if isinstance(value, Record):
         names = {name: wire for wire, name in value._wire.items()}
-        fields = {names.get(name, name): _wire(getattr(value, name)) for name in type(value).__slots__}
+        slots: tuple[str, ...] = type(value).__slots__
+        fields = {names.get(name, name): _wire(getattr(value, name)) for name in slots}
         return {name: field for name, field in fields.items() if field is not None}
     if isinstance(value, tuple | list):
         return [_wire(item) for item in value]

@@ -142,7 +142,7 @@ class Run:
     def executables(self) -> Executables: ...
     @property
     def executable_lines(self) -> list[str]: ...
-    def start(self, trusted: bool) -> RunHandle: ...
+    def start(self, trusted: bool, streams: int) -> RunHandle: ...
 
 @final
 class RunHandle:
@@ -182,6 +182,7 @@ def dispatch(
     input: object,
     cancelled: bool,
     repeat: int,
+    session: str,
     env: list[tuple[str, str]],
     supervisor: list[str],
 ) -> Dispatch: ...

@@ -34,7 +34,9 @@ class Worker:
     def __init__(self) -> None:
         self.jobs: SimpleQueue[Job] = SimpleQueue()
         self.pid = os.getpid()
-        self.at_work = False
+        # The call under way; whoever interrupts it must still find it here.
+        self.call: Call[Any, Any] | None = None
+        self.lock = threading.Lock()
         self.left_behind = False
         self.thread = threading.Thread(target=self._live, name="samuel-handler", daemon=True)
         self.thread.start()
@@ -49,7 +51,6 @@ class Worker:
                 raise
 
     def _work(self, function: Function, call: Call[Any, Any], reply: Reply) -> bool:
-        self.at_work = True
         try:
             answer = function(call)
             if hasattr(answer, "__await__"):
@@ -57,23 +58,35 @@ class Worker:
                     answer.close()
                 raise TypeError("the handler returned a coroutine; make it an async function")
         except BaseException as error:
-            self.at_work = False
-            if os.getpid() == self.pid and not self.left_behind:
-                reply.fail(error)
+            if not self._ends():
+                return False
+            _idle.append(self)
+            reply.fail(error)
         else:
-            self.at_work = False
-            if os.getpid() == self.pid:
-                reply.answer(answer)
-        # A handler may have forked; its child must not go on as a worker.
-        if self.left_behind or os.getpid() != self.pid:
-            return False
-        _idle.append(self)
+            if not self._ends():
+                return False
+            # Before the answer, so that whoever waits for it finds the worker.
+            _idle.append(self)
+            reply.answer(answer)
         return True
 
-    def interrupt(self) -> None:
+    def _ends(self) -> bool:
+        """Says whether the thread may take another call."""
+        # A handler may have forked; its child must not go on as a worker.
+        if os.getpid() != self.pid:
+            return False
+        with self.lock:
+            self.call = None
+            if self.left_behind:
+                return False
+        return True
+
+    def interrupt(self, call: Call[Any, Any]) -> None:
         """Leaves the thread behind, and tries to end what it is doing."""
-        self.left_behind = True
-        if self.at_work:
+        with self.lock:
+            if self.call is not call:
+                return
+            self.left_behind = True
             import ctypes
 
             ident = ctypes.c_ulong(self.thread.ident or 0)
@@ -89,8 +102,9 @@ def submit(function: Function, call: Call[Any, Any], reply: Reply) -> Callable[[
         worker = _idle.pop()
     except IndexError:
         worker = Worker()
+    worker.call = call
     worker.jobs.put((function, call, reply))
-    return worker.interrupt
+    return partial(worker.interrupt, call)
 
 
 class Loop:

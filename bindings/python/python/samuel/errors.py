@@ -54,7 +54,9 @@ class SamuelError(Exception):
         self.code = code if code is not None else self.default_code
         self.help = help
         self.retryable = retryable
-        self.file, self.line, self.column = (str(place[0]), *place[1:]) if place else (None, None, None)
+        self.file: str | None = str(place[0]) if place else None
+        self.line: int | None = place[1] if place else None
+        self.column: int | None = place[2] if place else None
 
     def __str__(self) -> str:
         if self.file is None or self.file in self.message:

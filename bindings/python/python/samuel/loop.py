@@ -175,7 +175,7 @@ class Loop(Registering):
     def _begin(self) -> Run:
         built = self._build()
         trusted = self._trust(built.executables) if callable(self._trust) else self._trust
-        return Run(built.start(bool(trusted)))
+        return Run(built, bool(trusted))
 
     def _build(self) -> _samuel.Run:
         registrations = [*self._registrations, *self._of_plugins()]
@@ -187,10 +187,11 @@ class Loop(Registering):
             "script": None,
             "python_agent": None,
         }
+        to_json = getattr(self._agent, "to_json", None)
         if isinstance(self._agent, str):
             options["agent"] = self._agent
-        elif hasattr(self._agent, "to_json"):
-            options["script"] = self._agent.to_json()
+        elif to_json is not None:
+            options["script"] = to_json()
         elif callable(self._agent):
             options["python_agent"] = name = getattr(self._agent, "__name__", type(self._agent).__name__)
             tier = "async" if is_async(self._agent) else "thread"

@@ -7,14 +7,14 @@ Records are immutable, compare by value and can be matched, pickled and copied.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from ._record import EventBase, Pairs, Record, items, items_or_none, pairs, pairs_or_none
 
 _set = object.__setattr__
 
 
-HookPoint: TypeAlias = Literal[
+HookPointId: TypeAlias = Literal[
     "init.before",
     "init.after",
     "sync.before",
@@ -42,6 +42,61 @@ HookPoint: TypeAlias = Literal[
     "session.end",
 ]
 """The id of a hook point."""
+
+
+class HookPoint:
+    """The ids of the hook points, by name."""
+
+    INIT_BEFORE: Final = "init.before"
+    """Before `samuel init` writes anything."""
+    INIT_AFTER: Final = "init.after"
+    """After `samuel init` has written."""
+    SYNC_BEFORE: Final = "sync.before"
+    """Before `samuel sync` writes anything."""
+    SYNC_AFTER: Final = "sync.after"
+    """After `samuel sync` has written."""
+    SESSION_START: Final = "session.start"
+    """Once, before the loop."""
+    BEFORE_LOOP: Final = "before:loop"
+    """Once, before the first iteration."""
+    BEFORE_ITERATION: Final = "before:iteration"
+    """At the start of each iteration."""
+    ITERATION_GATE: Final = "iteration.gate"
+    """Says whether the loop goes on, and in which mode."""
+    PROMPT_SUBMIT: Final = "prompt.submit"
+    """Before a prompt is put together."""
+    CONTEXT_SNAPSHOT: Final = "context.snapshot"
+    """What the agent is told of the project."""
+    CONTEXT_PROGRESS: Final = "context.progress"
+    """What the agent is told of earlier work."""
+    CONTEXT_TASK: Final = "context.task"
+    """What the agent is told of its task."""
+    CONTEXT_EXTRA: Final = "context.extra"
+    """Further sections of the prompt."""
+    BEFORE_AGENT_INVOKE: Final = "before:agent.invoke"
+    """What the agent is called with."""
+    AGENT_INVOKE: Final = "agent.invoke"
+    """The agent itself."""
+    AFTER_AGENT_INVOKE: Final = "after:agent.invoke"
+    """After each agent call."""
+    QUALITY_CHECK: Final = "quality.check"
+    """Whether the work holds."""
+    AFTER_ITERATION: Final = "after:iteration"
+    """After each iteration."""
+    ITERATION_ERROR: Final = "iteration.error"
+    """When an iteration failed."""
+    TASK_COMPLETED: Final = "task.completed"
+    """Once for each completion of a task."""
+    ABILITY_BEFORE: Final = "ability.before"
+    """Before each tool call of the agent."""
+    ABILITY_AFTER: Final = "ability.after"
+    """After each tool call of the agent."""
+    SESSION_STOP: Final = "session.stop"
+    """When the loop is about to end."""
+    AFTER_LOOP: Final = "after:loop"
+    """Once, after the last iteration."""
+    SESSION_END: Final = "session.end"
+    """The last point of a run."""
 
 
 Status: TypeAlias = Literal["pending", "in_progress", "completed", "skipped", "blocked"]
@@ -2725,13 +2780,13 @@ class Said(Record):
     __slots__ = ("handler", "point", "item")
     __match_args__ = ("handler", "point", "item")
     handler: str
-    point: HookPoint
+    point: HookPointId
     item: TextItem
 
     def __init__(
         self,
         handler: str,
-        point: HookPoint,
+        point: HookPointId,
         item: TextItem,
     ) -> None:
         _set(self, "handler", handler)
@@ -3256,14 +3311,14 @@ class HookFired(EventBase):
     __slots__ = ("point", "iteration", "turn", "outcome")
     __match_args__ = ("point", "iteration", "turn", "outcome")
     _tag = ('event', 'hook_fired')
-    point: HookPoint
+    point: HookPointId
     iteration: int
     turn: Turn
     outcome: HookOutcome
 
     def __init__(
         self,
-        point: HookPoint,
+        point: HookPointId,
         iteration: int,
         turn: Turn,
         outcome: HookOutcome,
@@ -4234,6 +4289,7 @@ __all__ = [
     "HookFired",
     "HookOutcome",
     "HookPoint",
+    "HookPointId",
     "HookResults",
     "HookVars",
     "HookWarning",

@@ -15,6 +15,7 @@ from ._record import Record, items
 from .errors import AgentError, BudgetError, Cancelled, GateError, HookError, SamuelError
 
 if TYPE_CHECKING:
+    import logging
     from types import TracebackType
 
     from . import _samuel
@@ -50,7 +51,8 @@ class RunResult(Record):
 
     __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "usage",
                  "failures", "exceptions")
-    __match_args__ = __slots__
+    __match_args__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "usage",
+                 "failures", "exceptions")
     exit_reason: ExitReason
     detail: str | None
     iterations: int
@@ -173,9 +175,10 @@ async def await_for(native: _Waitable, look: Callable[[], _T | None]) -> _T:
 class Run:
     """A run that is under way. Its methods can be called from any thread."""
 
-    def __init__(self, native: _samuel.RunHandle) -> None:
-        self._native = native
-        self._events: _samuel.EventStream | None = None
+    def __init__(self, built: _samuel.Run, trusted: bool) -> None:
+        self._logger = _logger()
+        # One stream is the caller's, one the logger's.
+        self._native = built.start(trusted, 1 if self._logger is None else 2)
         _live[id(self)] = self
         _prepare_exit()
 
@@ -196,21 +199,13 @@ class Run:
         self._log()
 
     def _log(self) -> None:
-        """Tells the logger `samuel`, if the program uses logging."""
-        import logging
-
-        logger = logging.getLogger("samuel")
-        if logger.isEnabledFor(logging.WARNING) and logger.hasHandlers():
-            stream = self._stream()
+        """Tells the logger what happens, from a thread of its own."""
+        if self._logger is not None:
             import threading
 
-            threading.Thread(target=_log_events, args=(self._native, stream, logger), daemon=True,
-                             name="samuel-log").start()
-            self._events = None
-        # Who asks for events later gets them from then on; nothing piles up.
-
-    def _stream(self) -> _samuel.EventStream | None:
-        return self._native.events()
+            args = (self._native, self._native.events(), self._logger)
+            threading.Thread(target=_log_events, args=args, daemon=True, name="samuel-log").start()
+            self._logger = None
 
     @property
     def run_id(self) -> str:
@@ -228,7 +223,7 @@ class Run:
         The first call's begin with the run, later ones' with the call. A reader
         that is slow loses what the agent says, never a change of state.
         """
-        stream = self._stream()
+        stream = self._native.events()
         if stream is None:
             return
         while True:
@@ -248,7 +243,7 @@ class Run:
     async def aevents(self) -> AsyncIterator[Event]:
         """Yields events until the run has ended; see `events`."""
         await self._await_start()
-        stream = self._stream()
+        stream = self._native.events()
         if stream is None:
             return
         while True:
@@ -372,7 +367,15 @@ class Run:
         return f"<Run {self.run_id} {'ended' if self.ended else 'under way'}>"
 
 
-def _log_events(native: _samuel.RunHandle, stream: _samuel.EventStream | None, logger: Any) -> None:
+def _logger() -> logging.Logger | None:
+    """Returns the logger `samuel`, if the program listens to it."""
+    import logging
+
+    logger = logging.getLogger("samuel")
+    return logger if logger.hasHandlers() and logger.isEnabledFor(logging.WARNING) else None
+
+
+def _log_events(native: _samuel.RunHandle, stream: _samuel.EventStream | None, logger: logging.Logger) -> None:
     from .records import HookFired, RunFinished, RunStarted, Warning
 
     while stream is not None:

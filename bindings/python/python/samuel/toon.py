@@ -135,7 +135,7 @@ class Diagnostic:
     """
 
     __slots__ = ("code", "message", "line", "column", "path", "action")
-    __match_args__ = __slots__
+    __match_args__ = ("code", "message", "line", "column", "path", "action")
     code: str
     message: str
     line: int
@@ -172,7 +172,7 @@ class Skipped:
     """
 
     __slots__ = ("line", "text")
-    __match_args__ = __slots__
+    __match_args__ = ("line", "text")
     line: int
     text: str
 
@@ -194,7 +194,7 @@ class Recovered:
     """
 
     __slots__ = ("value", "diagnostics", "skipped")
-    __match_args__ = __slots__
+    __match_args__ = ("value", "diagnostics", "skipped")
     value: Any
     diagnostics: list[Diagnostic]
     skipped: list[Skipped]

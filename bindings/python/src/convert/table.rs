@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use pyo3::{
     Bound, Py, PyAny, PyResult, Python, intern,
     sync::PyOnceLock,
-    types::{PyAnyMethods, PyDict, PyModule, PyString, PyTuple},
+    types::{PyAnyMethods, PyDict, PyModule, PyString, PyTuple, PyType, PyTypeMethods},
 };
 
 /// A class and its fields.
@@ -48,6 +48,7 @@ impl Table {
     fn read(py: Python<'_>) -> PyResult<Self> {
         let records = PyModule::import(py, "samuel.records")?;
         let base = PyModule::import(py, "samuel._record")?;
+        let record = base.getattr("Record")?;
         let event = base.getattr("EventBase")?;
         let setter = |class: &Bound<'_, PyAny>, name: &Bound<'_, PyAny>| -> PyResult<Py<PyAny>> {
             let own: Bound<'_, PyAny> = class.getattr("__dict__")?.get_item(name)?;
@@ -65,7 +66,7 @@ impl Table {
         for name in records.getattr("__all__")?.try_iter()? {
             let name: String = name?.extract()?;
             let class = records.getattr(name.as_str())?;
-            if !class.is_instance_of::<pyo3::types::PyType>() {
+            if !class.is_instance_of::<PyType>() || !class.cast::<PyType>()?.is_subclass(&record)? {
                 continue;
             }
             let aliases = class.getattr("_wire")?.cast_into::<PyDict>()?;

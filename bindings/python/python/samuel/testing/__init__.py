@@ -18,7 +18,7 @@ from .._registering import Registration, is_async
 from ..run import wait_for
 
 if TYPE_CHECKING:
-    from ..records import HookOutcome, HookPoint, Turn
+    from ..records import HookOutcome, HookPointId, Turn
 
 __all__ = ["Dispatched", "ScriptedAgent", "ScriptedCall", "completes_each_task", "dispatch", "handler"]
 
@@ -157,7 +157,7 @@ class Dispatched(Record):
     """
 
     __slots__ = ("output", "outcome", "plugins", "notices", "skipped", "seconds")
-    __match_args__ = __slots__
+    __match_args__ = ("output", "outcome", "plugins", "notices", "skipped", "seconds")
     output: Any
     outcome: HookOutcome
     plugins: Mapping[str, Mapping[str, Any]]
@@ -200,19 +200,20 @@ def handler(
         place: The place of its plugin in samuel.toml.
     """
     tier = "process" if isolate else "async" if is_async(function) else "inline" if inline else "thread"
-    named = id or getattr(function, "__name__", "handler")
+    named = id if id is not None else str(getattr(function, "__name__", "handler"))
     owner, _, name = named.rpartition(":")
     plugin = None if owner in ("", "api") else (owner, owner.replace("-", "_"), place)
     return Registration("", name, function, plugin=plugin, order=order, timeout=timeout, strict=strict, tier=tier)
 
 
 def dispatch(
-    point: HookPoint,
+    point: HookPointId,
     *handlers: Callable[..., Any] | Registration,
     input: Record | Mapping[str, Any] | None = None,
     config: str = "",
     cancelled: bool = False,
     repeat: int = 1,
+    session: str = "test",
 ) -> Dispatched:
     """Calls handlers at a hook point as a loop would.
 
@@ -223,6 +224,7 @@ def dispatch(
         config: The text of samuel.toml, whose chain the point has.
         cancelled: Whether the run is being stopped.
         repeat: How often they are called; the last time counts.
+        session: The name of the session.
     """
     from ..loop import supervisor
 
@@ -233,7 +235,7 @@ def dispatch(
         registered.append(each)
     given = {} if input is None else input if isinstance(input, Record) else dict(input)
     under_way = _samuel.dispatch(
-        point, registered, config, given, cancelled, repeat, list(os.environ.items()), supervisor()
+        point, registered, config, given, cancelled, repeat, session, list(os.environ.items()), supervisor()
     )
-    told = wait_for(under_way, under_way.result)
+    told = wait_for(under_way, under_way.result) or {}
     return Dispatched(**told)
