@@ -147,7 +147,7 @@ impl PyHandler {
         let answer = Py::new(py, PyCall::new(call)).and_then(|call| self.function.bind(py).call1((call,)));
         match answer {
             Ok(value) => read_output::<P>(&value),
-            Err(error) => Err(failure_of(error.value(py), &self.shared.raised)),
+            Err(error) => Err(failure_of(error.into_value(py).bind(py).as_any(), &self.shared.raised)),
         }
     }
 

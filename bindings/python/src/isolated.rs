@@ -69,7 +69,7 @@ impl Isolated {
             .limits(OutputLimits { head: MAX_BYTES, ..OutputLimits::default() })
             .timeout(match call.header().deadline_ms {
                 0 => Duration::from_secs(24 * 60 * 60),
-                limit => Duration::from_millis(limit) + Duration::from_secs(1),
+                limit => Duration::from_millis(limit) + Duration::from_secs(30),
             });
         // The deadline is dispatch's: it drops this future, and the process with it.
         let output = run(spec, &self.supervisor, &CancellationToken::new())

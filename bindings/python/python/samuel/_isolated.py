@@ -65,20 +65,19 @@ class _Context:
 
 def _record(kind: Any, data: dict[str, Any]) -> Any:
     """Makes a record of its JSON form, with the records inside it."""
-    from typing import get_args, get_type_hints
+    import re
 
     from . import records
     from ._record import Record
 
-    hints = get_type_hints(kind, vars(records))
-    wires = {alias: name for alias, name in kind._wire.items()}
     values = {}
     for wire, value in data.items():
-        name = wires.get(wire, wire)
-        if name not in hints:
+        name = kind._wire.get(wire, wire)
+        if name not in kind.__slots__:
             continue
-        inner = [each for hint in (hints[name], *get_args(hints[name])) for each in (hint, *get_args(hint))]
-        nested = next((each for each in inner if isinstance(each, type) and issubclass(each, Record)), None)
+        words = re.findall(r"\w+", kind.__annotations__[name])
+        classes = [getattr(records, word, None) for word in words]
+        nested = next((each for each in classes if isinstance(each, type) and issubclass(each, Record)), None)
         if isinstance(value, list):
             value = tuple(
                 _record(nested, item) if nested and isinstance(item, dict)

@@ -1,6 +1,7 @@
 # The native module. Its users are the other modules of the package.
 from collections.abc import Callable
 from os import PathLike
+from types import GenericAlias
 from typing import Any, Generic, TypeVar, final
 
 from ._registering import Registration
@@ -26,6 +27,27 @@ from .records import (
     Task,
 )
 
+__all__ = [
+    "Call",
+    "Dispatch",
+    "EventStream",
+    "HOOK_POINTS",
+    "Project",
+    "PromptContext",
+    "Reply",
+    "Run",
+    "RunHandle",
+    "__version__",
+    "close",
+    "dispatch",
+    "forked",
+    "inside",
+    "supervise",
+    "toon_dumps",
+    "toon_loads",
+    "toon_recover",
+]
+
 __version__: str
 HOOK_POINTS: tuple[str, ...]
 
@@ -36,6 +58,7 @@ _O = TypeVar("_O")
 class Call(Generic[_I, _O]):
     """One call of a handler: what it is about, and what it can read and add."""
 
+    def __class_getitem__(cls, key: Any, /) -> GenericAlias: ...
     @property
     def input(self) -> _I:
         """The point's input."""

@@ -114,8 +114,8 @@ class Loop:
         import asyncio
 
         self.loop = asyncio.new_event_loop()
-        self.stuck = False
-        self.tasks: set[asyncio.Task[None]] = set()
+        # The handlers under way, by their replies.
+        self.under_way: dict[Reply, asyncio.Task[None] | None] = {}
         self.thread = threading.Thread(target=self._live, name="samuel-asyncio", daemon=True)
         self.thread.start()
 
@@ -124,36 +124,48 @@ class Loop:
 
         asyncio.set_event_loop(self.loop)
         self.loop.run_forever()
+        self.loop.close()
+
+    @property
+    def usable(self) -> bool:
+        """Whether all its handlers are within their deadlines: one that is
+        not may be blocking it."""
+        return self.thread.is_alive() and all(reply.wanted for reply in list(self.under_way))
 
     def submit(self, function: Function, call: Call[Any, Any], reply: Reply) -> Callable[[], None]:
-        box: list[asyncio.Task[None]] = []
-        self.loop.call_soon_threadsafe(self._start, function, call, reply, box)
-        return partial(self.interrupt, box)
+        self.under_way[reply] = None
+        self.loop.call_soon_threadsafe(self._start, function, call, reply)
+        return partial(self._interrupt, reply)
 
-    def _start(self, function: Function, call: Call[Any, Any], reply: Reply, box: list[Any]) -> None:
-        task = self.loop.create_task(self._work(function, call, reply))
-        box.append(task)
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
+    def _interrupt(self, reply: Reply) -> None:
+        self.loop.call_soon_threadsafe(self._cancel, reply)
+
+    def _start(self, function: Function, call: Call[Any, Any], reply: Reply) -> None:
+        if reply in self.under_way:
+            self.under_way[reply] = self.loop.create_task(self._work(function, call, reply))
 
     async def _work(self, function: Function, call: Call[Any, Any], reply: Reply) -> None:
         try:
             answer = await function(call)
         except BaseException as error:
             # Also a cancellation that the handler made itself.
+            self._forget(reply)
             reply.fail(error)
         else:
+            self._forget(reply)
             reply.answer(answer)
 
-    def interrupt(self, box: list[asyncio.Task[None]]) -> None:
-        """Cancels a handler. Until the loop has done so it takes no other."""
-        self.stuck = True
-        self.loop.call_soon_threadsafe(self._cancel, box)
-
-    def _cancel(self, box: list[asyncio.Task[None]]) -> None:
-        self.stuck = False
-        for task in box:
+    def _cancel(self, reply: Reply) -> None:
+        task = self.under_way.get(reply)
+        if task is not None:
             task.cancel()
+        else:
+            self._forget(reply)
+
+    def _forget(self, reply: Reply) -> None:
+        self.under_way.pop(reply, None)
+        if self is not _loop and not self.under_way:
+            self.loop.stop()
 
 
 _loop: Loop | None = None
@@ -162,7 +174,7 @@ _loop: Loop | None = None
 def submit_async(function: Function, call: Call[Any, Any], reply: Reply) -> Callable[[], None]:
     """Has an async handler run on the event loop; returns what cancels it."""
     global _loop
-    if _loop is None or _loop.stuck or not _loop.thread.is_alive():
+    if _loop is None or not _loop.usable:
         _loop = Loop()
     return _loop.submit(function, call, reply)
 

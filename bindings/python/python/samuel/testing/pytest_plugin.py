@@ -19,8 +19,8 @@ def samuel_project(tmp_path: Path) -> Callable[..., Project]:
     def make(*titles: str, config: str = "") -> Project:
         from samuel.project import Project
 
-        root = tmp_path / "project"
-        root.mkdir(exist_ok=True)
+        root = tmp_path / f"project-{len(list(tmp_path.iterdir()))}"
+        root.mkdir()
         if config:
             (root / "samuel.toml").write_text(config, encoding="utf-8")
         project = Project(root)
