@@ -80,8 +80,8 @@ def main() -> samuel.RunResult:
                     print("  check:", "ok" if ok else "; ".join(each.message for each in failures))
                 case samuel.RunFinished(exit_reason=reason):
                     print(f"ended: {reason}")
-        for task in project.tasks():
-            print(f"{task.id} {task.status:10} {task.title}")
+        for done in project.tasks():
+            print(f"{done.id} {done.status:9} {done.title}")
         # Nothing is left to do, so this run ends at once.
         return loop.run()
 

@@ -15,7 +15,7 @@ EXAMPLES = Path(os.environ.get("SAMUEL_EXAMPLES", Path(__file__).parents[3] / "e
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("demo.py", ["goodbye.txt is missing", "ended: completed", "2 completed  Say goodbye"]),
+        ("demo.py", ["goodbye.txt is missing", "ended: completed", "2 completed Say goodbye"]),
         ("service.py", ["RunStarted to RunFinished; the run ended completed"]),
         ("walkthrough.py", ["3 iterations, 0.01 dollars", "tasks[2]{id,title}:"]),
     ],

@@ -276,7 +276,10 @@ fn build_chain(point: HookPoint, waiting: Vec<Waiting>, spec: ChainSpec) -> Resu
 /// Returns how long a handler may take: what is configured, else what it asks
 /// for, else the default.
 fn limit(point: HookPoint, spec: &ChainSpec, asks: Asks, tier: Tier) -> Option<Duration> {
-    spec.timeout.or(asks.timeout).or_else(|| spec.limit(point, tier))
+    match asks.timeout {
+        Some(asked) if spec.timeout.is_none() => Some(asked),
+        _ => spec.limit(point, tier),
+    }
 }
 
 impl Chain {

@@ -58,7 +58,7 @@ _O = TypeVar("_O")
 class Call(Generic[_I, _O]):
     """One call of a handler: what it is about, and what it can read and add."""
 
-    def __class_getitem__(cls, key: Any, /) -> GenericAlias: ...
+    def __class_getitem__(cls, key: Any) -> GenericAlias: ...
     @property
     def input(self) -> _I:
         """The point's input."""
