@@ -6,6 +6,7 @@
 
 mod bench;
 mod ci;
+mod python;
 mod tally;
 mod test;
 mod toon_case;

@@ -32,7 +32,17 @@ impl Tally {
     pub(crate) fn read(&mut self, line: &str) {
         self.listen(line);
         let line = line.trim();
-        if let Some(reason) = line.strip_prefix("skipped:") {
+        if let Some(summary) = pytest_summary(line) {
+            self.reported += number_before(summary, " passed");
+            self.failed += number_before(summary, " failed") + number_before(summary, " error");
+        } else if let Some(skipped) = line.strip_prefix("SKIPPED [") {
+            let reason = skipped.split_once(": ").map_or(skipped, |(_, reason)| reason);
+            for _ in 0..number_before(&format!(" {skipped}"), "]").max(1) {
+                self.skip(reason);
+            }
+        } else if let Some(test) = line.strip_prefix("FAILED ") {
+            self.failures.push(test.to_owned());
+        } else if let Some(reason) = line.strip_prefix("skipped:") {
             self.skip(reason.trim());
             self.unrun += 1;
         } else if let Some(counts) = line.strip_prefix("test result:") {
@@ -112,6 +122,16 @@ impl Tally {
     }
 }
 
+/// Returns the closing line of pytest, such as `3 passed, 1 skipped in 0.12s`.
+fn pytest_summary(line: &str) -> Option<&str> {
+    let line = line.trim_matches(['=', ' ']);
+    let (counts, time) = line.rsplit_once(" in ")?;
+    let is_time = time.starts_with(|c: char| c.is_ascii_digit()) && time.contains('s');
+    let counts_tests = counts.starts_with(|c: char| c.is_ascii_digit())
+        && [" passed", " failed", " error", " skipped"].iter().any(|word| counts.contains(word));
+    (is_time && counts_tests).then_some(counts)
+}
+
 /// Returns the number that stands before a word, as in `; 3 passed;`.
 fn number_before(text: &str, word: &str) -> usize {
     let before = text.split(word).next().unwrap_or_default();
@@ -159,6 +179,20 @@ mod tests {
             b\n";
         output.lines().for_each(|line| tally.read(line));
         assert_eq!(tally.said, ["---- b stdout ----", "thread 'b' panicked"]);
+    }
+
+    #[test]
+    fn the_tests_of_python_are_counted_too() {
+        let mut tally = Tally::default();
+        let output = "\
+            SKIPPED [2] tests/test_a.py:3: mypy is not installed\n\
+            FAILED tests/test_b.py::test_c - assert 1 == 2\n\
+            1 failed, 12 passed, 2 skipped in 3.21s\n\
+            the demonstration passed in 3 places\n";
+        output.lines().for_each(|line| tally.read(line));
+        assert_eq!((tally.passed(), tally.failed), (12, 1));
+        assert_eq!(tally.failures, ["tests/test_b.py::test_c - assert 1 == 2"]);
+        assert_eq!(tally.skipped, ["mypy is not installed", "mypy is not installed"]);
     }
 
     #[test]

@@ -15,6 +15,7 @@ use std::{
 use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::{
+    python,
     tally::Tally,
     workspace::{cargo, root, target},
 };
@@ -45,6 +46,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     );
     codec_alone(&mut tally);
     tests(&mut tally, long)?;
+    python_tests(&mut tally, long)?;
     check(
         &mut tally,
         "example embed-rust",
@@ -71,7 +73,7 @@ fn tools(tally: &mut Tally) {
         ("git", "the tests of repositories fail"),
         ("node", "the tests with agents from npm cannot run"),
         ("npm", "the tests with agents from npm cannot run, the plugin in JavaScript is not built"),
-        ("python3", "the plugin in Python is not built"),
+        ("python3", "the Python package cannot be tested, the plugin in Python is not built"),
     ] {
         let works = Command::new(tool).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
         if !works.is_ok_and(|status| status.success()) {
@@ -143,8 +145,31 @@ fn tests(tally: &mut Tally, long: bool) -> Result<()> {
     } else {
         command.env_remove(LONG);
     }
+    counted(tally, "cargo test", command)
+}
+
+/// Builds the Python package and runs its tests.
+fn python_tests(tally: &mut Tally, long: bool) -> Result<()> {
+    println!("== the Python package");
+    match python::prepare() {
+        Ok(Ok(layout)) => counted(tally, "the tests of the Python package", layout.tests(long)),
+        Ok(Err(error)) => {
+            tally.skip(&format!("the tests of the Python package: {error:#}"));
+            Ok(())
+        }
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            tally.check("the Python package", false);
+            Ok(())
+        }
+    }
+}
+
+/// Runs tests and counts them by what they print.
+fn counted(tally: &mut Tally, name: &str, mut command: Command) -> Result<()> {
     announce(&command);
-    let mut child = command.stdout(Stdio::piped()).spawn().context("cargo cannot be run")?;
+    let spawned = command.stdout(Stdio::piped()).spawn();
+    let mut child = spawned.with_context(|| format!("{name} cannot be run"))?;
     let output = child.stdout.take().context("the tests have no output")?;
     let failed_before = tally.failed;
     // Output is no text where a test prints bytes.
@@ -157,7 +182,7 @@ fn tests(tally: &mut Tally, long: bool) -> Result<()> {
     let passed = child.wait()?.success();
     // What does not compile or crashes has no result line.
     if !passed && tally.failed == failed_before {
-        tally.check("cargo test", false);
+        tally.check(name, false);
     }
     Ok(())
 }
@@ -174,7 +199,8 @@ fn check(tally: &mut Tally, name: &str, mut command: Command) {
 
 fn announce(command: &Command) {
     let args: Vec<_> = command.get_args().map(|arg| arg.to_string_lossy()).collect();
-    let line = format!("== cargo {}", args.join(" "));
+    let program = Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy();
+    let line = format!("== {program} {}", args.join(" "));
     let colour = std::io::stdout().is_terminal();
     println!("{}", if colour { format!("\x1b[1m{line}\x1b[0m") } else { line });
 }

@@ -55,6 +55,20 @@ pub enum Tier {
     Skill,
     /// A function of a WASM component.
     Wasm,
+    /// Python on a thread: left behind at its deadline, since nothing can end
+    /// what does not return to the interpreter.
+    Python,
+    /// Python on an event loop, cancelled at its deadline.
+    PythonAsync,
+    /// Python in a process of its own, ended at its deadline.
+    PythonProcess,
+}
+
+impl Tier {
+    /// Says whether what a handler was doing may go on after its deadline.
+    pub fn is_left_behind(self) -> bool {
+        matches!(self, Self::Blocking | Self::Python)
+    }
 }
 
 impl fmt::Display for Tier {
@@ -65,6 +79,9 @@ impl fmt::Display for Tier {
             Self::Blocking => "blocking",
             Self::Skill => "skill",
             Self::Wasm => "wasm",
+            Self::Python => "python",
+            Self::PythonAsync => "python-async",
+            Self::PythonProcess => "python-process",
         })
     }
 }

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Abort, BreakClass, Broken, Call, HookFailure, HookPoint, Kind, OnFailure, Outcome, Output, Point,
-    Registry, Said, ScratchFile, Tier, Timing, Warning,
+    Registry, Said, ScratchFile, Timing, Warning,
     bounded::{Ended, bounded},
     call::Link,
     registry::{Chain, Slot},
@@ -242,7 +242,7 @@ impl<'a, P: Point> Folding<'a, P> {
         self.outcome.broken.push(Broken {
             handler: Arc::clone(&handler),
             failure: failure.clone(),
-            abandoned: is_left_behind && slot.tier == Tier::Blocking,
+            abandoned: is_left_behind && slot.tier.is_left_behind(),
         });
         // A handler that was cancelled with its run did nothing wrong, so
         // nothing follows from it. That the run was cancelled is not for the
@@ -250,7 +250,7 @@ impl<'a, P: Point> Folding<'a, P> {
         if failure.class == BreakClass::Cancelled && self.scope.cancel.is_cancelled() {
             return Flow::Stop;
         }
-        match self.chain.failure_action() {
+        match self.chain.failure_action(slot) {
             OnFailure::Warn => Flow::Continue,
             action => {
                 self.outcome.abort = Some(Abort { handler, action, failure });

@@ -4,7 +4,7 @@
 //! in [`blocking`]. Both get a [`Call`]. Running them within their deadline is
 //! [`dispatch`](super::Registry::dispatch)'s.
 
-use std::{fmt, marker::PhantomData, panic::AssertUnwindSafe, sync::Arc};
+use std::{fmt, marker::PhantomData, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 
@@ -28,6 +28,19 @@ pub trait Handler<P: Point>: Send + Sync {
     /// Returns what kind of handler it is, for listings.
     fn tier(&self) -> Tier {
         Tier::Async
+    }
+
+    /// Returns how long the handler asks to be given, where it asks; the
+    /// point's configured timeout comes before it.
+    fn timeout(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Says whether its breaking is to end what fits the point (`true`), or is
+    /// only a warning (`false`), where it says so; what is configured for the
+    /// point comes before it.
+    fn strict(&self) -> Option<bool> {
+        None
     }
 }
 

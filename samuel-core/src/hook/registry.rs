@@ -27,8 +27,17 @@ pub(super) struct Slot {
     pub(super) namespace: Arc<str>,
     pub(super) tier: Tier,
     pub(super) order: i32,
+    /// What the handler itself asks for.
+    asks: Asks,
     /// Holds an `Arc<dyn Handler<P>>` of the chain's point.
     handler: Box<dyn Any + Send + Sync>,
+}
+
+/// What a handler asks for; configuration comes before it.
+#[derive(Clone, Copy, Default)]
+struct Asks {
+    timeout: Option<Duration>,
+    strict: Option<bool>,
 }
 
 impl Slot {
@@ -40,11 +49,11 @@ impl Slot {
 
 /// The handlers of one point, and how they run.
 pub(super) struct Chain {
+    point: HookPoint,
     /// The point's id, as calls carry it.
     pub(super) id: Arc<str>,
     pub(super) slots: Vec<Slot>,
     pub(super) spec: ChainSpec,
-    point: HookPoint,
     resolved: Resolved,
     /// Every handler, also those that do not run, in the canonical sequence.
     registered: Vec<Registered>,
@@ -191,6 +200,7 @@ impl RegistryBuilder {
             namespace: origin.namespace.into(),
             tier,
             order: 0,
+            asks: Asks { timeout: handler.timeout(), strict: handler.strict() },
             handler: Box::new(handler),
         };
         self.count += 1;
@@ -247,30 +257,44 @@ fn build_chain(point: HookPoint, waiting: Vec<Waiting>, spec: ChainSpec) -> Resu
     }
     let infos: Vec<HandlerInfo> = waiting.iter().map(|handler| handler.info.clone()).collect();
     let resolved = resolve(point, &infos, &spec)?;
-    let tiers: Vec<Tier> = waiting.iter().map(|handler| handler.slot.tier).collect();
+    let slots: Vec<(Tier, Asks)> =
+        waiting.iter().map(|handler| (handler.slot.tier, handler.slot.asks)).collect();
     let mut waiting: BTreeMap<Arc<str>, Slot> =
         waiting.into_iter().map(|handler| (handler.info.id, handler.slot)).collect();
     let in_order =
         |(id, order): &(Arc<str>, i32)| waiting.remove(id).map(|slot| Slot { order: *order, ..slot });
-    let slots = resolved.run.iter().filter_map(in_order).collect();
     let mut registered: Vec<Registered> = infos
         .into_iter()
-        .zip(tiers)
-        .map(|(info, tier)| Registered { info, tier, timeout: spec.limit(point, tier) })
+        .zip(slots)
+        .map(|(info, (tier, asks))| Registered { info, tier, timeout: limit(point, &spec, asks, tier) })
         .collect();
     registered.sort_by_key(|handler| handler.info.sequence());
-    Ok(Chain { id: point.as_str().into(), slots, spec, point, resolved, registered })
+    let slots = resolved.run.iter().filter_map(in_order).collect();
+    Ok(Chain { point, id: point.as_str().into(), slots, spec, resolved, registered })
+}
+
+/// Returns how long a handler may take: what is configured, else what it asks
+/// for, else the default.
+fn limit(point: HookPoint, spec: &ChainSpec, asks: Asks, tier: Tier) -> Option<Duration> {
+    match asks.timeout {
+        Some(asked) if spec.timeout.is_none() => Some(asked),
+        _ => spec.limit(point, tier),
+    }
 }
 
 impl Chain {
     /// Returns how long a handler may take; nothing where it is exempt.
     pub(super) fn limit(&self, slot: &Slot) -> Option<Duration> {
-        self.spec.limit(self.point, slot.tier)
+        limit(self.point, &self.spec, slot.asks, slot.tier)
     }
 
-    /// Returns what a broken handler does.
-    pub(super) fn failure_action(&self) -> OnFailure {
-        self.spec.failure_action(self.point)
+    /// Returns what a handler does when it breaks.
+    pub(super) fn failure_action(&self, slot: &Slot) -> OnFailure {
+        let asked = slot.asks.strict.filter(|_| self.spec.on_failure.is_none() && self.spec.strict.is_none());
+        match asked {
+            Some(strict) => ChainSpec { strict: Some(strict), ..ChainSpec::default() }.failure_action(self.point),
+            None => self.spec.failure_action(self.point),
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::{
     Capabilities, LoadOptions, Manifest, Plugin, PluginError,
     load::Register,
-    wasm::{Binding, HostConfig, PluginSetup, WasmError, WasmHost, WasmPlugin, Workspace},
+    wasm::{HostConfig, PluginSetup, WasmError, WasmHost, WasmPlugin, Workspace},
 };
 
 /// Where plugins keep their own files, below the project.
@@ -66,14 +66,8 @@ fn open(
         granted: own.granted.clone(),
         config: Value::Object(own.config.clone()),
     };
-    let binding = |binding: &super::Binding| Binding {
-        point: binding.point,
-        handler: binding.handler.clone(),
-        order: binding.order,
-    };
-    let bindings: Vec<Binding> = manifest.bindings.iter().map(binding).collect();
     WasmHost::new(HostConfig { cache_dir, ..HostConfig::default() })
-        .and_then(|host| host.load(&bytes, setup, Arc::new(workspace), &bindings))
+        .and_then(|host| host.load(&bytes, setup, Arc::new(workspace), &manifest.bindings))
         .map_err(|source: WasmError| PluginError::Component {
             name: manifest.name.clone(),
             module,

@@ -14,10 +14,13 @@ use samuel_core::{
     clock::SystemClock,
     context::{ContextView, PromptContext},
     hook::{Dispatched, PluginSource, Point, Registry, Scope},
-    model::payload::{Mode, Turn},
+    model::{
+        Location,
+        payload::{Mode, Turn},
+    },
     plugin::{
-        Capabilities,
-        wasm::{Binding, HostConfig, PluginSetup, WasmError, WasmHost, Workspace, interface_of},
+        Binding, Capabilities, MANIFEST_FILE,
+        wasm::{HostConfig, PluginSetup, WasmError, WasmHost, Workspace, interface_of},
     },
 };
 use serde_json::Value;
@@ -75,7 +78,8 @@ impl Project {
     ) -> Result<Dispatched<P::Output>, WasmError> {
         let root = self.directory.path();
         let workspace = Arc::new(Workspace::new(root, root.join(".samuel/run/plugins")));
-        let binding = Binding { point: P::POINT, handler: interface_of(P::POINT), order: None };
+        let place = Location { file: MANIFEST_FILE.into(), line: None, column: None };
+        let binding = Binding { point: P::POINT, handler: interface_of(P::POINT), order: None, place };
         let plugin = HOST.load(component, self.setup.clone(), workspace, &[binding])?;
         let mut registry = Registry::builder();
         plugin.register(&PluginSource { name: plugin.name(), namespace: NAMESPACE, place: 0 }, &mut registry);

@@ -1,0 +1,74 @@
+"""Autonomous coding loops with typed hooks.
+
+    >>> import samuel
+    >>> loop = samuel.Loop("path/to/project", trust=True, max_iterations=5)
+    >>> @loop.hook("quality.check")
+    ... def lint(call):
+    ...     return samuel.QualityCheckOutput(ok=False, reason="no tests")
+    >>> result = loop.run()
+    >>> result.exit_reason
+    'completed'
+
+`Loop` drives runs, `Project` is the plan and its changes, `toon` the codec.
+The records that handlers get and give are in `samuel.records` and here, under
+the same names. Nothing heavy is imported before it is used.
+"""
+
+from __future__ import annotations
+
+from ._samuel import HOOK_POINTS as HOOK_POINTS
+from ._samuel import Call as Call
+from ._samuel import PromptContext as PromptContext
+from ._samuel import __version__ as __version__
+from .errors import AgentError as AgentError
+from .errors import BudgetError as BudgetError
+from .errors import Cancelled as Cancelled
+from .errors import ConfigError as ConfigError
+from .errors import GateError as GateError
+from .errors import HookError as HookError
+from .errors import SamuelError as SamuelError
+from .errors import StateError as StateError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from . import records as records
+    from . import testing as testing
+    from . import toon as toon
+    from .loop import Loop as Loop
+    from .loop import Plugin as Plugin
+    from .project import Project as Project
+    from .records import *
+    from .run import Run as Run
+    from .run import RunResult as RunResult
+
+_HOMES = {
+    "Loop": "loop",
+    "Plugin": "loop",
+    "Project": "project",
+    "Run": "run",
+    "RunResult": "run",
+}
+_MODULES = ("records", "testing", "toon")
+
+
+def __getattr__(name: str) -> object:
+    from importlib import import_module
+
+    if name in _MODULES:
+        return import_module(f".{name}", __name__)
+    if name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = import_module(f".{_HOMES.get(name, 'records')}", __name__)
+    try:
+        value = getattr(home, name)
+    except AttributeError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    from . import records
+
+    return sorted({*globals(), *_HOMES, *_MODULES, *records.__all__})
+

@@ -1,0 +1,124 @@
+"""What all records have in common.
+
+A record is immutable. `records` holds the classes; the native module builds
+them directly, without calling `__init__`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, TypeVar
+
+Pairs = Mapping[str, str] | Iterable[tuple[str, str]]
+"""Names and values, as a mapping or as pairs."""
+
+_Self = TypeVar("_Self", bound="Record")
+_T = TypeVar("_T")
+_set = object.__setattr__
+
+
+def items(values: Iterable[_T]) -> tuple[_T, ...]:
+    """Keeps a list as what cannot change."""
+    if isinstance(values, str):
+        raise TypeError(f"expected several values, not the text {values!r}")
+    return tuple(values)
+
+
+def items_or_none(values: Iterable[_T] | None) -> tuple[_T, ...] | None:
+    """Keeps a list that may be absent."""
+    return None if values is None else items(values)
+
+
+def pairs(values: Pairs) -> tuple[tuple[str, str], ...]:
+    """Keeps names and values in their order."""
+    if isinstance(values, Mapping):
+        return tuple(values.items())
+    return tuple((name, value) for name, value in values)
+
+
+def pairs_or_none(values: Pairs | None) -> tuple[tuple[str, str], ...] | None:
+    """Keeps names and values that may be absent."""
+    return None if values is None else pairs(values)
+
+
+class Record:
+    """An immutable record, compared by value."""
+
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[str, ...]] = ()
+    _wire: ClassVar[dict[str, str]] = {}
+    _tag: ClassVar[tuple[str, str] | None] = None
+    _rust: ClassVar[str] = ""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__} is immutable; use replace({name}=...)")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{type(self).__name__} is immutable")
+
+    def replace(self: _Self, **changes: Any) -> _Self:
+        """Returns a copy with other values for some fields."""
+        return type(self)(**{**self._values(), **changes})
+
+    __replace__ = replace
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields as a dict, with records inside as dicts too."""
+        return {name: _plain(value) for name, value in self._values().items()}
+
+    def _values(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__match_args__}
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={value!r}" for name, value in self._values().items())
+        return f"{type(self).__name__}({fields})"
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self._values() == other._values()
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self._values().values()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_rebuild, (type(self), self._values()))
+
+
+class EventBase(Record):
+    """What every event tells.
+
+    Attributes:
+        seq: The number of the event within its run, from 1. Events that a slow
+            reader lost leave a gap.
+        at: When it happened, RFC 3339 in UTC.
+        run_id: The run.
+    """
+
+    __slots__ = ("seq", "at", "run_id")
+    seq: int
+    at: str
+    run_id: str
+
+    def __init__(self, *, seq: int = 0, at: str = "", run_id: str = "") -> None:
+        _set(self, "seq", seq)
+        _set(self, "at", at)
+        _set(self, "run_id", run_id)
+
+    def _values(self) -> dict[str, Any]:
+        own = {name: getattr(self, name) for name in self.__match_args__}
+        return {**own, "seq": self.seq, "at": self.at, "run_id": self.run_id}
+
+
+def _rebuild(kind: type[Record], values: dict[str, Any]) -> Record:
+    return kind(**values)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Record):
+        return value.to_dict()
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return value

@@ -1,0 +1,155 @@
+"""Registering handlers: what loops and plugins have in common.
+
+`_registering.pyi` has one signature for each hook point, so that type checkers
+know what a handler is given and must answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ._samuel import HOOK_POINTS
+from .errors import ConfigError, HookError
+
+# Flags of a code object: a coroutine function.
+_COROUTINE = 0x80
+_MIN_TIMEOUT, _MAX_TIMEOUT = 0.001, 86_400.0
+
+
+class Registration:
+    """A handler and how it is registered, as the native module reads it."""
+
+    __slots__ = ("point", "name", "plugin", "order", "timeout", "strict", "tier", "function", "target")
+
+    def __init__(
+        self,
+        point: str,
+        name: str,
+        function: Callable[..., Any],
+        *,
+        plugin: tuple[str, str, int] | None = None,
+        order: int | None = None,
+        timeout: float | None = None,
+        strict: bool | None = None,
+        tier: str = "thread",
+    ) -> None:
+        self.point = point
+        self.name = name
+        self.plugin = plugin
+        self.order = order
+        self.timeout = timeout
+        self.strict = strict
+        self.tier = tier
+        self.function = function
+        self.target = _target(function) if tier == "process" else None
+
+
+class Registering:
+    """Something that handlers are registered with."""
+
+    def __init__(self) -> None:
+        self._registrations: list[Registration] = []
+
+    def hook(
+        self,
+        point: str,
+        name: str | None = None,
+        *,
+        order: int | None = None,
+        timeout: float | None = None,
+        strict: bool | None = None,
+        inline: bool = False,
+        isolate: str | None = None,
+    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Registers the decorated function as a handler of a hook point.
+
+        The function gets a `Call` and returns the point's output, or None to
+        say nothing. It may be async.
+
+        Args:
+            point: The id of the point, such as `quality.check`.
+            name: The handler's name; by default the function's.
+            order: Its place among the handlers; the default is at 100, and one
+                at the same order replaces it.
+            timeout: Seconds after which it is left behind; 5 minutes by default.
+                samuel.toml comes before it.
+            strict: Whether its breaking ends the iteration, or what fits the
+                point. samuel.toml comes before it.
+            inline: Whether it runs on the engine's own thread. That is the
+                fastest, and only for functions that return at once: nothing
+                can interrupt them.
+            isolate: `process` to run it in a process of its own, which is ended
+                at the deadline whatever it does. The function must be found by
+                its name in a module or script.
+        """
+
+        def register(function: Callable[..., Any]) -> Callable[..., Any]:
+            self._add(point, name, function, order, timeout, strict, inline, isolate)
+            return function
+
+        if point not in HOOK_POINTS:
+            raise HookError(f'unknown hook point "{point}"', code="E_HOOK_UNKNOWN", help=_nearest(point))
+        return register
+
+    def _add(
+        self,
+        point: str,
+        name: str | None,
+        function: Callable[..., Any],
+        order: int | None,
+        timeout: float | None,
+        strict: bool | None,
+        inline: bool,
+        isolate: str | None,
+    ) -> None:
+        if not callable(function):
+            raise TypeError(f"a handler must be callable, not {type(function).__name__}")
+        if timeout is not None and not _MIN_TIMEOUT <= timeout <= _MAX_TIMEOUT:
+            raise ConfigError(f"a timeout is between {_MIN_TIMEOUT} and {_MAX_TIMEOUT} seconds, not {timeout}")
+        if isolate not in (None, "process"):
+            raise ConfigError(f'isolate is None or "process", not {isolate!r}')
+        tier = "process" if isolate else "async" if is_async(function) else "inline" if inline else "thread"
+        named = name or getattr(function, "__name__", type(function).__name__).strip("<>")
+        taken = {each.name for each in self._registrations if each.point == point}
+        if name is None and named in taken:
+            named = next(f"{named}-{n}" for n in range(2, len(taken) + 3) if f"{named}-{n}" not in taken)
+        self._registrations.append(
+            Registration(point, named, function, order=order, timeout=timeout, strict=strict, tier=tier)
+        )
+
+
+def is_async(function: Any) -> bool:
+    """Says whether calling a function makes a coroutine."""
+    while hasattr(function, "func"):
+        function = function.func
+    for candidate in (function, getattr(type(function), "__call__", None)):
+        code = getattr(getattr(candidate, "__func__", candidate), "__code__", None)
+        if code is not None:
+            return bool(code.co_flags & _COROUTINE)
+    return False
+
+
+def _target(function: Callable[..., Any]) -> tuple[str, str]:
+    """Says where a process of its own finds a function."""
+    import sys
+
+    module, name = function.__module__, function.__qualname__
+    if "<locals>" in name or "<lambda>" in name:
+        raise HookError(
+            f"{name} cannot be isolated: a process of its own would not find it",
+            code="E_HOOK_UNKNOWN",
+            help="Define the function at the top level of a module.",
+        )
+    if module == "__main__":
+        import os
+
+        module = os.path.abspath(getattr(sys.modules["__main__"], "__file__", ""))
+    return module, name
+
+
+def _nearest(point: str) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(point, HOOK_POINTS, 1)
+    return f'Did you mean "{near[0]}"?' if near else "See samuel.HOOK_POINTS."

@@ -1,0 +1,221 @@
+# The native module. Its users are the other modules of the package.
+from collections.abc import Callable
+from os import PathLike
+from types import GenericAlias
+from typing import Any, Generic, TypeVar, final
+
+from ._registering import Registration
+from .records import (
+    CallHeader,
+    ConfigVars,
+    ConvertedPrd,
+    Event,
+    Executables,
+    GuardrailVars,
+    HookVars,
+    Initialised,
+    IterationFailure,
+    IterationVars,
+    MethodologyVars,
+    ModeVars,
+    PathVars,
+    ProjectStatus,
+    ProjectVars,
+    RunReport,
+    SamuelVars,
+    StateVars,
+    Task,
+)
+
+__all__ = [
+    "Call",
+    "Dispatch",
+    "EventStream",
+    "HOOK_POINTS",
+    "Project",
+    "PromptContext",
+    "Reply",
+    "Run",
+    "RunHandle",
+    "__version__",
+    "close",
+    "dispatch",
+    "forked",
+    "inside",
+    "supervise",
+    "toon_dumps",
+    "toon_loads",
+    "toon_recover",
+]
+
+__version__: str
+HOOK_POINTS: tuple[str, ...]
+
+_I = TypeVar("_I")
+_O = TypeVar("_O")
+
+@final
+class Call(Generic[_I, _O]):
+    """One call of a handler: what it is about, and what it can read and add."""
+
+    def __class_getitem__(cls, key: Any) -> GenericAlias: ...
+    @property
+    def input(self) -> _I:
+        """The point's input."""
+    @property
+    def previous(self) -> _O | None:
+        """What the handlers before this one answered, folded; None at points that do not pass it on."""
+    @property
+    def context(self) -> PromptContext:
+        """The prompt context with what was contributed so far."""
+    @property
+    def header(self) -> CallHeader:
+        """Who is called, where and until when."""
+    @property
+    def point(self) -> str:
+        """The id of the hook point."""
+    @property
+    def iteration(self) -> int:
+        """The iteration, from 1; 0 outside an iteration."""
+    @property
+    def cancelled(self) -> bool:
+        """Whether the answer is no longer wanted: the deadline has passed, or the run is being stopped."""
+    def contribute(self, key: str, value: Any) -> None:
+        """Contributes to the handler's own namespace of the prompt context, where later handlers
+        and templates see it if this handler succeeds.
+
+        Raises TypeError or ValueError where the value is no JSON.
+        """
+
+@final
+class PromptContext:
+    """Everything a handler may read, by group."""
+
+    @property
+    def samuel(self) -> SamuelVars:
+        """The running Samuel."""
+    @property
+    def project(self) -> ProjectVars:
+        """The project the loop works on."""
+    @property
+    def methodology(self) -> MethodologyVars:
+        """The methodology that is run."""
+    @property
+    def iteration(self) -> IterationVars:
+        """The iteration."""
+    @property
+    def config(self) -> ConfigVars:
+        """The frozen configuration of the run."""
+    @property
+    def guardrails(self) -> GuardrailVars:
+        """The rules that work must keep to."""
+    @property
+    def paths(self) -> PathVars:
+        """Where files are."""
+    @property
+    def state(self) -> StateVars:
+        """How far the plan is."""
+    @property
+    def mode(self) -> ModeVars:
+        """What kind of iteration this is."""
+    @property
+    def hooks(self) -> HookVars:
+        """Which handlers are registered."""
+    @property
+    def plugins(self) -> dict[str, dict[str, Any]]:
+        """What plugins contributed, by namespace."""
+
+@final
+class Reply:
+    def answer(self, value: object) -> None: ...
+    def fail(self, exception: BaseException) -> None: ...
+    @property
+    def wanted(self) -> bool: ...
+
+@final
+class Project:
+    def __new__(cls, root: str | PathLike[str], methodology: str | None) -> Project: ...
+    @staticmethod
+    def find_root(start: str | PathLike[str]) -> PathLike[str] | None: ...
+    @property
+    def root(self) -> PathLike[str]: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def methodology(self) -> str: ...
+    @property
+    def run_dir(self) -> PathLike[str]: ...
+    @property
+    def plugins(self) -> list[str]: ...
+    def init(self, prd: str | None, force: bool) -> Initialised: ...
+    def convert(self, prd: str, force: bool) -> ConvertedPrd: ...
+    def tasks(self) -> tuple[Task, ...]: ...
+    def task(self, id: str) -> Task: ...
+    def status(self) -> ProjectStatus: ...
+    def progress(self) -> list[str]: ...
+    def done(self, actor: str, id: str, commit_sha: str | None, iteration: int | None) -> Task: ...
+    def skip(self, actor: str, id: str, reason: str | None) -> Task: ...
+    def reset(self, actor: str, id: str) -> Task: ...
+    def enqueue(self, actor: str, task: dict[str, Any]) -> Task: ...
+
+@final
+class Run:
+    def __new__(cls, project: Project, options: dict[str, Any], handlers: list[Registration]) -> Run: ...
+    @property
+    def executables(self) -> Executables: ...
+    @property
+    def executable_lines(self) -> list[str]: ...
+    def start(self, trusted: bool, streams: int) -> RunHandle: ...
+
+@final
+class RunHandle:
+    @property
+    def version(self) -> int: ...
+    def wake(self, callback: Callable[[], object], seen: int) -> bool: ...
+    @property
+    def run_id(self) -> str | None: ...
+    @property
+    def ended(self) -> bool: ...
+    def started(self) -> bool: ...
+    def result(self) -> tuple[RunReport, tuple[IterationFailure, ...], list[BaseException]] | None: ...
+    def events(self) -> EventStream | None: ...
+    def ignore_events(self) -> None: ...
+    def pause(self) -> None: ...
+    def resume(self) -> None: ...
+    def steer(self, text: str) -> None: ...
+    def cancel(self) -> None: ...
+    def stop(self) -> None: ...
+
+@final
+class EventStream:
+    def take(self, most: int) -> list[Event] | None: ...
+
+@final
+class Dispatch:
+    @property
+    def version(self) -> int: ...
+    def wake(self, callback: Callable[[], object], seen: int) -> bool: ...
+    def result(self) -> dict[str, Any] | None: ...
+
+def close() -> None: ...
+def dispatch(
+    point: str,
+    handlers: list[Registration],
+    config: str,
+    input: object,
+    cancelled: bool,
+    repeat: int,
+    session: str,
+    env: list[tuple[str, str]],
+    supervisor: list[str],
+) -> Dispatch: ...
+def forked() -> None: ...
+def inside() -> int: ...
+def supervise() -> int: ...
+def toon_dumps(
+    value: object, indent: int, delimiter: str, default: Callable[[Any], Any] | None, sort_keys: bool
+) -> str: ...
+def toon_loads(text: str, indent: int, strict: bool, max_depth: int) -> Any: ...
+def toon_recover(
+    text: bytes, indent: int
+) -> tuple[Any, list[tuple[str, str, int, int, str, Any]], list[tuple[int, str]]]: ...

@@ -1,0 +1,226 @@
+"""TOON, the token-oriented object notation, with the interface of `json`.
+
+    >>> from samuel import toon
+    >>> print(toon.dumps({"tasks": [{"id": 1, "title": "Parse"}, {"id": 2, "title": "Print"}]}))
+    tasks[2]{id,title}:
+      1,Parse
+      2,Print
+
+Objects are written and read directly. Uniform lists of dicts become tables,
+which are shorter than JSON; deeply nested data is not.
+"""
+
+from __future__ import annotations
+
+from . import _samuel
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Literal, Protocol
+
+    class _Readable(Protocol):
+        def read(self) -> str | bytes: ...
+
+    class _Writable(Protocol):
+        def write(self, text: str, /) -> object: ...
+
+
+__all__ = [
+    "Diagnostic",
+    "Recovered",
+    "Skipped",
+    "ToonDecodeError",
+    "dump",
+    "dumps",
+    "load",
+    "loads",
+    "recover",
+]
+
+
+class ToonDecodeError(ValueError):
+    """Text that is no TOON.
+
+    Attributes:
+        msg: What is wrong, without the place.
+        doc: The text.
+        pos: The place in the text, in characters from 0.
+        lineno: The line, from 1.
+        colno: The column in characters, from 1.
+    """
+
+    def __init__(self, msg: str, doc: str, pos: int) -> None:
+        self.msg = msg
+        self.doc = doc
+        self.pos = pos
+        self.lineno = doc.count("\n", 0, pos) + 1
+        self.colno = pos - doc.rfind("\n", 0, pos)
+        super().__init__(f"{msg}: line {self.lineno} column {self.colno} (char {pos})")
+
+    def __reduce__(self) -> tuple[type[ToonDecodeError], tuple[str, str, int]]:
+        return type(self), (self.msg, self.doc, self.pos)
+
+
+def dumps(
+    obj: Any,
+    *,
+    indent: int = 2,
+    delimiter: Literal[",", "\t", "|"] = ",",
+    default: Callable[[Any], Any] | None = None,
+    sort_keys: bool = False,
+) -> str:
+    """Writes an object as TOON.
+
+    Takes what `json.dumps` takes. Numbers that JSON does not have (`nan`,
+    infinities) become `null`.
+
+    Args:
+        obj: The object.
+        indent: Spaces of one level.
+        delimiter: What separates cells.
+        default: Turns an object of another class into one that can be written.
+        sort_keys: Whether keys are sorted; else they keep their order.
+
+    Raises:
+        TypeError: An object or a key is of a class that cannot be written.
+        ValueError: The data is circular, or holds an integer of more than 64 bits.
+    """
+    return _samuel.toon_dumps(obj, indent, delimiter, default, sort_keys)
+
+
+def dump(
+    obj: Any,
+    fp: _Writable,
+    *,
+    indent: int = 2,
+    delimiter: Literal[",", "\t", "|"] = ",",
+    default: Callable[[Any], Any] | None = None,
+    sort_keys: bool = False,
+) -> None:
+    """Writes an object as TOON to a text file; see `dumps`."""
+    fp.write(dumps(obj, indent=indent, delimiter=delimiter, default=default, sort_keys=sort_keys))
+
+
+def loads(s: str | bytes | bytearray, *, indent: int = 2, strict: bool = True, max_depth: int = 128) -> Any:
+    """Reads an object from TOON.
+
+    Args:
+        s: The text; bytes must be UTF-8.
+        indent: Spaces of one level.
+        strict: Whether every rule of the specification is enforced.
+        max_depth: How deep data may be nested, at most 512.
+
+    Raises:
+        ToonDecodeError: The text is no TOON.
+    """
+    return _samuel.toon_loads(_text(s), indent, strict, max_depth)
+
+
+def load(fp: _Readable, *, indent: int = 2, strict: bool = True, max_depth: int = 128) -> Any:
+    """Reads an object from a file of TOON; see `loads`."""
+    return loads(fp.read(), indent=indent, strict=strict, max_depth=max_depth)
+
+
+class Diagnostic:
+    """One fault of a damaged document.
+
+    Attributes:
+        code: A stable name, such as `width_mismatch`.
+        message: What is wrong.
+        line: The line, from 1.
+        column: The column in characters, from 1.
+        path: Where in the data, such as `tasks[3].title`.
+        action: What was done: `kept`, `skipped` or `stopped`.
+    """
+
+    __slots__ = ("code", "message", "line", "column", "path", "action")
+    __match_args__ = ("code", "message", "line", "column", "path", "action")
+    code: str
+    message: str
+    line: int
+    column: int
+    path: str
+    action: Literal["kept", "skipped", "stopped"]
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        line: int,
+        column: int,
+        path: str,
+        action: Literal["kept", "skipped", "stopped"],
+    ) -> None:
+        self.code = code
+        self.message = message
+        self.line = line
+        self.column = column
+        self.path = path
+        self.action = action
+
+    def __repr__(self) -> str:
+        return f"Diagnostic({self.code!r}, line={self.line}, column={self.column}, action={self.action!r})"
+
+
+class Skipped:
+    """Text that the value does without.
+
+    Attributes:
+        line: Its first line, from 1.
+        text: The text as it stood.
+    """
+
+    __slots__ = ("line", "text")
+    __match_args__ = ("line", "text")
+    line: int
+    text: str
+
+    def __init__(self, line: int, text: str) -> None:
+        self.line = line
+        self.text = text
+
+    def __repr__(self) -> str:
+        return f"Skipped(line={self.line}, text={self.text!r})"
+
+
+class Recovered:
+    """What could be read of a damaged document.
+
+    Attributes:
+        value: The data; None where nothing could be read.
+        diagnostics: What was wrong, in the order of the text.
+        skipped: The text that was left out.
+    """
+
+    __slots__ = ("value", "diagnostics", "skipped")
+    __match_args__ = ("value", "diagnostics", "skipped")
+    value: Any
+    diagnostics: list[Diagnostic]
+    skipped: list[Skipped]
+
+    def __init__(self, value: Any, diagnostics: list[Diagnostic], skipped: list[Skipped]) -> None:
+        self.value = value
+        self.diagnostics = diagnostics
+        self.skipped = skipped
+
+    def __repr__(self) -> str:
+        return f"Recovered({len(self.diagnostics)} diagnostics, {len(self.skipped)} skipped)"
+
+
+def recover(s: str | bytes | bytearray, *, indent: int = 2) -> Recovered:
+    """Reads whatever can be read of a document, and says what was wrong.
+
+    Never raises for what the text holds.
+    """
+    raw = s.encode("utf-8", "surrogatepass") if isinstance(s, str) else bytes(s)
+    value, faults, skipped = _samuel.toon_recover(raw, indent)
+    return Recovered(value, [Diagnostic(*fault) for fault in faults], [Skipped(*part) for part in skipped])
+
+
+def _text(s: str | bytes | bytearray) -> str:
+    if isinstance(s, str):
+        return s
+    if isinstance(s, bytes | bytearray):
+        return s.decode("utf-8")
+    raise TypeError(f"the TOON document must be str, bytes or bytearray, not {type(s).__name__}")

@@ -1,0 +1,198 @@
+//! Python data as what it is: dicts, lists, text, numbers.
+//!
+//! [`Plain`] lets any serializer read a Python object, so that TOON and JSON
+//! are written straight from it. What a serializer cannot carry through, the
+//! exception of Python, stays with [`Writing`].
+
+use std::cell::{Cell, RefCell};
+
+use pyo3::{
+    Bound, PyAny, PyErr, PyResult,
+    exceptions::{PyTypeError, PyValueError},
+    types::{
+        PyAnyMethods, PyBool, PyDict, PyDictMethods, PyFloat, PyFloatMethods, PyInt, PyList, PyListMethods, PyString,
+        PyStringMethods, PyTuple, PyTupleMethods,
+    },
+};
+use serde::{
+    Serialize, Serializer,
+    ser::{Error, SerializeMap, SerializeSeq},
+};
+
+/// How deep data may be nested; deeper data is taken for circular.
+const MAX_DEPTH: usize = 500;
+
+/// What one writing of data shares.
+#[derive(Default)]
+pub(crate) struct Writing<'py> {
+    /// Turns an object of an unknown class into one of a known class.
+    default: Option<Bound<'py, PyAny>>,
+    /// Whether the keys of dicts are sorted.
+    sort_keys: bool,
+    depth: Cell<usize>,
+    raised: RefCell<Option<PyErr>>,
+}
+
+impl<'py> Writing<'py> {
+    /// Begins a writing.
+    pub(crate) fn new(default: Option<Bound<'py, PyAny>>, sort_keys: bool) -> Self {
+        Self { default, sort_keys, ..Self::default() }
+    }
+
+    /// Returns the exception that ended the writing, if one did.
+    pub(crate) fn raised(&self) -> Option<PyErr> {
+        self.raised.borrow_mut().take()
+    }
+
+    fn fail<E: Error>(&self, error: PyErr) -> E {
+        let message = error.to_string();
+        *self.raised.borrow_mut() = Some(error);
+        E::custom(message)
+    }
+
+    fn unwrap<T, E: Error>(&self, result: PyResult<T>) -> Result<T, E> {
+        result.map_err(|error| self.fail(error))
+    }
+}
+
+/// A Python object, to be written.
+pub(crate) struct Plain<'a, 'py> {
+    /// The object.
+    pub(crate) value: &'a Bound<'py, PyAny>,
+    /// What the writing shares.
+    pub(crate) writing: &'a Writing<'py>,
+}
+
+impl<'py> Plain<'_, 'py> {
+    fn inner<'b>(&'b self, value: &'b Bound<'py, PyAny>) -> Plain<'b, 'py> {
+        Plain { value, writing: self.writing }
+    }
+
+    fn nested<S: Serializer>(&self, write: impl FnOnce() -> Result<S::Ok, S::Error>) -> Result<S::Ok, S::Error> {
+        let depth = self.writing.depth.get();
+        if depth >= MAX_DEPTH {
+            let message = format!("circular reference, or more than {MAX_DEPTH} levels of nesting");
+            return Err(self.writing.fail(PyValueError::new_err(message)));
+        }
+        self.writing.depth.set(depth + 1);
+        let written = write();
+        self.writing.depth.set(depth);
+        written
+    }
+
+    fn dict<S: Serializer>(&self, dict: &Bound<'py, PyDict>, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(dict.len()))?;
+        if self.writing.sort_keys {
+            let keys = dict.keys();
+            self.writing.unwrap(keys.sort())?;
+            for key in keys {
+                if let Some(value) = self.writing.unwrap(dict.get_item(&key))? {
+                    self.entry(&mut map, &key, &value)?;
+                }
+            }
+        } else {
+            for (key, value) in dict {
+                self.entry(&mut map, &key, &value)?;
+            }
+        }
+        map.end()
+    }
+
+    #[inline]
+    fn entry<M: SerializeMap>(
+        &self,
+        map: &mut M,
+        key: &Bound<'py, PyAny>,
+        value: &Bound<'py, PyAny>,
+    ) -> Result<(), M::Error> {
+        let value = self.inner(value);
+        if let Ok(text) = key.cast::<PyString>() {
+            return map.serialize_entry(self.writing.unwrap(text.to_str())?, &value);
+        }
+        // The other keys that JSON takes, as it writes them.
+        if let Ok(truth) = key.cast::<PyBool>() {
+            let truth: bool = self.writing.unwrap(truth.extract())?;
+            map.serialize_entry(if truth { "true" } else { "false" }, &value)
+        } else if key.is_none() {
+            map.serialize_entry("null", &value)
+        } else if key.is_instance_of::<PyInt>() || key.is_instance_of::<PyFloat>() {
+            let text = self.writing.unwrap(key.str())?;
+            map.serialize_entry(self.writing.unwrap(text.to_str())?, &value)
+        } else {
+            let name = super::table::Table::class_name(key);
+            let message = format!("keys must be str, int, float, bool or None, not {name}");
+            Err(self.writing.fail(PyTypeError::new_err(message)))
+        }
+    }
+
+    fn list<S: Serializer>(
+        &self,
+        items: impl ExactSizeIterator<Item = Bound<'py, PyAny>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let mut seq = serializer.serialize_seq(Some(items.len()))?;
+        for item in items {
+            seq.serialize_element(&self.inner(&item))?;
+        }
+        seq.end()
+    }
+
+    fn int<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if let Ok(number) = self.value.extract::<i64>() {
+            serializer.serialize_i64(number)
+        } else if let Ok(number) = self.value.extract::<u64>() {
+            serializer.serialize_u64(number)
+        } else {
+            let message = "an integer of more than 64 bits cannot be written without loss";
+            Err(self.writing.fail(PyValueError::new_err(message)))
+        }
+    }
+
+    /// Writes an object of a class that has no form of its own.
+    fn other<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let writing = self.writing;
+        let py = self.value.py();
+        if self.value.hasattr(pyo3::intern!(py, "__match_args__")).unwrap_or(false)
+            && let Ok(to_dict) = self.value.getattr(pyo3::intern!(py, "to_dict"))
+        {
+            let plain = writing.unwrap(to_dict.call0())?;
+            return self.nested::<S>(|| self.inner(&plain).serialize(serializer));
+        }
+        match &writing.default {
+            Some(default) => {
+                let plain = writing.unwrap(default.call1((self.value,)))?;
+                self.nested::<S>(|| self.inner(&plain).serialize(serializer))
+            }
+            None => {
+                let name = super::table::Table::class_name(self.value);
+                let message = format!("Object of type {name} is not TOON serializable");
+                Err(writing.fail(PyTypeError::new_err(message)))
+            }
+        }
+    }
+}
+
+impl Serialize for Plain<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let value = self.value;
+        if let Ok(text) = value.cast::<PyString>() {
+            serializer.serialize_str(self.writing.unwrap(text.to_str())?)
+        } else if let Ok(truth) = value.cast_exact::<PyBool>() {
+            serializer.serialize_bool(self.writing.unwrap(truth.extract())?)
+        } else if value.is_instance_of::<PyInt>() {
+            self.int(serializer)
+        } else if let Ok(number) = value.cast::<PyFloat>() {
+            serializer.serialize_f64(number.value())
+        } else if value.is_none() {
+            serializer.serialize_unit()
+        } else if let Ok(dict) = value.cast::<PyDict>() {
+            self.nested::<S>(|| self.dict(dict, serializer))
+        } else if let Ok(list) = value.cast::<PyList>() {
+            self.nested::<S>(|| self.list(list.iter(), serializer))
+        } else if let Ok(tuple) = value.cast::<PyTuple>() {
+            self.nested::<S>(|| self.list(tuple.iter(), serializer))
+        } else {
+            self.other(serializer)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! The native half of the Python package `samuel`.
+//!
+//! Python code imports [`samuel`], the facade, never this module: the facade
+//! has the types, the waiting and everything that is pleasant only in Python.
+//! Here is what needs Rust: runs ([`run`]), handlers ([`handler`]) with what
+//! they are called with ([`call`], [`context`]), projects ([`project`]), TOON
+//! ([`toon`]), and the conversion of records ([`convert`]).
+//!
+//! Two rules hold everywhere. No thread of Rust enters the interpreter but
+//! through the [`gate`], which is closed before the interpreter ends. And no
+//! thread of Python waits in Rust: it waits in Python, for a [`bell`].
+//!
+//! [`samuel`]: https://pypi.org/project/samuel-sdk
+
+mod bell;
+mod call;
+mod context;
+mod convert;
+mod dispatch;
+mod engine;
+mod error;
+mod gate;
+mod handler;
+mod isolated;
+mod options;
+mod points;
+mod project;
+mod reply;
+mod run;
+mod toon;
+
+/// The module `samuel._samuel`.
+#[pyo3::pymodule]
+mod _samuel {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use super::{
+        call::PyCall,
+        context::PyPromptContext,
+        dispatch::{Dispatch, dispatch},
+        gate::{close, forked, inside},
+        project::PyProject,
+        reply::Reply,
+        run::{EventStream, PyRun, PyRunHandle},
+        toon::{toon_dumps, toon_loads, toon_recover},
+    };
+    use samuel_core::{hook::HookPoint, process::supervisor_main};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        let points: Vec<&str> = HookPoint::ALL.iter().map(|point| point.as_str()).collect();
+        module.add("HOOK_POINTS", pyo3::types::PyTuple::new(module.py(), points)?)
+    }
+
+    /// Supervises one command, as the whole program; returns its exit code.
+    #[pyfunction]
+    fn supervise() -> u8 {
+        u8::from(supervisor_main() != std::process::ExitCode::SUCCESS)
+    }
+}

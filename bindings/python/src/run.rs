@@ -1,0 +1,258 @@
+//! Runs, built and under way.
+//!
+//! Nothing here waits: `samuel.run` waits in Python and asks again when the
+//! bell rings.
+
+use std::{
+    pin::Pin,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, Waker},
+};
+
+use futures_core::Stream;
+use pyo3::{
+    Bound, Py, PyAny, PyErr, PyResult, Python, pyclass, pymethods,
+    exceptions::{PyOSError, PyRuntimeError, PyTypeError},
+    types::{PyAnyMethods, PyList},
+};
+use samuel_core::{
+    engine::{Events, Executables, Run, RunError, TrustPolicy, machine::Command},
+
+};
+
+use crate::{
+    bell::Bell,
+    convert::{event_to_python, from_python, to_python},
+    engine::Progress,
+    error::raise,
+    gate::detached,
+    handler::{Registration, Shared, check_points},
+    options::Options,
+    project::PyProject,
+    reply::Raised,
+};
+
+/// A run that is ready to start.
+#[pyclass(frozen, name = "Run", module = "samuel._samuel")]
+pub(crate) struct PyRun {
+    run: Mutex<Option<Run>>,
+    executables: Executables,
+    trusted: Arc<AtomicBool>,
+    bell: Arc<Bell>,
+    raised: Raised,
+}
+
+#[pymethods]
+impl PyRun {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        project: &PyProject,
+        options: &Bound<'_, PyAny>,
+        handlers: Vec<Registration>,
+    ) -> PyResult<Self> {
+        check_points(py, &handlers)?;
+        let options: Options = from_python(options).map_err(|error| PyTypeError::new_err(error.to_string()))?;
+        let bell = Bell::hang().map_err(PyOSError::new_err)?;
+        let raised = Raised::default();
+        let shared = Shared {
+            bell: Arc::clone(&bell),
+            raised: Arc::clone(&raised),
+            supervisor: options.supervisor(),
+            env: Arc::new(options.env.clone()),
+        };
+        let trusted = Arc::new(AtomicBool::new(false));
+        let asked = Arc::clone(&trusted);
+        let mut registered = Ok(());
+        let built = options.builder(py, project).map(|builder| {
+            let builder = builder.trust(TrustPolicy::ask(move |_| asked.load(Ordering::SeqCst)));
+            builder.register(|registry| {
+                registered = handlers.iter().try_for_each(|handler| handler.register(py, &shared, registry));
+            })
+        });
+        let built = registered.and(built).and_then(|builder| {
+            detached(py, || builder.build()).map_err(|error| raise(py, &error))
+        });
+        let run = built.inspect_err(|_| bell.end())?;
+        Ok(Self { executables: run.executables().clone(), run: Mutex::new(Some(run)), trusted, bell, raised })
+    }
+
+    /// What the run would execute.
+    #[getter]
+    fn executables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.executables)
+    }
+
+    /// What the run would execute, one line each.
+    #[getter]
+    fn executable_lines(&self) -> Vec<String> {
+        self.executables.lines()
+    }
+
+    /// Starts the run, once; whether it could start is told by the handle. So
+    /// many streams of events begin with the run.
+    fn start(&self, trusted: bool, streams: usize) -> PyResult<PyRunHandle> {
+        let run = self.run.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let run = run.ok_or_else(|| PyRuntimeError::new_err("the run was started before"))?;
+        self.trusted.store(trusted, Ordering::SeqCst);
+        let progress = Progress::start(run, Arc::clone(&self.bell), streams).map_err(PyOSError::new_err)?;
+        Ok(PyRunHandle { progress, raised: Arc::clone(&self.raised) })
+    }
+}
+
+impl Drop for PyRun {
+    fn drop(&mut self) {
+        let run = self.run.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if run.is_some() {
+            self.bell.end();
+        }
+    }
+}
+
+/// A run that is under way, or has ended.
+#[pyclass(frozen, name = "RunHandle", module = "samuel._samuel")]
+pub(crate) struct PyRunHandle {
+    progress: Arc<Progress>,
+    raised: Raised,
+}
+
+impl PyRunHandle {
+    fn send(&self, command: Command) {
+        if let Some(control) = self.progress.control() {
+            control.send(command);
+        }
+    }
+}
+
+fn raise_end(py: Python<'_>, error: &RunError) -> PyErr {
+    let message = raise(py, error);
+    if let RunError::Untrusted { executables } = error {
+        let lines = executables.lines().join("\n");
+        // The note is a help; without it the error says the same.
+        let _ = message.value(py).as_any().call_method1("add_note", (lines,));
+    }
+    message
+}
+
+#[pymethods]
+impl PyRunHandle {
+    /// The number of rings so far.
+    #[getter]
+    fn version(&self) -> u64 {
+        self.progress.bell.version()
+    }
+
+    /// Leaves a callback for the next ring; False if there was one since.
+    fn wake(&self, callback: Py<PyAny>, seen: u64) -> bool {
+        self.progress.bell.wait(callback, seen)
+    }
+
+    /// The run's id, once it has started.
+    #[getter]
+    fn run_id(&self) -> Option<String> {
+        self.progress.run_id().map(|id| id.to_string())
+    }
+
+    /// Whether the run has ended, or could not start.
+    #[getter]
+    fn ended(&self) -> bool {
+        self.progress.end(|_, _| ()).is_some()
+    }
+
+    /// Whether the run has started; raises what kept it from starting.
+    fn started(&self, py: Python<'_>) -> PyResult<bool> {
+        let failed = self.progress.end(|end, _| end.as_ref().err().map(|error| raise_end(py, error))).flatten();
+        match (self.progress.run_id(), failed) {
+            (None, Some(error)) => Err(error),
+            (started, _) => Ok(started.is_some()),
+        }
+    }
+
+    /// How the run ended: its report, the failures of its iterations and the
+    /// exceptions of its handlers; None before the end.
+    fn result<'py>(&self, py: Python<'py>) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyList>)>> {
+        let ended = self.progress.end(|end, failures| match end {
+            Ok(report) => Ok((report.clone(), failures.to_vec())),
+            Err(error) => Err(raise_end(py, error)),
+        });
+        let Some(ended) = ended else { return Ok(None) };
+        let (report, failures) = ended?;
+        let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner);
+        let raised = PyList::new(py, raised.iter().map(|error| error.bind(py)))?;
+        Ok(Some((to_python(py, &report)?, to_python(py, &failures)?, raised)))
+    }
+
+    /// A stream of events; None once the run has ended.
+    fn events(&self) -> Option<EventStream> {
+        let events = self.progress.events()?;
+        let waker = Waker::from(Arc::clone(&self.progress.bell));
+        Some(EventStream { events: Mutex::new(Some(events)), waker })
+    }
+
+    /// Says that nobody will read the events from the beginning.
+    fn ignore_events(&self) {
+        self.progress.ignore_events();
+    }
+
+    fn pause(&self) {
+        self.send(Command::Pause);
+    }
+
+    fn resume(&self) {
+        self.send(Command::Resume);
+    }
+
+    fn steer(&self, text: String) {
+        self.send(Command::Steer(text));
+    }
+
+    fn cancel(&self) {
+        self.send(Command::Cancel);
+    }
+
+    fn stop(&self) {
+        self.send(Command::Stop);
+    }
+}
+
+/// Events of a run, as far as they have come.
+#[pyclass(frozen, module = "samuel._samuel")]
+pub(crate) struct EventStream {
+    events: Mutex<Option<Events>>,
+    waker: Waker,
+}
+
+#[pymethods]
+impl EventStream {
+    /// Takes at most so many events; None after the last one.
+    fn take<'py>(&self, py: Python<'py>, most: usize) -> PyResult<Option<Vec<Bound<'py, PyAny>>>> {
+        let mut records = Vec::new();
+        let mut has_ended = false;
+        {
+            let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(stream) = events.as_mut() else { return Ok(None) };
+            let mut context = Context::from_waker(&self.waker);
+            while records.len() < most {
+                match Pin::new(&mut *stream).poll_next(&mut context) {
+                    Poll::Ready(Some(record)) => records.push(record),
+                    Poll::Ready(None) => {
+                        has_ended = true;
+                        break;
+                    }
+                    Poll::Pending => break,
+                }
+            }
+            if has_ended {
+                *events = None;
+            }
+        }
+        if has_ended && records.is_empty() {
+            return Ok(None);
+        }
+        records.iter().map(|record| event_to_python(py, record)).collect::<PyResult<_>>().map(Some)
+    }
+}
+

@@ -1,0 +1,32 @@
+"""What all tests share."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+pytest_plugins = ["samuel.testing.pytest_plugin"]
+
+# How long anything may take on a busy machine.
+LIMIT = 60.0
+
+
+@pytest.fixture
+def script() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs a program in an interpreter of its own, to its end."""
+
+    def run(text: str, *args: str, **options: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", text, *args], capture_output=True, text=True, timeout=LIMIT, **options
+        )  # type: ignore[call-overload, no-any-return]
+
+    return run
+
+
+def repeats() -> int:
+    """How often a test of luck is run: more in the long form."""
+    return 100 if os.environ.get("SAMUEL_LONG") else 10

@@ -1,0 +1,239 @@
+"""Handlers: what they are given, what they may answer, and how they break."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import samuel
+from conftest import repeats
+from samuel.testing import dispatch, handler
+
+MakeLoop = Callable[..., samuel.Loop]
+
+
+def isolated_check(call: Any) -> samuel.QualityCheckOutput:
+    """A handler that a process of its own finds."""
+    print("goes to standard error")
+    call.contribute("seen", list(call.input.commands))
+    return samuel.QualityCheckOutput(
+        ok=False, reason=call.header.handler_id, failures=[samuel.CheckFailure("a", "b", 3)]
+    )
+
+
+async def isolated_async(call: Any) -> None:
+    await asyncio.sleep(0)
+
+
+def isolated_spin(call: Any) -> None:
+    import ctypes
+
+    # Holds the interpreter's lock: no other thread could end it.
+    ctypes.PyDLL(None).sleep(600)
+
+
+def isolated_raise(call: Any) -> None:
+    raise KeyError("x")
+
+
+@pytest.mark.parametrize("options", [{}, {"inline": True}, {"isolate": "process"}], ids=str)
+def test_a_handler_answers_wherever_it_runs(options: dict[str, Any]) -> None:
+    got = dispatch("quality.check", handler(isolated_check, **options), input={"commands": ["make"]})
+    assert got.outcome.broken == ()
+    assert got.output == samuel.QualityCheckOutput(
+        ok=False, reason="api:isolated_check", failures=[samuel.CheckFailure("a", "b", 3)]
+    )
+    assert got.plugins == {"api": {"seen": ["make"]}}
+
+
+@pytest.mark.parametrize("options", [{}, {"inline": True}, {"isolate": "process"}], ids=str)
+def test_an_exception_is_a_failure_with_its_traceback(options: dict[str, Any]) -> None:
+    got = dispatch("context.extra", handler(isolated_raise, **options))
+    failure = got.outcome.broken[0].failure
+    assert (failure.class_, failure.message) == ("failed", "KeyError: 'x'")
+    assert any('raise KeyError("x")' in line for line in failure.details)
+
+
+def test_an_isolated_handler_is_ended_whatever_it_does() -> None:
+    got = dispatch("context.extra", handler(isolated_spin, isolate="process", timeout=3), isolated_async)
+    assert [each.result for each in got.outcome.timings] == ["timeout", "ok"]
+    assert got.seconds < 30 and not got.outcome.broken[0].abandoned
+    with pytest.raises(samuel.HookError, match="would not find it"):
+        handler(lambda call: None, isolate="process")
+
+
+@pytest.mark.parametrize("wrong", [3, "text", samuel.ContextExtraOutput(), {"failures": 3}, {"ok": "yes"}], ids=repr)
+def test_a_wrong_answer_is_a_failure(wrong: Any) -> None:
+    got = dispatch("quality.check", handler(lambda call: wrong, "wrong"))
+    failure = got.outcome.broken[0].failure
+    assert failure.class_ == "bad_output" and "QualityCheckOutput" in failure.message
+
+
+def test_a_handler_reads_the_context_and_sees_earlier_answers(samuel_loop: MakeLoop) -> None:
+    loop = samuel_loop("First", quality_checks=["true"])
+    seen: list[Any] = []
+
+    @loop.hook("context.extra", "one", order=10)
+    def one(call: Any) -> samuel.ContextExtraOutput:
+        call.contribute("venv", {"path": ".venv", "versions": [3, 11]})
+        return samuel.ContextExtraOutput(extras=[samuel.Extra("Notes", "read me")])
+
+    @loop.hook("context.extra", "two", order=20)
+    async def two(call: Any) -> None:
+        context = call.context
+        seen.append((call.previous.extras[0].name, context.plugins["api"]["venv"]["versions"]))
+        seen.append((context.iteration.number, context.iteration.task_id, context.state.next_task.title))
+        seen.append((context.config.quality_checks, context.hooks.registered["context.extra"]))
+        seen.append((context.samuel.version, call.header.deadline_ms, call.point, call.cancelled))
+
+    assert loop.run().ok
+    assert seen == [
+        ("Notes", [3, 11]),
+        (1, "1", "First"),
+        (("true",), ["api:one", "api:two"]),
+        (samuel.__version__, 300_000, "context.extra", False),
+    ]
+
+
+def test_strictness_and_timeout_are_what_a_handler_asks_for(samuel_loop: MakeLoop) -> None:
+    loop = samuel_loop("First", max_consecutive_failures=1)
+
+    @loop.hook("context.extra", strict=True)
+    def broken(call: Any) -> None:
+        raise ValueError("no")
+
+    result = loop.run()
+    assert result.exit_reason == "consecutive-failures"
+    assert [str(error) for error in result.exceptions] == ["no"]
+    with pytest.raises(samuel.AgentError) as caught:
+        result.check()
+    assert isinstance(caught.value.__cause__, ValueError) and caught.value.__cause__.__traceback__ is not None
+    lenient = dispatch("quality.check", handler(broken, strict=False))
+    assert lenient.outcome.abort is None and lenient.outcome.broken
+
+
+def test_a_plugin_brings_handlers_in_its_own_namespace(samuel_loop: MakeLoop) -> None:
+    plugin = samuel.Plugin("samuel-lint")
+
+    @plugin.hook("quality.check")
+    def check(call: Any) -> samuel.QualityCheckOutput:
+        call.contribute("count", 2)
+        return samuel.QualityCheckOutput()
+
+    loop = samuel_loop("First", plugins=[plugin])
+    fired = [event for event in loop.stream() if isinstance(event, samuel.HookFired)]
+    timings = [timing.handler for event in fired for timing in event.outcome.timings]
+    assert "samuel-lint:check" in timings
+
+
+def test_mistakes_are_found_when_a_handler_is_registered(samuel_loop: MakeLoop) -> None:
+    loop = samuel_loop("First")
+    with pytest.raises(samuel.HookError) as caught:
+        loop.hook("quality.chek")  # type: ignore[call-overload]
+    assert "quality.check" in caught.value.help
+    with pytest.raises(TypeError):
+        loop.hook("quality.check")(3)  # type: ignore[type-var]
+    with pytest.raises(samuel.ConfigError):
+        loop.hook("quality.check", timeout=0)(isolated_check)
+
+
+def test_a_handler_that_misses_its_deadline_is_left_behind_and_its_worker_never_used_again() -> None:
+    import threading
+
+    used: list[int] = []
+
+    def sleeps(call: Any) -> None:
+        used.append(threading.get_ident())
+        time.sleep(600)
+
+    def spins(call: Any) -> None:
+        used.append(threading.get_ident())
+        while True:
+            pass
+
+    def answers(call: Any) -> None:
+        used.append(threading.get_ident())
+
+    got = dispatch(
+        "context.extra", handler(sleeps, timeout=0.2), handler(spins, timeout=0.2), handler(answers)
+    )
+    assert [each.result for each in got.outcome.timings] == ["timeout", "timeout", "ok"]
+    assert all(broken.abandoned for broken in got.outcome.broken)
+    assert len(set(used)) == 3
+
+
+def test_an_event_loop_that_a_handler_blocks_is_replaced() -> None:
+    async def blocks(call: Any) -> None:
+        time.sleep(20)
+
+    async def waits(call: Any) -> None:
+        await asyncio.sleep(600)
+
+    async def answers(call: Any) -> None:
+        await asyncio.sleep(0)
+
+    got = dispatch(
+        "context.extra", handler(waits, timeout=0.2), handler(blocks, timeout=0.2), handler(answers)
+    )
+    assert [each.result for each in got.outcome.timings] == ["timeout", "timeout", "ok"]
+
+
+HOSTILE = """
+import asyncio, ctypes, os, sys, threading, time
+import samuel
+from samuel.testing import completes_each_task
+kind = sys.argv[2]
+loop = samuel.Loop(sys.argv[1], agent=completes_each_task(), trust=True, pause=0)
+def sync(call):
+    match kind:
+        case "spins":
+            while True: pass
+        case "sleeps": time.sleep(600)
+        case "holds": ctypes.PyDLL(None).usleep(400_000)
+        case "raises": raise ValueError("x")
+        case "exits": raise SystemExit(3)
+        case "wrong": return 7
+        case "forks":
+            pid = os.fork()
+            if pid == 0: return None
+            os.waitpid(pid, 0)
+        case "cancelled": time.sleep(600)
+async def on_loop(call):
+    if kind == "async-blocks": time.sleep(600)
+    await asyncio.sleep(600)
+handler = on_loop if kind.startswith("async") else sync
+loop.hook("after:iteration", "hostile", timeout=None if kind == "cancelled" else 0.3)(handler)
+if kind == "forked":
+    pid = os.fork()
+    if pid:
+        os.waitpid(pid, 0)
+with loop.start() as run:
+    if kind == "cancelled":
+        for event in run.events():
+            if isinstance(event, samuel.QualityChecked): run.stop()
+    if kind == "left": sys.exit(0)
+    result = run.wait()
+sys.exit(0 if result.exit_reason in ("completed", "cancelled") else 1)
+"""
+KINDS = ["spins", "sleeps", "holds", "raises", "exits", "wrong", "forks", "cancelled", "left", "forked",
+         "async-waits", "async-blocks"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_whatever_a_handler_does_the_run_ends_and_the_interpreter_exits_well(
+    kind: str, samuel_project: Callable[..., samuel.Project]
+) -> None:
+    for _ in range(max(repeats() // 10, 1) if kind != "spins" else repeats()):
+        project = samuel_project("First")
+        ended = subprocess.run(
+            [sys.executable, "-c", HOSTILE, project.root, kind], capture_output=True, text=True, timeout=120
+        )
+        assert (ended.returncode, ended.stderr) == (0, ""), kind
+        for task in project.tasks():
+            project.skip(task.id)

@@ -1,0 +1,249 @@
+"""Runs: blocking, streaming, on an event loop, and how they end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import samuel
+from samuel.testing import ScriptedAgent
+from conftest import LIMIT
+
+MakeLoop = Callable[..., samuel.Loop]
+
+
+def test_a_run_completes_its_tasks(samuel_loop: MakeLoop) -> None:
+    loop = samuel_loop("First", "Second")
+    result = loop.run()
+    assert (result.exit_reason, result.iterations, result.completed) == ("completed", 2, ("1", "2"))
+    assert result.ok and result.check() is result
+    assert [task.status for task in loop.project.tasks()] == ["completed", "completed"]
+
+
+def test_a_run_tells_events_that_can_be_matched(samuel_loop: MakeLoop) -> None:
+    loop = samuel_loop("First")
+    seen = []
+    for event in loop.stream():
+        match event:
+            case samuel.RunStarted(agent=agent):
+                seen.append(f"started {agent}")
+            case samuel.AgentReported(report=samuel.AgentText(text)):
+                seen.append(text)
+            case samuel.TaskCompleted(task, title):
+                seen.append(f"{task} {title}")
+            case samuel.RunFinished(exit_reason=reason):
+                seen.append(reason)
+    assert seen == ["started scripted", "working", "1 First", "completed"]
+    assert event.seq > 0 and event.run_id and event.at.endswith("Z")
+
+
+def test_a_run_on_an_event_loop_does_not_block_it(samuel_loop: MakeLoop) -> None:
+    async def main() -> list[str]:
+        ticks = 0
+
+        async def tick() -> None:
+            nonlocal ticks
+            while True:
+                ticks += 1
+                await asyncio.sleep(0.001)
+
+        ticking = asyncio.create_task(tick())
+        loop = samuel_loop("First")
+
+        @loop.hook("quality.check")
+        async def check(call: Any) -> None:
+            await asyncio.sleep(0.05)
+
+        result = await loop.arun()
+        names = [type(event).__name__ async for event in samuel_loop("Second").astream()]
+        ticking.cancel()
+        assert ticks > 5 and result.ok
+        return names
+
+    names = asyncio.run(main())
+    assert names[0] == "RunStarted" and names[-1] == "RunFinished"
+
+
+def test_a_cancelled_task_stops_its_run(samuel_loop: MakeLoop) -> None:
+    agent = ScriptedAgent()
+    agent.call().run("sleep 600")
+    loop = samuel_loop("First", agent=agent)
+
+    async def main() -> None:
+        task = asyncio.create_task(loop.arun())
+        while not loop.project.status().running:
+            await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(asyncio.wait_for(main(), LIMIT))
+    status = loop.project.status()
+    assert not status.running and status.tasks.pending == 1
+
+
+def test_a_run_is_paused_resumed_steered_and_cancelled(samuel_loop: MakeLoop) -> None:
+    loop = samuel_loop("First", "Second", "Third")
+    prompts = []
+
+    @loop.hook("before:agent.invoke", order=1000)
+    def look(call: Any) -> None:
+        prompts.append(call.input.prompt)
+
+    paused = threading.Event()
+    with loop.start() as run:
+        run.pause()
+        for event in run.events():
+            if isinstance(event, samuel.Paused):
+                paused.set()
+                run.steer("mind the gap")
+                run.resume()
+            if isinstance(event, samuel.IterationFinished) and event.iteration == 2:
+                run.cancel()
+        result = run.wait(LIMIT)
+    assert paused.is_set() and any("mind the gap" in prompt for prompt in prompts)
+    assert result.exit_reason in ("cancelled", "completed")
+
+
+def test_leaving_the_block_by_an_exception_stops_the_run(samuel_loop: MakeLoop) -> None:
+    agent = ScriptedAgent()
+    agent.call().run("sleep 600")
+    loop = samuel_loop("First", agent=agent)
+    with pytest.raises(ZeroDivisionError), loop.start() as run:
+        with pytest.raises(TimeoutError):
+            run.wait(0.05)
+        raise ZeroDivisionError
+    assert run.ended and not loop.project.status().running
+
+
+def test_nothing_runs_that_is_not_trusted(samuel_loop: MakeLoop) -> None:
+    with pytest.raises(samuel.SamuelError) as caught:
+        samuel_loop("First", trust=False).run()
+    assert caught.value.code == "E_TRUST_REFUSED"
+    asked: list[samuel.Executables] = []
+    loop = samuel_loop("First", quality_checks=["true"], trust=lambda what: asked.append(what) or True)
+    assert loop.run().ok and asked[0].quality_checks == ("true",)
+
+
+def test_a_second_loop_and_a_missing_agent_are_errors(samuel_loop: MakeLoop) -> None:
+    agent = ScriptedAgent()
+    agent.call().sleep(600)
+    loop = samuel_loop("First", agent=agent)
+    with loop.start() as run:
+        with pytest.raises(samuel.StateError) as caught:
+            loop.run()
+        assert caught.value.code == "E_STATE_LOOP_RUNNING" and caught.value.retryable
+        run.stop()
+    with pytest.raises(samuel.AgentError) as unknown:
+        samuel_loop("First", agent="cluade").run()
+    assert unknown.value.code == "E_AGENT_UNKNOWN" and "claude" in unknown.value.help
+
+
+def test_a_result_that_is_no_success_raises_what_fits(samuel_loop: MakeLoop) -> None:
+    agent = ScriptedAgent()
+    agent.call(repeat=True).usage(input_tokens=10, cost_usd=2.0).say("hm")
+    result = samuel_loop("First", agent=agent, max_cost_usd=1.0).run()
+    assert (result.exit_reason, result.cost_usd) == ("budget", 2.0)
+    with pytest.raises(samuel.BudgetError):
+        result.check()
+    loop = samuel_loop("First")
+    loop.hook("iteration.gate", "stop")(lambda call: samuel.IterationGateOutput(proceed=False, reason="enough"))
+    with pytest.raises(samuel.GateError, match="enough"):
+        loop.run().check()
+
+
+def test_an_agent_can_be_a_function(samuel_loop: MakeLoop) -> None:
+    loop = samuel_loop("First")
+
+    def mine(call: samuel.Call[samuel.AgentInvokeInput, samuel.AgentInvokeOutput]) -> samuel.AgentInvokeOutput:
+        assert "First" in call.input.prompt
+        loop.project.done(call.context.iteration.task_id)
+        return samuel.AgentInvokeOutput(exit_code=0, stdout="done", usage=samuel.Usage(output_tokens=7))
+
+    loop._agent = mine
+    result = loop.run()
+    assert (result.exit_reason, result.usage.output_tokens) == ("completed", 7)
+
+
+def test_warnings_go_to_the_logger(samuel_loop: MakeLoop, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "samuel")
+    loop = samuel_loop("First")
+
+    @loop.hook("after:loop")
+    def broken(call: Any) -> None:
+        raise ValueError("boom")
+
+    assert loop.run().ok
+    deadline = time.monotonic() + LIMIT
+    while "ended: completed" not in caplog.text and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert "ValueError: boom" in caplog.text
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+import samuel
+from samuel.testing import ScriptedAgent
+agent = ScriptedAgent()
+agent.call().run("echo $$ > pid; (setsid sleep 600 & echo $! >> pid); sleep 600")
+loop = samuel.Loop(sys.argv[1], agent=agent, trust=True, pause=0)
+def press():
+    path = os.path.join(sys.argv[1], "pid")
+    while not (os.path.exists(path) and open(path).read().count("\\n") == 2): time.sleep(0.01)
+    global pressed
+    pressed = time.monotonic()
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=press, daemon=True).start()
+try:
+    loop.run()
+except KeyboardInterrupt:
+    print(time.monotonic() - pressed, flush=True)
+"""
+
+
+def test_ctrl_c_ends_a_run_at_once_and_leaves_no_process(
+    samuel_project: Callable[..., samuel.Project], script: Callable[..., Any]
+) -> None:
+    project = samuel_project("First")
+    done = script(INTERRUPTED, project.root)
+    assert done.returncode == 0, done.stderr
+    # Half a second where the machine has nothing else to do.
+    assert float(done.stdout) < 5
+    pids = [int(line) for line in Path(project.root, "pid").read_text().split()]
+    deadline = time.monotonic() + LIMIT
+    while any(alive(pid) for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not any(alive(pid) for pid in pids)
+    status = project.status()
+    assert (status.running, status.tasks.pending, status.diagnostics) == (False, 1, ())
+
+
+def alive(pid: int) -> bool:
+    try:
+        return " Z " not in Path(f"/proc/{pid}/stat").read_text() and os.kill(pid, 0) is None
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a supervisor")
+def test_nothing_survives_the_death_of_the_interpreter(samuel_project: Callable[..., samuel.Project]) -> None:
+    project = samuel_project("First")
+    program = INTERRUPTED.replace("os.kill(os.getpid(), signal.SIGINT)", "os.kill(os.getpid(), signal.SIGKILL)")
+    dead = subprocess.run([sys.executable, "-c", program, project.root], timeout=LIMIT)
+    assert dead.returncode == -signal.SIGKILL
+    pids = [int(line) for line in Path(project.root, "pid").read_text().split()]
+    deadline = time.monotonic() + LIMIT
+    while any(alive(pid) for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not any(alive(pid) for pid in pids)

@@ -1,0 +1,108 @@
+//! The Python package: built, laid out below `target/`, and tested.
+//!
+//! The package is the sources beside the native module, in a directory of its
+//! own, so that tests need no installation. pytest and mypy come from the
+//! package index into a virtual environment that is kept.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::workspace::{cargo, root, target};
+
+/// What the tests need beside Python.
+const TOOLS: [&str; 2] = ["pytest>=8", "mypy>=1.15"];
+
+/// Where the package is laid out, and the interpreter it works with.
+pub(crate) struct Layout {
+    /// The directory for PYTHONPATH.
+    pub(crate) path: PathBuf,
+    /// An interpreter with the tools.
+    pub(crate) python: PathBuf,
+}
+
+/// Makes the virtual environment with what is to be installed in it.
+///
+/// # Errors
+/// Fails where there is no Python, or the package index cannot be reached.
+pub(crate) fn environment(packages: &[&str]) -> Result<PathBuf> {
+    let directory = target().join("python-env");
+    let python = directory.join("bin/python");
+    if !python.exists() {
+        run(Command::new("python3").args(["-m", "venv"]).arg(&directory), "python3 cannot make an environment")?;
+    }
+    let quiet = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+    run(Command::new(&python).args(quiet).args(packages), "pip cannot install what is needed")?;
+    Ok(python)
+}
+
+/// Builds the native module and lays the package out.
+///
+/// # Errors
+/// Fails where the build does.
+pub(crate) fn lay_out(profile: &str) -> Result<PathBuf> {
+    let mut build = cargo(&["build", "--locked", "--package", "samuel-python", "--profile", profile]);
+    ensure!(build.status()?.success(), "the native module does not build");
+    let built = if profile == "dev" { "debug" } else { profile };
+    let path = target().join("python").join(profile);
+    let package = path.join("samuel");
+    if package.exists() {
+        fs::remove_dir_all(&package)?;
+    }
+    copy(&root().join("bindings/python/python/samuel"), &package)?;
+    fs::copy(target().join(built).join("lib_samuel.so"), package.join("_samuel.abi3.so"))
+        .context("the native module was not built")?;
+    Ok(path)
+}
+
+/// Builds the package and says what it is tested with.
+///
+/// # Errors
+/// Fails where the package cannot be built; an answer of `Err` inside says
+/// what this machine lacks for its tests.
+pub(crate) fn prepare() -> Result<Result<Layout>> {
+    let path = lay_out("dev")?;
+    Ok(environment(&TOOLS).map(|python| Layout { path, python }))
+}
+
+impl Layout {
+    /// Returns the call of the package's tests.
+    pub(crate) fn tests(&self, long: bool) -> Command {
+        let tests = root().join("bindings/python");
+        let mut command = Command::new(&self.python);
+        command.args(["-m", "pytest", "-p", "no:cacheprovider", "-rs", "tests"]).current_dir(tests);
+        command.env("PYTHONPATH", &self.path).env("PYTHONDONTWRITEBYTECODE", "1");
+        match long {
+            true => command.env("SAMUEL_LONG", "1"),
+            false => command.env_remove("SAMUEL_LONG"),
+        };
+        command
+    }
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (source, copied) = (entry.path(), to.join(entry.file_name()));
+        if entry.file_type()?.is_dir() {
+            if entry.file_name() != "__pycache__" {
+                copy(&source, &copied)?;
+            }
+        } else if source.extension().is_none_or(|ending| ending != "so") {
+            fs::copy(&source, &copied)?;
+        }
+    }
+    Ok(())
+}
+
+fn run(command: &mut Command, problem: &'static str) -> Result<()> {
+    let output = command.stdin(Stdio::null()).output().context(problem)?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{problem}: {}", said.lines().last().unwrap_or("no reason given"));
+    Ok(())
+}
