@@ -13,11 +13,11 @@ use std::{
 use samuel_core::{
     clock::SystemClock,
     context::{ContextView, PromptContext},
-    hook::{Dispatched, PluginSource, Point, Registry, Scope},
+    hook::{Dispatched, HookPoint, PluginSource, Point, Registry, Scope},
     model::payload::{Mode, Turn},
     plugin::{
         Capabilities,
-        wasm::{Binding, HostConfig, PluginSetup, WasmError, WasmHost, Workspace, interface_of},
+        wasm::{Binding, HostConfig, PluginSetup, WasmError, WasmHost, WasmPlugin, Workspace, interface_of},
     },
 };
 use serde_json::Value;
@@ -67,16 +67,23 @@ impl Project {
         self
     }
 
+    /// Loads a component with the standard interfaces of points.
+    pub(crate) fn load(&self, component: &[u8], points: &[HookPoint]) -> Result<WasmPlugin, WasmError> {
+        let root = self.directory.path();
+        let workspace = Arc::new(Workspace::new(root, root.join(".samuel/run/plugins")));
+        let binding =
+            |point: &HookPoint| Binding { point: *point, handler: interface_of(*point), order: None };
+        let bindings: Vec<Binding> = points.iter().map(binding).collect();
+        HOST.load(component, self.setup.clone(), workspace, &bindings)
+    }
+
     /// Loads a component and fires a point that it handles.
     pub(crate) fn fire<P: Point>(
         &self,
         component: &[u8],
         input: P::Input,
     ) -> Result<Dispatched<P::Output>, WasmError> {
-        let root = self.directory.path();
-        let workspace = Arc::new(Workspace::new(root, root.join(".samuel/run/plugins")));
-        let binding = Binding { point: P::POINT, handler: interface_of(P::POINT), order: None };
-        let plugin = HOST.load(component, self.setup.clone(), workspace, &[binding])?;
+        let plugin = self.load(component, &[P::POINT])?;
         let mut registry = Registry::builder();
         plugin.register(&PluginSource { name: plugin.name(), namespace: NAMESPACE, place: 0 }, &mut registry);
         let registry = registry.build(&BTreeMap::new()).unwrap();
