@@ -13,17 +13,19 @@
 
 mod plugin_host;
 
-use std::path::Path;
+use std::{error::Error, path::Path};
 
 use samuel_core::{
     hook::{HookPoint, points},
     model::payload::{QualityCheckInput, SessionEndInput},
     plugin::{
-        Capabilities,
-        wasm::{Protocol, WasmError},
+        Capabilities, Capability,
+        wasm::{Protocol, WasmError, interface_of},
     },
 };
 use serde_json::json;
+use wit_component::{ComponentEncoder, StringEncoding, dummy_module, embed_component_metadata};
+use wit_parser::{ManglingAndAbi, Resolve};
 
 use plugin_host::{HOST, Project, contributed};
 
@@ -38,6 +40,43 @@ fn project() -> Project {
 
 fn check() -> QualityCheckInput {
     QualityCheckInput { commands: vec!["cargo test".to_owned()], ..QualityCheckInput::default() }
+}
+
+/// A component that imports every function of the contract and exports every
+/// interface of a point.
+fn component_of_everything() -> Vec<u8> {
+    let mut resolve = Resolve::default();
+    resolve.push_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit/v1")).unwrap();
+    let exports: Vec<String> = HookPoint::ALL
+        .iter()
+        .map(|point| format!("export samuel:plugin/{}@1.0.0;", interface_of(*point)))
+        .collect();
+    let world = format!(
+        "package test:everything; world plugin {{ include samuel:plugin/imports@1.0.0; {} }}",
+        exports.join(" ")
+    );
+    let package = resolve.push_str("test.wit", &world).unwrap();
+    let world = resolve.select_world(&[package], Some("plugin")).unwrap();
+    let mut module = dummy_module(&resolve, world, ManglingAndAbi::Standard32);
+    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8, false).unwrap();
+    ComponentEncoder::default().module(&module).unwrap().validate(true).encode().unwrap()
+}
+
+#[test]
+fn the_host_offers_every_function_and_takes_every_point_with_its_type() {
+    let everything = component_of_everything();
+    let mut capabilities = Capabilities::default();
+    for capability in Capability::ALL {
+        capabilities = capabilities.with(capability, ["x"]);
+    }
+    let loaded = Project::granting(&capabilities).load(&everything, HookPoint::ALL);
+    let mut problem: Option<&dyn Error> = loaded.as_ref().err().map(|error| error as &dyn Error);
+    let mut said = Vec::new();
+    while let Some(error) = problem {
+        said.push(error.to_string());
+        problem = error.source();
+    }
+    assert!(loaded.is_ok(), "{said:#?}");
 }
 
 #[test]
@@ -57,7 +96,7 @@ fn a_plugin_of_protocol_1_0_still_answers() {
 fn an_earlier_plugin_shows_the_version_it_was_built_against() {
     let found = HOST.inspect(&component("earlier")).unwrap();
     assert_eq!(found.protocol, Some(Protocol { major: 1, minor: 0 }));
-    assert_eq!(found.points, [HookPoint::SessionEnd, HookPoint::QualityCheck]);
+    assert_eq!(found.points, [HookPoint::QualityCheck, HookPoint::SessionEnd]);
 }
 
 #[test]

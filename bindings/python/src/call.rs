@@ -1,8 +1,9 @@
 //! What a handler in Python is called with.
 
 use pyo3::{
-    Bound, Py, PyAny, PyErr, PyResult, Python, pyclass, pymethods,
+    Bound, Py, PyAny, PyErr, PyResult, Python,
     exceptions::{PyTypeError, PyValueError},
+    pyclass, pymethods,
     sync::PyOnceLock,
 };
 use samuel_core::{
@@ -127,7 +128,9 @@ impl PyCall {
             Some(raised) => raised,
             None => PyTypeError::new_err(error.to_string()),
         })?;
-        self.face.contribute(key, plain).map_err(|error| -> PyErr { PyValueError::new_err(error.to_string()) })
+        self.face
+            .contribute(key, plain)
+            .map_err(|error| -> PyErr { PyValueError::new_err(error.to_string()) })
     }
 
     fn __repr__(&self) -> String {

@@ -3,6 +3,8 @@
 //! Names come from the types that read them. A test asks the reader which keys
 //! each table has and compares.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
 use super::{Capability, Kind};
@@ -57,15 +59,19 @@ pub fn manifest_schema() -> Value {
 
 /// Makes the schema of a table that has these keys and no others.
 fn table(properties: Value, required: &[&str]) -> Value {
-    let mut schema = json!({ "type": "object", "additionalProperties": false, "properties": properties });
-    if !required.is_empty() {
-        schema["required"] = json!(required);
-    }
-    schema
+    let schema = json!({ "type": "object", "additionalProperties": false, "properties": properties });
+    if required.is_empty() { schema } else { with(schema, "required", json!(required)) }
 }
 
-fn described(mut schema: Value, text: &str) -> Value {
-    schema["description"] = json!(text);
+fn described(schema: Value, text: &str) -> Value {
+    with(schema, "description", json!(text))
+}
+
+/// Adds a keyword to a schema.
+fn with(mut schema: Value, keyword: &str, value: Value) -> Value {
+    if let Value::Object(keywords) = &mut schema {
+        keywords.insert(keyword.to_owned(), value);
+    }
     schema
 }
 
@@ -88,15 +94,18 @@ fn plugin() -> Value {
 }
 
 fn capabilities() -> Value {
+    let reference = json!({ "$ref": "#/$defs/capability" });
     let mut properties = Map::new();
+    let mut groups: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
     for capability in Capability::ALL {
-        let reference = json!({ "$ref": "#/$defs/capability" });
         properties.insert(capability.to_string(), reference.clone());
         // Without quotes a name with a dot is a table of TOML.
         if let Some((group, key)) = capability.as_str().split_once('.') {
-            let group = properties.entry(group).or_insert_with(|| table(json!({}), &[]));
-            group["properties"][key] = reference;
+            groups.entry(group).or_default().insert(key.to_owned(), reference.clone());
         }
+    }
+    for (group, keys) in groups {
+        properties.insert(group.to_owned(), table(Value::Object(keys), &[]));
     }
     table(Value::Object(properties), &[])
 }

@@ -13,14 +13,14 @@ use std::{
 use samuel_core::{
     clock::SystemClock,
     context::{ContextView, PromptContext},
-    hook::{Dispatched, PluginSource, Point, Registry, Scope},
+    hook::{Dispatched, HookPoint, PluginSource, Point, Registry, Scope},
     model::{
         Location,
         payload::{Mode, Turn},
     },
     plugin::{
         Binding, Capabilities, MANIFEST_FILE,
-        wasm::{HostConfig, PluginSetup, WasmError, WasmHost, Workspace, interface_of},
+        wasm::{HostConfig, PluginSetup, WasmError, WasmHost, WasmPlugin, Workspace, interface_of},
     },
 };
 use serde_json::Value;
@@ -70,17 +70,26 @@ impl Project {
         self
     }
 
+    /// Loads a component with the standard interfaces of points.
+    pub(crate) fn load(&self, component: &[u8], points: &[HookPoint]) -> Result<WasmPlugin, WasmError> {
+        let root = self.directory.path();
+        let workspace = Arc::new(Workspace::new(root, root.join(".samuel/run/plugins")));
+        let place = Location { file: MANIFEST_FILE.into(), line: None, column: None };
+        let binding = |point: &HookPoint| {
+            let (handler, place) = (interface_of(*point), place.clone());
+            Binding { point: *point, handler, order: None, place }
+        };
+        let bindings: Vec<Binding> = points.iter().map(binding).collect();
+        HOST.load(component, self.setup.clone(), workspace, &bindings)
+    }
+
     /// Loads a component and fires a point that it handles.
     pub(crate) fn fire<P: Point>(
         &self,
         component: &[u8],
         input: P::Input,
     ) -> Result<Dispatched<P::Output>, WasmError> {
-        let root = self.directory.path();
-        let workspace = Arc::new(Workspace::new(root, root.join(".samuel/run/plugins")));
-        let place = Location { file: MANIFEST_FILE.into(), line: None, column: None };
-        let binding = Binding { point: P::POINT, handler: interface_of(P::POINT), order: None, place };
-        let plugin = HOST.load(component, self.setup.clone(), workspace, &[binding])?;
+        let plugin = self.load(component, &[P::POINT])?;
         let mut registry = Registry::builder();
         plugin.register(&PluginSource { name: plugin.name(), namespace: NAMESPACE, place: 0 }, &mut registry);
         let registry = registry.build(&BTreeMap::new()).unwrap();

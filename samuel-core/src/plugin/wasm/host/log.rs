@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use wasmtime::component::{ComponentType, Lift, LinkerInstance, Lower};
 
-use super::{Guest, at_once};
+use super::Guest;
 
 /// The longest message that is kept whole, in bytes.
 const MAX_MESSAGE_BYTES: usize = 16 * 1024;
@@ -31,10 +31,12 @@ enum Level {
 }
 
 pub(super) fn offer(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
-    at_once(interface, "write", |guest, (level, message): (Level, String)| {
+    interface.func_wrap("write", |mut store, (level, message): (Level, String)| {
+        let guest: &mut Guest = store.data_mut();
         if guest.log.admit() {
             write(&guest.log.handler, level, shortened(&message));
         }
+        Ok(())
     })
 }
 
