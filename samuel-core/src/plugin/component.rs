@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use super::{
     Capabilities, LoadOptions, Manifest, Plugin, PluginError,
     load::Register,
+    skill::allowed_env,
     wasm::{HostConfig, PluginSetup, WasmError, WasmHost, WasmPlugin, Workspace},
 };
 
@@ -22,9 +23,12 @@ const SCRATCH: &str = ".samuel/run/plugins";
 
 /// Makes the handlers of an installed component.
 pub(super) fn load(plugin: &Plugin, root: &Path, options: &LoadOptions) -> Result<Register, PluginError> {
+    // A command could tell what is in its environment, so that is no more than
+    // the plugin may read itself, and what programs need in general.
+    let command_env = allowed_env(&options.env, plugin.granted()).into_iter();
     let mut workspace = Workspace::new(root, root.join(SCRATCH))
         .env(options.env.iter().cloned())
-        .command_env(options.env.iter().map(|(name, value)| (name.into(), value.into())))
+        .command_env(command_env.map(|(name, value)| (name.into(), value.into())))
         .supervisor(options.supervisor.clone());
     if let Some(store) = &options.store {
         workspace = workspace.store(Arc::clone(store));

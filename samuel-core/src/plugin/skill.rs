@@ -227,7 +227,7 @@ fn ended_well(output: &CommandOutput, limit: Duration) -> Result<(), HookFailure
 }
 
 /// Returns the part of an environment that a plugin gets.
-fn allowed_env(env: &[(String, String)], granted: &Capabilities) -> Vec<(String, String)> {
+pub(super) fn allowed_env(env: &[(String, String)], granted: &Capabilities) -> Vec<(String, String)> {
     let by_name = granted.targets(Capability::Env);
     let allowed = |name: &String| {
         GENERAL_ENV.contains(&name.as_str()) || name.starts_with("LC_") || by_name.contains(name)

@@ -6,7 +6,11 @@
 //! epoch stops guest code, every host function has the rest of the call's time
 //! at most, and the whole is given up a little later in any case.
 
-use std::{sync::Arc, time::Duration, time::Instant};
+use std::{
+    io,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
@@ -22,7 +26,7 @@ use super::{
 };
 use crate::{
     context::ContextView,
-    hook::{BreakClass, Call, ChainSpec, Handler, HookFailure, Tier},
+    hook::{BreakClass, Call, ChainSpec, Handler, HookFailure, Output, Tier},
     model::{
         ErrorCode,
         payload::{CallHeader, Failure, Mode, Turn},
@@ -46,6 +50,7 @@ impl<P: WasmPoint> Handler<P> for WasmHandler {
         let bounds = Bounds::new(&self.loaded, limit, call.cancelled().clone());
         match bounds.keep(self.run(&call, &bounds)).await? {
             (Ok(output), contributions) => {
+                check_json(&output)?;
                 for (key, value) in contributions.values {
                     call.contribute(key, value)?;
                 }
@@ -181,8 +186,23 @@ fn bounded_store(guest: Guest) -> Store<Guest> {
     store
 }
 
+/// Checks the documents of an answer: they cross as text, and whoever writes
+/// the answer down relies on them. Only answers with results hold any.
+fn check_json<O: Output>(output: &O) -> Result<(), HookFailure> {
+    if output.results().is_none() {
+        return Ok(());
+    }
+    serde_json::to_writer(io::sink(), output).map_err(|error| {
+        HookFailure::new(BreakClass::BadOutput, format!("the component handed over bad JSON: {error}"))
+    })
+}
+
 fn timed_out(limit: Duration) -> HookFailure {
-    HookFailure::new(BreakClass::Timeout, format!("no answer within {:.1}s", limit.as_secs_f64()))
+    let limit = match limit.subsec_millis() {
+        0 => format!("{}s", limit.as_secs()),
+        _ => format!("{:.1}s", limit.as_secs_f64()),
+    };
+    HookFailure::new(BreakClass::Timeout, format!("no answer within {limit}"))
 }
 
 fn was_cancelled() -> HookFailure {

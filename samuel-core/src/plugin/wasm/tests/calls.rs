@@ -5,7 +5,7 @@ use tokio_util::sync::CancellationToken;
 use super::kit::{Bench, HOST, INPUT, bind, broke, component, dispatch, probe, probed, quality_check, value};
 use crate::{
     hook::{BreakClass, ChainSpec, HookPoint, Tier, points},
-    model::payload::{CheckFailure, QualityCheckInput, QualityCheckOutput},
+    model::payload::{CheckFailure, QualityCheckInput, QualityCheckOutput, SessionStartInput},
     plugin::wasm::{
         interface_of,
         points::{Visitor, WasmPoint, visit},
@@ -152,6 +152,30 @@ async fn a_component_can_say_that_it_failed() {
             Bench::new().fire::<points::QualityCheck>(&body(code), QualityCheckInput::default()).await;
         assert_eq!((broke(&fired).class, &*broke(&fired).message), (class, code));
     }
+}
+
+#[tokio::test]
+async fn documents_in_an_answer_must_be_json() {
+    // An intent of one byte.
+    let intent = |byte: u8| {
+        component(
+            "export samuel:plugin/session-start@1.0.0;",
+            &format!(
+                r#"(func (export "samuel:plugin/session-start@1.0.0#run") (param i32) (result i32)
+                    (i32.store8 (i32.const 4096) (i32.const {byte}))
+                    (i32.store8 (i32.const 1092) (i32.const 1))
+                    (i32.store (i32.const 1096) (i32.const 4096))
+                    (i32.store (i32.const 1100) (i32.const 1))
+                    (global.get $zero))"#
+            ),
+        )
+    };
+    let fire = async |bytes: &[u8]| {
+        Bench::new().fire::<points::SessionStart>(bytes, SessionStartInput::default()).await
+    };
+    let good = fire(&intent(b'7')).await;
+    assert_eq!(good.output.results.new_intent.as_deref(), Some("7"), "{:?}", good.outcome);
+    assert_eq!(broke(&fire(&intent(b'{')).await).class, BreakClass::BadOutput);
 }
 
 #[tokio::test]
