@@ -11,8 +11,9 @@ use samuel_core::{
     agent::{Agent, AgentError, AgentPort, AgentRequest, Script, ScriptedCall, Step},
     engine::RunBuilder,
     hook::{Answer, Call, HookPoint, Point, points},
+    lifecycle::{InitOptions, Lifecycle, SyncOptions},
     model::payload::*,
-    testing::{Bench, FakeHandler, FakePlugin, completes_each_task},
+    testing::{Act, Bench, FakeHandler, FakePlugin, completes_each_task},
 };
 
 /// What fired, in the order it was called.
@@ -28,15 +29,14 @@ impl Trace {
         std::mem::take(&mut self.0.lock().unwrap())
     }
 
-    /// Watches a point.
-    fn watch<P: Point>(&self, run: RunBuilder) -> RunBuilder {
+    /// Makes a handler that writes down that its point fired.
+    fn witness<P: Point>(&self) -> FakeHandler<P> {
         let trace = self.clone();
-        run.hook::<P, _>("trace", move |call: Call<P>| {
+        FakeHandler::always(Act::compute(move |call: &Call<P>| {
             trace.add(P::POINT);
             // What stands before stays as it is.
-            let output = call.previous().cloned().unwrap_or_default();
-            async move { Ok(output) }
-        })
+            Ok(call.previous().cloned().unwrap_or_default())
+        }))
     }
 }
 
@@ -86,17 +86,23 @@ fn run(bench: &Bench) -> RunBuilder {
     run.hook("advice", advice())
 }
 
+/// Adds a witness of each point to a builder of runs or lifecycle commands.
 macro_rules! watch {
-    ($trace:expr, $run:expr; $($point:ident)+) => {{
-        let run = $run;
-        $(let run = $trace.watch::<points::$point>(run);)+
-        run
+    ($trace:expr, $builder:expr; $($point:ident)+) => {{
+        let builder = $builder;
+        $(let builder = builder.hook::<points::$point, _>("trace", $trace.witness::<points::$point>());)+
+        builder
     }};
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_loop_and_session_point_fires_at_its_place() {
+async fn all_25_points_fire_at_their_place_in_init_sync_and_a_run() {
     let (bench, trace) = (bench(), Trace::default());
+    let lifecycle = watch!(trace, Lifecycle::builder(bench.project().clone());
+        InitBefore InitAfter SyncBefore SyncAfter);
+    let lifecycle = lifecycle.build().unwrap();
+    lifecycle.init(&InitOptions::default()).await.unwrap();
+    lifecycle.sync(&SyncOptions::default()).await.unwrap();
     let agent = Watched { agent: bench.agent(second_fails()), trace: trace.clone() };
     let run = watch!(trace, run(&bench).agent(Arc::new(agent));
         SessionStart BeforeLoop BeforeIteration IterationGate PromptSubmit ContextSnapshot ContextProgress
@@ -115,7 +121,8 @@ async fn every_loop_and_session_point_fires_at_its_place() {
         "before:agent.invoke",
         "agent.invoke",
     ];
-    let mut expected = vec!["session.start", "before:loop"];
+    let mut expected = vec!["init.before", "init.after", "sync.before", "sync.after"];
+    expected.extend(["session.start", "before:loop"]);
     expected.extend(before_agent);
     expected.extend(["ability.before", "ability.after"]); // writes
     expected.extend(["ability.before", "ability.after"]); // completes its task
@@ -130,21 +137,21 @@ async fn every_loop_and_session_point_fires_at_its_place() {
 
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     fired.into_iter().for_each(|point| *counts.entry(point).or_default() += 1);
-    let lifecycle = ["init.before", "init.after", "sync.before", "sync.after"];
-    for point in HookPoint::ALL.iter().map(|point| point.as_str()).filter(|id| !lifecycle.contains(id)) {
+    for point in HookPoint::ALL.iter().map(|point| point.as_str()) {
         let count = match point {
             "ability.before"
             | "ability.after"
             | "before:agent.invoke"
             | "agent.invoke"
             | "after:agent.invoke" => 3,
+            "init.before" | "init.after" | "sync.before" | "sync.after" => 1,
             "session.start" | "before:loop" | "session.stop" | "after:loop" | "session.end" => 1,
             "task.completed" | "quality.check" | "iteration.error" => 1,
             _ => 2,
         };
         assert_eq!(counts.get(point), Some(&count), "{point}");
     }
-    assert_eq!(counts.len(), 21);
+    assert_eq!(counts.len(), 25);
 }
 
 #[tokio::test(flavor = "multi_thread")]
