@@ -33,7 +33,10 @@ pub(crate) fn environment(packages: &[&str]) -> Result<PathBuf> {
     let directory = target().join("python-env");
     let python = directory.join("bin/python");
     if !python.exists() {
-        run(Command::new("python3").args(["-m", "venv"]).arg(&directory), "python3 cannot make an environment")?;
+        run(
+            Command::new("python3").args(["-m", "venv"]).arg(&directory),
+            "python3 cannot make an environment",
+        )?;
     }
     let quiet = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
     run(Command::new(&python).args(quiet).args(packages), "pip cannot install what is needed")?;

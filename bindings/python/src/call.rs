@@ -1,8 +1,9 @@
 //! What a handler in Python is called with.
 
 use pyo3::{
-    Bound, Py, PyAny, PyErr, PyResult, Python, pyclass, pymethods,
+    Bound, Py, PyAny, PyErr, PyResult, Python,
     exceptions::{PyTypeError, PyValueError},
+    pyclass, pymethods,
     sync::PyOnceLock,
 };
 use samuel_core::{
@@ -119,7 +120,7 @@ impl PyCall {
     /// Contributes to the handler's own namespace of the prompt context, where
     /// later handlers and templates see it if this handler succeeds.
     ///
-    /// Raises TypeError or ValueError where the value is no JSON.
+    /// Raises `TypeError` or `ValueError` where the value is no JSON.
     fn contribute(&self, key: String, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let writing = Writing::default();
         let plain = serde_json::to_value(Plain { value, writing: &writing });
@@ -127,7 +128,9 @@ impl PyCall {
             Some(raised) => raised,
             None => PyTypeError::new_err(error.to_string()),
         })?;
-        self.face.contribute(key, plain).map_err(|error| -> PyErr { PyValueError::new_err(error.to_string()) })
+        self.face
+            .contribute(key, plain)
+            .map_err(|error| -> PyErr { PyValueError::new_err(error.to_string()) })
     }
 
     fn __repr__(&self) -> String {

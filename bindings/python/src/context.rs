@@ -3,9 +3,7 @@
 //! Most handlers read one group of it or none, so a group becomes Python
 //! objects when it is asked for, once.
 
-use pyo3::{
-    Bound, Py, PyAny, PyResult, Python, pyclass, pymethods, sync::PyOnceLock,
-};
+use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods, sync::PyOnceLock};
 use samuel_core::context::ContextView;
 use serde::Serialize;
 

@@ -7,8 +7,9 @@ use std::{
 };
 
 use pyo3::{
-    Bound, Py, PyAny, PyErr, PyResult, Python, pyclass, pyfunction, pymethods,
+    Bound, Py, PyAny, PyErr, PyResult, Python,
     exceptions::{PyOSError, PyTypeError},
+    pyclass, pyfunction, pymethods,
     types::{PyAnyMethods, PyDict},
 };
 use samuel_core::{
@@ -79,9 +80,9 @@ pub(crate) fn dispatch(
     supervisor: Vec<String>,
 ) -> PyResult<Dispatch> {
     check_points(py, &handlers)?;
-    let point: HookPoint = point.parse().map_err(|error: samuel_core::hook::UnknownPoint| {
-        PyTypeError::new_err(error.to_string())
-    })?;
+    let point: HookPoint = point
+        .parse()
+        .map_err(|error: samuel_core::hook::UnknownPoint| PyTypeError::new_err(error.to_string()))?;
     let config = Config::parse(Path::new("samuel.toml"), config).map_err(|error| raise(py, &error))?;
     let bell = Bell::hang().map_err(PyOSError::new_err)?;
     let supervisor = match supervisor.split_first() {
@@ -90,10 +91,12 @@ pub(crate) fn dispatch(
         }
         None => Supervisor::GroupOnly,
     };
-    let shared = Shared { bell: Arc::clone(&bell), raised: Raised::default(), supervisor, env: Arc::new(env) };
+    let shared =
+        Shared { bell: Arc::clone(&bell), raised: Raised::default(), supervisor, env: Arc::new(env) };
     let prepared = prepare(py, point, &handlers, &config, &shared).inspect_err(|_| bell.end())?;
     let made: Arc<Mutex<Option<Made>>> = Arc::default();
-    let started = at_point!(point, P => begin::<P>(prepared, input, (cancelled, repeat, session), &bell, &made));
+    let started =
+        at_point!(point, P => begin::<P>(prepared, input, (cancelled, repeat, session), &bell, &made));
     started.inspect_err(|_| bell.end())?;
     Ok(Dispatch { bell, made })
 }

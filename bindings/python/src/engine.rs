@@ -6,7 +6,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use samuel_core::engine::{Controller, Event, EventRecord, Events, Failure, Run, RunError, RunHandle, RunReport};
+use samuel_core::engine::{
+    Controller, Event, EventRecord, Events, Failure, Run, RunError, RunHandle, RunReport,
+};
 
 use crate::{bell::Bell, gate};
 
@@ -109,7 +111,10 @@ impl Progress {
     }
 
     /// Looks at how the run ended, and at the failures of its iterations.
-    pub(crate) fn end<R>(&self, look: impl FnOnce(&Result<RunReport, RunError>, &[Failure]) -> R) -> Option<R> {
+    pub(crate) fn end<R>(
+        &self,
+        look: impl FnOnce(&Result<RunReport, RunError>, &[Failure]) -> R,
+    ) -> Option<R> {
         let state = self.state();
         state.end.as_ref().map(|end| look(end, &state.failures))
     }

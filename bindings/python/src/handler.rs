@@ -61,7 +61,12 @@ impl Registration {
     }
 
     /// Adds the handler to a registry.
-    pub(crate) fn register(&self, py: Python<'_>, shared: &Shared, registry: &mut RegistryBuilder) -> PyResult<()> {
+    pub(crate) fn register(
+        &self,
+        py: Python<'_>,
+        shared: &Shared,
+        registry: &mut RegistryBuilder,
+    ) -> PyResult<()> {
         let Some(point) = self.point() else { return Ok(()) };
         let handler = PyHandler {
             function: self.function.clone_ref(py),
@@ -165,7 +170,9 @@ impl PyHandler {
         let mut job = Job { interrupt: Some(interrupt), bell: Arc::clone(&self.shared.bell) };
         let answer = answer.await;
         job.interrupt = None;
-        answer.unwrap_or_else(|_| Err(HookFailure::new(BreakClass::Failed, "the worker ended without an answer")))
+        answer.unwrap_or_else(|_| {
+            Err(HookFailure::new(BreakClass::Failed, "the worker ended without an answer"))
+        })
     }
 }
 

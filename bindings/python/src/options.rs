@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use pyo3::{PyErr, PyResult, Python, exceptions::PyValueError};
 use samuel_core::{
     agent::{
-        Agent, AgentConfig, AgentError, AgentPort, AgentRequest, MutationRoute, Script, ScriptedAgent, StoreSink,
+        Agent, AgentConfig, AgentError, AgentPort, AgentRequest, MutationRoute, Script, ScriptedAgent,
+        StoreSink,
     },
     config::{CheckCommand, MethodologySettings, Sandbox},
     engine::{Run, RunBuilder},
@@ -57,10 +58,9 @@ impl Options {
     /// Returns how processes are looked after.
     pub(crate) fn supervisor(&self) -> Supervisor {
         match self.supervisor.split_first() {
-            Some((program, args)) => Supervisor::SelfExec {
-                program: program.into(),
-                args: args.iter().map(Into::into).collect(),
-            },
+            Some((program, args)) => {
+                Supervisor::SelfExec { program: program.into(), args: args.iter().map(Into::into).collect() }
+            }
             None => Supervisor::GroupOnly,
         }
     }
@@ -76,7 +76,8 @@ impl Options {
             .env(self.env.iter().cloned())
             .log_timings(self.log_timings);
         if let Some(script) = &self.script {
-            builder = builder.agent(scripted(script, &project, supervisor).map_err(|error| refused(&*error))?);
+            builder =
+                builder.agent(scripted(script, &project, supervisor).map_err(|error| refused(&*error))?);
         } else if let Some(name) = &self.python_agent {
             builder = builder.agent(Arc::new(PythonAgent(name.clone())));
         }
@@ -95,7 +96,8 @@ impl Options {
     fn apply(self, settings: &mut MethodologySettings) -> PyResult<()> {
         let seconds = |value: f64| Duration::try_from_secs_f64(value).map_err(|error| refused(&error));
         let name = self.script.as_ref().map(|_| "scripted".to_owned());
-        settings.agent = name.or(self.python_agent).or(self.agent).unwrap_or(std::mem::take(&mut settings.agent));
+        settings.agent =
+            name.or(self.python_agent).or(self.agent).unwrap_or(std::mem::take(&mut settings.agent));
         replace(&mut settings.agent_command, self.agent_command);
         replace(&mut settings.agent_args, self.agent_args);
         replace(&mut settings.max_iterations, self.max_iterations);

@@ -171,11 +171,23 @@ impl PyProject {
         actor: &str,
         task: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let added: Added = from_python(task).map_err(|error| pyo3::exceptions::PyTypeError::new_err(error.to_string()))?;
+        let added: Added =
+            from_python(task).map_err(|error| pyo3::exceptions::PyTypeError::new_err(error.to_string()))?;
         let Added { id, parent_id, task } = added;
         let Some(id) = id else { return self.change(py, actor, None, Mutation::Enqueue { task }) };
         let id = task_id(py, id.as_str())?;
-        let NewTask { title, description, priority, complexity, source, depends_on, files_to_create, files_to_modify, guardrails, acceptance } = task;
+        let NewTask {
+            title,
+            description,
+            priority,
+            complexity,
+            source,
+            depends_on,
+            files_to_create,
+            files_to_modify,
+            guardrails,
+            acceptance,
+        } = task;
         let parent_id = parent_id.or_else(|| {
             let plan = self.0.store().load().ok()?.plan;
             id.numbered_parent().filter(|parent| plan.task(parent).is_some())

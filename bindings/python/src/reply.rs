@@ -84,7 +84,8 @@ pub(crate) fn read_output<P: Point>(value: &Bound<'_, PyAny>) -> Result<P::Outpu
         let message = format!("expected {expected} or None, got {given}");
         return Err(HookFailure::new(BreakClass::BadOutput, message));
     }
-    from_python(value).map_err(|error| HookFailure::new(BreakClass::BadOutput, format!("{expected}: {error}")))
+    from_python(value)
+        .map_err(|error| HookFailure::new(BreakClass::BadOutput, format!("{expected}: {error}")))
 }
 
 /// Turns an exception into a failure, and keeps it.

@@ -14,14 +14,12 @@ use std::{
 
 use futures_core::Stream;
 use pyo3::{
-    Bound, Py, PyAny, PyErr, PyResult, Python, pyclass, pymethods,
+    Bound, Py, PyAny, PyErr, PyResult, Python,
     exceptions::{PyOSError, PyRuntimeError, PyTypeError},
+    pyclass, pymethods,
     types::{PyAnyMethods, PyList},
 };
-use samuel_core::{
-    engine::{Events, Executables, Run, RunError, TrustPolicy, machine::Command},
-
-};
+use samuel_core::engine::{Events, Executables, Run, RunError, TrustPolicy, machine::Command};
 
 use crate::{
     bell::Bell,
@@ -55,7 +53,8 @@ impl PyRun {
         handlers: Vec<Registration>,
     ) -> PyResult<Self> {
         check_points(py, &handlers)?;
-        let options: Options = from_python(options).map_err(|error| PyTypeError::new_err(error.to_string()))?;
+        let options: Options =
+            from_python(options).map_err(|error| PyTypeError::new_err(error.to_string()))?;
         let bell = Bell::hang().map_err(PyOSError::new_err)?;
         let raised = Raised::default();
         let shared = Shared {
@@ -73,9 +72,9 @@ impl PyRun {
                 registered = handlers.iter().try_for_each(|handler| handler.register(py, &shared, registry));
             })
         });
-        let built = registered.and(built).and_then(|builder| {
-            detached(py, || builder.build()).map_err(|error| raise(py, &error))
-        });
+        let built = registered
+            .and(built)
+            .and_then(|builder| detached(py, || builder.build()).map_err(|error| raise(py, &error)));
         let run = built.inspect_err(|_| bell.end())?;
         Ok(Self { executables: run.executables().clone(), run: Mutex::new(Some(run)), trusted, bell, raised })
     }
@@ -111,6 +110,10 @@ impl Drop for PyRun {
         }
     }
 }
+
+/// The report of a run, the failures of its iterations, and the exceptions of
+/// its handlers.
+type Ended<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyList>);
 
 /// A run that is under way, or has ended.
 #[pyclass(frozen, name = "RunHandle", module = "samuel._samuel")]
@@ -164,7 +167,8 @@ impl PyRunHandle {
 
     /// Whether the run has started; raises what kept it from starting.
     fn started(&self, py: Python<'_>) -> PyResult<bool> {
-        let failed = self.progress.end(|end, _| end.as_ref().err().map(|error| raise_end(py, error))).flatten();
+        let failed =
+            self.progress.end(|end, _| end.as_ref().err().map(|error| raise_end(py, error))).flatten();
         match (self.progress.run_id(), failed) {
             (None, Some(error)) => Err(error),
             (started, _) => Ok(started.is_some()),
@@ -173,7 +177,7 @@ impl PyRunHandle {
 
     /// How the run ended: its report, the failures of its iterations and the
     /// exceptions of its handlers; None before the end.
-    fn result<'py>(&self, py: Python<'py>) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyList>)>> {
+    fn result<'py>(&self, py: Python<'py>) -> PyResult<Option<Ended<'py>>> {
         let ended = self.progress.end(|end, failures| match end {
             Ok(report) => Ok((report.clone(), failures.to_vec())),
             Err(error) => Err(raise_end(py, error)),
@@ -255,4 +259,3 @@ impl EventStream {
         records.iter().map(|record| event_to_python(py, record)).collect::<PyResult<_>>().map(Some)
     }
 }
-

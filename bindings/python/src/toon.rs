@@ -51,7 +51,8 @@ pub(crate) fn toon_loads<'py>(
     let limits = Limits { depth: max_depth.min(DEEPEST), ..Limits::default() };
     let options = DecodeOptions { indent_size: indent, strict, limits, ..DecodeOptions::default() };
     let build = Build { py, keys: &Keys::default() };
-    let read = toon::Deserializer::from_str_with(text, options).and_then(|mut reader| build.deserialize(&mut reader));
+    let read = toon::Deserializer::from_str_with(text, options)
+        .and_then(|mut reader| build.deserialize(&mut reader));
     read.map_err(|error| decode_error(py, text, &error))
 }
 

@@ -292,7 +292,9 @@ impl Chain {
     pub(super) fn failure_action(&self, slot: &Slot) -> OnFailure {
         let asked = slot.asks.strict.filter(|_| self.spec.on_failure.is_none() && self.spec.strict.is_none());
         match asked {
-            Some(strict) => ChainSpec { strict: Some(strict), ..ChainSpec::default() }.failure_action(self.point),
+            Some(strict) => {
+                ChainSpec { strict: Some(strict), ..ChainSpec::default() }.failure_action(self.point)
+            }
             None => self.spec.failure_action(self.point),
         }
     }

@@ -66,7 +66,8 @@ impl<'py> Reader<'py> {
         if let Ok(dict) = self.value.cast::<PyDict>() {
             let mut entries = Vec::with_capacity(dict.len());
             for (key, value) in dict {
-                let key = key.cast_into::<PyString>().map_err(|_| ConvertError::new("a key that is no text"))?;
+                let key =
+                    key.cast_into::<PyString>().map_err(|_| ConvertError::new("a key that is no text"))?;
                 entries.push((key, value));
             }
             return visitor.visit_map(Entries { reader: self, entries: entries.into_iter(), value: None });
@@ -87,7 +88,8 @@ impl<'py> Reader<'py> {
         } else if value.is_instance_of::<PyInt>() {
             match value.extract::<i64>() {
                 Ok(number) => visitor.visit_i64(number),
-                Err(_) => visitor.visit_u64(value.extract().map_err(|_| ConvertError::new("a number that is too large"))?),
+                Err(_) => visitor
+                    .visit_u64(value.extract().map_err(|_| ConvertError::new("a number that is too large"))?),
             }
         } else if value.is_instance_of::<PyFloat>() {
             visitor.visit_f64(value.extract()?)
@@ -155,7 +157,10 @@ struct Items<'py> {
 impl<'de> SeqAccess<'de> for Items<'_> {
     type Error = ConvertError;
 
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, ConvertError> {
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, ConvertError> {
         let Some(item) = self.items.next() else { return Ok(None) };
         self.place += 1;
         let read = seed.deserialize(self.reader.inner(item)?);

@@ -10,8 +10,8 @@ use pyo3::{
     Bound, PyAny, PyErr, PyResult,
     exceptions::{PyTypeError, PyValueError},
     types::{
-        PyAnyMethods, PyBool, PyDict, PyDictMethods, PyFloat, PyFloatMethods, PyInt, PyList, PyListMethods, PyString,
-        PyStringMethods, PyTuple, PyTupleMethods,
+        PyAnyMethods, PyBool, PyDict, PyDictMethods, PyFloat, PyFloatMethods, PyInt, PyList, PyListMethods,
+        PyString, PyStringMethods, PyTuple, PyTupleMethods,
     },
 };
 use serde::{
@@ -68,7 +68,10 @@ impl<'py> Plain<'_, 'py> {
         Plain { value, writing: self.writing }
     }
 
-    fn nested<S: Serializer>(&self, write: impl FnOnce() -> Result<S::Ok, S::Error>) -> Result<S::Ok, S::Error> {
+    fn nested<S: Serializer>(
+        &self,
+        write: impl FnOnce() -> Result<S::Ok, S::Error>,
+    ) -> Result<S::Ok, S::Error> {
         let depth = self.writing.depth.get();
         if depth >= MAX_DEPTH {
             let message = format!("circular reference, or more than {MAX_DEPTH} levels of nesting");

@@ -18,7 +18,10 @@ use super::{
 };
 
 /// Turns a record into an object.
-pub(crate) fn to_python<'py, T: Serialize + ?Sized>(py: Python<'py>, value: &T) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn to_python<'py, T: Serialize + ?Sized>(
+    py: Python<'py>,
+    value: &T,
+) -> PyResult<Bound<'py, PyAny>> {
     let writer = Writer { py, table: Table::get(py)?, lists: false };
     value.serialize(writer).map_err(|error| pyo3::exceptions::PyTypeError::new_err(error.to_string()))
 }
