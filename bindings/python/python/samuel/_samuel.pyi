@@ -206,6 +206,7 @@ def dispatch(
     cancelled: bool,
     repeat: int,
     session: str,
+    mode: str,
     env: list[tuple[str, str]],
     supervisor: list[str],
 ) -> Dispatch: ...
