@@ -65,7 +65,7 @@ impl Dispatch {
 
 /// Runs the handlers of one point as samuel.toml chains them.
 #[pyfunction]
-#[pyo3(signature = (point, handlers, config, input, cancelled, repeat, session, env, supervisor))]
+#[pyo3(signature = (point, handlers, config, input, cancelled, repeat, session, mode, env, supervisor))]
 #[expect(clippy::too_many_arguments, reason = "the facade gives them names")]
 pub(crate) fn dispatch(
     py: Python<'_>,
@@ -76,10 +76,12 @@ pub(crate) fn dispatch(
     cancelled: bool,
     repeat: u32,
     session: String,
+    mode: &Bound<'_, PyAny>,
     env: Vec<(String, String)>,
     supervisor: Vec<String>,
 ) -> PyResult<Dispatch> {
     check_points(py, &handlers)?;
+    let mode: Mode = from_python(mode).map_err(|error| PyTypeError::new_err(error.to_string()))?;
     let point: HookPoint = point
         .parse()
         .map_err(|error: samuel_core::hook::UnknownPoint| PyTypeError::new_err(error.to_string()))?;
@@ -96,7 +98,7 @@ pub(crate) fn dispatch(
     let prepared = prepare(py, point, &handlers, &config, &shared).inspect_err(|_| bell.end())?;
     let made: Arc<Mutex<Option<Made>>> = Arc::default();
     let started =
-        at_point!(point, P => begin::<P>(prepared, input, (cancelled, repeat, session), &bell, &made));
+        at_point!(point, P => begin::<P>(prepared, input, (cancelled, repeat, session, mode), &bell, &made));
     started.inspect_err(|_| bell.end())?;
     Ok(Dispatch { bell, made })
 }
@@ -126,7 +128,7 @@ fn prepare(
 fn begin<P: Point>(
     registry: Registry,
     input: &Bound<'_, PyAny>,
-    (cancelled, repeat, session): (bool, u32, String),
+    (cancelled, repeat, session, mode): (bool, u32, String, Mode),
     bell: &Arc<Bell>,
     made: &Arc<Mutex<Option<Made>>>,
 ) -> PyResult<()>
@@ -141,7 +143,7 @@ where
             run_id: "run".into(),
             session: session.as_str().into(),
             iteration: 1,
-            mode: Mode::Implementation,
+            mode,
             turn: Turn::Main,
             context: ContextView::new(Arc::new(PromptContext::default())),
             cancel: CancellationToken::new(),

@@ -111,6 +111,10 @@ impl Drop for PyRun {
     }
 }
 
+/// The report of a run, the failures of its iterations, and the exceptions of
+/// its handlers.
+type Ended<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyList>);
+
 /// A run that is under way, or has ended.
 #[pyclass(frozen, name = "RunHandle", module = "samuel._samuel")]
 pub(crate) struct PyRunHandle {
@@ -173,10 +177,7 @@ impl PyRunHandle {
 
     /// How the run ended: its report, the failures of its iterations and the
     /// exceptions of its handlers; None before the end.
-    fn result<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyList>)>> {
+    fn result<'py>(&self, py: Python<'py>) -> PyResult<Option<Ended<'py>>> {
         let ended = self.progress.end(|end, failures| match end {
             Ok(report) => Ok((report.clone(), failures.to_vec())),
             Err(error) => Err(raise_end(py, error)),

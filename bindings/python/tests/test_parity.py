@@ -108,6 +108,8 @@ def function(row: dict[str, Any], tier: str, curtain: threading.Event) -> Callab
             case "hangs":
                 while not call.cancelled and not curtain.wait(0.01):
                     pass
+                # It is given up before it gets here.
+                curtain.wait(0.2)
             case "ignores":
                 curtain.wait()
         return answer(row, call)
@@ -152,6 +154,7 @@ def check_dispatch(row: dict[str, Any], handlers: list[dict[str, Any]], tier: st
             config=config,
             cancelled=row.get("cancelled", False),
             session="parity",
+            mode=row.get("mode", "implementation"),
         )
     except samuel.SamuelError as error:
         assert "error" in expect, error
@@ -162,6 +165,10 @@ def check_dispatch(row: dict[str, Any], handlers: list[dict[str, Any]], tier: st
         curtain.set()
     assert "error" not in expect
     outcome = got.outcome
+    not_now = outcome.skipped
+    if isinstance(not_now, dict):
+        not_now = f"only in {not_now['other_mode']} iterations"
+    assert not_now == expect.get("not_now")
     assert list(got.skipped) == expect.get("skipped", [])
     assert list(got.notices) == expect.get("notices", [])
     assert [f"{each.handler} {each.result}" for each in outcome.timings] == expect.get("trace", [])

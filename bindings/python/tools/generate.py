@@ -76,7 +76,8 @@ FLATTENED = {"AbilityCall": "agent/event.rs", "AbilityResult": "agent/event.rs"}
 
 SCALARS = {
     "String": "str", "&'static str": "str", "Arc<str>": "str", "TaskId": "str", "jiff::Timestamp": "str",
-    "Timestamp": "str", "PathBuf": "str", "HookPoint": "HookPointId", "bool": "bool", "u8": "int", "u32": "int",
+    "Timestamp": "str", "PathBuf": "str", "HookPoint": "HookPointId",
+    "SkipReason": "str | Mapping[str, str]", "bool": "bool", "u8": "int", "u32": "int",
     "u64": "int", "usize": "int", "i32": "int", "i64": "int", "f64": "float", "Duration": "float",
 }
 ZEROS = {"str": '""', "bool": "False", "int": "0", "float": "0.0", "Any": "None"}
@@ -148,6 +149,8 @@ class Reader:
 
     def split(self, text: str) -> list[tuple[str, tuple[str, str, str, str]]]:
         """Finds the items of a file: name, kind, documentation, attributes, body."""
+        # What other tiers and `Default` need says nothing to Python.
+        text = re.sub(r"^ *#\[(?:cfg_attr\([^\[\]]*\)|default)\]\n", "", text, flags=re.M)
         items = []
         pattern = re.compile(
             r"^(?P<doc>(?:///[^\n]*\n)*)(?P<attrs>(?:#\[[^\n]*\]\n)*)pub (?P<kind>struct|enum) (?P<name>\w+) \{\n"
@@ -166,10 +169,10 @@ class Reader:
         if rust in UNIONS:
             self.read_union(rust, docs(doc), case, body)
         elif kind == "words":
-            words = re.findall(r'((?:^ +///.*\n)+)(?:^ +#\[default\]\n)?^ +\w+ = "([\w-]+)",', body, re.M)
+            words = re.findall(r'((?:^ +///.*\n)+)^ +\w+ = "([\w-]+)",', body, re.M)
             self.items.append(Words(python, docs(doc), [(word, docs(text)) for text, word in words]))
         elif kind == "enum":
-            cases = re.findall(r"((?:^ +///.*\n)+)(?:^ +#\[default\]\n)?^ +(\w+),", body, re.M)
+            cases = re.findall(r"((?:^ +///.*\n)+)^ +(\w+),", body, re.M)
             words = [(renamed(name, case), docs(text)) for text, name in cases]
             self.items.append(Words(python, docs(doc), words))
         else:
@@ -360,6 +363,8 @@ def write_record(record: Record) -> str:
 
 
 def write_words(words: Words) -> str:
+    if not words.words:
+        raise SystemExit(f"{words.name} has no words that can be read")
     listed = ", ".join(f'"{word}"' for word, _ in words.words)
     alias = f"{words.name}: TypeAlias = Literal[{listed}]"
     if len(alias) > WIDTH:

@@ -11,6 +11,7 @@ mod gate;
 mod hooks;
 mod iteration;
 mod measure;
+mod python;
 mod run_loop;
 mod snapshot;
 mod start;
@@ -34,6 +35,7 @@ const BENCHES: &[Bench] = &[
         "an iteration, a snapshot of 100,000 files, `samuel run done`, the start of the program",
         run_loop::run,
     ),
+    ("python", "handlers, events and TOON from Python", python::run),
     ("toon", "the TOON codec beside serde_json and another codec", toon::run),
     ("wasm", "what a handler in a WASM component costs", wasm),
 ];

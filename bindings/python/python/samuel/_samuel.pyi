@@ -84,7 +84,7 @@ class Call(Generic[_I, _O]):
         """Contributes to the handler's own namespace of the prompt context, where later handlers
         and templates see it if this handler succeeds.
 
-        Raises TypeError or ValueError where the value is no JSON.
+        Raises `TypeError` or `ValueError` where the value is no JSON.
         """
 
 @final
@@ -206,6 +206,7 @@ def dispatch(
     cancelled: bool,
     repeat: int,
     session: str,
+    mode: str,
     env: list[tuple[str, str]],
     supervisor: list[str],
 ) -> Dispatch: ...

@@ -2910,10 +2910,12 @@ class HookOutcome(Record):
         abort: The broken handler that ends more than its own work.
         warnings: Everything the user should know.
         timings: How long each handler took.
+        skipped: Why no handler of the chain was called in this iteration, where it is for
+            iterations of the other mode.
     """
 
-    __slots__ = ("refused", "said", "broken", "abort", "warnings", "timings")
-    __match_args__ = ("said", "broken", "warnings", "timings", "refused", "abort")
+    __slots__ = ("refused", "said", "broken", "abort", "warnings", "timings", "skipped")
+    __match_args__ = ("said", "broken", "warnings", "timings", "refused", "abort", "skipped")
     _rust = "Outcome"
     refused: str | None
     said: tuple[Said, ...]
@@ -2921,6 +2923,7 @@ class HookOutcome(Record):
     abort: Abort | None
     warnings: tuple[HookWarning, ...]
     timings: tuple[Timing, ...]
+    skipped: str | Mapping[str, str] | None
 
     def __init__(
         self,
@@ -2930,6 +2933,7 @@ class HookOutcome(Record):
         timings: Iterable[Timing],
         refused: str | None = None,
         abort: Abort | None = None,
+        skipped: str | Mapping[str, str] | None = None,
     ) -> None:
         _set(self, "refused", refused)
         _set(self, "said", items(said))
@@ -2937,6 +2941,7 @@ class HookOutcome(Record):
         _set(self, "abort", abort)
         _set(self, "warnings", items(warnings))
         _set(self, "timings", items(timings))
+        _set(self, "skipped", skipped)
 
 
 class Executables(Record):

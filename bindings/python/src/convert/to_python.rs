@@ -126,10 +126,12 @@ impl<'a, 'py> ser::Serializer for Writer<'a, 'py> {
         self,
         _: &'static str,
         _: u32,
-        _: &'static str,
+        word: &'static str,
         value: &T,
     ) -> Result<Object<'py>, ConvertError> {
-        value.serialize(self)
+        let dict = PyDict::new(self.py);
+        dict.set_item(word, value.serialize(self)?)?;
+        Ok(dict.into_any())
     }
 
     fn serialize_seq(self, length: Option<usize>) -> Result<Items<'a, 'py>, ConvertError> {

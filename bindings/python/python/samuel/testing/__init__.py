@@ -18,7 +18,7 @@ from .._registering import Registration, is_async
 from ..run import wait_for
 
 if TYPE_CHECKING:
-    from ..records import HookOutcome, HookPointId, Turn
+    from ..records import HookOutcome, HookPointId, Mode, Turn
 
 __all__ = ["Dispatched", "ScriptedAgent", "ScriptedCall", "completes_each_task", "dispatch", "handler"]
 
@@ -214,6 +214,7 @@ def dispatch(
     cancelled: bool = False,
     repeat: int = 1,
     session: str = "test",
+    mode: Mode = "implementation",
 ) -> Dispatched:
     """Calls handlers at a hook point as a loop would.
 
@@ -225,6 +226,7 @@ def dispatch(
         cancelled: Whether the run is being stopped.
         repeat: How often they are called; the last time counts.
         session: The name of the session.
+        mode: What the iteration is for.
     """
     from ..loop import supervisor
 
@@ -234,8 +236,9 @@ def dispatch(
         each.point = point
         registered.append(each)
     given = {} if input is None else input if isinstance(input, Record) else dict(input)
+    env = list(os.environ.items())
     under_way = _samuel.dispatch(
-        point, registered, config, given, cancelled, repeat, session, list(os.environ.items()), supervisor()
+        point, registered, config, given, cancelled, repeat, session, mode, env, supervisor()
     )
     told = wait_for(under_way, under_way.result) or {}
     return Dispatched(**told)
