@@ -65,7 +65,6 @@ async fn every_field_of_the_context_is_filled_in_a_run() {
                 path: "docs/style.md".into(),
                 reason: "names the rules".into(),
                 confidence: Some(0.5),
-                ..Default::default()
             }],
             ..Default::default()
         },
