@@ -1,9 +1,12 @@
-//! How long an agent waits for `samuel run done`.
+//! How long an agent waits for `samuel run done`, and the store for itself.
 
 use std::{fs, process::Command};
 
 use anyhow::{Result, ensure};
-use samuel_core::model::Status;
+use samuel_core::{
+    model::{Status, TaskId},
+    state::{Actor, Mutation},
+};
 
 use super::{
     built, fixture,
@@ -40,5 +43,36 @@ pub(super) fn measure() -> Result<Gate> {
         probe_took: spawned + wrote,
         limit: 3.0,
         notes: vec![format!("spawn {}, durable write {}", milliseconds(spawned), milliseconds(wrote))],
+    })
+}
+
+/// Measures the same change alone, without a process, in a plan of 10,000
+/// tasks: what grows with the plan is reading, decoding, encoding and writing.
+pub(super) fn measure_store() -> Result<Gate> {
+    const TASKS: usize = 10_000;
+    let root = tempfile::tempdir_in(crate::workspace::target())?;
+    let (project, store) = fixture::planned(root.path(), TASKS)?;
+    let plan = fs::read(project.run_dir().prd())?;
+    let beside = project.run_dir().path().to_owned();
+
+    let mut number = 0;
+    let mut done = || {
+        number += 1;
+        let id = TaskId::new(number.to_string());
+        store.mutate(Mutation::Done { id, commit_sha: None, iteration: None }, Actor::Agent)?;
+        Ok(())
+    };
+    let mut write = || durable_write(&beside, &plan);
+    let [took, wrote] = in_turns(ROUNDS, [&mut done, &mut write])?;
+
+    let completed = store.load()?.plan.count(Status::Completed);
+    ensure!(completed == ROUNDS + 1, "{completed} tasks are done instead of {}", ROUNDS + 1);
+    Ok(Gate {
+        name: "done in the store, 10,000 tasks",
+        took,
+        probe: format!("durable write of {} KB", plan.len() / 1_000),
+        probe_took: wrote,
+        limit: 3.0,
+        notes: Vec::new(),
     })
 }

@@ -1,20 +1,24 @@
 //! `cargo xtask bench toon`: the codec beside `serde_json` and `serde_toon`.
 //!
-//! All three encode and decode the same typed data in one process, in turns,
-//! and medians are compared, so that a busy machine slows all of them alike.
-//! The gates are ratios; the run fails when one is missed. `--scale` also
-//! measures growth in steps of ten up to 100 MB, `--borrowed` decodes into
-//! borrowed strings, and `--repeat table decode toon 100` does one thing often,
-//! for a profiler.
+//! All three encode and decode the same typed data in one process, in turns.
+//! Each round gives a ratio of times that were taken one right after the
+//! other, and the medians of those ratios are compared. The times are those of
+//! the processor, not of the clock, so that a busy machine does not matter much.
+//! The run fails when a gate is missed.
+//!
+//! `--scale` also measures growth in steps of ten up to 100 MB, and `done` in a
+//! plan of 10,000 tasks; `--tokens` prints what `stats` says of the data;
+//! `--borrowed` decodes into borrowed strings; and `--repeat table decode toon
+//! 100` does one thing often, for a profiler.
 
-use std::{
-    hint::black_box,
-    time::{Duration, Instant},
-};
+use std::{hint::black_box, time::Duration};
 
 use anyhow::{Context, Result, bail, ensure};
+use rustix::time::{ClockId, clock_gettime};
 use samuel_core::toon;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use super::{done, gate};
 
 /// What is measured, and how much slower than `serde_json` it may be.
 struct Gate {
@@ -49,11 +53,18 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     measure(prd, &data::plan(60), &mut missed)?;
     measure(table, &data::table(10_000), &mut missed)?;
     measure(nested, &data::catalogue(1_000_000), &mut missed)?;
-    if args.iter().any(|arg| arg == "--borrowed") {
+    let asked = |option: &str| args.iter().any(|arg| arg == option);
+    if asked("--tokens") {
+        tokens()?;
+    }
+    if asked("--borrowed") {
         borrowed()?;
     }
-    if args.iter().any(|arg| arg == "--scale") {
+    if asked("--scale") {
         scale(&mut missed)?;
+        if let Err(error) = gate::report(&[done::measure_store()?]) {
+            missed.push(error.to_string());
+        }
     }
     ensure!(missed.is_empty(), "missed: {}", missed.join("; "));
     Ok(())
@@ -119,16 +130,9 @@ fn repeat_on<T: Serialize + DeserializeOwned>(
     Ok(())
 }
 
-fn judge(
-    name: &str,
-    direction: &str,
-    bytes: usize,
-    [json, toon, peer]: [Duration; 3],
-    limit: f64,
-    missed: &mut Vec<String>,
-) {
-    let ratio = toon.as_secs_f64() / json.as_secs_f64();
-    let gain = peer.as_secs_f64() / toon.as_secs_f64();
+fn judge(name: &str, direction: &str, bytes: usize, turns: Turns<3>, limit: f64, missed: &mut Vec<String>) {
+    let [json, toon, _] = turns.medians();
+    let (ratio, gain) = (turns.ratio(1, 0), turns.ratio(2, 1));
     println!("{name:8}{direction:>10}{bytes:>12}{json:>10.1?}{toon:>10.1?}{ratio:>9.2}x{gain:>9.2}x");
     if ratio > limit {
         missed.push(format!("{name} {direction} takes {ratio:.2} times serde_json instead of {limit}"));
@@ -138,67 +142,118 @@ fn judge(
     }
 }
 
-/// Returns the median time of each action; every round runs all of them.
-fn in_turns<const N: usize>(mut actions: [&mut dyn FnMut(); N]) -> [Duration; N] {
-    const ROUNDS: usize = 61;
-    const ROUND: Duration = Duration::from_millis(4);
+/// The times of several actions, round by round.
+struct Turns<const N: usize>(Vec<[Duration; N]>);
+
+impl<const N: usize> Turns<N> {
+    /// Returns the median time of each action.
+    fn medians(&self) -> [Duration; N] {
+        std::array::from_fn(|action| {
+            median(self.0.iter().filter_map(|round| round.get(action)).map(Duration::as_secs_f64))
+        })
+        .map(Duration::from_secs_f64)
+    }
+
+    /// Returns the median of how many times longer one action took than another.
+    fn ratio(&self, action: usize, than: usize) -> f64 {
+        median(
+            self.0
+                .iter()
+                .filter_map(|round| Some(round.get(action)?.as_secs_f64() / round.get(than)?.as_secs_f64())),
+        )
+    }
+}
+
+/// Returns the value in the middle; zero of nothing.
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_unstable_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or_default()
+}
+
+/// Times actions in turns; every round runs all of them.
+fn in_turns<const N: usize>(mut actions: [&mut dyn FnMut(); N]) -> Turns<N> {
+    const ROUNDS: usize = 101;
+    const ROUND: Duration = Duration::from_millis(3);
     let repeats = actions.each_mut().map(|action| {
         action();
-        let start = Instant::now();
-        action();
-        (ROUND.as_nanos() / start.elapsed().as_nanos().max(1)).clamp(1, 10_000) as u32
+        (ROUND.as_nanos() / timed(&mut *action).as_nanos().max(1)).clamp(1, 10_000) as u32
     });
-    let mut times: [Vec<Duration>; N] = std::array::from_fn(|_| Vec::with_capacity(ROUNDS));
-    for _ in 0..ROUNDS {
-        for ((action, repeats), times) in actions.iter_mut().zip(repeats).zip(&mut times) {
-            let start = Instant::now();
-            for _ in 0..repeats {
-                action();
-            }
-            times.push(start.elapsed() / repeats);
+    let round = |_| {
+        let mut times = [Duration::ZERO; N];
+        for ((action, repeats), time) in actions.iter_mut().zip(repeats).zip(&mut times) {
+            *time = timed(|| (0..repeats).for_each(|_| action())) / repeats;
         }
+        times
+    };
+    Turns((0..ROUNDS).map(round).collect())
+}
+
+/// Returns the time that this thread had a processor for while it did something.
+fn timed(work: impl FnOnce()) -> Duration {
+    let now = || {
+        let time = clock_gettime(ClockId::ThreadCPUTime);
+        Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
+    };
+    let start = now();
+    work();
+    now().saturating_sub(start)
+}
+
+/// Prints the bytes and estimated tokens of the data in all forms.
+fn tokens() -> Result<()> {
+    println!("{:8}{:>14}{:>22}{:>22}", "data", "TOON", "compact JSON", "indented JSON");
+    let sizes = [
+        ("prd", toon::stats(&data::plan(60), Default::default())?),
+        ("table", toon::stats(&data::table(10_000), Default::default())?),
+        ("nested", toon::stats(&data::catalogue(1_000_000), Default::default())?),
+    ];
+    for (name, stats) in sizes {
+        let beside = |other: toon::Size| {
+            let share = 100.0 * (stats.toon.tokens as f64 / other.tokens as f64 - 1.0);
+            format!("{} ({share:+.0} %)", other.tokens)
+        };
+        println!(
+            "{name:8}{:>14}{:>22}{:>22}",
+            stats.toon.tokens,
+            beside(stats.json),
+            beside(stats.json_pretty)
+        );
     }
-    times.map(|mut times| {
-        times.sort_unstable();
-        times.get(ROUNDS / 2).copied().unwrap_or_default()
-    })
+    Ok(())
 }
 
 fn borrowed() -> Result<()> {
     let value = data::table(10_000);
     let json = serde_json::to_string(&value)?;
     let text = toon::to_string(&value)?;
-    let [json, toon] = in_turns([
+    let turns = in_turns([
         &mut || drop(black_box(serde_json::from_str::<data::BorrowedTable<'_>>(black_box(&json)))),
         &mut || drop(black_box(toon::from_str::<data::BorrowedTable<'_>>(black_box(&text)))),
     ]);
-    println!(
-        "table, borrowed fields: json {json:.1?}, toon {toon:.1?}, {:.2}x",
-        toon.as_secs_f64() / json.as_secs_f64()
-    );
+    let ([json, toon], ratio) = (turns.medians(), turns.ratio(1, 0));
+    println!("table, borrowed fields: json {json:.1?}, toon {toon:.1?}, {ratio:.2}x");
     Ok(())
 }
 
 /// Growth by ten may cost ten times as much, and a margin for caches.
 fn scale(missed: &mut Vec<String>) -> Result<()> {
     const MARGIN: f64 = 2.0;
-    let mut last: Option<(f64, f64)> = None;
-    for rows in [1_000, 10_000, 100_000, 1_000_000] {
+    const ROUNDS: usize = 5;
+    let mut last: Option<[f64; 2]> = None;
+    for rows in [1_500, 15_000, 150_000, 1_500_000] {
         let value = data::table(rows);
-        let start = Instant::now();
         let text = toon::to_string(&value)?;
-        let encode = start.elapsed().as_secs_f64() / text.len() as f64;
-        let start = Instant::now();
-        let back: data::Table = toon::from_str(&text)?;
-        let decode = start.elapsed().as_secs_f64() / text.len() as f64;
-        ensure!(back == value, "the round trip lost something");
-        println!(
-            "{:>10.1} MB: encode {:.2} ns/B, decode {:.2} ns/B",
-            text.len() as f64 / 1e6,
-            encode * 1e9,
-            decode * 1e9
-        );
-        if let Some((encode_before, decode_before)) = last.replace((encode, decode)) {
+        ensure!(toon::from_str::<data::Table>(&text)? == value, "the round trip lost something");
+        let round = |_| {
+            let encode = timed(|| drop(black_box(toon::to_string(black_box(&value)))));
+            let decode = timed(|| drop(black_box(toon::from_str::<data::Table>(black_box(&text)))));
+            [encode, decode]
+        };
+        let times = Turns((0..ROUNDS).map(round).collect());
+        let [encode, decode] = times.medians().map(|time| time.as_secs_f64() * 1e9 / text.len() as f64);
+        println!("{:>10.1} MB: encode {encode:.2} ns/B, decode {decode:.2} ns/B", text.len() as f64 / 1e6);
+        if let Some([encode_before, decode_before]) = last.replace([encode, decode]) {
             let grew = (encode / encode_before).max(decode / decode_before);
             if grew > MARGIN {
                 missed.push(format!("{rows} rows cost {grew:.1} times as much per byte"));
@@ -443,5 +498,20 @@ mod data {
             note: number.is_multiple_of(5).then(|| "ships: tomorrow".into()),
         };
         Catalogue { products: (0..bytes / BYTES_PER_PRODUCT).map(product).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ratio_is_that_of_times_taken_in_the_same_round() {
+        // The machine slows down by ten on the way; the ratio stays.
+        let rounds = [(1, 2), (10, 20), (10, 20)];
+        let times = |(slow, fast): (u64, u64)| [slow, fast].map(Duration::from_millis);
+        let turns = Turns(rounds.map(times).to_vec());
+        assert_eq!(turns.ratio(1, 0), 2.0);
+        assert_eq!(turns.medians(), [10, 20].map(Duration::from_millis));
     }
 }
