@@ -69,7 +69,7 @@ pub fn write(path: &str, contents: impl AsRef<[u8]>) -> Result<(), HostError> {
 /// Removes a file, or a directory that is empty.
 ///
 /// # Errors
-/// As [`write`], and [`HostError::NotFound`] where there is nothing.
+/// As [`write()`], and [`HostError::NotFound`] where there is nothing.
 pub fn remove(path: &str) -> Result<(), HostError> {
     Ok(files_write::remove(path)?)
 }
@@ -77,7 +77,7 @@ pub fn remove(path: &str) -> Result<(), HostError> {
 /// Makes a directory and those on the way; one that exists is left.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn create_dir(path: &str) -> Result<(), HostError> {
     Ok(files_write::create_dir(path)?)
 }
