@@ -246,7 +246,7 @@ impl Bench {
             input,
             native: native.build(&Default::default())?,
             component: component.build(&Default::default())?,
-            kept: Kept::new(bytes)?,
+            kept: Kept::new(bytes).map_err(boxed)?,
         })
     }
 
@@ -257,9 +257,9 @@ impl Bench {
             [
                 &mut || self.batch(async || self.fire(&self.native).await),
                 &mut || self.batch(async || self.fire(&self.component).await),
-                &mut || self.batch(async || self.kept.typed(&self.input)),
-                &mut || self.batch(async || self.kept.json(&self.input)),
-                &mut || self.batch(async || self.kept.fresh_json(&self.input)),
+                &mut || self.batch(async || self.kept.typed(&self.input).map_err(boxed)),
+                &mut || self.batch(async || self.kept.json(&self.input).map_err(boxed)),
+                &mut || self.batch(async || self.kept.fresh_json(&self.input).map_err(boxed)),
             ],
         )?;
         Ok(times.map(|time| time / BATCH))
@@ -283,7 +283,7 @@ impl Bench {
 }
 
 impl Kept {
-    fn new(bytes: &[u8]) -> Result<Self> {
+    fn new(bytes: &[u8]) -> wasmtime::Result<Self> {
         // As in a host, the guest looks at the epoch.
         let engine = Engine::new(Config::new().epoch_interruption(true))?;
         let component = Component::from_binary(&engine, bytes)?;
@@ -305,23 +305,23 @@ impl Kept {
         Ok(Self { engine, component, linker, store: store.into(), instance, header })
     }
 
-    fn typed(&self, input: &QualityCheckInput) -> Result<()> {
+    fn typed(&self, input: &QualityCheckInput) -> wasmtime::Result<()> {
         let store = &mut *self.store.borrow_mut();
         let interface =
             self.instance.get_export_index(&mut *store, None, "samuel:plugin/quality-check@1.0.0");
         let index = self.instance.get_export_index(&mut *store, interface.as_ref(), "run");
-        let index = index.context("there is no `run`")?;
+        let index = index.ok_or_else(|| wasmtime::format_err!("there is no `run`"))?;
         let run: TypedFunc<Params<'_>, Returned> = self.instance.get_typed_func(&mut *store, index)?;
         let (answer,) = run.call(&mut *store, (&self.header, input, None))?;
-        ensure!(black_box(answer).is_ok_and(|output| output.ok), "a bad answer");
+        wasmtime::ensure!(black_box(answer).is_ok_and(|output| output.ok), "a bad answer");
         Ok(())
     }
 
-    fn json(&self, input: &QualityCheckInput) -> Result<()> {
+    fn json(&self, input: &QualityCheckInput) -> wasmtime::Result<()> {
         echo(&self.instance, &mut self.store.borrow_mut(), input)
     }
 
-    fn fresh_json(&self, input: &QualityCheckInput) -> Result<()> {
+    fn fresh_json(&self, input: &QualityCheckInput) -> wasmtime::Result<()> {
         let mut store = endless(&self.engine);
         let instance = self.linker.instantiate(&mut store, &self.component)?;
         echo(&instance, &mut store, input)
@@ -337,7 +337,7 @@ fn endless(engine: &Engine) -> Store<()> {
 
 /// Sends the input as JSON and reads it back, which is about what reading an
 /// answer of its size takes.
-fn echo(instance: &Instance, store: &mut Store<()>, input: &QualityCheckInput) -> Result<()> {
+fn echo(instance: &Instance, store: &mut Store<()>, input: &QualityCheckInput) -> wasmtime::Result<()> {
     let echo: TypedFunc<(&str,), (String,)> = instance.get_typed_func(&mut *store, "echo")?;
     let (document,) = echo.call(&mut *store, (&serde_json::to_string(input)?,))?;
     black_box(serde_json::from_str::<QualityCheckInput>(&document)?);
@@ -355,6 +355,11 @@ fn scope() -> Scope {
         clock: Arc::new(SystemClock::new()),
         cancel: Default::default(),
     }
+}
+
+/// Errors of wasmtime are none of the standard library's.
+fn boxed(error: wasmtime::Error) -> anyhow::Error {
+    anyhow::Error::from_boxed(error.into())
 }
 
 fn microseconds(time: Duration) -> String {
