@@ -9,7 +9,6 @@
 //! Two rules hold everywhere. No thread of Rust enters the interpreter but
 //! through the `gate`, which is closed before the interpreter ends. And no
 //! thread of Python waits in Rust: it waits in Python, for a `bell`.
-//!
 
 mod bell;
 mod call;
