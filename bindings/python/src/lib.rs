@@ -1,16 +1,14 @@
 //! The native half of the Python package `samuel`.
 //!
-//! Python code imports [`samuel`], the facade, never this module: the facade
+//! Python code imports the facade, `samuel`, never this module: the facade
 //! has the types, the waiting and everything that is pleasant only in Python.
-//! Here is what needs Rust: runs ([`run`]), handlers ([`handler`]) with what
-//! they are called with ([`call`], [`context`]), projects ([`project`]), TOON
-//! ([`toon`]), and the conversion of records ([`convert`]).
+//! Here is what needs Rust: runs (`run`), handlers (`handler`) with what
+//! they are called with (`call`, `context`), projects (`project`), TOON
+//! (`toon`), and the conversion of records (`convert`).
 //!
 //! Two rules hold everywhere. No thread of Rust enters the interpreter but
-//! through the [`gate`], which is closed before the interpreter ends. And no
-//! thread of Python waits in Rust: it waits in Python, for a [`bell`].
-//!
-//! [`samuel`]: https://pypi.org/project/samuel-sdk
+//! through the `gate`, which is closed before the interpreter ends. And no
+//! thread of Python waits in Rust: it waits in Python, for a `bell`.
 
 mod bell;
 mod call;

@@ -60,7 +60,9 @@ def handlers(gates: Gates) -> None:
         return min(took) * 1e6
 
     empty = per_call()
-    gates.check("an inline handler, over a dispatch without one", per_call(handler(says_nothing, inline=True)) - empty, 2.0, "us")
+    inline = per_call(handler(says_nothing, inline=True)) - empty
+    # Two microseconds beside the one that a handler in Rust may cost.
+    gates.check("an inline handler, over a dispatch without one", inline, 3.0, "us")
     print(f"{'  one that reads its input and answers':<58}{per_call(handler(reads_and_answers, inline=True)) - empty:>9.2f} us")
     repeat = 2_000
     print(f"{'  one on a worker':<58}{per_call(says_nothing) - empty:>9.2f} us")

@@ -2851,7 +2851,7 @@ class HookWarning(Record):
 
     Attributes:
         handler: The handler's id.
-        class_: The class of the failure, or `refused`, `overrides`, `slow`.
+        class_: The class of the failure, or `refused`, `overrides`, `slow`, `scratch`.
         message: What there is to know, in one line.
     """
 
