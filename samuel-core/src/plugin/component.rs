@@ -7,12 +7,14 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use serde_json::{Map, Value};
 
 use super::{
     Capabilities, LoadOptions, Manifest, Plugin, PluginError,
+    install::blocking,
     load::Register,
     skill::allowed_env,
     wasm::{HostConfig, PluginSetup, WasmError, WasmHost, WasmPlugin, Workspace},
@@ -21,8 +23,22 @@ use super::{
 /// Where plugins keep their own files, below the project.
 const SCRATCH: &str = ".samuel/run/plugins";
 
+/// How long a component may take to start on trial.
+const TRIAL_LIMIT: Duration = Duration::from_secs(10);
+
+/// Sets up a host for components, the first of which is a manifest's.
+pub(super) fn host(manifest: &Manifest, cache_dir: Option<PathBuf>) -> Result<WasmHost, PluginError> {
+    let host = WasmHost::new(HostConfig { cache_dir, ..HostConfig::default() });
+    host.map_err(|error| unusable(manifest, error))
+}
+
 /// Makes the handlers of an installed component.
-pub(super) fn load(plugin: &Plugin, root: &Path, options: &LoadOptions) -> Result<Register, PluginError> {
+pub(super) fn load(
+    host: &WasmHost,
+    plugin: &Plugin,
+    root: &Path,
+    options: &LoadOptions,
+) -> Result<Register, PluginError> {
     // A command could tell what is in its environment, so that is no more than
     // the plugin may read itself, and what programs need in general.
     let command_env = allowed_env(&options.env, plugin.granted()).into_iter();
@@ -34,19 +50,30 @@ pub(super) fn load(plugin: &Plugin, root: &Path, options: &LoadOptions) -> Resul
         workspace = workspace.store(Arc::clone(store));
     }
     let own = Own { granted: plugin.granted(), config: &plugin.config };
-    let component = open(&plugin.directory, &plugin.manifest, own, workspace, options.cache_dir.clone())?;
+    let component = open(host, &plugin.directory, &plugin.manifest, own, workspace)?;
     Ok(Arc::new(move |source, registry| component.register(source, registry)))
 }
 
-/// Holds a component against its manifest: what it imports, and the types of
-/// its handlers. Runs nothing of it.
-pub(super) fn check(
-    directory: &Path,
-    manifest: &Manifest,
+/// Holds a component against its manifest: what it imports and the types of
+/// its handlers. Then starts it on trial, with nothing granted.
+pub(super) async fn check(
+    directory: PathBuf,
+    manifest: Manifest,
     cache_dir: Option<PathBuf>,
 ) -> Result<(), PluginError> {
-    let own = Own { granted: &Capabilities::default(), config: &Map::new() };
-    open(directory, manifest, own, Workspace::new(directory, directory), cache_dir).map(drop)
+    let component = blocking(move || {
+        let own = Own { granted: &Capabilities::default(), config: &Map::new() };
+        let workspace = Workspace::new(&directory, &directory);
+        let component = open(&host(&manifest, cache_dir)?, &directory, &manifest, own, workspace)?;
+        Ok((manifest, component))
+    });
+    let (manifest, component) = component.await?;
+    let started = component.try_start(TRIAL_LIMIT).await;
+    started.map_err(|failure| PluginError::NoStart {
+        name: manifest.name.clone(),
+        module: module_of(&manifest),
+        failure: Box::new(failure),
+    })
 }
 
 /// What a plugin has of its own in a project.
@@ -56,13 +83,13 @@ struct Own<'a> {
 }
 
 fn open(
+    host: &WasmHost,
     directory: &Path,
     manifest: &Manifest,
     own: Own<'_>,
     workspace: Workspace,
-    cache_dir: Option<PathBuf>,
 ) -> Result<WasmPlugin, PluginError> {
-    let module = directory.join(manifest.module.as_deref().unwrap_or_default());
+    let module = directory.join(module_of(manifest));
     let bytes = fs::read(&module).map_err(PluginError::io("read", &module))?;
     let setup = PluginSetup {
         name: manifest.name.clone(),
@@ -70,11 +97,16 @@ fn open(
         granted: own.granted.clone(),
         config: Value::Object(own.config.clone()),
     };
-    WasmHost::new(HostConfig { cache_dir, ..HostConfig::default() })
-        .and_then(|host| host.load(&bytes, setup, Arc::new(workspace), &manifest.bindings))
-        .map_err(|source: WasmError| PluginError::Component {
-            name: manifest.name.clone(),
-            module,
-            source: Box::new(source),
-        })
+    let loaded = host.load(&bytes, setup, Arc::new(workspace), &manifest.bindings);
+    loaded.map_err(|error| unusable(manifest, error))
+}
+
+/// Returns where the component is, relative to the plugin.
+fn module_of(manifest: &Manifest) -> PathBuf {
+    manifest.module.as_deref().unwrap_or_default().into()
+}
+
+fn unusable(manifest: &Manifest, error: WasmError) -> PluginError {
+    let (name, module) = (manifest.name.clone(), module_of(manifest));
+    PluginError::Component { name, module, source: Box::new(error) }
 }

@@ -6,7 +6,7 @@ use super::{Capability, Change, Kind};
 use crate::{
     config::ConfigError,
     git::GitError,
-    hook::HookPoint,
+    hook::{HookFailure, HookPoint},
     model::{Coded, ErrorCode, Location},
     process::ProcessError,
     state::StateError,
@@ -54,6 +54,16 @@ pub enum PluginError {
         module: PathBuf,
         /// Why not.
         source: Box<super::wasm::WasmError>,
+    },
+    /// A component does not start.
+    #[error("the component of {name} does not start: {failure}")]
+    NoStart {
+        /// The plugin.
+        name: String,
+        /// The component.
+        module: PathBuf,
+        /// Why not.
+        failure: Box<HookFailure>,
     },
     /// A program that was needed could not be run.
     #[error("\"{program}\" could not be run")]
@@ -228,6 +238,7 @@ impl Coded for PluginError {
             Self::State(error) => error.code(),
             #[cfg(feature = "wasm")]
             Self::Component { source, .. } => source.code(),
+            Self::NoStart { .. } => ErrorCode::PLUGIN_COMPONENT,
             Self::Git(_) => ErrorCode::PLUGIN_SOURCE,
         }
     }
@@ -264,6 +275,7 @@ impl Coded for PluginError {
             Self::State(error) => error.location(),
             #[cfg(feature = "wasm")]
             Self::Component { module, .. } => at(module),
+            Self::NoStart { module, .. } => at(module),
             _ => None,
         }
     }

@@ -140,17 +140,20 @@ pub struct Listed {
 }
 
 impl Offer {
-    /// Holds a component against the manifest, before anybody is asked.
+    /// Tries a component out, before anybody is asked.
     #[cfg(feature = "wasm")]
-    fn check_component(&self, cache_dir: Option<PathBuf>) -> Result<(), PluginError> {
+    async fn check_component(&self, cache_dir: Option<PathBuf>) -> Result<(), PluginError> {
         match self.manifest.kind {
-            Kind::Wasm => super::component::check(self.staged.path(), &self.manifest, cache_dir),
+            Kind::Wasm => {
+                let directory = self.staged.path().to_owned();
+                super::component::check(directory, self.manifest.clone(), cache_dir).await
+            }
             _ => Ok(()),
         }
     }
 
     #[cfg(not(feature = "wasm"))]
-    fn check_component(&self, _: Option<PathBuf>) -> Result<(), PluginError> {
+    async fn check_component(&self, _: Option<PathBuf>) -> Result<(), PluginError> {
         Ok(())
     }
 
@@ -217,15 +220,12 @@ impl Plugins {
         };
         let plugins = self.clone();
         let recorded = source.recorded(&self.root);
-        let cache_dir = options.cache_dir.clone();
-        let offer = blocking(move || {
-            let offer = plugins.stage(&directory, staged, recorded, commit, lock)?;
-            offer.check_component(cache_dir)?;
-            Ok(offer)
-        });
-        let offer = offer.await;
+        let staged = move || plugins.stage(&directory, staged, recorded, commit, lock);
+        let offer = blocking(staged).await;
         drop(checkout);
-        offer
+        let offer = offer?;
+        offer.check_component(options.cache_dir.clone()).await?;
+        Ok(offer)
     }
 
     /// Installs an offer with what the user granted, in place of what was

@@ -79,11 +79,17 @@ impl Catalog {
     /// build does not run, and what its kind can have wrong.
     pub fn load(&self, options: &LoadOptions) -> Result<Loaded, PluginError> {
         let mut loaded = Loaded::default();
+        let mut loader = Loader {
+            root: &self.root,
+            options,
+            #[cfg(feature = "wasm")]
+            host: None,
+        };
         for plugin in self.plugins() {
             let register = match plugin.manifest.kind {
-                Kind::Skill => load_skill(plugin, &self.root, options),
-                Kind::Wasm => load_wasm(plugin, &self.root, options)?,
-                Kind::Oci => load_oci(plugin)?,
+                Kind::Skill => loader.skill(plugin),
+                Kind::Wasm => loader.wasm(plugin)?,
+                Kind::Oci => loader.oci(plugin)?,
                 Kind::Methodology => continue,
             };
             loaded.ready.push(Ready {
@@ -98,32 +104,44 @@ impl Catalog {
     }
 }
 
-/// Makes the handlers of a plugin of scripts.
-fn load_skill(plugin: &Plugin, project_root: &Path, options: &LoadOptions) -> Register {
-    let handler = |binding: &Binding| {
-        let skill = Arc::new(Skill::of(plugin, binding, project_root, options));
-        binding.point.visit(Shared { skill, binding })
-    };
-    let handlers: Vec<Register> = plugin.manifest.bindings.iter().map(handler).collect();
-    Arc::new(move |source, registry| handlers.iter().for_each(|register| register(source, registry)))
+/// Makes handlers, with one function for each kind of plugin.
+struct Loader<'a> {
+    root: &'a Path,
+    options: &'a LoadOptions,
+    /// The host that all components share, set up with the first of them.
+    #[cfg(feature = "wasm")]
+    host: Option<super::wasm::WasmHost>,
 }
 
-/// Makes the handlers of a component.
-#[cfg(feature = "wasm")]
-fn load_wasm(plugin: &Plugin, project_root: &Path, options: &LoadOptions) -> Result<Register, PluginError> {
-    super::component::load(plugin, project_root, options)
-}
+impl Loader<'_> {
+    fn skill(&self, plugin: &Plugin) -> Register {
+        let handler = |binding: &Binding| {
+            let skill = Arc::new(Skill::of(plugin, binding, self.root, self.options));
+            binding.point.visit(Shared { skill, binding })
+        };
+        let handlers: Vec<Register> = plugin.manifest.bindings.iter().map(handler).collect();
+        Arc::new(move |source, registry| handlers.iter().for_each(|register| register(source, registry)))
+    }
 
-#[cfg(not(feature = "wasm"))]
-fn load_wasm(plugin: &Plugin, _: &Path, _: &LoadOptions) -> Result<Register, PluginError> {
-    let (name, kind) = (plugin.manifest.name.clone(), Kind::Wasm);
-    Err(PluginError::Unsupported { name, kind, why: "it was built without the feature `wasm`" })
-}
+    #[cfg(feature = "wasm")]
+    fn wasm(&mut self, plugin: &Plugin) -> Result<Register, PluginError> {
+        let host = match self.host.take() {
+            Some(host) => host,
+            None => super::component::host(&plugin.manifest, self.options.cache_dir.clone())?,
+        };
+        super::component::load(self.host.insert(host), plugin, self.root, self.options)
+    }
 
-/// Makes the handlers of an image.
-fn load_oci(plugin: &Plugin) -> Result<Register, PluginError> {
-    let (name, kind) = (plugin.manifest.name.clone(), Kind::Oci);
-    Err(PluginError::Unsupported { name, kind, why: "images are not supported yet" })
+    #[cfg(not(feature = "wasm"))]
+    fn wasm(&mut self, plugin: &Plugin) -> Result<Register, PluginError> {
+        let (name, kind) = (plugin.manifest.name.clone(), Kind::Wasm);
+        Err(PluginError::Unsupported { name, kind, why: "it was built without the feature `wasm`" })
+    }
+
+    fn oci(&self, plugin: &Plugin) -> Result<Register, PluginError> {
+        let (name, kind) = (plugin.manifest.name.clone(), Kind::Oci);
+        Err(PluginError::Unsupported { name, kind, why: "images are not supported yet" })
+    }
 }
 
 /// A handler that answers at any point, and the binding it is for.
