@@ -166,18 +166,18 @@ fn doctor_alone_says_what_keeps_a_run_from_starting_and_what_does_not() {
     let before = bench.files();
     let ran = bench.samuel(&["doctor"]);
     assert_eq!((ran.code, bench.files()), (1, before));
-    assert_eq!(ran.stderr, "error: 1 of 7 checks failed\nhelp: Correct what is marked as failed above.\n");
+    assert_eq!(ran.stderr, "error: 1 of 8 checks failed\nhelp: Correct what is marked as failed above.\n");
     let lines: Vec<&str> = ran.stdout.lines().collect();
     assert_eq!(lines[0], "ok       configuration   samuel.toml can be used, for ralph");
     assert_eq!(
-        lines[3],
+        lines[4],
         "FAILED   agent           agent \"claude\" needs the program \"/nowhere/agent\", which was not found"
     );
-    assert!(lines[4].starts_with("                         help: Install the agent"), "{lines:?}");
-    assert!(lines[5].starts_with("warning  checks "), "{lines:?}");
+    assert!(lines[5].starts_with("                         help: Install the agent"), "{lines:?}");
+    assert!(lines[6].starts_with("warning  checks "), "{lines:?}");
     let document = bench.samuel(&["doctor", "--json"]).json();
     assert_eq!(
-        (&document["ok"], &document["error"]["code"], &document["data"]["findings"][3]["health"]),
+        (&document["ok"], &document["error"]["code"], &document["data"]["findings"][4]["health"]),
         (&false.into(), &"E_DOCTOR_FAILED".into(), &"failed".into())
     );
     bench.write("samuel.toml", "[methodology.ralph]\nagent_command = [\"/bin/true\"]\n");
