@@ -1,7 +1,7 @@
 //! The example plugins, built as their pages say.
 //!
 //! [`Example::build`] starts in an empty directory and runs the three commands
-//! of the example's `README.md`. Tools come from the [cache](crate::cache). What
+//! of the example's `README.md`. Tools come from [`crate::cache`]. What
 //! an interpreter is put into is built again only when its sources changed.
 
 use std::{
