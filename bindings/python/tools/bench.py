@@ -61,8 +61,7 @@ def handlers(gates: Gates) -> None:
 
     empty = per_call()
     inline = per_call(handler(says_nothing, inline=True)) - empty
-    # Two microseconds beside the one that a handler in Rust may cost.
-    gates.check("an inline handler, over a dispatch without one", inline, 3.0, "us")
+    gates.check("an inline handler, over a dispatch without one", inline, 2.0, "us")
     print(f"{'  one that reads its input and answers':<58}{per_call(handler(reads_and_answers, inline=True)) - empty:>9.2f} us")
     repeat = 2_000
     print(f"{'  one on a worker':<58}{per_call(says_nothing) - empty:>9.2f} us")
