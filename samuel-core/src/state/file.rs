@@ -36,7 +36,7 @@ use super::{
     import,
     journal::{JournalFile, ROTATE_BYTES, Tail},
     lock::FileLock,
-    prd::{self, Document},
+    prd::{self, Document, Lines},
     progress::{MAX_LOG_BYTES, split_for_rotation},
 };
 use crate::{clock::Clock, model::Plan};
@@ -82,41 +82,44 @@ impl FileStore {
         JournalFile::new(&self.dir, ROTATE_BYTES)
     }
 
-    fn document(&self) -> Result<(Document, Vec<super::Diagnostic>), StateError> {
+    fn content(&self) -> Result<Vec<u8>, StateError> {
         let path = self.dir.prd();
-        match atomic::read(&path)? {
-            Some(content) => prd::decode(&path, &content),
-            None => Err(StateError::NotInitialised { path }),
-        }
+        atomic::read(&path)?.ok_or(StateError::NotInitialised { path })
     }
 
-    /// Completes a change that a crash cut short after it was journalled.
-    fn heal(&self, document: &mut Document, tail: &Tail) -> Result<(), StateError> {
-        let Some(JournalEntry::Mutation { base, mutation, .. }) = &tail.last else { return Ok(()) };
+    fn document(&self) -> Result<(Document, Vec<super::Diagnostic>), StateError> {
+        prd::decode(&self.dir.prd(), &self.content()?)
+    }
+
+    /// Completes a change that a crash cut short after it was journalled. Says
+    /// whether there was one.
+    fn heal(&self, document: &mut Document, tail: &Tail) -> Result<bool, StateError> {
+        let Some(JournalEntry::Mutation { base, mutation, .. }) = &tail.last else { return Ok(false) };
         if *base != document.plan.revision || tail.revision <= *base {
-            return Ok(());
+            return Ok(false);
         }
         let lost = document.lost_ids();
         // The plan may have been edited since; then the change may not apply
         // any more, and nobody was promised that it would.
-        if apply_reserving(&mut document.plan, mutation, tail.at, &lost).is_ok() {
+        let applies = apply_reserving(&mut document.plan, mutation, tail.at, &lost).is_ok();
+        if applies {
             document.plan.revision = tail.revision;
             atomic::write(&self.dir.prd(), prd::encode(document)?.as_bytes())?;
         }
-        Ok(())
+        Ok(applies)
     }
 
-    /// Stores a plan and its record, in the order that the module describes.
+    /// Stores a plan's text and the record of its change, in the order that the module describes.
     fn commit(
         &self,
-        document: &Document,
+        text: &str,
+        revision: u64,
         tail: &Tail,
         now: Timestamp,
         entry: JournalEntry,
     ) -> Result<u64, StateError> {
-        let text = prd::encode(document)?;
         let staged = Staged::write(&self.dir.prd(), text.as_bytes())?;
-        let appended = self.journal().append(tail, now, document.plan.revision, entry, true)?;
+        let appended = self.journal().append(tail, now, revision, entry, true)?;
         let seq = appended.seq;
         match staged.replace() {
             Ok(replaced) => replaced.sync()?,
@@ -182,7 +185,8 @@ impl StateStore for FileStore {
                 .and_then(Path::file_name)
                 .map(|name| name.to_string_lossy().into_owned()),
         };
-        self.commit(&Document::new(plan), &tail, now, entry)?;
+        let text = prd::encode(&Document::new(plan))?;
+        self.commit(&text, revision, &tail, now, entry)?;
         Ok(Imported { revision, backup })
     }
 
@@ -193,8 +197,13 @@ impl StateStore for FileStore {
         }
         let _lock = self.lock(mutation.name())?;
         let tail = self.journal().tail()?;
-        let (mut document, _) = self.document()?;
-        self.heal(&mut document, &tail)?;
+        let content = self.content()?;
+        let (mut document, diagnostics) = prd::decode(&self.dir.prd(), &content)?;
+        let tasks = document.plan.tasks.len();
+        // Rows in a damaged text need not be those of the tasks in turn, and a
+        // healed plan is not the one that was read.
+        let reusable = !self.heal(&mut document, &tail)? && diagnostics.is_empty();
+        let read = reusable.then(|| Lines::find(str::from_utf8(&content).ok()?, tasks)).flatten();
         let (now, base, lost) = (self.clock.now(), document.plan.revision, document.lost_ids());
         let change = apply_reserving(&mut document.plan, &mutation, now, &lost)?;
         if change == Change::Unchanged {
@@ -202,8 +211,12 @@ impl StateStore for FileStore {
         }
         let revision = base.max(tail.revision) + 1;
         document.plan.revision = revision;
+        let text = match read {
+            Some(read) => prd::encode_changed(&document, &read, &change)?,
+            None => prd::encode(&document)?,
+        };
         let entry = JournalEntry::Mutation { actor, base, mutation, change: change.clone() };
-        let seq = self.commit(&document, &tail, now, entry)?;
+        let seq = self.commit(&text, revision, &tail, now, entry)?;
         Ok(Applied { revision, plan: Arc::new(document.plan), change, seq: Some(seq) })
     }
 

@@ -195,6 +195,15 @@ pub enum Change {
 }
 
 impl Change {
+    /// Says whether the task was changed or added.
+    pub fn touches(&self, task: &TaskId) -> bool {
+        match self {
+            Self::Added { id } | Self::Task { id, .. } => id == task,
+            Self::TakenBack { ids } => ids.contains(task),
+            Self::Unchanged | Self::Progress => false,
+        }
+    }
+
     /// Returns the task that this change, and no earlier one, completed.
     pub fn completed(&self) -> Option<&TaskId> {
         match self {

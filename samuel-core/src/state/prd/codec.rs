@@ -4,9 +4,9 @@ use std::path::Path;
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Document, header};
+use super::{Document, document::Part, header};
 use crate::{
-    model::PLAN_VERSION,
+    model::{PLAN_VERSION, Task},
     state::{Diagnostic, DiagnosticKind, StateError},
     toon::{self, Action, DecodeOptions, ErrorKind, Limits, NumberText, Skipped},
 };
@@ -16,7 +16,15 @@ use crate::{
 /// # Errors
 /// Returns [`StateError::Encode`].
 pub(crate) fn encode(document: &Document) -> Result<String, StateError> {
-    let text = to_toon("plan", document)?;
+    encode_tasks(document, &document.plan.tasks.iter().collect::<Vec<_>>())
+}
+
+/// Writes a document with some of its tasks only.
+///
+/// # Errors
+/// Returns [`StateError::Encode`].
+pub(super) fn encode_tasks(document: &Document, tasks: &[&Task]) -> Result<String, StateError> {
+    let text = to_toon("plan", &Part { document, tasks })?;
     // An empty list as the first TOON of version 3 writes it; the encoder is
     // younger. No other line can look like this: it would be indented.
     let text = text.replacen("\ntasks: []\n", "\ntasks[0]:\n", 1);
@@ -118,8 +126,14 @@ mod tests {
     use proptest::{collection::vec, option, prelude::*, sample::select};
 
     use super::*;
-    use crate::model::{
-        Complexity, Plan, Priority, Progress, ProgressStatus, Project, Source, Status, Task, TaskId,
+    use crate::{
+        model::{
+            Complexity, Plan, Priority, Progress, ProgressStatus, Project, Source, Status, TaskId, Usage,
+        },
+        state::{
+            Mutation, NewTask, apply,
+            prd::{Lines, encode_changed},
+        },
     };
 
     const TRAPS: &[&str] =
@@ -183,7 +197,7 @@ mod tests {
 
     prop_compose! {
         fn plan()(
-            revision: u64,
+            revision in 0..u64::MAX,
             (name, description, source_prd) in (text(), text(), option::of(text())),
             (created_at, updated_at) in (time(), time()),
             mut tasks in vec(task(), 0..6),
@@ -196,7 +210,34 @@ mod tests {
         }
     }
 
+    fn mutation() -> impl Strategy<Value = fn(TaskId) -> Mutation> {
+        select(vec![
+            (|id| Mutation::Done { id, commit_sha: Some("1e5".to_owned()), iteration: Some(1) })
+                as fn(_) -> _,
+            |id| Mutation::Skip { id, reason: Some("a\nb, \"c\"".to_owned()) },
+            |id| Mutation::Reset { id },
+            |id| Mutation::TakeBack { ids: vec![id], failures: Vec::new() },
+            |id| Mutation::Enqueue { task: NewTask { depends_on: vec![id], ..NewTask::new("# new") } },
+            |_| Mutation::AddUsage { usage: Usage { cost_usd: Some(1.0), ..Usage::default() } },
+        ])
+    }
+
     proptest! {
+        #[test]
+        fn a_change_over_the_text_gives_what_the_whole_plan_anew_would(
+            plan in plan(), mutation in mutation(), at: prop::sample::Index
+        ) {
+            let mut document = Document::new(plan);
+            let text = encode(&document).unwrap();
+            let count = document.plan.tasks.len();
+            let read = Lines::find(&text, count).expect("Samuel's own text has lines");
+            let id = document.plan.tasks.get(at.index(count.max(1))).map_or(TaskId::new("1"), |task| task.id.clone());
+            if let Ok(change) = apply(&mut document.plan, &mutation(id), jiff::Timestamp::UNIX_EPOCH) {
+                document.plan.revision += 1;
+                prop_assert_eq!(encode_changed(&document, &read, &change).unwrap(), encode(&document).unwrap());
+            }
+        }
+
         #[test]
         fn any_plan_survives_a_save_and_a_load(plan in plan(), unparsed in vec(text(), 0..3)) {
             let mut document = Document::new(plan.clone());

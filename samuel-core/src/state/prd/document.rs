@@ -170,10 +170,16 @@ impl<'de> serde::de::DeserializeSeed<'de> for NewRow<'_> {
     }
 }
 
-impl Serialize for Document {
+/// A document with some of its tasks, to be written.
+pub(super) struct Part<'a> {
+    pub(super) document: &'a Document,
+    pub(super) tasks: &'a [&'a Task],
+}
+
+impl Serialize for Part<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { plan, unparsed, others } = self;
-        let rows: Vec<RowOut<'_>> = plan
+        let Document { plan, unparsed, others } = self.document;
+        let rows: Vec<RowOut<'_>> = self
             .tasks
             .iter()
             .map(|task| RowOut { task, others: others.rows.get(&task.id), columns: &others.columns })

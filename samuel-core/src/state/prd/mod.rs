@@ -12,9 +12,11 @@ mod cell;
 mod codec;
 mod document;
 mod header;
+mod lines;
 mod record;
 mod task;
 
 pub(crate) use codec::{decode, encode, from_toon, to_toon};
 pub(crate) use document::Document;
 pub(crate) use header::with_header;
+pub(crate) use lines::{Lines, encode_changed};
