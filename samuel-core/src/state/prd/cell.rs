@@ -12,39 +12,40 @@ pub(crate) struct Text(pub(crate) String);
 
 impl<'de> Deserialize<'de> for Text {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct TextVisitor;
-
-        impl Visitor<'_> for TextVisitor {
-            type Value = Text;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("text")
-            }
-
-            fn visit_str<E: Error>(self, text: &str) -> Result<Text, E> {
-                Ok(Text(text.to_owned()))
-            }
-
-            fn visit_string<E: Error>(self, text: String) -> Result<Text, E> {
-                Ok(Text(text))
-            }
-
-            fn visit_bool<E: Error>(self, value: bool) -> Result<Text, E> {
-                Ok(Text(value.to_string()))
-            }
-
-            fn visit_u64<E: Error>(self, value: u64) -> Result<Text, E> {
-                Ok(Text(value.to_string()))
-            }
-
-            fn visit_i64<E: Error>(self, value: i64) -> Result<Text, E> {
-                Ok(Text(value.to_string()))
-            }
-        }
-
         // The hint makes the decoder hand over an unquoted number as it
         // stands. A float that arrives all the same has lost its text.
         deserializer.deserialize_string(TextVisitor)
+    }
+}
+
+/// Takes text, and whatever has but one spelling as text.
+struct TextVisitor;
+
+impl Visitor<'_> for TextVisitor {
+    type Value = Text;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("text")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Text, E> {
+        Ok(Text(text.to_owned()))
+    }
+
+    fn visit_string<E: Error>(self, text: String) -> Result<Text, E> {
+        Ok(Text(text))
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Text, E> {
+        Ok(Text(value.to_string()))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Text, E> {
+        Ok(Text(value.to_string()))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Text, E> {
+        Ok(Text(value.to_string()))
     }
 }
 
@@ -87,24 +88,17 @@ impl ListCell {
             return "[]".to_owned();
         }
         let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
-        serde_json::Value::from(items).to_string()
+        serde_json::to_string(&items).expect("texts are always JSON")
     }
 }
 
-/// An item of a list; whole numbers may go without quotes.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Item {
-    Text(String),
-    Number(u64),
-}
+/// An item of a list in JSON; whole numbers and words may go without quotes. Unlike
+/// [`Text`] it asks for whatever is there, since JSON tells text from numbers.
+struct Item(String);
 
-impl From<Item> for String {
-    fn from(item: Item) -> Self {
-        match item {
-            Item::Text(text) => text,
-            Item::Number(number) => number.to_string(),
-        }
+impl<'de> Deserialize<'de> for Item {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TextVisitor).map(|Text(text)| Self(text))
     }
 }
 
@@ -125,7 +119,7 @@ impl<'de> Deserialize<'de> for ListCell {
                 }
                 let items: Vec<Item> = serde_json::from_str(text)
                     .map_err(|_| E::custom("a list is a string that holds a JSON array of strings"))?;
-                Ok(ListCell(items.into_iter().map(String::from).collect()))
+                Ok(ListCell(items.into_iter().map(|Item(item)| item).collect()))
             }
 
             fn visit_unit<E: Error>(self) -> Result<ListCell, E> {
@@ -164,7 +158,9 @@ mod tests {
             assert_eq!(read(empty).unwrap(), [""; 0], "{empty}");
         }
         // As a number, 1.10 is the same as 1.1: nobody can tell which was meant.
-        assert!(read(r#""[1.10]""#).is_err());
+        for other in [r#""[1.10]""#, r#""[null]""#, r#""[[]]""#] {
+            assert!(read(other).is_err(), "{other}");
+        }
         assert!(read(r#""a;b""#).is_err());
     }
 }

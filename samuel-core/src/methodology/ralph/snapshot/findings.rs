@@ -89,19 +89,24 @@ fn worst<'a>(
     belongs: impl Fn(&File, &Counts) -> bool,
     measure: impl Fn(&Counts) -> u32,
 ) -> Listed<(&'a str, Counts)> {
-    let counted = inventory.files.iter().filter_map(|file| Some((file, file.counts?)));
-    let picked = counted.filter(|(file, counts)| belongs(file, counts));
-    let mut entries: Vec<(&str, Counts)> =
-        picked.map(|(file, counts)| (inventory.path(file), counts)).collect();
-    let total = entries.len();
-    let rank = |(path, counts): &(&'a str, Counts)| (Reverse(measure(counts)), *path);
+    let picked = inventory.files.iter().enumerate().filter_map(|(position, file)| {
+        let counts = file.counts.filter(|counts| belongs(file, counts))?;
+        // The files are sorted by path, so their positions stand for it.
+        Some((Reverse(measure(&counts)), position))
+    });
+    let mut ranks: Vec<(Reverse<u32>, usize)> = picked.collect();
+    let total = ranks.len();
     if total > MAX_ENTRIES {
         // Ordering all of a large project would take longer than listing it.
-        entries.select_nth_unstable_by_key(MAX_ENTRIES, rank);
-        entries.truncate(MAX_ENTRIES);
+        ranks.select_nth_unstable(MAX_ENTRIES);
+        ranks.truncate(MAX_ENTRIES);
     }
-    entries.sort_unstable_by_key(rank);
-    Listed { entries, total }
+    ranks.sort_unstable();
+    let entry = |(_, position)| {
+        let file: &File = inventory.files.get(position)?;
+        Some((inventory.path(file), file.counts?))
+    };
+    Listed { entries: ranks.into_iter().filter_map(entry).collect(), total }
 }
 
 fn test_gaps(inventory: &Inventory) -> Listed<String> {

@@ -44,6 +44,8 @@ pub(super) struct Inventory {
     /// The files.
     pub(super) files: Vec<File>,
     classifier: Classifier,
+    /// Whether a path came before one that it should follow.
+    out_of_order: bool,
     /// Whether changed files are known to be [`Origin::Disk`].
     pub(super) knows_changes: bool,
     /// What was left out, and why.
@@ -88,16 +90,18 @@ impl Inventory {
         if origin == Origin::Nowhere {
             class.kind = FileKind::Other;
         }
+        self.out_of_order |= self.files.last().is_some_and(|last| self.path(last) >= path);
         self.paths.push_str(path);
         self.files.push(File { start, end, class, origin, counts: None });
     }
 
     fn sort(&mut self) {
+        if !self.out_of_order {
+            return;
+        }
         let paths = std::mem::take(&mut self.paths);
         let path = |file: &File| paths.get(file.start as usize..file.end as usize).unwrap_or_default();
-        if !self.files.is_sorted_by_key(path) {
-            self.files.sort_by(|left, right| path(left).cmp(path(right)));
-        }
+        self.files.sort_by(|left, right| path(left).cmp(path(right)));
         self.files.dedup_by(|right, left| path(right) == path(left));
         self.paths = paths;
     }

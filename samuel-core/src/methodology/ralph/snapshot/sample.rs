@@ -42,7 +42,8 @@ fn take<'a>(files: &[Candidate<'a>], depth: usize, count: usize, chosen: &mut Ve
     let mut shares = divide(count, &sizes).into_iter();
 
     let own_share = shares.next().unwrap_or(0);
-    own.sort_unstable_by_key(|file| (importance(file), file.path));
+    // They are sorted by path, and stay so where they matter alike.
+    own.sort_by_key(importance);
     chosen.extend(own.into_iter().take(own_share));
     for (directory, share) in below.iter().zip(shares).filter(|(_, share)| *share > 0) {
         let inside = files.get(directory.files.clone()).unwrap_or_default();
