@@ -7,13 +7,13 @@ use std::{
 
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
-    de::{Error, MapAccess, SeqAccess, Visitor},
+    de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor},
     ser::SerializeMap,
 };
 
 use super::{
-    record::{Joined, Split, or_default, text},
-    task::{Row, RowOut},
+    record::{self, Joined, Record, Split, or_default, text},
+    task::RowOut,
 };
 use crate::{
     model::{PLAN_VERSION, Plan, Progress, Project, Task, TaskId},
@@ -124,10 +124,8 @@ impl<'de> Deserialize<'de> for Rows {
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Rows, A::Error> {
                 let mut rows = Rows::default();
-                let mut seen = HashSet::new();
-                while let Some(row) = seq.next_element_seed(NewRow(&mut seen))? {
-                    rows.push(row);
-                }
+                let mut seen = HashSet::default();
+                while seq.next_element_seed(NextRow { rows: &mut rows, seen: &mut seen })?.is_some() {}
                 Ok(rows)
             }
         }
@@ -137,36 +135,54 @@ impl<'de> Deserialize<'de> for Rows {
 }
 
 impl Rows {
-    fn push(&mut self, Split { record: Row(task), others }: Split<Row>) {
+    /// Takes what the last row has in columns that are not Samuel's.
+    fn keep(&mut self, id: &TaskId, others: Map) {
         for column in others.keys() {
             if !self.columns.iter().any(|known| known == column) {
                 self.columns.push(column.to_owned());
             }
         }
         if !others.is_empty() {
-            self.others.insert(task.id.clone(), others);
+            self.others.insert(id.clone(), others);
         }
-        self.tasks.push(task);
     }
 }
 
 /// Reads a row whose id is none of those seen. The check belongs to the row,
 /// so that recovery leaves out this row and no other.
-struct NewRow<'a>(&'a mut HashSet<TaskId>);
+struct NextRow<'a> {
+    rows: &'a mut Rows,
+    seen: &'a mut HashSet<TaskId, foldhash::fast::RandomState>,
+}
 
-impl<'de> serde::de::DeserializeSeed<'de> for NewRow<'_> {
-    type Value = Split<Row>;
+impl<'de> DeserializeSeed<'de> for NextRow<'_> {
+    type Value = ();
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Split<Row>, D::Error> {
-        let row = Split::<Row>::deserialize(deserializer)?;
-        let id = &row.record.0.id;
-        if id.as_str().is_empty() {
-            return Err(D::Error::missing_field("id"));
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for NextRow<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Task::WHAT)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let Self { rows, seen } = self;
+        let mut task = Task::new(TaskId::new(""), "");
+        let others = record::read(&mut task, &mut map)?;
+        if task.id.as_str().is_empty() {
+            return Err(A::Error::missing_field("id"));
         }
-        if !self.0.insert(id.clone()) {
-            return Err(D::Error::custom(format_args!("another task has the id {id}")));
+        if !seen.insert(task.id.clone()) {
+            return Err(A::Error::custom(format_args!("another task has the id {}", task.id)));
         }
-        Ok(row)
+        rows.keep(&task.id, others);
+        rows.tasks.push(task);
+        Ok(())
     }
 }
 

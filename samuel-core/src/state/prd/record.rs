@@ -14,7 +14,7 @@ use serde::{
 };
 
 /// A flat object with known keys.
-pub(crate) trait Record: Default {
+pub(crate) trait Record {
     /// What it is, for messages.
     const WHAT: &'static str;
 
@@ -33,7 +33,7 @@ pub(crate) struct Split<R> {
     pub(crate) others: Map,
 }
 
-impl<'de, R: Record> Deserialize<'de> for Split<R> {
+impl<'de, R: Record + Default> Deserialize<'de> for Split<R> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(SplitVisitor(PhantomData))
     }
@@ -41,7 +41,7 @@ impl<'de, R: Record> Deserialize<'de> for Split<R> {
 
 struct SplitVisitor<R>(PhantomData<R>);
 
-impl<'de, R: Record> Visitor<'de> for SplitVisitor<R> {
+impl<'de, R: Record + Default> Visitor<'de> for SplitVisitor<R> {
     type Value = Split<R>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -49,14 +49,25 @@ impl<'de, R: Record> Visitor<'de> for SplitVisitor<R> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Split<R>, A::Error> {
-        let mut split = Split { record: R::default(), others: Map::new() };
-        while let Some(Key(key)) = map.next_key()? {
-            if !split.record.take(&key, &mut map)? {
-                split.others.insert(key, map.next_value()?);
-            }
-        }
-        Ok(split)
+        let mut record = R::default();
+        let others = read(&mut record, &mut map)?;
+        Ok(Split { record, others })
     }
+}
+
+/// Reads into a record and returns the keys it does not know.
+pub(crate) fn read<'de, R, A>(record: &mut R, map: &mut A) -> Result<Map, A::Error>
+where
+    R: Record,
+    A: MapAccess<'de>,
+{
+    let mut others = Map::new();
+    while let Some(Key(key)) = map.next_key()? {
+        if !record.take(&key, map)? {
+            others.insert(key, map.next_value()?);
+        }
+    }
+    Ok(others)
 }
 
 /// A record and other keys, to be written as one object.
