@@ -53,8 +53,8 @@ pub(crate) enum Command {
     Sync(SyncArgs),
     /// Check that the project can be run: configuration, hooks, agent, git and state
     #[command(
-        after_help = "Nothing is started and nothing is written. It exits with 1 where something keeps \
-                            `samuel run start` from starting; warnings do not."
+        after_help = "Nothing is started, and nothing is written without --fix. It exits with 1 where \
+                            something keeps `samuel run start` from starting; warnings do not."
     )]
     Doctor(DoctorArgs),
     /// Look at hook points
@@ -421,6 +421,12 @@ pub(crate) struct DoctorArgs {
     /// Show every hook point's chain: what runs, in which order, what is skipped and why, and where that is set
     #[arg(long)]
     pub(crate) hooks: bool,
+    /// Repair prd.toon: make tasks of lines that could not be read, and keep a backup
+    #[arg(long, conflicts_with = "hooks")]
+    pub(crate) fix: bool,
+    /// Repair without asking
+    #[arg(long, requires = "fix")]
+    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -331,3 +331,26 @@ fn loading_and_refused_changes_leave_every_byte_alone() {
         fs::read_dir(project.store.dir().path()).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert!(!here.iter().any(|name| Path::new(name).extension().is_some_and(|end| end == "tmp")));
 }
+
+#[test]
+fn a_text_that_did_not_change_is_not_decoded_again_and_one_that_did_is() {
+    let project = Project::new();
+    let tasks = ["1", "2"].map(|id| Task::new(TaskId::new(id), "before")).to_vec();
+    project.store.import(Plan { tasks, ..Plan::default() }, Actor::User, Existing::Refuse).unwrap();
+    let first = project.load();
+    assert!(Arc::ptr_eq(&first.plan, &project.load().plan));
+
+    // As many bytes as before, and perhaps within one tick of the file system.
+    fs::write(project.store.dir().prd(), project.text().replacen("before", "behind", 1)).unwrap();
+    assert_eq!(project.load().plan.tasks[0].title, "behind");
+
+    let done = Mutation::Done { id: TaskId::new("2"), commit_sha: None, iteration: None };
+    let applied = project.store.mutate(done, Actor::User).unwrap();
+    assert!(Arc::ptr_eq(&applied.plan, &project.load().plan));
+    assert_eq!(applied.plan.tasks[0].title, "behind");
+    let reset = Mutation::Reset { id: TaskId::new("2") };
+    project.store.mutate(reset, Actor::User).unwrap();
+    assert_eq!(applied.plan.tasks[1].status, Status::Completed, "a plan that was handed out stays as it was");
+    let decoded_anew = FileStore::new(project.store.dir().clone(), Arc::new(Noon)).load().unwrap();
+    assert_eq!(decoded_anew.plan, project.load().plan);
+}

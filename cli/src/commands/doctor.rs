@@ -1,4 +1,5 @@
-//! `doctor`: whether the project can be run, and why a handler does, or not.
+//! `doctor`: whether the project can be run, why a handler does, or not, and
+//! the repair of a damaged plan.
 
 use std::sync::Arc;
 
@@ -11,13 +12,16 @@ use samuel_core::{
     project::Project,
 };
 
+use serde_json::json;
+
 use super::{plugins::load_options, setup::equip};
 use crate::{
     args::Global,
     failure::Failure,
     host::Host,
-    render::{chain_table, checkup_text},
+    render::{chain_table, checkup_text, repair_text},
     reply::Reply,
+    trust::confirm,
 };
 
 /// Checks everything that a run needs.
@@ -45,6 +49,23 @@ pub(crate) fn hooks(global: &Global, host: &Host) -> Result<Reply, Failure> {
     let report = HookReport::new(&registry(&project, host)?, project.config(), project.methodology());
     let warnings = report.chains.iter().flat_map(|chain| chain.warnings.clone());
     Ok(Reply::new(&report, chain_table(&report.chains)).warn(warnings.collect::<Vec<_>>()))
+}
+
+/// Repairs the plan, if somebody agrees.
+pub(crate) fn fix(yes: bool, global: &Global, host: &Host) -> Result<Reply, Failure> {
+    let store = host.project(global, None)?.store();
+    let preview = store.preview_repair()?;
+    let text = repair_text(&preview);
+    if !preview.changes_something() {
+        return Ok(Reply::new(&preview, text));
+    }
+    if !yes && !(host.can_ask && confirm(&text, "Repair it?")) {
+        let failure = Failure::new(ErrorCode::DOCTOR_FAILED, "nobody has agreed to the repair");
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        return Err(failure.with_data(json!(preview)).detail(lines).advise("Review it, then pass --yes."));
+    }
+    let repair = store.repair(host.actor())?;
+    Ok(Reply::new(&repair, repair_text(&repair)))
 }
 
 /// Puts the chains in order as for a run. Its agent need not be there.

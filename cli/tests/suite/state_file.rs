@@ -32,6 +32,26 @@ fn a_row_with_a_wrong_cell_count_is_skipped_told_and_kept() {
 }
 
 #[test]
+fn a_damaged_row_is_a_task_again_once_somebody_agrees() {
+    let bench = edited(|text| text.replace("\nprogress:", "\n  3,Third,by hand,pending,soon\nprogress:"));
+    let before = bench.read(".samuel/run/prd.toon");
+    let refused = bench.samuel(&["doctor", "--fix"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(
+        refused.stderr.contains("pass --yes") && refused.stderr.contains("priority is the default"),
+        "{refused:?}"
+    );
+    assert_eq!(bench.read(".samuel/run/prd.toon"), before);
+
+    let data = bench.ok(&["doctor", "--fix", "--yes", "--json"]).json()["data"].clone();
+    assert_eq!(data["restored"][0]["id"], "3");
+    assert_eq!(std::fs::read_to_string(data["backup"].as_str().unwrap()).unwrap(), before);
+    assert_eq!(bench.status("3"), "pending");
+    let again = bench.ok(&["doctor", "--fix"]);
+    assert_eq!(again.stdout, "nothing is wrong with the plan\n");
+}
+
+#[test]
 fn the_loop_goes_on_with_the_other_tasks() {
     let bench = edited(|text| {
         text.lines()

@@ -368,7 +368,8 @@ fn read_state(project: &Project) -> Result<Finding, StateError> {
                 0 => message,
                 _ => format!("{message}; {} of it cannot be read and stay", counted(unread, "line")),
             };
-            let help = "Correct prd.toon at the places named above.";
+            let help =
+                "Correct prd.toon at the places named above, or see what `samuel doctor --fix` makes of it.";
             Finding { details, ..Finding::warning(Subject::State, message, help) }
         }
     })

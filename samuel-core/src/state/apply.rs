@@ -196,7 +196,7 @@ fn add(plan: &mut Plan, task: Task, now: Timestamp) -> Result<Change, StateError
 /// Returns the number after the highest one in use at the top level. Ids that
 /// are only referred to count as used: a task must not become somebody's
 /// dependency or parent by accident.
-fn next_free_id(plan: &Plan, reserved: &[TaskId]) -> TaskId {
+pub(crate) fn next_free_id(plan: &Plan, reserved: &[TaskId]) -> TaskId {
     let used = plan
         .tasks
         .iter()

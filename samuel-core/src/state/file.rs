@@ -35,8 +35,9 @@ use super::{
     atomic::{self, Staged},
     import,
     journal::{JournalFile, ROTATE_BYTES, Tail},
+    last_read::{LastRead, PlanFile},
     lock::FileLock,
-    prd::{self, Document, Lines},
+    prd::{self, Document},
     progress::{MAX_LOG_BYTES, split_for_rotation},
 };
 use crate::{clock::Clock, model::Plan};
@@ -47,12 +48,13 @@ pub struct FileStore {
     dir: RunDir,
     clock: Arc<dyn Clock>,
     lock_wait: Duration,
+    last_read: Arc<LastRead>,
 }
 
 impl FileStore {
     /// Names the store of a run directory. Touches nothing.
     pub fn new(dir: RunDir, clock: Arc<dyn Clock>) -> Self {
-        Self { dir, clock, lock_wait: LOCK_WAIT }
+        Self { dir, clock, lock_wait: LOCK_WAIT, last_read: Arc::default() }
     }
 
     /// Sets how long to wait for other writers; [`LOCK_WAIT`] by default.
@@ -67,7 +69,7 @@ impl FileStore {
         &self.dir
     }
 
-    fn lock(&self, doing: &str) -> Result<FileLock, StateError> {
+    pub(super) fn lock(&self, doing: &str) -> Result<FileLock, StateError> {
         let holder = Holder::this_process(self.clock.now(), doing);
         FileLock::exclusive(&self.dir.lock(), &holder, self.lock_wait)
     }
@@ -78,22 +80,17 @@ impl FileStore {
         FileLock::shared(&self.dir.lock(), self.lock_wait)
     }
 
-    fn journal(&self) -> JournalFile<'_> {
+    pub(super) fn journal(&self) -> JournalFile<'_> {
         JournalFile::new(&self.dir, ROTATE_BYTES)
     }
 
-    fn content(&self) -> Result<Vec<u8>, StateError> {
-        let path = self.dir.prd();
-        atomic::read(&path)?.ok_or(StateError::NotInitialised { path })
-    }
-
-    fn document(&self) -> Result<(Document, Vec<super::Diagnostic>), StateError> {
-        prd::decode(&self.dir.prd(), &self.content()?)
+    pub(super) fn read_plan(&self) -> Result<PlanFile, StateError> {
+        self.last_read.read(&self.dir.prd())
     }
 
     /// Completes a change that a crash cut short after it was journalled. Says
     /// whether there was one.
-    fn heal(&self, document: &mut Document, tail: &Tail) -> Result<bool, StateError> {
+    pub(super) fn heal(&self, document: &mut Document, tail: &Tail) -> Result<bool, StateError> {
         let Some(JournalEntry::Mutation { base, mutation, .. }) = &tail.last else { return Ok(false) };
         if *base != document.plan.revision || tail.revision <= *base {
             return Ok(false);
@@ -101,15 +98,16 @@ impl FileStore {
         let lost = document.lost_ids();
         // The plan may have been edited since; then the change may not apply
         // any more, and nobody was promised that it would.
-        let applies = apply_reserving(&mut document.plan, mutation, tail.at, &lost).is_ok();
+        let applies = apply_reserving(document.plan_mut(), mutation, tail.at, &lost).is_ok();
         if applies {
-            document.plan.revision = tail.revision;
+            document.plan_mut().revision = tail.revision;
             atomic::write(&self.dir.prd(), prd::encode(document)?.as_bytes())?;
         }
         Ok(applies)
     }
 
-    /// Stores a plan's text and the record of its change, in the order that the module describes.
+    /// Stores a plan's text and the record of its change, in the order that the
+    /// module describes.
     fn commit(
         &self,
         text: &str,
@@ -131,8 +129,26 @@ impl FileStore {
         Ok(seq)
     }
 
+    /// Stores a plan in place of all that was there.
+    pub(super) fn commit_whole(
+        &self,
+        document: &Document,
+        backup: Option<&Path>,
+        tail: &Tail,
+        now: Timestamp,
+        actor: Actor,
+    ) -> Result<(), StateError> {
+        let name = backup.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+        let entry = JournalEntry::Imported { actor, tasks: document.plan.tasks.len(), backup: name };
+        self.commit(&prd::encode(document)?, document.plan.revision, tail, now, entry).map(drop)
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
     /// Copies the plan that is there aside, also one that is corrupt.
-    fn back_up(&self, now: Timestamp) -> Result<PathBuf, StateError> {
+    pub(super) fn back_up(&self, now: Timestamp) -> Result<PathBuf, StateError> {
         let content = atomic::read(&self.dir.prd())?.unwrap_or_default();
         let stamp = now.strftime("%Y%m%dT%H%M%SZ");
         let names = std::iter::once(String::new()).chain((2..).map(|number| format!("-{number}")));
@@ -160,9 +176,10 @@ impl StateStore for FileStore {
     }
 
     fn load(&self) -> Result<Loaded, StateError> {
-        let (document, diagnostics) = self.document()?;
-        let Document { plan, unparsed, .. } = document;
-        Ok(Loaded { revision: plan.revision, plan: Arc::new(plan), diagnostics, unparsed })
+        let file = self.read_plan()?;
+        let loaded = file.loaded();
+        self.last_read.keep(file);
+        Ok(loaded)
     }
 
     fn import(&self, plan: Plan, actor: Actor, existing: Existing) -> Result<Imported, StateError> {
@@ -173,20 +190,11 @@ impl StateStore for FileStore {
             return Err(StateError::Exists { path: self.dir.prd() });
         }
         let (now, tail) = (self.clock.now(), self.journal().tail()?);
-        let before = self.document().map_or(0, |(document, _)| document.plan.revision);
+        let before = self.read_plan().map_or(0, |file| file.document.plan.revision);
         let revision = before.max(tail.revision) + 1;
         let plan = import::prepare(plan, revision, now)?;
         let backup = if exists { Some(self.back_up(now)?) } else { None };
-        let entry = JournalEntry::Imported {
-            actor,
-            tasks: plan.tasks.len(),
-            backup: backup
-                .as_deref()
-                .and_then(Path::file_name)
-                .map(|name| name.to_string_lossy().into_owned()),
-        };
-        let text = prd::encode(&Document::new(plan))?;
-        self.commit(&text, revision, &tail, now, entry)?;
+        self.commit_whole(&Document::new(plan), backup.as_deref(), &tail, now, actor)?;
         Ok(Imported { revision, backup })
     }
 
@@ -197,27 +205,25 @@ impl StateStore for FileStore {
         }
         let _lock = self.lock(mutation.name())?;
         let tail = self.journal().tail()?;
-        let content = self.content()?;
-        let (mut document, diagnostics) = prd::decode(&self.dir.prd(), &content)?;
-        let tasks = document.plan.tasks.len();
-        // Rows in a damaged text need not be those of the tasks in turn, and a
-        // healed plan is not the one that was read.
-        let reusable = !self.heal(&mut document, &tail)? && diagnostics.is_empty();
-        let read = reusable.then(|| Lines::find(str::from_utf8(&content).ok()?, tasks)).flatten();
-        let (now, base, lost) = (self.clock.now(), document.plan.revision, document.lost_ids());
-        let change = apply_reserving(&mut document.plan, &mutation, now, &lost)?;
+        let mut file = self.read_plan()?;
+        if self.heal(&mut file.document, &tail)? {
+            file = self.read_plan()?;
+        }
+        let (now, base, lost) = (self.clock.now(), file.document.plan.revision, file.document.lost_ids());
+        let change = apply_reserving(file.document.plan_mut(), &mutation, now, &lost)?;
         if change == Change::Unchanged {
-            return Ok(Applied { revision: base, plan: Arc::new(document.plan), change, seq: None });
+            return Ok(Applied { revision: base, plan: file.document.plan, change, seq: None });
         }
         let revision = base.max(tail.revision) + 1;
-        document.plan.revision = revision;
-        let text = match read {
-            Some(read) => prd::encode_changed(&document, &read, &change)?,
-            None => prd::encode(&document)?,
-        };
+        file.document.plan_mut().revision = revision;
+        let text = file.encode_changed(&change)?;
         let entry = JournalEntry::Mutation { actor, base, mutation, change: change.clone() };
         let seq = self.commit(&text, revision, &tail, now, entry)?;
-        Ok(Applied { revision, plan: Arc::new(document.plan), change, seq: Some(seq) })
+        let plan = Arc::clone(&file.document.plan);
+        if let Some(written) = file.with_text(text) {
+            self.last_read.keep(written);
+        }
+        Ok(Applied { revision, plan, change, seq: Some(seq) })
     }
 
     fn note(&self, note: Note) -> Result<u64, StateError> {

@@ -29,12 +29,14 @@ mod file;
 mod graph;
 mod import;
 mod journal;
+mod last_read;
 mod lock;
 mod memory;
 mod mutation;
 mod next;
 mod prd;
 mod progress;
+mod repair;
 mod run_dir;
 mod scratch;
 mod store;
@@ -56,6 +58,7 @@ pub use next::{BlockReason, Next, Why, next_task};
 pub use progress::{
     ParseProgressError, ProgressBody, ProgressEntry, ProgressKind, ProgressLine, ProgressLog,
 };
+pub use repair::{LeftRow, Repair, RestoredRow};
 pub use run_dir::{Artifact, RunDir};
 pub use store::{Applied, Existing, Imported, Loaded, StateStore};
 pub use validate::{Finding, Severity, validate};

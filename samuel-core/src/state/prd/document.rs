@@ -3,6 +3,7 @@
 use std::{
     collections::{HashMap, HashSet},
     fmt,
+    sync::Arc,
 };
 
 use serde::{
@@ -24,7 +25,7 @@ use crate::{
 #[derive(Debug, Default)]
 pub(crate) struct Document {
     /// What Samuel understands.
-    pub(crate) plan: Plan,
+    pub(crate) plan: Arc<Plan>,
     /// Lines that could not be understood, oldest first.
     pub(crate) unparsed: Vec<String>,
     others: Others,
@@ -36,16 +37,51 @@ struct Others {
     top: Map,
     project: Map,
     progress: Map,
+    cells: Cells,
+}
+
+/// What stands in columns that are not Samuel's.
+#[derive(Debug, Default)]
+struct Cells {
     /// By task; ids are unique in a document.
     rows: HashMap<TaskId, Map>,
     /// The names of all columns in `rows`, in order of appearance.
     columns: Vec<String>,
 }
 
+impl Cells {
+    fn keep(&mut self, id: &TaskId, row: Map) {
+        for column in row.keys() {
+            if !self.columns.iter().any(|known| known == column) {
+                self.columns.push(column.to_owned());
+            }
+        }
+        if !row.is_empty() {
+            self.rows.insert(id.clone(), row);
+        }
+    }
+}
+
 impl Document {
     /// Makes a document of a plan alone.
     pub(crate) fn new(plan: Plan) -> Self {
-        Self { plan, ..Self::default() }
+        Self { plan: Arc::new(plan), ..Self::default() }
+    }
+
+    /// Returns the plan to be changed; those who hold it keep it as it is.
+    pub(crate) fn plan_mut(&mut self) -> &mut Plan {
+        Arc::make_mut(&mut self.plan)
+    }
+
+    /// Adds a task with what it has in columns that are not Samuel's.
+    pub(crate) fn push(&mut self, task: Task, others: Map) {
+        self.others.cells.keep(&task.id, others);
+        self.plan_mut().tasks.push(task);
+    }
+
+    /// Returns the names of columns that are not Samuel's.
+    pub(crate) fn other_columns(&self) -> &[String] {
+        &self.others.cells.columns
     }
 
     /// Guesses the ids in rows that could not be understood: the first cell,
@@ -68,10 +104,9 @@ impl<'de> Deserialize<'de> for Document {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Document, A::Error> {
-                let mut document = Document::default();
+                let (mut plan, mut others, mut unparsed) = (Plan::default(), Others::default(), Vec::new());
                 let (mut version, mut tasks) = (None, None);
                 while let Some(key) = map.next_key::<String>()? {
-                    let Document { plan, unparsed, others } = &mut document;
                     match key.as_str() {
                         "version" => version = text(&mut map)?,
                         "revision" => plan.revision = or_default(&mut map)?,
@@ -84,18 +119,17 @@ impl<'de> Deserialize<'de> for Document {
                             let progress: Split<Progress> = or_default(&mut map)?;
                             (plan.progress, others.progress) = (progress.record, progress.others);
                         }
-                        "unparsed" => *unparsed = or_default(&mut map)?,
+                        "unparsed" => unparsed = or_default(&mut map)?,
                         _ => {
                             others.top.insert(key, map.next_value()?);
                         }
                     }
                 }
-                document.plan.version = version.unwrap_or_else(|| PLAN_VERSION.to_owned());
+                plan.version = version.unwrap_or_else(|| PLAN_VERSION.to_owned());
                 let rows = tasks.ok_or_else(|| A::Error::missing_field("tasks"))?;
-                document.plan.tasks = rows.tasks;
-                document.others.rows = rows.others;
-                document.others.columns = rows.columns;
-                Ok(document)
+                plan.tasks = rows.tasks;
+                others.cells = rows.cells;
+                Ok(Document { plan: Arc::new(plan), unparsed, others })
             }
         }
 
@@ -107,8 +141,7 @@ impl<'de> Deserialize<'de> for Document {
 #[derive(Default)]
 struct Rows {
     tasks: Vec<Task>,
-    others: HashMap<TaskId, Map>,
-    columns: Vec<String>,
+    cells: Cells,
 }
 
 impl<'de> Deserialize<'de> for Rows {
@@ -131,20 +164,6 @@ impl<'de> Deserialize<'de> for Rows {
         }
 
         deserializer.deserialize_seq(RowsVisitor)
-    }
-}
-
-impl Rows {
-    /// Takes what the last row has in columns that are not Samuel's.
-    fn keep(&mut self, id: &TaskId, others: Map) {
-        for column in others.keys() {
-            if !self.columns.iter().any(|known| known == column) {
-                self.columns.push(column.to_owned());
-            }
-        }
-        if !others.is_empty() {
-            self.others.insert(id.clone(), others);
-        }
     }
 }
 
@@ -180,7 +199,7 @@ impl<'de> Visitor<'de> for NextRow<'_> {
         if !seen.insert(task.id.clone()) {
             return Err(A::Error::custom(format_args!("another task has the id {}", task.id)));
         }
-        rows.keep(&task.id, others);
+        rows.cells.keep(&task.id, others);
         rows.tasks.push(task);
         Ok(())
     }
@@ -198,7 +217,11 @@ impl Serialize for Part<'_> {
         let rows: Vec<RowOut<'_>> = self
             .tasks
             .iter()
-            .map(|task| RowOut { task, others: others.rows.get(&task.id), columns: &others.columns })
+            .map(|task| RowOut {
+                task,
+                others: others.cells.rows.get(&task.id),
+                columns: &others.cells.columns,
+            })
             .collect();
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("version", &plan.version)?;

@@ -97,7 +97,7 @@ mod tests {
         let text = text.replace("\n  \"2\",t,", "\n  \"2\" , \"t\" ,");
         let (mut document, diagnostics) = codec::decode(Path::new("prd.toon"), text.as_bytes()).unwrap();
         assert_eq!((document.plan.tasks[1].title.as_str(), diagnostics), ("t", vec![]));
-        let task = &mut document.plan.tasks[2];
+        let task = &mut document.plan_mut().tasks[2];
         let from = std::mem::replace(&mut task.status, Status::Skipped);
         let change = Change::Task { id: task.id.clone(), from, to: task.status };
         let changed = encode_changed(&document, &Lines::find(&text, 3).unwrap(), &change).unwrap();

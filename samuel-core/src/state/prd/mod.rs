@@ -14,9 +14,11 @@ mod document;
 mod header;
 mod lines;
 mod record;
+mod salvage;
 mod task;
 
 pub(crate) use codec::{decode, encode, from_toon, to_toon};
 pub(crate) use document::Document;
 pub(crate) use header::with_header;
 pub(crate) use lines::{Lines, encode_changed};
+pub(crate) use salvage::{Salvaged, salvage};

@@ -15,6 +15,28 @@ use crate::{
     toon::{Map, Value},
 };
 
+/// The columns of the table, in order.
+pub(crate) const COLUMNS: [&str; 18] = [
+    "id",
+    "title",
+    "description",
+    "status",
+    "priority",
+    "complexity",
+    "parent_id",
+    "depends_on",
+    "files_to_create",
+    "files_to_modify",
+    "guardrails",
+    "acceptance",
+    "source",
+    "created_at",
+    "completed_at",
+    "commit_sha",
+    "iteration",
+    "skip_reason",
+];
+
 fn id<'de, A: MapAccess<'de>>(map: &mut A) -> Result<TaskId, A::Error> {
     map.next_value().map(|Text(text)| TaskId::new(text))
 }
@@ -97,5 +119,21 @@ impl Serialize for RowOut<'_> {
             }
         }
         map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_columns_are_those_that_are_written() {
+        let task = Task::new(TaskId::new("1"), "t");
+        let written = crate::toon::to_value(&RowOut { task: &task, others: None, columns: &[] });
+        let columns: Vec<String> = match written {
+            Ok(Value::Object(row)) => row.keys().map(str::to_owned).collect(),
+            other => vec![format!("{other:?}")],
+        };
+        assert_eq!(columns, COLUMNS);
     }
 }

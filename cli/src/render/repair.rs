@@ -1,0 +1,26 @@
+//! What a repair of the plan does.
+
+use samuel_core::state::Repair;
+
+use super::safe;
+
+/// Shows what is wrong with the plan and what becomes of it.
+pub(crate) fn repair_text(repair: &Repair) -> String {
+    let faults = repair.diagnostics.iter().map(|fault| format!("wrong     {}\n", safe(&fault.to_string())));
+    let restored = repair.restored.iter().map(|row| {
+        let changes = row.changes.iter().map(|change| format!("          {}\n", safe(change)));
+        format!("task {:<5}{}\n{}", safe(row.id.as_str()), safe(row.text.trim()), changes.collect::<String>())
+    });
+    let left = repair
+        .left
+        .iter()
+        .map(|row| format!("stays     {}\n          {}\n", safe(row.text.trim()), safe(&row.reason)));
+    let text: String = faults.chain(restored).chain(left).collect();
+    match (&repair.backup, text.is_empty()) {
+        (Some(backup), _) => {
+            format!("{text}repaired; the file as it was is {}\n", safe(&backup.display().to_string()))
+        }
+        (None, true) => "nothing is wrong with the plan\n".to_owned(),
+        (None, false) => text,
+    }
+}

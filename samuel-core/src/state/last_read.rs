@@ -1,0 +1,79 @@
+//! What the plan's file said last.
+//!
+//! A loop reads and changes its plan many times, and mostly nobody else does
+//! in between. [`LastRead`] keeps the bytes of the file with what they say, so
+//! that the same bytes are not decoded again. It trusts nothing but the bytes:
+//! the file is read each time.
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use super::{
+    Change, Diagnostic, Loaded, StateError, atomic,
+    prd::{self, Document, Lines},
+};
+
+/// The plan's file: its bytes and what they say.
+#[derive(Debug)]
+pub(super) struct PlanFile {
+    content: Vec<u8>,
+    pub(super) document: Document,
+    pub(super) diagnostics: Vec<Diagnostic>,
+}
+
+/// The file as it was last read or written.
+#[derive(Debug, Default)]
+pub(super) struct LastRead(Mutex<Option<PlanFile>>);
+
+impl LastRead {
+    /// Reads the file. What was kept is handed over, not copied.
+    pub(super) fn read(&self, path: &Path) -> Result<PlanFile, StateError> {
+        let content =
+            atomic::read(path)?.ok_or_else(|| StateError::NotInitialised { path: path.to_owned() })?;
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(kept) = kept.filter(|kept| kept.content == content) {
+            return Ok(kept);
+        }
+        let (document, diagnostics) = prd::decode(path, &content)?;
+        Ok(PlanFile { content, document, diagnostics })
+    }
+
+    /// Keeps what the file says now.
+    pub(super) fn keep(&self, file: PlanFile) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(file);
+    }
+}
+
+impl PlanFile {
+    pub(super) fn loaded(&self) -> Loaded {
+        let Document { plan, unparsed, .. } = &self.document;
+        Loaded {
+            revision: plan.revision,
+            plan: Arc::clone(plan),
+            diagnostics: self.diagnostics.clone(),
+            unparsed: unparsed.clone(),
+        }
+    }
+
+    /// Writes a document that differs by one change from the file.
+    pub(super) fn encode_changed(&self, change: &Change) -> Result<String, StateError> {
+        let added = usize::from(matches!(change, Change::Added { .. }));
+        let tasks = self.document.plan.tasks.len() - added;
+        // Rows in a damaged text need not be those of the tasks in turn.
+        let text = self.diagnostics.is_empty().then(|| str::from_utf8(&self.content).ok()).flatten();
+        match text.and_then(|text| Lines::find(text, tasks)) {
+            Some(read) => prd::encode_changed(&self.document, &read, change),
+            None => prd::encode(&self.document),
+        }
+    }
+
+    /// Returns the file with another text that says what the document does.
+    /// Nothing if reading it could bring something to light that reading the
+    /// damaged text before it did not.
+    pub(super) fn with_text(self, text: String) -> Option<Self> {
+        let clean = self.diagnostics.is_empty();
+        clean.then(|| Self { content: text.into_bytes(), ..self })
+    }
+}

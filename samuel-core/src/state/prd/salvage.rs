@@ -1,0 +1,105 @@
+//! Tasks out of rows that could not be read.
+//!
+//! A row that is damaged is kept as text in `unparsed`. [`salvage`] reads it
+//! cell by cell: what a cell does not say becomes the default, and each such
+//! change is told. A row whose cells cannot be told apart stays text.
+
+use std::iter;
+
+use serde::de::{DeserializeSeed, IntoDeserializer, MapAccess};
+
+use super::{Document, record::Record, task::COLUMNS};
+use crate::{
+    model::{Task, TaskId},
+    state::apply::next_free_id,
+    toon::{self, DecodeOptions, Map, NumberText, Value},
+};
+
+/// What became of a row that could not be read.
+#[derive(Debug)]
+pub(crate) enum Salvaged {
+    /// It is a task; what it says now and did not before.
+    Task(TaskId, Vec<String>),
+    /// It stays text, and why.
+    Text(String),
+}
+
+/// Turns the unparsed rows of a document into tasks where that is possible.
+/// Returns each row with what became of it.
+pub(crate) fn salvage(document: &mut Document) -> Vec<(String, Salvaged)> {
+    let rows = std::mem::take(&mut document.unparsed);
+    let mut result = Vec::with_capacity(rows.len());
+    for row in rows {
+        let salvaged = match read_row(document, &row) {
+            Ok((mut task, others, mut changes)) => {
+                if document.plan.task(&task.id).is_some() {
+                    let reserved = document.lost_ids();
+                    let id = next_free_id(&document.plan, &reserved);
+                    changes.push(format!("another task has the id {}: this one is {id}", task.id));
+                    task.id = id;
+                }
+                let id = task.id.clone();
+                document.push(task, others);
+                Salvaged::Task(id, changes)
+            }
+            Err(reason) => {
+                document.unparsed.push(row.clone());
+                Salvaged::Text(reason)
+            }
+        };
+        result.push((row, salvaged));
+    }
+    result
+}
+
+fn read_row(document: &Document, row: &str) -> Result<(Task, Map, Vec<String>), String> {
+    let others = document.other_columns().iter().map(String::as_str);
+    let columns: Vec<&str> = COLUMNS.into_iter().chain(others).collect();
+    let cells = cells(row).ok_or("it is no row of cells")?;
+    if cells.len() > columns.len() {
+        let (found, expected) = (cells.len(), columns.len());
+        return Err(format!("it has {found} cells instead of {expected}; text with commas needs quotes"));
+    }
+    let mut task = Task::new(TaskId::new(""), "");
+    let (mut others, mut changes) = (Map::new(), Vec::new());
+    if cells.len() < columns.len() {
+        let missing = columns.get(cells.len()..).unwrap_or_default();
+        changes.push(format!("nothing for {}", missing.join(", ")));
+    }
+    for (column, cell) in columns.iter().zip(cells.into_iter().chain(iter::repeat(Value::Null))) {
+        let shown = cell.clone();
+        match task.take(column, &mut Cell(Some(cell))) {
+            Ok(true) => {}
+            Ok(false) => drop(others.insert(*column, shown)),
+            Err(error) => changes.push(format!("{column} is the default: {error}")),
+        }
+    }
+    task.validate().map_err(|error| error.to_string())?;
+    Ok((task, others, changes))
+}
+
+/// Tells the cells of a row apart, however many there are.
+fn cells(row: &str) -> Option<Vec<Value>> {
+    let text = format!("cells[0]: {}", row.trim());
+    let options = DecodeOptions { numbers: NumberText::AsWritten, ..DecodeOptions::default() };
+    let recovered = toon::recover_with::<Value>(text.as_bytes(), options);
+    match recovered.value?.get("cells")? {
+        Value::Array(cells) if !cells.is_empty() => Some(cells.clone()),
+        _ => None,
+    }
+}
+
+/// One cell, for a record that asks for the value of its column.
+struct Cell(Option<Value>);
+
+impl<'de> MapAccess<'de> for Cell {
+    type Error = toon::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, _seed: K) -> Result<Option<K::Value>, toon::Error> {
+        Ok(None)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, toon::Error> {
+        seed.deserialize(self.0.take().unwrap_or(Value::Null).into_deserializer())
+    }
+}
