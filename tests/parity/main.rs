@@ -4,7 +4,10 @@
 //! handler does, and everything that must come of it. A [`Tier`] turns the
 //! behaviours into real handlers, so that one table holds for every kind of
 //! handler; another tier joins with an adapter and no rows of its own. Each
-//! row on each tier is one test.
+//! row on each tier is one test. Every row applies to every tier; one that could
+//! not would say so in its tier's adapter. A tier that cannot run on this machine
+//! is one ignored test with the reason. The tiers in Python play the same rows, in
+//! `bindings/python/tests/test_parity.py`.
 //!
 //! `run.toml` holds rows of whole runs, the other files rows of one dispatch.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed set-up fails the test")]
@@ -16,10 +19,11 @@ mod run;
 mod rust;
 mod skill;
 mod tier;
+mod wasm;
 
 use std::{fs, path::Path, process::ExitCode, sync::Arc};
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde::de::DeserializeOwned;
 
 use row::{DispatchRow, RunRow, Table};
@@ -27,34 +31,45 @@ use tier::Tier;
 
 /// The kinds of handlers that the table is checked with.
 fn tiers() -> Vec<Arc<dyn Tier>> {
-    vec![Arc::new(rust::RustAsync), Arc::new(rust::RustBlocking), Arc::new(skill::Skill)]
+    vec![
+        Arc::new(rust::RustAsync),
+        Arc::new(rust::RustBlocking),
+        Arc::new(skill::Skill),
+        Arc::new(wasm::Wasm),
+    ]
 }
 
 fn main() -> ExitCode {
     let mut trials = Vec::new();
+    let (tiers, missing): (Vec<_>, Vec<_>) = tiers().into_iter().partition(|tier| tier.missing().is_none());
+    for tier in missing {
+        let reason = tier.missing().unwrap_or_default();
+        trials.push(Trial::ignorable_test(tier.name(), || Ok(Completion::ignored_with(reason))));
+    }
     let mut files: Vec<_> = fs::read_dir(rows())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     files.sort();
     for file in files.iter().filter(|file| file.ends_with(".toml") && *file != "run.toml") {
-        add(&mut trials, file, |row: &DispatchRow| row.name.clone(), dispatch::check);
+        add(&mut trials, &tiers, file, |row: &DispatchRow| row.name.clone(), dispatch::check);
     }
-    add(&mut trials, "run.toml", |row: &RunRow| row.name.clone(), run::check);
+    add(&mut trials, &tiers, "run.toml", |row: &RunRow| row.name.clone(), run::check);
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
 /// Adds a test for each row of a file and each tier.
 fn add<R: DeserializeOwned + Send + Sync + 'static>(
     trials: &mut Vec<Trial>,
+    tiers: &[Arc<dyn Tier>],
     file: &str,
     name: impl Fn(&R) -> String,
     check: fn(&R, &dyn Tier) -> Result<(), String>,
 ) {
-    for tier in tiers() {
-        for row in read::<R>(file, &*tier) {
+    for tier in tiers {
+        for row in read::<R>(file, &**tier) {
             let name = format!("{}::{}::{}", tier.name(), file.trim_end_matches(".toml"), name(&row));
-            let tier = Arc::clone(&tier);
+            let tier = Arc::clone(tier);
             trials.push(Trial::test(name, move || check(&row, &*tier).map_err(Failed::from)));
         }
     }

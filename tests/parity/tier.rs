@@ -20,6 +20,11 @@ pub(crate) trait Tier: Send + Sync {
     /// Returns the tier's name in the names of tests.
     fn name(&self) -> &'static str;
 
+    /// Says why the tier cannot run on this machine, if it cannot.
+    fn missing(&self) -> Option<String> {
+        None
+    }
+
     /// Says whether what a handler was doing goes on after its deadline, or
     /// after the run was stopped.
     fn abandons(&self) -> bool;

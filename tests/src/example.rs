@@ -161,13 +161,24 @@ fn sources(directory: &Path) -> io::Result<Vec<u8>> {
     Ok(all)
 }
 
+/// The target that components are built for.
+pub const TARGET: &str = "wasm32-wasip2";
+
+/// Says whether the toolchain can build for a target.
+///
+/// # Errors
+/// Returns why that cannot be found out.
+pub fn target_is_installed(target: &str) -> Result<bool, String> {
+    let sysroot = Command::new("rustc").args(["--print", "sysroot"]).output();
+    let sysroot = sysroot.map_err(|error| format!("rustc cannot be run: {error}"))?;
+    let sysroot = String::from_utf8_lossy(&sysroot.stdout);
+    Ok(Path::new(sysroot.trim()).join("lib/rustlib").join(target).exists())
+}
+
 /// Adds the target where it is missing.
 fn add_target(directory: &Path, command: &str, path: &OsString) -> Result<(), NotBuilt> {
     let target = command.rsplit(' ').next().unwrap_or_default();
-    let sysroot = Command::new("rustc").args(["--print", "sysroot"]).output();
-    let sysroot = sysroot.map_err(|error| NotBuilt::Skipped(format!("rustc cannot be run: {error}")))?;
-    let sysroot = String::from_utf8_lossy(&sysroot.stdout);
-    if Path::new(sysroot.trim()).join("lib/rustlib").join(target).exists() {
+    if target_is_installed(target).map_err(NotBuilt::Skipped)? {
         return Ok(());
     }
     run(directory, command, path).map_err(|failed| match failed {

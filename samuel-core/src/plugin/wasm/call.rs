@@ -153,7 +153,7 @@ impl Bounds {
             biased;
             done = work => done.map_err(|error| match self.cancelled.is_cancelled() {
                 true => was_cancelled(),
-                false => failure_of(&error, self.limit),
+                false => failure_of(&error, self.limit, &self.stderr),
             }),
             () = self.cancelled.cancelled() => Err(was_cancelled()),
             () = tokio::time::sleep(self.limit) => Err(timed_out(self.limit)),
@@ -210,7 +210,7 @@ fn was_cancelled() -> HookFailure {
 }
 
 /// Says what ended a call before it answered.
-fn failure_of(error: &wasmtime::Error, limit: Duration) -> HookFailure {
+fn failure_of(error: &wasmtime::Error, limit: Duration, stderr: &Stderr) -> HookFailure {
     if let Some(reached) = error.downcast_ref::<LimitReached>() {
         return HookFailure::new(BreakClass::Panicked, format!("the component was ended: {reached}"));
     }
@@ -220,7 +220,12 @@ fn failure_of(error: &wasmtime::Error, limit: Duration) -> HookFailure {
     if let Some(trap) = error.downcast_ref::<Trap>() {
         return match trap {
             Trap::Interrupt => timed_out(limit),
-            trap => HookFailure::new(BreakClass::Panicked, format!("the component trapped: {trap}")),
+            trap => {
+                // A panic traps when it has said why; the trap itself says nothing.
+                let said = stderr.panic_message().map(|message| cut(&message));
+                let said = said.unwrap_or_else(|| format!("the component trapped: {trap}"));
+                HookFailure::new(BreakClass::Panicked, said)
+            }
         };
     }
     let (class, what) = match error.is::<NotStarted>() {

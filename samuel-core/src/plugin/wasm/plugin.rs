@@ -4,7 +4,7 @@
 //! that can be known before a call was checked. Calling it is
 //! [`call`](super::call)'s.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{any::Any, fmt, sync::Arc, time::Duration};
 
 use serde_json::Value;
 use wasmtime::component::{
@@ -23,7 +23,7 @@ use super::{
     scan::Outline,
 };
 use crate::{
-    hook::{HookFailure, HookPoint, PluginSource, RegistryBuilder},
+    hook::{Handler, HookFailure, HookPoint, PluginSource, Point, RegistryBuilder},
     plugin::{Binding, Capabilities},
 };
 
@@ -95,6 +95,14 @@ impl WasmPlugin {
         call::trial(&self.loaded, limit).await
     }
 
+    /// Returns the handler of a point, for a program that registers it under a
+    /// name of its own; nothing where no binding is for the point.
+    pub fn handler<P: Point>(&self) -> Option<Arc<dyn Handler<P>>> {
+        let bound = self.handlers.iter().find(|handler| handler.binding.point == P::POINT)?;
+        let handler = points::visit(P::POINT, AsHandler(&self.loaded, bound));
+        handler.downcast().ok().map(|handler| *handler)
+    }
+
     /// Registers a handler for each binding, as `<plugin>:<handler>`.
     pub fn register(&self, source: &PluginSource<'_>, registry: &mut RegistryBuilder) {
         struct Register<'a>(&'a mut RegistryBuilder, &'a PluginSource<'a>, &'a Binding, WasmHandler);
@@ -112,6 +120,21 @@ impl WasmPlugin {
             let handler = WasmHandler { loaded: Arc::clone(&self.loaded), function: *function };
             points::visit(binding.point, Register(registry, source, binding, handler));
         }
+    }
+}
+
+/// Makes the handler of a binding, whose point is known as a value only.
+struct AsHandler<'a>(&'a Arc<Loaded>, &'a BoundHandler);
+
+impl Visitor for AsHandler<'_> {
+    /// An `Arc<dyn Handler<P>>`.
+    type Out = Box<dyn Any>;
+
+    fn visit<P: WasmPoint>(self) -> Self::Out {
+        let Self(loaded, bound) = self;
+        let handler = WasmHandler { loaded: Arc::clone(loaded), function: bound.function };
+        let handler: Arc<dyn Handler<P>> = Arc::new(handler);
+        Box::new(handler)
     }
 }
 

@@ -40,6 +40,16 @@ impl Stderr {
         lines.into_iter().skip(skipped).map(str::to_owned).collect()
     }
 
+    /// Returns what a panic of a guest in Rust said, its first line, if that is
+    /// what was written last.
+    pub(super) fn panic_message(&self) -> Option<String> {
+        let lines = self.last_lines(usize::MAX);
+        let place = lines.iter().rposition(|line| {
+            line.starts_with("thread '") && line.contains(" panicked at ") && line.ends_with(':')
+        })?;
+        lines.into_iter().nth(place + 1).filter(|line| !line.starts_with("note: run with"))
+    }
+
     fn push(&self, bytes: &[u8]) {
         let mut tail = self.tail();
         tail.extend(bytes.iter().skip(bytes.len().saturating_sub(self.limit)));
@@ -118,5 +128,17 @@ mod tests {
         assert_eq!(stderr.last_lines(1), ["cd"]);
         stderr.push(&[b'x'; 100]);
         assert_eq!(stderr.last_lines(5), ["xxxxxxxx"]);
+    }
+
+    #[test]
+    fn what_a_panic_said_is_found_among_the_lines() {
+        let stderr = Stderr::new(1_000);
+        stderr.push(b"thread 'x' panicked\n");
+        assert_eq!(stderr.panic_message(), None);
+        stderr.push(b"\nthread '<unnamed>' (1) panicked at src/lib.rs:3:5:\nindex out of bounds\nmore\n");
+        stderr.push(b"note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n");
+        assert_eq!(stderr.panic_message().as_deref(), Some("index out of bounds"));
+        stderr.push(b"thread 'main' (1) panicked at src/lib.rs:4:5:\n\nnote: run with `RUST_BACKTRACE=1`\n");
+        assert_eq!(stderr.panic_message(), None, "an empty message says nothing");
     }
 }
