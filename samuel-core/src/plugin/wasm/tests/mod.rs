@@ -5,6 +5,7 @@
 
 mod calls;
 mod capabilities;
+mod deadline;
 mod hostile;
 mod kit;
 mod loading;
