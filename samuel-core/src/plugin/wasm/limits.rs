@@ -24,6 +24,11 @@ pub struct CodeLimits {
     pub max_block_depth: usize,
     /// How deep components are nested. Default 16.
     pub max_component_depth: usize,
+    /// What compiling it takes, in units of its own. The compiler's time for a
+    /// function grows with its branches times its branches and locals, and
+    /// that is what is added up; a loop counts as twelve. Default
+    /// four billion: some seconds. Python takes half a billion.
+    pub max_effort: usize,
 }
 
 impl Default for CodeLimits {
@@ -35,9 +40,14 @@ impl Default for CodeLimits {
             max_modules: 256,
             max_block_depth: 2_000,
             max_component_depth: 16,
+            max_effort: 4_000_000_000,
         }
     }
 }
+
+/// How many branches a loop stands for: the compiler adds a look at the epoch to
+/// each, and joins all that changes in it.
+pub(super) const LOOP_BRANCHES: usize = 12;
 
 /// What one call may use.
 #[derive(Clone, Debug, PartialEq, Eq)]

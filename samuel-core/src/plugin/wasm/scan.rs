@@ -9,7 +9,7 @@ use wasmparser::{
     Payload,
 };
 
-use super::{CodeLimits, WasmError};
+use super::{CodeLimits, WasmError, limits::LOOP_BRANCHES};
 
 /// What a component has at its root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,6 +34,7 @@ pub(super) fn scan(bytes: &[u8], limits: &CodeLimits) -> Result<Outline, WasmErr
     let mut outline = Outline::default();
     let mut functions = 0;
     let mut modules = 0;
+    let mut effort = 0_usize;
     // Modules and components within one another, outermost first.
     let mut open: Vec<Encoding> = Vec::new();
     for payload in Parser::new(0).parse_all(bytes) {
@@ -53,7 +54,8 @@ pub(super) fn scan(bytes: &[u8], limits: &CodeLimits) -> Result<Outline, WasmErr
             Payload::CodeSectionEntry(body) => {
                 functions += 1;
                 at_most("functions", functions, limits.max_functions)?;
-                check_function(&body, limits)?;
+                effort = effort.saturating_add(check_function(&body, limits)?);
+                at_most("units of compiling effort", effort, limits.max_effort)?;
             }
             Payload::ComponentImportSection(section) if open.len() == 1 => {
                 for import in section {
@@ -81,11 +83,24 @@ pub(super) fn scan(bytes: &[u8], limits: &CodeLimits) -> Result<Outline, WasmErr
     Ok(outline)
 }
 
-fn check_function(body: &FunctionBody<'_>, limits: &CodeLimits) -> Result<(), WasmError> {
+/// Checks one function and says what compiling it takes.
+fn check_function(body: &FunctionBody<'_>, limits: &CodeLimits) -> Result<usize, WasmError> {
     at_most("bytes in one function", body.as_bytes().len(), limits.max_function_bytes)?;
-    let mut depth = 0_usize;
+    let mut locals = 0_usize;
+    for declared in body.get_locals_reader()? {
+        locals = locals.saturating_add(declared?.0 as usize);
+    }
+    let (mut depth, mut branches) = (0_usize, 0_usize);
     for operator in body.get_operators_reader()? {
-        match operator? {
+        let operator = operator?;
+        branches = branches.saturating_add(match &operator {
+            Operator::Loop { .. } => LOOP_BRANCHES,
+            Operator::BrTable { targets } => targets.len() as usize,
+            Operator::Block { .. } | Operator::If { .. } | Operator::Else | Operator::BrIf { .. } => 1,
+            Operator::Try { .. } | Operator::TryTable { .. } => 1,
+            _ => 0,
+        });
+        match operator {
             Operator::Block { .. }
             | Operator::Loop { .. }
             | Operator::If { .. }
@@ -98,7 +113,7 @@ fn check_function(body: &FunctionBody<'_>, limits: &CodeLimits) -> Result<(), Wa
             _ => {}
         }
     }
-    Ok(())
+    Ok(branches.saturating_mul(branches.saturating_add(locals)))
 }
 
 fn at_most(what: &'static str, found: usize, limit: usize) -> Result<(), WasmError> {

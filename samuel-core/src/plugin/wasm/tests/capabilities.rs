@@ -1,6 +1,8 @@
 //! What a component may do, capability by capability.
 
-use std::{fs, sync::Arc};
+use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
+
+use wit_parser::Resolve;
 
 use super::kit::{Bench, Probed, denied, probe, probed, value};
 use crate::{
@@ -126,4 +128,106 @@ async fn asking_a_model_is_never_supported() {
     let invoke = probe("assistant.invoke", "i32 i32", "(i32.const 512) (i32.const 2)", "hi", 8);
     let (_, granted) = refused_then(&invoke, Capability::AssistantInvoke, "any", |_| {}).await;
     assert!(matches!(granted, Probed::Error(1, _)), "{granted:?}");
+}
+
+/// A text of five bytes as an argument, and the text.
+const TEXT: &str = "(i32.const 512) (i32.const 5)";
+const A_TEXT: &str = "a.txt";
+const ONE: &str = "i32 i32";
+const TWO: &str = "i32 i32 i32 i32";
+const TWO_TEXTS: &str = "(i32.const 512) (i32.const 5) (i32.const 512) (i32.const 5)";
+
+/// Every function behind a capability: how it is lowered, its arguments, the
+/// text from address 512 on, and what is named when it is denied.
+const GATED: [(&str, &str, &str, &str, &str); 15] = [
+    ("files-read.read", ONE, TEXT, A_TEXT, "a.txt"),
+    ("files-read.list-dir", ONE, TEXT, A_TEXT, "a.txt"),
+    ("files-read.stat", ONE, TEXT, A_TEXT, "a.txt"),
+    ("files-write.write", TWO, TWO_TEXTS, A_TEXT, "a.txt"),
+    ("files-write.remove", ONE, TEXT, A_TEXT, "a.txt"),
+    ("files-write.create-dir", ONE, TEXT, A_TEXT, "a.txt"),
+    (
+        "exec.run",
+        "i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i64",
+        "(i32.const 512) (i32.const 5) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0)
+         (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i64.const 0)",
+        "cargo",
+        "cargo",
+    ),
+    ("env.get", ONE, TEXT, "TOKEN", "TOKEN"),
+    (
+        "http.send",
+        "i32 i32 i32 i32 i32 i32 i32 i32 i32 i64",
+        "(i32.const 512) (i32.const 3) (i32.const 515) (i32.const 14) (i32.const 0) (i32.const 0)
+         (i32.const 0) (i32.const 0) (i32.const 0) (i64.const 0)",
+        "GEThttp://a.test/",
+        "a.test",
+    ),
+    ("tasks.list", "", "", "", "read"),
+    (
+        "tasks.enqueue",
+        "i32 i32 i32 i32 i32 i32 i32 i32",
+        "(i32.const 512) (i32.const 5) (i32.const 0) (i32.const 0)
+         (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0)",
+        "Title",
+        "write",
+    ),
+    (
+        "tasks.done",
+        "i32 i32 i32 i32 i32",
+        "(i32.const 512) (i32.const 5) (i32.const 0) (i32.const 0) (i32.const 0)",
+        "1.2.3",
+        "write",
+    ),
+    ("tasks.skip", TWO, TWO_TEXTS, "1.2.3", "write"),
+    ("tasks.reset", ONE, TEXT, "1.2.3", "write"),
+    // Reserved: whatever was granted, it is not offered.
+    ("assistant.invoke", ONE, TEXT, "hello", ""),
+];
+
+#[tokio::test]
+async fn no_function_behind_a_capability_works_without_its_grant() {
+    let store = Arc::new(MemoryStore::new(Arc::new(SystemClock::new())));
+    store.import(Plan::default(), Actor::User, Existing::Refuse).unwrap();
+    for (import, signature, args, data, target) in GATED {
+        let interface = import.split_once('.').unwrap().0;
+        let capability = Capability::ALL.into_iter().find(|one| one.interface() == interface).unwrap();
+        let bytes = probe(import, signature, args, data, 8);
+        let mut bench = Bench::new();
+        fs::write(bench.dir.path().join("a.txt"), "contents").unwrap();
+        // All of it is asked for, and everything but this is granted.
+        for one in Capability::ALL {
+            bench.setup.asked = bench.setup.asked.with(one, EVERYTHING);
+            if one != capability {
+                bench.setup.granted = bench.setup.granted.with(one, EVERYTHING);
+            }
+        }
+        let handed: Arc<dyn StateStore> = Arc::clone(&store) as _;
+        bench.workspace =
+            Some(bench.new_workspace().store(handed).env([("TOKEN".to_owned(), "secret".to_owned())]));
+        let answer = probed(&mut bench, &bytes).await;
+        match capability {
+            Capability::AssistantInvoke => assert!(matches!(answer, Probed::Error(1, _)), "{answer:?}"),
+            _ => assert_eq!(answer, denied(capability.as_str(), target), "{import}"),
+        }
+        assert_eq!(fs::read_to_string(bench.dir.path().join("a.txt")).unwrap(), "contents", "{import}");
+    }
+    assert!(store.load().unwrap().plan.tasks.is_empty());
+}
+
+/// Targets that cover whatever the calls of [`GATED`] want.
+const EVERYTHING: [&str; 6] = ["/workspace/**", "cargo", "TOKEN", "a.test", "read", "write"];
+
+#[test]
+fn every_function_behind_a_capability_is_in_the_table() {
+    let mut resolve = Resolve::default();
+    let (package, _) = resolve.push_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit/v1")).unwrap();
+    let declared = Capability::ALL.into_iter().flat_map(|capability| {
+        let interface = capability.interface();
+        let functions = &resolve.interfaces[resolve.packages[package].interfaces[interface]].functions;
+        functions.keys().map(|name| format!("{interface}.{name}")).collect::<Vec<_>>()
+    });
+    let declared: BTreeSet<String> = declared.collect();
+    let listed: BTreeSet<String> = GATED.iter().map(|(import, ..)| (*import).to_owned()).collect();
+    assert_eq!(declared, listed, "left the contract, right the table");
 }

@@ -1,15 +1,19 @@
 //! Components that mean harm: each ends within its bounds as a typed failure,
 //! and what comes after it runs.
 
-use std::time::{Duration, Instant};
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    time::{Duration, Instant},
+};
 
 use tokio_util::sync::CancellationToken;
 
-use super::kit::{Bench, broke, component, dispatch, probe, quality_check};
+use super::kit::{Bench, broke, component, denied, dispatch, probe, probed, quality_check};
 use crate::{
     hook::{BreakClass, Call, ChainSpec, HookPoint, PluginSource, Registry, points},
     model::payload::{QualityCheckInput, QualityCheckOutput},
-    plugin::{Capabilities, Capability},
+    plugin::{Capabilities, Capability, wasm::Workspace},
 };
 
 /// Long enough for a loaded machine, much shorter than any handler's time.
@@ -151,6 +155,73 @@ async fn answers_that_are_huge_or_make_no_sense_are_bad_output() {
     for body in bad {
         let (class, message) = survived_doing(body).await;
         assert_eq!(class, BreakClass::BadOutput, "{message}: {body}");
+    }
+}
+
+#[tokio::test]
+async fn arguments_that_make_no_sense_are_bad_output() {
+    // A path that is no UTF-8, and one that reaches beyond memory.
+    for args in ["(i32.const 512) (i32.const 2)", "(i32.const 512) (i32.const 2000000000)"] {
+        let bytes = probe("files-read.read", "i32 i32", args, r"\ff\fe", 8);
+        let mut bench = Bench::new();
+        bench.setup.asked = Capabilities::default().with(Capability::FilesystemRead, ["/workspace/**"]);
+        bench.setup.granted = bench.setup.asked.clone();
+        let fired = bench.fire::<points::QualityCheck>(&bytes, QualityCheckInput::default()).await;
+        let failure = broke(&fired);
+        assert_eq!(failure.class, BreakClass::BadOutput, "{failure}");
+    }
+}
+
+#[tokio::test]
+async fn no_path_leads_out_of_the_project() {
+    let escapes = [
+        "../secret",
+        "a/../../secret",
+        "/etc/passwd",
+        "/workspace/../secret",
+        "/workspacesecret",
+        "//etc/passwd",
+        "out",
+        "up/secret",
+        "up",
+        "etc/passwd",
+        "a/fake/secret",
+        "twice",
+        "../project/../secret",
+    ];
+    for path in escapes {
+        for (import, capability) in [
+            ("files-read.read", Capability::FilesystemRead),
+            ("files-write.write", Capability::FilesystemWrite),
+        ] {
+            let bench = Bench::new();
+            // The project is a directory below, with links that lead out of it.
+            let outside = bench.dir.path().to_owned();
+            let root = outside.join("project");
+            fs::create_dir_all(root.join("a")).unwrap();
+            fs::write(outside.join("secret"), "secret").unwrap();
+            for (to, link) in [
+                ("../secret", "out"),
+                ("..", "up"),
+                ("/etc", "etc"),
+                ("/workspace/../..", "a/fake"),
+                ("out", "twice"),
+            ] {
+                symlink(to, root.join(link)).unwrap();
+            }
+            let text = format!("(i32.const 512) (i32.const {})", path.len());
+            let (signature, args) = match capability {
+                Capability::FilesystemRead => ("i32 i32", text),
+                _ => ("i32 i32 i32 i32", format!("{text} {text}")),
+            };
+            let bytes = probe(import, signature, &args, path, 8);
+            let mut bench = Bench { workspace: Some(Workspace::new(&root, root.join("scratch"))), ..bench };
+            bench.setup.asked = Capabilities::default().with(capability, ["/workspace/**"]);
+            bench.setup.granted = bench.setup.asked.clone();
+            let answer = probed(&mut bench, &bytes).await;
+            assert_eq!(answer, denied(capability.as_str(), path), "{import} {path}");
+            assert_eq!(fs::read_to_string(outside.join("secret")).unwrap(), "secret", "{path}");
+        }
     }
 }
 

@@ -115,6 +115,23 @@ fn two_megabytes_of_nested_blocks_are_not_compiled() {
     assert!(error.to_string().contains("nested blocks"), "{error}");
 }
 
+#[test]
+fn a_function_of_a_few_bytes_that_takes_hours_to_compile_is_not_compiled() {
+    // Empty loops, one after the other: the compiler's time grows with the
+    // square of their number.
+    let mut body = vec![0];
+    body.extend([0x03, 0x40, 0x0b].repeat(60_000));
+    body.push(0x0b);
+    let error = refused(&of_one_function(&body), "quality-check");
+    assert!(error.to_string().contains("units of compiling effort"), "{error}");
+    // A jump table to a loop in which many locals change.
+    let mut body = [&[1][..], &leb(40_000), &[0x7f, 0x03, 0x40, 0x41, 0, 0x0e], &leb(80_000)].concat();
+    body.extend([0].repeat(80_001));
+    body.extend([0x0b, 0x0b]);
+    let error = refused(&of_one_function(&body), "quality-check");
+    assert!(error.to_string().contains("units of compiling effort"), "{error}");
+}
+
 /// Makes a component around a module with one function.
 fn of_one_function(body: &[u8]) -> Vec<u8> {
     let section = |id: u8, contents: &[u8]| [&[id][..], &leb(contents.len()), contents].concat();
@@ -153,4 +170,5 @@ fn what_is_compiled_at_all_is_bounded() {
     assert!(limited(CodeLimits { max_modules: 0, ..all() }).contains("modules"));
     assert!(limited(CodeLimits { max_function_bytes: 8, ..all() }).contains("one function"));
     assert!(limited(CodeLimits { max_component_depth: 1, ..all() }).contains("nested components"));
+    assert!(limited(CodeLimits { max_effort: 10, ..all() }).contains("compiling effort, the limit is 10"));
 }
