@@ -160,6 +160,9 @@ impl Fault {
 
 impl From<ProjectError> for Failure {
     fn from(error: ProjectError) -> Self {
+        if let ProjectError::Plugin(error) = error {
+            return error.into();
+        }
         let failure = Self::of(&error);
         match &error {
             ProjectError::Prd(PrdError::Invalid { errors, .. }) => failure

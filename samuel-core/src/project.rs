@@ -10,6 +10,7 @@ mod detect;
 mod error;
 mod init;
 mod locate;
+mod methodology;
 mod status;
 
 pub(crate) use detect::{detect_languages, detect_project, list_files};
@@ -26,10 +27,12 @@ use std::{
 
 use crate::{
     clock::Clock,
-    config::{Config, ConfigError, KnownMethodology, MethodologySettings, resolve_methodology},
+    config::{Config, ConfigError, KnownMethodology, MethodologySettings},
     hook::{ChainSpec, HookPoint, Registry, RegistryBuilder, RegistryError},
     state::{FileStore, RunDir},
 };
+
+use methodology::Methodology;
 
 /// The methodologies that are built in.
 pub fn known_methodologies() -> Vec<KnownMethodology> {
@@ -41,19 +44,22 @@ pub fn known_methodologies() -> Vec<KnownMethodology> {
 pub struct Project {
     root: PathBuf,
     config: Config,
-    methodology: String,
+    methodology: Methodology,
     clock: Arc<dyn Clock>,
 }
 
 impl Project {
     /// Opens the project at a root, an absolute directory.
     ///
-    /// The methodology is the given one, else the configured default.
+    /// The methodology is the given one, else the configured default: the one
+    /// that is built in, or one that an installed plugin provides.
     ///
     /// # Errors
     /// Returns [`ProjectError::Config`] where samuel.toml cannot be used or
-    /// configures a methodology that does not exist, and
-    /// [`ProjectError::Methodology`] where the one to use does not exist.
+    /// configures a methodology that does not exist,
+    /// [`ProjectError::Methodology`] where the one to use does not exist, and
+    /// [`ProjectError::Plugin`] where the plugin that may provide it cannot be
+    /// used.
     pub fn open(
         root: impl Into<PathBuf>,
         methodology: Option<&str>,
@@ -61,9 +67,7 @@ impl Project {
     ) -> Result<Self, ProjectError> {
         let root = root.into();
         let config = Config::load(&root)?;
-        let known = known_methodologies();
-        let methodology = resolve_methodology(methodology, &config, &known)?;
-        config.check_methodologies(&known)?;
+        let methodology = Methodology::find(&root, methodology, &config)?;
         Ok(Self { root, config, methodology, clock })
     }
 
@@ -85,12 +89,24 @@ impl Project {
 
     /// Returns the name of the methodology in use.
     pub fn methodology(&self) -> &str {
-        &self.methodology
+        self.methodology.name()
+    }
+
+    /// Returns who provides the methodology in use: `built-in` or a plugin's
+    /// name.
+    pub fn methodology_source(&self) -> &str {
+        self.methodology.source()
     }
 
     /// Returns the settings of the methodology in use.
     pub fn settings(&self) -> MethodologySettings {
-        self.config.methodology(&self.methodology)
+        self.methodology.settings(&self.config)
+    }
+
+    /// Returns the directories of the prompt templates that come before the
+    /// built-in ones, the project's own first.
+    pub(crate) fn template_directories(&self) -> Vec<PathBuf> {
+        self.methodology.templates(&self.root)
     }
 
     /// Puts the chains of points in order as the project configures them.
@@ -103,11 +119,11 @@ impl Project {
         handlers: RegistryBuilder,
         points: &[HookPoint],
     ) -> Result<Registry, E> {
-        let chain = |point: &HookPoint| (*point, self.config.chain(*point, &self.methodology));
+        let chain = |point: &HookPoint| (*point, self.methodology.chain(*point, &self.config));
         let specs: BTreeMap<HookPoint, ChainSpec> = points.iter().map(chain).collect();
         handlers.build(&specs).map_err(|error| match &error {
             RegistryError::Resolve(resolve) => {
-                self.config.locate(&self.methodology, resolve).map_or_else(|| error.into(), E::from)
+                self.config.locate(self.methodology(), resolve).map_or_else(|| error.into(), E::from)
             }
             _ => error.into(),
         })
@@ -122,7 +138,7 @@ impl Project {
     /// methodology where the configuration has several.
     pub fn run_dir(&self) -> RunDir {
         if self.config.methodologies().count() > 1 {
-            RunDir::for_methodology(&self.root, &self.methodology)
+            RunDir::for_methodology(&self.root, self.methodology())
         } else {
             RunDir::new(&self.root)
         }

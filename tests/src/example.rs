@@ -72,6 +72,14 @@ impl Example {
         block.expect("every page has commands").lines().map(str::to_owned).collect()
     }
 
+    /// Returns a directory with the modules from npm that it is built with.
+    ///
+    /// # Errors
+    /// Returns why they cannot be had here.
+    pub fn npm_tools(self) -> Result<PathBuf, String> {
+        npm_tools(&self.source(), "npm install")
+    }
+
     /// Builds it in an empty directory.
     ///
     /// # Errors
@@ -189,8 +197,12 @@ fn add_target(directory: &Path, command: &str, path: &OsString) -> Result<(), No
     })
 }
 
-/// Returns a virtual environment in which the command has been run.
-fn python_tools(install: &str) -> Result<PathBuf, String> {
+/// Returns a virtual environment in which a command has been run, such as that
+/// of the example in Python, which installs componentize-py.
+///
+/// # Errors
+/// Returns why it cannot be had here.
+pub fn python_tools(install: &str) -> Result<PathBuf, String> {
     let name = install.rsplit(' ').next().unwrap_or_default().replace("==", "@");
     cache::once(&name, |home| {
         cache::run(Command::new("python3").args(["-m", "venv"]).arg(home), "python3 -m venv")?;

@@ -163,5 +163,6 @@ pub(crate) fn verify(args: &VerifyArgs, global: &Global, host: &Host) -> Result<
 }
 
 fn plugins(global: &Global, host: &Host) -> Result<Plugins, Failure> {
-    Ok(Plugins::of(host.project(global, None)?.root()))
+    // Not the project: its methodology may be what is to be installed.
+    Ok(Plugins::of(host.root(global)?))
 }

@@ -43,3 +43,119 @@ fn the_positional_wins_over_the_default_of_samuel_toml() {
     assert!(ran.stderr.contains("samuel.toml:2:"), "{}", ran.stderr);
     bench.ok(&["run", "ralph", "tasks"]);
 }
+
+/// An agent that keeps its prompt and records its task as done.
+const DONE: &str = "cat > prompt.txt; \"$SAMUEL_BINARY\" run tdd done \"$SAMUEL_TASK_ID\"";
+
+/// A project with the plugin `samuel-tdd`, which provides `tdd-strict`: three
+/// iterations, a check that fails and is advice, and a prompt of its own.
+fn with_tdd(more: &str) -> Bench {
+    let bench = Bench::empty();
+    source(&bench, "samuel-tdd", "tdd-strict", more);
+    bench.write(
+        "plugins/samuel-tdd/templates/prompt.md.tmpl",
+        "Write the test first: {{ .Methodology.Source }}\n",
+    );
+    bench.ok(&["install", "plugins/samuel-tdd", "--yes"]);
+    bench
+}
+
+fn source(bench: &Bench, plugin: &str, methodology: &str, more: &str) {
+    let manifest = format!(
+        "[plugin]\nname = \"{plugin}\"\nkind = \"methodology\"\nversion = \"1.0.0\"\nsamuel = \"^2.0\"\n\
+         [[methodology]]\nname = \"{methodology}\"\naliases = [\"tdd\"]\nmax_iterations = 3\n\
+         quality_checks = [\"echo red > check.txt; exit 1\"]\n{more}\n\
+         [methodology.hooks.\"quality.check\"]\nstrict = false\n"
+    );
+    bench.write(&format!("plugins/{plugin}/samuel-plugin.toml"), &manifest);
+}
+
+fn start_tdd(bench: &Bench, agent: &str, more: &[&str]) -> crate::bench::Ran {
+    let mut args = bench.start_args(agent).to_vec();
+    args.insert(1, "tdd");
+    bench.samuel(&[&args, more].concat())
+}
+
+#[test]
+fn the_methodology_of_a_plugin_runs_with_its_defaults_its_chains_and_its_templates() {
+    let bench = with_tdd("templates = \"templates/\"");
+    let listed = bench.ok(&["ls", "--type", "methodology"]).stdout;
+    assert!(listed.contains("tdd-strict   tdd      samuel-tdd\n"), "{listed}");
+    bench.ok(&["run", "tdd-strict", "init"]);
+    bench.ok(&["run", "tdd", "enqueue", "First"]);
+    let asked = bench.samuel(&["run", "tdd", "start", "--agent-command", "true"]);
+    assert_eq!(asked.code, 78, "what it brings is shown before it runs");
+    for part in ["echo red", "samuel-tdd/templates/prompt.md.tmpl"] {
+        assert!(asked.stderr.contains(part), "{part}: {}", asked.stderr);
+    }
+
+    // Its check fails, and by its chain that is advice.
+    let ran = start_tdd(&bench, DONE, &[]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(bench.read("prompt.txt").starts_with("Write the test first: samuel-tdd\n\n# Context\n"));
+    assert_eq!(bench.read("check.txt"), "red\n");
+
+    // Its cap holds, and samuel.toml goes over it.
+    bench.ok(&["run", "tdd", "enqueue", "Second"]);
+    let iterations = |bench: &Bench| {
+        let (_, last) = start_tdd(bench, "true", &["--json"]).events();
+        last["data"]["report"]["iterations"].clone()
+    };
+    assert_eq!(iterations(&bench), 3);
+    let config = bench.read("samuel.toml");
+    bench.write("samuel.toml", &format!("{config}\n[methodology.tdd-strict]\nmax_iterations = 1\n"));
+    assert_eq!(iterations(&bench), 1);
+
+    // The project's own template goes over the plugin's.
+    bench.write(".samuel/templates/tdd-strict/prompt.md.tmpl", "mine\n");
+    assert!(bench.ok(&["run", "tdd", "prompt", "--yes"]).stdout.starts_with("mine\n"));
+
+    // The one that is built in has nothing of it.
+    let prompt = bench.ok(&["run", "ralph", "prompt", "--yes"]).stdout;
+    assert!(!prompt.contains("mine") && prompt.contains("Second"), "{prompt}");
+}
+
+#[test]
+fn the_methodology_of_a_plugin_can_be_the_default() {
+    let bench = with_tdd("");
+    let config = bench.read("samuel.toml");
+    bench.write("samuel.toml", &format!("default_methodology = \"tdd\"\n{config}"));
+    bench.ok(&["run", "init"]);
+    let status = bench.ok(&["run", "status", "--json"]).json();
+    assert_eq!(status["data"]["methodology"], "tdd-strict");
+    assert!(bench.samuel(&["doctor"]).stdout.contains("samuel.toml can be used, for tdd-strict"));
+    let vars = bench.ok(&["run", "vars", "--yes", "--json"]).json().to_string();
+    assert!(vars.contains(r#""Methodology":{"Name":"tdd-strict","Source":"samuel-tdd"}"#), "{vars}");
+
+    // In a fresh clone the plugin is not there, and can be installed.
+    std::fs::remove_dir_all(bench.path(".samuel/plugins")).unwrap();
+    let ran = bench.samuel(&["run", "status"]);
+    assert!(ran.code != 0 && ran.stderr.contains("samuel install ./plugins/samuel-tdd"), "{ran:?}");
+    bench.ok(&["run", "ralph", "status"]);
+    bench.ok(&["install", "plugins/samuel-tdd", "--yes"]);
+    bench.ok(&["run", "status"]);
+}
+
+#[test]
+fn a_methodology_whose_plugin_was_changed_does_not_run() {
+    let bench = with_tdd("");
+    bench.ok(&["run", "tdd", "init"]);
+    let manifest = bench.read(".samuel/plugins/samuel-tdd/samuel-plugin.toml");
+    bench.write(".samuel/plugins/samuel-tdd/samuel-plugin.toml", &manifest.replace("echo red", "touch ran"));
+    let ran = start_tdd(&bench, "true", &[]);
+    assert_eq!((ran.code, ran.stderr.contains("changed: samuel-plugin.toml")), (78, true), "{ran:?}");
+    assert!(!bench.path("ran").exists());
+}
+
+#[test]
+fn two_plugins_cannot_provide_methodologies_of_one_name() {
+    let bench = with_tdd("");
+    source(&bench, "other-tdd", "tdd-lenient", "");
+    let ran = bench.samuel(&["install", "plugins/other-tdd", "--yes"]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    let said = "the plugin other-tdd provides a methodology \"tdd\", and so does the plugin samuel-tdd";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    source(&bench, "my-ralph", "rw", "");
+    let ran = bench.samuel(&["plugin", "validate", "plugins/my-ralph"]);
+    assert!(ran.stderr.contains("the methodology that is built in has it"), "{}", ran.stderr);
+}

@@ -137,7 +137,7 @@ fn frozen_context(frozen: &Frozen, registry: &Registry) -> PromptContext {
     context.project.root = frozen.project.root().display().to_string();
     context.project.branch = git::branch(frozen.project.root()).unwrap_or_default();
     context.methodology.name = frozen.project.methodology().to_owned();
-    context.methodology.source = "built-in".to_owned();
+    context.methodology.source = frozen.project.methodology_source().to_owned();
     context.iteration.max = settings.max_iterations;
     context.config = ralph::config_vars(settings, frozen.agent.name());
     context.guardrails = frozen.project.config().guardrails.clone();

@@ -97,7 +97,7 @@ impl Run {
             tickets: Arc::clone(&tickets),
             iteration: Arc::clone(&iteration),
         };
-        let templates = ralph::Templates::load(frozen.project.root(), frozen.project.methodology())?;
+        let templates = ralph::Templates::load(&frozen.project.template_directories())?;
         let replaced = templates.replaced();
         let defaults = Ralph {
             project_root: frozen.project.root().to_owned(),

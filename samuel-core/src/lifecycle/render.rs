@@ -71,9 +71,9 @@ pub(super) fn render(
     scope: Scope,
     drafts: &mut Drafts,
 ) -> Result<(), LifecycleError> {
-    let directory = project.root().join(".samuel/templates").join(project.methodology());
-    let agents = LoadedTemplate::load(&directory, AGENTS_TEMPLATE_FILE, AGENTS_TEMPLATE)?;
-    let folder = LoadedTemplate::load(&directory, FOLDER_TEMPLATE_FILE, FOLDER_TEMPLATE)?;
+    let directories = project.template_directories();
+    let agents = LoadedTemplate::load(&directories, AGENTS_TEMPLATE_FILE, AGENTS_TEMPLATE)?;
+    let folder = LoadedTemplate::load(&directories, FOLDER_TEMPLATE_FILE, FOLDER_TEMPLATE)?;
     let plugins: Vec<&str> = project.config().plugins.iter().map(|plugin| plugin.name.as_str()).collect();
     let data = |folder| Data {
         context,
@@ -117,7 +117,7 @@ pub(super) fn base(project: &Project, registry: &Registry, survey: &Survey, bina
     context.project.root = show(project.root());
     context.project.detected.clone_from(&survey.detected.languages);
     context.methodology.name = project.methodology().to_owned();
-    context.methodology.source = "built-in".to_owned();
+    context.methodology.source = project.methodology_source().to_owned();
     context.iteration.max = settings.max_iterations;
     context.config = ralph::config_vars(&settings, &settings.agent);
     context.guardrails = project.config().guardrails.clone();

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::{
-    Capabilities, LockEntry, LockFile, Manifest, PluginError, Selection, Tree, install::check_grants,
+    Capabilities, LockEntry, LockFile, Manifest, PluginError, Profile, Selection, Tree, install::check_grants,
 };
 use crate::config::Config;
 
@@ -50,8 +50,10 @@ impl Catalog {
     /// Returns [`PluginError::Listed`] for one that is not installed,
     /// [`PluginError::Changed`] for one whose files were changed,
     /// [`PluginError::Excess`] for one that was granted what it does not ask
-    /// for, [`PluginError::NamespaceTaken`] for two that share a namespace, and
-    /// [`PluginError::Manifest`] for one that is for another Samuel.
+    /// for, [`PluginError::NamespaceTaken`] for two that share a namespace,
+    /// [`PluginError::MethodologyTaken`] for two that provide a methodology of
+    /// one name, and [`PluginError::Manifest`] for one that is for another
+    /// Samuel.
     pub fn read(project_root: &Path, config: &Config) -> Result<Self, PluginError> {
         // Without plugins nothing is read, and nothing can be broken.
         if config.plugins.is_empty() {
@@ -66,14 +68,7 @@ impl Catalog {
             })?;
             let directory = plugin_directory(project_root, &entry.name);
             let manifest = verify(&directory, &entry)?;
-            if let Some(other) = plugins.iter().find(|one| one.manifest.namespace == manifest.namespace) {
-                let (name, namespace) = (manifest.name, manifest.namespace);
-                return Err(PluginError::NamespaceTaken {
-                    name,
-                    namespace,
-                    owner: other.manifest.name.clone(),
-                });
-            }
+            plugins.iter().try_for_each(|other| check_beside(&manifest, &other.manifest))?;
             plugins.push(Plugin { manifest, directory, place, config: listed.config.clone(), entry });
         }
         Ok(Self { plugins, root: project_root.to_owned() })
@@ -87,6 +82,29 @@ impl Catalog {
     /// Returns the plugins.
     pub fn plugins(&self) -> &[Plugin] {
         &self.plugins
+    }
+
+    /// Returns the methodologies that they provide, each with its plugin.
+    pub fn profiles(&self) -> impl Iterator<Item = (&Plugin, &Profile)> {
+        self.plugins.iter().flat_map(|plugin| plugin.manifest.profiles.iter().map(move |one| (plugin, one)))
+    }
+}
+
+/// Makes sure that a plugin takes no name which another one has.
+pub(super) fn check_beside(plugin: &Manifest, other: &Manifest) -> Result<(), PluginError> {
+    let (name, owner) = (|| plugin.name.clone(), || other.name.clone());
+    if plugin.namespace == other.namespace {
+        let namespace = plugin.namespace.clone();
+        return Err(PluginError::NamespaceTaken { name: name(), namespace, owner: owner() });
+    }
+    let taken = |methodology: &&str| other.profiles.iter().any(|profile| profile.is_called(methodology));
+    let names = plugin.profiles.iter().flat_map(Profile::names);
+    match names.into_iter().find(taken) {
+        Some(methodology) => {
+            let methodology = methodology.to_owned();
+            Err(PluginError::MethodologyTaken { name: name(), methodology, owner: owner() })
+        }
+        None => Ok(()),
     }
 }
 

@@ -113,6 +113,16 @@ pub enum PluginError {
         /// The plugin that has it.
         owner: String,
     },
+    /// Two plugins provide a methodology of one name.
+    #[error("the plugin {name} provides a methodology \"{methodology}\", and so does the plugin {owner}")]
+    MethodologyTaken {
+        /// The plugin.
+        name: String,
+        /// The name or alias that both have.
+        methodology: String,
+        /// The plugin that had it first.
+        owner: String,
+    },
     /// A point needs a capability that was not granted.
     #[error("the plugin {name} cannot handle {point} without the capability {capability}")]
     Ungranted {
@@ -221,9 +231,8 @@ impl Coded for PluginError {
     fn code(&self) -> ErrorCode {
         match self {
             Self::Manifest(ConfigError::Io { .. }) | Self::Io { .. } => ErrorCode::PLUGIN_IO,
-            Self::Manifest(_) | Self::NamespaceTaken { .. } | Self::Link { .. } | Self::NoFile { .. } => {
-                ErrorCode::PLUGIN_INVALID
-            }
+            Self::Manifest(_) | Self::Link { .. } | Self::NoFile { .. } => ErrorCode::PLUGIN_INVALID,
+            Self::NamespaceTaken { .. } | Self::MethodologyTaken { .. } => ErrorCode::PLUGIN_INVALID,
             Self::TooLarge { .. } => ErrorCode::PLUGIN_INVALID,
             Self::Config(error) => error.code(),
             Self::NoManifest { .. } | Self::Source { .. } | Self::Fetch { .. } => ErrorCode::PLUGIN_SOURCE,
@@ -257,7 +266,9 @@ impl Coded for PluginError {
             Self::TooLarge { .. } => {
                 "Keep build results and downloads out of the plugin's directory.".to_owned()
             }
-            Self::NamespaceTaken { .. } => "Uninstall one of the two.".to_owned(),
+            Self::NamespaceTaken { .. } | Self::MethodologyTaken { .. } => {
+                "Uninstall one of the two.".to_owned()
+            }
             Self::Ungranted { capability, .. } => format!("Grant {capability}, or do without the plugin."),
             Self::NotEmpty { .. } => "Name a directory that is new or empty.".to_owned(),
             Self::Request { .. } => "See `samuel plugin --help`.".to_owned(),

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Capabilities, Capability, Change, Kind, LockEntry, LockFile, MANIFEST_FILE, Manifest, PluginError,
     Selection, Source, Tree,
-    catalog::{plugin_directory, plugins_directory},
+    catalog::{check_beside, plugin_directory, plugins_directory},
     check, edit,
     source::{GitRunner, clone},
 };
@@ -196,7 +196,7 @@ impl Plugins {
     ///
     /// # Errors
     /// Returns a [`PluginError`] where it cannot be fetched, has a problem, is
-    /// too large, or takes another plugin's namespace, and
+    /// too large, or takes a name that another plugin has, and
     /// [`PluginError::Busy`] while another command changes plugins.
     pub async fn fetch(&self, source: &Source, options: &FetchOptions) -> Result<Offer, PluginError> {
         let plugins = self.clone();
@@ -401,19 +401,16 @@ impl Plugins {
         tree.copy_to(staged.path())?;
         let manifest = check(staged.path())?;
         let before = LockFile::load(&self.root)?.get(&manifest.name).cloned();
-        self.check_namespace(&manifest)?;
+        self.check_others(&manifest)?;
         Ok(Offer { staged, manifest, tree, source, commit, before, _lock: lock })
     }
 
-    /// Refuses a plugin that would write to another one's namespace.
-    fn check_namespace(&self, manifest: &Manifest) -> Result<(), PluginError> {
+    /// Refuses a plugin that takes a name which another one has.
+    fn check_others(&self, manifest: &Manifest) -> Result<(), PluginError> {
         for other in self.list()?.into_iter().filter(|other| other.name != manifest.name) {
             // A plugin that is broken is told of when it is loaded.
             let Ok(theirs) = Manifest::load(&plugin_directory(&self.root, &other.name)) else { continue };
-            if theirs.namespace == manifest.namespace {
-                let (name, namespace) = (manifest.name.clone(), manifest.namespace.clone());
-                return Err(PluginError::NamespaceTaken { name, namespace, owner: other.name });
-            }
+            check_beside(manifest, &theirs)?;
         }
         Ok(())
     }

@@ -6,7 +6,10 @@ use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 use super::{ManifestProblem, read::inner_path};
 use crate::{
-    config::{MethodologyLayer, MethodologySettings, ProblemKind, Value, check_methodology_name, shorten},
+    config::{
+        DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS, MethodologyLayer, MethodologySettings, ProblemKind,
+        Value, check_methodology_name, shorten,
+    },
     hook::{ChainSpec, HookPoint},
 };
 
@@ -25,6 +28,16 @@ pub struct Profile {
 }
 
 impl Profile {
+    /// Returns its name and its aliases.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.name).chain(&self.aliases).map(String::as_str)
+    }
+
+    /// Says whether it is called by a name or an alias.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.names().any(|known| known == name)
+    }
+
     /// Returns the settings it starts from, which samuel.toml goes over.
     pub fn settings(&self) -> MethodologySettings {
         let mut settings = MethodologySettings::default();
@@ -76,6 +89,11 @@ fn read_name(value: &Value<'_>, seen: &mut BTreeSet<String>) -> Option<String> {
     let name = value.string()?;
     if let Err(error) = check_methodology_name(name) {
         value.refuse(error);
+        return None;
+    }
+    if [DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS].contains(&name) {
+        let (name, rule) = (name.to_owned(), "the methodology that is built in has it");
+        value.refuse(ProblemKind::InvalidName { what: "methodology", name, rule });
         return None;
     }
     if !seen.insert(name.to_owned()) {

@@ -5,6 +5,7 @@ use std::{io, path::PathBuf};
 use crate::{
     config::{ConfigError, UnknownMethodology},
     model::{Coded, ErrorCode, Location},
+    plugin::PluginError,
     prd::PrdError,
     state::StateError,
 };
@@ -19,6 +20,9 @@ pub enum ProjectError {
     /// The methodology does not exist.
     #[error(transparent)]
     Methodology(#[from] UnknownMethodology),
+    /// A plugin that may provide the methodology cannot be used.
+    #[error(transparent)]
+    Plugin(#[from] PluginError),
     /// The PRD cannot be used.
     #[error(transparent)]
     Prd(#[from] PrdError),
@@ -40,6 +44,7 @@ impl Coded for ProjectError {
         match self {
             Self::Config(error) => error.code(),
             Self::Methodology(error) => error.code(),
+            Self::Plugin(error) => error.code(),
             Self::Prd(error) => error.code(),
             Self::State(error) => error.code(),
             Self::Write { .. } => ErrorCode::STATE_IO,
@@ -50,6 +55,7 @@ impl Coded for ProjectError {
         match self {
             Self::Config(error) => error.location(),
             Self::Methodology(error) => error.location(),
+            Self::Plugin(error) => error.location(),
             Self::Prd(error) => error.location(),
             Self::State(error) => error.location(),
             Self::Write { path, .. } => Some(Location { file: path.clone(), line: None, column: None }),
@@ -59,6 +65,7 @@ impl Coded for ProjectError {
     fn help(&self) -> String {
         match self {
             Self::Config(error) => error.help(),
+            Self::Plugin(error) => error.help(),
             Self::Methodology(UnknownMethodology { nearest: Some(nearest), .. }) => {
                 format!("Did you mean \"{nearest}\"? {}", self.code().help)
             }

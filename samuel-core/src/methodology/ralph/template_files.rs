@@ -1,13 +1,10 @@
 //! Which prompt templates a project uses.
 //!
-//! A file in `.samuel/templates/<methodology>/` replaces the built-in template
-//! of the same name. Templates are parsed before the loop starts, so that a
+//! A file in `.samuel/templates/<methodology>/` replaces the template of the same
+//! name that the methodology's plugin has, and that the built-in one. Templates are parsed before the loop starts, so that a
 //! broken one never costs an iteration (design, prompts).
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::{fs, io, path::PathBuf};
 
 use super::templates::{DISCOVERY_PROMPT, DISCOVERY_PROMPT_FILE, PROMPT, PROMPT_FILE};
 use crate::{
@@ -24,17 +21,17 @@ pub struct Templates {
 }
 
 impl Templates {
-    /// Loads the templates of a project.
+    /// Loads the templates that are found first in these directories, else the
+    /// built-in ones.
     ///
     /// # Errors
     /// Returns a [`TemplatesError`] for a template that cannot be read or
     /// parsed.
-    pub fn load(project_root: &Path, methodology: &str) -> Result<Self, TemplatesError> {
-        let directory = project_root.join(".samuel/templates").join(methodology);
+    pub fn load(directories: &[PathBuf]) -> Result<Self, TemplatesError> {
         let mut replaced = Vec::new();
         let mut one = |name: &str, built_in: &str| {
-            let loaded = LoadedTemplate::load(&directory, name, built_in)?;
-            replaced.extend(loaded.own.then_some(loaded.path));
+            let loaded = LoadedTemplate::load(directories, name, built_in)?;
+            replaced.extend(loaded.is_found.then_some(loaded.path));
             Ok::<_, TemplatesError>(loaded.template)
         };
         let implementation = one(PROMPT_FILE, PROMPT)?;
@@ -42,7 +39,7 @@ impl Templates {
         Ok(Self { implementation, discovery, replaced })
     }
 
-    /// Returns the files of the project that replace built-in templates.
+    /// Returns the files that replace built-in templates.
     pub fn replaced(&self) -> Vec<PathBuf> {
         self.replaced.clone()
     }
@@ -56,28 +53,36 @@ impl Templates {
     }
 }
 
-/// A template, and whether a file of the project holds it.
+/// A template, and whether a file holds it.
 #[derive(Clone, Debug)]
 pub(crate) struct LoadedTemplate {
     /// The template, parsed.
     pub(crate) template: Template,
-    /// Where the project's own is or would be.
+    /// Its file, or where the project's own would be.
     pub(crate) path: PathBuf,
-    /// Whether it is the project's own.
-    pub(crate) own: bool,
+    /// Whether there is a file, and it is not the built-in one.
+    pub(crate) is_found: bool,
 }
 
 impl LoadedTemplate {
-    /// Loads a template from a directory, else takes the one that is built in.
-    pub(crate) fn load(directory: &Path, name: &str, built_in: &str) -> Result<Self, TemplatesError> {
-        let path = directory.join(name);
-        let own = match fs::read_to_string(&path) {
-            Ok(text) => Some(text),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(source) => return Err(TemplatesError::Read { path, source }),
-        };
-        match Template::parse(name, own.as_deref().unwrap_or(built_in)) {
-            Ok(template) => Ok(Self { template, path, own: own.is_some() }),
+    /// Loads a template from the first directory that has it, else takes the
+    /// one that is built in.
+    pub(crate) fn load(directories: &[PathBuf], name: &str, built_in: &str) -> Result<Self, TemplatesError> {
+        for directory in directories {
+            let path = directory.join(name);
+            match fs::read_to_string(&path) {
+                Ok(text) => return Self::parse(name, &text, path, true),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(source) => return Err(TemplatesError::Read { path, source }),
+            }
+        }
+        let path = directories.first().map(|directory| directory.join(name)).unwrap_or_default();
+        Self::parse(name, built_in, path, false)
+    }
+
+    fn parse(name: &str, text: &str, path: PathBuf, is_found: bool) -> Result<Self, TemplatesError> {
+        match Template::parse(name, text) {
+            Ok(template) => Ok(Self { template, path, is_found }),
             Err(source) => Err(TemplatesError::Parse { path, source: Box::new(source) }),
         }
     }
@@ -133,24 +138,27 @@ mod tests {
 
     #[test]
     fn a_template_of_the_project_replaces_the_built_in_one() {
-        let project = tempfile::tempdir().unwrap();
-        assert!(Templates::load(project.path(), "ralph").unwrap().replaced().is_empty());
-        let directory = project.path().join(".samuel/templates/ralph");
-        fs::create_dir_all(&directory).unwrap();
-        fs::write(directory.join(PROMPT_FILE), "mine").unwrap();
-        let templates = Templates::load(project.path(), "ralph").unwrap();
-        let rendered = templates.of(Mode::Implementation).render(&serde_json::json!({})).unwrap();
-        assert_eq!(rendered.text, "mine");
-        assert_eq!(templates.replaced(), [directory.join(PROMPT_FILE)]);
+        let dir = tempfile::tempdir().unwrap();
+        let [own, plugin] = ["own", "plugin"].map(|name| dir.path().join(name));
+        let directories = [own.clone(), plugin.clone()];
+        assert!(Templates::load(&directories).unwrap().replaced().is_empty());
+        fs::create_dir(&own).unwrap();
+        fs::create_dir(&plugin).unwrap();
+        fs::write(own.join(PROMPT_FILE), "mine").unwrap();
+        fs::write(plugin.join(PROMPT_FILE), "the plugin's").unwrap();
+        fs::write(plugin.join(DISCOVERY_PROMPT_FILE), "the plugin's").unwrap();
+        let templates = Templates::load(&directories).unwrap();
+        let rendered = |mode| templates.of(mode).render(&serde_json::json!({})).unwrap().text;
+        assert_eq!(rendered(Mode::Implementation), "mine");
+        assert_eq!(rendered(Mode::Discovery), "the plugin's");
+        assert_eq!(templates.replaced(), [own.join(PROMPT_FILE), plugin.join(DISCOVERY_PROMPT_FILE)]);
     }
 
     #[test]
     fn a_broken_template_is_an_error_with_its_place() {
-        let project = tempfile::tempdir().unwrap();
-        let directory = project.path().join(".samuel/templates/ralph");
-        fs::create_dir_all(&directory).unwrap();
-        fs::write(directory.join(PROMPT_FILE), "one\n{{ if }}").unwrap();
-        let error = Templates::load(project.path(), "ralph").unwrap_err();
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join(PROMPT_FILE), "one\n{{ if }}").unwrap();
+        let error = Templates::load(&[directory.path().to_owned()]).unwrap_err();
         assert_eq!(error.location().and_then(|place| place.line), Some(2));
     }
 }

@@ -1,0 +1,211 @@
+//! New plugins: what `samuel plugin new` writes is built, tried and used by the
+//! commands that its page names, and nothing else is done to it.
+//!
+//! In Rust that takes seconds. An interpreter takes minutes to be compiled by a
+//! host that was built without optimisation, so Python, JavaScript and `cargo
+//! component` are for `SAMUEL_LONG=1`.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "tests")]
+
+use std::{
+    env,
+    ffi::OsString,
+    fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+
+use samuel_tests::{
+    cache,
+    example::{Example, TARGET, python_tools, target_is_installed},
+};
+use serde_json::Value;
+use tempfile::TempDir;
+
+const SAMUEL: &str = env!("CARGO_BIN_EXE_samuel-under-test");
+
+/// A directory in which somebody makes a plugin.
+struct Desk {
+    dir: TempDir,
+    path: OsString,
+}
+
+/// What a command said.
+struct Said {
+    succeeded: bool,
+    stdout: String,
+    all: String,
+}
+
+impl Desk {
+    fn new() -> Self {
+        Self { dir: tempfile::tempdir().unwrap(), path: env::var_os("PATH").unwrap() }
+    }
+
+    /// Puts programs in front of those that are there.
+    fn with_tools(mut self, directory: PathBuf) -> Self {
+        self.path = env::join_paths(std::iter::once(directory).chain(env::split_paths(&self.path))).unwrap();
+        self
+    }
+
+    fn plugin(&self) -> PathBuf {
+        self.dir.path().join("my-facts")
+    }
+
+    /// Runs a program in a directory, with what a user has and no more.
+    fn run(&self, directory: &Path, program: &str, args: &[&str]) -> Said {
+        let kept = ["HOME", "CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"];
+        let kept = kept.into_iter().filter_map(|name| Some((name, env::var_os(name)?)));
+        let output = Command::new(program)
+            .args(args)
+            .current_dir(directory)
+            .env_clear()
+            .envs(kept)
+            .env("PATH", &self.path)
+            .env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"))
+            // What a plugin in Rust depends on was fetched for this workspace.
+            .env("CARGO_NET_OFFLINE", "true")
+            .env("RUSTUP_AUTO_INSTALL", "0")
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let Output { status, stdout, stderr } = output;
+        let stdout = String::from_utf8(stdout).unwrap();
+        let all = format!("{stdout}{}", String::from_utf8_lossy(&stderr));
+        Said { succeeded: status.success(), stdout, all }
+    }
+
+    /// Runs a command that must succeed.
+    fn samuel(&self, directory: &Path, args: &[&str]) -> String {
+        let said = self.run(directory, SAMUEL, args);
+        assert!(said.succeeded, "samuel {}\n{}", args.join(" "), said.all);
+        said.stdout
+    }
+
+    /// Makes a plugin in a language.
+    fn make(&self, language: &str, more: &[&str]) {
+        let args = ["plugin", "new", "my-facts", "--kind", "wasm", "--lang", language];
+        self.samuel(self.dir.path(), &[&args[..], more].concat());
+    }
+
+    /// Does what the page of a new plugin says from its second line on, and
+    /// looks into the prompt of a project that uses it.
+    fn do_as_the_page_says(&self) {
+        let page = fs::read_to_string(self.plugin().join("README.md")).unwrap();
+        let commands = page.lines().filter_map(|line| line.strip_prefix("    samuel "));
+        let commands: Vec<&str> = commands
+            .map(|line| line.split(" #").next().unwrap().split("   ").next().unwrap().trim())
+            .collect();
+        let [build, validate, test, install] = &commands[..] else { panic!("{page}") };
+        for command in [build, validate] {
+            self.samuel(&self.plugin(), &command.split(' ').collect::<Vec<_>>());
+        }
+        let tried =
+            self.samuel(&self.plugin(), &[&test.split(' ').collect::<Vec<_>>()[..], &["--json"]].concat());
+        let tried: Value = serde_json::from_str(&tried).unwrap();
+        assert_eq!(
+            tried.pointer("/data/trials/0/output/extras/0/content"),
+            Some(&Value::from("Hello from my-facts, about the task 1.2.")),
+            "{tried:#}"
+        );
+
+        let project = self.dir.path().join("project");
+        fs::create_dir(&project).unwrap();
+        self.samuel(&project, &["run", "init"]);
+        self.samuel(&project, &["run", "enqueue", "First"]);
+        assert_eq!(*install, "install <this directory>");
+        self.samuel(&project, &["install", "../my-facts", "--yes"]);
+        let prompt = self.samuel(&project, &["run", "prompt", "--yes"]);
+        assert!(prompt.contains("Hello from my-facts, about the task 1."), "{prompt}");
+    }
+}
+
+/// Says whether the long form is run, and else why the test is not.
+fn is_long(what: &str) -> bool {
+    let long = env::var_os("SAMUEL_LONG").is_some();
+    if !long {
+        println!("skipped: {what}, which takes minutes: see --long");
+    }
+    long
+}
+
+fn has_target() -> bool {
+    let installed = target_is_installed(TARGET);
+    if installed != Ok(true) {
+        println!("skipped: a new plugin in Rust: the target {TARGET} is not installed");
+    }
+    installed == Ok(true)
+}
+
+/// Makes a plugin in Rust that builds where other tests built its dependencies.
+fn made_in_rust() -> Desk {
+    let desk = Desk::new();
+    let sdk = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bindings/rust").canonicalize().unwrap();
+    desk.make("rust", &["--sdk-path", sdk.to_str().unwrap()]);
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rust-target");
+    fs::create_dir_all(&target).unwrap();
+    symlink(target, desk.plugin().join("target")).unwrap();
+    desk
+}
+
+#[test]
+fn a_new_plugin_in_rust_does_what_its_page_says() {
+    if has_target() {
+        made_in_rust().do_as_the_page_says();
+    }
+}
+
+#[test]
+fn a_new_plugin_in_python_does_what_its_page_says() {
+    if !is_long("a new plugin in Python") {
+        return;
+    }
+    // The version that the example is built with, wherever it comes from.
+    let install = Example::Python.commands().swap_remove(1);
+    match python_tools(&install) {
+        Err(reason) => println!("skipped: a new plugin in Python: {reason}"),
+        Ok(tools) => {
+            let desk = Desk::new().with_tools(tools.join("bin"));
+            desk.make("python", &[]);
+            desk.do_as_the_page_says();
+        }
+    }
+}
+
+#[test]
+fn a_new_plugin_in_javascript_does_what_its_page_says() {
+    if !is_long("a new plugin in JavaScript") {
+        return;
+    }
+    match Example::JavaScript.npm_tools() {
+        Err(reason) => println!("skipped: a new plugin in JavaScript: {reason}"),
+        Ok(tools) => {
+            let desk = Desk::new().with_tools(tools.join("node_modules/.bin"));
+            desk.make("javascript", &[]);
+            desk.do_as_the_page_says();
+        }
+    }
+}
+
+#[test]
+fn a_new_plugin_in_rust_is_built_by_cargo_component_too() {
+    if !is_long("a new plugin built by cargo component") || !has_target() {
+        return;
+    }
+    let version = "0.21.1";
+    let tools = cache::once(&format!("cargo-component@{version}"), |home| {
+        let mut install = Command::new("cargo");
+        install.args(["install", "cargo-component", "--locked", "--version", version, "--root"]).arg(home);
+        cache::run(install.env_remove("CARGO_TARGET_DIR"), "cargo install cargo-component")
+    });
+    let tools = match tools {
+        Ok(tools) => tools,
+        Err(reason) => return println!("skipped: cargo component: {reason}"),
+    };
+    let desk = made_in_rust().with_tools(tools.join("bin"));
+    let args = ["component", "build", "--release", "--target", TARGET];
+    let said = desk.run(&desk.plugin(), "cargo", &args);
+    assert!(said.succeeded, "{}", said.all);
+    desk.samuel(&desk.plugin(), &["plugin", "validate"]);
+    desk.samuel(&desk.plugin(), &["plugin", "test"]);
+}
