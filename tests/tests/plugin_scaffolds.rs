@@ -1,5 +1,6 @@
 //! New plugins: what `samuel plugin new` writes is built, tried and used by the
-//! commands that its page names, and nothing else is done to it.
+//! commands that its page names, and nothing else is done to it. One of them is
+//! made to print, to see what becomes of that.
 //!
 //! In Rust that takes seconds. An interpreter takes minutes to be compiled by a
 //! host that was built without optimisation, so Python, JavaScript and `cargo
@@ -26,6 +27,8 @@ const SAMUEL: &str = env!("CARGO_BIN_EXE_samuel-under-test");
 /// A directory in which somebody makes a plugin.
 struct Desk {
     dir: TempDir,
+    /// The plugin's name. Each test has its own, since all build in one place.
+    name: &'static str,
     path: OsString,
 }
 
@@ -37,8 +40,8 @@ struct Said {
 }
 
 impl Desk {
-    fn new() -> Self {
-        Self { dir: tempfile::tempdir().unwrap(), path: env::var_os("PATH").unwrap() }
+    fn new(name: &'static str) -> Self {
+        Self { dir: tempfile::tempdir().unwrap(), name, path: env::var_os("PATH").unwrap() }
     }
 
     /// Puts programs in front of those that are there.
@@ -48,7 +51,7 @@ impl Desk {
     }
 
     fn plugin(&self) -> PathBuf {
-        self.dir.path().join("my-facts")
+        self.dir.path().join(self.name)
     }
 
     /// Runs a program in a directory, with what a user has and no more.
@@ -85,8 +88,18 @@ impl Desk {
 
     /// Makes a plugin in a language.
     fn make(&self, language: &str, more: &[&str]) {
-        let args = ["plugin", "new", "my-facts", "--kind", "wasm", "--lang", language];
+        let args = ["plugin", "new", self.name, "--kind", "wasm", "--lang", language];
         self.samuel(self.dir.path(), &[&args[..], more].concat());
+    }
+
+    /// Makes a project with a task and installs the plugin in it.
+    fn project_that_uses_it(&self) -> PathBuf {
+        let project = self.dir.path().join("project");
+        fs::create_dir(&project).unwrap();
+        self.samuel(&project, &["run", "init"]);
+        self.samuel(&project, &["run", "enqueue", "First"]);
+        self.samuel(&project, &["install", &format!("../{}", self.name), "--yes"]);
+        project
     }
 
     /// Does what the page of a new plugin says from its second line on, and
@@ -106,18 +119,14 @@ impl Desk {
         let tried: Value = serde_json::from_str(&tried).unwrap();
         assert_eq!(
             tried.pointer("/data/trials/0/output/extras/0/content"),
-            Some(&Value::from("Hello from my-facts, about the task 1.2.")),
+            Some(&Value::from(format!("Hello from {}, about the task 1.2.", self.name))),
             "{tried:#}"
         );
 
-        let project = self.dir.path().join("project");
-        fs::create_dir(&project).unwrap();
-        self.samuel(&project, &["run", "init"]);
-        self.samuel(&project, &["run", "enqueue", "First"]);
         assert_eq!(*install, "install <this directory>");
-        self.samuel(&project, &["install", "../my-facts", "--yes"]);
+        let project = self.project_that_uses_it();
         let prompt = self.samuel(&project, &["run", "prompt", "--yes"]);
-        assert!(prompt.contains("Hello from my-facts, about the task 1."), "{prompt}");
+        assert!(prompt.contains(&format!("Hello from {}, about the task 1.", self.name)), "{prompt}");
     }
 }
 
@@ -139,8 +148,8 @@ fn has_target() -> bool {
 }
 
 /// Makes a plugin in Rust that takes its crate from this repository.
-fn made_in_rust() -> Desk {
-    let desk = Desk::new();
+fn made_in_rust(name: &'static str) -> Desk {
+    let desk = Desk::new(name);
     let sdk = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bindings/rust").canonicalize().unwrap();
     desk.make("rust", &["--sdk-path", sdk.to_str().unwrap()]);
     desk
@@ -149,8 +158,43 @@ fn made_in_rust() -> Desk {
 #[test]
 fn a_new_plugin_in_rust_does_what_its_page_says() {
     if has_target() {
-        made_in_rust().do_as_the_page_says();
+        made_in_rust("rust-facts").do_as_the_page_says();
     }
+}
+
+#[test]
+fn what_a_component_prints_is_in_the_details_of_its_failure_and_nowhere_else() {
+    if !has_target() {
+        return;
+    }
+    let desk = made_in_rust("printing-facts");
+    let code = desk.plugin().join("src/lib.rs");
+    let text = fs::read_to_string(&code).unwrap();
+    let (head, tail) = text.split_once("        let about").unwrap();
+    let prints = "println!(\"on its output\"); eprintln!(\"on its errors\"); print_more();";
+    let more = "fn print_more() { panic!(\"no facts\\nat all\") }\n";
+    fs::write(&code, format!("{head}        {prints}\n        let about{tail}{more}")).unwrap();
+    desk.samuel(&desk.plugin(), &["plugin", "build"]);
+
+    // Who tries it out sees the end of its errors.
+    let tried = desk.run(&desk.plugin(), SAMUEL, &["plugin", "test"]);
+    for part in ["panicked: no facts\n", "stderr: on its errors\n", "stderr: at all\n"] {
+        assert!(!tried.succeeded && tried.all.contains(part), "{part}: {}", tried.all);
+    }
+    assert!(!tried.all.contains("on its output"), "{}", tried.all);
+
+    // In a run the message is a warning, and nothing gets among Samuel's output.
+    let project = desk.project_that_uses_it();
+    let agent = ["--agent", "command", "--agent-command", "true", "--max-iterations", "1"];
+    let start = [&["run", "start", "--yes", "--json"][..], &agent].concat();
+    let ran = desk.run(&project, SAMUEL, &start);
+    for line in ran.stdout.lines() {
+        serde_json::from_str::<Value>(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    }
+    assert!(!ran.all.contains("on its output"), "{}", ran.all);
+    let progress = fs::read_to_string(project.join(".samuel/run/progress.md")).unwrap();
+    let warning = "[hooks.warning] context.extra printing-facts:context-extra panicked: no facts\n";
+    assert!(progress.contains(warning) && !progress.contains("on its"), "{progress}");
 }
 
 #[test]
@@ -163,7 +207,7 @@ fn a_new_plugin_in_python_does_what_its_page_says() {
     match python_tools(&install) {
         Err(reason) => println!("skipped: a new plugin in Python: {reason}"),
         Ok(tools) => {
-            let desk = Desk::new().with_tools(tools.join("bin"));
+            let desk = Desk::new("python-facts").with_tools(tools.join("bin"));
             desk.make("python", &[]);
             desk.do_as_the_page_says();
         }
@@ -178,7 +222,7 @@ fn a_new_plugin_in_javascript_does_what_its_page_says() {
     match Example::JavaScript.npm_tools() {
         Err(reason) => println!("skipped: a new plugin in JavaScript: {reason}"),
         Ok(tools) => {
-            let desk = Desk::new().with_tools(tools.join("node_modules/.bin"));
+            let desk = Desk::new("javascript-facts").with_tools(tools.join("node_modules/.bin"));
             desk.make("javascript", &[]);
             desk.do_as_the_page_says();
         }
@@ -200,7 +244,7 @@ fn a_new_plugin_in_rust_is_built_by_cargo_component_too() {
         Ok(tools) => tools,
         Err(reason) => return println!("skipped: cargo component: {reason}"),
     };
-    let desk = made_in_rust().with_tools(tools.join("bin"));
+    let desk = made_in_rust("cargo-component-facts").with_tools(tools.join("bin"));
     let args = ["component", "build", "--release", "--target", TARGET];
     let said = desk.run(&desk.plugin(), "cargo", &args);
     assert!(said.succeeded, "{}", said.all);
