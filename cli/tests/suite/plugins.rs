@@ -54,6 +54,31 @@ fn nothing_is_installed_that_nobody_has_granted() {
 }
 
 #[test]
+fn an_update_that_wants_more_is_refused_where_nobody_can_be_asked() {
+    let bench = Bench::empty();
+    lint(&bench);
+    bench.ok(&["install", "plugins/lint", "--yes"]);
+    let installed = || (bench.read("samuel.lock"), bench.read(".samuel/plugins/lint/samuel-plugin.toml"));
+    let before = installed();
+    let manifest = bench.read("plugins/lint/samuel-plugin.toml");
+    let more = manifest.replace("\"1.0.0\"", "\"1.1.0\"").replace("\"ruff\"", "\"ruff\", \"git\"");
+    bench.write("plugins/lint/samuel-plugin.toml", &more);
+    let ran = bench.samuel(&["install", "plugins/lint"]);
+    assert_eq!(ran.code, 78, "{ran:?}");
+    let said = "nobody has granted what lint 1.1.0 asks for";
+    assert!(
+        ran.stderr.contains(said) && ran.stderr.contains("+ exec") && ran.stderr.contains("git"),
+        "{ran:?}"
+    );
+    assert_eq!(installed(), before, "everything is as before");
+    bench.ok(&["verify"]);
+
+    // One that wants nothing new is no question.
+    bench.write("plugins/lint/samuel-plugin.toml", &manifest.replace("\"1.0.0\"", "\"1.2.0\""));
+    assert!(bench.ok(&["install", "plugins/lint"]).stdout.contains("lint: Updated from 1.0.0 to 1.2.0"));
+}
+
+#[test]
 fn a_plugin_is_installed_listed_shown_verified_and_removed() {
     let bench = Bench::empty();
     lint(&bench);
