@@ -133,6 +133,19 @@ fn a_changed_plugin_stops_every_command_that_would_run_it() {
 }
 
 #[test]
+fn a_plugin_that_is_changed_under_a_run_ends_it() {
+    let bench = Bench::with_tasks(&["One"]);
+    lint(&bench);
+    bench.ok(&["install", "plugins/lint", "--yes"]);
+    let ran = bench.start("echo >> .samuel/plugins/lint/samuel-plugin.toml", &["--json"]);
+    let (_, last) = ran.events();
+    let report = &last["data"]["report"];
+    assert_eq!((ran.code, &report["iterations"]), (4, &json!(1)), "{ran:?}");
+    assert_eq!(report["detail"], "changed: .samuel/plugins/lint/samuel-plugin.toml");
+    assert_eq!(bench.start("true", &[]).code, 78, "the next start refuses it");
+}
+
+#[test]
 fn a_run_asks_its_plugins() {
     let bench = Bench::with_tasks(&["One"]);
     source(&bench, "todo", "", "quality.check", "echo '{\"ok\": false, \"reason\": \"todo left\"}'");

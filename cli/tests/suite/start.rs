@@ -42,6 +42,32 @@ fn an_agent_that_fails_three_times_ends_the_run_with_code_4() {
 }
 
 #[test]
+fn an_agent_that_changes_what_runs_ends_the_run_before_the_next_iteration() {
+    let bench = Bench::with_tasks(&["First", "Second"]);
+    for (path, how) in [
+        ("samuel.toml", "changed"),
+        (".samuel/templates/ralph/prompt.md.tmpl", "new"),
+        ("samuel.lock", "new"),
+    ] {
+        bench.write("samuel.toml", "version = \"2\"\n");
+        let agent = format!("mkdir -p .samuel/templates/ralph; echo '# more' >> {path}");
+        let ran = bench.start(&agent, &["--json"]);
+        let (_, last) = ran.events();
+        let report = &last["data"]["report"];
+        assert_eq!(
+            (ran.code, &report["exit_reason"]),
+            (4, &"control-files-changed".into()),
+            "{path}: {ran:?}"
+        );
+        assert_eq!((&report["iterations"], &report["detail"]), (&1.into(), &format!("{how}: {path}").into()));
+    }
+    // The last task is done whatever became of the files.
+    let ran = bench.start(&format!("{DONE}; echo >> samuel.toml"), &[]);
+    assert_eq!(ran.code, 4, "{ran:?}");
+    assert_eq!(bench.start(&format!("{DONE}; echo >> samuel.toml"), &[]).code, 0);
+}
+
+#[test]
 fn the_cap_on_iterations_ends_the_run_and_the_way_on_is_told() {
     let bench = Bench::with_tasks(&["First"]);
     let ran = bench.start("true", &["--max-iterations", "2"]);

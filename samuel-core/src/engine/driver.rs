@@ -21,7 +21,7 @@ use crate::{
     engine::event::{Event, RunReport},
     hook::{HookCall, HookPoint},
     model::{
-        Plan, Status,
+        ExitReason, Plan, Status,
         payload::{CheckFailure, Mode, TaskBrief, Turn},
     },
     state::{Actor, Checkpoint, Mutation, Next, Note, ProgressEntry, StateError, next_task},
@@ -246,10 +246,10 @@ async fn load(services: &Arc<Services>) -> EffectResult {
             if services.wants_changes() {
                 services.work_tree.begin();
             }
-            Ok::<_, StateError>(loaded)
+            Ok::<_, StateError>((loaded, services.control_files.changes()))
         })
         .await;
-    let loaded = match loaded.and_then(|loaded| loaded) {
+    let (loaded, changes) = match loaded.and_then(|loaded| loaded) {
         Ok(loaded) => loaded,
         Err(error) => return EffectResult::Failed(described(&error)),
     };
@@ -265,7 +265,7 @@ async fn load(services: &Arc<Services>) -> EffectResult {
     services.refresh();
     let queue = plan.count(Status::Pending) + plan.count(Status::InProgress);
     EffectResult::Loaded(Loaded {
-        next: next_work(&plan, unread),
+        next: unless_changed(next_work(&plan, unread), &changes),
         queue_size: u32::try_from(queue).unwrap_or(u32::MAX),
         mode: Mode::Implementation,
     })
@@ -282,12 +282,30 @@ fn next_work(plan: &Plan, unread: usize) -> NextWork {
             plan.task(&id).map_or(NextWork::AllDone, |task| NextWork::Task(TaskBrief::from(task)))
         }
         Next::Blocked(reasons) => {
-            let told: Vec<String> = reasons.iter().take(REASONS).map(ToString::to_string).collect();
-            let more = reasons.len().saturating_sub(REASONS);
-            let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-            NextWork::Blocked(told.join("; ") + &more)
+            let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
+            NextWork::Blocked(listed(&reasons))
         }
     }
+}
+
+/// Puts the end of the run in the place of its next task, where what decides what
+/// runs was changed.
+fn unless_changed(next: NextWork, changes: &[String]) -> NextWork {
+    match next {
+        NextWork::Task(_) if !changes.is_empty() => {
+            let (reason, detail) = (ExitReason::ControlFilesChanged, listed(changes));
+            NextWork::Stop { reason, detail }
+        }
+        next => next,
+    }
+}
+
+/// Writes the first of some reasons, and how many more there are.
+fn listed(reasons: &[String]) -> String {
+    let told: Vec<&str> = reasons.iter().take(REASONS).map(String::as_str).collect();
+    let more = reasons.len().saturating_sub(REASONS);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    told.join("; ") + &more
 }
 
 /// Changes the plan for the machine.

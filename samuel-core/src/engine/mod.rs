@@ -9,6 +9,7 @@ mod begin;
 mod builder;
 mod checkup;
 mod contexts;
+mod control_files;
 mod driver;
 mod error;
 mod event;

@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 use super::{
     begin::Begin,
     builder::RunBuilder,
+    control_files::ControlFiles,
     driver::Driver,
     error::RunError,
     follow::Follower,
@@ -51,6 +52,7 @@ pub struct Run {
     pub(super) frozen: Frozen,
     pub(super) registry: Registry,
     executables: Executables,
+    control_files: ControlFiles,
     /// The languages of the project's code, once they were looked for.
     pub(super) languages: OnceLock<Vec<String>>,
     pub(super) workbench: Arc<Workbench>,
@@ -97,6 +99,8 @@ impl Run {
             tickets: Arc::clone(&tickets),
             iteration: Arc::clone(&iteration),
         };
+        // Before anything of them is used, so that no change falls in between.
+        let control_files = ControlFiles::of(&frozen.project);
         let templates = ralph::Templates::load(&frozen.project.template_directories())?;
         let replaced = templates.replaced();
         let defaults = Ralph {
@@ -119,7 +123,18 @@ impl Run {
         let registry = frozen.project.registry::<RunError>(handlers, HookPoint::ALL)?;
         let executables = Executables::of(&frozen, &registry, &replaced);
         let languages = OnceLock::new();
-        Ok(Self { frozen, registry, executables, languages, workbench, hub, tickets, iteration, inputs })
+        Ok(Self {
+            frozen,
+            registry,
+            executables,
+            control_files,
+            languages,
+            workbench,
+            hub,
+            tickets,
+            iteration,
+            inputs,
+        })
     }
 
     /// Returns the chains of all hook points.
@@ -212,6 +227,7 @@ impl Run {
             clock: self.frozen.project.clock(),
             hub: Arc::clone(&hub),
             work_tree: WorkTree::new(root, git),
+            control_files: self.control_files,
             workbench: self.workbench,
             inputs: sender.clone(),
             tickets: self.tickets,

@@ -7,7 +7,10 @@ use std::{
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::{error::described, event::Event, hub::Hub, machine::Input, work_tree::WorkTree};
+use super::{
+    control_files::ControlFiles, error::described, event::Event, hub::Hub, machine::Input,
+    work_tree::WorkTree,
+};
 use crate::{
     agent::AbilityDecision,
     clock::Clock,
@@ -29,6 +32,7 @@ pub(super) struct Services {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) hub: Arc<Hub>,
     pub(super) work_tree: WorkTree,
+    pub(super) control_files: ControlFiles,
     pub(super) workbench: Arc<Workbench>,
     pub(super) inputs: mpsc::UnboundedSender<Input>,
     pub(super) tickets: Arc<Tickets>,

@@ -132,6 +132,6 @@ pub(super) fn plugins_directory(project_root: &Path) -> PathBuf {
 }
 
 /// Returns where a plugin is.
-pub(super) fn plugin_directory(project_root: &Path, name: &str) -> PathBuf {
+pub(crate) fn plugin_directory(project_root: &Path, name: &str) -> PathBuf {
     plugins_directory(project_root).join(name)
 }

@@ -47,6 +47,7 @@ pub mod wasm;
 
 pub use build::{BuildOptions, BuildReport, build};
 pub use capability::{Capabilities, Capability, UnknownCapability};
+pub(crate) use catalog::plugin_directory;
 pub use catalog::{Catalog, Plugin};
 pub use check::check;
 pub use envelope::{MAX_ANSWER_BYTES, PROTOCOL};
