@@ -101,8 +101,8 @@ fn codec_alone(tally: &mut Tally) {
     }
 }
 
-/// Checks the example plugin in Rust, a package of its own, on this machine. That
-/// it becomes a component and runs is tested by the suite `plugin_examples`.
+/// Checks the plugins in Rust that are packages of their own. The example is
+/// tested on this machine; that it becomes a component and runs is tested by the suite `plugin_examples`.
 fn example_plugin(tally: &mut Tally) {
     // Its directory has settings that lead to samuel-plugin in this repository.
     let directory = root().join("examples/plugins/rust");
@@ -115,6 +115,10 @@ fn example_plugin(tally: &mut Tally) {
         command.current_dir(&directory).env("CARGO_TARGET_DIR", &target);
         check(tally, name, command);
     }
+    // The component of the behaviour table is built by its suite.
+    let mut guest = cargo(&["fmt", "--check"]);
+    guest.current_dir(root().join("tests/parity/guest"));
+    check(tally, "format of the component of the behaviour table", guest);
 }
 
 /// Makes sure that the target is there. Adds it to the toolchain in use; never
