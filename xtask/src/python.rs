@@ -5,6 +5,7 @@
 //! package index into a virtual environment that is kept.
 
 use std::{
+    env::consts::{DLL_PREFIX, DLL_SUFFIX},
     fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -23,6 +24,8 @@ pub(crate) struct Layout {
     pub(crate) path: PathBuf,
     /// An interpreter with the tools.
     pub(crate) python: PathBuf,
+    /// A component for the tests of plugins.
+    component: PathBuf,
 }
 
 /// Makes the virtual environment with what is to be installed in it.
@@ -57,8 +60,8 @@ pub(crate) fn lay_out(profile: &str) -> Result<PathBuf> {
         fs::remove_dir_all(&package)?;
     }
     copy(&root().join("bindings/python/python/samuel"), &package)?;
-    fs::copy(target().join(built).join("lib_samuel.so"), package.join("_samuel.abi3.so"))
-        .context("the native module was not built")?;
+    let module = target().join(built).join(format!("{DLL_PREFIX}_samuel{DLL_SUFFIX}"));
+    fs::copy(module, package.join("_samuel.abi3.so")).context("the native module was not built")?;
     Ok(path)
 }
 
@@ -69,7 +72,17 @@ pub(crate) fn lay_out(profile: &str) -> Result<PathBuf> {
 /// what this machine lacks for its tests.
 pub(crate) fn prepare() -> Result<Result<Layout>> {
     let path = lay_out("dev")?;
-    Ok(environment(&TOOLS).map(|python| Layout { path, python }))
+    let component = component()?;
+    Ok(environment(&TOOLS).map(|python| Layout { path, python, component }))
+}
+
+/// Makes the component that plugins of tests are: kept as text, it handles
+/// `quality.check` and `session.end`.
+fn component() -> Result<PathBuf> {
+    let text = root().join("tests/data/components/earlier.wat");
+    let path = target().join("python/earlier.wasm");
+    fs::write(&path, wat::parse_file(&text)?)?;
+    Ok(path)
 }
 
 impl Layout {
@@ -79,6 +92,7 @@ impl Layout {
         let mut command = Command::new(&self.python);
         command.args(["-m", "pytest", "-p", "no:cacheprovider", "-rs", "tests"]).current_dir(tests);
         command.env("PYTHONPATH", &self.path).env("PYTHONDONTWRITEBYTECODE", "1");
+        command.env("SAMUEL_TEST_COMPONENT", &self.component);
         match long {
             true => command.env("SAMUEL_LONG", "1"),
             false => command.env_remove("SAMUEL_LONG"),

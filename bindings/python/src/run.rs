@@ -29,6 +29,7 @@ use crate::{
     gate::detached,
     handler::{Registration, Shared, check_points},
     options::Options,
+    plugins::PyLoaded,
     project::PyProject,
     reply::Raised,
 };
@@ -51,6 +52,7 @@ impl PyRun {
         project: &PyProject,
         options: &Bound<'_, PyAny>,
         handlers: Vec<Registration>,
+        plugins: Option<Py<PyLoaded>>,
     ) -> PyResult<Self> {
         check_points(py, &handlers)?;
         let options: Options =
@@ -69,6 +71,9 @@ impl PyRun {
         let built = options.builder(py, project).map(|builder| {
             let builder = builder.trust(TrustPolicy::ask(move |_| asked.load(Ordering::SeqCst)));
             builder.register(|registry| {
+                if let Some(plugins) = &plugins {
+                    plugins.get().0.register(registry);
+                }
                 registered = handlers.iter().try_for_each(|handler| handler.register(py, &shared, registry));
             })
         });

@@ -61,6 +61,10 @@ SOURCES: list[tuple[str, list[str | tuple[str, str]]]] = [
     ("prd/finding.rs", ["Severity", "FindingKind", "Finding"]),
     ("prd/convert.rs", ["Form"]),
     ("project/init.rs", ["ConvertedPrd", "Initialised"]),
+    ("plugin/kind.rs", [("Kind", "PluginKind")]),
+    ("plugin/lock.rs", [("LockEntry", "InstalledPlugin")]),
+    ("plugin/tree.rs", [("ChangeKind", "PluginChangeKind"), ("Change", "PluginChange")]),
+    ("plugin/install.rs", [("Listed", "ListedPlugin"), ("Verified", "VerifiedPlugin")]),
 ]
 
 # Enums whose cases are classes: the key that names the case in JSON, and the
@@ -77,7 +81,7 @@ FLATTENED = {"AbilityCall": "agent/event.rs", "AbilityResult": "agent/event.rs"}
 SCALARS = {
     "String": "str", "&'static str": "str", "Arc<str>": "str", "TaskId": "str", "jiff::Timestamp": "str",
     "Timestamp": "str", "PathBuf": "str", "HookPoint": "HookPointId",
-    "SkipReason": "str | Mapping[str, str]", "bool": "bool", "u8": "int", "u32": "int",
+    "SkipReason": "str | Mapping[str, str]", "Capabilities": "Mapping[str, list[str]]", "bool": "bool", "u8": "int", "u32": "int",
     "u64": "int", "usize": "int", "i32": "int", "i64": "int", "f64": "float", "Duration": "float",
 }
 ZEROS = {"str": '""', "bool": "False", "int": "0", "float": "0.0", "Any": "None"}
@@ -195,6 +199,8 @@ class Reader:
                 fields[-1].default = '""'
             elif is_output and name in ("ok", "proceed"):
                 fields[-1].default = "True"
+            elif kind.startswith("Mapping"):
+                pass
             elif is_output or name == "extensions" or "default" in attrs:
                 fields[-1].default = self.zero(kind)
             elif kind.endswith("| None"):
@@ -276,6 +282,8 @@ def renamed(name: str, case: str) -> str:
     match case:
         case "snake_case":
             return "_".join(words).lower()
+        case "lowercase":
+            return name.lower()
         case "kebab-case":
             return "-".join(words).lower()
         case "PascalCase":

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from ._samuel import HOOK_POINTS as HOOK_POINTS
 from ._samuel import Call as Call
+from ._samuel import PluginOffer as PluginOffer
 from ._samuel import PromptContext as PromptContext
 from ._samuel import __version__ as __version__
 from .errors import AgentError as AgentError
@@ -26,6 +27,7 @@ from .errors import Cancelled as Cancelled
 from .errors import ConfigError as ConfigError
 from .errors import GateError as GateError
 from .errors import HookError as HookError
+from .errors import PluginError as PluginError
 from .errors import SamuelError as SamuelError
 from .errors import StateError as StateError
 

@@ -1,17 +1,14 @@
-"""A run that is under way, and what comes of it.
-
-Threads wait here, in Python, and are woken from outside: so Ctrl-C gets
-through at once, and the interpreter can end while a thread still waits.
-"""
+"""A run that is under way, and what comes of it."""
 
 from __future__ import annotations
 
-import _thread
 import os
-from collections.abc import AsyncIterator, Callable, Iterator
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from collections.abc import AsyncIterator, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from ._record import Record, items
+from ._waiting import await_for, wait_at_most, wait_for
 from .errors import AgentError, BudgetError, Cancelled, GateError, HookError, SamuelError
 
 if TYPE_CHECKING:
@@ -23,11 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Run", "RunResult"]
 
-_T = TypeVar("_T")
 _set = object.__setattr__
 
-# How long one wait lasts before signals are looked at again.
-_SLICE = 0.05
 # How long a run that is stopped may take to end.
 _STOP_LIMIT = 10.0
 # How many events are taken at once.
@@ -128,50 +122,6 @@ _BY_REASON: dict[str, type[SamuelError]] = {
 }
 
 
-class _Waitable(Protocol):
-    @property
-    def version(self) -> int: ...
-    def wake(self, callback: Callable[[], object], seen: int) -> bool: ...
-
-
-def wait_for(native: _Waitable, look: Callable[[], _T | None], timeout: float | None = None) -> _T | None:
-    """Waits until a look finds something; None where the time is over."""
-    from time import monotonic
-
-    deadline = None if timeout is None else monotonic() + timeout
-    while True:
-        seen = native.version
-        found = look()
-        if found is not None:
-            return found
-        bell = _thread.allocate_lock()
-        bell.acquire()
-        if not native.wake(bell.release, seen):
-            continue
-        while not bell.acquire(timeout=_SLICE):
-            if deadline is not None and monotonic() >= deadline:
-                return look()
-
-
-async def await_for(native: _Waitable, look: Callable[[], _T | None]) -> _T:
-    """Waits until a look finds something, without blocking the event loop."""
-    import asyncio
-
-    loop = asyncio.get_running_loop()
-    while True:
-        seen = native.version
-        found = look()
-        if found is not None:
-            return found
-        bell = asyncio.Event()
-
-        def ring(bell: asyncio.Event = bell) -> None:
-            loop.call_soon_threadsafe(bell.set)
-
-        if native.wake(ring, seen):
-            await bell.wait()
-
-
 class Run:
     """A run that is under way. Its methods can be called from any thread."""
 
@@ -223,42 +173,16 @@ class Run:
         The first call's begin with the run, later ones' with the call. A reader
         that is slow loses what the agent says, never a change of state.
         """
-        stream = self._native.events()
-        if stream is None:
-            return
-        while True:
-            taken: list[Event] = []
-
-            def look() -> bool | None:
-                batch = stream.take(_BATCH)
-                if batch is None:
-                    return False
-                taken.extend(batch)
-                return True if batch else None
-
-            if not wait_for(self._native, look):
-                return
-            yield from taken
+        taken = partial(_taken, self._native.events())
+        while batch := wait_for(self._native, taken):
+            yield from batch
 
     async def aevents(self) -> AsyncIterator[Event]:
         """Yields events until the run has ended; see `events`."""
         await self._await_start()
-        stream = self._native.events()
-        if stream is None:
-            return
-        while True:
-            taken: list[Event] = []
-
-            def look() -> bool | None:
-                batch = stream.take(_BATCH)
-                if batch is None:
-                    return False
-                taken.extend(batch)
-                return True if batch else None
-
-            if not await await_for(self._native, look):
-                return
-            for event in taken:
+        taken = partial(_taken, self._native.events())
+        while batch := await await_for(self._native, taken):
+            for event in batch:
                 yield event
 
     def wait(self, timeout: float | None = None) -> RunResult:
@@ -272,7 +196,9 @@ class Run:
             SamuelError: The run could not start, or broke.
         """
         self._native.ignore_events()
-        ended = wait_for(self._native, self._native.result, timeout)
+        if timeout is None:
+            return self._made(wait_for(self._native, self._native.result))
+        ended = wait_at_most(self._native, self._native.result, timeout)
         if ended is None:
             raise TimeoutError(f"the run goes on after {timeout} s")
         return self._made(ended)
@@ -343,7 +269,7 @@ class Run:
             self._native.stop()
             return self._has_ended()
 
-        if wait_for(self._native, look, _STOP_LIMIT):
+        if wait_at_most(self._native, look, _STOP_LIMIT):
             _live.pop(id(self), None)
 
     async def _aleave(self) -> None:
@@ -378,10 +304,7 @@ def _logger() -> logging.Logger | None:
 def _log_events(native: _samuel.RunHandle, stream: _samuel.EventStream | None, logger: logging.Logger) -> None:
     from .records import HookFired, RunFinished, RunStarted, Warning
 
-    while stream is not None:
-        batch = wait_for(native, lambda: _taken(stream))
-        if not batch:
-            return
+    while batch := wait_for(native, partial(_taken, stream)):
         for event in batch:
             match event:
                 case Warning(message):
@@ -395,8 +318,9 @@ def _log_events(native: _samuel.RunHandle, stream: _samuel.EventStream | None, l
                     logger.info("run %s ended: %s", event.run_id, reason)
 
 
-def _taken(stream: _samuel.EventStream) -> list[Event] | None:
-    batch = stream.take(_BATCH)
+def _taken(stream: _samuel.EventStream | None) -> list[Event] | None:
+    """Takes what has come: nothing yet is None, nothing more an empty list."""
+    batch = None if stream is None else stream.take(_BATCH)
     return [] if batch is None else batch or None
 
 
