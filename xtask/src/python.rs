@@ -91,7 +91,7 @@ impl Layout {
         let tests = root().join("bindings/python");
         let mut command = Command::new(&self.python);
         command.args(["-m", "pytest", "-p", "no:cacheprovider", "-rs", "tests"]).current_dir(tests);
-        command.env("PYTHONPATH", &self.path).env("PYTHONDONTWRITEBYTECODE", "1");
+        command.env("PYTHONPATH", &self.path).env("PYTHONPYCACHEPREFIX", target().join("python/cache"));
         command.env("SAMUEL_TEST_COMPONENT", &self.component);
         match long {
             true => command.env("SAMUEL_LONG", "1"),
