@@ -1,7 +1,7 @@
 //! The Python package: built, laid out below `target/`, and tested.
 //!
 //! The package is the sources beside the native module, in a directory of its
-//! own, so that tests need no installation. pytest and mypy come from the
+//! own, so that tests need no installation. pytest, mypy and maturin come from the
 //! package index into a virtual environment that is kept.
 
 use std::{
@@ -16,7 +16,7 @@ use anyhow::{Context as _, Result, ensure};
 use crate::workspace::{cargo, root, target};
 
 /// What the tests need beside Python.
-const TOOLS: [&str; 2] = ["pytest>=8", "mypy>=1.15"];
+const TOOLS: [&str; 3] = ["pytest>=8", "mypy>=1.15", "maturin>=1.9,<2"];
 
 /// Where the package is laid out, and the interpreter it works with.
 pub(crate) struct Layout {
@@ -92,7 +92,7 @@ impl Layout {
         let mut command = Command::new(&self.python);
         command.args(["-m", "pytest", "-p", "no:cacheprovider", "-rs", "tests"]).current_dir(tests);
         command.env("PYTHONPATH", &self.path).env("PYTHONPYCACHEPREFIX", target().join("python/cache"));
-        command.env("SAMUEL_TEST_COMPONENT", &self.component);
+        command.env("SAMUEL_TEST_COMPONENT", &self.component).env("CARGO_TARGET_DIR", target());
         match long {
             true => command.env("SAMUEL_LONG", "1"),
             false => command.env_remove("SAMUEL_LONG"),

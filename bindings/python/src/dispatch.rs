@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use pyo3::{
     Bound, PyAny, PyResult, Python,
-    exceptions::{PyOSError, PyTypeError},
+    exceptions::PyTypeError,
     pyfunction,
     types::{PyAnyMethods, PyDict},
 };
@@ -51,7 +51,7 @@ pub(crate) fn dispatch(
         .parse()
         .map_err(|error: samuel_core::hook::UnknownPoint| PyTypeError::new_err(error.to_string()))?;
     let config = Config::parse(Path::new("samuel.toml"), config).map_err(|error| raise(py, &error))?;
-    let bell = Bell::hang().map_err(PyOSError::new_err)?;
+    let bell = Bell::hang(py)?;
     let supervisor = supervisor_of(&supervisor);
     let shared =
         Shared { bell: Arc::clone(&bell), raised: Raised::default(), supervisor, env: Arc::new(env) };

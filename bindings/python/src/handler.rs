@@ -29,7 +29,7 @@ use crate::{
     reply::{Raised, Reply, failure_of, read_output},
 };
 
-/// A registration, as `samuel._hooks.Registration` has it.
+/// A registration, as `samuel._registering.Registration` has it.
 #[derive(FromPyObject)]
 pub(crate) struct Registration {
     point: String,

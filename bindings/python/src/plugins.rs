@@ -10,10 +10,8 @@ use std::{
 };
 
 use pyo3::{
-    Bound, IntoPyObjectExt, Py, PyAny, PyErr, PyResult, Python,
-    exceptions::{PyOSError, PyRuntimeError},
-    pyclass, pyfunction, pymethods,
-    types::PyAnyMethods,
+    Bound, IntoPyObjectExt, Py, PyAny, PyErr, PyResult, Python, exceptions::PyRuntimeError, pyclass,
+    pyfunction, pymethods, types::PyAnyMethods,
 };
 use samuel_core::plugin::{
     Capabilities, Catalog, FetchOptions, LoadOptions, Loaded, Offer, PluginError, Plugins, Source,
@@ -86,7 +84,7 @@ pub(crate) fn plugins_fetch(
         cache_dir: surroundings.cache_dir,
         ..FetchOptions::default()
     };
-    job(cancel, async move {
+    job(py, cancel, async move {
         let fetched = plugins.fetch(&source, &options).await;
         move |py: Python<'_>| {
             PyOffer::new(plugins, fetched.map_err(|error| raise_plugin(py, &error))?).into_py_any(py)
@@ -98,6 +96,7 @@ pub(crate) fn plugins_fetch(
 /// itself: a job whose result is given to a run. None where there are none.
 #[pyfunction]
 pub(crate) fn plugins_load(
+    py: Python<'_>,
     project: &PyProject,
     brought: Vec<String>,
     surroundings: Surroundings,
@@ -113,7 +112,7 @@ pub(crate) fn plugins_load(
         store: Some(Arc::new(project.store())),
     };
     let project = project.clone();
-    job(CancellationToken::new(), async move {
+    job(py, CancellationToken::new(), async move {
         let catalog = Catalog::read_without(project.root(), project.config(), &brought);
         let loaded = catalog.and_then(|catalog| catalog.load(&options));
         move |py: Python<'_>| {
@@ -129,11 +128,15 @@ fn installed(project: &PyProject) -> Plugins {
 }
 
 /// Begins a job of what makes its result in Python.
-fn job<M>(cancel: CancellationToken, work: impl Future<Output = M> + Send + 'static) -> PyResult<Job>
+fn job<M>(
+    py: Python<'_>,
+    cancel: CancellationToken,
+    work: impl Future<Output = M> + Send + 'static,
+) -> PyResult<Job>
 where
     M: FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send + 'static,
 {
-    let bell = Bell::hang().map_err(PyOSError::new_err)?;
+    let bell = Bell::hang(py)?;
     Job::begin(bell, cancel, async { Box::new(work.await) as Made })
 }
 

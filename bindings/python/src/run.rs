@@ -15,7 +15,7 @@ use std::{
 use futures_core::Stream;
 use pyo3::{
     Bound, Py, PyAny, PyErr, PyResult, Python,
-    exceptions::{PyOSError, PyRuntimeError, PyTypeError},
+    exceptions::{PyRuntimeError, PyTypeError},
     pyclass, pymethods,
     types::{PyAnyMethods, PyList},
 };
@@ -57,7 +57,7 @@ impl PyRun {
         check_points(py, &handlers)?;
         let options: Options =
             from_python(options).map_err(|error| PyTypeError::new_err(error.to_string()))?;
-        let bell = Bell::hang().map_err(PyOSError::new_err)?;
+        let bell = Bell::hang(py)?;
         let raised = Raised::default();
         let shared = Shared {
             bell: Arc::clone(&bell),
@@ -102,7 +102,7 @@ impl PyRun {
         let run = self.run.lock().unwrap_or_else(PoisonError::into_inner).take();
         let run = run.ok_or_else(|| PyRuntimeError::new_err("the run was started before"))?;
         self.trusted.store(trusted, Ordering::SeqCst);
-        let progress = Progress::start(run, Arc::clone(&self.bell), streams).map_err(PyOSError::new_err)?;
+        let progress = Progress::start(run, Arc::clone(&self.bell), streams)?;
         Ok(PyRunHandle { progress, raised: Arc::clone(&self.raised) })
     }
 }

@@ -16,7 +16,7 @@ import time
 from typing import Any
 
 import samuel
-from samuel.testing import completes_each_task
+from samuel.testing import ScriptedAgent, completes_each_task
 
 TIMEOUT = 0.3
 # A process needs its time to get as far as the handler.
@@ -73,8 +73,23 @@ async def async_handler(call: Any) -> None:
             await asyncio.sleep(FOREVER)
 
 
+def busy(root: str) -> int:
+    """Leaves a run that calls handlers all the time, on its own thread."""
+    agent = ScriptedAgent()
+    agent.call(repeat=True).enqueue("More").done()
+    loop = samuel.Loop(root, agent=agent, trust=True, pause=0, max_iterations=100_000)
+    for point in samuel.HOOK_POINTS:
+        if point != "agent.invoke":
+            loop.hook(point, inline=True)(lambda call: None)  # type: ignore[call-overload]
+    run = loop.start()
+    next(event for event in run.events() if isinstance(event, samuel.IterationFinished))
+    return 0
+
+
 def main() -> int:
     root, kind = sys.argv[1:]
+    if kind == "busy":
+        return busy(root)
     in_process = kind.startswith("process-")
     env = {**os.environ, "HOSTILE": kind}
     loop = samuel.Loop(root, agent=completes_each_task(), trust=True, pause=0, env=env)

@@ -33,6 +33,7 @@ KINDS = {
     "cancelled": "cancelled",
     "left": "",
     "unwatched": "",
+    "busy": "",
     "async-waits": "timeout",
     "async-blocks": "timeout",
     "async-shields": "timeout",
@@ -66,6 +67,9 @@ def test_whatever_a_handler_does_the_run_ends_and_the_interpreter_exits_well(
     # Each would go on for ten minutes; what keeps the machine busy is not theirs.
     late = sorted(late for _, late in ended)
     assert late[-1] < LIMIT / 4
+    if kind in ("left", "unwatched", "busy"):
+        # The interpreter stopped them before it ended.
+        assert all("it was cancelled" in samuel.Project(root).progress()[-1] for root in roots)
     if kind.startswith("process-"):
         assert not left_behind(roots)
     if os.environ.get("SAMUEL_LONG"):

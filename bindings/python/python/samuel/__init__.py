@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from .loop import Plugin as Plugin
     from .project import Project as Project
     from .records import *
+    from .result import RunResult as RunResult
     from .run import Run as Run
-    from .run import RunResult as RunResult
 
 # Where names are found that are not records.
 _HOMES = {
@@ -50,7 +50,8 @@ _HOMES = {
     ),
     "loop": ("Loop", "Plugin"),
     "project": ("Project",),
-    "run": ("Run", "RunResult"),
+    "result": ("RunResult",),
+    "run": ("Run",),
 }
 _MODULES = ("errors", "records", "testing", "toon")
 

@@ -12,7 +12,8 @@ from ._registering import Registering, Registration, is_async
 from ._waiting import await_for, wait_for
 from .errors import ConfigError
 from .project import Project
-from .run import Run, RunResult
+from .result import RunResult
+from .run import Run
 
 if TYPE_CHECKING:
     from .records import AgentInvokeInput, AgentInvokeOutput, Event, Executables

@@ -1,125 +1,26 @@
-"""A run that is under way, and what comes of it."""
+"""A run that is under way."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ._record import Record, items
+from ._exit import STOP_LIMIT, live
 from ._waiting import await_for, wait_at_most, wait_for
-from .errors import AgentError, BudgetError, Cancelled, GateError, HookError, SamuelError
+from .result import RunResult
 
 if TYPE_CHECKING:
     import logging
     from types import TracebackType
 
     from . import _samuel
-    from .records import Event, ExitReason, IterationFailure, Usage
+    from .records import Event
 
-__all__ = ["Run", "RunResult"]
+__all__ = ["Run"]
 
-_set = object.__setattr__
-
-# How long a run that is stopped may take to end.
-_STOP_LIMIT = 10.0
 # How many events are taken at once.
 _BATCH = 256
-
-
-class RunResult(Record):
-    """What came of a run.
-
-    Attributes:
-        exit_reason: Why it ended, such as `completed`.
-        detail: What led to it, in one line.
-        iterations: How many iterations it made.
-        failed_iterations: How many of them failed.
-        completed: The ids of the tasks that it completed.
-        usage: What it consumed.
-        failures: How iterations failed, in order.
-        exceptions: What handlers raised, in order, with their tracebacks; the
-            first 16.
-    """
-
-    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "usage",
-                 "failures", "exceptions")
-    __match_args__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "usage",
-                 "failures", "exceptions")
-    exit_reason: ExitReason
-    detail: str | None
-    iterations: int
-    failed_iterations: int
-    completed: tuple[str, ...]
-    usage: Usage
-    failures: tuple[IterationFailure, ...]
-    exceptions: tuple[BaseException, ...]
-
-    def __init__(
-        self,
-        exit_reason: ExitReason,
-        detail: str | None,
-        iterations: int,
-        failed_iterations: int,
-        completed: tuple[str, ...],
-        usage: Usage,
-        failures: tuple[IterationFailure, ...] = (),
-        exceptions: tuple[BaseException, ...] = (),
-    ) -> None:
-        _set(self, "exit_reason", exit_reason)
-        _set(self, "detail", detail)
-        _set(self, "iterations", iterations)
-        _set(self, "failed_iterations", failed_iterations)
-        _set(self, "completed", items(completed))
-        _set(self, "usage", usage)
-        _set(self, "failures", items(failures))
-        _set(self, "exceptions", items(exceptions))
-
-    @property
-    def ok(self) -> bool:
-        """Whether the plan is done."""
-        return self.exit_reason == "completed"
-
-    @property
-    def cost_usd(self) -> float | None:
-        """What the run cost in US dollars; None where the agent does not say."""
-        return self.usage.cost_usd
-
-    def check(self) -> RunResult:
-        """Returns the result of a run that did all its work.
-
-        Raises:
-            BudgetError: Money, tokens or time were used up.
-            GateError: A handler said stop.
-            HookError: A handler broke where that ends the loop; its exception
-                is the cause.
-            Cancelled: Somebody ended the run.
-            SamuelError: The work is not done for another reason.
-        """
-        if self.ok:
-            return self
-        kind = _BY_REASON.get(self.exit_reason, SamuelError)
-        detail = f": {self.detail}" if self.detail else ""
-        code = {"blocked": "E_RUN_BLOCKED", "cancelled": "E_RUN_CANCELLED", "error": "E_RUN_FAILED"}
-        raised = self.exceptions[-1] if self.exceptions else None
-        raise kind(
-            f"the run ended before the plan was done: {self.exit_reason}{detail}",
-            code=code.get(self.exit_reason, "E_RUN_STOPPED"),
-            help="Read .samuel/run/progress.md, then run the loop again.",
-            retryable=True,
-        ) from raised
-
-
-_BY_REASON: dict[str, type[SamuelError]] = {
-    "budget": BudgetError,
-    "wall-clock": BudgetError,
-    "gate-stop": GateError,
-    "stop-blocked": GateError,
-    "strict-hook": HookError,
-    "consecutive-failures": AgentError,
-    "cancelled": Cancelled,
-}
 
 
 class Run:
@@ -129,8 +30,7 @@ class Run:
         self._logger = _logger()
         # One stream is the caller's, one the logger's.
         self._native = built.start(trusted, 1 if self._logger is None else 2)
-        _live[id(self)] = self
-        _prepare_exit()
+        live.add(self)
 
     def _wait_for_start(self) -> None:
         try:
@@ -209,7 +109,7 @@ class Run:
         return self._made(await await_for(self._native, self._native.result))
 
     def _made(self, ended: tuple[Any, Any, list[BaseException]]) -> RunResult:
-        _live.pop(id(self), None)
+        live.discard(self)
         report, failures, exceptions = ended
         return RunResult(**report._values(), failures=failures, exceptions=tuple(exceptions))
 
@@ -243,7 +143,7 @@ class Run:
             self._leave()
         else:
             wait_for(self._native, self._has_ended)
-            _live.pop(id(self), None)
+            live.discard(self)
 
     async def __aenter__(self) -> Run:
         await self._await_start()
@@ -256,7 +156,7 @@ class Run:
             await self._aleave()
         else:
             await await_for(self._native, self._has_ended)
-            _live.pop(id(self), None)
+            live.discard(self)
 
     def _has_ended(self) -> bool | None:
         return self._native.ended or None
@@ -269,8 +169,8 @@ class Run:
             self._native.stop()
             return self._has_ended()
 
-        if wait_at_most(self._native, look, _STOP_LIMIT):
-            _live.pop(id(self), None)
+        if wait_at_most(self._native, look, STOP_LIMIT):
+            live.discard(self)
 
     async def _aleave(self) -> None:
         import asyncio
@@ -284,10 +184,10 @@ class Run:
 
         ending = asyncio.ensure_future(end())
         try:
-            await asyncio.wait_for(asyncio.shield(ending), _STOP_LIMIT)
+            await asyncio.wait_for(asyncio.shield(ending), STOP_LIMIT)
         except TimeoutError:
             return
-        _live.pop(id(self), None)
+        live.discard(self)
 
     def __repr__(self) -> str:
         return f"<Run {self.run_id} {'ended' if self.ended else 'under way'}>"
@@ -322,45 +222,3 @@ def _taken(stream: _samuel.EventStream | None) -> list[Event] | None:
     """Takes what has come: nothing yet is None, nothing more an empty list."""
     batch = None if stream is None else stream.take(_BATCH)
     return [] if batch is None else batch or None
-
-
-_live: dict[int, Run] = {}
-_pid = 0
-
-
-def _prepare_exit() -> None:
-    """Has every run ended before the interpreter ends."""
-    global _pid
-    if _pid == 0:
-        import atexit
-
-        atexit.register(_at_exit)
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=_forked)
-    _pid = os.getpid()
-
-
-def _at_exit() -> None:
-    from time import monotonic, sleep
-
-    from . import _samuel
-
-    deadline = monotonic() + _STOP_LIMIT
-    while _live and monotonic() < deadline:
-        for key, run in list(_live.items()):
-            run.stop()
-            if run.ended:
-                _live.pop(key, None)
-        sleep(0.002)
-    _samuel.close()
-    deadline = monotonic() + 2.0
-    while _samuel.inside() and monotonic() < deadline:
-        sleep(0.001)
-
-
-def _forked() -> None:
-    """A forked process has no thread of a run."""
-    from . import _samuel
-
-    _live.clear()
-    _samuel.forked()
