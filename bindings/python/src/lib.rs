@@ -21,6 +21,7 @@ mod gate;
 mod handler;
 mod isolated;
 mod job;
+mod offer;
 mod options;
 mod plugins;
 mod project;
@@ -40,9 +41,8 @@ mod _samuel {
         dispatch::dispatch,
         gate::{close, forked, inside},
         job::Job,
-        plugins::{
-            PyLoaded, PyOffer, plugins_fetch, plugins_list, plugins_load, plugins_uninstall, plugins_verify,
-        },
+        offer::PyOffer,
+        plugins::{PyLoaded, plugins_fetch, plugins_list, plugins_load, plugins_uninstall, plugins_verify},
         project::PyProject,
         reply::Reply,
         run::{EventStream, PyRun, PyRunHandle},

@@ -90,12 +90,6 @@ impl PyRun {
         to_python(py, &self.executables)
     }
 
-    /// What the run would execute, one line each.
-    #[getter]
-    fn executable_lines(&self) -> Vec<String> {
-        self.executables.lines()
-    }
-
     /// Starts the run, once; whether it could start is told by the handle. So
     /// many streams of events begin with the run.
     fn start(&self, trusted: bool, streams: usize) -> PyResult<PyRunHandle> {

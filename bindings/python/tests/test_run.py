@@ -122,6 +122,19 @@ def test_leaving_the_block_by_an_exception_stops_the_run(samuel_loop: MakeLoop) 
     assert run.ended and not loop.project.status().running
 
 
+def test_a_wait_ends_in_time_also_where_the_agent_never_stops_talking(samuel_loop: MakeLoop) -> None:
+    agent = ScriptedAgent()
+    call = agent.call()
+    for _ in range(2_000):
+        call.say("and another thing").sleep(0.01)
+    with pytest.raises(TimeoutError), samuel_loop("First", agent=agent).start() as run:
+        reader = threading.Thread(target=lambda: list(run.events()))
+        reader.start()
+        run.wait(0.3)
+    reader.join(LIMIT)
+    assert run.ended and not reader.is_alive()
+
+
 def test_nothing_runs_that_is_not_trusted(samuel_loop: MakeLoop) -> None:
     with pytest.raises(samuel.SamuelError) as caught:
         samuel_loop("First", trust=False).run()

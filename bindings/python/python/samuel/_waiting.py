@@ -43,15 +43,14 @@ def wait_at_most(native: Waitable, look: Callable[[], T | None], timeout: float)
     while True:
         seen = native.version
         found = look()
-        if found is not None:
+        # Also where there is news all the time.
+        if found is not None or monotonic() >= deadline:
             return found
         bell = _thread.allocate_lock()
         bell.acquire()
-        if not native.wake(bell.release, seen):
-            continue
-        while not bell.acquire(timeout=_SLICE):
-            if monotonic() >= deadline:
-                return look()
+        if native.wake(bell.release, seen):
+            while not bell.acquire(timeout=_SLICE) and monotonic() < deadline:
+                pass
 
 
 async def await_for(native: Waitable, look: Callable[[], T | None]) -> T:

@@ -161,28 +161,20 @@ class Run:
     def _has_ended(self) -> bool | None:
         return self._native.ended or None
 
+    def _stopped(self) -> bool | None:
+        # A run that has not started yet is stopped as soon as it has.
+        self._native.stop()
+        return self._has_ended()
+
     def _leave(self) -> None:
         """Stops the run and waits for its end."""
-
-        def look() -> bool | None:
-            # A run that has not started yet is stopped as soon as it has.
-            self._native.stop()
-            return self._has_ended()
-
-        if wait_at_most(self._native, look, STOP_LIMIT):
+        if wait_at_most(self._native, self._stopped, STOP_LIMIT):
             live.discard(self)
 
     async def _aleave(self) -> None:
         import asyncio
 
-        async def end() -> None:
-            def look() -> bool | None:
-                self._native.stop()
-                return self._has_ended()
-
-            await await_for(self._native, look)
-
-        ending = asyncio.ensure_future(end())
+        ending = asyncio.ensure_future(await_for(self._native, self._stopped))
         try:
             await asyncio.wait_for(asyncio.shield(ending), STOP_LIMIT)
         except TimeoutError:
