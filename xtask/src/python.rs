@@ -52,6 +52,10 @@ pub(crate) fn environment(packages: &[&str]) -> Result<PathBuf> {
 /// Fails where the build does.
 pub(crate) fn lay_out(profile: &str) -> Result<PathBuf> {
     let mut build = cargo(&["build", "--locked", "--package", "samuel-python", "--profile", profile]);
+    if profile == "dev" {
+        // With the program beside it, both are built of the same crates, once.
+        build.args(["--package", "samuel-cli"]);
+    }
     ensure!(build.status()?.success(), "the native module does not build");
     let built = if profile == "dev" { "debug" } else { profile };
     let path = target().join("python").join(profile);
