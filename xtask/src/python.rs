@@ -84,7 +84,9 @@ pub(crate) fn prepare() -> Result<Result<Layout>> {
 /// `quality.check` and `session.end`.
 fn component() -> Result<PathBuf> {
     let text = root().join("tests/data/components/earlier.wat");
-    let path = target().join("python/earlier.wasm");
+    let directory = target().join("python");
+    fs::create_dir_all(&directory)?;
+    let path = directory.join("earlier.wasm");
     fs::write(&path, wat::parse_file(&text)?)?;
     Ok(path)
 }
@@ -126,4 +128,18 @@ fn run(command: &mut Command, problem: &'static str) -> Result<()> {
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{problem}: {}", said.lines().last().unwrap_or("no reason given"));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn the_component_that_the_tests_install_is_made() {
+        let made = fs::read(component().unwrap()).unwrap();
+        // The layer of components, not that of core modules.
+        assert_eq!(made.get(..8), Some(&b"\0asm\x0d\0\x01\0"[..]));
+    }
 }
