@@ -1,10 +1,11 @@
 //! The Python package: built, laid out below `target/`, and tested.
 //!
 //! The package is the sources beside the native module, in a directory of its
-//! own, so that tests need no installation. pytest and mypy come from the
+//! own, so that tests need no installation. pytest, mypy and maturin come from the
 //! package index into a virtual environment that is kept.
 
 use std::{
+    env::consts::{DLL_PREFIX, DLL_SUFFIX},
     fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -15,7 +16,7 @@ use anyhow::{Context as _, Result, ensure};
 use crate::workspace::{cargo, root, target};
 
 /// What the tests need beside Python.
-const TOOLS: [&str; 2] = ["pytest>=8", "mypy>=1.15"];
+const TOOLS: [&str; 3] = ["pytest>=8", "mypy>=1.15", "maturin>=1.9,<2"];
 
 /// Where the package is laid out, and the interpreter it works with.
 pub(crate) struct Layout {
@@ -23,6 +24,8 @@ pub(crate) struct Layout {
     pub(crate) path: PathBuf,
     /// An interpreter with the tools.
     pub(crate) python: PathBuf,
+    /// A component for the tests of plugins.
+    component: PathBuf,
 }
 
 /// Makes the virtual environment with what is to be installed in it.
@@ -49,6 +52,10 @@ pub(crate) fn environment(packages: &[&str]) -> Result<PathBuf> {
 /// Fails where the build does.
 pub(crate) fn lay_out(profile: &str) -> Result<PathBuf> {
     let mut build = cargo(&["build", "--locked", "--package", "samuel-python", "--profile", profile]);
+    if profile == "dev" {
+        // With the program beside it, both are built of the same crates, once.
+        build.args(["--package", "samuel-cli"]);
+    }
     ensure!(build.status()?.success(), "the native module does not build");
     let built = if profile == "dev" { "debug" } else { profile };
     let path = target().join("python").join(profile);
@@ -57,8 +64,8 @@ pub(crate) fn lay_out(profile: &str) -> Result<PathBuf> {
         fs::remove_dir_all(&package)?;
     }
     copy(&root().join("bindings/python/python/samuel"), &package)?;
-    fs::copy(target().join(built).join("lib_samuel.so"), package.join("_samuel.abi3.so"))
-        .context("the native module was not built")?;
+    let module = target().join(built).join(format!("{DLL_PREFIX}_samuel{DLL_SUFFIX}"));
+    fs::copy(module, package.join("_samuel.abi3.so")).context("the native module was not built")?;
     Ok(path)
 }
 
@@ -69,7 +76,19 @@ pub(crate) fn lay_out(profile: &str) -> Result<PathBuf> {
 /// what this machine lacks for its tests.
 pub(crate) fn prepare() -> Result<Result<Layout>> {
     let path = lay_out("dev")?;
-    Ok(environment(&TOOLS).map(|python| Layout { path, python }))
+    let component = component()?;
+    Ok(environment(&TOOLS).map(|python| Layout { path, python, component }))
+}
+
+/// Makes the component that plugins of tests are: kept as text, it handles
+/// `quality.check` and `session.end`.
+fn component() -> Result<PathBuf> {
+    let text = root().join("tests/data/components/earlier.wat");
+    let directory = target().join("python");
+    fs::create_dir_all(&directory)?;
+    let path = directory.join("earlier.wasm");
+    fs::write(&path, wat::parse_file(&text)?)?;
+    Ok(path)
 }
 
 impl Layout {
@@ -78,7 +97,8 @@ impl Layout {
         let tests = root().join("bindings/python");
         let mut command = Command::new(&self.python);
         command.args(["-m", "pytest", "-p", "no:cacheprovider", "-rs", "tests"]).current_dir(tests);
-        command.env("PYTHONPATH", &self.path).env("PYTHONDONTWRITEBYTECODE", "1");
+        command.env("PYTHONPATH", &self.path).env("PYTHONPYCACHEPREFIX", target().join("python/cache"));
+        command.env("SAMUEL_TEST_COMPONENT", &self.component).env("CARGO_TARGET_DIR", target());
         match long {
             true => command.env("SAMUEL_LONG", "1"),
             false => command.env_remove("SAMUEL_LONG"),
@@ -108,4 +128,18 @@ fn run(command: &mut Command, problem: &'static str) -> Result<()> {
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{problem}: {}", said.lines().last().unwrap_or("no reason given"));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn the_component_that_the_tests_install_is_made() {
+        let made = fs::read(component().unwrap()).unwrap();
+        // The layer of components, not that of core modules.
+        assert_eq!(made.get(..8), Some(&b"\0asm\x0d\0\x01\0"[..]));
+    }
 }

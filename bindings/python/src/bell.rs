@@ -14,7 +14,10 @@ use std::{
     task::Wake,
 };
 
-use pyo3::{Py, PyAny};
+use pyo3::{
+    Py, PyAny, PyResult, Python, intern,
+    types::{PyAnyMethods, PyModule},
+};
 
 use crate::gate;
 
@@ -44,8 +47,10 @@ impl std::fmt::Debug for Ring {
 }
 
 impl Bell {
-    /// Hangs a bell, with its thread, which ends at [`end`](Self::end).
-    pub(crate) fn hang() -> std::io::Result<Arc<Self>> {
+    /// Hangs a bell, with its thread, which ends at [`end`](Self::end). Before
+    /// any thread can enter the interpreter, its end is looked after.
+    pub(crate) fn hang(py: Python<'_>) -> PyResult<Arc<Self>> {
+        PyModule::import(py, intern!(py, "samuel._exit"))?.call_method0(intern!(py, "prepare"))?;
         let (sender, rings) = mpsc::channel();
         let bell = Arc::new(Self { version: AtomicU64::new(0), callbacks: Mutex::default(), sender });
         let ringer = Arc::clone(&bell);

@@ -1,24 +1,19 @@
 //! One dispatch of a point, outside a run: for tests of handlers.
 
-use std::{
-    collections::BTreeMap,
-    path::Path,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use pyo3::{
-    Bound, Py, PyAny, PyErr, PyResult, Python,
-    exceptions::{PyOSError, PyTypeError},
-    pyclass, pyfunction, pymethods,
+    Bound, PyAny, PyResult, Python,
+    exceptions::PyTypeError,
+    pyfunction,
     types::{PyAnyMethods, PyDict},
 };
 use samuel_core::{
     clock::SystemClock,
     config::Config,
     context::{ContextView, PromptContext},
-    hook::{HookPoint, Point, Registry, RegistryError, Scope},
+    hook::{HookPoint, Point, PointVisitor, Registry, RegistryError, Scope},
     model::payload::{Mode, Turn},
-    process::Supervisor,
 };
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -27,41 +22,11 @@ use crate::{
     bell::Bell,
     convert::{from_python, to_python},
     error::raise,
-    gate,
     handler::{Registration, Shared, check_points},
-    points::at_point,
+    job::{Job, Made},
+    options::supervisor_of,
     reply::Raised,
 };
-
-/// What came of it, made when Python asks.
-type Made = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;
-
-/// A dispatch under way.
-#[pyclass(frozen, module = "samuel._samuel")]
-pub(crate) struct Dispatch {
-    bell: Arc<Bell>,
-    made: Arc<Mutex<Option<Made>>>,
-}
-
-#[pymethods]
-impl Dispatch {
-    /// The number of rings so far.
-    #[getter]
-    fn version(&self) -> u64 {
-        self.bell.version()
-    }
-
-    /// Leaves a callback for the next ring; False if there was one since.
-    fn wake(&self, callback: Py<PyAny>, seen: u64) -> bool {
-        self.bell.wait(callback, seen)
-    }
-
-    /// What came of it, once; None before the end.
-    fn result(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner).take();
-        made.map(|make| make(py)).transpose()
-    }
-}
 
 /// Runs the handlers of one point as samuel.toml chains them.
 #[pyfunction]
@@ -79,28 +44,19 @@ pub(crate) fn dispatch(
     mode: &Bound<'_, PyAny>,
     env: Vec<(String, String)>,
     supervisor: Vec<String>,
-) -> PyResult<Dispatch> {
+) -> PyResult<Job> {
     check_points(py, &handlers)?;
     let mode: Mode = from_python(mode).map_err(|error| PyTypeError::new_err(error.to_string()))?;
     let point: HookPoint = point
         .parse()
         .map_err(|error: samuel_core::hook::UnknownPoint| PyTypeError::new_err(error.to_string()))?;
     let config = Config::parse(Path::new("samuel.toml"), config).map_err(|error| raise(py, &error))?;
-    let bell = Bell::hang().map_err(PyOSError::new_err)?;
-    let supervisor = match supervisor.split_first() {
-        Some((program, args)) => {
-            Supervisor::SelfExec { program: program.into(), args: args.iter().map(Into::into).collect() }
-        }
-        None => Supervisor::GroupOnly,
-    };
+    let bell = Bell::hang(py)?;
+    let supervisor = supervisor_of(&supervisor);
     let shared =
         Shared { bell: Arc::clone(&bell), raised: Raised::default(), supervisor, env: Arc::new(env) };
-    let prepared = prepare(py, point, &handlers, &config, &shared).inspect_err(|_| bell.end())?;
-    let made: Arc<Mutex<Option<Made>>> = Arc::default();
-    let started =
-        at_point!(point, P => begin::<P>(prepared, input, (cancelled, repeat, session, mode), &bell, &made));
-    started.inspect_err(|_| bell.end())?;
-    Ok(Dispatch { bell, made })
+    let registry = prepare(py, point, &handlers, &config, &shared).inspect_err(|_| bell.end())?;
+    point.visit(Dispatch { registry, input, cancelled, repeat, session, mode, bell })
 }
 
 fn prepare(
@@ -125,69 +81,62 @@ fn prepare(
     })
 }
 
-fn begin<P: Point>(
+/// What is dispatched, until its point is a type.
+struct Dispatch<'a, 'py> {
     registry: Registry,
-    input: &Bound<'_, PyAny>,
-    (cancelled, repeat, session, mode): (bool, u32, String, Mode),
-    bell: &Arc<Bell>,
-    made: &Arc<Mutex<Option<Made>>>,
-) -> PyResult<()>
-where
-    P::Input: Default,
-{
-    let input = read_input::<P>(input)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let (bell, made) = (Arc::clone(bell), Arc::clone(made));
-    let life = move || {
+    input: &'a Bound<'py, PyAny>,
+    cancelled: bool,
+    repeat: u32,
+    session: String,
+    mode: Mode,
+    bell: Arc<Bell>,
+}
+
+impl PointVisitor for Dispatch<'_, '_> {
+    type Out = PyResult<Job>;
+
+    fn visit<P: Point>(self) -> PyResult<Job> {
+        let Self { registry, repeat, bell, .. } = self;
+        let input = read_input::<P>(self.input).inspect_err(|_| bell.end())?;
         let scope = Scope {
             run_id: "run".into(),
-            session: session.as_str().into(),
+            session: self.session.into(),
             iteration: 1,
-            mode,
+            mode: self.mode,
             turn: Turn::Main,
             context: ContextView::new(Arc::new(PromptContext::default())),
             cancel: CancellationToken::new(),
             clock: Arc::new(SystemClock::new()),
         };
-        if cancelled {
+        if self.cancelled {
             scope.cancel.cancel();
         }
-        let started = std::time::Instant::now();
-        let dispatched = runtime.block_on(async {
+        Job::begin(bell, scope.cancel.clone(), async move {
+            let started = std::time::Instant::now();
             for _ in 1..repeat {
                 registry.dispatch::<P>(input.clone(), &scope).await;
             }
-            registry.dispatch::<P>(input.clone(), &scope).await
-        });
-        let took = started.elapsed().as_secs_f64();
-        runtime.shutdown_background();
-        let resolved = registry.resolved(P::POINT).cloned().unwrap_or_default();
-        let make: Made = Box::new(move |py| {
-            let told = PyDict::new(py);
-            told.set_item("output", to_python(py, &dispatched.output)?)?;
-            told.set_item("outcome", to_python(py, &dispatched.outcome)?)?;
-            told.set_item("plugins", to_python(py, dispatched.context.plugins())?)?;
-            told.set_item("notices", &resolved.warnings)?;
-            let skipped = resolved.skipped.iter().map(|skipped| format!("{}: {}", skipped.id, skipped.why));
-            told.set_item("skipped", skipped.collect::<Vec<_>>())?;
-            told.set_item("seconds", took)?;
-            Ok(told.into_any().unbind())
-        });
-        *made.lock().unwrap_or_else(PoisonError::into_inner) = Some(make);
-        bell.end();
-    };
-    std::thread::Builder::new()
-        .name("samuel-dispatch".to_owned())
-        .spawn(move || gate::keep_state(life))
-        .map(drop)
-        .map_err(PyErr::from)
+            let dispatched = registry.dispatch::<P>(input, &scope).await;
+            let took = started.elapsed().as_secs_f64();
+            let resolved = registry.resolved(P::POINT).cloned().unwrap_or_default();
+            Box::new(move |py: Python<'_>| {
+                let told = PyDict::new(py);
+                told.set_item("output", to_python(py, &dispatched.output)?)?;
+                told.set_item("outcome", to_python(py, &dispatched.outcome)?)?;
+                told.set_item("plugins", to_python(py, dispatched.context.plugins())?)?;
+                told.set_item("notices", &resolved.warnings)?;
+                let skipped =
+                    resolved.skipped.iter().map(|skipped| format!("{}: {}", skipped.id, skipped.why));
+                told.set_item("skipped", skipped.collect::<Vec<_>>())?;
+                told.set_item("seconds", took)?;
+                Ok(told.into_any().unbind())
+            }) as Made
+        })
+    }
 }
 
 /// Reads an input; what a dict leaves out has its default.
-fn read_input<P: Point>(input: &Bound<'_, PyAny>) -> PyResult<P::Input>
-where
-    P::Input: Default,
-{
+fn read_input<P: Point>(input: &Bound<'_, PyAny>) -> PyResult<P::Input> {
     let refused = |error: &dyn std::fmt::Display| PyTypeError::new_err(error.to_string());
     if !input.is_instance_of::<PyDict>() {
         return from_python(input).map_err(|error| refused(&error));

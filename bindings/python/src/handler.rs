@@ -14,7 +14,10 @@ use pyo3::{
     types::{PyAnyMethods, PyModule},
 };
 use samuel_core::{
-    hook::{BreakClass, Call, Handler, HookFailure, HookPoint, PluginSource, Point, RegistryBuilder, Tier},
+    hook::{
+        BreakClass, Call, Handler, HookFailure, HookPoint, PluginSource, Point, PointVisitor,
+        RegistryBuilder, Tier,
+    },
     process::Supervisor,
 };
 
@@ -23,11 +26,10 @@ use crate::{
     call::PyCall,
     gate,
     isolated::Isolated,
-    points::at_point,
     reply::{Raised, Reply, failure_of, read_output},
 };
 
-/// A registration, as `samuel._hooks.Registration` has it.
+/// A registration, as `samuel._registering.Registration` has it.
 #[derive(FromPyObject)]
 pub(crate) struct Registration {
     point: String,
@@ -75,14 +77,7 @@ impl Registration {
             strict: self.strict,
             shared: shared.clone(),
         };
-        at_point!(point, P => match (&self.plugin, self.name.as_str()) {
-            (Some((name, namespace, place)), handler_name) => {
-                let plugin = PluginSource { name, namespace, place: *place };
-                registry.plugin::<P, _>(&plugin, handler_name, self.order, handler);
-            }
-            (None, "default") => registry.default_handler::<P, _>(handler),
-            (None, name) => registry.api::<P, _>(name, self.order, handler),
-        });
+        point.visit(Register { registration: self, handler, registry });
         Ok(())
     }
 
@@ -96,6 +91,29 @@ impl Registration {
             "process" => Place::Process(Isolated::new(py, self.target.clone().unwrap_or_default(), shared)?),
             _ => Place::Worker(submit("submit")?),
         })
+    }
+}
+
+/// A registration, until its point is a type.
+struct Register<'a> {
+    registration: &'a Registration,
+    handler: PyHandler,
+    registry: &'a mut RegistryBuilder,
+}
+
+impl PointVisitor for Register<'_> {
+    type Out = ();
+
+    fn visit<P: Point>(self) {
+        let Registration { plugin, name, order, .. } = self.registration;
+        match (plugin, name.as_str()) {
+            (Some((owner, namespace, place)), name) => {
+                let plugin = PluginSource { name: owner, namespace, place: *place };
+                self.registry.plugin::<P, _>(&plugin, name, *order, self.handler);
+            }
+            (None, "default") => self.registry.default_handler::<P, _>(self.handler),
+            (None, name) => self.registry.api::<P, _>(name, *order, self.handler),
+        }
     }
 }
 

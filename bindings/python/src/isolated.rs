@@ -84,7 +84,7 @@ impl Isolated {
             }
             (_, status) => Err(HookFailure {
                 details: output.stderr.text().lines().map(str::to_owned).collect(),
-                ..HookFailure::new(BreakClass::Failed, format!("the process ended with {status:?}"))
+                ..HookFailure::new(BreakClass::Failed, format!("the process ended with {status}"))
             }),
         }
     }

@@ -3,8 +3,8 @@
 //! Python code imports the facade, `samuel`, never this module: the facade
 //! has the types, the waiting and everything that is pleasant only in Python.
 //! Here is what needs Rust: runs (`run`), handlers (`handler`) with what
-//! they are called with (`call`, `context`), projects (`project`), TOON
-//! (`toon`), and the conversion of records (`convert`).
+//! they are called with (`call`, `context`), projects (`project`), their plugins
+//! (`plugins`), TOON (`toon`), and the conversion of records (`convert`).
 //!
 //! Two rules hold everywhere. No thread of Rust enters the interpreter but
 //! through the `gate`, which is closed before the interpreter ends. And no
@@ -20,8 +20,10 @@ mod error;
 mod gate;
 mod handler;
 mod isolated;
+mod job;
+mod offer;
 mod options;
-mod points;
+mod plugins;
 mod project;
 mod reply;
 mod run;
@@ -36,8 +38,11 @@ mod _samuel {
     use super::{
         call::PyCall,
         context::PyPromptContext,
-        dispatch::{Dispatch, dispatch},
+        dispatch::dispatch,
         gate::{close, forked, inside},
+        job::Job,
+        offer::PyOffer,
+        plugins::{PyLoaded, plugins_fetch, plugins_list, plugins_load, plugins_uninstall, plugins_verify},
         project::PyProject,
         reply::Reply,
         run::{EventStream, PyRun, PyRunHandle},

@@ -57,12 +57,7 @@ struct Check {
 impl Options {
     /// Returns how processes are looked after.
     pub(crate) fn supervisor(&self) -> Supervisor {
-        match self.supervisor.split_first() {
-            Some((program, args)) => {
-                Supervisor::SelfExec { program: program.into(), args: args.iter().map(Into::into).collect() }
-            }
-            None => Supervisor::GroupOnly,
-        }
+        supervisor_of(&self.supervisor)
     }
 
     /// Begins to build a run.
@@ -116,6 +111,17 @@ impl Options {
         budget.max_tokens = self.max_tokens.or(budget.max_tokens);
         budget.max_wall_time = self.max_wall_time.map(seconds).transpose()?.or(budget.max_wall_time);
         Ok(())
+    }
+}
+
+/// Reads the program and the arguments that supervise processes; without one
+/// they are looked after as groups only.
+pub(crate) fn supervisor_of(command: &[String]) -> Supervisor {
+    match command.split_first() {
+        Some((program, args)) => {
+            Supervisor::SelfExec { program: program.into(), args: args.iter().map(Into::into).collect() }
+        }
+        None => Supervisor::GroupOnly,
     }
 }
 

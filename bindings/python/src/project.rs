@@ -96,8 +96,9 @@ impl PyProject {
         self.0.run_dir().path().to_owned()
     }
 
+    /// The names of the plugins that samuel.toml lists, in order.
     #[getter]
-    fn plugins(&self) -> Vec<String> {
+    fn listed_plugins(&self) -> Vec<String> {
         self.0.config().plugins.iter().map(|plugin| plugin.name.clone()).collect()
     }
 

@@ -15,7 +15,7 @@ use std::{
 use futures_core::Stream;
 use pyo3::{
     Bound, Py, PyAny, PyErr, PyResult, Python,
-    exceptions::{PyOSError, PyRuntimeError, PyTypeError},
+    exceptions::{PyRuntimeError, PyTypeError},
     pyclass, pymethods,
     types::{PyAnyMethods, PyList},
 };
@@ -29,6 +29,7 @@ use crate::{
     gate::detached,
     handler::{Registration, Shared, check_points},
     options::Options,
+    plugins::PyLoaded,
     project::PyProject,
     reply::Raised,
 };
@@ -51,11 +52,12 @@ impl PyRun {
         project: &PyProject,
         options: &Bound<'_, PyAny>,
         handlers: Vec<Registration>,
+        plugins: Option<Py<PyLoaded>>,
     ) -> PyResult<Self> {
         check_points(py, &handlers)?;
         let options: Options =
             from_python(options).map_err(|error| PyTypeError::new_err(error.to_string()))?;
-        let bell = Bell::hang().map_err(PyOSError::new_err)?;
+        let bell = Bell::hang(py)?;
         let raised = Raised::default();
         let shared = Shared {
             bell: Arc::clone(&bell),
@@ -69,6 +71,9 @@ impl PyRun {
         let built = options.builder(py, project).map(|builder| {
             let builder = builder.trust(TrustPolicy::ask(move |_| asked.load(Ordering::SeqCst)));
             builder.register(|registry| {
+                if let Some(plugins) = &plugins {
+                    plugins.get().0.register(registry);
+                }
                 registered = handlers.iter().try_for_each(|handler| handler.register(py, &shared, registry));
             })
         });
@@ -85,19 +90,13 @@ impl PyRun {
         to_python(py, &self.executables)
     }
 
-    /// What the run would execute, one line each.
-    #[getter]
-    fn executable_lines(&self) -> Vec<String> {
-        self.executables.lines()
-    }
-
     /// Starts the run, once; whether it could start is told by the handle. So
     /// many streams of events begin with the run.
     fn start(&self, trusted: bool, streams: usize) -> PyResult<PyRunHandle> {
         let run = self.run.lock().unwrap_or_else(PoisonError::into_inner).take();
         let run = run.ok_or_else(|| PyRuntimeError::new_err("the run was started before"))?;
         self.trusted.store(trusted, Ordering::SeqCst);
-        let progress = Progress::start(run, Arc::clone(&self.bell), streams).map_err(PyOSError::new_err)?;
+        let progress = Progress::start(run, Arc::clone(&self.bell), streams)?;
         Ok(PyRunHandle { progress, raised: Arc::clone(&self.raised) })
     }
 }

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +10,6 @@ from typing import Any
 import pytest
 
 import samuel
-from conftest import repeats
 from samuel.testing import dispatch, handler
 
 MakeLoop = Callable[..., samuel.Loop]
@@ -182,58 +179,3 @@ def test_an_event_loop_that_a_handler_blocks_is_replaced() -> None:
         "context.extra", handler(waits, timeout=0.2), handler(blocks, timeout=0.2), handler(answers)
     )
     assert [each.result for each in got.outcome.timings] == ["timeout", "timeout", "ok"]
-
-
-HOSTILE = """
-import asyncio, ctypes, os, sys, threading, time
-import samuel
-from samuel.testing import completes_each_task
-kind = sys.argv[2]
-loop = samuel.Loop(sys.argv[1], agent=completes_each_task(), trust=True, pause=0)
-def sync(call):
-    match kind:
-        case "spins":
-            while True: pass
-        case "sleeps": time.sleep(600)
-        case "holds": ctypes.PyDLL(None).usleep(400_000)
-        case "raises": raise ValueError("x")
-        case "exits": raise SystemExit(3)
-        case "wrong": return 7
-        case "forks":
-            pid = os.fork()
-            if pid == 0: return None
-            os.waitpid(pid, 0)
-        case "cancelled": time.sleep(600)
-async def on_loop(call):
-    if kind == "async-blocks": time.sleep(600)
-    await asyncio.sleep(600)
-handler = on_loop if kind.startswith("async") else sync
-loop.hook("after:iteration", "hostile", timeout=None if kind == "cancelled" else 0.3)(handler)
-if kind == "forked":
-    pid = os.fork()
-    if pid:
-        os.waitpid(pid, 0)
-with loop.start() as run:
-    if kind == "cancelled":
-        for event in run.events():
-            if isinstance(event, samuel.QualityChecked): run.stop()
-    if kind == "left": sys.exit(0)
-    result = run.wait()
-sys.exit(0 if result.exit_reason in ("completed", "cancelled") else 1)
-"""
-KINDS = ["spins", "sleeps", "holds", "raises", "exits", "wrong", "forks", "cancelled", "left", "forked",
-         "async-waits", "async-blocks"]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_whatever_a_handler_does_the_run_ends_and_the_interpreter_exits_well(
-    kind: str, samuel_project: Callable[..., samuel.Project]
-) -> None:
-    for _ in range(max(repeats() // 10, 1) if kind != "spins" else repeats()):
-        project = samuel_project("First")
-        ended = subprocess.run(
-            [sys.executable, "-c", HOSTILE, project.root, kind], capture_output=True, text=True, timeout=120
-        )
-        assert (ended.returncode, ended.stderr) == (0, ""), kind
-        for task in project.tasks():
-            project.skip(task.id)

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -127,6 +122,19 @@ def test_leaving_the_block_by_an_exception_stops_the_run(samuel_loop: MakeLoop) 
     assert run.ended and not loop.project.status().running
 
 
+def test_a_wait_ends_in_time_also_where_the_agent_never_stops_talking(samuel_loop: MakeLoop) -> None:
+    agent = ScriptedAgent()
+    call = agent.call()
+    for _ in range(2_000):
+        call.say("and another thing").sleep(0.01)
+    with pytest.raises(TimeoutError), samuel_loop("First", agent=agent).start() as run:
+        reader = threading.Thread(target=lambda: list(run.events()))
+        reader.start()
+        run.wait(0.3)
+    reader.join(LIMIT)
+    assert run.ended and not reader.is_alive()
+
+
 def test_nothing_runs_that_is_not_trusted(samuel_loop: MakeLoop) -> None:
     with pytest.raises(samuel.SamuelError) as caught:
         samuel_loop("First", trust=False).run()
@@ -189,61 +197,3 @@ def test_warnings_go_to_the_logger(samuel_loop: MakeLoop, caplog: pytest.LogCapt
     while "ended: completed" not in caplog.text and time.monotonic() < deadline:
         time.sleep(0.01)
     assert "ValueError: boom" in caplog.text
-
-
-INTERRUPTED = """
-import os, signal, sys, threading, time
-import samuel
-from samuel.testing import ScriptedAgent
-agent = ScriptedAgent()
-agent.call().run("echo $$ > pid; (setsid sleep 600 & echo $! >> pid); sleep 600")
-loop = samuel.Loop(sys.argv[1], agent=agent, trust=True, pause=0)
-def press():
-    path = os.path.join(sys.argv[1], "pid")
-    while not (os.path.exists(path) and open(path).read().count("\\n") == 2): time.sleep(0.01)
-    global pressed
-    pressed = time.monotonic()
-    os.kill(os.getpid(), signal.SIGINT)
-threading.Thread(target=press, daemon=True).start()
-try:
-    loop.run()
-except KeyboardInterrupt:
-    print(time.monotonic() - pressed, flush=True)
-"""
-
-
-def test_ctrl_c_ends_a_run_at_once_and_leaves_no_process(
-    samuel_project: Callable[..., samuel.Project], script: Callable[..., Any]
-) -> None:
-    project = samuel_project("First")
-    done = script(INTERRUPTED, project.root)
-    assert done.returncode == 0, done.stderr
-    # Half a second where the machine has nothing else to do.
-    assert float(done.stdout) < 5
-    pids = [int(line) for line in Path(project.root, "pid").read_text().split()]
-    deadline = time.monotonic() + LIMIT
-    while any(alive(pid) for pid in pids) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not any(alive(pid) for pid in pids)
-    status = project.status()
-    assert (status.running, status.tasks.pending, status.diagnostics) == (False, 1, ())
-
-
-def alive(pid: int) -> bool:
-    try:
-        return " Z " not in Path(f"/proc/{pid}/stat").read_text() and os.kill(pid, 0) is None
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a supervisor")
-def test_nothing_survives_the_death_of_the_interpreter(samuel_project: Callable[..., samuel.Project]) -> None:
-    project = samuel_project("First")
-    program = INTERRUPTED.replace("os.kill(os.getpid(), signal.SIGINT)", "os.kill(os.getpid(), signal.SIGKILL)")
-    dead = subprocess.run([sys.executable, "-c", program, project.root], timeout=LIMIT)
-    assert dead.returncode == -signal.SIGKILL
-    pids = [int(line) for line in Path(project.root, "pid").read_text().split()]
-    deadline = time.monotonic() + LIMIT
-    while any(alive(pid) for pid in pids) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not any(alive(pid) for pid in pids)

@@ -23,7 +23,15 @@ pub trait Point: Copy + fmt::Debug + Send + Sync + 'static {
     /// The point's name.
     const POINT: HookPoint;
     /// What a handler is given.
-    type Input: Clone + fmt::Debug + PartialEq + Serialize + DeserializeOwned + Send + Sync + 'static;
+    type Input: Clone
+        + Default
+        + fmt::Debug
+        + PartialEq
+        + Serialize
+        + DeserializeOwned
+        + Send
+        + Sync
+        + 'static;
     /// What a handler answers.
     type Output: Output;
 

@@ -55,13 +55,28 @@ impl Catalog {
     /// one name, and [`PluginError::Manifest`] for one that is for another
     /// Samuel.
     pub fn read(project_root: &Path, config: &Config) -> Result<Self, PluginError> {
+        Self::read_without(project_root, config, &[])
+    }
+
+    /// Reads them without those that the program brings itself, given by name,
+    /// which need not be installed.
+    ///
+    /// # Errors
+    /// Returns what [`read`](Self::read) does.
+    pub fn read_without(
+        project_root: &Path,
+        config: &Config,
+        brought: &[String],
+    ) -> Result<Self, PluginError> {
+        let listed = (0..).zip(&config.plugins).filter(|(_, listed)| !brought.contains(&listed.name));
+        let listed: Vec<_> = listed.collect();
         // Without plugins nothing is read, and nothing can be broken.
-        if config.plugins.is_empty() {
+        if listed.is_empty() {
             return Ok(Self { plugins: Vec::new(), root: project_root.to_owned() });
         }
         let lock = LockFile::load(project_root)?;
         let mut plugins: Vec<Plugin> = Vec::new();
-        for (place, listed) in (0..).zip(&config.plugins) {
+        for (place, listed) in listed {
             let entry = lock.get(&listed.name).cloned().ok_or_else(|| PluginError::Listed {
                 name: listed.name.clone(),
                 from: listed.source.clone(),

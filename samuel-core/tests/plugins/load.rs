@@ -5,7 +5,7 @@ use std::fs;
 use samuel_core::{
     hook::{HookPoint, Tier, points},
     model::Coded,
-    plugin::{Kind, LOCK_FILE, PluginError},
+    plugin::{Catalog, Kind, LOCK_FILE, PluginError},
 };
 
 use crate::bench::{Bench, dispatch, load_options};
@@ -49,6 +49,18 @@ async fn a_plugin_that_is_not_installed_is_refused_with_the_command_that_does_it
     bench.plugins().uninstall("lint").unwrap();
     fs::remove_dir_all(bench.path(".samuel/plugins/audit")).unwrap();
     assert!(matches!(bench.catalog(), Err(PluginError::Listed { .. })));
+}
+
+#[tokio::test]
+async fn a_plugin_that_the_program_brings_keeps_its_place_and_need_not_be_installed() {
+    let bench = Bench::new();
+    fs::write(bench.path("samuel.toml"), "[[plugins]]\nname = \"own\"\n").unwrap();
+    bench.install(&bench.skill("lint", "", &[PASS])).await;
+    assert!(matches!(bench.catalog(), Err(PluginError::Listed { .. })));
+    let brought = ["own".to_owned()];
+    let catalog = Catalog::read_without(&bench.root(), &bench.config(), &brought).unwrap();
+    let places: Vec<_> = catalog.plugins().iter().map(|one| (&*one.manifest.name, one.place)).collect();
+    assert_eq!(places, [("lint", 1)]);
 }
 
 #[tokio::test]

@@ -16,39 +16,44 @@ the same names. Nothing heavy is imported before it is used.
 
 from __future__ import annotations
 
-from ._samuel import HOOK_POINTS as HOOK_POINTS
-from ._samuel import Call as Call
-from ._samuel import PromptContext as PromptContext
-from ._samuel import __version__ as __version__
-from .errors import AgentError as AgentError
-from .errors import BudgetError as BudgetError
-from .errors import Cancelled as Cancelled
-from .errors import ConfigError as ConfigError
-from .errors import GateError as GateError
-from .errors import HookError as HookError
-from .errors import SamuelError as SamuelError
-from .errors import StateError as StateError
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import records as records
     from . import testing as testing
     from . import toon as toon
+    from ._samuel import HOOK_POINTS as HOOK_POINTS
+    from ._samuel import Call as Call
+    from ._samuel import PluginOffer as PluginOffer
+    from ._samuel import PromptContext as PromptContext
+    from ._samuel import __version__ as __version__
+    from .errors import *
     from .loop import Loop as Loop
     from .loop import Plugin as Plugin
     from .project import Project as Project
     from .records import *
+    from .result import RunResult as RunResult
     from .run import Run as Run
-    from .run import RunResult as RunResult
 
+# Where names are found that are not records.
 _HOMES = {
-    "Loop": "loop",
-    "Plugin": "loop",
-    "Project": "project",
-    "Run": "run",
-    "RunResult": "run",
+    "_samuel": ("HOOK_POINTS", "Call", "PluginOffer", "PromptContext", "__version__"),
+    "errors": (
+        "AgentError",
+        "BudgetError",
+        "Cancelled",
+        "ConfigError",
+        "GateError",
+        "HookError",
+        "PluginError",
+        "SamuelError",
+        "StateError",
+    ),
+    "loop": ("Loop", "Plugin"),
+    "project": ("Project",),
+    "result": ("RunResult",),
+    "run": ("Run",),
 }
-_MODULES = ("records", "testing", "toon")
+_MODULES = ("errors", "records", "testing", "toon")
 
 
 def __getattr__(name: str) -> object:
@@ -56,11 +61,12 @@ def __getattr__(name: str) -> object:
 
     if name in _MODULES:
         return import_module(f".{name}", __name__)
-    if name.startswith("_"):
+    home = next((home for home, names in _HOMES.items() if name in names), None)
+    if home is None and name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = import_module(f".{_HOMES.get(name, 'records')}", __name__)
+    found = import_module(f".{home or 'records'}", __name__)
     try:
-        value = getattr(home, name)
+        value = getattr(found, name)
     except AttributeError:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
     globals()[name] = value
@@ -70,5 +76,5 @@ def __getattr__(name: str) -> object:
 def __dir__() -> list[str]:
     from . import records
 
-    return sorted({*globals(), *_HOMES, *_MODULES, *records.__all__})
-
+    named = {name for names in _HOMES.values() for name in names}
+    return sorted({*globals(), *named, *_MODULES, *records.__all__})

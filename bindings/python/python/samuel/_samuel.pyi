@@ -4,6 +4,7 @@ from os import PathLike
 from types import GenericAlias
 from typing import Any, Generic, TypeVar, final
 
+from ._process import Surroundings
 from ._registering import Registration
 from .records import (
     CallHeader,
@@ -14,8 +15,10 @@ from .records import (
     GuardrailVars,
     HookVars,
     Initialised,
+    InstalledPlugin,
     IterationFailure,
     IterationVars,
+    ListedPlugin,
     MethodologyVars,
     ModeVars,
     PathVars,
@@ -25,13 +28,16 @@ from .records import (
     SamuelVars,
     StateVars,
     Task,
+    VerifiedPlugin,
 )
 
 __all__ = [
     "Call",
-    "Dispatch",
     "EventStream",
     "HOOK_POINTS",
+    "Job",
+    "LoadedPlugins",
+    "PluginOffer",
     "Project",
     "PromptContext",
     "Reply",
@@ -42,6 +48,11 @@ __all__ = [
     "dispatch",
     "forked",
     "inside",
+    "plugins_fetch",
+    "plugins_list",
+    "plugins_load",
+    "plugins_uninstall",
+    "plugins_verify",
     "supervise",
     "toon_dumps",
     "toon_loads",
@@ -53,6 +64,7 @@ HOOK_POINTS: tuple[str, ...]
 
 _I = TypeVar("_I")
 _O = TypeVar("_O")
+_R = TypeVar("_R", covariant=True)
 
 @final
 class Call(Generic[_I, _O]):
@@ -146,7 +158,7 @@ class Project:
     @property
     def run_dir(self) -> PathLike[str]: ...
     @property
-    def plugins(self) -> list[str]: ...
+    def listed_plugins(self) -> list[str]: ...
     def init(self, prd: str | None, force: bool) -> Initialised: ...
     def convert(self, prd: str, force: bool) -> ConvertedPrd: ...
     def tasks(self) -> tuple[Task, ...]: ...
@@ -160,11 +172,12 @@ class Project:
 
 @final
 class Run:
-    def __new__(cls, project: Project, options: dict[str, Any], handlers: list[Registration]) -> Run: ...
+    def __new__(
+        cls, project: Project, options: dict[str, Any], handlers: list[Registration],
+        plugins: LoadedPlugins | None,
+    ) -> Run: ...
     @property
     def executables(self) -> Executables: ...
-    @property
-    def executable_lines(self) -> list[str]: ...
     def start(self, trusted: bool, streams: int) -> RunHandle: ...
 
 @final
@@ -191,11 +204,50 @@ class EventStream:
     def take(self, most: int) -> list[Event] | None: ...
 
 @final
-class Dispatch:
+class Job(Generic[_R]):
+    def __class_getitem__(cls, key: Any) -> GenericAlias: ...
     @property
     def version(self) -> int: ...
     def wake(self, callback: Callable[[], object], seen: int) -> bool: ...
-    def result(self) -> dict[str, Any] | None: ...
+    def result(self) -> _R | None: ...
+
+@final
+class LoadedPlugins: ...
+
+@final
+class PluginOffer:
+    """A plugin that was fetched and checked, and waits to be installed."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+    @property
+    def version(self) -> str:
+        """Its version."""
+    @property
+    def kind(self) -> str:
+        """What it is made of, such as `wasm`."""
+    @property
+    def description(self) -> str:
+        """What it does, one line; may be empty."""
+    @property
+    def source(self) -> str:
+        """Where it comes from."""
+    @property
+    def points(self) -> list[str]:
+        """The hook points that it handles."""
+    @property
+    def capabilities(self) -> dict[str, list[str]]:
+        """What it asks for: capabilities and their targets."""
+    @property
+    def new_capabilities(self) -> dict[str, list[str]]:
+        """What of it was not granted before."""
+    @property
+    def needs_consent(self) -> bool:
+        """Whether somebody has to be asked: at the first time, and whenever an update asks for
+        more or comes from elsewhere."""
+    def _install(self) -> InstalledPlugin: ...
+    def _leave(self) -> None: ...
 
 def close() -> None: ...
 def dispatch(
@@ -209,9 +261,16 @@ def dispatch(
     mode: str,
     env: list[tuple[str, str]],
     supervisor: list[str],
-) -> Dispatch: ...
+) -> Job[dict[str, Any]]: ...
 def forked() -> None: ...
 def inside() -> int: ...
+def plugins_fetch(project: Project, source: str, base: str, surroundings: Surroundings) -> Job[PluginOffer]: ...
+def plugins_list(project: Project) -> tuple[ListedPlugin, ...]: ...
+def plugins_load(
+    project: Project, brought: list[str], surroundings: Surroundings
+) -> Job[LoadedPlugins] | None: ...
+def plugins_uninstall(project: Project, name: str) -> None: ...
+def plugins_verify(project: Project, name: str | None) -> tuple[VerifiedPlugin, ...]: ...
 def supervise() -> int: ...
 def toon_dumps(
     value: object, indent: int, delimiter: str, default: Callable[[Any], Any] | None, sort_keys: bool

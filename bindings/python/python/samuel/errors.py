@@ -20,6 +20,7 @@ __all__ = [
     "ConfigError",
     "GateError",
     "HookError",
+    "PluginError",
     "SamuelError",
     "StateError",
 ]
@@ -95,6 +96,16 @@ class HookError(SamuelError):
     default_code = "E_HOOK_FAILED"
 
 
+class PluginError(SamuelError):
+    """An installed plugin cannot be loaded, or none can be installed.
+
+    Where its files are not those that were installed (`E_PLUGIN_CHANGED`), the
+    notes of the exception say which.
+    """
+
+    default_code = "E_PLUGIN_INVALID"
+
+
 class GateError(SamuelError):
     """A handler said no."""
 
@@ -123,6 +134,7 @@ _BY_AREA = {
     "TASK": StateError,
     "AGENT": AgentError,
     "HOOK": HookError,
+    "PLUGIN": PluginError,
 }
 _BY_CODE = {
     "E_HOOK_REFUSED": GateError,

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _samuel
+from ._process import Surroundings, environment, supervisor
 from ._registering import Registering, Registration, is_async
+from ._waiting import await_for, wait_for
 from .errors import ConfigError
 from .project import Project
-from .run import Run, RunResult
+from .result import RunResult
+from .run import Run
 
 if TYPE_CHECKING:
     from .records import AgentInvokeInput, AgentInvokeOutput, Event, Executables
@@ -69,7 +71,10 @@ class Loop(Registering):
         env: The environment of agents and checks; by default this process's.
         binary: The command by which agents call Samuel.
         session: The name of the session; by default the project's.
-        plugins: Plugins whose handlers run.
+        plugins: Plugins of this program whose handlers run. One that
+            samuel.toml lists too need not be installed.
+        installed_plugins: Whether the handlers of the plugins that samuel.toml
+            lists run as well, as in `samuel run start`.
         log_timings: Whether the time of every handler goes into the progress log.
     """
 
@@ -94,6 +99,7 @@ class Loop(Registering):
         binary: str | None = None,
         session: str | None = None,
         plugins: Iterable[Plugin] = (),
+        installed_plugins: bool = True,
         log_timings: bool = False,
     ) -> None:
         super().__init__()
@@ -103,6 +109,7 @@ class Loop(Registering):
                 raise ConfigError(f"{name} is at least 1, not {least}")
         self.project = project if isinstance(project, Project) else Project(project)
         self.plugins: list[Plugin] = list(plugins)
+        self._installed_plugins = installed_plugins
         self._trust = trust
         self._agent = agent
         self._options: dict[str, Any] = {
@@ -135,6 +142,7 @@ class Loop(Registering):
         saved, and KeyboardInterrupt goes on.
 
         Raises:
+            PluginError: An installed plugin cannot be loaded.
             SamuelError: The run could not start. However it ends is a result.
         """
         with self.start() as run:
@@ -146,7 +154,7 @@ class Loop(Registering):
         As a context manager the run is waited for at the end, and stopped where
         an exception goes through.
         """
-        run = self._begin()
+        run = self._begin(self._loaded())
         run._wait_for_start()
         return run
 
@@ -157,31 +165,46 @@ class Loop(Registering):
 
     async def arun(self) -> RunResult:
         """Runs the loop to its end; cancelling the task stops the run."""
-        run = self._begin()
+        run = self._begin(await self._aloaded())
         async with run:
             return await run.await_result()
 
     async def astream(self) -> AsyncIterator[Event]:
         """Runs the loop and yields its events; leaving early stops the run."""
-        run = self._begin()
+        run = self._begin(await self._aloaded())
         async with run:
             async for event in run.aevents():
                 yield event
 
     def executables(self) -> Executables:
         """What a run would execute."""
-        return self._build().executables
+        return self._build(self._loaded()).executables
 
-    def _begin(self) -> Run:
-        built = self._build()
+    def _load(self) -> _samuel.Job[_samuel.LoadedPlugins] | None:
+        """Begins to load the installed plugins, where there are any."""
+        if not self._installed_plugins:
+            return None
+        brought = [plugin.name for plugin in self.plugins]
+        return _samuel.plugins_load(self.project._native, brought, Surroundings(self._env))
+
+    def _loaded(self) -> _samuel.LoadedPlugins | None:
+        job = self._load()
+        return None if job is None else wait_for(job, job.result)
+
+    async def _aloaded(self) -> _samuel.LoadedPlugins | None:
+        job = self._load()
+        return None if job is None else await await_for(job, job.result)
+
+    def _begin(self, plugins: _samuel.LoadedPlugins | None) -> Run:
+        built = self._build(plugins)
         trusted = self._trust(built.executables) if callable(self._trust) else self._trust
         return Run(built, bool(trusted))
 
-    def _build(self) -> _samuel.Run:
+    def _build(self, plugins: _samuel.LoadedPlugins | None) -> _samuel.Run:
         registrations = [*self._registrations, *self._of_plugins()]
         options = {
             **self._options,
-            "env": list((os.environ if self._env is None else self._env).items()),
+            "env": environment(self._env),
             "supervisor": supervisor(),
             "agent": None,
             "script": None,
@@ -200,10 +223,10 @@ class Loop(Registering):
             )
         elif self._agent is not None:
             raise ConfigError(f"an agent is a name or can be called; {self._agent!r} is neither")
-        return _samuel.Run(self.project._native, options, registrations)
+        return _samuel.Run(self.project._native, options, registrations, plugins)
 
     def _of_plugins(self) -> Iterator[Registration]:
-        places = self.project._native.plugins
+        places = self.project._native.listed_plugins
         for number, plugin in enumerate(self.plugins):
             place = places.index(plugin.name) if plugin.name in places else len(places) + number
             for each in plugin._registrations:
@@ -220,14 +243,6 @@ class Loop(Registering):
 
     def __repr__(self) -> str:
         return f"Loop({self.project.root!r}, handlers={len(self._registrations)})"
-
-
-def supervisor() -> list[str]:
-    """The command that supervises processes, so that none survives this one."""
-    if not sys.executable:
-        return []
-    program = os.path.join(os.path.dirname(__file__), "_supervisor.py")
-    return [sys.executable, "-I", "-S", program]
 
 
 def _check(check: str | tuple[str, float]) -> dict[str, Any]:

@@ -7,9 +7,12 @@ safe beside a running loop and other processes, and written to the journal.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from . import _samuel
+from ._process import Surroundings
+from ._waiting import wait_for
+from .errors import PluginError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,10 +20,13 @@ if TYPE_CHECKING:
         Complexity,
         ConvertedPrd,
         Initialised,
+        InstalledPlugin,
+        ListedPlugin,
         Priority,
         ProjectStatus,
         Source,
         Task,
+        VerifiedPlugin,
     )
 
 __all__ = ["Project"]
@@ -36,6 +42,7 @@ class Project:
     """
 
     def __init__(self, path: str | os.PathLike[str] = ".", *, methodology: str | None = None) -> None:
+        self._methodology = methodology
         self._native = _samuel.Project(os.path.abspath(path), methodology)
         # A change from within a loop is the agent's, as with the command.
         self._actor = "agent" if "SAMUEL_RUN_ID" in os.environ else "user"
@@ -73,7 +80,9 @@ class Project:
             prd: The PRD, a Markdown file.
             force: Whether a plan that has tasks is replaced; a backup is kept.
         """
-        return self._native.init(None if prd is None else os.path.join(self.root, prd), force)
+        done = self._native.init(None if prd is None else os.path.join(self.root, prd), force)
+        self._reopen()
+        return done
 
     def convert(self, prd: str | os.PathLike[str], *, force: bool = False) -> ConvertedPrd:
         """Makes the plan of a PRD; see `init`."""
@@ -146,5 +155,66 @@ class Project:
         }
         return self._native.enqueue(self._actor, task)
 
+    def plugins(self) -> tuple[ListedPlugin, ...]:
+        """The plugins: those that samuel.toml lists, in its order, then those
+        that are installed and do not take part."""
+        return _samuel.plugins_list(self._native)
+
+    def install(
+        self, source: str | os.PathLike[str], *, grant: bool | Callable[[_samuel.PluginOffer], bool] = False
+    ) -> InstalledPlugin:
+        """Installs a plugin, or updates it, as `samuel install` does.
+
+        Args:
+            source: Its directory, or the URL of a git repository, with `#` and
+                a revision if one is wanted.
+            grant: Whether it is granted what it asks for. A function is asked,
+                with what that is. Neither counts for an update that comes from
+                the same place and asks for nothing new.
+
+        Raises:
+            PluginError: It cannot be installed, or is not granted what it asks
+                for (`E_PLUGIN_REFUSED`; the notes say what that is).
+        """
+        fetching = _samuel.plugins_fetch(self._native, os.fspath(source), os.getcwd(), Surroundings())
+        offer = wait_for(fetching, fetching.result)
+        try:
+            if offer.needs_consent and not (grant(offer) if callable(grant) else grant):
+                raise _refused(offer)
+            installed = offer._install()
+        finally:
+            # The traceback of an exception would hold it.
+            offer._leave()
+        self._reopen()
+        return installed
+
+    def uninstall(self, name: str) -> None:
+        """Removes a plugin: its files, its grants and its place in samuel.toml."""
+        _samuel.plugins_uninstall(self._native, name)
+        self._reopen()
+
+    def verify(self, name: str | None = None) -> tuple[VerifiedPlugin, ...]:
+        """Compares the files of installed plugins with what was installed.
+
+        Args:
+            name: The plugin; by default all of them.
+        """
+        return _samuel.plugins_verify(self._native, name)
+
+    def _reopen(self) -> None:
+        """Reads samuel.toml again, which was written."""
+        self._native = _samuel.Project(self.root, self._methodology)
+
     def __repr__(self) -> str:
         return f"Project({self.root!r})"
+
+
+def _refused(offer: _samuel.PluginOffer) -> PluginError:
+    error = PluginError(
+        f"nobody has granted what {offer.name} {offer.version} asks for",
+        code="E_PLUGIN_REFUSED",
+        help="Review what the plugin asks for, then pass grant=True.",
+    )
+    for capability, targets in offer.capabilities.items():
+        error.add_note(f"{capability}: {', '.join(targets)}")
+    return error

@@ -4229,6 +4229,149 @@ class Initialised(Record):
         _set(self, "converted", converted)
 
 
+PluginKind: TypeAlias = Literal["wasm", "oci", "skill", "methodology"]
+"""What a plugin is made of.
+
+- `wasm`: A WebAssembly component.
+- `oci`: A container image.
+- `skill`: Scripts.
+- `methodology`: Profiles of methodologies, and no handlers of its own.
+"""
+
+
+class InstalledPlugin(Record):
+    """An installed plugin.
+
+    Attributes:
+        name: Its name.
+        version: Its version.
+        kind: What it is made of.
+        source: Where it comes from, as samuel.toml has it.
+        commit: The commit it was installed from, where it comes from git.
+        digest: One digest over all files.
+        granted: What the user granted.
+        files: The digest of each file, by its path in the plugin.
+    """
+
+    __slots__ = ("name", "version", "kind", "source", "commit", "digest", "granted", "files")
+    __match_args__ = ("name", "version", "kind", "source", "digest", "granted", "files", "commit")
+    _rust = "LockEntry"
+    name: str
+    version: str
+    kind: PluginKind
+    source: str
+    commit: str | None
+    digest: str
+    granted: Mapping[str, list[str]]
+    files: Mapping[str, str]
+
+    def __init__(
+        self,
+        name: str,
+        version: str,
+        kind: PluginKind,
+        source: str,
+        digest: str,
+        granted: Mapping[str, list[str]],
+        files: Mapping[str, str],
+        commit: str | None = None,
+    ) -> None:
+        _set(self, "name", name)
+        _set(self, "version", version)
+        _set(self, "kind", kind)
+        _set(self, "source", source)
+        _set(self, "commit", commit)
+        _set(self, "digest", digest)
+        _set(self, "granted", granted)
+        _set(self, "files", files)
+
+
+PluginChangeKind: TypeAlias = Literal["changed", "added", "missing"]
+"""How a file differs.
+
+- `changed`: It holds something else.
+- `added`: It is new.
+- `missing`: It is gone.
+"""
+
+
+class PluginChange(Record):
+    """A file that is not as it was installed.
+
+    Attributes:
+        path: Its path, relative to the plugin.
+        kind: How it differs.
+    """
+
+    __slots__ = ("path", "kind")
+    __match_args__ = ("path", "kind")
+    _rust = "Change"
+    path: str
+    kind: PluginChangeKind
+
+    def __init__(
+        self,
+        path: str,
+        kind: PluginChangeKind,
+    ) -> None:
+        _set(self, "path", path)
+        _set(self, "kind", kind)
+
+
+class ListedPlugin(Record):
+    """An installed plugin in a listing.
+
+    Attributes:
+        entry: What samuel.lock holds of it; nothing where it is only listed in samuel.toml.
+        name: Its name.
+        is_listed: Whether samuel.toml lists it, so that it takes part.
+    """
+
+    __slots__ = ("entry", "name", "is_listed")
+    __match_args__ = ("name", "is_listed", "entry")
+    _rust = "Listed"
+    entry: InstalledPlugin | None
+    name: str
+    is_listed: bool
+
+    def __init__(
+        self,
+        name: str,
+        is_listed: bool,
+        entry: InstalledPlugin | None = None,
+    ) -> None:
+        _set(self, "entry", entry)
+        _set(self, "name", name)
+        _set(self, "is_listed", is_listed)
+
+
+class VerifiedPlugin(Record):
+    """A plugin of a project, and whether its files are those that were installed.
+
+    Attributes:
+        name: The plugin.
+        changes: What was changed; nothing where all is well.
+        problem: Why its files could not be looked at, where they could not.
+    """
+
+    __slots__ = ("name", "changes", "problem")
+    __match_args__ = ("name", "changes", "problem")
+    _rust = "Verified"
+    name: str
+    changes: tuple[PluginChange, ...]
+    problem: str | None
+
+    def __init__(
+        self,
+        name: str,
+        changes: Iterable[PluginChange],
+        problem: str | None = None,
+    ) -> None:
+        _set(self, "name", name)
+        _set(self, "changes", items(changes))
+        _set(self, "problem", problem)
+
+
 __all__ = [
     "AbilityAfterInput",
     "AbilityAfterOutput",
@@ -4303,6 +4446,7 @@ __all__ = [
     "InitBeforeInput",
     "InitBeforeOutput",
     "Initialised",
+    "InstalledPlugin",
     "IterationErrorInput",
     "IterationErrorOutput",
     "IterationFailure",
@@ -4313,6 +4457,7 @@ __all__ = [
     "IterationStarted",
     "IterationVars",
     "Lagged",
+    "ListedPlugin",
     "MethodologyVars",
     "Mode",
     "ModeVars",
@@ -4324,6 +4469,9 @@ __all__ = [
     "Paused",
     "PermissionDenied",
     "PilotVars",
+    "PluginChange",
+    "PluginChangeKind",
+    "PluginKind",
     "Priority",
     "Progress",
     "ProgressStatus",
@@ -4377,6 +4525,7 @@ __all__ = [
     "ToolResult",
     "Turn",
     "Usage",
+    "VerifiedPlugin",
     "Waiting",
     "Warning",
 ]

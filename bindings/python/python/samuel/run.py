@@ -1,175 +1,26 @@
-"""A run that is under way, and what comes of it.
-
-Threads wait here, in Python, and are woken from outside: so Ctrl-C gets
-through at once, and the interpreter can end while a thread still waits.
-"""
+"""A run that is under way."""
 
 from __future__ import annotations
 
-import _thread
-import os
-from collections.abc import AsyncIterator, Callable, Iterator
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from collections.abc import AsyncIterator, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from ._record import Record, items
-from .errors import AgentError, BudgetError, Cancelled, GateError, HookError, SamuelError
+from ._exit import STOP_LIMIT, live
+from ._waiting import await_for, wait_at_most, wait_for
+from .result import RunResult
 
 if TYPE_CHECKING:
     import logging
     from types import TracebackType
 
     from . import _samuel
-    from .records import Event, ExitReason, IterationFailure, Usage
+    from .records import Event
 
-__all__ = ["Run", "RunResult"]
+__all__ = ["Run"]
 
-_T = TypeVar("_T")
-_set = object.__setattr__
-
-# How long one wait lasts before signals are looked at again.
-_SLICE = 0.05
-# How long a run that is stopped may take to end.
-_STOP_LIMIT = 10.0
 # How many events are taken at once.
 _BATCH = 256
-
-
-class RunResult(Record):
-    """What came of a run.
-
-    Attributes:
-        exit_reason: Why it ended, such as `completed`.
-        detail: What led to it, in one line.
-        iterations: How many iterations it made.
-        failed_iterations: How many of them failed.
-        completed: The ids of the tasks that it completed.
-        usage: What it consumed.
-        failures: How iterations failed, in order.
-        exceptions: What handlers raised, in order, with their tracebacks; the
-            first 16.
-    """
-
-    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "usage",
-                 "failures", "exceptions")
-    __match_args__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "usage",
-                 "failures", "exceptions")
-    exit_reason: ExitReason
-    detail: str | None
-    iterations: int
-    failed_iterations: int
-    completed: tuple[str, ...]
-    usage: Usage
-    failures: tuple[IterationFailure, ...]
-    exceptions: tuple[BaseException, ...]
-
-    def __init__(
-        self,
-        exit_reason: ExitReason,
-        detail: str | None,
-        iterations: int,
-        failed_iterations: int,
-        completed: tuple[str, ...],
-        usage: Usage,
-        failures: tuple[IterationFailure, ...] = (),
-        exceptions: tuple[BaseException, ...] = (),
-    ) -> None:
-        _set(self, "exit_reason", exit_reason)
-        _set(self, "detail", detail)
-        _set(self, "iterations", iterations)
-        _set(self, "failed_iterations", failed_iterations)
-        _set(self, "completed", items(completed))
-        _set(self, "usage", usage)
-        _set(self, "failures", items(failures))
-        _set(self, "exceptions", items(exceptions))
-
-    @property
-    def ok(self) -> bool:
-        """Whether the plan is done."""
-        return self.exit_reason == "completed"
-
-    @property
-    def cost_usd(self) -> float | None:
-        """What the run cost in US dollars; None where the agent does not say."""
-        return self.usage.cost_usd
-
-    def check(self) -> RunResult:
-        """Returns the result of a run that did all its work.
-
-        Raises:
-            BudgetError: Money, tokens or time were used up.
-            GateError: A handler said stop.
-            HookError: A handler broke where that ends the loop; its exception
-                is the cause.
-            Cancelled: Somebody ended the run.
-            SamuelError: The work is not done for another reason.
-        """
-        if self.ok:
-            return self
-        kind = _BY_REASON.get(self.exit_reason, SamuelError)
-        detail = f": {self.detail}" if self.detail else ""
-        code = {"blocked": "E_RUN_BLOCKED", "cancelled": "E_RUN_CANCELLED", "error": "E_RUN_FAILED"}
-        raised = self.exceptions[-1] if self.exceptions else None
-        raise kind(
-            f"the run ended before the plan was done: {self.exit_reason}{detail}",
-            code=code.get(self.exit_reason, "E_RUN_STOPPED"),
-            help="Read .samuel/run/progress.md, then run the loop again.",
-            retryable=True,
-        ) from raised
-
-
-_BY_REASON: dict[str, type[SamuelError]] = {
-    "budget": BudgetError,
-    "wall-clock": BudgetError,
-    "gate-stop": GateError,
-    "stop-blocked": GateError,
-    "strict-hook": HookError,
-    "consecutive-failures": AgentError,
-    "cancelled": Cancelled,
-}
-
-
-class _Waitable(Protocol):
-    @property
-    def version(self) -> int: ...
-    def wake(self, callback: Callable[[], object], seen: int) -> bool: ...
-
-
-def wait_for(native: _Waitable, look: Callable[[], _T | None], timeout: float | None = None) -> _T | None:
-    """Waits until a look finds something; None where the time is over."""
-    from time import monotonic
-
-    deadline = None if timeout is None else monotonic() + timeout
-    while True:
-        seen = native.version
-        found = look()
-        if found is not None:
-            return found
-        bell = _thread.allocate_lock()
-        bell.acquire()
-        if not native.wake(bell.release, seen):
-            continue
-        while not bell.acquire(timeout=_SLICE):
-            if deadline is not None and monotonic() >= deadline:
-                return look()
-
-
-async def await_for(native: _Waitable, look: Callable[[], _T | None]) -> _T:
-    """Waits until a look finds something, without blocking the event loop."""
-    import asyncio
-
-    loop = asyncio.get_running_loop()
-    while True:
-        seen = native.version
-        found = look()
-        if found is not None:
-            return found
-        bell = asyncio.Event()
-
-        def ring(bell: asyncio.Event = bell) -> None:
-            loop.call_soon_threadsafe(bell.set)
-
-        if native.wake(ring, seen):
-            await bell.wait()
 
 
 class Run:
@@ -179,8 +30,7 @@ class Run:
         self._logger = _logger()
         # One stream is the caller's, one the logger's.
         self._native = built.start(trusted, 1 if self._logger is None else 2)
-        _live[id(self)] = self
-        _prepare_exit()
+        live.add(self)
 
     def _wait_for_start(self) -> None:
         try:
@@ -223,42 +73,16 @@ class Run:
         The first call's begin with the run, later ones' with the call. A reader
         that is slow loses what the agent says, never a change of state.
         """
-        stream = self._native.events()
-        if stream is None:
-            return
-        while True:
-            taken: list[Event] = []
-
-            def look() -> bool | None:
-                batch = stream.take(_BATCH)
-                if batch is None:
-                    return False
-                taken.extend(batch)
-                return True if batch else None
-
-            if not wait_for(self._native, look):
-                return
-            yield from taken
+        taken = partial(_taken, self._native.events())
+        while batch := wait_for(self._native, taken):
+            yield from batch
 
     async def aevents(self) -> AsyncIterator[Event]:
         """Yields events until the run has ended; see `events`."""
         await self._await_start()
-        stream = self._native.events()
-        if stream is None:
-            return
-        while True:
-            taken: list[Event] = []
-
-            def look() -> bool | None:
-                batch = stream.take(_BATCH)
-                if batch is None:
-                    return False
-                taken.extend(batch)
-                return True if batch else None
-
-            if not await await_for(self._native, look):
-                return
-            for event in taken:
+        taken = partial(_taken, self._native.events())
+        while batch := await await_for(self._native, taken):
+            for event in batch:
                 yield event
 
     def wait(self, timeout: float | None = None) -> RunResult:
@@ -272,7 +96,9 @@ class Run:
             SamuelError: The run could not start, or broke.
         """
         self._native.ignore_events()
-        ended = wait_for(self._native, self._native.result, timeout)
+        if timeout is None:
+            return self._made(wait_for(self._native, self._native.result))
+        ended = wait_at_most(self._native, self._native.result, timeout)
         if ended is None:
             raise TimeoutError(f"the run goes on after {timeout} s")
         return self._made(ended)
@@ -283,7 +109,7 @@ class Run:
         return self._made(await await_for(self._native, self._native.result))
 
     def _made(self, ended: tuple[Any, Any, list[BaseException]]) -> RunResult:
-        _live.pop(id(self), None)
+        live.discard(self)
         report, failures, exceptions = ended
         return RunResult(**report._values(), failures=failures, exceptions=tuple(exceptions))
 
@@ -317,7 +143,7 @@ class Run:
             self._leave()
         else:
             wait_for(self._native, self._has_ended)
-            _live.pop(id(self), None)
+            live.discard(self)
 
     async def __aenter__(self) -> Run:
         await self._await_start()
@@ -330,38 +156,30 @@ class Run:
             await self._aleave()
         else:
             await await_for(self._native, self._has_ended)
-            _live.pop(id(self), None)
+            live.discard(self)
 
     def _has_ended(self) -> bool | None:
         return self._native.ended or None
 
+    def _stopped(self) -> bool | None:
+        # A run that has not started yet is stopped as soon as it has.
+        self._native.stop()
+        return self._has_ended()
+
     def _leave(self) -> None:
         """Stops the run and waits for its end."""
-
-        def look() -> bool | None:
-            # A run that has not started yet is stopped as soon as it has.
-            self._native.stop()
-            return self._has_ended()
-
-        if wait_for(self._native, look, _STOP_LIMIT):
-            _live.pop(id(self), None)
+        if wait_at_most(self._native, self._stopped, STOP_LIMIT):
+            live.discard(self)
 
     async def _aleave(self) -> None:
         import asyncio
 
-        async def end() -> None:
-            def look() -> bool | None:
-                self._native.stop()
-                return self._has_ended()
-
-            await await_for(self._native, look)
-
-        ending = asyncio.ensure_future(end())
+        ending = asyncio.ensure_future(await_for(self._native, self._stopped))
         try:
-            await asyncio.wait_for(asyncio.shield(ending), _STOP_LIMIT)
+            await asyncio.wait_for(asyncio.shield(ending), STOP_LIMIT)
         except TimeoutError:
             return
-        _live.pop(id(self), None)
+        live.discard(self)
 
     def __repr__(self) -> str:
         return f"<Run {self.run_id} {'ended' if self.ended else 'under way'}>"
@@ -378,10 +196,7 @@ def _logger() -> logging.Logger | None:
 def _log_events(native: _samuel.RunHandle, stream: _samuel.EventStream | None, logger: logging.Logger) -> None:
     from .records import HookFired, RunFinished, RunStarted, Warning
 
-    while stream is not None:
-        batch = wait_for(native, lambda: _taken(stream))
-        if not batch:
-            return
+    while batch := wait_for(native, partial(_taken, stream)):
         for event in batch:
             match event:
                 case Warning(message):
@@ -395,48 +210,7 @@ def _log_events(native: _samuel.RunHandle, stream: _samuel.EventStream | None, l
                     logger.info("run %s ended: %s", event.run_id, reason)
 
 
-def _taken(stream: _samuel.EventStream) -> list[Event] | None:
-    batch = stream.take(_BATCH)
+def _taken(stream: _samuel.EventStream | None) -> list[Event] | None:
+    """Takes what has come: nothing yet is None, nothing more an empty list."""
+    batch = None if stream is None else stream.take(_BATCH)
     return [] if batch is None else batch or None
-
-
-_live: dict[int, Run] = {}
-_pid = 0
-
-
-def _prepare_exit() -> None:
-    """Has every run ended before the interpreter ends."""
-    global _pid
-    if _pid == 0:
-        import atexit
-
-        atexit.register(_at_exit)
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=_forked)
-    _pid = os.getpid()
-
-
-def _at_exit() -> None:
-    from time import monotonic, sleep
-
-    from . import _samuel
-
-    deadline = monotonic() + _STOP_LIMIT
-    while _live and monotonic() < deadline:
-        for key, run in list(_live.items()):
-            run.stop()
-            if run.ended:
-                _live.pop(key, None)
-        sleep(0.002)
-    _samuel.close()
-    deadline = monotonic() + 2.0
-    while _samuel.inside() and monotonic() < deadline:
-        sleep(0.001)
-
-
-def _forked() -> None:
-    """A forked process has no thread of a run."""
-    from . import _samuel
-
-    _live.clear()
-    _samuel.forked()

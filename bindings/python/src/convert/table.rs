@@ -23,7 +23,33 @@ pub(super) struct Slot {
     /// Puts a value into the field, past the class's immutability.
     set: Py<PyAny>,
     /// What it holds where Rust leaves it out.
-    absent: Py<PyAny>,
+    absent: Absent,
+}
+
+/// What stands for nothing, by a field's type.
+enum Absent {
+    None,
+    Tuple,
+    Mapping,
+}
+
+impl Absent {
+    fn of(annotation: &str) -> Self {
+        match annotation {
+            optional if optional.ends_with("| None") => Self::None,
+            list if list.starts_with("tuple[") => Self::Tuple,
+            map if map.starts_with("Mapping[") => Self::Mapping,
+            _ => Self::None,
+        }
+    }
+
+    fn value(&self, py: Python<'_>) -> Py<PyAny> {
+        match self {
+            Self::None => py.None(),
+            Self::Tuple => PyTuple::empty(py).into_any().unbind(),
+            Self::Mapping => PyDict::new(py).into_any().unbind(),
+        }
+    }
 }
 
 /// Every class.
@@ -74,19 +100,17 @@ impl Table {
             for (wire, name) in &aliases {
                 wires.insert(name.extract()?, wire.extract()?);
             }
+            let annotations = class.getattr("__annotations__")?;
             let mut fields = Vec::new();
             for name in class.getattr("__slots__")?.try_iter()? {
                 let name = name?;
                 let text: String = name.extract()?;
-                let absent = match text.as_str() {
-                    "extensions" => PyTuple::empty(py).into_any().unbind(),
-                    _ => py.None(),
-                };
+                let annotation: String = annotations.get_item(&name)?.extract()?;
                 fields.push(Slot {
                     wire: wires.remove(&text).unwrap_or(text),
                     set: setter(&class, &name)?,
                     name: name.cast_into::<PyString>()?.unbind(),
-                    absent,
+                    absent: Absent::of(&annotation),
                 });
             }
             let shape = Arc::new(Shape { class: class.clone().unbind(), fields });
@@ -125,7 +149,7 @@ impl Table {
     ) -> PyResult<Bound<'py, PyAny>> {
         let made = self.new.bind(py).call1((shape.class.bind(py),))?;
         for (slot, value) in shape.fields.iter().zip(values) {
-            let value = value.unwrap_or_else(|| slot.absent.bind(py).clone());
+            let value = value.unwrap_or_else(|| slot.absent.value(py).into_bound(py));
             slot.set.bind(py).call1((&made, value))?;
         }
         Ok(made)

@@ -8,14 +8,14 @@ and `samuel_loop` make a project of its own for each test.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .. import _samuel
+from .._process import environment, supervisor
 from .._record import Record
 from .._registering import Registration, is_async
-from ..run import wait_for
+from .._waiting import wait_for
 
 if TYPE_CHECKING:
     from ..records import HookOutcome, HookPointId, Mode, Turn
@@ -228,17 +228,13 @@ def dispatch(
         session: The name of the session.
         mode: What the iteration is for.
     """
-    from ..loop import supervisor
-
     registered = []
     for each in handlers:
         each = each if isinstance(each, Registration) else handler(each)
         each.point = point
         registered.append(each)
     given = {} if input is None else input if isinstance(input, Record) else dict(input)
-    env = list(os.environ.items())
-    under_way = _samuel.dispatch(
-        point, registered, config, given, cancelled, repeat, session, mode, env, supervisor()
+    job = _samuel.dispatch(
+        point, registered, config, given, cancelled, repeat, session, mode, environment(None), supervisor()
     )
-    told = wait_for(under_way, under_way.result) or {}
-    return Dispatched(**told)
+    return Dispatched(**wait_for(job, job.result))

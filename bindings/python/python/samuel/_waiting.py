@@ -1,0 +1,72 @@
+"""Waiting for what happens in Rust.
+
+Threads wait here, in Python, and are woken from outside: so Ctrl-C gets
+through at once, and the interpreter can end while a thread still waits.
+"""
+
+from __future__ import annotations
+
+import _thread
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Protocol, TypeVar
+
+    T = TypeVar("T")
+
+    class Waitable(Protocol):
+        """Something of the native module that rings when there is news."""
+
+        @property
+        def version(self) -> int: ...
+        def wake(self, callback: Callable[[], object], seen: int) -> bool: ...
+
+
+# How long one wait lasts before signals are looked at again.
+_SLICE = 0.05
+_LONG = 3600.0
+
+
+def wait_for(native: Waitable, look: Callable[[], T | None]) -> T:
+    """Waits until a look finds something."""
+    while (found := wait_at_most(native, look, _LONG)) is None:
+        pass
+    return found
+
+
+def wait_at_most(native: Waitable, look: Callable[[], T | None], timeout: float) -> T | None:
+    """Waits until a look finds something; None where so many seconds are over."""
+    from time import monotonic
+
+    deadline = monotonic() + timeout
+    while True:
+        seen = native.version
+        found = look()
+        # Also where there is news all the time.
+        if found is not None or monotonic() >= deadline:
+            return found
+        bell = _thread.allocate_lock()
+        bell.acquire()
+        if native.wake(bell.release, seen):
+            while not bell.acquire(timeout=_SLICE) and monotonic() < deadline:
+                pass
+
+
+async def await_for(native: Waitable, look: Callable[[], T | None]) -> T:
+    """Waits until a look finds something, without blocking the event loop."""
+    import asyncio
+
+    loop = asyncio.get_running_loop()
+    while True:
+        seen = native.version
+        found = look()
+        if found is not None:
+            return found
+        bell = asyncio.Event()
+
+        def ring(bell: asyncio.Event = bell) -> None:
+            loop.call_soon_threadsafe(bell.set)
+
+        if native.wake(ring, seen):
+            await bell.wait()
