@@ -94,21 +94,13 @@ pub(super) const fn has_special(word: u64, delimiter: u8) -> bool {
     (controls & brackets & others | word) & HIGH != HIGH
 }
 
-/// Marks those of the next eight bytes that must be escaped in a quoted text.
-/// The last eight begin before `at`, where nothing is marked twice; less than
-/// eight, and the end, are nothing. Returns where the eight begin.
-#[inline(always)]
-pub(super) fn escapes(bytes: &[u8], at: usize) -> Option<(usize, u64)> {
-    let (base, word) = match bytes.get(at..)?.first_chunk::<8>() {
-        Some(word) => (at, word),
-        None if at == bytes.len() => return None,
-        None => (bytes.len().wrapping_sub(8), bytes.last_chunk::<8>()?),
-    };
-    let word = u64::from_le_bytes(*word);
+/// Marks those of eight bytes that must be escaped in a quoted text.
+#[inline]
+pub(super) const fn escapes(word: u64) -> u64 {
     let ascii = word & !HIGH;
     let controls = (ascii & (LOW * 0x60)) + !HIGH;
     let others = controls & differs(ascii, b'"') & differs(ascii, b'\\');
-    Some((base, !(others | word) & HIGH & (!0 << (8 * (at - base)))))
+    !(others | word) & HIGH
 }
 
 /// The offsets of all bytes that matter in a row, ascending: delimiters, quotes,

@@ -127,45 +127,63 @@ pub(super) fn push_key(out: &mut String, key: &str) {
 
 /// Appends `text` in quotes, escaped (section 7.1).
 pub(super) fn push_quoted(out: &mut String, text: &str) {
+    let bytes = text.as_bytes();
     out.push('"');
-    let mut from = 0;
-    let mut at = 0;
-    while let Some((base, mut marks)) = scan::escapes(text.as_bytes(), at) {
-        while marks != 0 {
-            from = push_escaped(out, text, from, base + scan::first(marks));
-            marks &= marks - 1;
+    let (mut from, mut rest) = (0, bytes);
+    while !rest.is_empty() {
+        let (start, mut marks);
+        if let Some((word, tail)) = rest.split_first_chunk::<8>() {
+            (start, marks) = (bytes.len() - rest.len(), scan::escapes(u64::from_le_bytes(*word)));
+            rest = tail;
+        } else {
+            (start, marks) = last_escapes(bytes, rest.len());
+            rest = &[];
         }
-        at = base + 8;
-    }
-    for (place, byte) in text.bytes().enumerate().skip(at) {
-        if class(byte) & ESCAPE != 0 {
-            from = push_escaped(out, text, from, place);
+        while marks != 0 {
+            // Escaped bytes are ASCII, so all cuts fall between characters.
+            let at = start + scan::first(marks);
+            out.push_str(text.get(from..at).unwrap_or_default());
+            from = push_escape(out, bytes, at);
+            marks &= marks - 1;
         }
     }
     out.push_str(text.get(from..).unwrap_or_default());
     out.push('"');
 }
 
-/// Appends what stands between `from` and the byte to escape, and that byte as
-/// well unless it begins the next piece, which is where the result points to.
-#[inline(never)]
-fn push_escaped(out: &mut String, text: &str, from: usize, at: usize) -> usize {
-    // Escaped bytes are ASCII, so all cuts fall between characters.
-    out.push_str(text.get(from..at).unwrap_or_default());
-    match text.as_bytes().get(at) {
+/// Marks what must be escaped in the last `count` bytes, less than eight;
+/// returns where the marked bytes begin.
+#[inline]
+fn last_escapes(bytes: &[u8], count: usize) -> (usize, u64) {
+    if let Some(last) = bytes.last_chunk::<8>() {
+        let marks = scan::escapes(u64::from_le_bytes(*last));
+        return (bytes.len() - 8, marks & (!0 << (64 - 8 * count)));
+    }
+    let mut marks = 0;
+    for byte in bytes.iter().rev() {
+        marks = marks << 8 | u64::from(class(*byte) & ESCAPE) << 3;
+    }
+    (0, marks)
+}
+
+/// Appends the escape of one byte, or just the backslash if the byte begins
+/// the next piece of the text; returns where that piece begins.
+#[inline]
+fn push_escape(out: &mut String, bytes: &[u8], at: usize) -> usize {
+    match bytes.get(at) {
         Some(b'"' | b'\\') => {
             out.push('\\');
             at
         }
         control => {
-            push_escape(out, control.copied().unwrap_or_default());
+            push_control(out, control.copied().unwrap_or_default());
             at + 1
         }
     }
 }
 
 #[cold]
-fn push_escape(out: &mut String, byte: u8) {
+fn push_control(out: &mut String, byte: u8) {
     match byte {
         b'\n' => out.push_str("\\n"),
         b'\r' => out.push_str("\\r"),

@@ -389,7 +389,7 @@ impl<'de> Cursor<'de> {
     /// mode, which may not notice that they are missing, there are none.
     #[inline]
     pub(crate) fn make_room(&mut self, declared: Option<u64>) -> usize {
-        if self.repair.is_some() {
+        if self.lenient() {
             return 0;
         }
         let wanted = declared.and_then(|declared| usize::try_from(declared).ok()).unwrap_or(0);
