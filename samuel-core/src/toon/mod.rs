@@ -20,6 +20,7 @@ mod error;
 mod number;
 mod options;
 mod recover;
+mod scan;
 mod ser;
 mod stats;
 mod stream;

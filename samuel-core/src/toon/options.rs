@@ -94,7 +94,8 @@ pub enum NumberText {
 
 /// Bounds on what a document may ask for; each excess is a typed error.
 ///
-/// Declared lengths never reserve memory, so these bound time and stack.
+/// Declared lengths make room for no more values in all than the document has
+/// bytes, so these bound time and stack rather than memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Nesting of objects and arrays; 128 by default, as in `serde_json`.

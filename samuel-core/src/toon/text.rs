@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::number;
+use super::{number, scan};
 
 /// Bytes that force quotes around a value: controls and `: " \ [ ] { }`.
 const SPECIAL: u8 = 1;
@@ -28,8 +28,7 @@ const fn classes() -> [u8; 256] {
     let mut byte = 0;
     while byte < 256 {
         table[byte] = match byte as u8 {
-            0..=0x1F => SPECIAL | ESCAPE,
-            b'"' | b'\\' => SPECIAL | ESCAPE,
+            0..=0x1F | b'"' | b'\\' => SPECIAL | ESCAPE,
             b':' | b'[' | b']' | b'{' | b'}' => SPECIAL,
             b',' => COMMA,
             b'|' => PIPE,
@@ -67,20 +66,22 @@ pub(super) fn needs_quotes(text: &str, delimiter: u8) -> bool {
     has_special(bytes, delimiter)
 }
 
+/// Looks at 16 or 8 bytes at once, at the end at some for a second time, which
+/// is cheaper than a loop over single bytes.
 #[inline]
 fn has_special(bytes: &[u8], delimiter: u8) -> bool {
-    let (chunks, rest) = bytes.as_chunks::<16>();
-    for chunk in chunks {
-        if any_special(chunk, delimiter) {
-            return true;
-        }
-    }
-    // Overlapping what was looked at before is cheaper than a loop over single bytes.
-    if let (false, Some(last)) = (chunks.is_empty(), bytes.last_chunk::<16>()) {
-        return !rest.is_empty() && any_special(last, delimiter);
+    if let Some(last) = bytes.last_chunk::<16>() {
+        let (chunks, rest) = bytes.as_chunks::<16>();
+        return chunks.iter().any(|chunk| any_special(chunk, delimiter))
+            || (!rest.is_empty() && any_special(last, delimiter));
     }
     if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
-        return any_special(first, delimiter) || any_special(last, delimiter);
+        let (first, last) = (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
+        return scan::has_special(first, delimiter) || scan::has_special(last, delimiter);
+    }
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+        return scan::has_special(u64::from(first) << 32 | u64::from(last), delimiter);
     }
     let mask = SPECIAL
         | match delimiter {
@@ -88,17 +89,13 @@ fn has_special(bytes: &[u8], delimiter: u8) -> bool {
             b'|' => PIPE,
             _ => 0,
         };
-    let mut seen = 0;
-    for &byte in rest {
-        seen |= class(byte);
-    }
-    seen & mask != 0
+    bytes.iter().any(|byte| class(*byte) & mask != 0)
 }
 
 /// Without a branch per byte the compiler compares all of them at once.
 #[inline]
-fn any_special<const N: usize>(chunk: &[u8; N], delimiter: u8) -> bool {
-    let mut marks = [0_u8; N];
+fn any_special(chunk: &[u8; 16], delimiter: u8) -> bool {
+    let mut marks = [0_u8; 16];
     for (mark, &byte) in marks.iter_mut().zip(chunk) {
         *mark = u8::from(byte < 0x20)
             | u8::from(byte == b'"')
@@ -108,28 +105,7 @@ fn any_special<const N: usize>(chunk: &[u8; N], delimiter: u8) -> bool {
             | u8::from(byte == b'}')
             | u8::from(byte == delimiter);
     }
-    marks != [0; N]
-}
-
-/// Returns the place of the first byte that must be escaped, eight at a time.
-#[inline]
-fn find_escape(bytes: &[u8]) -> Option<usize> {
-    const LOW: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    let zeros = |word: u64| word.wrapping_sub(LOW) & !word & HIGH;
-    let mut rest = bytes;
-    while let Some((word, tail)) = rest.split_first_chunk::<8>() {
-        let word = u64::from_le_bytes(*word);
-        let controls = word.wrapping_sub(LOW * 0x20) & !word & HIGH;
-        let found = controls | zeros(word ^ (LOW * b'"' as u64)) | zeros(word ^ (LOW * b'\\' as u64));
-        if found != 0 {
-            // The lowest mark is exact; borrows spoil only those above it.
-            return Some(bytes.len() - rest.len() + (found.trailing_zeros() / 8) as usize);
-        }
-        rest = tail;
-    }
-    let at = rest.iter().position(|byte| class(*byte) & ESCAPE != 0)?;
-    Some(bytes.len() - rest.len() + at)
+    marks != [0; 16]
 }
 
 /// Tells whether `key` may stand without quotes (section 7.3).
@@ -151,27 +127,67 @@ pub(super) fn push_key(out: &mut String, key: &str) {
 
 /// Appends `text` in quotes, escaped (section 7.1).
 pub(super) fn push_quoted(out: &mut String, text: &str) {
+    let bytes = text.as_bytes();
     out.push('"');
-    let mut rest = text;
-    while let Some(at) = find_escape(rest.as_bytes()) {
-        // Escaped bytes are ASCII, so both cuts fall between characters.
-        let (clean, tail) = rest.split_at(at);
-        out.push_str(clean);
-        let byte = tail.as_bytes().first().copied().unwrap_or_default();
-        push_escape(out, byte);
-        rest = tail.get(1..).unwrap_or_default();
+    let (mut from, mut rest) = (0, bytes);
+    while !rest.is_empty() {
+        let (start, mut marks);
+        if let Some((word, tail)) = rest.split_first_chunk::<8>() {
+            (start, marks) = (bytes.len() - rest.len(), scan::escapes(u64::from_le_bytes(*word)));
+            rest = tail;
+        } else {
+            (start, marks) = last_escapes(bytes, rest.len());
+            rest = &[];
+        }
+        while marks != 0 {
+            // Escaped bytes are ASCII, so all cuts fall between characters.
+            let at = start + scan::first(marks);
+            out.push_str(text.get(from..at).unwrap_or_default());
+            from = push_escape(out, bytes, at);
+            marks &= marks - 1;
+        }
     }
-    out.push_str(rest);
+    out.push_str(text.get(from..).unwrap_or_default());
     out.push('"');
 }
 
-fn push_escape(out: &mut String, byte: u8) {
+/// Marks what must be escaped in the last `count` bytes, less than eight;
+/// returns where the marked bytes begin.
+#[inline]
+fn last_escapes(bytes: &[u8], count: usize) -> (usize, u64) {
+    if let Some(last) = bytes.last_chunk::<8>() {
+        let marks = scan::escapes(u64::from_le_bytes(*last));
+        return (bytes.len() - 8, marks & (!0 << (64 - 8 * count)));
+    }
+    let mut marks = 0;
+    for byte in bytes.iter().rev() {
+        marks = marks << 8 | u64::from(class(*byte) & ESCAPE) << 3;
+    }
+    (0, marks)
+}
+
+/// Appends the escape of one byte, or just the backslash if the byte begins
+/// the next piece of the text; returns where that piece begins.
+#[inline]
+fn push_escape(out: &mut String, bytes: &[u8], at: usize) -> usize {
+    match bytes.get(at) {
+        Some(b'"' | b'\\') => {
+            out.push('\\');
+            at
+        }
+        control => {
+            push_control(out, control.copied().unwrap_or_default());
+            at + 1
+        }
+    }
+}
+
+#[cold]
+fn push_control(out: &mut String, byte: u8) {
     match byte {
         b'\n' => out.push_str("\\n"),
         b'\r' => out.push_str("\\r"),
         b'\t' => out.push_str("\\t"),
-        b'"' => out.push_str("\\\""),
-        b'\\' => out.push_str("\\\\"),
         control => {
             out.push_str("\\u00");
             for digit in [control >> 4, control & 15] {
@@ -186,39 +202,46 @@ fn push_escape(out: &mut String, byte: u8) {
 /// # Errors
 /// Returns the byte offset of the first escape outside the fixed set.
 pub(super) fn unescape(raw: &str) -> Result<Cow<'_, str>, usize> {
-    let Some(first) = memchr::memchr(b'\\', raw.as_bytes()) else {
+    let bytes = raw.as_bytes();
+    let find = |from| scan::find(bytes, from, [b'\\']);
+    let mut at = find(0);
+    if at == raw.len() {
         return Ok(Cow::Borrowed(raw));
-    };
-    let mut out = String::with_capacity(raw.len());
-    let mut done = 0;
-    let mut next = Some(first);
-    while let Some(at) = next {
-        out.push_str(raw.get(done..at).unwrap_or_default());
-        let (character, length) = escape(raw.get(at + 1..).unwrap_or_default()).ok_or(at)?;
-        out.push(character);
-        done = at + 1 + length;
-        let tail = raw.as_bytes().get(done..).unwrap_or_default();
-        next = memchr::memchr(b'\\', tail).map(|found| done + found);
     }
-    out.push_str(raw.get(done..).unwrap_or_default());
+    let mut out = String::with_capacity(raw.len());
+    let mut from = 0;
+    while at < raw.len() {
+        out.push_str(raw.get(from..at).unwrap_or_default());
+        if matches!(bytes.get(at + 1), Some(b'"' | b'\\')) {
+            // What is escaped stands for itself and begins the next piece.
+            from = at + 1;
+            at = find(at + 2);
+        } else {
+            let (character, length) = escape(raw.get(at..).unwrap_or_default()).ok_or(at)?;
+            out.push(character);
+            from = at + length;
+            at = find(from);
+        }
+    }
+    out.push_str(raw.get(from..).unwrap_or_default());
     Ok(Cow::Owned(out))
 }
 
-/// Reads what follows a backslash: the character and the bytes it took.
-fn escape(after: &str) -> Option<(char, usize)> {
-    Some(match after.as_bytes().first()? {
-        b'n' => ('\n', 1),
-        b'r' => ('\r', 1),
-        b't' => ('\t', 1),
-        b'"' => ('"', 1),
-        b'\\' => ('\\', 1),
+/// Reads the escape that a text begins with: the character and the bytes it took.
+fn escape(text: &str) -> Option<(char, usize)> {
+    Some(match text.as_bytes().get(1)? {
+        b'n' => ('\n', 2),
+        b'r' => ('\r', 2),
+        b't' => ('\t', 2),
+        b'"' => ('"', 2),
+        b'\\' => ('\\', 2),
         b'u' => {
-            let digits = after.get(1..5)?;
+            let digits = text.get(2..6)?;
             // `from_str_radix` would also take a sign.
             if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
                 return None;
             }
-            (char::from_u32(u32::from_str_radix(digits, 16).ok()?)?, 5)
+            (char::from_u32(u32::from_str_radix(digits, 16).ok()?)?, 6)
         }
         _ => return None,
     })
@@ -289,13 +312,18 @@ mod tests {
             for at in 0..length {
                 for byte in [b'"', b'\\', 0, b'\n', 0x1F] {
                     let mut text = vec![b'!'; length];
-                    text.push(b'"');
                     *text.get_mut(at).unwrap() = byte;
-                    assert_eq!(find_escape(&text), Some(at));
+                    let (text, mut quoted) = (std::str::from_utf8(&text).unwrap(), String::new());
+                    push_quoted(&mut quoted, text);
+                    assert_eq!(unescape(quoted.get(1..quoted.len() - 1).unwrap()).unwrap(), text);
+                    assert_eq!(quoted.find('\\'), Some(at + 1));
                 }
             }
         }
-        assert_eq!(find_escape("#[]]!~\u{7f}\u{80}üß€😀 ".repeat(3).as_bytes()), None);
+        let plain = "#[]]!~\u{7f}\u{80}üß€😀 ".repeat(3);
+        let mut quoted = String::new();
+        push_quoted(&mut quoted, &plain);
+        assert_eq!(quoted, format!("\"{plain}\""));
     }
 
     #[test]

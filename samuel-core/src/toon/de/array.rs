@@ -90,13 +90,15 @@ impl<'de> Cursor<'de> {
 pub(crate) struct Inline<'c, 'h, 'de> {
     cursor: &'c mut Cursor<'de>,
     header: &'h Header<'de>,
+    room: usize,
     count: u64,
     counted: bool,
 }
 
 impl<'c, 'h, 'de> Inline<'c, 'h, 'de> {
     pub(crate) fn new(cursor: &'c mut Cursor<'de>, header: &'h Header<'de>) -> Self {
-        Self { cursor, header, count: 0, counted: false }
+        let room = cursor.make_room(header.declared);
+        Self { cursor, header, room, count: 0, counted: false }
     }
 }
 
@@ -120,12 +122,17 @@ impl<'de> SeqAccess<'de> for Inline<'_, '_, 'de> {
             .map(Some)
             .map_err(|error| error.or_at(token.start).in_index(index as usize))
     }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.room)
+    }
 }
 
 /// The items of a list, each behind a hyphen.
 pub(crate) struct Items<'c, 'h, 'de> {
     cursor: &'c mut Cursor<'de>,
     header: &'h Header<'de>,
+    room: usize,
     base: usize,
     depth: Option<usize>,
     count: u64,
@@ -136,7 +143,8 @@ pub(crate) struct Items<'c, 'h, 'de> {
 
 impl<'c, 'h, 'de> Items<'c, 'h, 'de> {
     pub(crate) fn new(cursor: &'c mut Cursor<'de>, header: &'h Header<'de>, base: usize) -> Self {
-        Self { cursor, header, base, depth: None, count: 0, started: false, span: false, done: false }
+        let room = cursor.make_room(header.declared);
+        Self { cursor, header, room, base, depth: None, count: 0, started: false, span: false, done: false }
     }
 
     /// Takes the next item's line; the cursor's reading goes on behind the hyphen.
@@ -197,6 +205,10 @@ impl<'de> SeqAccess<'de> for Items<'_, '_, 'de> {
             self.cursor.close_unit();
         }
         Ok(Some(value))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.room)
     }
 }
 

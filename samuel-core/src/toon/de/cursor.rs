@@ -10,9 +10,10 @@ use std::rc::Rc;
 use crate::toon::{
     error::{Error, ErrorKind, LimitKind, Result},
     options::{DecodeOptions, NumberText},
+    scan,
 };
 
-use super::{header::Columns, repair::Repair, scan};
+use super::{header::Columns, repair::Repair, token::Token};
 
 /// The first line that is not blank and not a comment, without its indentation.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +34,7 @@ pub(crate) struct Mark {
 
 pub(crate) struct Cursor<'de> {
     pub(crate) text: &'de str,
-    bytes: &'de [u8],
+    pub(crate) bytes: &'de [u8],
     /// The next unread byte; always a line start while a line is looked for.
     pos: usize,
     /// The line that [`Cursor::peek`] found and nobody took yet.
@@ -51,8 +52,17 @@ pub(crate) struct Cursor<'de> {
     pub(crate) keys: Vec<(&'de str, usize)>,
     /// Present in the modes that go on after a fault.
     pub(crate) repair: Option<Box<Repair<'de>>>,
-    /// What is left of a row between two cells: see [`Cursor::row_open`].
+    /// Whether another cell or inline value follows the one read last.
     pub(crate) row_open: bool,
+    /// The cells of the row that is being read.
+    pub(crate) cells: Vec<Token<'de>>,
+    /// How many more values declared lengths may make room for: as many in all
+    /// as the text has bytes.
+    room: usize,
+    /// Whether rows go to structs by position, and whether some did: a failure
+    /// may be the struct's then, and the document is read again by name.
+    pub(crate) by_position: bool,
+    pub(crate) went_by_position: bool,
     /// Field lists that were parsed lately, with their text behind the brace.
     pub(crate) field_lists: Vec<(&'de str, u8, Rc<Columns<'de>>)>,
 }
@@ -76,6 +86,10 @@ impl<'de> Cursor<'de> {
             keys: Vec::new(),
             repair: None,
             row_open: false,
+            cells: Vec::new(),
+            room: text.len(),
+            by_position: false,
+            went_by_position: false,
             field_lists: Vec::new(),
         })
     }
@@ -368,6 +382,20 @@ impl<'de> Cursor<'de> {
             return Err(limit(LimitKind::Rows, self.options.limits.rows, self.pos));
         }
         Ok(())
+    }
+
+    /// Returns how many values to make room for under a declared length. All of
+    /// a document's together are not more than it could hold; and outside strict
+    /// mode, which may not notice that they are missing, there are none.
+    #[inline]
+    pub(crate) fn make_room(&mut self, declared: Option<u64>) -> usize {
+        if self.lenient() {
+            return 0;
+        }
+        let wanted = declared.and_then(|declared| usize::try_from(declared).ok()).unwrap_or(0);
+        let granted = wanted.min(self.room);
+        self.room -= granted;
+        granted
     }
 
     /// Forgets the reading state of an abandoned attempt.

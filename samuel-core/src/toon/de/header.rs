@@ -5,7 +5,7 @@
 //! whose first unquoted `[` precedes its first unquoted colon must be a header
 //! (specification 4.3). Only recovery reads on, when the field list is intact.
 
-use std::{borrow::Cow, rc::Rc};
+use std::{borrow::Cow, cell::Cell, rc::Rc};
 
 use crate::toon::error::{Error, ErrorKind, Result};
 
@@ -33,6 +33,8 @@ pub(crate) struct Columns<'de> {
     pub(crate) leaves: usize,
     /// Whether a name occurs twice at one level (only outside strict mode).
     pub(crate) repeated: bool,
+    /// The struct that asked last, by the address of its fields, and the answer.
+    asked: Cell<(usize, usize, bool)>,
 }
 
 #[derive(Debug)]
@@ -195,7 +197,7 @@ impl<'de> Cursor<'de> {
         let name = if self.byte(start) == b'"' {
             let end = self.quoted(start)?;
             *at = end.offset();
-            self.token(start, end).unescape()?
+            self.quoted_token(start, end).unescape()?
         } else {
             self.bare_name(at, delimiter)?
         };
@@ -257,7 +259,27 @@ impl<'de> Columns<'de> {
             name: Cow::Owned(column.name.clone().into_owned()),
             group: column.group.as_ref().map(Columns::to_owned_names),
         };
-        Columns { list: self.list.iter().map(column).collect(), leaves: self.leaves, repeated: self.repeated }
+        Columns {
+            list: self.list.iter().map(column).collect(),
+            leaves: self.leaves,
+            repeated: self.repeated,
+            asked: Cell::default(),
+        }
+    }
+
+    /// Tells whether the columns are just the fields of a struct in their order.
+    #[inline]
+    pub(crate) fn are(&self, fields: &'static [&'static str]) -> bool {
+        // Static names do not change, so their place and number identify them.
+        let (address, count) = (fields.as_ptr() as usize, fields.len());
+        let (known, known_count, answer) = self.asked.get();
+        if (known, known_count) == (address, count) {
+            return answer;
+        }
+        let answer =
+            !self.repeated && self.list.iter().map(|column| &*column.name).eq(fields.iter().copied());
+        self.asked.set((address, count, answer));
+        answer
     }
 
     fn holds(&self, name: &str) -> bool {

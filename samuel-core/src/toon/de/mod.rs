@@ -13,7 +13,6 @@ mod key;
 mod object;
 pub(super) mod reader;
 pub(super) mod repair;
-mod scan;
 mod table;
 pub(super) mod token;
 
@@ -56,11 +55,11 @@ pub fn from_str_with<'de, T: Deserialize<'de>>(text: &'de str, options: DecodeOp
     if !options.strict {
         // What strict mode accepts means the same without it, at full speed.
         let strict = DecodeOptions { strict: true, ..options };
-        if let Ok(value) = decode(text, strict, PhantomData) {
+        if let Ok(value) = decode(text, strict, true) {
             return Ok(value);
         }
     }
-    decode(text, options, PhantomData)
+    decode(text, options, true)
 }
 
 /// Decodes UTF-8 bytes in strict mode.
@@ -110,10 +109,16 @@ pub fn from_reader_with<T: DeserializeOwned>(reader: impl io::Read, options: Dec
     from_slice_with(&bytes, options)
 }
 
-fn decode<'de, S: DeserializeSeed<'de>>(text: &'de str, options: DecodeOptions, seed: S) -> Result<S::Value> {
+fn decode<'de, T: Deserialize<'de>>(text: &'de str, options: DecodeOptions, by_position: bool) -> Result<T> {
     let mut deserializer = Deserializer::from_str_with(text, options)?;
     deserializer.survey()?;
-    deserializer.cursor.document(seed).map_err(|error| error.locate(text.as_bytes()))
+    deserializer.cursor.by_position = by_position;
+    match deserializer.cursor.document(PhantomData) {
+        Ok(value) => Ok(value),
+        // Some types know their fields only by name; and these errors tell more.
+        Err(_) if deserializer.cursor.went_by_position => decode(text, options, false),
+        Err(error) => Err(error.locate(text.as_bytes())),
+    }
 }
 
 /// Gives the value of one document to serde.

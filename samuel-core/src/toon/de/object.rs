@@ -202,7 +202,8 @@ impl<'de> MapAccess<'de> for Fields<'_, 'de> {
 /// stays linear.
 pub(crate) struct Keys<'de> {
     from: usize,
-    /// One bit for each key so far, by [`filter_bit`].
+    /// One bit for each key so far, by [`filter_bit`]; all of them once there
+    /// is a map.
     filter: u64,
     #[expect(clippy::box_collection, reason = "rarely there, and every object being read holds one")]
     many: Option<Box<HashMap<Cow<'de, str>, usize>>>,
@@ -218,25 +219,30 @@ impl<'de> Keys<'de> {
     }
 
     /// Adds a key, refusing or recording one that is there already (section 14.3).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn admit(&mut self, cursor: &mut Cursor<'de>, key: Token<'de>) -> Result<()> {
+        let bit = filter_bit(key.text);
+        if self.filter & bit == 0 && key.form != Form::Escaped {
+            self.filter |= bit;
+            cursor.keys.push((key.text, key.start));
+            return Ok(());
+        }
+        self.admit_alike(cursor, key)
+    }
+
+    /// Adds a key that looks like one that is there.
+    #[inline(never)]
+    fn admit_alike(&mut self, cursor: &mut Cursor<'de>, key: Token<'de>) -> Result<()> {
         if !cursor.options.strict && !cursor.surveying() {
             return Ok(());
         }
-        if self.many.is_some() || key.form == Form::Escaped {
+        let scope = cursor.keys.get(self.from..).unwrap_or_default();
+        if self.many.is_some() || key.form == Form::Escaped || scope.len() >= FEW {
             return self.admit_to_map(cursor, key);
         }
-        let bit = filter_bit(key.text);
-        if self.filter & bit != 0 {
-            let scope = cursor.keys.get(self.from..).unwrap_or_default();
-            if let Some((_, first)) = scope.iter().find(|(seen, _)| *seen == key.text) {
-                let first = *first;
-                return repeated(cursor, key.text, first, key.start);
-            }
-        }
-        self.filter |= bit;
-        if cursor.keys.len() - self.from >= FEW {
-            return self.admit_to_map(cursor, key);
+        if let Some((_, first)) = scope.iter().find(|(seen, _)| *seen == key.text) {
+            let first = *first;
+            return repeated(cursor, key.text, first, key.start);
         }
         cursor.keys.push((key.text, key.start));
         Ok(())
@@ -245,6 +251,8 @@ impl<'de> Keys<'de> {
     #[inline(never)]
     fn admit_to_map(&mut self, cursor: &mut Cursor<'de>, key: Token<'de>) -> Result<()> {
         let name = key.unescape()?;
+        // From now on every key comes here.
+        self.filter = u64::MAX;
         let many = self.many.get_or_insert_with(|| {
             let few = cursor.keys.drain(self.from..);
             Box::new(few.map(|(name, start)| (Cow::Borrowed(name), start)).collect())

@@ -38,9 +38,9 @@ pub(crate) enum Node<'a, 'de> {
     Item { start: usize, depth: usize },
     /// Whatever a header announces; its scope is deeper than `base`.
     Array { header: Header<'de>, base: usize },
-    /// The cells of a row or of one of its field groups.
-    Row { columns: &'a Columns<'de>, delimiter: u8, start: usize },
-    /// The same, for rows that were read ahead.
+    /// A row or one of its field groups, from this cell of the cursor's on.
+    Row { columns: &'a Columns<'de>, first: usize },
+    /// The same, for [`BufferedRow`].
     Buffered { columns: &'a Columns<'de>, cells: &'a [Token<'de>] },
 }
 
@@ -255,9 +255,7 @@ impl<'de> Reader<'_, '_, 'de> {
                 drive_map(sink, Fields::new(cursor, depth, Some(depth), Some(start)))
             }
             Node::Array { header, base } => array(cursor, &header, base, sink),
-            Node::Row { columns, delimiter, start } => {
-                drive_map(sink, Row::new(cursor, columns, delimiter, start))
-            }
+            Node::Row { columns, first } => drive_map(sink, Row::new(cursor, columns, first)),
             Node::Buffered { columns, cells } => drive_map(sink, BufferedRow::new(cursor, columns, cells)),
             Node::EmptyArray => sink.seq(Nothing),
             Node::EmptyObject => sink.map(Nothing),
@@ -326,6 +324,28 @@ impl<'de> Deserializer<'de> for Reader<'_, '_, 'de> {
         if name == VALUE_NAME { self.deserialize_any(visitor) } else { visitor.visit_newtype_struct(self) }
     }
 
+    /// A row whose columns are the fields of the struct, in their order, is
+    /// given as a sequence, which spares the struct to find each by its name.
+    #[inline]
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value> {
+        if let Node::Row { columns, first } = self.node
+            && self.cursor.by_position
+            && columns.are(fields)
+        {
+            self.cursor.went_by_position = true;
+            self.cursor.enter()?;
+            let value = drive_seq(Plain(visitor), Row::new(self.cursor, columns, first))?;
+            self.cursor.leave();
+            return Ok(value);
+        }
+        self.container(Plain(visitor))
+    }
+
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         _: &'static str,
@@ -337,6 +357,6 @@ impl<'de> Deserializer<'de> for Reader<'_, '_, 'de> {
 
     forward_to_deserialize_any! {
         bool u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 char str string bytes byte_buf unit unit_struct
-        seq tuple tuple_struct map struct identifier ignored_any
+        seq tuple tuple_struct map identifier ignored_any
     }
 }

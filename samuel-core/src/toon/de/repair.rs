@@ -371,7 +371,7 @@ impl<'de> Cursor<'de> {
         start: usize,
     ) -> Result<()> {
         self.set_pos(start);
-        let cells = self.cells(header.delimiter)?;
+        let cells = self.read_cells(header.delimiter)?;
         self.set_pos(start);
         if cells.len() != columns.leaves {
             let kind = ErrorKind::WidthMismatch { fields: columns.leaves, cells: cells.len() };

@@ -1,15 +1,18 @@
 //! Tables: rows under a header, with or without keys (sections 9.3 and 9.5).
 //!
-//! The header's [`Columns`] are parsed once; a row is a map access that pairs
-//! them with cells straight from the text. [`BufferedRow`] serves rows that had
-//! to be read ahead: under repeated field names, and during recovery, which
-//! looks at a whole row before it trusts it.
+//! The header's [`Columns`] are parsed once. A line is split into its cells
+//! before a type sees the first one, so that a row of another width, or a cell
+//! without its closing quote, is found for what it is. [`Row`] pairs columns and
+//! cells; [`BufferedRow`] does so under repeated field names and in recovery.
 
-use std::slice;
+use std::{mem, slice};
 
 use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess};
 
-use crate::toon::error::{Error, ErrorKind, Result};
+use crate::toon::{
+    error::{Error, ErrorKind, Result},
+    scan::{self, Marks},
+};
 
 use super::{
     cursor::{Cursor, Line},
@@ -20,25 +23,48 @@ use super::{
     token::{Form, Token, TokenReader},
 };
 
-/// One row, or one field group of a row.
+/// One row, or one field group of a row; its cells are those of the cursor.
 pub(crate) struct Row<'c, 'a, 'de> {
     cursor: &'c mut Cursor<'de>,
     columns: slice::Iter<'a, Column<'de>>,
-    pending: Option<&'a Column<'de>>,
-    delimiter: u8,
-    /// Where the row's first cell begins.
-    start: usize,
+    /// The column whose name was given, and its first cell.
+    pending: Option<(&'a Column<'de>, usize)>,
+    /// The first cell of the next column.
+    cell: usize,
 }
 
 impl<'c, 'a, 'de> Row<'c, 'a, 'de> {
     #[inline]
-    pub(crate) fn new(
-        cursor: &'c mut Cursor<'de>,
-        columns: &'a Columns<'de>,
-        delimiter: u8,
-        start: usize,
-    ) -> Self {
-        Self { cursor, columns: columns.list.iter(), pending: None, delimiter, start }
+    pub(crate) fn new(cursor: &'c mut Cursor<'de>, columns: &'a Columns<'de>, first: usize) -> Self {
+        Self { cursor, columns: columns.list.iter(), pending: None, cell: first }
+    }
+
+    /// Moves to the next column; whatever it is, its cells are passed.
+    #[inline]
+    fn next_column(&mut self) -> Option<(&'a Column<'de>, usize)> {
+        let column = self.columns.next()?;
+        let cell = self.cell;
+        self.cell += column.leaves();
+        Some((column, cell))
+    }
+
+    /// Reads what stands in a column.
+    #[inline]
+    fn value<T: DeserializeSeed<'de>>(
+        &mut self,
+        column: &'a Column<'de>,
+        cell: usize,
+        seed: T,
+    ) -> Result<T::Value> {
+        let token = self.cursor.cells.get(cell).copied().unwrap_or(Token::EMPTY);
+        let value = match &column.group {
+            None => seed.deserialize(TokenReader { cursor: self.cursor, token }),
+            Some(columns) => {
+                let node = Node::Row { columns, first: cell };
+                seed.deserialize(Reader { cursor: self.cursor, node })
+            }
+        };
+        value.map_err(|error| error.or_at(token.start).in_key(&column.name))
     }
 }
 
@@ -47,36 +73,36 @@ impl<'de> MapAccess<'de> for Row<'_, '_, 'de> {
 
     #[inline]
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>> {
-        self.pending = self.columns.next();
+        self.pending = self.next_column();
         match self.pending {
-            Some(column) => seed.deserialize(NameReader(&column.name)).map(Some),
+            Some((column, _)) => seed.deserialize(NameReader(&column.name)).map(Some),
             None => Ok(None),
         }
     }
 
     #[inline]
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value> {
-        let Some(column) = self.pending.take() else {
-            return Err(Error::custom("a value was asked for without a key"));
-        };
-        if let Some(columns) = &column.group {
-            let offset = self.cursor.pos();
-            let node = Node::Row { columns, delimiter: self.delimiter, start: self.start };
-            return seed
-                .deserialize(Reader { cursor: self.cursor, node })
-                .map_err(|error| error.or_at(offset).in_key(&column.name));
+        match self.pending.take() {
+            Some((column, cell)) => self.value(column, cell, seed),
+            None => Err(Error::custom("a value was asked for without a key")),
         }
-        // A missing cell becomes a width error where the row is complete.
-        if !self.cursor.row_open {
-            return Err(Error::at(ErrorKind::WidthMismatch { fields: 0, cells: 0 }, self.start));
-        }
-        let token = self.cursor.cell(self.delimiter)?;
-        seed.deserialize(TokenReader { cursor: self.cursor, token })
-            .map_err(|error| error.or_at(token.start).in_key(&column.name))
     }
 }
 
-/// One row whose cells were read ahead.
+/// A row as its values alone, for a struct whose fields are the columns.
+impl<'de> SeqAccess<'de> for Row<'_, '_, 'de> {
+    type Error = Error;
+
+    #[inline]
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
+        match self.next_column() {
+            Some((column, cell)) => self.value(column, cell, seed).map(Some),
+            None => Ok(None),
+        }
+    }
+}
+
+/// One row that does not read its cells in their order, or not all of them.
 pub(crate) struct BufferedRow<'c, 'a, 'de> {
     cursor: &'c mut Cursor<'de>,
     columns: &'a Columns<'de>,
@@ -134,7 +160,7 @@ impl<'de> MapAccess<'de> for BufferedRow<'_, '_, 'de> {
             return Err(Error::custom("a value was asked for without a key"));
         };
         let cells = self.cells.get(cell..cell + column.leaves()).unwrap_or_default();
-        let first = cells.first().copied().unwrap_or(Token { text: "", start: 0, form: Form::Bare });
+        let first = cells.first().copied().unwrap_or(Token::EMPTY);
         let content = match &column.group {
             None => Content::Token(first),
             Some(columns) => Content::Node(Node::Buffered { columns, cells }),
@@ -152,6 +178,7 @@ impl<'de> MapAccess<'de> for BufferedRow<'_, '_, 'de> {
 }
 
 impl Column<'_> {
+    #[inline]
     fn leaves(&self) -> usize {
         self.group.as_ref().map_or(1, |group| group.leaves)
     }
@@ -170,20 +197,144 @@ impl<'de> Cursor<'de> {
         if columns.repeated || self.recovering() {
             return self.buffered_row(header, columns, start, seed);
         }
-        let node = Node::Row { columns, delimiter: header.delimiter, start };
-        self.open_row(start);
-        let value = match seed.deserialize(Reader { cursor: self, node }) {
-            Ok(value) if !self.row_open => return Ok(value),
-            Ok(_) => None,
-            Err(error) => Some(error),
-        };
-        // A row that is too short also misses a field for serde; the width is the cause.
-        self.set_pos(start);
-        let cells = self.cells(header.delimiter)?.len();
-        match value {
-            Some(error) if cells == columns.leaves => Err(error),
-            _ => Err(Error::at(ErrorKind::WidthMismatch { fields: columns.leaves, cells }, start)),
+        self.split_row(start, header.delimiter, columns.leaves)?;
+        seed.deserialize(Reader { cursor: self, node: Node::Row { columns, first: 0 } })
+    }
+
+    /// Reads the cells of the row at `start`, as many as there are `leaves`, and
+    /// ends its line.
+    fn split_row(&mut self, start: usize, delimiter: u8, leaves: usize) -> Result<()> {
+        if self.is_line_end(start) {
+            return self.misfit(start, delimiter, leaves);
         }
+        let mut cells = mem::take(&mut self.cells);
+        cells.clear();
+        let split = self.split_into(&mut cells, start, delimiter, leaves);
+        let count = cells.len();
+        self.cells = cells;
+        match split? {
+            Some(feed) if count == leaves => self.end_line(feed),
+            _ => self.misfit(start, delimiter, leaves),
+        }
+    }
+
+    /// Stops at the end of the line and returns its offset, or behind the last
+    /// leaf if there are more cells.
+    #[inline(always)]
+    fn split_into(
+        &self,
+        cells: &mut Vec<Token<'de>>,
+        start: usize,
+        delimiter: u8,
+        leaves: usize,
+    ) -> Result<Option<usize>> {
+        let mut marks = Marks::new(self.bytes, start, delimiter);
+        let mut from = start;
+        let mut at = marks.next();
+        loop {
+            let mut byte = self.byte(at);
+            if byte == b'"' && self.is_cell_start(from, at) {
+                let (open, mut escaped) = (at, false);
+                at = marks.next();
+                loop {
+                    match self.byte(at) {
+                        b'"' => break,
+                        // A backslash cannot carry the scan over the end of the line.
+                        b'\\' if self.byte(at + 1) != b'\n' => {
+                            escaped = true;
+                            at = marks.next_from(at + 2);
+                        }
+                        b'\\' | b'\n' => return Err(Error::at(ErrorKind::UnterminatedString, open)),
+                        _ => at = marks.next(),
+                    }
+                }
+                let close = at;
+                at = marks.next();
+                byte = self.byte(at);
+                if at > close + 1 || (byte != delimiter && byte != b'\n') {
+                    self.check_behind_quote(close + 1, at, delimiter)?;
+                }
+                let form = if escaped { Form::Escaped } else { Form::Quoted };
+                cells.push(Token { text: self.slice(open + 1, close), start: open, form });
+            } else {
+                while byte != delimiter && byte != b'\n' {
+                    // A quote opens a span at any position, but only one at the
+                    // start makes the token a quoted one.
+                    let least = if byte == b'"' { self.after_span(at) } else { at };
+                    at = marks.next_from(least);
+                    byte = self.byte(at);
+                }
+                let (mut start, mut end) = (from, at);
+                if self.byte(from) == b' ' || matches!(self.byte(at.wrapping_sub(1)), b' ' | b'\r') {
+                    (start, end) = self.trim_cell(from, at);
+                }
+                cells.push(Token { text: self.slice(start, end), start, form: Form::Bare });
+            }
+            if byte != delimiter {
+                return Ok(Some(at));
+            }
+            if cells.len() == leaves {
+                return Ok(None);
+            }
+            from = at + 1;
+            at = marks.next();
+        }
+    }
+
+    /// Tells whether only spaces precede `at` in its cell.
+    #[inline(always)]
+    fn is_cell_start(&self, from: usize, at: usize) -> bool {
+        from == at || self.skip_spaces(from) == at
+    }
+
+    /// Requires that only spaces stand between a quoted cell and its end.
+    #[cold]
+    fn check_behind_quote(&self, from: usize, at: usize, delimiter: u8) -> Result<()> {
+        let end = self.skip_spaces(from);
+        let byte = self.byte(end);
+        let ends = byte == delimiter || byte == b'\n' || (byte == b'\r' && self.byte(end + 1) == b'\n');
+        if ends && end <= at { Ok(()) } else { Err(Error::at(ErrorKind::AfterQuote, from)) }
+    }
+
+    #[cold]
+    fn trim_cell(&self, from: usize, at: usize) -> (usize, usize) {
+        let start = self.skip_spaces(from).min(at);
+        let end = if self.byte(at) == b'\n' { self.trim_end(start, at) } else { self.trim_spaces(start, at) };
+        (start, end)
+    }
+
+    /// Counts the cells of a row that has not as many as there are fields.
+    #[cold]
+    fn misfit(&mut self, start: usize, delimiter: u8, fields: usize) -> Result<()> {
+        self.set_pos(start);
+        let cells = self.read_cells(delimiter)?.len();
+        Err(Error::at(ErrorKind::WidthMismatch { fields, cells }, start))
+    }
+
+    /// Reads the row on a line that may as well be none.
+    #[inline]
+    fn row_or_stray<T: DeserializeSeed<'de>>(
+        &mut self,
+        header: &Header<'de>,
+        columns: &Columns<'de>,
+        start: usize,
+        index: usize,
+        seed: T,
+    ) -> Result<T::Value> {
+        let split = self.split_row(start, header.delimiter, columns.leaves);
+        if (split.is_err() || !self.is_plainly_row()) && !self.is_row(start, header.delimiter) {
+            return Err(Error::at(ErrorKind::StrayLine, start));
+        }
+        split
+            .and_then(|()| seed.deserialize(Reader { cursor: self, node: Node::Row { columns, first: 0 } }))
+            .map_err(|error| error.or_at(start).in_index(index))
+    }
+
+    /// Tells whether the first cell has no colon that could make it a key.
+    #[inline]
+    fn is_plainly_row(&self) -> bool {
+        let first = self.cells.first().copied().unwrap_or(Token::EMPTY);
+        first.form != Form::Bare || scan::find(first.text.as_bytes(), 0, [b':']) == first.text.len()
     }
 
     fn buffered_row<T: DeserializeSeed<'de>>(
@@ -194,7 +345,7 @@ impl<'de> Cursor<'de> {
         seed: T,
     ) -> Result<T::Value> {
         self.set_pos(start);
-        let cells = self.cells(header.delimiter)?;
+        let cells = self.read_cells(header.delimiter)?;
         if cells.len() != columns.leaves {
             let kind = ErrorKind::WidthMismatch { fields: columns.leaves, cells: cells.len() };
             return Err(Error::at(kind, start));
@@ -205,13 +356,8 @@ impl<'de> Cursor<'de> {
         seed.deserialize(Reader { cursor: self, node: Node::Buffered { columns, cells: &cells } })
     }
 
-    /// An empty cell sequence is no cell, not an empty one (section 11.2).
-    #[inline]
-    fn open_row(&mut self, start: usize) {
-        self.set_pos(start);
-        self.row_open = !self.is_line_end(start);
-    }
-
+    /// Tells whether nothing follows, which is no cell, not an empty one
+    /// (section 11.2).
     fn is_line_end(&self, at: usize) -> bool {
         match self.byte(at) {
             b'\n' => true,
@@ -221,9 +367,9 @@ impl<'de> Cursor<'de> {
     }
 
     /// Reads all cells of the row at the cursor and ends its line.
-    pub(crate) fn cells(&mut self, delimiter: u8) -> Result<Vec<Token<'de>>> {
+    pub(crate) fn read_cells(&mut self, delimiter: u8) -> Result<Vec<Token<'de>>> {
         let start = self.pos();
-        self.open_row(start);
+        self.row_open = !self.is_line_end(start);
         if !self.row_open {
             self.skip_line(start)?;
         }
@@ -254,6 +400,7 @@ pub(crate) struct Rows<'c, 'h, 'de> {
     cursor: &'c mut Cursor<'de>,
     header: &'h Header<'de>,
     columns: &'h Columns<'de>,
+    room: usize,
     scope: Scope,
 }
 
@@ -271,6 +418,18 @@ struct Scope {
 impl Scope {
     fn new(base: usize) -> Self {
         Self { base, depth: None, count: 0, started: false, span: false, done: false }
+    }
+
+    /// Takes the next line if it stands where the last one stood, right behind it.
+    #[inline]
+    fn next_alike(&mut self, cursor: &mut Cursor<'_>) -> Result<Option<usize>> {
+        let depth = self.depth.filter(|_| self.started && cursor.repair.is_none());
+        let Some(start) = depth.and_then(|depth| cursor.take_at(depth)) else {
+            return Ok(None);
+        };
+        self.count += 1;
+        cursor.check_rows(self.count)?;
+        Ok(Some(start))
     }
 
     /// Takes the next line of the scope, or ends it.
@@ -331,7 +490,15 @@ impl<'c, 'h, 'de> Rows<'c, 'h, 'de> {
         columns: &'h Columns<'de>,
         base: usize,
     ) -> Self {
-        Self { cursor, header, columns, scope: Scope::new(base) }
+        let room = cursor.make_room(header.declared);
+        Self { cursor, header, columns, room, scope: Scope::new(base) }
+    }
+
+    #[inline]
+    fn value<T: DeserializeSeed<'de>>(&mut self, start: usize, seed: T) -> Result<T::Value> {
+        self.cursor
+            .row(self.header, self.columns, start, seed)
+            .map_err(|error| error.or_at(start).in_index(self.scope.count as usize - 1))
     }
 
     /// In recovery, drops rows that no reading can save before the type sees them.
@@ -358,6 +525,13 @@ impl<'de> SeqAccess<'de> for Rows<'_, '_, 'de> {
             return Ok(None);
         }
         let delimiter = self.header.delimiter;
+        if !self.columns.repeated
+            && let Some(start) = self.scope.next_alike(self.cursor)?
+        {
+            let index = self.scope.count as usize - 1;
+            let row = self.cursor.row_or_stray(self.header, self.columns, start, index, seed);
+            return row.map(Some);
+        }
         loop {
             let line = self.scope.next(self.cursor, self.header, |cursor, line| {
                 (!cursor.is_row(line.start, delimiter)).then_some(ErrorKind::StrayLine)
@@ -368,19 +542,19 @@ impl<'de> SeqAccess<'de> for Rows<'_, '_, 'de> {
             if self.cursor.recovering() && !self.is_sound(line)? {
                 continue;
             }
-            let index = self.scope.count as usize - 1;
             if self.cursor.repair.is_some() {
-                self.cursor.open_unit_index(line.start, index);
+                self.cursor.open_unit_index(line.start, self.scope.count as usize - 1);
             }
-            let value = self
-                .cursor
-                .row(self.header, self.columns, line.start, seed)
-                .map_err(|error| error.or_at(line.start).in_index(index))?;
+            let value = self.value(line.start, seed)?;
             if self.cursor.repair.is_some() {
                 self.cursor.close_unit();
             }
             return Ok(Some(value));
         }
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.room)
     }
 }
 
@@ -389,6 +563,7 @@ pub(crate) struct Entries<'c, 'h, 'de> {
     cursor: &'c mut Cursor<'de>,
     header: &'h Header<'de>,
     columns: &'h Columns<'de>,
+    room: usize,
     scope: Scope,
     keys: Keys<'de>,
     pending: Option<(Token<'de>, usize)>,
@@ -402,7 +577,8 @@ impl<'c, 'h, 'de> Entries<'c, 'h, 'de> {
         base: usize,
     ) -> Self {
         let keys = Keys::new(cursor);
-        Self { cursor, header, columns, scope: Scope::new(base), keys, pending: None }
+        let room = cursor.make_room(header.declared);
+        Self { cursor, header, columns, room, scope: Scope::new(base), keys, pending: None }
     }
 
     fn next_entry(&mut self) -> Result<Option<(Token<'de>, usize)>> {
@@ -477,6 +653,10 @@ impl<'de> MapAccess<'de> for Entries<'_, '_, 'de> {
             self.cursor.close_unit();
         }
         Ok(value)
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.room)
     }
 }
 

@@ -66,16 +66,11 @@ impl End {
 }
 
 impl<'de> Cursor<'de> {
-    /// Returns the token that a scan found.
+    /// Returns the token between the quotes that a scan found.
     #[inline(always)]
-    pub(crate) fn token(&self, start: usize, end: End) -> Token<'de> {
-        let quoted = self.byte(start) == b'"' && end.offset() > start + 1;
-        let (from, to, form) = match (quoted, end.escaped()) {
-            (false, _) => (start, end.offset(), Form::Bare),
-            (true, false) => (start + 1, end.offset() - 1, Form::Quoted),
-            (true, true) => (start + 1, end.offset() - 1, Form::Escaped),
-        };
-        Token { text: self.slice(from, to), start, form }
+    pub(crate) fn quoted_token(&self, start: usize, end: End) -> Token<'de> {
+        let form = if end.escaped() { Form::Escaped } else { Form::Quoted };
+        Token { text: self.slice(start + 1, end.offset() - 1), start, form }
     }
 
     /// Finds the quote that closes the one at `open`.
@@ -106,18 +101,13 @@ impl<'de> Cursor<'de> {
     /// Reads the rest of the current line from `from` as one token and ends the line.
     #[inline(always)]
     pub(crate) fn rest_token(&mut self, from: usize) -> Result<Token<'de>> {
-        let end = self.end_of_rest(from)?;
-        Ok(self.token(from, end))
-    }
-
-    #[inline(always)]
-    fn end_of_rest(&mut self, from: usize) -> Result<End> {
         if self.byte(from) == b'"' {
-            return self.end_of_quoted_rest(from);
+            let end = self.end_of_quoted_rest(from)?;
+            return Ok(self.quoted_token(from, end));
         }
         let (end, feed) = self.content_end(from);
         self.end_line(feed)?;
-        Ok(End::new(end, false))
+        Ok(Token { text: self.slice(from, end), start: from, form: Form::Bare })
     }
 
     #[inline(never)]
@@ -136,55 +126,56 @@ impl<'de> Cursor<'de> {
     #[inline(always)]
     pub(crate) fn cell(&mut self, delimiter: u8) -> Result<Token<'de>> {
         let mut start = self.pos();
-        if self.byte(start) == b' ' {
+        let mut first = self.byte(start);
+        if first == b' ' {
             start = self.skip_spaces(start);
+            first = self.byte(start);
         }
-        let end = self.end_of_cell(start, delimiter)?;
-        Ok(self.token(start, end))
-    }
-
-    #[inline(always)]
-    fn end_of_cell(&mut self, start: usize, delimiter: u8) -> Result<End> {
-        if self.byte(start) == b'"' {
-            return self.end_of_quoted_cell(start, delimiter);
+        if first == b'"' {
+            let end = self.end_of_quoted_cell(start, delimiter)?;
+            return Ok(self.quoted_token(start, end));
         }
         let at = self.find(start, [delimiter, b'\n', b'"']);
-        // Most others have no spaces around them.
-        if self.byte(at) == delimiter && at > start && self.byte(at - 1) != b' ' {
+        let byte = self.byte(at);
+        let end = if byte == delimiter {
             self.set_pos(at + 1);
             self.row_open = true;
-            return Ok(End::new(at, false));
-        }
-        self.end_of_odd_cell(start, at, delimiter)
+            self.trim_spaces(start, at)
+        } else if byte == b'\n' {
+            self.row_open = false;
+            self.end_line(at)?;
+            self.trim_end(start, at)
+        } else {
+            self.end_of_odd_cell(start, at, delimiter)?
+        };
+        Ok(Token { text: self.slice(start, end), start, form: Form::Bare })
     }
 
-    /// Handles a cell that is the last of its row, empty, has spaces behind it,
-    /// or holds a quote; `first` is the first byte of interest.
-    #[inline(never)]
-    fn end_of_odd_cell(&mut self, start: usize, first: usize, delimiter: u8) -> Result<End> {
-        let mut at = first;
-        loop {
-            let byte = self.byte(at);
-            if byte == delimiter {
-                self.set_pos(at + 1);
-                self.row_open = true;
-                return Ok(End::new(self.trim_spaces(start, at), false));
-            }
-            if byte == b'\n' {
-                self.row_open = false;
-                self.end_line(at)?;
-                return Ok(End::new(self.trim_end(start, at), false));
-            }
-            // A quote opens a span at any position, but only one at the start
-            // makes the token a quoted one.
+    /// Handles a bare cell with a quote in it, which opens a span at any
+    /// position, though only one at the start makes the token a quoted one.
+    #[cold]
+    fn end_of_odd_cell(&mut self, start: usize, quote: usize, delimiter: u8) -> Result<usize> {
+        let mut at = quote;
+        while self.byte(at) == b'"' {
             at = self.find(self.after_span(at), [delimiter, b'\n', b'"']);
         }
+        if self.byte(at) == delimiter {
+            self.set_pos(at + 1);
+            self.row_open = true;
+            return Ok(self.trim_spaces(start, at));
+        }
+        self.row_open = false;
+        self.end_line(at)?;
+        Ok(self.trim_end(start, at))
     }
 
     #[inline(never)]
-    fn end_of_quoted_cell(&mut self, start: usize, delimiter: u8) -> Result<End> {
+    pub(crate) fn end_of_quoted_cell(&mut self, start: usize, delimiter: u8) -> Result<End> {
         let token = self.quoted(start)?;
-        let at = self.skip_spaces(token.offset());
+        let mut at = token.offset();
+        if self.byte(at) == b' ' {
+            at = self.skip_spaces(at);
+        }
         let byte = self.byte(at);
         if byte == delimiter {
             self.row_open = true;
@@ -205,7 +196,7 @@ impl<'de> Cursor<'de> {
         if self.byte(start) == b'"'
             && let Ok(end) = self.quoted(start)
         {
-            return self.token(start, end);
+            return self.quoted_token(start, end);
         }
         Token { text: self.slice(start, self.trim_spaces(start, mark)), start, form: Form::Bare }
     }
@@ -221,6 +212,9 @@ impl<'de> Cursor<'de> {
 }
 
 impl<'de> Token<'de> {
+    /// Nothing, at the start of the text.
+    pub(crate) const EMPTY: Self = Self { text: "", start: 0, form: Form::Bare };
+
     /// Returns the string this token stands for when it is read as text.
     pub(crate) fn unescape(self) -> Result<Cow<'de, str>> {
         if self.form != Form::Escaped {
@@ -566,17 +560,26 @@ pub(crate) fn visit_exact<'de, V: Visitor<'de>>(number: &Number, visitor: V) -> 
 /// Reads canonical digits that fit 64 bits.
 #[inline]
 fn unsigned(digits: &[u8]) -> Option<u64> {
+    /// So many digits always fit.
+    const SAFE: usize = 19;
     let (&first, rest) = digits.split_first()?;
-    if !first.is_ascii_digit() || (first == b'0' && !rest.is_empty()) || digits.len() > 20 {
+    let mut value = u64::from(first.wrapping_sub(b'0'));
+    if value > 9 || (value == 0 && !rest.is_empty()) || digits.len() > SAFE + 1 {
         return None;
     }
-    let mut value = u64::from(first - b'0');
+    if digits.len() > SAFE {
+        return std::str::from_utf8(digits)
+            .ok()
+            .filter(|_| rest.iter().all(u8::is_ascii_digit))?
+            .parse()
+            .ok();
+    }
     for &byte in rest {
         let digit = byte.wrapping_sub(b'0');
         if digit > 9 {
             return None;
         }
-        value = value.checked_mul(10)?.checked_add(u64::from(digit))?;
+        value = value * 10 + u64::from(digit);
     }
     Some(value)
 }

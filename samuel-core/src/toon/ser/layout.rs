@@ -24,6 +24,7 @@ pub(super) struct Layout<'a> {
     out: String,
     writer: Option<&'a mut dyn io::Write>,
     started: bool,
+    prefixes: Prefixes,
     /// Field lists one behind the other, and their places by shape.
     field_lists: String,
     list_places: Vec<(usize, usize)>,
@@ -55,6 +56,7 @@ impl<'a> Layout<'a> {
             out: String::with_capacity(capacity),
             writer,
             started: false,
+            prefixes: Prefixes::default(),
             field_lists: String::new(),
             list_places: Vec::new(),
             orders: HashMap::new(),
@@ -105,37 +107,66 @@ impl<'a> Layout<'a> {
     /// behind a hyphen.
     fn fields(&mut self, object: Container, depth: usize, inline: bool) -> io::Result<()> {
         let mut at = object.first;
-        let mut inline = inline;
+        if inline && at < object.next {
+            at = self.field(at, depth, false)?;
+        }
         while at < object.next {
-            if !std::mem::take(&mut inline) {
-                self.line(depth)?;
-            }
-            at = self.field(at, depth)?;
+            at = self.field(at, depth, true)?;
         }
         Ok(())
     }
 
-    /// Writes one field at the current place and returns the index behind it.
-    fn field(&mut self, at: usize, depth: usize) -> io::Result<usize> {
+    /// Writes one field, on a line of its own or at the current place, and
+    /// returns the index behind it.
+    #[inline(always)]
+    fn field(&mut self, at: usize, depth: usize, own_line: bool) -> io::Result<usize> {
         let Some(event) = self.tape.events.get(at).copied() else {
             return Ok(at + 1);
         };
-        let tape = self.tape;
-        if event.kind == Kind::Token {
-            self.out.push_str(tape.keys.with_colon(event.key));
-            let token = self.token(event);
-            self.out.push_str(token);
-            return Ok(at + 1);
+        if !own_line {
+            self.out.push_str(self.tape.keys.with_colon(event.key));
+        } else if let Some(prefix) = self.prefixes.get(event.key, depth) {
+            self.out.push_str(prefix);
+        } else {
+            self.prefix(event.key, depth)?;
         }
-        self.out.push_str(tape.keys.encoded(event.key));
+        if event.kind != Kind::Token {
+            return self.structure(at, event, depth);
+        }
+        let token = self.token(event);
+        self.out.push_str(token);
+        if self.out.len() >= PIECE {
+            self.hand_over()?;
+        }
+        Ok(at + 1)
+    }
+
+    /// Begins a line at `depth` with a key.
+    #[inline(never)]
+    fn prefix(&mut self, key: u32, depth: usize) -> io::Result<()> {
+        if self.started {
+            self.prefixes.note(self.tape, key, depth);
+        }
+        self.line(depth)?;
+        self.out.push_str(self.tape.keys.with_colon(key));
+        Ok(())
+    }
+
+    /// Writes the object or array of a field behind its key and colon.
+    fn structure(&mut self, at: usize, event: Event, depth: usize) -> io::Result<usize> {
         let container = self.container(at);
+        if event.kind == Kind::Array && container.children == 0 {
+            self.out.push_str("[]");
+            return Ok(container.next);
+        }
+        // Neither a bracket nor a line feed follows a space.
+        self.out.truncate(self.out.len() - 2);
         match (event.kind, container.form) {
             (Kind::Object, Form::Table(..)) => self.entries(container, depth)?,
             (Kind::Object, _) => {
                 self.out.push(':');
                 self.fields(container, depth + 1, false)?;
             }
-            _ if container.children == 0 => self.out.push_str(": []"),
             _ => self.array(container, depth)?,
         }
         Ok(container.next)
@@ -316,11 +347,8 @@ impl<'a> Layout<'a> {
     /// Begins a line at `depth`; hands over what is complete.
     #[inline]
     fn line(&mut self, depth: usize) -> io::Result<()> {
-        if self.out.len() >= PIECE
-            && let Some(writer) = &mut self.writer
-        {
-            writer.write_all(self.out.as_bytes())?;
-            self.out.clear();
+        if self.out.len() >= PIECE {
+            self.hand_over()?;
         }
         let mut spaces = depth * self.tape.options.indent_size.max(1);
         let first = spaces.min(LINE.len() - 1);
@@ -331,6 +359,15 @@ impl<'a> Layout<'a> {
             let piece = spaces.min(LINE.len() - 1);
             self.out.push_str(LINE.get(1..=piece).unwrap_or_default());
             spaces -= piece;
+        }
+        Ok(())
+    }
+
+    /// Gives the writer what there is.
+    fn hand_over(&mut self) -> io::Result<()> {
+        if let Some(writer) = &mut self.writer {
+            writer.write_all(self.out.as_bytes())?;
+            self.out.clear();
         }
         Ok(())
     }
@@ -360,6 +397,54 @@ impl<'a> Layout<'a> {
             first: at + 2,
             next: at + open.at as usize,
         }
+    }
+}
+
+/// Line feeds, indentations and keys that stood together before.
+#[derive(Default)]
+struct Prefixes {
+    text: String,
+    /// By key and depth: the depth, and the part of the text.
+    places: Vec<(usize, u32, u32)>,
+}
+
+impl Prefixes {
+    /// Later keys are those of maps rather than of structs.
+    const KEYS: usize = 64;
+    const DEPTHS: usize = 4;
+    const MAX_BYTES: usize = 1 << 14;
+
+    #[inline]
+    fn place(key: u32, depth: usize) -> usize {
+        key as usize + depth % Self::DEPTHS * Self::KEYS
+    }
+
+    #[inline]
+    fn get(&self, key: u32, depth: usize) -> Option<&str> {
+        let &(known, from, to) =
+            self.places.get(Self::place(key, depth)).filter(|_| (key as usize) < Self::KEYS)?;
+        if known == depth && to > from { self.text.get(from as usize..to as usize) } else { None }
+    }
+
+    /// Makes a prefix when a key comes to a depth for the second time.
+    fn note(&mut self, tape: &Tape, key: u32, depth: usize) {
+        let place = Self::place(key, depth);
+        if key as usize >= Self::KEYS || self.text.len() > Self::MAX_BYTES {
+            return;
+        }
+        if place >= self.places.len() {
+            self.places.resize(place + 1, (usize::MAX, 0, 0));
+        }
+        let Some(entry) = self.places.get_mut(place) else { return };
+        if entry.0 != depth {
+            *entry = (depth, 0, 0);
+            return;
+        }
+        let from = self.text.len();
+        self.text.push('\n');
+        self.text.extend(std::iter::repeat_n(' ', depth * tape.options.indent_size.max(1)));
+        self.text.push_str(tape.keys.with_colon(key));
+        *entry = (depth, from as u32, self.text.len() as u32);
     }
 }
 

@@ -15,8 +15,11 @@ use crate::toon::text;
 
 /// What pass one knows about a value that was written: a primitive, something
 /// that fits no table, or an object of a certain shape.
+///
+/// It is as wide as a pointer, because a result of it is then returned in
+/// registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Child(u32);
+pub struct Child(usize);
 
 impl Child {
     pub(crate) const PRIMITIVE: Self = Self(0);
@@ -39,16 +42,17 @@ impl Child {
     /// Returns what [`Child::numbered`] takes.
     #[inline]
     pub(crate) const fn number(self) -> u32 {
-        self.0
+        self.0 as u32
     }
 
     #[inline]
     pub(crate) const fn numbered(number: u32) -> Self {
-        Self(number)
+        Self(number as usize)
     }
 
+    #[inline]
     pub(crate) fn index(self) -> usize {
-        self.0 as usize
+        self.0
     }
 }
 
@@ -63,13 +67,34 @@ pub(crate) struct Keys {
 }
 
 struct Key {
-    text: Box<str>,
+    /// Only there when it is not written as it is.
+    text: Option<Box<str>>,
     with_colon: Box<str>,
 }
 
+impl Key {
+    fn new(text: &str) -> Self {
+        let mut with_colon = String::with_capacity(text.len() + ": ".len());
+        text::push_key(&mut with_colon, text);
+        let text = (with_colon != text).then(|| text.into());
+        with_colon.push_str(": ");
+        Self { text, with_colon: with_colon.into_boxed_str() }
+    }
+
+    #[inline]
+    fn encoded(&self) -> &str {
+        self.with_colon.strip_suffix(": ").unwrap_or_default()
+    }
+
+    #[inline]
+    fn text(&self) -> &str {
+        self.text.as_deref().unwrap_or_else(|| self.encoded())
+    }
+}
+
 const ADDRESSES: usize = 64;
-/// Up to here comparing keys one by one is faster than hashing them.
-const FEW: usize = 24;
+/// Up to here comparing keys or steps one by one is faster than hashing them.
+const FEW: usize = 48;
 
 impl Keys {
     /// Returns the number of a struct's field name.
@@ -100,7 +125,7 @@ impl Keys {
     /// Returns the number of any key.
     pub(crate) fn number(&mut self, key: &str) -> u32 {
         let known = if self.list.len() <= FEW {
-            let found = self.list.iter().position(|known| &*known.text == key);
+            let found = self.list.iter().position(|known| known.text() == key);
             found.map(|number| number as u32)
         } else {
             self.by_text.get(key).copied()
@@ -110,13 +135,10 @@ impl Keys {
         }
         let number = self.list.len() as u32;
         if self.list.len() == FEW {
-            let all = self.list.iter().enumerate().map(|(number, key)| (key.text.clone(), number as u32));
+            let all = self.list.iter().enumerate().map(|(number, key)| (key.text().into(), number as u32));
             self.by_text = all.collect();
         }
-        let mut with_colon = String::with_capacity(key.len() + 4);
-        text::push_key(&mut with_colon, key);
-        with_colon.push_str(": ");
-        self.list.push(Key { text: key.into(), with_colon: with_colon.into_boxed_str() });
+        self.list.push(Key::new(key));
         if self.list.len() > FEW {
             self.by_text.insert(key.into(), number);
         }
@@ -124,7 +146,7 @@ impl Keys {
     }
 
     fn text(&self, number: u32) -> &str {
-        self.list.get(number as usize).map_or("", |key| &key.text)
+        self.list.get(number as usize).map_or("", Key::text)
     }
 
     /// Returns the spelling of a key with its colon and space.
@@ -136,16 +158,14 @@ impl Keys {
     /// Returns the spelling of a key in the document.
     #[inline]
     pub(crate) fn encoded(&self, number: u32) -> &str {
-        match self.list.get(number as usize) {
-            Some(key) => key.with_colon.get(..key.with_colon.len() - 2).unwrap_or_default(),
-            None => "",
-        }
+        self.list.get(number as usize).map_or("", Key::encoded)
     }
 }
 
 /// The trie of shapes.
 pub(crate) struct Shapes {
     nodes: Vec<Node>,
+    /// Filled once there are more than a few.
     steps: HashMap<(Child, u32, Child), Child, MixState>,
     /// Steps taken lately, for places where several kinds of objects part.
     recent: Vec<((Child, u32, Child), Child)>,
@@ -163,6 +183,14 @@ struct Node {
     last_key: (usize, usize),
     /// The number of the field set, once asked for.
     set: Option<u32>,
+}
+
+impl Node {
+    /// Returns the step that led here.
+    #[inline]
+    fn step(&self) -> (Child, u32, Child) {
+        (self.parent, self.key, self.child)
+    }
 }
 
 const UNKNOWN: u32 = u32::MAX;
@@ -198,27 +226,42 @@ impl Shapes {
 
     fn new_step(&mut self, from: Child, key: u32, child: Child) -> Child {
         let step = (from, key, child);
-        let slot = (from.0.wrapping_mul(31) ^ key.wrapping_mul(7) ^ child.0) as usize % RECENT;
+        let slot = (from.0.wrapping_mul(31) ^ (key as usize).wrapping_mul(7) ^ child.0) % RECENT;
         if let Some((known, to)) = self.recent.get(slot)
             && *known == step
         {
             return *to;
         }
-        let next = Child(self.nodes.len() as u32);
-        let to = *self.steps.entry(step).or_insert(next);
+        let to = self.find(step).unwrap_or_else(|| self.add(step));
         self.recent.resize(RECENT, ((Child::OTHER, UNKNOWN, Child::OTHER), Child::OTHER));
         if let Some(entry) = self.recent.get_mut(slot) {
             *entry = (step, to);
-        }
-        if to == next {
-            let last = (UNKNOWN, Child::OTHER, Child::OTHER);
-            self.nodes.push(Node { parent: from, key, child, last, last_key: (0, 0), set: None });
         }
         if let Some(node) = self.nodes.get_mut(from.index()) {
             if node.last.0 != key {
                 node.last_key = (0, 0);
             }
             node.last = (key, child, to);
+        }
+        to
+    }
+
+    fn find(&self, step: (Child, u32, Child)) -> Option<Child> {
+        if self.nodes.len() > FEW {
+            return self.steps.get(&step).copied();
+        }
+        self.nodes.iter().position(|node| node.step() == step).map(Child)
+    }
+
+    fn add(&mut self, step: (Child, u32, Child)) -> Child {
+        let to = Child(self.nodes.len());
+        let (parent, key, child) = step;
+        let last = (UNKNOWN, Child::OTHER, Child::OTHER);
+        self.nodes.push(Node { parent, key, child, last, last_key: (0, 0), set: None });
+        if self.nodes.len() == FEW + 1 {
+            self.steps = self.nodes.iter().enumerate().map(|(at, node)| (node.step(), Child(at))).collect();
+        } else if self.nodes.len() > FEW {
+            self.steps.insert(step, to);
         }
         to
     }
@@ -244,7 +287,7 @@ impl Shapes {
 
     /// Follows a field that some object took before.
     pub(crate) fn known_step(&self, from: Child, key: u32, child: Child) -> Child {
-        self.steps.get(&(from, key, child)).copied().unwrap_or(Child::OTHER)
+        self.find((from, key, child)).unwrap_or(Child::OTHER)
     }
 
     /// Guesses the number of the key that follows a shape.
@@ -323,6 +366,11 @@ impl Hasher for Mix {
     fn write_u32(&mut self, number: u32) {
         let product = u128::from(self.0 ^ u64::from(number)) * 0x9E37_79B9_7F4A_7C15;
         self.0 = (product as u64) ^ (product >> 64) as u64;
+    }
+
+    #[inline]
+    fn write_usize(&mut self, number: usize) {
+        self.write_u32(number as u32);
     }
 
     fn finish(&self) -> u64 {

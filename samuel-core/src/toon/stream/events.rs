@@ -334,7 +334,7 @@ impl<R: BufRead> EventReader<R> {
             return Ok(());
         };
         cursor.set_pos(start);
-        let cells = cursor.cells(*delimiter)?;
+        let cells = cursor.read_cells(*delimiter)?;
         if cells.len() != columns.leaves {
             let kind = ErrorKind::WidthMismatch { fields: columns.leaves, cells: cells.len() };
             return Err(Error::at(kind, start));

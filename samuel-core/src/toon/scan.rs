@@ -3,28 +3,31 @@
 //! Cells, keys and quoted tokens are short, so a call into a vectorised search
 //! costs more than it saves; arithmetic on eight bytes does not.
 
+use std::{mem, slice};
+
 const LOW: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
-/// Marks zero bytes; marks above the lowest one may be wrong.
-#[inline]
-const fn zeros(word: u64) -> u64 {
-    word.wrapping_sub(LOW) & !word & HIGH
-}
-
-/// Marks the bytes of `word` that equal one of `wanted`.
+/// Marks the bytes of `word` that equal one of `wanted`, which are ASCII.
 #[inline]
 fn matches<const N: usize>(word: &[u8; 8], wanted: [u8; N]) -> u64 {
     let word = u64::from_le_bytes(*word);
-    let mut found = 0;
+    let mut others = !0;
     for byte in wanted {
-        found |= zeros(word ^ (LOW * byte as u64));
+        others &= differs(word & !HIGH, byte);
     }
-    found
+    !(others | word) & HIGH
 }
 
+/// Marks the bytes of an ASCII word that do not equal `byte`.
 #[inline]
-const fn first(found: u64) -> usize {
+const fn differs(ascii: u64, byte: u8) -> u64 {
+    (ascii ^ (LOW * byte as u64)) + !HIGH
+}
+
+/// Returns the place of the lowest mark.
+#[inline]
+pub(super) const fn first(found: u64) -> usize {
     (found.trailing_zeros() / 8) as usize
 }
 
@@ -75,6 +78,94 @@ pub(crate) fn line_feed(bytes: &[u8], from: usize) -> usize {
         tail = behind;
     }
     memchr::memchr(b'\n', tail).map_or(bytes.len(), |at| bytes.len() - tail.len() + at)
+}
+
+/// Tells whether one of eight bytes is special in a value: a control, a quote, a
+/// backslash, a colon, a bracket, a brace or the delimiter.
+#[inline]
+pub(super) const fn has_special(word: u64, delimiter: u8) -> bool {
+    let ascii = word & !HIGH;
+    // This bit tells brackets from braces, and those below it are controls.
+    let folded = ascii | (LOW * 0x20);
+    let controls = (ascii & (LOW * 0x60)) + !HIGH;
+    let brackets = differs(folded, b'{') & differs(folded, b'}');
+    let others =
+        differs(ascii, b'"') & differs(ascii, b'\\') & differs(ascii, b':') & differs(ascii, delimiter);
+    (controls & brackets & others | word) & HIGH != HIGH
+}
+
+/// Marks those of eight bytes that must be escaped in a quoted text.
+#[inline]
+pub(super) const fn escapes(word: u64) -> u64 {
+    let ascii = word & !HIGH;
+    let controls = (ascii & (LOW * 0x60)) + !HIGH;
+    let others = controls & differs(ascii, b'"') & differs(ascii, b'\\');
+    !(others | word) & HIGH
+}
+
+/// The offsets of all bytes that matter in a row, ascending: delimiters, quotes,
+/// backslashes and line feeds. The end of the text counts as a line feed; now
+/// and then a byte that does not matter is among them.
+pub(crate) struct Marks<'a> {
+    words: slice::Iter<'a, [u8; 8]>,
+    tail: &'a [u8],
+    delimiter: u8,
+    /// Where the eight bytes stand whose marks are left.
+    base: usize,
+    left: u64,
+}
+
+impl<'a> Marks<'a> {
+    #[inline(always)]
+    pub(crate) fn new(bytes: &'a [u8], from: usize, delimiter: u8) -> Self {
+        let (words, tail) = bytes.get(from..).unwrap_or_default().as_chunks::<8>();
+        Self { words: words.iter(), tail, delimiter, base: from.wrapping_sub(8), left: 0 }
+    }
+
+    #[inline(always)]
+    pub(crate) fn next(&mut self) -> usize {
+        while self.left == 0 {
+            self.base = self.base.wrapping_add(8);
+            self.left = match self.words.next() {
+                Some(word) => marks(word, self.delimiter),
+                None => marks(&padded(mem::take(&mut self.tail)), self.delimiter),
+            };
+        }
+        let at = self.base + first(self.left);
+        self.left &= self.left - 1;
+        at
+    }
+
+    /// Returns the next offset that is not below `least`.
+    #[inline(always)]
+    pub(crate) fn next_from(&mut self, least: usize) -> usize {
+        loop {
+            let at = self.next();
+            if at >= least {
+                return at;
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn marks(word: &[u8; 8], delimiter: u8) -> u64 {
+    let word = u64::from_le_bytes(*word);
+    let ascii = word & !HIGH;
+    // With these two bits set, a line feed and a quote are the same, and so are
+    // two bytes that hardly ever occur.
+    let feed_or_quote = differs(ascii | (LOW * 0x28), 0x2A);
+    let others = feed_or_quote & differs(ascii, b'\\') & differs(ascii, delimiter);
+    !(others | word) & HIGH
+}
+
+#[cold]
+fn padded(tail: &[u8]) -> [u8; 8] {
+    let mut word = [b'\n'; 8];
+    for (to, from) in word.iter_mut().zip(tail) {
+        *to = *from;
+    }
+    word
 }
 
 #[cfg(test)]
