@@ -59,7 +59,8 @@ pub(crate) fn fix(yes: bool, global: &Global, host: &Host) -> Result<Reply, Fail
     if !preview.changes_something() {
         return Ok(Reply::new(&preview, text));
     }
-    if !yes && !(host.can_ask && confirm(&text, "Repair it?")) {
+    let agreed = yes || (host.can_ask && confirm(&text, "Repair it?"));
+    if !agreed {
         let failure = Failure::new(ErrorCode::DOCTOR_FAILED, "nobody has agreed to the repair");
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
         return Err(failure.with_data(json!(preview)).detail(lines).advise("Review it, then pass --yes."));

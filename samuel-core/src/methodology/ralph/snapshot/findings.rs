@@ -84,11 +84,11 @@ impl<'a> Listed<(&'a str, Counts)> {
 
 /// Returns the files that `belongs` picks, those with the highest measure
 /// first and equal ones by path.
-fn worst<'a>(
-    inventory: &'a Inventory,
+fn worst(
+    inventory: &Inventory,
     belongs: impl Fn(&File, &Counts) -> bool,
     measure: impl Fn(&Counts) -> u32,
-) -> Listed<(&'a str, Counts)> {
+) -> Listed<(&str, Counts)> {
     let picked = inventory.files.iter().enumerate().filter_map(|(position, file)| {
         let counts = file.counts.filter(|counts| belongs(file, counts))?;
         // The files are sorted by path, so their positions stand for it.
