@@ -1,7 +1,7 @@
 //! `cargo xtask bench python`: what handlers, events and TOON cost in Python.
 //!
 //! The measuring is Python's own, in `bindings/python/tools/bench.py`; here the
-//! package is built for release and its peer installed.
+//! package is built as for `pip install` and its peer installed.
 
 use std::process::Command;
 
@@ -17,7 +17,7 @@ const PEER: &str = "toons";
 /// # Errors
 /// Fails where a gate is missed, or something cannot be measured.
 pub(super) fn run(_: &[String]) -> Result<()> {
-    let path = python::lay_out("release")?;
+    let path = python::lay_out("wheel")?;
     // Without the peer the other gates still hold.
     let interpreter = python::environment(&[PEER]).unwrap_or_else(|error| {
         println!("skipped: {error:#}");

@@ -137,6 +137,10 @@ impl<'de> Deserialize<'de> for Document {
     }
 }
 
+/// For how many rows there is room before one is read: a declared number is
+/// not to be trusted.
+const RESERVED_ROWS: usize = 4_096;
+
 /// The table of tasks. A second row with an id is refused.
 #[derive(Default)]
 struct Rows {
@@ -157,6 +161,7 @@ impl<'de> Deserialize<'de> for Rows {
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Rows, A::Error> {
                 let mut rows = Rows::default();
+                rows.tasks.reserve(seq.size_hint().unwrap_or_default().min(RESERVED_ROWS));
                 let mut seen = HashSet::default();
                 while seq.next_element_seed(NextRow { rows: &mut rows, seen: &mut seen })?.is_some() {}
                 Ok(rows)

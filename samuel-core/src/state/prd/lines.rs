@@ -73,7 +73,8 @@ pub(crate) fn encode_changed(
         }
     }
     let declaration = format!("tasks[{}{}", tasks.len(), new.columns);
-    Ok([new.before, &declaration, &rows.concat(), new.after].concat())
+    let parts = [new.before, &declaration].into_iter().chain(rows).chain([new.after]);
+    Ok(parts.collect::<Vec<_>>().concat())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! [`Deserializer`] is the public face; [`cursor`] finds lines, [`header`] and
 //! [`token`] read their parts, [`reader`] decides what a value is, and
-//! [`object`], [`array`] and [`table`] walk the scopes. [`repair`] holds what
+//! [`object`], [`array`], [`table`] and [`row`] walk the scopes. [`repair`] holds what
 //! the modes other than strict need beyond that.
 
 mod array;
@@ -13,6 +13,7 @@ mod key;
 mod object;
 pub(super) mod reader;
 pub(super) mod repair;
+mod row;
 mod table;
 pub(super) mod token;
 

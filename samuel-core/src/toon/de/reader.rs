@@ -22,7 +22,8 @@ use super::{
     enums::MapEnum,
     header::{Columns, Header},
     object::Fields,
-    table::{BufferedRow, Entries, Row, Rows},
+    row::{BufferedRow, Row},
+    table::{Entries, Rows},
     token::{Token, TokenReader},
 };
 

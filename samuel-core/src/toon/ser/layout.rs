@@ -9,6 +9,7 @@ use std::{collections::HashMap, io};
 use crate::toon::text;
 
 use super::{
+    prefix::Prefixes,
     shape::Child,
     tape::{Event, Form, Kind, Tape},
 };
@@ -397,54 +398,6 @@ impl<'a> Layout<'a> {
             first: at + 2,
             next: at + open.at as usize,
         }
-    }
-}
-
-/// Line feeds, indentations and keys that stood together before.
-#[derive(Default)]
-struct Prefixes {
-    text: String,
-    /// By key and depth: the depth, and the part of the text.
-    places: Vec<(usize, u32, u32)>,
-}
-
-impl Prefixes {
-    /// Later keys are those of maps rather than of structs.
-    const KEYS: usize = 64;
-    const DEPTHS: usize = 4;
-    const MAX_BYTES: usize = 1 << 14;
-
-    #[inline]
-    fn place(key: u32, depth: usize) -> usize {
-        key as usize + depth % Self::DEPTHS * Self::KEYS
-    }
-
-    #[inline]
-    fn get(&self, key: u32, depth: usize) -> Option<&str> {
-        let &(known, from, to) =
-            self.places.get(Self::place(key, depth)).filter(|_| (key as usize) < Self::KEYS)?;
-        if known == depth && to > from { self.text.get(from as usize..to as usize) } else { None }
-    }
-
-    /// Makes a prefix when a key comes to a depth for the second time.
-    fn note(&mut self, tape: &Tape, key: u32, depth: usize) {
-        let place = Self::place(key, depth);
-        if key as usize >= Self::KEYS || self.text.len() > Self::MAX_BYTES {
-            return;
-        }
-        if place >= self.places.len() {
-            self.places.resize(place + 1, (usize::MAX, 0, 0));
-        }
-        let Some(entry) = self.places.get_mut(place) else { return };
-        if entry.0 != depth {
-            *entry = (depth, 0, 0);
-            return;
-        }
-        let from = self.text.len();
-        self.text.push('\n');
-        self.text.extend(std::iter::repeat_n(' ', depth * tape.options.indent_size.max(1)));
-        self.text.push_str(tape.keys.with_colon(key));
-        *entry = (depth, from as u32, self.text.len() as u32);
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod key;
 mod layout;
+mod prefix;
 mod row;
 mod shape;
 mod tape;
