@@ -143,19 +143,20 @@ def test_mistakes_are_found_when_a_handler_is_registered(samuel_loop: MakeLoop) 
 def test_a_handler_that_misses_its_deadline_is_left_behind_and_its_worker_never_used_again() -> None:
     import threading
 
+    # The system's ids: Python's own is an address, which the next thread may get.
     used: list[int] = []
 
     def sleeps(call: Any) -> None:
-        used.append(threading.get_ident())
+        used.append(threading.get_native_id())
         time.sleep(600)
 
     def spins(call: Any) -> None:
-        used.append(threading.get_ident())
+        used.append(threading.get_native_id())
         while True:
             pass
 
     def answers(call: Any) -> None:
-        used.append(threading.get_ident())
+        used.append(threading.get_native_id())
 
     got = dispatch(
         "context.extra", handler(sleeps, timeout=0.2), handler(spins, timeout=0.2), handler(answers)
