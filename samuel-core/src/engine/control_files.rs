@@ -7,18 +7,15 @@
 
 use std::{
     collections::BTreeMap,
-    fmt::Write as _,
     fs::File,
     io::{self, Read as _},
     path::{Path, PathBuf},
 };
 
-use sha2::{Digest as _, Sha256};
-
 use crate::{
     config::CONFIG_FILE,
     methodology::ralph::templates::{DISCOVERY_PROMPT_FILE, PROMPT_FILE},
-    plugin::{LOCK_FILE, Selection, Tree, plugin_directory},
+    plugin::{LOCK_FILE, Selection, Tree, digest_of, plugin_directory},
     project::Project,
 };
 
@@ -96,12 +93,7 @@ fn digest(path: &Path) -> io::Result<String> {
     let length = file.metadata()?.len();
     let mut start = Vec::new();
     file.take(MAX_FILE_BYTES).read_to_end(&mut start)?;
-    let mut text = format!("{length}:");
-    for byte in Sha256::digest(&start) {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    Ok(text)
+    Ok(format!("{length}:{}", digest_of(&start)))
 }
 
 #[cfg(test)]

@@ -288,6 +288,11 @@ impl io::Write for Hashing<'_> {
     }
 }
 
+/// Returns the digest of some bytes as the lock file writes it.
+pub(crate) fn digest_of(bytes: &[u8]) -> String {
+    written(&Sha256::digest(bytes))
+}
+
 fn written(digest: &[u8]) -> String {
     digest.iter().fold("sha256:".to_owned(), |text, byte| text + &format!("{byte:02x}"))
 }

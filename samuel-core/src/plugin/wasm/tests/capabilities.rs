@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
 
 use wit_parser::Resolve;
 
-use super::kit::{Bench, Probed, denied, probe, probed, value};
+use super::kit::{Bench, Probed, denied, get, probe, probed, value};
 use crate::{
     clock::SystemClock,
     model::Plan,
@@ -81,13 +81,7 @@ async fn variables_are_read_with_env() {
 async fn requests_are_sent_with_network_outbound() {
     // To a port where nobody listens: what is granted gets as far as that.
     let url = "http://127.0.0.1:1/";
-    let args = format!(
-        "(i32.const 512) (i32.const 3) (i32.const 515) (i32.const {})
-         (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i64.const 0)",
-        url.len()
-    );
-    let signature = "i32 i32 i32 i32 i32 i32 i32 i32 i32 i64";
-    let send = probe("http.send", signature, &args, &format!("GET{url}"), 8);
+    let send = get(url);
     let (refused, sent) = refused_then(&send, Capability::NetworkOutbound, "127.0.0.1", |_| {}).await;
     assert_eq!(refused, denied("network.outbound", "127.0.0.1"));
     assert!(matches!(sent, Probed::Error(7, _)), "{sent:?}");

@@ -15,7 +15,7 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use super::kit::{Bench, component, probe, quality_check, registry, scope};
+use super::kit::{Bench, component, get, probe, quality_check, registry, scope};
 use crate::{
     clock::SystemClock,
     hook::{BreakClass, ChainSpec, HookPoint, Scope, points},
@@ -162,13 +162,7 @@ async fn a_server_that_does_not_answer_is_left() {
     // Connections are taken, and nobody reads from them.
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", server.local_addr().unwrap());
-    let args = format!(
-        "(i32.const 512) (i32.const 3) (i32.const 515) (i32.const {})
-         (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i64.const 0)",
-        url.len()
-    );
-    let signature = "i32 i32 i32 i32 i32 i32 i32 i32 i32 i64";
-    let send = probe("http.send", signature, &args, &format!("GET{url}"), 8);
+    let send = get(&url);
     let plugin = load(&mut granted(Capability::NetworkOutbound, "127.0.0.1"), &send);
     assert!(matches!(ends_on_time(&plugin).await, None | Some(BreakClass::Timeout)));
 }

@@ -2,7 +2,9 @@
 
 use std::{
     collections::BTreeMap,
-    path::Path,
+    fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
     sync::{Arc, LazyLock},
 };
 
@@ -249,4 +251,49 @@ pub(super) async fn probed(bench: &mut Bench, bytes: &[u8]) -> Probed {
         [failure] => Probed::Error(failure.exit_code.unwrap(), failure.message.clone()),
         more => panic!("{more:?}"),
     }
+}
+
+/// Paths that would lead out of the project of [`project_with_ways_out`].
+pub(in crate::plugin::wasm) const ESCAPES: [&str; 13] = [
+    "../secret",
+    "a/../../secret",
+    "/etc/passwd",
+    "/workspace/../secret",
+    "/workspacesecret",
+    "//etc/passwd",
+    "out",
+    "up/secret",
+    "up",
+    "etc/passwd",
+    "a/fake/secret",
+    "twice",
+    "../project/../secret",
+];
+
+/// Makes a project below a directory, with links that lead out of it to a file
+/// `secret` beside it.
+pub(in crate::plugin::wasm) fn project_with_ways_out(outside: &Path) -> PathBuf {
+    let root = outside.join("project");
+    fs::create_dir_all(root.join("a")).unwrap();
+    fs::write(outside.join("secret"), "secret").unwrap();
+    for (to, link) in [
+        ("../secret", "out"),
+        ("..", "up"),
+        ("/etc", "etc"),
+        ("/workspace/../..", "a/fake"),
+        ("out", "twice"),
+    ] {
+        symlink(to, root.join(link)).unwrap();
+    }
+    root
+}
+
+/// Makes a component that sends a GET request.
+pub(super) fn get(url: &str) -> Vec<u8> {
+    let args = format!(
+        "(i32.const 512) (i32.const 3) (i32.const 515) (i32.const {})
+         (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i64.const 0)",
+        url.len()
+    );
+    probe("http.send", "i32 i32 i32 i32 i32 i32 i32 i32 i32 i64", &args, &format!("GET{url}"), 8)
 }

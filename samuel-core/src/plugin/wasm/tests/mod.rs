@@ -7,5 +7,5 @@ mod calls;
 mod capabilities;
 mod deadline;
 mod hostile;
-mod kit;
+pub(super) mod kit;
 mod loading;
