@@ -1,8 +1,9 @@
 //! Which prompt templates a project uses.
 //!
 //! A file in `.samuel/templates/<methodology>/` replaces the template of the same
-//! name that the methodology's plugin has, and that the built-in one. Templates are parsed before the loop starts, so that a
-//! broken one never costs an iteration (design, prompts).
+//! name that the methodology's plugin has, and that the built-in one. Templates
+//! are parsed before the loop starts, so that a broken one never costs an
+//! iteration (design, prompts).
 
 use std::{fs, io, path::PathBuf};
 
