@@ -10,7 +10,7 @@ use samuel_core::{
     clock::SystemClock,
     model::{Task, TaskId},
     project::{InitOptions, Project, find_root},
-    state::{Actor, Change, Existing, Mutation, NewTask, StateError, StateStore},
+    state::{Actor, Existing, Mutation, NewTask, StateError, StateStore},
 };
 use serde::Deserialize;
 
@@ -38,17 +38,12 @@ impl PyProject {
         &self,
         py: Python<'py>,
         actor: &str,
-        id: Option<TaskId>,
         mutation: Mutation,
     ) -> PyResult<Bound<'py, PyAny>> {
         let actor = if actor == "agent" { Actor::Agent } else { Actor::User };
         let applied = detached(py, || self.0.store().mutate(mutation, actor));
         let applied = applied.map_err(|error| raise(py, &error))?;
-        let id = match &applied.change {
-            Change::Added { id } => Some(id.clone()),
-            _ => id,
-        };
-        to_python(py, &id.and_then(|id| applied.plan.task(&id).cloned()))
+        to_python(py, &applied.task)
     }
 }
 
@@ -146,7 +141,7 @@ impl PyProject {
         iteration: Option<u32>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let id = task_id(py, id)?;
-        self.change(py, actor, Some(id.clone()), Mutation::Done { id, commit_sha, iteration })
+        self.change(py, actor, Mutation::Done { id, commit_sha, iteration })
     }
 
     fn skip<'py>(
@@ -157,12 +152,12 @@ impl PyProject {
         reason: Option<String>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let id = task_id(py, id)?;
-        self.change(py, actor, Some(id.clone()), Mutation::Skip { id, reason })
+        self.change(py, actor, Mutation::Skip { id, reason })
     }
 
     fn reset<'py>(&self, py: Python<'py>, actor: &str, id: &str) -> PyResult<Bound<'py, PyAny>> {
         let id = task_id(py, id)?;
-        self.change(py, actor, Some(id.clone()), Mutation::Reset { id })
+        self.change(py, actor, Mutation::Reset { id })
     }
 
     /// Adds a task: with an id of its own if it has one, else with the next.
@@ -175,7 +170,7 @@ impl PyProject {
         let added: Added =
             from_python(task).map_err(|error| pyo3::exceptions::PyTypeError::new_err(error.to_string()))?;
         let Added { id, parent_id, task } = added;
-        let Some(id) = id else { return self.change(py, actor, None, Mutation::Enqueue { task }) };
+        let Some(id) = id else { return self.change(py, actor, Mutation::Enqueue { task }) };
         let id = task_id(py, id.as_str())?;
         let NewTask {
             title,
@@ -206,6 +201,6 @@ impl PyProject {
             parent_id,
             ..Task::new(id.clone(), title)
         };
-        self.change(py, actor, Some(id), Mutation::Add { task: Box::new(task) })
+        self.change(py, actor, Mutation::Add { task: Box::new(task) })
     }
 }

@@ -6,7 +6,7 @@
 use samuel_core::{
     model::{Task, TaskId},
     project::Project,
-    state::{Change, Mutation, NewTask, StateStore},
+    state::{Applied, Change, Mutation, NewTask, StateStore},
 };
 use serde_json::json;
 
@@ -22,26 +22,25 @@ use crate::{
 pub(crate) fn done(project: &Project, args: DoneArgs, host: &Host) -> Result<Reply, Failure> {
     let DoneArgs { id, commit_sha, iteration } = args;
     let iteration = iteration.or_else(|| host.iteration());
-    apply(project, host, Some(id.clone()), Mutation::Done { id, commit_sha, iteration })
+    apply(project, host, Mutation::Done { id, commit_sha, iteration })
 }
 
 /// Leaves a task out.
 pub(crate) fn skip(project: &Project, args: SkipArgs, host: &Host) -> Result<Reply, Failure> {
     let SkipArgs { id, reason } = args;
-    apply(project, host, Some(id.clone()), Mutation::Skip { id, reason })
+    apply(project, host, Mutation::Skip { id, reason })
 }
 
 /// Makes a task pending again.
 pub(crate) fn reset(project: &Project, args: ResetArgs, host: &Host) -> Result<Reply, Failure> {
-    let id = args.id;
-    apply(project, host, Some(id.clone()), Mutation::Reset { id })
+    apply(project, host, Mutation::Reset { id: args.id })
 }
 
 /// Adds a task.
 pub(crate) fn enqueue(project: &Project, args: EnqueueArgs, host: &Host) -> Result<Reply, Failure> {
     let TaskDetails { priority, complexity, source, description, depends_on } = args.details;
     let task = NewTask { priority, complexity, source, description, depends_on, ..NewTask::new(args.title) };
-    apply(project, host, None, Mutation::Enqueue { task })
+    apply(project, host, Mutation::Enqueue { task })
 }
 
 /// Adds a task with an id of the caller's choice.
@@ -55,9 +54,9 @@ pub(crate) fn add(project: &Project, args: AddArgs, host: &Host) -> Result<Reply
         description,
         depends_on,
         parent_id,
-        ..Task::new(args.id.clone(), args.title)
+        ..Task::new(args.id, args.title)
     };
-    apply(project, host, Some(args.id), Mutation::Add { task: Box::new(task) })
+    apply(project, host, Mutation::Add { task: Box::new(task) })
 }
 
 /// Finds the task that a number such as `1.2` places the new one under.
@@ -66,19 +65,14 @@ fn known_parent(project: &Project, id: &TaskId) -> Option<TaskId> {
     id.numbered_parent().filter(|parent| plan.task(parent).is_some())
 }
 
-fn apply(project: &Project, host: &Host, id: Option<TaskId>, mutation: Mutation) -> Result<Reply, Failure> {
-    let applied = project.store().mutate(mutation, host.actor())?;
-    let id = match &applied.change {
-        Change::Added { id } => Some(id.clone()),
-        _ => id,
-    };
-    let task = id.and_then(|id| applied.plan.task(&id));
-    let text = match (task, &applied.change) {
+fn apply(project: &Project, host: &Host, mutation: Mutation) -> Result<Reply, Failure> {
+    let Applied { revision, change, task, .. } = project.store().mutate(mutation, host.actor())?;
+    let text = match (&task, &change) {
         (Some(task), Change::Unchanged) => format!("{} was {} already\n", task.id, task.status),
         (Some(task), Change::Added { .. }) => format!("added {} {}\n", task.id, safe(&task.title)),
         (Some(task), _) => format!("{} is {}\n", task.id, task.status),
         (None, _) => String::new(),
     };
-    let data = json!({ "revision": applied.revision, "change": applied.change, "task": task });
+    let data = json!({ "revision": revision, "change": change, "task": task });
     Ok(Reply::new(data, text))
 }

@@ -311,10 +311,15 @@ fn listed(reasons: &[String]) -> String {
 /// Changes the plan for the machine.
 async fn mutate(services: &Arc<Services>, mutation: Mutation) -> EffectResult {
     let name = mutation.name();
-    let applied = services.blocking(move |services| services.store.mutate(mutation, Actor::Runtime)).await;
-    match applied.and_then(|applied| applied) {
-        Ok(applied) => {
-            services.workbench.with(|desk| desk.plan = applied.plan);
+    let loaded = services
+        .blocking(move |services| {
+            services.store.mutate(mutation, Actor::Runtime)?;
+            services.store.load()
+        })
+        .await;
+    match loaded.and_then(|loaded| loaded) {
+        Ok(loaded) => {
+            services.workbench.with(|desk| desk.plan = loaded.plan);
             EffectResult::Done
         }
         // Somebody else settled or removed the task in the meantime.

@@ -31,7 +31,6 @@ use jiff::Timestamp;
 use super::{
     Actor, Applied, Artifact, Change, Existing, Holder, Imported, JournalEntry, JournalRecord, LOCK_WAIT,
     Loaded, Mutation, Note, ProgressEntry, ProgressLog, RunDir, StateError, StateStore, Supervisor,
-    apply::apply_reserving,
     atomic::{self, Staged},
     import,
     journal::{JournalFile, ROTATE_BYTES, Tail},
@@ -88,22 +87,16 @@ impl FileStore {
         self.last_read.read(&self.dir.prd())
     }
 
-    /// Completes a change that a crash cut short after it was journalled. Says
-    /// whether there was one.
-    pub(super) fn heal(&self, document: &mut Document, tail: &Tail) -> Result<bool, StateError> {
-        let Some(JournalEntry::Mutation { base, mutation, .. }) = &tail.last else { return Ok(false) };
-        if *base != document.plan.revision || tail.revision <= *base {
-            return Ok(false);
-        }
-        let lost = document.lost_ids();
+    /// Completes a change that a crash cut short after it was journalled.
+    pub(super) fn heal(&self, document: &mut Document, tail: &Tail) -> Result<(), StateError> {
+        let Some(mutation) = cut_short(document, tail) else { return Ok(()) };
         // The plan may have been edited since; then the change may not apply
         // any more, and nobody was promised that it would.
-        let applies = apply_reserving(document.plan_mut(), mutation, tail.at, &lost).is_ok();
-        if applies {
+        if document.apply(mutation, tail.at).is_ok() {
             document.plan_mut().revision = tail.revision;
             atomic::write(&self.dir.prd(), prd::encode(document)?.as_bytes())?;
         }
-        Ok(applies)
+        Ok(())
     }
 
     /// Stores a plan's text and the record of its change, in the order that the
@@ -205,25 +198,26 @@ impl StateStore for FileStore {
         }
         let _lock = self.lock(mutation.name())?;
         let tail = self.journal().tail()?;
-        let mut file = self.read_plan()?;
-        if self.heal(&mut file.document, &tail)? {
+        let mut file = self.last_read.read_for(&self.dir.prd(), &mutation)?;
+        if cut_short(&file.document, &tail).is_some() {
+            self.heal(&mut self.read_plan()?.document, &tail)?;
             file = self.read_plan()?;
         }
-        let (now, base, lost) = (self.clock.now(), file.document.plan.revision, file.document.lost_ids());
-        let change = apply_reserving(file.document.plan_mut(), &mutation, now, &lost)?;
+        let (now, base) = (self.clock.now(), file.document.plan.revision);
+        let change = file.document.apply(&mutation, now)?;
         if change == Change::Unchanged {
-            return Ok(Applied { revision: base, plan: file.document.plan, change, seq: None });
+            return Ok(Applied::new(&file.document.plan, &mutation, change));
         }
         let revision = base.max(tail.revision) + 1;
         file.document.plan_mut().revision = revision;
         let text = file.encode_changed(&change)?;
-        let entry = JournalEntry::Mutation { actor, base, mutation, change: change.clone() };
+        let applied = Applied::new(&file.document.plan, &mutation, change.clone());
+        let entry = JournalEntry::Mutation { actor, base, mutation, change };
         let seq = self.commit(&text, revision, &tail, now, entry)?;
-        let plan = Arc::clone(&file.document.plan);
         if let Some(written) = file.with_text(text) {
             self.last_read.keep(written);
         }
-        Ok(Applied { revision, plan, change, seq: Some(seq) })
+        Ok(Applied { seq: Some(seq), ..applied })
     }
 
     fn note(&self, note: Note) -> Result<u64, StateError> {
@@ -298,6 +292,12 @@ impl StateStore for FileStore {
         let content = atomic::read(&self.dir.artifact(artifact))?;
         Ok(content.map(|content| String::from_utf8_lossy(&content).into_owned()))
     }
+}
+
+/// Returns the change that a crash cut short after it was journalled.
+fn cut_short<'a>(document: &Document, tail: &'a Tail) -> Option<&'a Mutation> {
+    let Some(JournalEntry::Mutation { base, mutation, .. }) = &tail.last else { return None };
+    (*base == document.plan.revision && tail.revision > *base).then_some(mutation)
 }
 
 /// Appends lines, on a line of their own if somebody left one open.

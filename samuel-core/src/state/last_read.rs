@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::{
-    Change, Diagnostic, Loaded, StateError, atomic,
+    Change, Diagnostic, Loaded, Mutation, StateError, atomic,
     prd::{self, Document, Lines},
 };
 
@@ -30,13 +30,29 @@ pub(super) struct LastRead(Mutex<Option<PlanFile>>);
 impl LastRead {
     /// Reads the file. What was kept is handed over, not copied.
     pub(super) fn read(&self, path: &Path) -> Result<PlanFile, StateError> {
+        self.read_unless(path, |_| None)
+    }
+
+    /// Reads of the file what a mutation is about, unless the whole was kept.
+    pub(super) fn read_for(&self, path: &Path, mutation: &Mutation) -> Result<PlanFile, StateError> {
+        self.read_unless(path, |content| prd::read_excerpt(path, content, &mutation.tasks()?))
+    }
+
+    fn read_unless(
+        &self,
+        path: &Path,
+        excerpt: impl FnOnce(&[u8]) -> Option<Document>,
+    ) -> Result<PlanFile, StateError> {
         let content =
             atomic::read(path)?.ok_or_else(|| StateError::NotInitialised { path: path.to_owned() })?;
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(kept) = kept.filter(|kept| kept.content == content) {
             return Ok(kept);
         }
-        let (document, diagnostics) = prd::decode(path, &content)?;
+        let (document, diagnostics) = match excerpt(&content) {
+            Some(document) => (document, Vec::new()),
+            None => prd::decode(path, &content)?,
+        };
         Ok(PlanFile { content, document, diagnostics })
     }
 
@@ -59,21 +75,19 @@ impl PlanFile {
 
     /// Writes a document that differs by one change from the file.
     pub(super) fn encode_changed(&self, change: &Change) -> Result<String, StateError> {
-        let added = usize::from(matches!(change, Change::Added { .. }));
-        let tasks = self.document.plan.tasks.len() - added;
         // Rows in a damaged text need not be those of the tasks in turn.
         let text = self.diagnostics.is_empty().then(|| str::from_utf8(&self.content).ok()).flatten();
-        match text.and_then(|text| Lines::find(text, tasks)) {
+        match text.and_then(Lines::find) {
             Some(read) => prd::encode_changed(&self.document, &read, change),
             None => prd::encode(&self.document),
         }
     }
 
     /// Returns the file with another text that says what the document does.
-    /// Nothing if reading it could bring something to light that reading the
-    /// damaged text before it did not.
+    /// Nothing if it does not say all of it, or reading it could bring something
+    /// to light that reading the damaged text before it did not.
     pub(super) fn with_text(self, text: String) -> Option<Self> {
-        let clean = self.diagnostics.is_empty();
-        clean.then(|| Self { content: text.into_bytes(), ..self })
+        let keep = self.document.is_whole() && self.diagnostics.is_empty();
+        keep.then(|| Self { content: text.into_bytes(), ..self })
     }
 }

@@ -104,14 +104,14 @@ impl StateStore for MemoryStore {
         let change = apply(&mut plan, &mutation, now)?;
         let base = plan.revision;
         if change == Change::Unchanged {
-            return Ok(Applied { revision: base, plan: Arc::new(plan), change, seq: None });
+            return Ok(Applied::new(&plan, &mutation, change));
         }
         plan.revision = base + 1;
-        let entry = JournalEntry::Mutation { actor, base, mutation, change: change.clone() };
+        let applied = Applied::new(&plan, &mutation, change.clone());
+        let entry = JournalEntry::Mutation { actor, base, mutation, change };
         let seq = state.append(now, plan.revision, entry)?;
-        let plan = Arc::new(plan);
-        state.plan = Some(Arc::clone(&plan));
-        Ok(Applied { revision: plan.revision, plan, change, seq: Some(seq) })
+        state.plan = Some(Arc::new(plan));
+        Ok(Applied { seq: Some(seq), ..applied })
     }
 
     fn note(&self, note: Note) -> Result<u64, StateError> {

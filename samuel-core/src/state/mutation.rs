@@ -122,6 +122,23 @@ impl Mutation {
             Self::SetProgressStatus { .. } => "set_progress_status",
         }
     }
+
+    /// Returns the tasks it is about; nothing if it depends on all of them.
+    pub(crate) fn tasks(&self) -> Option<Vec<&TaskId>> {
+        match self {
+            Self::Done { id, .. }
+            | Self::Skip { id, .. }
+            | Self::Reset { id }
+            | Self::StartTask { id }
+            | Self::ReturnToPending { id }
+            | Self::Block { id, .. } => Some(vec![id]),
+            Self::TakeBack { ids, .. } => Some(ids.iter().collect()),
+            Self::CommitIteration { .. } | Self::AddUsage { .. } | Self::SetProgressStatus { .. } => {
+                Some(Vec::new())
+            }
+            Self::Enqueue { .. } | Self::Add { .. } => None,
+        }
+    }
 }
 
 /// A task that has no id yet.

@@ -13,7 +13,7 @@ use super::{
     Actor, Artifact, Change, Diagnostic, JournalRecord, Mutation, Note, ProgressEntry, ProgressLog,
     StateError, Supervisor,
 };
-use crate::model::Plan;
+use crate::model::{Plan, Task};
 
 /// Keeps plan, journal, progress log and generated files.
 pub trait StateStore: fmt::Debug + Send + Sync {
@@ -131,12 +131,26 @@ pub struct Loaded {
 pub struct Applied {
     /// The revision the plan has now.
     pub revision: u64,
-    /// The plan as it is now.
-    pub plan: Arc<Plan>,
     /// What changed.
     pub change: Change,
+    /// The task that was asked for or added, as it is now; absent where the
+    /// change is about several tasks or none.
+    pub task: Option<Task>,
     /// The number of the journal's record; absent if nothing changed.
     pub seq: Option<u64>,
+}
+
+impl Applied {
+    /// Tells of a change that is not yet in the journal.
+    pub(super) fn new(plan: &Plan, mutation: &Mutation, change: Change) -> Self {
+        let id = match (&change, mutation.tasks().as_deref()) {
+            (Change::Added { id }, _) => Some(id),
+            (_, Some([id])) => Some(*id),
+            _ => None,
+        };
+        let task = id.and_then(|id| plan.task(id)).cloned();
+        Self { revision: plan.revision, change, task, seq: None }
+    }
 }
 
 /// A plan that was stored as a whole.

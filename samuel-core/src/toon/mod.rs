@@ -20,7 +20,7 @@ mod error;
 mod number;
 mod options;
 mod recover;
-mod scan;
+pub(crate) mod scan;
 mod ser;
 mod stats;
 mod stream;

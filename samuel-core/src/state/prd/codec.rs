@@ -14,17 +14,25 @@ use crate::{
 /// Writes a document with the header.
 ///
 /// # Errors
-/// Returns [`StateError::Encode`].
+/// Returns [`StateError::Encode`], also for an excerpt: it would take the place
+/// of the whole plan.
 pub(crate) fn encode(document: &Document) -> Result<String, StateError> {
-    encode_tasks(document, &document.plan.tasks.iter().collect::<Vec<_>>())
+    if !document.is_whole() {
+        let reason = "only some of its tasks were read".to_owned();
+        return Err(StateError::Encode { what: "plan", reason });
+    }
+    encode_tasks(document, &document.plan.tasks)
 }
 
 /// Writes a document with some of its tasks only.
 ///
 /// # Errors
 /// Returns [`StateError::Encode`].
-pub(super) fn encode_tasks(document: &Document, tasks: &[&Task]) -> Result<String, StateError> {
-    let text = to_toon("plan", &Part { document, tasks })?;
+pub(super) fn encode_tasks<'a>(
+    document: &'a Document,
+    tasks: impl IntoIterator<Item = &'a Task>,
+) -> Result<String, StateError> {
+    let text = to_toon("plan", &Part::new(document, tasks))?;
     // An empty list as the first TOON of version 3 writes it; the encoder is
     // younger. No other line can look like this: it would be indented.
     let text = text.replacen("\ntasks: []\n", "\ntasks[0]:\n", 1);
@@ -131,8 +139,8 @@ mod tests {
             Complexity, Plan, Priority, Progress, ProgressStatus, Project, Source, Status, TaskId, Usage,
         },
         state::{
-            Mutation, NewTask, apply,
-            prd::{Lines, encode_changed},
+            Change, Mutation, NewTask, apply,
+            prd::{Lines, encode_changed, read_excerpt},
         },
     };
 
@@ -230,11 +238,35 @@ mod tests {
             let mut document = Document::new(plan);
             let text = encode(&document).unwrap();
             let count = document.plan.tasks.len();
-            let read = Lines::find(&text, count).expect("Samuel's own text has lines");
+            let read = Lines::find(&text).expect("Samuel's own text has lines");
             let id = document.plan.tasks.get(at.index(count.max(1))).map_or(TaskId::new("1"), |task| task.id.clone());
             if let Ok(change) = apply(document.plan_mut(), &mutation(id), jiff::Timestamp::UNIX_EPOCH) {
                 document.plan_mut().revision += 1;
                 prop_assert_eq!(encode_changed(&document, &read, &change).unwrap(), encode(&document).unwrap());
+            }
+        }
+
+        #[test]
+        fn a_change_of_a_few_rows_gives_what_the_whole_plan_anew_would(
+            plan in plan(), mutation in mutation(), at: prop::sample::Index
+        ) {
+            let mut document = Document::new(plan);
+            let text = encode(&document).unwrap();
+            let count = document.plan.tasks.len();
+            prop_assume!(count > 0);
+            let id = document.plan.tasks.get(at.index(count)).map(|task| task.id.clone());
+            let mutation = mutation(id.expect("there is one"));
+            let ids = mutation.tasks();
+            prop_assume!(ids.is_some());
+            let path = Path::new("prd.toon");
+            let mut excerpt = read_excerpt(path, text.as_bytes(), &ids.unwrap()).expect("Samuel's own text");
+            prop_assert!(excerpt.plan.tasks.len() <= 2);
+            let now = jiff::Timestamp::UNIX_EPOCH;
+            let changes = [document.apply(&mutation, now).ok(), excerpt.apply(&mutation, now).ok()];
+            prop_assert_eq!(&changes[0], &changes[1]);
+            if let [Some(change), _] = changes && change != Change::Unchanged {
+                let lines = Lines::find(&text).unwrap();
+                prop_assert_eq!(encode_changed(&excerpt, &lines, &change).unwrap(), encode(&document).unwrap());
             }
         }
 

@@ -6,6 +6,7 @@ use std::{
     sync::Arc,
 };
 
+use jiff::Timestamp;
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor},
@@ -13,11 +14,13 @@ use serde::{
 };
 
 use super::{
+    excerpt::Excerpt,
     record::{self, Joined, Record, Split, or_default, text},
     task::RowOut,
 };
 use crate::{
     model::{PLAN_VERSION, Plan, Progress, Project, Task, TaskId},
+    state::{Change, Mutation, StateError, apply::apply_reserving},
     toon::Map,
 };
 
@@ -29,6 +32,8 @@ pub(crate) struct Document {
     /// Lines that could not be understood, oldest first.
     pub(crate) unparsed: Vec<String>,
     others: Others,
+    /// What was left out; nothing if the plan is whole.
+    pub(super) excerpt: Option<Excerpt>,
 }
 
 /// Keys and columns that are not Samuel's.
@@ -73,10 +78,42 @@ impl Document {
         Arc::make_mut(&mut self.plan)
     }
 
+    /// Changes the plan. After an error it is as it was.
+    ///
+    /// # Errors
+    /// Returns what [`apply`](crate::state::apply) returns.
+    pub(crate) fn apply(&mut self, mutation: &Mutation, now: Timestamp) -> Result<Change, StateError> {
+        let lost = self.lost_ids();
+        let change = apply_reserving(self.plan_mut(), mutation, now, &lost)?;
+        if let Some(excerpt) = self.excerpt.as_ref().filter(|_| change != Change::Unchanged) {
+            let progress = &mut Arc::make_mut(&mut self.plan).progress;
+            progress.total_tasks += excerpt.left_out;
+            progress.completed_tasks += excerpt.left_out_completed;
+        }
+        Ok(change)
+    }
+
     /// Adds a task with what it has in columns that are not Samuel's.
     pub(crate) fn push(&mut self, task: Task, others: Map) {
         self.others.cells.keep(&task.id, others);
         self.plan_mut().tasks.push(task);
+    }
+
+    /// Says whether the plan has all tasks of the file.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.excerpt.is_none()
+    }
+
+    /// Returns the number of tasks, those that were left out among them.
+    pub(super) fn task_count(&self) -> u64 {
+        self.plan.tasks.len() as u64 + self.excerpt.as_ref().map_or(0, |excerpt| excerpt.left_out)
+    }
+
+    /// Returns the row that a task was read from; for a new one, the row after
+    /// the last.
+    pub(super) fn row(&self, task: usize) -> usize {
+        let rows = self.excerpt.as_ref().map(|excerpt| &excerpt.rows);
+        rows.and_then(|rows| rows.get(task)).copied().unwrap_or(task)
     }
 
     /// Returns the names of columns that are not Samuel's.
@@ -129,7 +166,7 @@ impl<'de> Deserialize<'de> for Document {
                 let rows = tasks.ok_or_else(|| A::Error::missing_field("tasks"))?;
                 plan.tasks = rows.tasks;
                 others.cells = rows.cells;
-                Ok(Document { plan: Arc::new(plan), unparsed, others })
+                Ok(Document { plan: Arc::new(plan), unparsed, others, excerpt: None })
             }
         }
 
@@ -212,27 +249,26 @@ impl<'de> Visitor<'de> for NextRow<'_> {
 
 /// A document with some of its tasks, to be written.
 pub(super) struct Part<'a> {
-    pub(super) document: &'a Document,
-    pub(super) tasks: &'a [&'a Task],
+    document: &'a Document,
+    rows: Vec<RowOut<'a>>,
+}
+
+impl<'a> Part<'a> {
+    pub(super) fn new(document: &'a Document, tasks: impl IntoIterator<Item = &'a Task>) -> Self {
+        let Cells { rows, columns } = &document.others.cells;
+        let row = |task: &'a Task| RowOut { task, others: rows.get(&task.id), columns };
+        Self { document, rows: tasks.into_iter().map(row).collect() }
+    }
 }
 
 impl Serialize for Part<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Document { plan, unparsed, others } = self.document;
-        let rows: Vec<RowOut<'_>> = self
-            .tasks
-            .iter()
-            .map(|task| RowOut {
-                task,
-                others: others.cells.rows.get(&task.id),
-                columns: &others.cells.columns,
-            })
-            .collect();
+        let Document { plan, unparsed, others, .. } = self.document;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("version", &plan.version)?;
         map.serialize_entry("revision", &plan.revision)?;
         map.serialize_entry("project", &Joined { record: &plan.project, others: &others.project })?;
-        map.serialize_entry("tasks", &rows)?;
+        map.serialize_entry("tasks", &self.rows)?;
         map.serialize_entry("progress", &Joined { record: &plan.progress, others: &others.progress })?;
         for (key, value) in others.top.iter() {
             map.serialize_entry(key, value)?;

@@ -17,27 +17,34 @@ use crate::{
 pub(crate) struct Lines<'a> {
     before: &'a str,
     /// What follows the number of tasks, such as `]{id,title}:`.
-    columns: &'a str,
+    pub(super) columns: &'a str,
     /// One for each task, each with its line end.
-    rows: Vec<&'a str>,
+    pub(super) rows: Vec<&'a str>,
     after: &'a str,
 }
 
 impl<'a> Lines<'a> {
-    /// Takes a text apart that was read as so many tasks, and without a
-    /// diagnostic. Returns nothing if anything else stands between the rows,
-    /// such as a comment.
-    pub(crate) fn find(text: &'a str, tasks: usize) -> Option<Self> {
+    /// Takes a text apart. Returns nothing if there are not as many rows as it
+    /// says, or anything else stands between them, such as a comment.
+    pub(crate) fn find(text: &'a str) -> Option<Self> {
         // A line end within a value is escaped: this is a line of its own.
         let (before, table) = text.split_at(text.find("\ntasks[")? + 1);
         let mut lines = table.split_inclusive('\n');
         let declaration = lines.next()?;
-        let columns = declaration.strip_prefix("tasks[")?.strip_prefix(&tasks.to_string())?;
+        let (tasks, _) = declaration.strip_prefix("tasks[")?.split_once(']')?;
+        let columns = declaration.strip_prefix("tasks[")?.strip_prefix(tasks)?;
+        let tasks = tasks.parse().ok()?;
         let rows: Vec<&str> = lines.take(tasks).filter(|line| is_row(line)).collect();
         let length = declaration.len() + rows.iter().map(|row| row.len()).sum::<usize>();
         let after = table.get(length..)?;
         let ends = !after.starts_with([' ', '\t', '#', '\r', '\n']);
         (rows.len() == tasks && ends).then_some(Self { before, columns, rows, after })
+    }
+
+    /// Returns the text with other rows, such as some of its own.
+    pub(super) fn with_rows(&self, rows: &[&str]) -> String {
+        let declaration = format!("tasks[{}{}", rows.len(), self.columns);
+        [&[self.before, &declaration], rows, &[self.after]].concat().concat()
     }
 }
 
@@ -57,24 +64,25 @@ pub(crate) fn encode_changed(
     read: &Lines<'_>,
     change: &Change,
 ) -> Result<String, StateError> {
-    let tasks = &document.plan.tasks;
+    let tasks = document.plan.tasks.iter().enumerate().map(|(index, task)| (document.row(index), task));
     let is_new =
-        |(index, task): &(usize, &Task)| *index == 0 || *index >= read.rows.len() || change.touches(&task.id);
-    let (indices, changed): (Vec<usize>, Vec<&Task>) = tasks.iter().enumerate().filter(is_new).unzip();
-    let text = codec::encode_tasks(document, &changed)?;
-    let Some(new) = Lines::find(&text, changed.len()).filter(|new| new.columns == read.columns) else {
+        |(row, task): &(usize, &Task)| *row == 0 || *row >= read.rows.len() || change.touches(&task.id);
+    let (places, changed): (Vec<usize>, Vec<&Task>) = tasks.filter(is_new).unzip();
+    let text = codec::encode_tasks(document, changed)?;
+    let Some(new) = Lines::find(&text).filter(|new| new.columns == read.columns) else {
         return codec::encode(document);
     };
     let mut rows = read.rows.clone();
-    rows.resize(tasks.len(), "");
-    for (index, row) in indices.into_iter().zip(new.rows) {
-        if let Some(old) = rows.get_mut(index) {
-            *old = row;
+    for (place, row) in places.into_iter().zip(&new.rows) {
+        match rows.get_mut(place) {
+            Some(old) => *old = row,
+            None => rows.push(row),
         }
     }
-    let declaration = format!("tasks[{}{}", tasks.len(), new.columns);
-    let parts = [new.before, &declaration].into_iter().chain(rows).chain([new.after]);
-    Ok(parts.collect::<Vec<_>>().concat())
+    if rows.len() as u64 != document.task_count() {
+        return codec::encode(document);
+    }
+    Ok(new.with_rows(&rows))
 }
 
 #[cfg(test)]
@@ -101,7 +109,7 @@ mod tests {
         let task = &mut document.plan_mut().tasks[2];
         let from = std::mem::replace(&mut task.status, Status::Skipped);
         let change = Change::Task { id: task.id.clone(), from, to: task.status };
-        let changed = encode_changed(&document, &Lines::find(&text, 3).unwrap(), &change).unwrap();
+        let changed = encode_changed(&document, &Lines::find(&text).unwrap(), &change).unwrap();
         let row = "\n  \"3\",t,\"\",";
         assert_eq!(changed, text.replace(&format!("{row}pending"), &format!("{row}skipped")));
         assert_ne!(changed, text);
@@ -113,11 +121,12 @@ mod tests {
         for (from, to) in
             [("\n  \"2\"", "\n  # a comment\n  \"2\""), ("\n", "\r\n"), ("\nprogress", "\n\nprogress")]
         {
-            assert!(Lines::find(&text.replace(from, to), 3).is_none(), "{to:?}");
+            assert!(Lines::find(&text.replace(from, to)).is_none(), "{to:?}");
         }
-        assert!(Lines::find(&text, 2).is_none());
+        assert!(Lines::find(&text.replace("tasks[3]", "tasks[4]")).is_none());
+        assert!(Lines::find(&text.replace("tasks[3]", "tasks[2]")).is_none());
         let other = text.replace("title,description", "description,title");
-        let read = Lines::find(&other, 3).unwrap();
+        let read = Lines::find(&other).unwrap();
         assert_eq!(encode_changed(&document, &read, &Change::Progress).unwrap(), text);
     }
 }

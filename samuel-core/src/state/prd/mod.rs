@@ -11,6 +11,7 @@
 mod cell;
 mod codec;
 mod document;
+mod excerpt;
 mod header;
 mod lines;
 mod record;
@@ -19,6 +20,7 @@ mod task;
 
 pub(crate) use codec::{decode, encode, from_toon, to_toon};
 pub(crate) use document::Document;
+pub(crate) use excerpt::read_excerpt;
 pub(crate) use header::with_header;
 pub(crate) use lines::{Lines, encode_changed};
 pub(crate) use salvage::{Salvaged, salvage};

@@ -1,0 +1,212 @@
+//! A plan of which only the rows in question are read.
+//!
+//! `samuel run done` changes one task of perhaps a thousand. An excerpt decodes
+//! its row and no other, and of the others takes only what a change needs to
+//! know: that none has the same id, and how many are completed. It asks for the
+//! form that Samuel writes; any other text is read as a whole.
+
+use std::path::Path;
+
+use super::{Document, codec, lines::Lines};
+use crate::{
+    model::{Status, TaskId},
+    toon::scan,
+};
+
+/// What the tasks of a document are, where they are only some of the plan's.
+#[derive(Debug)]
+pub(crate) struct Excerpt {
+    /// The rows they stand in, ascending, from 0.
+    pub(super) rows: Vec<usize>,
+    /// How many tasks were not read.
+    pub(super) left_out: u64,
+    /// How many of those are completed.
+    pub(super) left_out_completed: u64,
+}
+
+/// Reads the rows of some tasks, and the first row, which shows the columns.
+/// Returns nothing if the text has to be read as a whole.
+pub(crate) fn read_excerpt(path: &Path, content: &[u8], ids: &[&TaskId]) -> Option<Document> {
+    let text = Lines::find(str::from_utf8(content).ok()?)?;
+    let columns = Columns::find(text.columns)?;
+    let mut excerpt = Excerpt { rows: Vec::new(), left_out: 0, left_out_completed: 0 };
+    let (mut picked, mut found) = (Vec::new(), 0);
+    for (index, row) in text.rows.iter().enumerate() {
+        let (id, status) = columns.read(row)?;
+        let is_asked_for = ids.iter().any(|asked| asked.as_str() == id);
+        found += usize::from(is_asked_for);
+        if is_asked_for || index == 0 {
+            excerpt.rows.push(index);
+            picked.push(*row);
+        } else {
+            excerpt.left_out += 1;
+            excerpt.left_out_completed += u64::from(status == Status::Completed);
+        }
+    }
+    // An id that is not found may be there in another spelling.
+    (found == ids.len()).then_some(())?;
+    let (mut document, diagnostics) = codec::decode(path, text.with_rows(&picked).as_bytes()).ok()?;
+    let first = codec::encode_tasks(&document, document.plan.tasks.get(..1)?).ok()?;
+    // Rows with columns in another order cannot stand beside those of a save.
+    let is_plain = diagnostics.is_empty()
+        && document.plan.tasks.len() == picked.len()
+        && Lines::find(&first)?.columns == text.columns;
+    is_plain.then(|| {
+        document.excerpt = Some(excerpt);
+        document
+    })
+}
+
+/// Where the cells stand that are read of every row.
+struct Columns {
+    id: usize,
+    status: usize,
+}
+
+impl Columns {
+    /// Finds them in what stands behind the number of tasks.
+    fn find(columns: &str) -> Option<Self> {
+        let names = columns.strip_prefix("]{")?.strip_suffix("}:\n")?;
+        let place = |name| names.split(',').position(|column| column == name);
+        Some(Self { id: place("id")?, status: place("status")? })
+    }
+
+    /// Reads a row's id and status; nothing if one of them is not plainly that.
+    fn read<'a>(&self, row: &'a str) -> Option<(&'a str, Status)> {
+        let mut cells = Cells { rest: row.get(2..) };
+        let (mut id, mut status) = (None, None);
+        for column in 0..=self.id.max(self.status) {
+            let cell = cells.next()?;
+            if column == self.id {
+                id = Some(cell);
+            } else if column == self.status {
+                status = cell.parse().ok();
+            }
+        }
+        let id = id?;
+        let id = id.strip_prefix('"').and_then(|id| id.strip_suffix('"')).unwrap_or(id);
+        // An escape or a space more may still be the id that is asked for.
+        let is_plain = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+        is_plain.then_some(())?;
+        Some((id, status?))
+    }
+}
+
+/// The cells of a row, as they stand there.
+struct Cells<'a> {
+    rest: Option<&'a str>,
+}
+
+impl<'a> Iterator for Cells<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let rest = self.rest?;
+        let bytes = rest.as_bytes();
+        let mut end = 0;
+        if bytes.first() == Some(&b'"') {
+            end = scan::find(bytes, 1, [b'"', b'\\']);
+            while bytes.get(end) == Some(&b'\\') {
+                end = scan::find(bytes, end + 2, [b'"', b'\\']);
+            }
+        }
+        let end = scan::find(bytes, end, [b',', b'\n']);
+        self.rest = rest.get(end + 1..);
+        rest.get(..end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+    use super::*;
+    use crate::{
+        model::{PLAN_VERSION, Plan, Task},
+        state::{Mutation, prd::encode_changed},
+    };
+
+    const PATH: &str = "prd.toon";
+
+    /// Four tasks, of which the second is completed.
+    fn text() -> String {
+        let mut tasks = ["1", "2", "3", "T-4"].map(|id| Task::new(TaskId::new(id), "a \"b\", c")).to_vec();
+        tasks[1].status = Status::Completed;
+        codec::encode(&Document::new(Plan { version: PLAN_VERSION.to_owned(), tasks, ..Plan::default() })).unwrap()
+    }
+
+    fn read(text: &str, ids: &[&str]) -> Option<Document> {
+        let ids: Vec<TaskId> = ids.iter().copied().map(TaskId::new).collect();
+        read_excerpt(Path::new(PATH), text.as_bytes(), &ids.iter().collect::<Vec<_>>())
+    }
+
+    fn done(text: &str, id: &str) -> Option<String> {
+        let mut document = read(text, &[id])?;
+        let done = Mutation::Done { id: TaskId::new(id), commit_sha: None, iteration: None };
+        let change = document.apply(&done, jiff::Timestamp::UNIX_EPOCH).unwrap();
+        Some(encode_changed(&document, &Lines::find(text).unwrap(), &change).unwrap())
+    }
+
+    #[test]
+    fn only_the_first_row_and_those_asked_for_are_read() {
+        let document = read(&text(), &["3"]).unwrap();
+        let ids: Vec<&str> = document.plan.tasks.iter().map(|task| task.id.as_str()).collect();
+        assert_eq!((ids, document.row(1), document.task_count()), (vec!["1", "3"], 2, 4));
+        assert_eq!(read(&text(), &["1"]).unwrap().plan.tasks.len(), 1);
+        assert_eq!(read(&text(), &[]).unwrap().plan.tasks.len(), 1);
+        assert_eq!(read(&text(), &["T-4", "2"]).unwrap().plan.tasks.len(), 3);
+    }
+
+    #[test]
+    fn tasks_that_were_left_out_count() {
+        let written = done(&text(), "3").unwrap();
+        let (document, _) = codec::decode(Path::new(PATH), written.as_bytes()).unwrap();
+        let progress = &document.plan.progress;
+        assert_eq!((progress.total_tasks, progress.completed_tasks), (4, 2));
+        assert_eq!(document.plan.count(Status::Completed), 2);
+    }
+
+    #[test]
+    fn an_excerpt_never_takes_the_place_of_the_plan() {
+        let error = codec::encode(&read(&text(), &["3"]).unwrap()).unwrap_err();
+        assert_eq!(error.to_string(), "cannot encode plan: only some of its tasks were read");
+    }
+
+    #[test]
+    fn what_stands_in_other_rows_and_columns_stays() {
+        let text = text().replace("skip_reason}", "skip_reason,owner}").replace(",null\n", ",null,me\n");
+        // A cell that cannot be read: the whole plan would not have this row.
+        let text = text.replace("pending,medium,medium,null,\"[]\"", "pending,urgent,medium,null,\"[]\"");
+        let (first, rest) = text.split_once("\n  \"2\"").unwrap();
+        let text = format!("{}\n  \"2\"{rest}", first.replace("urgent", "medium"));
+        assert_eq!(done(&text, "3"), None, "the row itself");
+        let text = text.replacen("\"3\",\"a \\\"b\\\", c\",\"\",pending,urgent", "\"3\",t,\"\",pending,low", 1);
+        let written = done(&text, "3").unwrap();
+        assert!(written.contains("\n  T-4,\"a \\\"b\\\", c\",\"\",pending,urgent,"), "{written}");
+        assert!(written.contains("\n  \"3\",t,\"\",completed,low,"), "{written}");
+        assert_eq!(written.matches(",me\n").count(), 4, "{written}");
+    }
+
+    #[test]
+    fn a_text_that_is_not_quite_as_samuel_writes_it_is_read_as_a_whole() {
+        for (from, to) in [
+            ("# toon v3\n", ""),
+            ("\n  \"2\",", "\n  \"3\","),
+            ("\n  \"2\",", "\n  \"\\u0033\","),
+            ("\n  \"2\",", "\n  \"2\" ,"),
+            ("\n  \"3\",", "\n  x,"),
+            (",completed,", ",\"completed\","),
+            (",completed,", ",finished,"),
+            ("status,priority", "priority,status"),
+            ("{id,title", "{title,id"),
+            ("\n  \"2\",", "\n  # a comment\n  \"2\","),
+            ("tasks[4]", "tasks[5]"),
+            ("version: \"2\"", "version: \"9\""),
+        ] {
+            let text = text();
+            assert!(text.contains(from), "{from}");
+            assert!(read(&text.replacen(from, to, 1), &["3"]).is_none(), "{to:?} in the place of {from:?}");
+        }
+        assert!(read(&text(), &["9"]).is_none());
+        assert!(read(&text(), &["3", "3"]).is_none());
+    }
+}
