@@ -40,7 +40,9 @@ pub(crate) struct Global {
     pub(crate) directory: Option<PathBuf>,
 }
 
+// What a command takes is only defined once it is called.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Command {
     /// Run a methodology: plan, loop and tasks
     Run(RunArgs),
@@ -100,6 +102,7 @@ pub(crate) struct RunArgs {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum RunCommand {
     /// Make the project ready: samuel.toml and a plan
     Init(InitArgs),
