@@ -347,10 +347,62 @@ fn a_text_that_did_not_change_is_not_decoded_again_and_one_that_did_is() {
     let done = Mutation::Done { id: TaskId::new("2"), commit_sha: None, iteration: None };
     let applied = project.store.mutate(done, Actor::User).unwrap();
     let after = project.load();
-    assert_eq!((&after.plan.tasks[0].title[..], Some(&after.plan.tasks[1])), ("behind", applied.task.as_ref()));
+    assert_eq!(
+        (&after.plan.tasks[0].title[..], Some(&after.plan.tasks[1])),
+        ("behind", applied.task.as_ref())
+    );
     let reset = Mutation::Reset { id: TaskId::new("2") };
     project.store.mutate(reset, Actor::User).unwrap();
     assert_eq!(after.plan.tasks[1].status, Status::Completed, "a plan that was handed out stays as it was");
     let decoded_anew = FileStore::new(project.store.dir().clone(), Arc::new(Noon)).load().unwrap();
     assert_eq!(decoded_anew.plan, project.load().plan);
+}
+
+#[test]
+fn a_store_that_knows_the_plan_and_one_that_reads_the_row_alone_write_the_same() {
+    let mutations = || {
+        let id = TaskId::new("3");
+        [
+            Mutation::StartTask { id: id.clone() },
+            Mutation::Done { id: id.clone(), commit_sha: Some("abc".to_owned()), iteration: Some(1) },
+            Mutation::TakeBack { ids: vec![id.clone()], failures: vec!["tests".to_owned()] },
+            Mutation::Block { id: id.clone(), reason: None },
+            Mutation::Reset { id },
+        ]
+    };
+    let [known, unknown] = [(); 2].map(|()| {
+        let project = Project::new();
+        let tasks = ["1", "2", "3", "4"].map(|id| Task::new(TaskId::new(id), "a, \"b\"")).to_vec();
+        project.store.import(Plan { tasks, ..Plan::default() }, Actor::User, Existing::Refuse).unwrap();
+        project.done("2");
+        project
+    });
+    for (to_known, to_unknown) in mutations().into_iter().zip(mutations()) {
+        known.load();
+        let a_process = FileStore::new(unknown.store.dir().clone(), Arc::new(Noon));
+        let told = known.store.mutate(to_known, Actor::User).unwrap();
+        let told_alone = a_process.mutate(to_unknown, Actor::User).unwrap();
+        assert_eq!(told, told_alone);
+        assert_eq!(known.text(), unknown.text(), "{:?}", told.change);
+    }
+    let journals = [&known, &unknown].map(|project| project.store.journal_since(0).unwrap());
+    assert_eq!(journals[0], journals[1]);
+}
+
+#[test]
+fn a_change_of_one_task_leaves_a_row_that_cannot_be_read_where_it_stands() {
+    let project = Project::new();
+    let tasks = ["1", "2", "3"].map(|id| Task::new(TaskId::new(id), "t")).to_vec();
+    project.store.import(Plan { tasks, ..Plan::default() }, Actor::User, Existing::Refuse).unwrap();
+    let damaged =
+        project.text().replace("\n  \"2\",t,\"\",pending,medium", "\n  \"2\",t,\"\",pending,urgent");
+    fs::write(project.store.dir().prd(), &damaged).unwrap();
+
+    let a_process = FileStore::new(project.store.dir().clone(), Arc::new(Noon));
+    let done = Mutation::Done { id: TaskId::new("3"), commit_sha: None, iteration: None };
+    a_process.mutate(done, Actor::Agent).unwrap();
+    assert!(project.text().contains("\n  \"2\",t,\"\",pending,urgent,"), "{}", project.text());
+    let loaded = project.load();
+    assert_eq!((loaded.plan.tasks.len(), loaded.plan.progress.completed_tasks), (2, 1));
+    assert!(matches!(loaded.diagnostics[..], [Diagnostic { kind: DiagnosticKind::Skipped, .. }]));
 }

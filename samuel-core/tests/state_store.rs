@@ -131,9 +131,11 @@ fn a_new_task_gets_the_next_number_and_what_was_said_of_it() {
         let task = NewTask { priority: Priority::High, depends_on: vec![id("2")], ..NewTask::new("x") };
         let applied = store.mutate(Mutation::Enqueue { task }, Actor::User).unwrap();
         assert_eq!(applied.change, Change::Added { id: id("4") });
-        let task = applied.plan.task(&id("4")).unwrap();
+        let task = applied.task.unwrap();
+        let plan = store.load().unwrap().plan;
+        assert_eq!(plan.task(&id("4")), Some(&task));
         assert_eq!((task.priority, task.depends_on.as_slice()), (Priority::High, [id("2")].as_slice()));
-        assert_eq!(applied.plan.progress.total_tasks, 4);
+        assert_eq!(plan.progress.total_tasks, 4);
         let lost = NewTask { depends_on: vec![id("77")], ..NewTask::new("y") };
         let error = store.mutate(Mutation::Enqueue { task: lost }, Actor::User).unwrap_err();
         assert_eq!(error.to_string(), "task 5 depends on 77, which does not exist");
@@ -148,11 +150,9 @@ fn completions_that_a_check_does_not_bear_out_are_taken_back_with_the_failures_o
         let take_back = Mutation::TakeBack { ids: vec![id("1"), id("2")], failures: failures.clone() };
         let applied = store.mutate(take_back, Actor::Runtime).unwrap();
         assert_eq!(applied.change, Change::TakenBack { ids: vec![id("1")] });
-        assert_eq!(applied.plan.tasks[0], store.load().unwrap().plan.tasks[0]);
-        assert_eq!(
-            (applied.plan.tasks[0].status, applied.plan.progress.completed_tasks),
-            (Status::Pending, 0)
-        );
+        assert_eq!(applied.task, None);
+        let plan = store.load().unwrap().plan;
+        assert_eq!((plan.tasks[0].status, plan.progress.completed_tasks), (Status::Pending, 0));
         let last = store.journal_since(2).unwrap().pop().unwrap();
         let JournalEntry::Mutation { mutation: Mutation::TakeBack { failures: recorded, .. }, .. } =
             last.entry

@@ -34,12 +34,7 @@ struct Added {
 }
 
 impl PyProject {
-    fn change<'py>(
-        &self,
-        py: Python<'py>,
-        actor: &str,
-        mutation: Mutation,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn change<'py>(&self, py: Python<'py>, actor: &str, mutation: Mutation) -> PyResult<Bound<'py, PyAny>> {
         let actor = if actor == "agent" { Actor::Agent } else { Actor::User };
         let applied = detached(py, || self.0.store().mutate(mutation, actor));
         let applied = applied.map_err(|error| raise(py, &error))?;

@@ -7,7 +7,7 @@
 
 use std::{
     fs::{self, File, OpenOptions, Permissions},
-    io::{self, Read, Write},
+    io::{self, BufWriter, Read, Write},
     os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
 };
@@ -18,6 +18,9 @@ use super::StateError;
 
 /// The largest file of a run directory that is read as a whole.
 pub(crate) const MAX_FILE_BYTES: u64 = 64 << 20;
+
+/// How much of small pieces is written at a time.
+const PIECES_BYTES: usize = 32 << 10;
 
 /// Options to open a file of the run directory: new files are the owner's
 /// alone, and links are not followed.
@@ -40,12 +43,19 @@ pub(crate) struct Staged {
 }
 
 impl Staged {
-    /// Stores content durably beside its target.
-    pub(crate) fn write(target: &Path, content: &[u8]) -> Result<Self, StateError> {
+    /// Stores content, given in pieces, durably beside its target.
+    pub(crate) fn write<'a>(
+        target: &Path,
+        content: impl IntoIterator<Item = &'a [u8]>,
+    ) -> Result<Self, StateError> {
         Self::create(target, content, Durability::Synced)
     }
 
-    fn create(target: &Path, content: &[u8], durability: Durability) -> Result<Self, StateError> {
+    fn create<'a>(
+        target: &Path,
+        content: impl IntoIterator<Item = &'a [u8]>,
+        durability: Durability,
+    ) -> Result<Self, StateError> {
         let name = target.file_name().unwrap_or_default().to_string_lossy();
         let temporary = target.with_file_name(format!(".{name}.tmp"));
         remove_leftover(&temporary).map_err(StateError::io("remove", &temporary))?;
@@ -54,12 +64,20 @@ impl Staged {
         Ok(staged)
     }
 
-    fn store(&self, content: &[u8], durability: Durability) -> io::Result<()> {
-        let mut file = options().write(true).create_new(true).open(&self.temporary)?;
+    fn store<'a>(
+        &self,
+        content: impl IntoIterator<Item = &'a [u8]>,
+        durability: Durability,
+    ) -> io::Result<()> {
+        let file = options().write(true).create_new(true).open(&self.temporary)?;
         if let Some(mode) = mode_of(&self.target)? {
             file.set_permissions(Permissions::from_mode(mode))?;
         }
-        file.write_all(content)?;
+        let mut writer = BufWriter::with_capacity(PIECES_BYTES, &file);
+        for piece in content {
+            writer.write_all(piece)?;
+        }
+        writer.flush()?;
         match durability {
             // After a failed sync the system may have dropped the data, so
             // there is no second try: the old file stays.
@@ -114,14 +132,14 @@ impl Drop for Staged {
 
 /// Replaces a file durably.
 pub(crate) fn write(target: &Path, content: &[u8]) -> Result<(), StateError> {
-    Staged::write(target, content)?.commit()
+    Staged::write(target, [content])?.commit()
 }
 
 /// Replaces a file durably that belongs to the project rather than to Samuel: a
 /// new one can be read by everybody.
 pub(crate) fn write_public(target: &Path, content: &[u8]) -> Result<(), StateError> {
     let is_new = mode_of(target).map_err(StateError::io("read", target))?.is_none();
-    let staged = Staged::write(target, content)?;
+    let staged = Staged::write(target, [content])?;
     if is_new {
         let mode = Permissions::from_mode(0o644);
         fs::set_permissions(&staged.temporary, mode).map_err(StateError::io("write", target))?;
@@ -132,7 +150,7 @@ pub(crate) fn write_public(target: &Path, content: &[u8]) -> Result<(), StateErr
 /// Replaces a file that is made anew before anybody relies on it. Readers see
 /// the old or the new one; after a power failure it may be neither.
 pub(crate) fn write_unsynced(target: &Path, content: &[u8]) -> Result<(), StateError> {
-    let Replaced { .. } = Staged::create(target, content, Durability::Unsynced)?.replace()?;
+    let Replaced { .. } = Staged::create(target, [content], Durability::Unsynced)?.replace()?;
     Ok(())
 }
 
@@ -216,7 +234,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("a");
         write(&path, b"old").unwrap();
-        drop(Staged::write(&path, b"new").unwrap());
+        drop(Staged::write(&path, [&b"new"[..]]).unwrap());
         assert_eq!(fs::read_to_string(&path).unwrap(), "old");
         assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);
     }

@@ -19,6 +19,7 @@
 //! Readers of the plan take no lock: they see the old or the new file.
 
 use std::{
+    borrow::Cow,
     fs::File,
     io::{self, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
@@ -103,13 +104,13 @@ impl FileStore {
     /// module describes.
     fn commit(
         &self,
-        text: &str,
+        text: &[Cow<'_, str>],
         revision: u64,
         tail: &Tail,
         now: Timestamp,
         entry: JournalEntry,
     ) -> Result<u64, StateError> {
-        let staged = Staged::write(&self.dir.prd(), text.as_bytes())?;
+        let staged = Staged::write(&self.dir.prd(), text.iter().map(|piece| piece.as_bytes()))?;
         let appended = self.journal().append(tail, now, revision, entry, true)?;
         let seq = appended.seq;
         match staged.replace() {
@@ -133,7 +134,8 @@ impl FileStore {
     ) -> Result<(), StateError> {
         let name = backup.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
         let entry = JournalEntry::Imported { actor, tasks: document.plan.tasks.len(), backup: name };
-        self.commit(&prd::encode(document)?, document.plan.revision, tail, now, entry).map(drop)
+        let text = [Cow::Owned(prd::encode(document)?)];
+        self.commit(&text, document.plan.revision, tail, now, entry).map(drop)
     }
 
     pub(super) fn now(&self) -> Timestamp {
@@ -210,12 +212,13 @@ impl StateStore for FileStore {
         }
         let revision = base.max(tail.revision) + 1;
         file.document.plan_mut().revision = revision;
-        let text = file.encode_changed(&change)?;
+        let pieces = file.encode_changed(&change)?;
         let applied = Applied::new(&file.document.plan, &mutation, change.clone());
         let entry = JournalEntry::Mutation { actor, base, mutation, change };
-        let seq = self.commit(&text, revision, &tail, now, entry)?;
-        if let Some(written) = file.with_text(text) {
-            self.last_read.keep(written);
+        let seq = self.commit(&pieces, revision, &tail, now, entry)?;
+        if file.says_all() {
+            let content = pieces.concat().into_bytes();
+            self.last_read.keep(PlanFile { content, ..file });
         }
         Ok(Applied { seq: Some(seq), ..applied })
     }

@@ -12,13 +12,13 @@ use std::{
 
 use super::{
     Change, Diagnostic, Loaded, Mutation, StateError, atomic,
-    prd::{self, Document, Lines},
+    prd::{self, Document, Lines, Pieces},
 };
 
 /// The plan's file: its bytes and what they say.
 #[derive(Debug)]
 pub(super) struct PlanFile {
-    content: Vec<u8>,
+    pub(super) content: Vec<u8>,
     pub(super) document: Document,
     pub(super) diagnostics: Vec<Diagnostic>,
 }
@@ -74,20 +74,18 @@ impl PlanFile {
     }
 
     /// Writes a document that differs by one change from the file.
-    pub(super) fn encode_changed(&self, change: &Change) -> Result<String, StateError> {
+    pub(super) fn encode_changed(&self, change: &Change) -> Result<Pieces<'_>, StateError> {
         // Rows in a damaged text need not be those of the tasks in turn.
         let text = self.diagnostics.is_empty().then(|| str::from_utf8(&self.content).ok()).flatten();
         match text.and_then(Lines::find) {
-            Some(read) => prd::encode_changed(&self.document, &read, change),
-            None => prd::encode(&self.document),
+            Some(read) => prd::encode_changed(&self.document, read, change),
+            None => Ok(vec![prd::encode(&self.document)?.into()]),
         }
     }
 
-    /// Returns the file with another text that says what the document does.
-    /// Nothing if it does not say all of it, or reading it could bring something
-    /// to light that reading the damaged text before it did not.
-    pub(super) fn with_text(self, text: String) -> Option<Self> {
-        let keep = self.document.is_whole() && self.diagnostics.is_empty();
-        keep.then(|| Self { content: text.into_bytes(), ..self })
+    /// Says whether the document says all of what is written of it. If not,
+    /// reading that could bring something to light that was not read before.
+    pub(super) fn says_all(&self) -> bool {
+        self.document.is_whole() && self.diagnostics.is_empty()
     }
 }

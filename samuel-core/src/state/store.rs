@@ -127,7 +127,7 @@ pub struct Loaded {
 }
 
 /// A change that was stored.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Applied {
     /// The revision the plan has now.
     pub revision: u64,

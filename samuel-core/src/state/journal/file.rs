@@ -141,7 +141,7 @@ impl<'a> JournalFile<'a> {
             opening.extend(record.to_line()?);
         }
         let (path, old) = (self.dir.journal(), self.dir.old_journal());
-        let staged = Staged::write(&path, &opening)?;
+        let staged = Staged::write(&path, [&opening[..]])?;
         fs::rename(&path, &old).map_err(StateError::io("rotate", &path))?;
         staged.commit()
     }

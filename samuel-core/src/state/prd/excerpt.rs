@@ -131,7 +131,8 @@ mod tests {
     fn text() -> String {
         let mut tasks = ["1", "2", "3", "T-4"].map(|id| Task::new(TaskId::new(id), "a \"b\", c")).to_vec();
         tasks[1].status = Status::Completed;
-        codec::encode(&Document::new(Plan { version: PLAN_VERSION.to_owned(), tasks, ..Plan::default() })).unwrap()
+        codec::encode(&Document::new(Plan { version: PLAN_VERSION.to_owned(), tasks, ..Plan::default() }))
+            .unwrap()
     }
 
     fn read(text: &str, ids: &[&str]) -> Option<Document> {
@@ -143,7 +144,7 @@ mod tests {
         let mut document = read(text, &[id])?;
         let done = Mutation::Done { id: TaskId::new(id), commit_sha: None, iteration: None };
         let change = document.apply(&done, jiff::Timestamp::UNIX_EPOCH).unwrap();
-        Some(encode_changed(&document, &Lines::find(text).unwrap(), &change).unwrap())
+        Some(encode_changed(&document, Lines::find(text).unwrap(), &change).unwrap().concat())
     }
 
     #[test]
@@ -179,7 +180,8 @@ mod tests {
         let (first, rest) = text.split_once("\n  \"2\"").unwrap();
         let text = format!("{}\n  \"2\"{rest}", first.replace("urgent", "medium"));
         assert_eq!(done(&text, "3"), None, "the row itself");
-        let text = text.replacen("\"3\",\"a \\\"b\\\", c\",\"\",pending,urgent", "\"3\",t,\"\",pending,low", 1);
+        let text =
+            text.replacen("\"3\",\"a \\\"b\\\", c\",\"\",pending,urgent", "\"3\",t,\"\",pending,low", 1);
         let written = done(&text, "3").unwrap();
         assert!(written.contains("\n  T-4,\"a \\\"b\\\", c\",\"\",pending,urgent,"), "{written}");
         assert!(written.contains("\n  \"3\",t,\"\",completed,low,"), "{written}");

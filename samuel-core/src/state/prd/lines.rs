@@ -6,6 +6,8 @@
 //! what changed. A text of another form than Samuel's has no [`Lines`] and is
 //! written anew as a whole.
 
+use std::borrow::Cow;
+
 use super::{Document, codec};
 use crate::{
     model::Task,
@@ -29,24 +31,35 @@ impl<'a> Lines<'a> {
     pub(crate) fn find(text: &'a str) -> Option<Self> {
         // A line end within a value is escaped: this is a line of its own.
         let (before, table) = text.split_at(text.find("\ntasks[")? + 1);
-        let mut lines = table.split_inclusive('\n');
-        let declaration = lines.next()?;
-        let (tasks, _) = declaration.strip_prefix("tasks[")?.split_once(']')?;
-        let columns = declaration.strip_prefix("tasks[")?.strip_prefix(tasks)?;
+        let mut ends = memchr::memchr_iter(b'\n', table.as_bytes()).map(|feed| feed + 1);
+        let mut start = ends.next()?;
+        let declaration = table.get("tasks[".len()..start)?;
+        let (tasks, columns) = declaration.split_at_checked(declaration.find(']')?)?;
         let tasks = tasks.parse().ok()?;
-        let rows: Vec<&str> = lines.take(tasks).filter(|line| is_row(line)).collect();
-        let length = declaration.len() + rows.iter().map(|row| row.len()).sum::<usize>();
-        let after = table.get(length..)?;
-        let ends = !after.starts_with([' ', '\t', '#', '\r', '\n']);
-        (rows.len() == tasks && ends).then_some(Self { before, columns, rows, after })
+        let mut rows = Vec::new();
+        for end in ends.take(tasks) {
+            rows.push(table.get(start..end).filter(|row| is_row(row))?);
+            start = end;
+        }
+        let after = table.get(start..)?;
+        let is_whole = rows.len() == tasks && !after.starts_with([' ', '\t', '#', '\r', '\n']);
+        is_whole.then_some(Self { before, columns, rows, after })
     }
 
-    /// Returns the text with other rows, such as some of its own.
+    /// Returns the text with only some of its rows.
     pub(super) fn with_rows(&self, rows: &[&str]) -> String {
-        let declaration = format!("tasks[{}{}", rows.len(), self.columns);
-        [&[self.before, &declaration], rows, &[self.after]].concat().concat()
+        let head = self.head(rows.len());
+        [&[head.as_str()], rows, &[self.after]].concat().concat()
+    }
+
+    /// Returns what stands before the rows, if there are so many.
+    fn head(&self, rows: usize) -> String {
+        format!("{}tasks[{rows}{}", self.before, self.columns)
     }
 }
+
+/// A text in pieces, most of which stand in the text that was read.
+pub(crate) type Pieces<'a> = Vec<Cow<'a, str>>;
 
 fn is_row(line: &str) -> bool {
     line.strip_prefix("  ").is_some_and(|cells| !cells.starts_with([' ', '\t', '#']))
@@ -59,30 +72,33 @@ fn is_row(line: &str) -> bool {
 ///
 /// # Errors
 /// Returns [`StateError::Encode`].
-pub(crate) fn encode_changed(
+pub(crate) fn encode_changed<'a>(
     document: &Document,
-    read: &Lines<'_>,
+    read: Lines<'a>,
     change: &Change,
-) -> Result<String, StateError> {
+) -> Result<Pieces<'a>, StateError> {
     let tasks = document.plan.tasks.iter().enumerate().map(|(index, task)| (document.row(index), task));
     let is_new =
         |(row, task): &(usize, &Task)| *row == 0 || *row >= read.rows.len() || change.touches(&task.id);
     let (places, changed): (Vec<usize>, Vec<&Task>) = tasks.filter(is_new).unzip();
     let text = codec::encode_tasks(document, changed)?;
-    let Some(new) = Lines::find(&text).filter(|new| new.columns == read.columns) else {
-        return codec::encode(document);
+    let new = Lines::find(&text).filter(|new| new.columns == read.columns);
+    let total = places.last().map_or(0, |last| last + 1).max(read.rows.len());
+    let Some(new) = new.filter(|_| total as u64 == document.task_count()) else {
+        return Ok(vec![codec::encode(document)?.into()]);
     };
-    let mut rows = read.rows.clone();
+    let mut pieces = Pieces::with_capacity(total + 2);
+    pieces.push(new.head(total).into());
+    pieces.extend(read.rows.into_iter().map(Cow::Borrowed));
     for (place, row) in places.into_iter().zip(&new.rows) {
-        match rows.get_mut(place) {
+        let row = Cow::Owned((*row).to_owned());
+        match pieces.get_mut(1 + place) {
             Some(old) => *old = row,
-            None => rows.push(row),
+            None => pieces.push(row),
         }
     }
-    if rows.len() as u64 != document.task_count() {
-        return codec::encode(document);
-    }
-    Ok(new.with_rows(&rows))
+    pieces.push(new.after.to_owned().into());
+    Ok(pieces)
 }
 
 #[cfg(test)]
@@ -109,7 +125,7 @@ mod tests {
         let task = &mut document.plan_mut().tasks[2];
         let from = std::mem::replace(&mut task.status, Status::Skipped);
         let change = Change::Task { id: task.id.clone(), from, to: task.status };
-        let changed = encode_changed(&document, &Lines::find(&text).unwrap(), &change).unwrap();
+        let changed = encode_changed(&document, Lines::find(&text).unwrap(), &change).unwrap().concat();
         let row = "\n  \"3\",t,\"\",";
         assert_eq!(changed, text.replace(&format!("{row}pending"), &format!("{row}skipped")));
         assert_ne!(changed, text);
@@ -127,6 +143,6 @@ mod tests {
         assert!(Lines::find(&text.replace("tasks[3]", "tasks[2]")).is_none());
         let other = text.replace("title,description", "description,title");
         let read = Lines::find(&other).unwrap();
-        assert_eq!(encode_changed(&document, &read, &Change::Progress).unwrap(), text);
+        assert_eq!(encode_changed(&document, read, &Change::Progress).unwrap().concat(), text);
     }
 }

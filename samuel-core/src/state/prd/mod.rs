@@ -22,5 +22,5 @@ pub(crate) use codec::{decode, encode, from_toon, to_toon};
 pub(crate) use document::Document;
 pub(crate) use excerpt::read_excerpt;
 pub(crate) use header::with_header;
-pub(crate) use lines::{Lines, encode_changed};
+pub(crate) use lines::{Lines, Pieces, encode_changed};
 pub(crate) use salvage::{Salvaged, salvage};
