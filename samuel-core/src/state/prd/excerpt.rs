@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use super::{Document, codec, lines::Lines};
+use super::{Document, codec, lines::Lines, task::COLUMNS};
 use crate::{
     model::{Status, TaskId},
     toon::scan,
@@ -46,33 +46,32 @@ pub(crate) fn read_excerpt(path: &Path, content: &[u8], ids: &[&TaskId]) -> Opti
     // An id that is not found may be there in another spelling.
     (found == ids.len()).then_some(())?;
     let (mut document, diagnostics) = codec::decode(path, text.with_rows(&picked).as_bytes()).ok()?;
-    let first = codec::encode_tasks(&document, document.plan.tasks.get(..1)?).ok()?;
+    document.excerpt = Some(excerpt);
     // Rows with columns in another order cannot stand beside those of a save.
+    let written = COLUMNS.iter().copied().chain(document.other_columns().iter().map(String::as_str));
     let is_plain = diagnostics.is_empty()
         && document.plan.tasks.len() == picked.len()
-        && Lines::find(&first)?.columns == text.columns;
-    is_plain.then(|| {
-        document.excerpt = Some(excerpt);
-        document
-    })
+        && columns.names.split(',').eq(written);
+    is_plain.then_some(document)
 }
 
-/// Where the cells stand that are read of every row.
-struct Columns {
+/// The columns, and where the cells stand that are read of every row.
+struct Columns<'a> {
+    names: &'a str,
     id: usize,
     status: usize,
 }
 
-impl Columns {
+impl<'a> Columns<'a> {
     /// Finds them in what stands behind the number of tasks.
-    fn find(columns: &str) -> Option<Self> {
+    fn find(columns: &'a str) -> Option<Self> {
         let names = columns.strip_prefix("]{")?.strip_suffix("}:\n")?;
         let place = |name| names.split(',').position(|column| column == name);
-        Some(Self { id: place("id")?, status: place("status")? })
+        Some(Self { names, id: place("id")?, status: place("status")? })
     }
 
     /// Reads a row's id and status; nothing if one of them is not plainly that.
-    fn read<'a>(&self, row: &'a str) -> Option<(&'a str, Status)> {
+    fn read<'r>(&self, row: &'r str) -> Option<(&'r str, Status)> {
         let mut cells = Cells { rest: row.get(2..) };
         let (mut id, mut status) = (None, None);
         for column in 0..=self.id.max(self.status) {
