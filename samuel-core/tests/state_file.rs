@@ -400,9 +400,18 @@ fn a_change_of_one_task_leaves_a_row_that_cannot_be_read_where_it_stands() {
 
     let a_process = FileStore::new(project.store.dir().clone(), Arc::new(Noon));
     let done = Mutation::Done { id: TaskId::new("3"), commit_sha: None, iteration: None };
-    a_process.mutate(done, Actor::Agent).unwrap();
+    assert_eq!(a_process.mutate(done, Actor::Agent).unwrap().diagnostics, []);
     assert!(project.text().contains("\n  \"2\",t,\"\",pending,urgent,"), "{}", project.text());
     let loaded = project.load();
     assert_eq!((loaded.plan.tasks.len(), loaded.plan.progress.completed_tasks), (2, 1));
     assert!(matches!(loaded.diagnostics[..], [Diagnostic { kind: DiagnosticKind::Skipped, .. }]));
+
+    // A new task needs the others; now the row moves, and is told.
+    let new = Mutation::Enqueue { task: NewTask::new("x") };
+    let applied = a_process.mutate(new, Actor::Agent).unwrap();
+    assert_eq!(
+        (applied.diagnostics, applied.change),
+        (loaded.diagnostics, Change::Added { id: TaskId::new("4") })
+    );
+    assert_eq!(project.load().unparsed.len(), 1);
 }

@@ -66,7 +66,8 @@ fn known_parent(project: &Project, id: &TaskId) -> Option<TaskId> {
 }
 
 fn apply(project: &Project, host: &Host, mutation: Mutation) -> Result<Reply, Failure> {
-    let Applied { revision, change, task, .. } = project.store().mutate(mutation, host.actor())?;
+    let Applied { revision, change, task, diagnostics, .. } =
+        project.store().mutate(mutation, host.actor())?;
     let text = match (&task, &change) {
         (Some(task), Change::Unchanged) => format!("{} was {} already\n", task.id, task.status),
         (Some(task), Change::Added { .. }) => format!("added {} {}\n", task.id, safe(&task.title)),
@@ -74,5 +75,5 @@ fn apply(project: &Project, host: &Host, mutation: Mutation) -> Result<Reply, Fa
         (None, _) => String::new(),
     };
     let data = json!({ "revision": revision, "change": change, "task": task });
-    Ok(Reply::new(data, text))
+    Ok(Reply::new(data, text).warn(diagnostics.iter().map(ToString::to_string)))
 }

@@ -92,8 +92,10 @@ fn changed(task: &mut Task, change: impl FnOnce(&mut Task)) -> Change {
     Change::Task { id: task.id.clone(), from: before.status, to: task.status }
 }
 
-/// The first completion counts: a later one only fills in what is missing.
+/// The first completion counts: a later one only fills in what is missing. A
+/// blank commit is what a shell makes of a `git` that failed, and says nothing.
 fn done(task: &mut Task, commit_sha: Option<&str>, iteration: Option<u32>, now: Timestamp) -> Change {
+    let commit_sha = commit_sha.map(str::trim).filter(|sha| !sha.is_empty());
     changed(task, |task| {
         if task.status != Status::Completed {
             forget_outcome(task);
@@ -284,6 +286,15 @@ mod tests {
         apply(&mut plan, &done("1", None), NOW).unwrap();
         let change = apply(&mut plan, &done("1", Some("abc")), NOW).unwrap();
         assert_eq!(change.completed(), None, "it was completed before");
+        assert_eq!(plan.tasks[0].commit_sha.as_deref(), Some("abc"));
+    }
+
+    #[test]
+    fn a_blank_commit_is_none_and_can_be_filled_in() {
+        let mut plan = plan(&["1"]);
+        apply(&mut plan, &done("1", Some(" \n")), NOW).unwrap();
+        assert_eq!(plan.tasks[0].commit_sha, None);
+        apply(&mut plan, &done("1", Some("abc\n")), NOW).unwrap();
         assert_eq!(plan.tasks[0].commit_sha.as_deref(), Some("abc"));
     }
 

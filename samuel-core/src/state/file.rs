@@ -208,7 +208,8 @@ impl StateStore for FileStore {
         let (now, base) = (self.clock.now(), file.document.plan.revision);
         let change = file.document.apply(&mutation, now)?;
         if change == Change::Unchanged {
-            return Ok(Applied::new(&file.document.plan, &mutation, change));
+            let applied = Applied::new(&file.document.plan, &mutation, change);
+            return Ok(Applied { diagnostics: file.diagnostics, ..applied });
         }
         let revision = base.max(tail.revision) + 1;
         file.document.plan_mut().revision = revision;
@@ -216,11 +217,12 @@ impl StateStore for FileStore {
         let applied = Applied::new(&file.document.plan, &mutation, change.clone());
         let entry = JournalEntry::Mutation { actor, base, mutation, change };
         let seq = self.commit(&pieces, revision, &tail, now, entry)?;
+        let diagnostics = file.diagnostics.clone();
         if file.says_all() {
             let content = pieces.concat().into_bytes();
             self.last_read.keep(PlanFile { content, ..file });
         }
-        Ok(Applied { seq: Some(seq), ..applied })
+        Ok(Applied { seq: Some(seq), diagnostics, ..applied })
     }
 
     fn note(&self, note: Note) -> Result<u64, StateError> {

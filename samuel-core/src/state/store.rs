@@ -138,6 +138,9 @@ pub struct Applied {
     pub task: Option<Task>,
     /// The number of the journal's record; absent if nothing changed.
     pub seq: Option<u64>,
+    /// What was wrong with the file, as far as it was read, and could be worked
+    /// around.
+    pub diagnostics: Vec<Diagnostic>,
 }
 
 impl Applied {
@@ -149,7 +152,7 @@ impl Applied {
             _ => None,
         };
         let task = id.and_then(|id| plan.task(id)).cloned();
-        Self { revision: plan.revision, change, task, seq: None }
+        Self { revision: plan.revision, change, task, seq: None, diagnostics: Vec::new() }
     }
 }
 
