@@ -130,6 +130,22 @@ fn a_change_that_a_crash_cut_short_is_completed_by_the_next_writer() {
 }
 
 #[test]
+fn a_writer_that_reads_one_row_completes_the_change_of_another_that_was_cut_short() {
+    let (root, first) = new_store();
+    for title in ["Second", "Third"] {
+        enqueue(&first, title).unwrap();
+    }
+    let before = fs::read(first.dir().prd()).unwrap();
+    first.mutate(done("2"), Actor::Agent).unwrap();
+    fs::write(first.dir().prd(), before).unwrap();
+
+    store(root.path()).mutate(done("3"), Actor::Agent).unwrap();
+    let plan = first.load().unwrap().plan;
+    let completed: Vec<bool> = plan.tasks.iter().map(|task| task.status == Status::Completed).collect();
+    assert_eq!((completed, plan.progress.completed_tasks), (vec![false, true, true], 2));
+}
+
+#[test]
 fn an_older_plan_put_back_by_hand_counts_and_revisions_go_on() {
     let (_root, store) = new_store();
     let old = fs::read(store.dir().prd()).unwrap();

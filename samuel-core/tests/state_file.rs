@@ -395,15 +395,16 @@ fn a_change_of_one_task_leaves_a_row_that_cannot_be_read_where_it_stands() {
     let tasks = ["1", "2", "3"].map(|id| Task::new(TaskId::new(id), "t")).to_vec();
     project.store.import(Plan { tasks, ..Plan::default() }, Actor::User, Existing::Refuse).unwrap();
     let damaged =
-        project.text().replace("\n  \"2\",t,\"\",pending,medium", "\n  \"2\",t,\"\",pending,urgent");
+        project.text().replace("\n  \"2\",t,\"\",pending,medium", "\n  \"2\",t,\"\",completed,urgent");
     fs::write(project.store.dir().prd(), &damaged).unwrap();
 
     let a_process = FileStore::new(project.store.dir().clone(), Arc::new(Noon));
     let done = Mutation::Done { id: TaskId::new("3"), commit_sha: None, iteration: None };
     assert_eq!(a_process.mutate(done, Actor::Agent).unwrap().diagnostics, []);
-    assert!(project.text().contains("\n  \"2\",t,\"\",pending,urgent,"), "{}", project.text());
+    assert!(project.text().contains("\n  \"2\",t,\"\",completed,urgent,"), "{}", project.text());
     let loaded = project.load();
-    assert_eq!((loaded.plan.tasks.len(), loaded.plan.progress.completed_tasks), (2, 1));
+    let progress = &loaded.plan.progress;
+    assert_eq!((loaded.plan.tasks.len(), progress.total_tasks, progress.completed_tasks), (2, 3, 2));
     assert!(matches!(loaded.diagnostics[..], [Diagnostic { kind: DiagnosticKind::Skipped, .. }]));
 
     // A new task needs the others; now the row moves, and is told.

@@ -194,7 +194,7 @@ impl PyProject {
             guardrails,
             acceptance,
             parent_id,
-            ..Task::new(id.clone(), title)
+            ..Task::new(id, title)
         };
         self.change(py, actor, Mutation::Add { task: Box::new(task) })
     }

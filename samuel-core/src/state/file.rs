@@ -202,8 +202,9 @@ impl StateStore for FileStore {
         let tail = self.journal().tail()?;
         let mut file = self.last_read.read_for(&self.dir.prd(), &mutation)?;
         if cut_short(&file.document, &tail).is_some() {
-            self.heal(&mut self.read_plan()?.document, &tail)?;
-            file = self.read_plan()?;
+            let PlanFile { mut document, diagnostics, .. } = self.read_plan()?;
+            self.heal(&mut document, &tail)?;
+            file = PlanFile { diagnostics, ..self.read_plan()? };
         }
         let (now, base) = (self.clock.now(), file.document.plan.revision);
         let change = file.document.apply(&mutation, now)?;

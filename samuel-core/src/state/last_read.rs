@@ -30,15 +30,16 @@ pub(super) struct LastRead(Mutex<Option<PlanFile>>);
 impl LastRead {
     /// Reads the file. What was kept is handed over, not copied.
     pub(super) fn read(&self, path: &Path) -> Result<PlanFile, StateError> {
-        self.read_unless(path, |_| None)
+        self.read_with(path, |_| None)
     }
 
     /// Reads of the file what a mutation is about, unless the whole was kept.
     pub(super) fn read_for(&self, path: &Path, mutation: &Mutation) -> Result<PlanFile, StateError> {
-        self.read_unless(path, |content| prd::read_excerpt(path, content, &mutation.tasks()?))
+        self.read_with(path, |content| prd::read_excerpt(path, content, &mutation.tasks()?))
     }
 
-    fn read_unless(
+    /// Reads the file, as a whole if `excerpt` has nothing.
+    fn read_with(
         &self,
         path: &Path,
         excerpt: impl FnOnce(&[u8]) -> Option<Document>,
@@ -83,8 +84,8 @@ impl PlanFile {
         }
     }
 
-    /// Says whether the document says all of what is written of it. If not,
-    /// reading that could bring something to light that was not read before.
+    /// Says whether the text that [`encode_changed`](Self::encode_changed)
+    /// writes is sure to decode to this document and nothing else.
     pub(super) fn says_all(&self) -> bool {
         self.document.is_whole() && self.diagnostics.is_empty()
     }

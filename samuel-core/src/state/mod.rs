@@ -13,7 +13,8 @@
 //! store.import(Plan::default(), Actor::User, Existing::Refuse)?;
 //! let task = NewTask::new("Write the parser");
 //! let applied = store.mutate(Mutation::Enqueue { task }, Actor::User)?;
-//! assert!(matches!(next_task(&applied.plan), Next::Task(id) if id.as_str() == "1"));
+//! assert_eq!(applied.task.map(|task| task.title).as_deref(), Some("Write the parser"));
+//! assert!(matches!(next_task(&store.load()?.plan), Next::Task(id) if id.as_str() == "1"));
 //! # Ok::<(), samuel_core::state::StateError>(())
 //! ```
 //!

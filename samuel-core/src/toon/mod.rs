@@ -20,7 +20,7 @@ mod error;
 mod number;
 mod options;
 mod recover;
-pub(crate) mod scan;
+mod scan;
 mod ser;
 mod stats;
 mod stream;

@@ -85,7 +85,7 @@ impl Document {
     pub(crate) fn apply(&mut self, mutation: &Mutation, now: Timestamp) -> Result<Change, StateError> {
         let lost = self.lost_ids();
         let change = apply_reserving(self.plan_mut(), mutation, now, &lost)?;
-        if let Some(excerpt) = self.excerpt.as_ref().filter(|_| change != Change::Unchanged) {
+        if let Some(excerpt) = &self.excerpt {
             let progress = &mut Arc::make_mut(&mut self.plan).progress;
             progress.total_tasks += excerpt.left_out;
             progress.completed_tasks += excerpt.left_out_completed;

@@ -7,11 +7,10 @@
 
 use std::path::Path;
 
-use super::{Document, codec, lines::Lines, task::COLUMNS};
-use crate::{
-    model::{Status, TaskId},
-    toon::scan,
-};
+use memchr::{memchr2, memchr3};
+
+use super::{Document, codec, lines::Lines};
+use crate::model::{Status, TaskId};
 
 /// What the tasks of a document are, where they are only some of the plan's.
 #[derive(Debug)]
@@ -28,11 +27,13 @@ pub(crate) struct Excerpt {
 /// Returns nothing if the text has to be read as a whole.
 pub(crate) fn read_excerpt(path: &Path, content: &[u8], ids: &[&TaskId]) -> Option<Document> {
     let text = Lines::find(str::from_utf8(content).ok()?)?;
-    let columns = Columns::find(text.columns)?;
+    if !text.columns.starts_with(COLUMNS_THAT_COUNT) {
+        return None;
+    }
     let mut excerpt = Excerpt { rows: Vec::new(), left_out: 0, left_out_completed: 0 };
     let (mut picked, mut found) = (Vec::new(), 0);
     for (index, row) in text.rows.iter().enumerate() {
-        let (id, status) = columns.read(row)?;
+        let (id, status) = id_and_status(row)?;
         let is_asked_for = ids.iter().any(|asked| asked.as_str() == id);
         found += usize::from(is_asked_for);
         if is_asked_for || index == 0 {
@@ -44,74 +45,61 @@ pub(crate) fn read_excerpt(path: &Path, content: &[u8], ids: &[&TaskId]) -> Opti
         }
     }
     // An id that is not found may be there in another spelling.
-    (found == ids.len()).then_some(())?;
+    if found != ids.len() {
+        return None;
+    }
     let (mut document, diagnostics) = codec::decode(path, text.with_rows(&picked).as_bytes()).ok()?;
+    // Rows of other columns, or in another order, cannot stand beside those of a save.
+    let first = codec::encode_tasks(&document, document.plan.tasks.first()).ok()?;
+    let is_plain = diagnostics.is_empty() && Lines::find(&first)?.columns == text.columns;
     document.excerpt = Some(excerpt);
-    // Rows with columns in another order cannot stand beside those of a save.
-    let written = COLUMNS.iter().copied().chain(document.other_columns().iter().map(String::as_str));
-    let is_plain = diagnostics.is_empty()
-        && document.plan.tasks.len() == picked.len()
-        && columns.names.split(',').eq(written);
     is_plain.then_some(document)
 }
 
-/// The columns, and where the cells stand that are read of every row.
-struct Columns<'a> {
-    names: &'a str,
-    id: usize,
-    status: usize,
+/// The columns up to the last one that is read of every row.
+const COLUMNS_THAT_COUNT: &str = "]{id,title,description,status,";
+
+/// Reads them of a row; nothing if one of them is not plainly that.
+fn id_and_status(row: &str) -> Option<(&str, Status)> {
+    let mut cells = Cells { rest: row.get(2..)? };
+    let (id, status) = (cells.next()?, cells.nth(2)?);
+    let id = id.strip_prefix('"').and_then(|id| id.strip_suffix('"')).unwrap_or(id);
+    // An escape or a space more may still be the id that is asked for.
+    let is_plain = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+    is_plain.then_some((id, status.parse().ok()?))
 }
 
-impl<'a> Columns<'a> {
-    /// Finds them in what stands behind the number of tasks.
-    fn find(columns: &'a str) -> Option<Self> {
-        let names = columns.strip_prefix("]{")?.strip_suffix("}:\n")?;
-        let place = |name| names.split(',').position(|column| column == name);
-        Some(Self { names, id: place("id")?, status: place("status")? })
-    }
-
-    /// Reads a row's id and status; nothing if one of them is not plainly that.
-    fn read<'r>(&self, row: &'r str) -> Option<(&'r str, Status)> {
-        let mut cells = Cells { rest: row.get(2..) };
-        let (mut id, mut status) = (None, None);
-        for column in 0..=self.id.max(self.status) {
-            let cell = cells.next()?;
-            if column == self.id {
-                id = Some(cell);
-            } else if column == self.status {
-                status = cell.parse().ok();
-            }
-        }
-        let id = id?;
-        let id = id.strip_prefix('"').and_then(|id| id.strip_suffix('"')).unwrap_or(id);
-        // An escape or a space more may still be the id that is asked for.
-        let is_plain = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
-        is_plain.then_some(())?;
-        Some((id, status?))
-    }
-}
-
-/// The cells of a row, as they stand there.
+/// The cells of a row, as they stand there. They end at one that is partly
+/// quoted.
 struct Cells<'a> {
-    rest: Option<&'a str>,
+    rest: &'a str,
 }
 
 impl<'a> Iterator for Cells<'a> {
     type Item = &'a str;
 
     fn next(&mut self) -> Option<&'a str> {
-        let rest = self.rest?;
-        let bytes = rest.as_bytes();
-        let mut end = 0;
-        if bytes.first() == Some(&b'"') {
-            end = scan::find(bytes, 1, [b'"', b'\\']);
-            while bytes.get(end) == Some(&b'\\') {
-                end = scan::find(bytes, end + 2, [b'"', b'\\']);
-            }
+        let bytes = self.rest.as_bytes();
+        let end = if bytes.starts_with(b"\"") {
+            closing_quote(bytes)? + 1
+        } else {
+            memchr3(b',', b'\n', b'"', bytes)?
+        };
+        let cell = self.rest.get(..end)?;
+        self.rest = self.rest.get(end..)?.strip_prefix([',', '\n'])?;
+        Some(cell)
+    }
+}
+
+/// Returns the place of the quote that ends a text which begins with one.
+fn closing_quote(bytes: &[u8]) -> Option<usize> {
+    let mut at = 1;
+    loop {
+        at += memchr2(b'"', b'\\', bytes.get(at..)?)?;
+        if bytes.get(at) == Some(&b'"') {
+            return Some(at);
         }
-        let end = scan::find(bytes, end, [b',', b'\n']);
-        self.rest = rest.get(end + 1..);
-        rest.get(..end)
+        at += 2;
     }
 }
 
@@ -188,6 +176,25 @@ mod tests {
     }
 
     #[test]
+    fn a_column_whose_name_needs_quotes_is_read_with_the_whole() {
+        let text = text().replace("skip_reason}", "skip_reason,due-date}").replace(",null\n", ",null,x\n");
+        let (document, diagnostics) = codec::decode(Path::new(PATH), text.as_bytes()).unwrap();
+        assert_eq!((document.other_columns(), diagnostics.len()), (&["due-date".to_owned()][..], 0));
+        assert!(read(&text, &["3"]).is_none());
+        assert!(read(&codec::encode(&document).unwrap(), &["3"]).is_some());
+    }
+
+    #[test]
+    fn a_plan_without_tasks_is_read_as_a_whole() {
+        let text = text();
+        let (head, rest) = text.split_once("tasks[4]").unwrap();
+        let columns = rest.split_once('\n').unwrap().0;
+        let text = format!("{head}tasks[0]{columns}\n");
+        assert!(codec::decode(Path::new(PATH), text.as_bytes()).unwrap().1.is_empty());
+        assert!(read(&text, &[]).is_none());
+    }
+
+    #[test]
     fn a_text_that_is_not_quite_as_samuel_writes_it_is_read_as_a_whole() {
         for (from, to) in [
             ("# toon v3\n", ""),
@@ -198,6 +205,10 @@ mod tests {
             (",completed,", ",\"completed\","),
             (",completed,", ",finished,"),
             ("status,priority", "priority,status"),
+            ("priority,complexity", "complexity,priority"),
+            ("skip_reason}", "due-date}"),
+            ("\"\",completed,", "see \"x,completed\",pending,"),
+            ("\"\",completed,", " \"x,completed\",pending,"),
             ("{id,title", "{title,id"),
             ("\n  \"2\",", "\n  # a comment\n  \"2\","),
             ("tasks[4]", "tasks[5]"),
