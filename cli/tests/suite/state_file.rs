@@ -2,6 +2,9 @@
 
 use crate::bench::Bench;
 
+/// An agent that records its task as done.
+const DONE: &str = "\"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\"";
+
 fn edited(edit: impl Fn(String) -> String) -> Bench {
     let bench = Bench::with_tasks(&["First", "Second"]);
     let text = edit(bench.read(".samuel/run/prd.toon"));
@@ -60,8 +63,51 @@ fn the_loop_goes_on_with_the_other_tasks() {
             .map(|line| if line.contains("Second") { "  2,broken\n".to_owned() } else { format!("{line}\n") })
             .collect()
     });
-    bench.start("\"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\"", &["--max-iterations", "1"]);
+    bench.start(DONE, &["--max-iterations", "1"]);
     assert_eq!(bench.status("1"), "completed");
+}
+
+/// A plan whose first task cannot be read, and whose second depends on it.
+fn with_an_unknown_dependency(more: &[&str]) -> Bench {
+    let bench = Bench::with_tasks(&["First"]);
+    bench.ok(&["run", "enqueue", "Second", "--depends-on", "1"]);
+    more.iter().for_each(|title| drop(bench.ok(&["run", "enqueue", title])));
+    let damaged = bench.read(".samuel/run/prd.toon").replace(",First,", ",First,broken,and,");
+    std::fs::write(bench.prd(), damaged).unwrap();
+    bench
+}
+
+#[test]
+fn a_task_with_an_unknown_dependency_alone_is_blocked_and_named() {
+    let bench = with_an_unknown_dependency(&[]);
+    let ran = bench.start(DONE, &[]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert!(ran.stderr.contains("blocked: 2 depends on 1, which does not exist"), "{ran:?}");
+}
+
+#[test]
+fn beside_a_task_with_an_unknown_dependency_the_loop_works_on_the_others() {
+    let bench = with_an_unknown_dependency(&["Third", "Fourth"]);
+    let ran = bench.start(DONE, &[]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    let told = "default: task 2 depends on 1, which does not exist";
+    assert!(ran.stderr.contains(told), "{ran:?}");
+    assert_eq!((bench.status("3").as_str(), bench.status("4").as_str()), ("completed", "completed"));
+    assert_eq!(bench.status("2"), "pending");
+}
+
+#[test]
+fn beside_a_circle_the_loop_works_on_the_others() {
+    let bench = Bench::with_tasks(&["First"]);
+    bench.ok(&["run", "enqueue", "Second", "--depends-on", "1"]);
+    bench.ok(&["run", "enqueue", "Third"]);
+    // The first cell without a dependency is that of the first task.
+    let text = bench.read(".samuel/run/prd.toon").replacen(r#""[]""#, r#""[\"2\"]""#, 1);
+    std::fs::write(bench.prd(), text).unwrap();
+    let ran = bench.start(DONE, &[]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert!(ran.stderr.contains("1 depends on itself: 1 -> 2 -> 1"), "{ran:?}");
+    assert_eq!((bench.status("3").as_str(), bench.status("1").as_str()), ("completed", "pending"));
 }
 
 #[test]

@@ -51,18 +51,22 @@ pub enum Finding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// The plan can be worked on.
+    /// Tasks can be worked on, though perhaps not all of them.
     Warning,
-    /// The plan cannot be worked on, or not to its end.
+    /// The plan cannot be worked on.
     Error,
 }
 
 impl Finding {
-    /// Says how bad it is: only an unknown parent does no harm.
+    /// Says how bad it is. A dependency that cannot be met keeps only the tasks
+    /// behind it from being worked on, which [`next_task`](super::next_task)
+    /// says once nothing else is left.
     pub fn severity(&self) -> Severity {
         match self {
-            Self::UnknownParent { .. } => Severity::Warning,
-            _ => Severity::Error,
+            Self::UnknownParent { .. } | Self::UnknownDependency { .. } | Self::Cycle { .. } => {
+                Severity::Warning
+            }
+            Self::Invalid { .. } | Self::DuplicateId { .. } => Severity::Error,
         }
     }
 
@@ -148,13 +152,13 @@ mod tests {
         assert_eq!(
             texts,
             [
-                "Error task 2 depends on 9, which does not exist",
+                "Warning task 2 depends on 9, which does not exist",
                 "Warning task 3 is a part of 8, which does not exist",
                 "Error several tasks have the id 3",
                 "Error task a b: \"a b\" is no task id: letters, digits, \".\", \"-\" and \"_\", at most 64, \
                  starting with a letter or digit",
                 "Error task 4: the title of a task must not be empty",
-                "Error tasks depend on each other: 1 -> 2 -> 1",
+                "Warning tasks depend on each other: 1 -> 2 -> 1",
             ]
         );
     }

@@ -8,7 +8,7 @@ use crate::{
     state::{Finding, Severity, validate},
 };
 
-/// Findings that are named in the reason; more are counted.
+/// Findings that are named in the reason, or as warnings; more are counted.
 const MAX_NAMED: usize = 5;
 
 /// A plan that was checked.
@@ -16,25 +16,29 @@ const MAX_NAMED: usize = 5;
 pub struct PlanCheck {
     /// What `before:loop` answers.
     pub output: BeforeLoopOutput,
-    /// What is not as it should be, but does no harm.
+    /// What is not as it should be, but keeps at most some tasks from being
+    /// worked on.
     pub warnings: Vec<String>,
 }
 
-/// Checks a plan before a loop works on it: ids, titles and dependencies must
-/// be sound. An empty plan is.
+/// Checks a plan before a loop works on it: ids and titles must be sound. An
+/// empty plan is. Dependencies that cannot be met are warnings: the loop works
+/// on the other tasks, and is blocked when none of them is left.
 pub fn check_plan(plan: &Plan) -> PlanCheck {
     let (errors, warnings): (Vec<Finding>, Vec<Finding>) =
         validate(plan).into_iter().partition(|finding| finding.severity() == Severity::Error);
-    let reason = (!errors.is_empty()).then(|| describe(&errors));
+    let reason =
+        (!errors.is_empty()).then(|| format!("the plan cannot be worked on: {}", named(&errors).join("; ")));
     let output = BeforeLoopOutput { ok: errors.is_empty(), reason, ..BeforeLoopOutput::default() };
-    PlanCheck { output, warnings: warnings.iter().map(ToString::to_string).collect() }
+    PlanCheck { output, warnings: named(&warnings) }
 }
 
-fn describe(errors: &[Finding]) -> String {
-    let named: Vec<String> = errors.iter().take(MAX_NAMED).map(ToString::to_string).collect();
-    let more = errors.len().saturating_sub(MAX_NAMED);
-    let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
-    format!("the plan cannot be worked on: {}{rest}", named.join("; "))
+/// Words the first findings and counts the others.
+fn named(findings: &[Finding]) -> Vec<String> {
+    let mut named: Vec<String> = findings.iter().take(MAX_NAMED).map(ToString::to_string).collect();
+    let more = findings.len().saturating_sub(MAX_NAMED);
+    named.extend((more > 0).then(|| format!("and {more} more")));
+    named
 }
 
 #[cfg(test)]
@@ -59,17 +63,29 @@ mod tests {
 
     #[test]
     fn a_fault_stops_the_loop_and_is_named() {
-        let output = check(vec![waiting("1", "9")]).output;
+        let twice = || Task::new(TaskId::new("1"), "Title");
+        let output = check(vec![twice(), twice()]).output;
         assert!(!output.ok);
-        let reason = "the plan cannot be worked on: task 1 depends on 9, which does not exist";
+        let reason = "the plan cannot be worked on: several tasks have the id 1";
         assert_eq!(output.reason.as_deref(), Some(reason));
     }
 
     #[test]
     fn many_faults_are_counted() {
-        let tasks = (0..8).map(|n| waiting(&n.to_string(), "missing")).collect();
+        let tasks = (0..8).map(|n| Task::new(TaskId::new(n.to_string()), " ")).collect();
         let reason = check(tasks).output.reason.unwrap_or_default();
         assert!(reason.ends_with("; and 3 more"), "{reason}");
+    }
+
+    #[test]
+    fn a_dependency_that_cannot_be_met_is_a_warning() {
+        let free = Task::new(TaskId::new("3"), "Title");
+        let checked = check(vec![waiting("1", "2"), waiting("2", "1"), free, waiting("4", "9")]);
+        assert!(checked.output.ok);
+        assert_eq!(
+            checked.warnings,
+            ["task 4 depends on 9, which does not exist", "tasks depend on each other: 1 -> 2 -> 1"]
+        );
     }
 
     #[test]
