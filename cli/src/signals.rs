@@ -2,16 +2,19 @@
 //!
 //! The first SIGINT finishes the iteration; the second, or SIGTERM or SIGHUP
 //! at any time, stops the agent and lets the closing points run for ten
-//! seconds; the one after that leaves at once. [`Escalation`] decides, without
+//! seconds; the one after that leaves at once. Before a loop runs any of them
+//! leaves, which is not decided here. [`Escalation`] decides, without
 //! any I/O; [`watch`] acts on it.
 
-use std::{io, time::Duration};
+use std::time::Duration;
 
 use samuel_core::engine::{Controller, machine::Command};
 use tokio::{
     signal::unix::{Signal as Stream, SignalKind, signal},
     sync::mpsc,
 };
+
+use crate::failure::Failure;
 
 /// How long the closing points may take after a stop.
 const CLOSING: Duration = Duration::from_secs(10);
@@ -73,16 +76,21 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Takes over the signals.
-    pub(crate) fn take_over() -> io::Result<Self> {
+    /// Takes over the signals. The runtime must be there, and stays their only
+    /// listener: they no longer end the process.
+    pub(crate) fn take_over() -> Result<Self, Failure> {
+        let stream = |kind| {
+            signal(kind).map_err(|error| Failure::internal("signals cannot be handled").because(&error))
+        };
         Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            hang_up: signal(SignalKind::hangup())?,
+            interrupt: stream(SignalKind::interrupt())?,
+            terminate: stream(SignalKind::terminate())?,
+            hang_up: stream(SignalKind::hangup())?,
         })
     }
 
-    async fn next(&mut self) -> Signal {
+    /// Waits for one of them.
+    pub(crate) async fn next(&mut self) -> Signal {
         tokio::select! {
             _ = self.interrupt.recv() => Signal::Interrupt,
             _ = self.terminate.recv() => Signal::Terminate,

@@ -51,11 +51,9 @@ pub(crate) fn allow(
 
 /// Shows something and asks; anything but a clear yes is a no.
 pub(crate) fn confirm(shown: &str, question: &str) -> bool {
-    let mut stderr = io::stderr().lock();
-    let mut ask = || {
-        stderr.write_all(shown.as_bytes())?;
-        write!(stderr, "{question} [y/N] ")?;
-        stderr.flush()?;
+    let ask = || {
+        // Not held while it waits: a signal may end the command with a message.
+        io::stderr().lock().write_all(format!("{shown}{question} [y/N] ").as_bytes())?;
         let mut answer = String::new();
         io::stdin().lock().read_line(&mut answer)?;
         Ok::<_, io::Error>(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))

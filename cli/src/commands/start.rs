@@ -47,11 +47,22 @@ pub(crate) fn start(
     block_on(run_to_its_end(run, show, args.profile))?
 }
 
-/// Runs a run that was built, shows it, and answers with its report.
+/// Runs a run that was built, shows it, and answers with its report. Until it
+/// is under way any signal leaves at once.
 pub(crate) async fn run_to_its_end(run: Run, show: Show, profiles: bool) -> Result<Reply, Failure> {
-    let signals = Signals::take_over();
-    let signals = signals.map_err(|error| Failure::internal("signals cannot be handled").because(&error))?;
-    let handle = run.start().await?;
+    let mut signals = Signals::take_over()?;
+    // A task of its own, for it blocks while it asks whether to trust.
+    let mut starting = tokio::spawn(run.start());
+    let started = tokio::select! {
+        biased;
+        started = &mut starting => started,
+        signal = signals.next() => {
+            starting.abort();
+            show.end_line();
+            return Err(left(signal, "left before the run was under way"));
+        }
+    };
+    let handle = started.map_err(|error| Failure::internal("the start broke").because(&error))??;
     let (sender, told) = mpsc::unbounded_channel();
     let watcher = tokio::spawn(signals::watch(signals, handle.controller(), sender));
     let profile = profiles.then(Profile::new);
@@ -96,6 +107,13 @@ impl Show {
         }
     }
 
+    /// Ends a line that a question has left open.
+    fn end_line(&self) {
+        if let Self::Lines(watch) = self {
+            watch.end_line();
+        }
+    }
+
     fn order(&self, order: Order) {
         let Self::Lines(watch) = self else { return };
         watch.line(match order {
@@ -137,7 +155,7 @@ async fn follow(
                 signal = Some(received);
                 show.order(order);
                 if order == Order::Leave {
-                    return Err(left(received));
+                    return Err(left(received, "left before the run had ended"));
                 }
             }
         }
@@ -146,10 +164,9 @@ async fn follow(
     Ok(Followed { report: handle.wait().await?, signal, profile })
 }
 
-/// The failure of a run that was left before it had ended.
-fn left(signal: Signal) -> Failure {
-    Failure::new(ErrorCode::RUN_CANCELLED, "left before the run had ended")
-        .exit_with(Some(signal.exit_code()))
+/// The failure of a run that a signal left behind.
+fn left(signal: Signal, message: &str) -> Failure {
+    Failure::new(ErrorCode::RUN_CANCELLED, message).exit_with(Some(signal.exit_code()))
 }
 
 /// Turns a report into an answer: a run that did not do all its work failed.

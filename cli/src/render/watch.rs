@@ -62,6 +62,14 @@ impl Watch {
         });
     }
 
+    /// Ends the line on the terminal in which somebody was asked something.
+    pub(crate) fn end_line(&self) {
+        if self.draws {
+            // Without a reader nothing is left open.
+            let _ = writeln!(io::stderr());
+        }
+    }
+
     fn warn(&self, text: &str) {
         self.suspended(|| {
             let _ = writeln!(io::stderr(), "warning: {}", safe_lines(text));

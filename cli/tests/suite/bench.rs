@@ -1,10 +1,12 @@
 //! A project to run the command in, and what came of it.
 
 use std::{
-    fs,
-    io::{BufRead, BufReader, Lines},
+    fs::{self, File},
+    io::{BufRead, BufReader, Lines, Read, Write},
     path::{Path, PathBuf},
     process::{Child, ChildStdout, Command, Stdio},
+    sync::{Arc, Mutex},
+    thread::JoinHandle,
     time::{Duration, Instant},
 };
 
@@ -190,24 +192,92 @@ impl Beside {
     }
 
     pub(crate) fn signal(&self, signal: rustix::process::Signal) {
-        rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal).unwrap();
+        send(&self.child, signal);
     }
 
     /// Waits for the end, within the test's patience.
     pub(crate) fn code(mut self) -> i32 {
-        let started = Instant::now();
         let reader = std::thread::spawn(move || self.lines.for_each(drop));
-        loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                reader.join().unwrap();
-                return status.code().unwrap_or(-1);
-            }
-            if started.elapsed() > PATIENCE {
-                self.child.kill().unwrap();
-                panic!("the command did not end");
-            }
-            std::thread::sleep(Duration::from_millis(10));
+        let code = code_of(&mut self.child);
+        reader.join().unwrap();
+        code
+    }
+}
+
+fn send(child: &Child, signal: rustix::process::Signal) {
+    rustix::process::kill_process(rustix::process::Pid::from_child(child), signal).unwrap();
+}
+
+/// Waits for a process to end, within the test's patience.
+fn code_of(child: &mut Child) -> i32 {
+    let started = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code().unwrap_or(-1);
         }
+        if started.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            panic!("the command did not end");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A command at a terminal.
+pub(crate) struct AtTerminal {
+    child: Child,
+    terminal: File,
+    shown: Arc<Mutex<String>>,
+    reader: JoinHandle<()>,
+}
+
+impl AtTerminal {
+    /// Starts a command at a terminal of its own.
+    pub(crate) fn spawn(bench: &Bench, args: &[&str]) -> Self {
+        use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+        let main = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&main).unwrap();
+        unlockpt(&main).unwrap();
+        let name = ptsname(&main, Vec::new()).unwrap().into_string().unwrap();
+        let open = || File::options().read(true).write(true).open(&name).unwrap();
+        let mut command = bench.command(args);
+        command.stdin(open()).stdout(open()).stderr(open());
+        let child = command.spawn().unwrap();
+        drop(command);
+        let terminal = File::from(main);
+        let shown = Arc::new(Mutex::new(String::new()));
+        let (mut source, target) = (terminal.try_clone().unwrap(), Arc::clone(&shown));
+        let reader = std::thread::spawn(move || {
+            let mut piece = [0; 1024];
+            // The read fails once the command has closed its end.
+            while let Ok(count @ 1..) = source.read(&mut piece) {
+                target.lock().unwrap().push_str(&String::from_utf8_lossy(&piece[..count]));
+            }
+        });
+        Self { child, terminal, shown, reader }
+    }
+
+    /// Waits until the terminal shows a text, or the command has ended.
+    pub(crate) fn wait_for(&self, text: &str) -> bool {
+        let shows = || self.shown.lock().unwrap().contains(text);
+        wait_until(&format!("the terminal shows {text}"), || shows() || self.reader.is_finished());
+        shows()
+    }
+
+    pub(crate) fn type_in(&mut self, text: &str) {
+        self.terminal.write_all(text.as_bytes()).unwrap();
+    }
+
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
+        send(&self.child, signal);
+    }
+
+    /// Waits for the end; returns the exit code and what was shown.
+    pub(crate) fn end(mut self) -> (i32, String) {
+        let code = code_of(&mut self.child);
+        self.reader.join().unwrap();
+        let shown = self.shown.lock().unwrap().clone();
+        (code, shown)
     }
 }
 

@@ -1,16 +1,10 @@
 //! `install`, `ls`, `info`, `uninstall`, `verify` and `plugin`.
 
-use std::{
-    fs::{self, File},
-    io::{Read as _, Write as _},
-    os::unix::fs::PermissionsExt,
-    path::PathBuf,
-    process::Stdio,
-};
+use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::bench::Bench;
+use crate::bench::{AtTerminal, Bench};
 
 /// Writes the source of a plugin with one script.
 fn source(bench: &Bench, name: &str, more: &str, point: &str, script: &str) -> PathBuf {
@@ -286,31 +280,11 @@ fn a_component_without_its_handlers_is_refused_before_anything_is_installed() {
 
 /// Runs a command at a terminal and types an answer to its question.
 fn at_terminal(bench: &Bench, args: &[&str], answer: &str) -> (i32, String) {
-    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-    let main = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-    grantpt(&main).unwrap();
-    unlockpt(&main).unwrap();
-    let name = ptsname(&main, Vec::new()).unwrap().into_string().unwrap();
-    let open = || File::options().read(true).write(true).open(&name).unwrap();
-    let mut command = bench.command(args);
-    command.stdin(Stdio::from(open())).stderr(Stdio::from(open())).stdout(Stdio::null());
-    let mut child = command.spawn().unwrap();
-    drop(command);
-    let mut terminal = File::from(main);
-    let mut shown = String::new();
-    let mut piece = [0; 1024];
-    // The read fails once the command has closed its end.
-    while let Ok(count) = terminal.read(&mut piece) {
-        let before = shown.contains("[y/N]");
-        shown.push_str(&String::from_utf8_lossy(&piece[..count]));
-        if !before && shown.contains("[y/N]") {
-            terminal.write_all(answer.as_bytes()).unwrap();
-        }
-        if count == 0 {
-            break;
-        }
+    let mut command = AtTerminal::spawn(bench, args);
+    if command.wait_for("[y/N]") {
+        command.type_in(answer);
     }
-    (child.wait().unwrap().code().unwrap_or(-1), shown)
+    command.end()
 }
 
 #[test]

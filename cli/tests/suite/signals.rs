@@ -2,7 +2,7 @@
 
 use rustix::process::Signal;
 
-use crate::bench::{Bench, wait_for_file, wait_until};
+use crate::bench::{AtTerminal, Bench, wait_for_file, wait_until};
 
 /// An agent that says it is up and waits; SIGTERM does not impress it.
 const STUBBORN: &str = "trap '' TERM INT; echo $$ > pid; touch up; until [ -e go ]; do sleep 0.05; done; \
@@ -81,4 +81,37 @@ fn a_run_that_a_signal_ended_goes_on_with_the_next_start() {
     bench.write("go", "");
     assert_eq!(bench.start(STUBBORN, &[]).code, 0);
     assert_eq!(bench.status("1"), "completed");
+}
+
+#[test]
+fn a_signal_at_the_question_leaves_without_an_answer() {
+    let bench = Bench::with_tasks(&["First"]);
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let run = AtTerminal::spawn(&bench, &["run", "start", "--agent-command", "touch ran"]);
+        assert!(run.wait_for("Run this? [y/N]"));
+        run.signal(signal);
+        let (ended, shown) = run.end();
+        assert_eq!(ended, code, "{shown}");
+        assert!(shown.contains("[y/N] \r\nerror: left before the run was under way"), "{shown}");
+        assert!(!bench.path("ran").exists());
+    }
+}
+
+#[test]
+fn a_signal_while_the_start_waits_for_a_lock_leaves_at_once() {
+    let bench = Bench::with_tasks(&["First"]);
+    let open = |name: &str| std::fs::File::options().write(true).create(true).truncate(false).open(name);
+    let open = |name: &str| open(bench.path(name).to_str().unwrap()).unwrap();
+    let held = open(".samuel/run/lock");
+    held.lock().unwrap();
+    let run = bench.spawn(&bench.start_args("touch ran"));
+    // The start has the lock of the loop before it wants the one that is held.
+    let of_loop = open(".samuel/run/loop.lock");
+    wait_until("the start has the loop's lock", || match of_loop.try_lock_shared() {
+        Ok(()) => of_loop.unlock().is_err(),
+        Err(_) => true,
+    });
+    run.signal(Signal::INT);
+    assert_eq!(run.code(), 130);
+    assert!(!bench.path("ran").exists());
 }
