@@ -53,7 +53,7 @@ pub enum FindingKind {
     UnknownComplexity,
     /// An entry of a list of files that names no file; it is left out.
     UnreadableFile,
-    /// A heading below a task that is no task; its text is left out.
+    /// A heading below or between tasks that is no task; its text is left out.
     IgnoredHeading,
     /// Checklist items that are no tasks because headings are.
     IgnoredChecklist,

@@ -20,8 +20,10 @@ pub(super) fn read(
 ) -> Result<(), PrdError> {
     for section in sections {
         let mut owner: Option<Owner> = None;
-        for part in parts(blocks, section) {
-            owner = self::part(reading, &part, owner)?;
+        let parts = parts(blocks, section);
+        for (index, part) in parts.iter().enumerate() {
+            let below = parts.get(index + 1).and_then(|next| next.heading);
+            owner = self::part(reading, part, below, owner)?;
         }
     }
     Ok(())
@@ -81,9 +83,11 @@ fn parts<'b>(blocks: &'b [Block], section: &Range<usize>) -> Vec<Part<'b>> {
 }
 
 /// Reads one part and returns the task that the next one may belong to.
+/// `next` is the heading of that one.
 fn part(
     reading: &mut Reading<'_, '_>,
     part: &Part<'_>,
+    next: Option<&Heading>,
     owner: Option<Owner>,
 ) -> Result<Option<Owner>, PrdError> {
     let Some(heading) = part.heading else {
@@ -100,12 +104,16 @@ fn part(
         return Ok(Some(Owner { draft, level: heading.level }));
     }
     let Some(owner) = owner.filter(|owner| owner.level < heading.level) else {
+        let is_group = part.blocks.is_empty() && next.is_some_and(|next| next.level > heading.level);
+        if !is_group && !section::is_of_another_kind(heading) {
+            warn_of_heading(reading, heading, "is no task, for it has no number");
+        }
         warn_of_boxes(reading, part.blocks);
         return Ok(None);
     };
     match Label::of_whole(&heading.line) {
         Some(label) => Body::new(reading, owner.draft, Boxes::Acceptance).labelled(label, part.blocks),
-        None => warn_of_heading(reading, heading),
+        None => warn_of_heading(reading, heading, "is below a task but is none itself"),
     }
     Ok(Some(owner))
 }
@@ -120,10 +128,10 @@ fn describe(reading: &mut Reading<'_, '_>, draft: usize, heading: &Heading, end:
     }
 }
 
-fn warn_of_heading(reading: &mut Reading<'_, '_>, heading: &Heading) {
+fn warn_of_heading(reading: &mut Reading<'_, '_>, heading: &Heading, why: &str) {
     let place = reading.source.place(heading.range.start);
     let words = shorten(&heading.line.words());
-    let message = format!("\"{words}\" is below a task but is none itself; its text is left out");
+    let message = format!("\"{words}\" {why}; its text is left out");
     reading.findings.warn(FindingKind::IgnoredHeading, place, message);
 }
 

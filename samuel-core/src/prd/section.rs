@@ -42,6 +42,11 @@ pub(super) fn is_overview(heading: &Heading) -> bool {
     OVERVIEWS.contains(&title(heading).as_str())
 }
 
+/// Says whether a heading is known to be about something else than one task.
+pub(super) fn is_of_another_kind(heading: &Heading) -> bool {
+    holds_tasks(heading) || holds_other_checklists(heading) || is_overview(heading)
+}
+
 /// Finds the task sections: for each the blocks below its heading, by index.
 ///
 /// A section ends at the next heading of its level or above, unless that one

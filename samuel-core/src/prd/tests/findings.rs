@@ -116,9 +116,30 @@ fn text_that_is_left_out_is_reported() {
             (3, FindingKind::IgnoredChecklist),
             (7, FindingKind::IgnoredHeading),
             (13, FindingKind::UnreadableFile),
+            (15, FindingKind::IgnoredHeading),
             (17, FindingKind::IgnoredChecklist),
         ]
     );
+}
+
+#[test]
+fn a_heading_between_tasks_that_has_no_number_is_reported() {
+    let conversion =
+        tasks("### 1 A\n\n### Add tests\n\nOf all kinds.\n\n#### Sub thing\n\n### Write docs\n\n### 2 B\n");
+    assert_eq!(ids(&conversion), ["1", "2"]);
+    let ignored = FindingKind::IgnoredHeading;
+    assert_eq!(places(&conversion.warnings), [(5, ignored), (9, ignored), (11, ignored)]);
+    let message = "\"Add tests\" is no task, for it has no number; its text is left out";
+    assert_eq!(conversion.warnings[0].message, message);
+}
+
+#[test]
+fn headings_that_group_tasks_or_are_about_the_whole_are_not_reported() {
+    let conversion = tasks(
+        "### Overview\n\nWhy.\n\n### Phase one\n\n#### 1 A\n\n### Phase two\n\n#### 2 B\n\n### Open questions\n\nNone.\n",
+    );
+    assert_eq!(ids(&conversion), ["1", "2"]);
+    assert_eq!(conversion.warnings, []);
 }
 
 #[test]
