@@ -206,13 +206,39 @@ fn pause(text: &str) -> Result<std::time::Duration, String> {
     if pause > LONGEST { Err("a pause is at most 24h".to_owned()) } else { Ok(pause) }
 }
 
+/// The hash of a commit. An option of this name is one value to clap, not one
+/// that may be missing: what a shell makes of a failed `$(git rev-parse HEAD)`
+/// is an empty word, or no word at all.
+type CommitSha = Option<String>;
+
+fn commit_sha(text: &str) -> Result<CommitSha, String> {
+    let sha = text.trim();
+    let is_hash = (4..=64).contains(&sha.len()) && sha.chars().all(|c| c.is_ascii_hexdigit());
+    match (sha.is_empty(), is_hash) {
+        (true, _) => Ok(None),
+        (_, true) => Ok(Some(sha.to_owned())),
+        _ => {
+            Err("a commit is 4 to 64 hexadecimal digits; leave the option out where there is no commit"
+                .into())
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct DoneArgs {
     /// The task
     pub(crate) id: TaskId,
-    /// The commit that completes it
-    #[arg(long, value_name = "SHA")]
-    pub(crate) commit_sha: Option<String>,
+    /// The commit that completes it, at least 4 digits of its hash; nothing stands for none
+    #[arg(
+        long,
+        value_name = "SHA",
+        num_args = 0..=1,
+        default_value = "",
+        default_missing_value = "",
+        hide_default_value = true,
+        value_parser = commit_sha
+    )]
+    pub(crate) commit_sha: CommitSha,
     /// The iteration that completes it [default: the one this runs in]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) iteration: Option<u32>,

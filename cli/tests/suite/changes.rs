@@ -7,11 +7,47 @@ use crate::bench::{Bench, Ran};
 #[test]
 fn done_keeps_what_it_was_told_first() {
     let bench = Bench::with_tasks(&["First"]);
-    bench.ok(&["run", "done", "1", "--commit-sha", "abc", "--iteration", "5"]);
+    bench.ok(&["run", "done", "1", "--commit-sha", "abcd", "--iteration", "5"]);
     bench.ok(&["run", "done", "1"]);
     let task = &bench.tasks()[0];
-    assert_eq!((&task["commit_sha"], &task["iteration"]), (&"abc".into(), &5.into()));
+    assert_eq!((&task["commit_sha"], &task["iteration"]), (&"abcd".into(), &5.into()));
     assert!(task["completed_at"].is_string() && task["created_at"].is_string());
+}
+
+#[test]
+fn a_commit_that_is_not_there_is_left_out() {
+    let bench = Bench::with_tasks(&["First", "Second", "Third", "Fourth"]);
+    bench.ok(&["run", "done", "1", "--commit-sha", ""]);
+    bench.ok(&["run", "done", "2", "--commit-sha", " \n"]);
+    bench.ok(&["run", "done", "3", "--commit-sha"]);
+    bench.ok(&["run", "done", "4", "--commit-sha", &"0123456789abcDEF".repeat(4)]);
+    let tasks = bench.tasks();
+    assert!(tasks.iter().all(|task| task["status"] == "completed"), "{tasks:?}");
+    assert!(tasks[..3].iter().all(|task| task["commit_sha"].is_null()), "{tasks:?}");
+    assert_eq!(tasks[3]["commit_sha"].as_str().unwrap().len(), 64);
+}
+
+#[test]
+fn what_is_no_commit_is_refused_with_the_way_out() {
+    let bench = Bench::with_tasks(&["First"]);
+    for text in ["abc", "HEAD", "main", "abcd 1234", &"a".repeat(65)] {
+        let ran = bench.samuel(&["run", "done", "1", "--commit-sha", text]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{text}: {ran:?}");
+        let way_out = "4 to 64 hexadecimal digits; leave the option out where there is no commit";
+        assert!(ran.stderr.contains(way_out), "{ran:?}");
+    }
+    assert_eq!(bench.status("1"), "pending");
+}
+
+#[test]
+fn the_command_of_the_prompt_works_without_git_and_without_a_commit() {
+    for make in ["true", "git init -q ."] {
+        let bench = Bench::with_tasks(&["First"]);
+        let agent = format!("{make}; grep 'run done 1 ' | head -1 > do.sh; sh do.sh");
+        let ran = bench.start(&agent, &[]);
+        assert_eq!(ran.code, 0, "{make}: {ran:?}");
+        assert!(bench.tasks()[0]["commit_sha"].is_null(), "{make}");
+    }
 }
 
 #[test]

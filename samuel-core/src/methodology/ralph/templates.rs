@@ -62,7 +62,7 @@ mod tests {
     fn the_prompt_gives_one_task_and_the_command_that_records_it() {
         let text = render(PROMPT, &context());
         assert!(text.starts_with("# One task: 1.2 Write the lexer\n"), "{text}");
-        assert!(text.contains("samuel run done 1.2 --commit-sha $(git rev-parse HEAD)\n"));
+        assert!(text.contains("samuel run done 1.2 --commit-sha $(git rev-parse --verify HEAD)\n"));
         assert!(text.contains("samuel run skip 1.2 --reason"));
         assert!(text.contains("samuel run enqueue "));
         assert!(text.contains("Do not start another task"));
