@@ -26,6 +26,7 @@ use crate::{
     host::Host,
     render::{safe, task_table},
     reply::{Reply, write_out},
+    signals::Signals,
 };
 use repository::Repository;
 
@@ -37,6 +38,12 @@ const CHECK_COMMAND: &str = "sh check.sh";
 
 /// Runs the demonstration.
 pub(crate) fn run(args: &DemoArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
+    block_on(demonstrate(args, global, host))?
+}
+
+async fn demonstrate(args: &DemoArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
+    // Before there is a directory, which is removed only if the process ends by itself.
+    let signals = Signals::take_over()?;
     let keep = args.keep.as_deref().map(|path| host.absolute(path)).transpose()?;
     let config = Config::render_new("greeter", &[CHECK_COMMAND.to_owned()], "ralph");
     let files = [("prd-greeter.md", PRD), ("check.sh", CHECK), (CONFIG_FILE, &config)];
@@ -54,7 +61,8 @@ pub(crate) fn run(args: &DemoArgs, global: &Global, host: &Host) -> Result<Reply
     }
     let built = scripted_run(project.clone(), host)?;
     let show = if global.json { Show::Nothing } else { Show::lines(host.can_draw) };
-    let ran = block_on(run_to_its_end(built, show, false))??;
+    let ran = run_to_its_end(built, signals, show, false).await;
+    let ran = ran.map_err(|failure| failure.advise(see_again(&repository)))?;
     shown(&repository, &project, ran)
 }
 
@@ -80,6 +88,14 @@ fn scripted_run(project: Project, host: &Host) -> Result<Run, Failure> {
         // It is our own recording, in a directory of our own.
         .trust(TrustPolicy::TrustAll);
     Ok(run.build()?)
+}
+
+/// Says what to do after a demonstration that did not come to its end.
+fn see_again(repository: &Repository) -> String {
+    match repository.is_kept() {
+        true => format!("What there is stays in {}.", safe(&repository.path().display().to_string())),
+        false => "The directory is removed; see it all with `samuel demo`.".to_owned(),
+    }
 }
 
 /// Reads back what there is now.

@@ -6,6 +6,7 @@
 use std::{error::Error, io, ops::Deref, path::Path};
 
 use samuel_core::{
+    agent::AgentError,
     config::SandboxError,
     engine::RunError,
     model::{Coded, ErrorCode, Location},
@@ -186,6 +187,9 @@ impl From<RunError> for Failure {
             RunError::Untrusted { executables } => failure
                 .with_data(serde_json::json!({ "executables": executables }))
                 .detail(executables.lines()),
+            RunError::Agent(AgentError::Config { .. }) => {
+                failure.advise("Pass --agent-command, or set agent_command in samuel.toml.")
+            }
             _ => failure,
         }
     }

@@ -4,6 +4,7 @@
 //! environment or the working directory.
 
 use std::{
+    ffi::OsString,
     io::{self, IsTerminal},
     path::{Path, PathBuf},
     sync::Arc,
@@ -27,6 +28,8 @@ pub(crate) struct Host {
     cwd: Result<PathBuf, String>,
     /// This program.
     exe: Option<PathBuf>,
+    /// The command line as a shell takes it, as far as it is text.
+    pub(crate) command_line: Option<String>,
     /// Whether somebody can answer a question.
     pub(crate) can_ask: bool,
     /// Whether progress can be drawn.
@@ -34,11 +37,10 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Reads what this process was started with.
-    pub(crate) fn of_process() -> Self {
-        let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
-            Some((name.into_string().ok()?, value.into_string().ok()?))
-        };
+    /// Reads what this process was started with, beside its words.
+    pub(crate) fn of_process(words: &[OsString]) -> Self {
+        let text =
+            |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
         let env: Vec<(String, String)> = std::env::vars_os().filter_map(text).collect();
         let on_terminal = io::stderr().is_terminal();
         let is_dumb = env.iter().any(|(name, value)| name == "TERM" && value == "dumb");
@@ -46,6 +48,7 @@ impl Host {
             env,
             cwd: std::env::current_dir().map_err(|error| error.to_string()),
             exe: std::env::current_exe().ok(),
+            command_line: command_line(words),
             can_ask: on_terminal && io::stdin().is_terminal(),
             can_draw: on_terminal && io::stdout().is_terminal() && !is_dumb,
         }
@@ -134,4 +137,10 @@ impl Host {
     pub(crate) fn supervisor(&self) -> Result<Supervisor, Failure> {
         Ok(Supervisor::Helper(self.exe()?.to_owned()))
     }
+}
+
+/// Quotes the words of this process for a shell.
+fn command_line(words: &[OsString]) -> Option<String> {
+    let given: Option<Vec<&str>> = words.iter().skip(1).map(|word| word.to_str()).collect();
+    shlex::try_join(std::iter::once("samuel").chain(given?)).ok()
 }

@@ -38,7 +38,7 @@ pub fn main() -> ExitCode {
         _ => {}
     }
     match Cli::try_parse_from(&words) {
-        Ok(cli) => Answer::to(cli, Host::of_process()).give(),
+        Ok(cli) => Answer::to(cli, Host::of_process(&words)).give(),
         Err(error) => Answer::to_usage_error(&error, &words).give(),
     }
 }

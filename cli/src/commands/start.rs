@@ -44,13 +44,29 @@ pub(crate) fn start(
         let _ = io::stderr().write_all(trust::listed(run.executables()).as_bytes());
     }
     let show = if global.json { Show::Json } else { Show::lines(host.can_draw) };
-    block_on(run_to_its_end(run, show, args.profile))?
+    let ended = block_on(async {
+        let signals = Signals::take_over()?;
+        run_to_its_end(run, signals, show, args.profile).await
+    })?;
+    ended.map_err(|failure| go_on_with(failure, host))
+}
+
+/// Puts the command that was used where its advice names a bare start, which
+/// may be one of another agent.
+fn go_on_with(failure: Failure, host: &Host) -> Failure {
+    let Some(command) = &host.command_line else { return failure };
+    let help = failure.help.replace("`samuel run start`", &format!("`{}`", safe(command)));
+    failure.advise(help)
 }
 
 /// Runs a run that was built, shows it, and answers with its report. Until it
 /// is under way any signal leaves at once.
-pub(crate) async fn run_to_its_end(run: Run, show: Show, profiles: bool) -> Result<Reply, Failure> {
-    let mut signals = Signals::take_over()?;
+pub(crate) async fn run_to_its_end(
+    run: Run,
+    mut signals: Signals,
+    show: Show,
+    profiles: bool,
+) -> Result<Reply, Failure> {
     // A task of its own, for it blocks while it asks whether to trust.
     let mut starting = tokio::spawn(run.start());
     let started = tokio::select! {

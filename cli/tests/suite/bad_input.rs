@@ -41,6 +41,7 @@ fn an_agent_or_a_sandbox_that_is_unknown_is_refused_before_anything_runs() {
         (["--sandbox", "bwrap"], "sandbox \"bwrap\" is not available yet", "Use sandbox \"host\""),
         (["--max-iterations", "0"], "invalid value '0'", "--help"),
         (["--pause", "soon"], "invalid value 'soon'", "--help"),
+        (["--agent", "command"], "agent_command names no program", "help: Pass --agent-command, or"),
         (["--agent-command", "a 'b"], "open quote", "Close the quote"),
     ] {
         let (code, stderr) = error_of(&bench.samuel(&[&["run", "start", "--yes"][..], &args].concat()));

@@ -144,9 +144,7 @@ impl Bench {
 
     /// Starts a command that goes on beside the test.
     pub(crate) fn spawn(&self, args: &[&str]) -> Beside {
-        let mut child = self.command(args).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        Beside { child, lines }
+        Beside::of(self.command(args).stderr(Stdio::null()))
     }
 }
 
@@ -185,6 +183,12 @@ pub(crate) struct Beside {
 }
 
 impl Beside {
+    pub(crate) fn of(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { child, lines }
+    }
+
     /// Reads lines until one holds a text.
     pub(crate) fn wait_for(&mut self, text: &str) -> String {
         let found = self.lines.by_ref().map(Result::unwrap).find(|line| line.contains(text));

@@ -1,6 +1,10 @@
 //! The demonstration.
 
-use crate::bench::{Bench, Ran};
+use std::os::unix::fs::PermissionsExt;
+
+use rustix::process::Signal;
+
+use crate::bench::{Bench, Beside, Ran, wait_for_file};
 
 #[test]
 fn the_demonstration_does_the_whole_job_without_an_identity_or_a_home() {
@@ -44,4 +48,28 @@ fn a_directory_with_something_in_it_is_not_used() {
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
     assert!(ran.stderr.contains("is not empty"), "{ran:?}");
     assert_eq!(bench.files().len(), 1);
+}
+
+#[test]
+fn a_demonstration_that_is_interrupted_at_its_beginning_leaves_nothing() {
+    let bench = Bench::empty();
+    // The first call of git, which comes right after the directory is made.
+    let git = "#!/bin/sh\ntouch UP; until [ -e GO ]; do sleep 0.05; done\nPATH=${PATH#*:} exec git \"$@\"\n";
+    let (up, go) = (bench.path("up"), bench.path("go"));
+    let git = git.replace("UP", up.to_str().unwrap()).replace("GO", go.to_str().unwrap());
+    let git = bench.write("bin/git", &git);
+    std::fs::set_permissions(git, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", bench.path("bin").display(), std::env::var("PATH").unwrap());
+    let said = bench.path("said");
+    let mut command = bench.command(&["demo"]);
+    command.env("PATH", path).stderr(std::fs::File::create(&said).unwrap());
+    let run = Beside::of(&mut command);
+    wait_for_file(&up);
+    assert_eq!(std::fs::read_dir(bench.tmp()).unwrap().count(), 1);
+    run.signal(Signal::INT);
+    bench.write("go", "");
+    assert_eq!(run.code(), 130);
+    assert_eq!(std::fs::read_dir(bench.tmp()).unwrap().count(), 0);
+    let said = std::fs::read_to_string(said).unwrap();
+    assert!(said.ends_with("help: The directory is removed; see it all with `samuel demo`.\n"), "{said}");
 }

@@ -93,6 +93,8 @@ fn a_signal_at_the_question_leaves_without_an_answer() {
         let (ended, shown) = run.end();
         assert_eq!(ended, code, "{shown}");
         assert!(shown.contains("[y/N] \r\nerror: left before the run was under way"), "{shown}");
+        let again = "help: Go on with `samuel run start --agent-command 'touch ran'`.";
+        assert!(shown.contains(again), "{shown}");
         assert!(!bench.path("ran").exists());
     }
 }
