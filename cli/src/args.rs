@@ -80,9 +80,6 @@ pub(crate) enum Command {
     Toon(ToonCommand),
     /// Run a small plan from start to end in a repository of its own, without network or agent
     Demo(DemoArgs),
-    /// Watch over the processes of a run
-    #[command(name = "__supervise", hide = true)]
-    Supervise,
 }
 
 #[derive(Debug, Args)]
@@ -286,7 +283,8 @@ pub(crate) struct AddArgs {
     pub(crate) details: TaskDetails,
 }
 
-/// What can be said of a new task.
+// What can be said of a new task. No doc comment: it would become the help of
+// the commands that take it.
 #[derive(Debug, Args)]
 pub(crate) struct TaskDetails {
     /// How urgent it is: critical, high, medium or low

@@ -48,7 +48,6 @@ pub(crate) fn name(command: &Command) -> String {
         Command::Toon(ToonCommand::Recover(_)) => return "toon recover".to_owned(),
         Command::Toon(ToonCommand::Stats(_)) => return "toon stats".to_owned(),
         Command::Demo(_) => return "demo".to_owned(),
-        Command::Supervise => return "__supervise".to_owned(),
     };
     let of_run = match &run.command {
         None => return "run".to_owned(),
@@ -122,7 +121,6 @@ pub(crate) fn run(cli: Cli, host: &Host) -> Result<Reply, Failure> {
         Command::Plugin(command) => plugin::run(command, &cli.global, host),
         Command::Toon(command) => toon::run(&command, host),
         Command::Demo(args) => demo::run(&args, &cli.global, host),
-        Command::Supervise => Err(Failure::usage("this command takes no arguments")),
     }
 }
 

@@ -1,6 +1,9 @@
 //! Where a plan stands, as text.
 
-use samuel_core::project::{NextStep, ProjectStatus};
+use samuel_core::{
+    model::ProgressStatus,
+    project::{NextStep, ProjectStatus},
+};
 
 use super::safe;
 
@@ -37,9 +40,10 @@ pub(crate) fn status_text(status: &ProjectStatus) -> String {
         line("Iterations", format!("{}{tokens}{cost}", progress.total_iterations_run));
     }
     let holder = status.holder.as_ref().map(|holder| format!(", {}", safe(&holder.to_string())));
-    match status.running {
-        true => line("Loop", format!("running{}", holder.unwrap_or_default())),
-        false => line("Loop", format!("not running ({})", progress.status.as_str().replace('_', " "))),
+    match (status.running, progress.status) {
+        (true, _) => line("Loop", format!("running{}", holder.unwrap_or_default())),
+        (false, ProgressStatus::Running) => line("Loop", "not running (the last one was cut off)".to_owned()),
+        (false, ended) => line("Loop", format!("not running ({})", ended.as_str().replace('_', " "))),
     }
     if let NextStep::Blocked { reasons } = &status.next {
         text.push_str("Blocked:\n");

@@ -58,6 +58,25 @@ fn help_goes_to_stdout_and_auto_says_that_it_is_an_alias() {
 }
 
 #[test]
+fn the_help_of_a_command_is_headed_by_what_it_does() {
+    let bench = Bench::empty();
+    for (command, says) in [
+        (&["run", "enqueue"][..], "Add a task; its id is the next free number\n"),
+        (&["run", "task", "add"], "Add a task with an id of your own\n"),
+    ] {
+        let help = bench.ok(&[command, &["--help"]].concat()).stdout;
+        assert!(help.starts_with(says), "{help}");
+    }
+}
+
+#[test]
+fn without_a_command_only_those_for_people_are_listed() {
+    let ran = Bench::empty().samuel(&["--json"]);
+    let error = ran.json()["error"].to_string();
+    assert!(ran.code == 2 && error.contains("doctor") && !error.contains("__supervise"), "{error}");
+}
+
+#[test]
 fn an_unknown_command_is_answered_with_the_nearest() {
     let bench = Bench::empty();
     let ran = bench.samuel(&["runn"]);

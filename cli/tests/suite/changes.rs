@@ -51,6 +51,14 @@ fn the_command_of_the_prompt_works_without_git_and_without_a_commit() {
 }
 
 #[test]
+fn tasks_are_listed_with_their_ids_in_a_column() {
+    let bench = Bench::with_tasks(&["First"]);
+    bench.ok(&["run", "task", "add", "1.10", "Tenth"]);
+    let listed = bench.ok(&["run", "tasks"]).stdout;
+    assert_eq!(listed, "[ ] 1     medium    First\n[ ] 1.10  medium    Tenth\n");
+}
+
+#[test]
 fn a_task_that_is_not_there_is_an_error_and_changes_nothing() {
     let bench = Bench::with_tasks(&["First"]);
     let before = std::fs::read(bench.prd()).unwrap();

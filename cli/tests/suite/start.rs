@@ -18,6 +18,16 @@ fn an_agent_that_records_its_tasks_ends_the_run_with_code_0() {
 }
 
 #[test]
+fn a_run_of_an_empty_plan_says_that_there_were_no_tasks() {
+    let bench = Bench::with_tasks(&[]);
+    let ran = bench.start(DONE, &[]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stderr.contains("warning: the plan has no tasks; add some with"), "{ran:?}");
+    let (_, last) = bench.start(DONE, &["--json"]).events();
+    assert!(last["warnings"][0].as_str().unwrap().starts_with("the plan has no tasks"), "{last}");
+}
+
+#[test]
 fn a_run_prints_its_events_as_json_lines_and_one_document_at_the_end() {
     let bench = Bench::with_tasks(&["First"]);
     let ran = bench.start(DONE, &["--json"]);
@@ -127,6 +137,8 @@ fn a_second_loop_is_told_who_runs_the_first() {
     assert_eq!(bench.ok(&["run", "--json"]).json()["data"]["running"], true);
     first.signal(rustix::process::Signal::KILL);
     assert_eq!(first.code(), -1);
+    let status = bench.ok(&["run", "status"]).stdout;
+    assert!(status.contains("Loop       not running (the last one was cut off)\n"), "{status}");
     // A killed loop holds nothing, and its agent is gone.
     let third = bench.start(DONE, &["--json"]);
     assert_eq!(third.code, 0, "{third:?}");
