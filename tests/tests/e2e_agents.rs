@@ -126,7 +126,7 @@ fn lines(output: &Output) -> Vec<Value> {
 }
 
 /// Takes the PRD to done and checks what every agent must leave behind.
-/// Returns the last document of `run start` and the plan's progress.
+/// Returns the lines of `run start` and the document of `run status`.
 async fn takes_a_prd_to_done(real: RealAgent, script: Script) -> Option<(Vec<Value>, Value)> {
     let program = match tokio::task::spawn_blocking(move || install(real)).await.unwrap() {
         Ok(program) => program,
@@ -184,12 +184,21 @@ fn figure(events: &[Value], name: &str) -> f64 {
     finished["usage"][name].as_f64().unwrap_or(0.0)
 }
 
+/// The plan keeps what the run says it consumed.
+fn adds_up(events: &[Value], status: &Value) {
+    let kept = |name: &str| status["data"]["progress"][name].as_f64().unwrap();
+    let tokens = figure(events, "input_tokens") + figure(events, "output_tokens");
+    assert!(tokens > 0.0 && kept("tokens") == tokens, "{status}");
+    assert!((kept("cost_usd") - figure(events, "cost_usd")).abs() < 1e-9, "{status}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn claude_code_takes_a_prd_of_three_tasks_to_done() {
     let script = model("Bash", json!({"command": WORK, "description": "does the task"}));
-    let Some((events, _)) = takes_a_prd_to_done(RealAgent::Claude, script).await else { return };
+    let Some((events, status)) = takes_a_prd_to_done(RealAgent::Claude, script).await else { return };
     assert!(figure(&events, "input_tokens") >= 6_000.0, "two requests a task");
     assert!(figure(&events, "cost_usd") > 0.0);
+    adds_up(&events, &status);
     let calls = events.iter().filter(|e| e["event"] == "agent" && e["report"]["type"] == "tool_call").count();
     assert_eq!(calls, 3);
 }
@@ -197,6 +206,7 @@ async fn claude_code_takes_a_prd_of_three_tasks_to_done() {
 #[tokio::test(flavor = "multi_thread")]
 async fn codex_takes_a_prd_of_three_tasks_to_done() {
     let script = model("exec_command", json!({"cmd": WORK}));
-    let Some((events, _)) = takes_a_prd_to_done(RealAgent::Codex, script).await else { return };
+    let Some((events, status)) = takes_a_prd_to_done(RealAgent::Codex, script).await else { return };
     assert!(figure(&events, "input_tokens") >= 6_000.0, "two requests a task");
+    adds_up(&events, &status);
 }

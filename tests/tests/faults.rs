@@ -47,6 +47,7 @@ fn samuel(dir: &Path, args: &[&str]) -> Command {
     command
 }
 
+/// Starts a loop, which tells what it does in the file `told`.
 fn start(dir: &Path) -> Child {
     let args = [
         "run",
@@ -61,7 +62,8 @@ fn start(dir: &Path) -> Child {
         "--max-iterations",
         "100000",
     ];
-    samuel(dir, &args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    let told = fs::File::options().create(true).append(true).open(dir.join("told")).unwrap();
+    samuel(dir, &args).stdout(told).stderr(Stdio::null()).spawn().unwrap()
 }
 
 /// A small generator, so that a failure can be repeated.
@@ -113,6 +115,9 @@ fn a_loop_that_is_killed_at_any_moment_loses_nothing_and_goes_on() {
         plan.tasks.iter().filter(|task| task.status != Status::Completed).map(|t| &t.id).collect();
     assert!(open.is_empty(), "{open:?}");
     assert!(before > 0 && plan.progress.total_iterations_run > before, "counters are cumulative");
+    let told = fs::read_to_string(dir.path().join("told")).unwrap();
+    let resumed = told.lines().filter(|line| line.starts_with("going on with run ")).count();
+    assert!(resumed > 0, "no start went on with a run that was killed: {told}");
     assert_eq!(plan.progress.completed_tasks as usize, plan.tasks.len());
 }
 
