@@ -207,6 +207,12 @@ fn a_plan_that_is_missing_damaged_or_corrupt_is_told_apart() {
     fs::write(&prd, format!("{text}stray\n")).unwrap();
     let damaged = bench.finding(Subject::State);
     assert_eq!((damaged.health, damaged.details.len()), (Health::Warning, 1), "{damaged:?}");
+    let text = text.replace("tasks[0]:", "tasks[1]{id,title,depends_on}:\n  1,t,\"[\\\"9\\\"]\"");
+    fs::write(&prd, text).unwrap();
+    let waiting = bench.finding(Subject::State);
+    assert_eq!((waiting.health, waiting.details.len()), (Health::Warning, 1), "{waiting:?}");
+    assert!(waiting.details[0].ends_with("depends on 9, which does not exist"), "{waiting:?}");
+    assert!(waiting.help.unwrap().contains("samuel run skip"));
     fs::write(&prd, b"# toon v3\n\xff").unwrap();
     let corrupt = bench.finding(Subject::State);
     assert_eq!(corrupt.health, Health::Failed);

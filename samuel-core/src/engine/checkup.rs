@@ -22,7 +22,7 @@ use crate::{
     plugin::PluginError,
     process::find_program,
     project::{Project, ProjectError},
-    state::{LoopLock, StateError, StateStore},
+    state::{LoopLock, StateError, StateStore, validate},
 };
 
 /// Everything that was looked at, in a fixed order.
@@ -357,7 +357,8 @@ fn read_state(project: &Project) -> Result<Finding, StateError> {
             source: error.into(),
         });
     }
-    let details: Vec<String> = loaded.diagnostics.iter().map(ToString::to_string).collect();
+    let faults = loaded.diagnostics.iter().map(ToString::to_string);
+    let details: Vec<String> = faults.chain(validate(&loaded.plan).iter().map(ToString::to_string)).collect();
     let suffix = if running { "; a loop is running" } else { "" };
     let message = format!("a plan of {}{suffix}", counted(loaded.plan.tasks.len(), "task"));
     Ok(match details.is_empty() && loaded.unparsed.is_empty() {
@@ -368,8 +369,12 @@ fn read_state(project: &Project) -> Result<Finding, StateError> {
                 0 => message,
                 _ => format!("{message}; {} of it cannot be read and stay", counted(unread, "line")),
             };
-            let help =
-                "Correct prd.toon at the places named above, or see what `samuel doctor --fix` makes of it.";
+            let help = match loaded.diagnostics.is_empty() && unread == 0 {
+                true => "Change the tasks named above in prd.toon, or leave them out with `samuel run skip`.",
+                false => {
+                    "Correct prd.toon at the places named above, or see what `samuel doctor --fix` makes of it."
+                }
+            };
             Finding { details, ..Finding::warning(Subject::State, message, help) }
         }
     })
