@@ -35,6 +35,15 @@ async fn until(events: &mut Events, wanted: impl Fn(&Event) -> bool) -> EventRec
     tokio::time::timeout(Duration::from_secs(20), wait).await.expect("the event comes")
 }
 
+/// What the user was warned of.
+fn warnings(events: &[EventRecord]) -> Vec<&str> {
+    let told = events.iter().filter_map(|record| match &record.event {
+        Event::Warning { message } => Some(message.as_str()),
+        _ => None,
+    });
+    told.collect()
+}
+
 /// Completes a task the way another process does: through a store of its own.
 fn done_elsewhere(bench: &Bench, id: &str) {
     let other = bench.project().store();
@@ -208,4 +217,24 @@ async fn a_budget_that_is_spent_ends_the_run() {
     });
     let report = bench.play(builder).await.unwrap().report;
     assert_eq!((report.exit_reason, report.iterations), (ExitReason::Budget, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_row_that_cannot_be_read_is_told_with_its_place_when_a_run_starts() {
+    let bench = shared_bench(&[("1", "First")]);
+    let file = bench.path().join(".samuel/run/prd.toon");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let header = text.lines().position(|line| line.starts_with("tasks[1]")).unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.insert(header + 1, "  2,two cells");
+    std::fs::write(&file, lines.join("\n") + "\n").unwrap();
+
+    let played = bench.play(bench.run(completes_each_task())).await.unwrap();
+    let place = format!("prd.toon:{}:", header + 2);
+    let told = warnings(&played.events);
+    assert_eq!(told.iter().filter(|told| told.contains(&place)).count(), 1, "{place} in {told:?}");
+    assert_eq!(
+        (played.report.exit_reason, bench.status("1")),
+        (ExitReason::Blocked, Some(Status::Completed))
+    );
 }

@@ -9,7 +9,7 @@ use super::{
     machine::{Input, Limits, Machine, Setup},
     run::Run,
 };
-use crate::state::{JournalEntry, StateError};
+use crate::state::{Diagnostic, JournalEntry, StateError};
 
 /// Where a run begins.
 pub(super) struct Begin {
@@ -19,6 +19,9 @@ pub(super) struct Begin {
     pub(super) seq: u64,
     /// How long the run was under way before it was interrupted.
     pub(super) elapsed: Duration,
+    /// What was wrong with the plan as it was found. The first change of the
+    /// plan rewrites it, so nobody finds it again.
+    pub(super) diagnostics: Vec<Diagnostic>,
 }
 
 impl Run {
@@ -26,12 +29,12 @@ impl Run {
     pub(super) async fn recover(&self) -> Result<Begin, RunError> {
         let store = Arc::clone(&self.frozen.store);
         let read = tokio::task::spawn_blocking(move || {
-            store.load()?;
+            let diagnostics = store.load()?.diagnostics;
             let checkpoint = store.last_checkpoint()?;
             let since = store.journal_since(checkpoint.as_ref().map_or(0, |record| record.seq))?;
-            Ok::<_, StateError>((checkpoint, since))
+            Ok::<_, StateError>((diagnostics, checkpoint, since))
         });
-        let (checkpoint, since) = read.await.map_err(RunError::broken)??;
+        let (diagnostics, checkpoint, since) = read.await.map_err(RunError::broken)??;
         let seq = since.last().or(checkpoint.as_ref()).map_or(0, |record| record.seq);
         let saved = checkpoint.and_then(|record| match record.entry {
             JournalEntry::Checkpoint(checkpoint) => Some(checkpoint),
@@ -47,13 +50,14 @@ impl Run {
                 machine.set_setup(self.setup());
                 let first =
                     Input::Resume { completed: completed_in(&since), committed: committed_in(&since) };
-                Begin { machine, first, seq, elapsed: Duration::from_millis(elapsed_ms) }
+                Begin { machine, first, seq, elapsed: Duration::from_millis(elapsed_ms), diagnostics }
             }
             None => Begin {
                 machine: Machine::new(self.setup()),
                 first: Input::Start,
                 seq,
                 elapsed: Duration::ZERO,
+                diagnostics,
             },
         })
     }

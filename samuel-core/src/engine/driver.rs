@@ -253,9 +253,7 @@ async fn load(services: &Arc<Services>) -> EffectResult {
         Ok(loaded) => loaded,
         Err(error) => return EffectResult::Failed(described(&error)),
     };
-    for diagnostic in &loaded.diagnostics {
-        services.warn(diagnostic.to_string());
-    }
+    services.warn_of(&loaded.diagnostics);
     let unread = loaded.unparsed.len();
     let plan = loaded.plan;
     services.workbench.with(|desk| {

@@ -239,6 +239,7 @@ impl Run {
         for warning in services.registry.warnings() {
             services.warn(warning);
         }
+        services.warn_of(&begin.diagnostics);
         let driver = Driver {
             follower: Follower::new(Arc::clone(&services), begin.seq),
             started: services.clock.elapsed(),

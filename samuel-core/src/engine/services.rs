@@ -18,8 +18,13 @@ use crate::{
     hook::Registry,
     methodology::Workbench,
     model::{Task, TaskId, payload::Mode},
-    state::{Artifact, ProgressBody, ProgressEntry, ProgressKind, RunDir, StateError, StateStore},
+    state::{
+        Artifact, Diagnostic, ProgressBody, ProgressEntry, ProgressKind, RunDir, StateError, StateStore,
+    },
 };
+
+/// How many things that are wrong with one file are told.
+const MAX_DIAGNOSTICS: usize = 20;
 
 /// What all effects of a run share.
 #[derive(Debug)]
@@ -89,6 +94,17 @@ impl Services {
 
     pub(super) fn warn(&self, message: impl Into<String>) {
         self.emit(Event::Warning { message: message.into() });
+    }
+
+    /// Warns of what is wrong with a file, and of how much more there is.
+    pub(super) fn warn_of(&self, diagnostics: &[Diagnostic]) {
+        for diagnostic in diagnostics.iter().take(MAX_DIAGNOSTICS) {
+            self.warn(diagnostic.to_string());
+        }
+        let more = diagnostics.len().saturating_sub(MAX_DIAGNOSTICS);
+        if let (1.., Some(last)) = (more, diagnostics.last()) {
+            self.warn(format!("{}: and {more} more like these", last.file.display()));
+        }
     }
 
     /// Runs something that blocks on a thread where that is allowed.
