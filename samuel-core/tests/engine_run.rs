@@ -9,6 +9,7 @@ use samuel_core::{
     engine::{Event, Glance, TrustPolicy},
     hook::{Call, HookPoint, points},
     model::{Coded, ExitReason, Status, TaskId, payload::*},
+    state::{Actor, Mutation},
     testing::{Bench, FakeHandler, completes_each_task},
 };
 
@@ -72,6 +73,35 @@ async fn what_failed_at_the_end_of_a_run_is_in_the_first_prompt_of_the_next() {
     let next = bench.run(completes_each_task()).settings(failing).build().unwrap();
     let prompt = next.preview(Glance::Exact).await.unwrap().prompt.unwrap();
     assert!(prompt.contains("missing part"), "{prompt}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failed_check_is_not_forgotten_by_starting_again() {
+    let bench = Bench::with_tasks(&[("1", "First")]).unwrap();
+    let run = || {
+        bench.run(completes_each_task()).settings(|settings| {
+            settings.max_consecutive_failures = 1;
+            settings.quality_checks = vec![CheckCommand::new("test -f corrected")];
+        })
+    };
+    let start = || bench.play(run());
+    assert_eq!(start().await.unwrap().report.exit_reason, ExitReason::ConsecutiveFailures);
+    let skip = Mutation::Skip { id: TaskId::new("1"), reason: Some("not needed".to_owned()) };
+    bench.store().mutate(skip, Actor::User).unwrap();
+
+    for _ in 0..2 {
+        let again = start().await.unwrap();
+        assert_eq!((again.report.exit_reason, again.report.iterations), (ExitReason::Blocked, 0));
+        assert_eq!(again.count(HookPoint::QualityCheck), 1, "the check is asked anew, once");
+    }
+    let stop = run().build().unwrap().preview(Glance::Still).await.unwrap().stop.unwrap();
+    assert!(stop.detail.contains("which failed last"), "{stop:?}");
+    fs::write(bench.path().join("corrected"), "").unwrap();
+    for checks in [1, 0] {
+        let corrected = start().await.unwrap();
+        assert_eq!(corrected.report.exit_reason, ExitReason::Completed);
+        assert_eq!(corrected.count(HookPoint::QualityCheck), checks);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -45,20 +45,20 @@ impl Run {
         if let Some(saved) = &saved {
             self.workbench.with(|desk| desk.last_failures.clone_from(&saved.last_failures));
         }
-        Ok(match saved.filter(|saved| !saved.machine.is_ended()) {
-            Some(Saved { mut machine, elapsed_ms, .. }) => {
+        Ok(match saved {
+            Some(Saved { mut machine, elapsed_ms, .. }) if !machine.is_ended() => {
                 machine.set_setup(self.setup());
                 let first =
                     Input::Resume { completed: completed_in(&since), committed: committed_in(&since) };
                 Begin { machine, first, seq, elapsed: Duration::from_millis(elapsed_ms), diagnostics }
             }
-            None => Begin {
-                machine: Machine::new(self.setup()),
-                first: Input::Start,
-                seq,
-                elapsed: Duration::ZERO,
-                diagnostics,
-            },
+            earlier => {
+                let mut machine = Machine::new(self.setup());
+                if let Some(earlier) = earlier {
+                    machine.succeed(&earlier.machine);
+                }
+                Begin { machine, first: Input::Start, seq, elapsed: Duration::ZERO, diagnostics }
+            }
         })
     }
 

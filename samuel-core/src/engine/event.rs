@@ -118,7 +118,7 @@ pub enum Event {
     },
     /// The quality checks ran.
     QualityChecked {
-        /// The iteration, from 1.
+        /// The iteration, from 1; 0 before the first.
         iteration: u32,
         /// Whether all passed.
         ok: bool,

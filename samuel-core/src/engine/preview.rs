@@ -162,6 +162,11 @@ impl Looking {
         let plan = Arc::new(plan);
         let iteration = begin.machine.iterations_made() + 1;
         let (task, mut stop) = next_of(&plan);
+        if let Some(stop) = stop.as_mut().filter(|stop| stop.reason == ExitReason::Completed)
+            && begin.machine.owes_check()
+        {
+            stop.detail.push_str(", if the quality checks, which failed last, now pass");
+        }
         if iteration > run.frozen.settings.max_iterations && stop.is_none() {
             stop = Some(PreviewStop { reason: ExitReason::MaxIterations, detail: String::new() });
         }

@@ -3507,7 +3507,7 @@ class QualityChecked(EventBase):
     """The quality checks ran.
 
     Attributes:
-        iteration: The iteration, from 1.
+        iteration: The iteration, from 1; 0 before the first.
         ok: Whether all passed.
         failures: Those that failed.
     """

@@ -149,8 +149,8 @@ impl Machine {
         if self.hold || self.cap().is_some() {
             return self.begin_iteration();
         }
-        if let Some((reason, detail)) = self.end_of_work(&loaded) {
-            return self.stop(reason, detail);
+        if self.ends_with(&loaded) {
+            return;
         }
         let number = self.counters.iterations + 1;
         let task = task_of(&loaded);
@@ -166,8 +166,23 @@ impl Machine {
         self.fire::<points::BeforeIteration>(Phase::BeforeIteration, input);
     }
 
+    /// Ends the run where the plan leaves nothing to do for it, and says
+    /// whether it does. Where only an old check stands in the way of
+    /// `completed`, it is made once more first.
+    pub(super) fn ends_with(&mut self, loaded: &Loaded) -> bool {
+        let Some((reason, detail)) = self.end_of_work(loaded) else { return false };
+        if loaded.next == NextWork::AllDone && self.owes_check() {
+            self.check_is_old = false;
+            self.drop_iteration();
+            self.fire_quality_check();
+        } else {
+            self.stop(reason, detail);
+        }
+        true
+    }
+
     /// Says whether the plan leaves nothing to do for this run.
-    pub(super) fn end_of_work(&self, loaded: &Loaded) -> Option<(ExitReason, Option<String>)> {
+    fn end_of_work(&self, loaded: &Loaded) -> Option<(ExitReason, Option<String>)> {
         match &loaded.next {
             NextWork::Stop { reason, detail } => return Some((*reason, Some(detail.clone()))),
             _ if loaded.mode == Mode::Discovery => {}
@@ -216,8 +231,8 @@ impl Machine {
         iteration.mode = offer.mode;
         iteration.task = task_of(&offer);
         // In the mode the gate chose there can be nothing to do.
-        if let Some((reason, detail)) = self.end_of_work(&offer) {
-            return self.stop(reason, detail);
+        if self.ends_with(&offer) {
+            return;
         }
         self.start_task();
     }

@@ -147,6 +147,10 @@ pub struct Machine {
     resumed: bool,
     /// Whether the last quality check passed; nothing before the first.
     last_check: Option<bool>,
+    /// Whether that check is older than this start, so that somebody may have
+    /// corrected by hand what it found.
+    #[serde(default)]
+    check_is_old: bool,
     repeat: Repeat,
     ending: Option<Ending>,
     /// A usage limit to wait for before the next iteration.
@@ -185,6 +189,7 @@ impl Machine {
             hold: false,
             resumed: false,
             last_check: None,
+            check_is_old: false,
             repeat: Repeat::default(),
             ending: None,
             limited_until: None,
@@ -196,6 +201,13 @@ impl Machine {
             fault: None,
             out: Vec::new(),
         }
+    }
+
+    /// Takes over from the run before how its last check went: a failure does
+    /// not go away by a new start.
+    pub fn succeed(&mut self, earlier: &Machine) {
+        self.last_check = earlier.last_check;
+        self.check_is_old = true;
     }
 
     /// Says whether the run has ended; it then ignores every input.

@@ -4,7 +4,7 @@
 //! the check fails, or none follows, it is taken back, so that an agent cannot
 //! certify itself (contract, failure).
 
-use super::{HookReply, Machine, Phase, ReplyData, Then};
+use super::{HookReply, Iteration, Machine, Phase, ReplyData, Then};
 use crate::{
     engine::event::{Event, Failure},
     hook::{BreakClass, points},
@@ -33,7 +33,13 @@ impl Machine {
         self.fire_quality_check();
     }
 
-    fn fire_quality_check(&mut self) {
+    /// Says whether a check that failed before this start has to be made once
+    /// more before the run can be completed.
+    pub fn owes_check(&self) -> bool {
+        self.check_is_old && self.last_check == Some(false)
+    }
+
+    pub(super) fn fire_quality_check(&mut self) {
         if let Some(iteration) = &mut self.iteration {
             // What is completed during the check has no check behind it.
             iteration.checking = std::mem::take(&mut iteration.unchecked);
@@ -65,11 +71,14 @@ impl Machine {
         let refusal = self.absorb(reply).or_else(|| cancelled(reply));
         let ok = refusal.is_none();
         self.last_check = Some(ok);
-        let Some(iteration) = &mut self.iteration else { return ok };
-        let (number, task) = (iteration.number, iteration.task_id());
-        let checked = std::mem::take(&mut iteration.checking);
-        if ok {
-            iteration.checked.extend(checked.iter().cloned());
+        self.check_is_old = false;
+        let (number, task) = (self.iteration_number(), self.iteration.as_ref().and_then(Iteration::task_id));
+        let mut checked = Vec::new();
+        if let Some(iteration) = &mut self.iteration {
+            checked = std::mem::take(&mut iteration.checking);
+            if ok {
+                iteration.checked.extend(checked.iter().cloned());
+            }
         }
         self.emit(Event::QualityChecked { iteration: number, ok, failures: failures.to_vec() });
         let Some(refusal) = refusal else {

@@ -14,6 +14,7 @@ impl Machine {
     /// anew, since the caller wants it to go on.
     pub(super) fn resume(&mut self, completed: Vec<TaskId>, committed: bool) {
         self.resumed = true;
+        self.check_is_old = true;
         self.announce();
         let was_closing = self.closing.is_some();
         self.forget_what_was_under_way();

@@ -198,8 +198,8 @@ impl Machine {
         if self.hold || self.cap().is_some() {
             return self.begin_iteration();
         }
-        if let Some((reason, detail)) = self.end_of_work(&loaded) {
-            return self.stop(reason, detail);
+        if self.ends_with(&loaded) {
+            return;
         }
         let wait = match self.limited_until {
             Some(moment) => {

@@ -195,3 +195,40 @@ fn the_plan_says_how_the_run_stands() {
     assert_eq!(sim.plan.progress.status, ProgressStatus::Running);
     assert_eq!(sim.run().plan.progress.status, ProgressStatus::Completed);
 }
+
+/// A run whose only task was given up, after a run whose last check failed.
+fn after_a_failed_check() -> Sim {
+    let earlier = first_check(fails_check("red")).limits(|limits| limits.max_consecutive_failures = 1).run();
+    let mut sim = Sim::new(1);
+    sim.plan.tasks[0].status = Status::Skipped;
+    sim.machine.succeed(&earlier.machine);
+    sim
+}
+
+#[test]
+fn a_check_that_failed_in_the_run_before_is_made_once_more_before_a_run_is_completed() {
+    let red = after_a_failed_check().hook(HookPoint::QualityCheck, |_| fails_check("red")).run();
+    assert_eq!((red.report().exit_reason, red.count(HookPoint::QualityCheck)), (ExitReason::Blocked, 1));
+    let green = after_a_failed_check().run();
+    assert_eq!(
+        (green.report().exit_reason, green.count(HookPoint::QualityCheck)),
+        (ExitReason::Completed, 1)
+    );
+    assert_eq!((green.report().iterations, green.count(HookPoint::AfterIteration)), (0, 0));
+}
+
+#[test]
+fn a_check_between_iterations_can_be_stopped() {
+    let mut sim = after_a_failed_check();
+    sim.go_until(|fired| fired.point == HookPoint::QualityCheck);
+    sim.feed(Input::Command(Command::Stop));
+    let sim = sim.run();
+    assert_eq!((sim.report().exit_reason, sim.machine.last_check), (ExitReason::Cancelled, Some(false)));
+}
+
+#[test]
+fn a_state_that_an_earlier_version_saved_can_be_loaded() {
+    let mut saved = serde_json::to_value(&Sim::new(1).machine).unwrap();
+    saved.as_object_mut().unwrap().remove("check_is_old");
+    assert_eq!(serde_json::from_value::<Machine>(saved).unwrap(), Sim::new(1).machine);
+}
