@@ -4,9 +4,12 @@
 use std::{sync::Arc, time::Duration};
 
 use samuel_core::{
+    agent::{self, Agent, AgentConfig, AgentError, AgentPort, AgentRequest},
+    config::CheckCommand,
     engine::{Event, EventRecord, Events},
     hook::{HookPoint, points},
     model::{ExitReason, Status, TaskId, Usage, payload::*},
+    process::Supervisor,
     state::{Actor, Mutation, StateStore},
     testing::{Act, Bench, FakeHandler, HeldAgent, VirtualClock, completes_each_task},
 };
@@ -237,4 +240,47 @@ async fn a_row_that_cannot_be_read_is_told_with_its_place_when_a_run_starts() {
         (played.report.exit_reason, bench.status("1")),
         (ExitReason::Blocked, Some(Status::Completed))
     );
+}
+
+/// An agent that completes the first task before another one takes over.
+#[derive(Debug)]
+struct Completing {
+    bench: Arc<Bench>,
+    then: Arc<dyn Agent>,
+}
+
+#[async_trait::async_trait]
+impl Agent for Completing {
+    fn name(&self) -> &str {
+        self.then.name()
+    }
+
+    async fn invoke(
+        &self,
+        request: AgentRequest,
+        port: &dyn AgentPort,
+    ) -> Result<AgentInvokeOutput, AgentError> {
+        done_elsewhere(&self.bench, "1");
+        self.then.invoke(request, port).await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_budget_that_the_agents_last_word_exceeds_does_not_undo_its_work() {
+    let bench = Arc::new(shared_bench(&[("1", "First"), ("2", "Second")]));
+    let last_word = r#"{"type":"result","subtype":"success","is_error":false,"total_cost_usd":0.5,"usage":{"input_tokens":7}}"#;
+    // It lingers for a moment, as real ones do, so that it could be stopped.
+    let command = ["/bin/sh", "-c", &format!("echo '{last_word}'; sleep 0.5"), "claude"].map(String::from);
+    let config = AgentConfig { command: command.to_vec(), ..AgentConfig::new("claude") };
+    let claude = agent::build(&config, Supervisor::GroupOnly).unwrap();
+    let agent = Completing { bench: Arc::clone(&bench), then: claude };
+    let builder = bench.run(completes_each_task()).agent(Arc::new(agent)).settings(|settings| {
+        settings.session_budget.max_cost_usd = Some(0.4);
+        settings.quality_checks = vec![CheckCommand::new("true")];
+    });
+    let played = bench.play(builder).await.unwrap();
+    let report = &played.report;
+    assert_eq!((report.exit_reason, report.iterations, report.failed_iterations), (ExitReason::Budget, 1, 0));
+    assert_eq!((&report.completed[..], report.usage.cost_usd), (&[TaskId::new("1")][..], Some(0.5)));
+    assert_eq!((bench.status("1"), played.count(HookPoint::QualityCheck)), (Some(Status::Completed), 1));
 }

@@ -91,6 +91,13 @@ pub trait AgentPort: Send + Sync {
     /// Reports something; never waits.
     fn emit(&self, event: AgentEvent);
 
+    /// Reports something that came with the agent's final event, or after it:
+    /// it is part of the call's result, so nothing has to be done about it any
+    /// more. By default it is reported like the rest.
+    fn emit_last(&self, event: AgentEvent) {
+        self.emit(event);
+    }
+
     /// Reports a process that sweeps the agent's processes when Samuel dies:
     /// its id and its start time as the system counts it. It is written down
     /// before the call returns, so that a successor can wait for it.

@@ -67,7 +67,7 @@ impl Watch<'_> {
                 stopper.finishing();
             }
         }
-        parser.finish().into_iter().for_each(|event| self.port.emit(event));
+        parser.finish().into_iter().for_each(|event| self.port.emit_last(event));
         let end = running.wait();
         tokio::pin!(end);
         loop {
@@ -87,7 +87,12 @@ impl Watch<'_> {
             self.port.emit(AgentEvent::Unreadable { line: excerpt(&line.text, MAX_SUMMARY) });
             return;
         }
-        parser.parse(&line.text).into_iter().for_each(|event| self.port.emit(event));
+        for event in parser.parse(&line.text) {
+            match parser.progress().ending {
+                Some(_) => self.port.emit_last(event),
+                None => self.port.emit(event),
+            }
+        }
     }
 }
 

@@ -58,6 +58,16 @@ impl AgentPort for Port {
         self.tell(event);
     }
 
+    fn emit_last(&self, event: AgentEvent) {
+        match event {
+            // An agent that has finished is not stopped over what it cost: the
+            // result of the call holds it, and the cap ends the run after the
+            // check.
+            AgentEvent::Usage(_) => self.tell(event),
+            event => self.emit(event),
+        }
+    }
+
     async fn supervised_by(&self, pid: u32, start_time: u64) {
         let store = Arc::clone(&self.store);
         let note = Note::Supervisor(Supervisor { pid, start_time });
