@@ -4,11 +4,12 @@
 use std::fs;
 
 use samuel_core::{
-    agent::{Script, ScriptedCall, Step},
+    agent::{self, AgentConfig, Script, ScriptedCall, Step},
     config::{CheckCommand, MethodologySettings},
     engine::{Event, Glance, TrustPolicy},
     hook::{Call, HookPoint, points},
     model::{Coded, ExitReason, Status, TaskId, payload::*},
+    process::Supervisor,
     state::{Actor, Mutation},
     testing::{Bench, FakeHandler, completes_each_task},
 };
@@ -113,6 +114,32 @@ async fn an_agent_that_fails_three_times_ends_the_run() {
     assert_eq!(bench.status("1"), Some(Status::Pending));
     let log = bench.progress().unwrap();
     assert_eq!(log.matches("agent-exit").count(), 3, "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn why_an_agent_failed_is_in_its_failure_in_the_log_and_in_the_next_prompt() {
+    let bench = Bench::with_tasks(&[("1", "First")]).unwrap();
+    let script = "echo hello; echo 'fatal: not logged in' >&2; exit 7";
+    let command = ["/bin/sh", "-c", script].map(String::from).to_vec();
+    let config = AgentConfig { command, ..AgentConfig::new("command") };
+    let agent = agent::build(&config, Supervisor::GroupOnly).unwrap();
+    let spy = FakeHandler::<points::BeforeAgentInvoke>::passes();
+    let builder = bench.run(completes_each_task()).agent(agent).settings(|settings| {
+        settings.max_consecutive_failures = 10;
+    });
+    let played = bench.play(builder.hook_at("spy", 500, spy.clone())).await.unwrap();
+    let reason = "command ended with exit code 7: fatal: not logged in";
+    let finished = |event: &Event| match event {
+        Event::AgentFinished { failure: Some(failure), .. } => Some(failure.message.clone()),
+        _ => None,
+    };
+    let told: Vec<String> = played.events.iter().filter_map(|record| finished(&record.event)).collect();
+    assert_eq!(told, [reason; 3]);
+    assert_eq!(played.report.exit_reason, ExitReason::NoProgress, "the same failure is the same");
+    let log = bench.progress().unwrap();
+    assert!(log.contains(&format!("ERROR: agent-exit: {reason}\n")), "{log}");
+    let second = spy.calls()[1].input().prompt.clone();
+    assert!(second.contains(reason), "{second}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -42,3 +42,4 @@ pub use mutation::{MutationRoute, MutationSink, StoreSink};
 pub use port::{Agent, AgentError, AgentPort, AgentRequest, LogFiles};
 pub use script::{Script, ScriptError, ScriptedCall, Step};
 pub use scripted::ScriptedAgent;
+pub(crate) use text::last_words;

@@ -16,6 +16,8 @@ pub(super) const MAX_INPUT: usize = 64 * 1024;
 pub(super) const MAX_SUMMARY: usize = 4 * 1024;
 /// Bytes kept of a line that could not be read.
 pub(super) const MAX_UNREADABLE: usize = 200;
+/// Bytes kept of the line that says why an agent failed.
+const MAX_LAST_WORDS: usize = 300;
 /// Bytes kept of everything an agent says in one call.
 pub(super) const MAX_ANSWER: usize = 64 * 1024;
 
@@ -71,6 +73,17 @@ impl Answer {
     }
 }
 
+/// Returns the last line a program wrote for people, which is where it says why
+/// it failed: of its errors, else of its output unless that is an event.
+pub(crate) fn last_words(stderr: &str, stdout: &str) -> Option<String> {
+    let last_line = |text: &str| {
+        let mut lines = text.lines().rev().map(|line| without_colours(line).trim().to_owned());
+        lines.find(|line| !line.is_empty())
+    };
+    let words = last_line(stderr).or_else(|| last_line(stdout).filter(|line| !line.starts_with('{')))?;
+    Some(excerpt(&words, MAX_LAST_WORDS))
+}
+
 /// Takes out the escape sequences by which a program colours its output.
 pub(super) fn without_colours(line: &str) -> String {
     let mut plain = String::with_capacity(line.len());
@@ -122,6 +135,15 @@ mod tests {
         answer.push_line("last");
         assert!(answer.as_str().len() <= MAX_ANSWER);
         assert!(answer.as_str().ends_with("é\nlast"));
+    }
+
+    #[test]
+    fn last_words_are_those_of_the_errors_before_those_of_the_output() {
+        assert_eq!(last_words("a\n\u{1b}[31mno login\u{1b}[0m \n\n", "out").as_deref(), Some("no login"));
+        assert_eq!(last_words(" \n", "first\nlast\n").as_deref(), Some("last"));
+        assert_eq!(last_words("", "words\n{\"type\":\"result\"}\n"), None);
+        let long = last_words(&"é".repeat(MAX_LAST_WORDS), "").unwrap_or_default();
+        assert!(long.len() < MAX_LAST_WORDS + 5 && long.ends_with('…'), "{long}");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{AgentEnd, Effect, HookReply, Machine, Phase, ReplyData};
 use crate::{
+    agent::last_words,
     engine::event::{Event, Failure},
     hook::points,
     model::{
@@ -127,7 +128,9 @@ impl Machine {
         match (&end.output, reply.outcome.broken.last()) {
             (Some(output), _) if output.exit_code == 0 => None,
             (Some(output), _) => {
-                let message = format!("{agent} ended with exit code {}", output.exit_code);
+                let words = last_words(&output.stderr, &output.stdout);
+                let words = words.map(|words| format!(": {words}")).unwrap_or_default();
+                let message = format!("{agent} ended with exit code {}{words}", output.exit_code);
                 Some(Failure { class: FailureClass::AgentExit, message })
             }
             // Where a broken handler is only a warning, there is still no
