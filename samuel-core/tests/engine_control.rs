@@ -8,7 +8,7 @@ use samuel_core::{
     config::CheckCommand,
     engine::{Event, EventRecord, Events},
     hook::{HookPoint, points},
-    model::{ExitReason, Status, TaskId, Usage, payload::*},
+    model::{Coded, ErrorCode, ExitReason, Status, TaskId, Usage, payload::*},
     process::Supervisor,
     state::{Actor, Mutation, StateStore},
     testing::{Act, Bench, FakeHandler, HeldAgent, VirtualClock, completes_each_task},
@@ -283,4 +283,23 @@ async fn a_budget_that_the_agents_last_word_exceeds_does_not_undo_its_work() {
     assert_eq!((report.exit_reason, report.iterations, report.failed_iterations), (ExitReason::Budget, 1, 0));
     assert_eq!((&report.completed[..], report.usage.cost_usd), (&[TaskId::new("1")][..], Some(0.5)));
     assert_eq!((bench.status("1"), played.count(HookPoint::QualityCheck)), (Some(Status::Completed), 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_that_breaks_during_a_run_ends_it_with_the_code_and_the_place_of_the_error() {
+    let bench = shared_bench(&[("1", "First")]);
+    let agent = Arc::new(HeldAgent::new());
+    let handle =
+        bench.run(completes_each_task()).agent(agent.clone()).build().unwrap().start().await.unwrap();
+    agent.called().await;
+    std::fs::write(bench.path().join(".samuel/run/prd.toon"), "# toon v3\nversion: \"1\"\nproject: x\n")
+        .unwrap();
+    agent.release();
+    let report = handle.wait().await.unwrap();
+    let at_start = bench.run(completes_each_task()).build().unwrap().start().await.unwrap_err();
+
+    let fault = report.fault.clone().unwrap();
+    assert_eq!((report.exit_reason, report.error_code()), (ExitReason::Error, Some(at_start.code())));
+    assert_eq!((at_start.code(), fault.location), (ErrorCode::STATE_CORRUPT, at_start.location()));
+    assert_eq!(report.detail.as_deref(), Some(&*fault.message));
 }

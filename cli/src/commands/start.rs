@@ -195,11 +195,15 @@ fn answer(followed: Followed) -> Result<Reply, Failure> {
     let Followed { report, signal, profile } = followed;
     let profile = profile.map(|profile| profile.rows());
     let data = serde_json::json!({ "report": report, "profile": profile });
-    let Some(code) = report.exit_reason.error_code() else {
+    let Some(code) = report.error_code() else {
         return Ok(Reply { data, ..Reply::default() });
     };
     let detail = report.detail.as_deref().map(|detail| format!(": {}", safe(detail))).unwrap_or_default();
     let message = format!("the run ended before the plan was done: {}{detail}", report.exit_reason);
     let exit = signal.filter(|_| code == ErrorCode::RUN_CANCELLED).map(Signal::exit_code);
-    Err(Failure::new(code, message).with_data(data).exit_with(exit))
+    let failure = Failure::new(code, message).with_data(data).exit_with(exit);
+    Err(match report.fault.and_then(|fault| fault.location) {
+        Some(place) => failure.at_place(&place.file, place.line.unwrap_or(0), place.column.unwrap_or(0)),
+        None => failure,
+    })
 }

@@ -18,7 +18,7 @@ use super::{
     services::Services,
 };
 use crate::{
-    engine::event::{Event, RunReport},
+    engine::event::{Event, RunFault, RunReport},
     hook::{HookCall, HookPoint},
     model::{
         ExitReason, Plan, Status,
@@ -138,7 +138,10 @@ impl Driver {
             Effect::Dispatch { call, turn } => self.dispatch(id, *call, turn, flight),
             Effect::Fingerprint => flight.launch(id, async move {
                 let print = services.blocking(|services| services.work_tree.fingerprint()).await;
-                print.map_or_else(|error| EffectResult::Failed(error.to_string()), EffectResult::Fingerprint)
+                print.map_or_else(
+                    |error| EffectResult::Failed(RunFault::of(&error)),
+                    EffectResult::Fingerprint,
+                )
             }),
             Effect::Sleep(wait) => {
                 let token = flight.token(id);
@@ -230,7 +233,7 @@ impl Flight {
             Err(error) => {
                 let id = self.ids.remove(&error.id()).unwrap_or(EffectId(0));
                 self.tokens.remove(&id);
-                Input::Done(id, EffectResult::Failed(format!("an effect broke: {error}")))
+                Input::Done(id, EffectResult::Failed(format!("an effect broke: {error}").into()))
             }
         }
     }
@@ -251,7 +254,7 @@ async fn load(services: &Arc<Services>) -> EffectResult {
         .await;
     let (loaded, changes) = match loaded.and_then(|loaded| loaded) {
         Ok(loaded) => loaded,
-        Err(error) => return EffectResult::Failed(described(&error)),
+        Err(error) => return EffectResult::Failed(RunFault::of(&error)),
     };
     services.warn_of(&loaded.diagnostics);
     let unread = loaded.unparsed.len();
@@ -325,6 +328,6 @@ async fn mutate(services: &Arc<Services>, mutation: Mutation) -> EffectResult {
             services.warn(format!("{name} was left out: {error}"));
             EffectResult::Refused(error.to_string())
         }
-        Err(error) => EffectResult::Failed(described(&error)),
+        Err(error) => EffectResult::Failed(RunFault::of(&error)),
     }
 }

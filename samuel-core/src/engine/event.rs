@@ -6,11 +6,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::error::described;
 use crate::{
     agent::AgentEvent,
     hook::{HookPoint, Outcome},
     model::{
-        ExitReason, FailureClass, IterationOutcome, TaskId, Usage,
+        Coded, ErrorCode, ExitReason, FailureClass, IterationOutcome, Location, TaskId, Usage,
         payload::{CheckFailure, Mode, TaskBrief, Turn},
     },
 };
@@ -189,6 +190,31 @@ pub struct Failure {
     pub message: String,
 }
 
+/// The error that a run could not go on from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunFault {
+    /// The name of its code, such as `E_STATE_CORRUPT`.
+    pub code: String,
+    /// What happened, with its causes, in one line.
+    pub message: String,
+    /// The place it is about, where there is one.
+    pub location: Option<Location>,
+}
+
+impl RunFault {
+    /// Describes an error.
+    pub(super) fn of(error: &impl Coded) -> Self {
+        Self { code: error.code().name.to_owned(), message: described(error), location: error.location() }
+    }
+}
+
+impl From<String> for RunFault {
+    /// Describes what no error stands for.
+    fn from(message: String) -> Self {
+        Self { code: ErrorCode::RUN_FAILED.name.to_owned(), message, location: None }
+    }
+}
+
 /// What came of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
@@ -204,4 +230,16 @@ pub struct RunReport {
     pub completed: Vec<TaskId>,
     /// What it consumed.
     pub usage: Usage,
+    /// The error that ended it, where one did.
+    #[serde(default)]
+    pub fault: Option<RunFault>,
+}
+
+impl RunReport {
+    /// Returns the code of the error that ended the run, else the one that goes
+    /// with its exit reason; nothing where the plan was done.
+    pub fn error_code(&self) -> Option<ErrorCode> {
+        let of_fault = |fault: &RunFault| ErrorCode::ALL.iter().find(|code| code.name == fault.code).copied();
+        self.fault.as_ref().and_then(of_fault).or_else(|| self.exit_reason.error_code())
+    }
 }

@@ -30,7 +30,7 @@ mod work_tree;
 pub use builder::RunBuilder;
 pub use checkup::{Checkup, Finding, Health, Subject};
 pub use error::RunError;
-pub use event::{EVENT_SCHEMA_VERSION, Event, EventRecord, Failure, RunReport};
+pub use event::{EVENT_SCHEMA_VERSION, Event, EventRecord, Failure, RunFault, RunReport};
 pub use handle::{Controller, RunHandle};
 pub use hook_report::{
     ChainReport, HandlerReport, HookReport, OriginReport, PointReport, SettingReport, SkippedReport,

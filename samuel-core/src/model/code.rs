@@ -3,6 +3,10 @@
 //! Every error that reaches the edge has one [`ErrorCode`]; the CLI, Python and
 //! the WIT failures share this one table (design, names for outcomes).
 
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
 /// A stable name for a kind of error, with what goes with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorCode {
@@ -35,10 +39,10 @@ pub trait Coded: std::error::Error {
 }
 
 /// A place in a file.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Location {
     /// The file.
-    pub file: std::path::PathBuf,
+    pub file: PathBuf,
     /// The line, from 1.
     pub line: Option<usize>,
     /// The column in characters, from 1.

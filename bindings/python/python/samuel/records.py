@@ -3215,6 +3215,32 @@ AgentEvent: TypeAlias = (
 """One thing an agent reports."""
 
 
+class Location(Record):
+    """A place in a file.
+
+    Attributes:
+        file: The file.
+        line: The line, from 1.
+        column: The column in characters, from 1.
+    """
+
+    __slots__ = ("file", "line", "column")
+    __match_args__ = ("file", "line", "column")
+    file: str
+    line: int | None
+    column: int | None
+
+    def __init__(
+        self,
+        file: str,
+        line: int | None = None,
+        column: int | None = None,
+    ) -> None:
+        _set(self, "file", file)
+        _set(self, "line", line)
+        _set(self, "column", column)
+
+
 class IterationFailure(Record):
     """How an iteration or an agent call failed.
 
@@ -3727,10 +3753,11 @@ class RunFinished(EventBase):
         failed_iterations: How many of them failed.
         completed: The tasks that it completed.
         usage: What it consumed.
+        fault: The error that ended it, where one did.
     """
 
-    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "usage")
-    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "detail")
+    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "usage", "fault")
+    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "detail", "fault")
     _tag = ('event', 'run_finished')
     exit_reason: ExitReason
     detail: str | None
@@ -3738,6 +3765,7 @@ class RunFinished(EventBase):
     failed_iterations: int
     completed: tuple[str, ...]
     usage: Usage
+    fault: RunFault | None
 
     def __init__(
         self,
@@ -3747,6 +3775,7 @@ class RunFinished(EventBase):
         completed: Iterable[str],
         usage: Usage,
         detail: str | None = None,
+        fault: RunFault | None = None,
         *,
         seq: int = 0,
         at: str = "",
@@ -3759,6 +3788,7 @@ class RunFinished(EventBase):
         _set(self, "failed_iterations", failed_iterations)
         _set(self, "completed", items(completed))
         _set(self, "usage", usage)
+        _set(self, "fault", fault)
 
 
 Event: TypeAlias = (
@@ -3783,6 +3813,32 @@ Event: TypeAlias = (
 """Something that happened in a run."""
 
 
+class RunFault(Record):
+    """The error that a run could not go on from.
+
+    Attributes:
+        code: The name of its code, such as `E_STATE_CORRUPT`.
+        message: What happened, with its causes, in one line.
+        location: The place it is about, where there is one.
+    """
+
+    __slots__ = ("code", "message", "location")
+    __match_args__ = ("code", "message", "location")
+    code: str
+    message: str
+    location: Location | None
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        location: Location | None = None,
+    ) -> None:
+        _set(self, "code", code)
+        _set(self, "message", message)
+        _set(self, "location", location)
+
+
 class RunReport(Record):
     """What came of a run.
 
@@ -3793,16 +3849,18 @@ class RunReport(Record):
         failed_iterations: How many of them failed.
         completed: The tasks that it completed.
         usage: What it consumed.
+        fault: The error that ended it, where one did.
     """
 
-    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "usage")
-    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "detail")
+    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "usage", "fault")
+    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "detail", "fault")
     exit_reason: ExitReason
     detail: str | None
     iterations: int
     failed_iterations: int
     completed: tuple[str, ...]
     usage: Usage
+    fault: RunFault | None
 
     def __init__(
         self,
@@ -3812,6 +3870,7 @@ class RunReport(Record):
         completed: Iterable[str],
         usage: Usage,
         detail: str | None = None,
+        fault: RunFault | None = None,
     ) -> None:
         _set(self, "exit_reason", exit_reason)
         _set(self, "detail", detail)
@@ -3819,6 +3878,7 @@ class RunReport(Record):
         _set(self, "failed_iterations", failed_iterations)
         _set(self, "completed", items(completed))
         _set(self, "usage", usage)
+        _set(self, "fault", fault)
 
 
 class Holder(Record):
@@ -4458,6 +4518,7 @@ __all__ = [
     "IterationVars",
     "Lagged",
     "ListedPlugin",
+    "Location",
     "MethodologyVars",
     "Mode",
     "ModeVars",
@@ -4484,6 +4545,7 @@ __all__ = [
     "QualityChecked",
     "RateLimited",
     "Resumed",
+    "RunFault",
     "RunFinished",
     "RunReport",
     "RunStarted",

@@ -7,7 +7,7 @@ from .errors import AgentError, BudgetError, Cancelled, GateError, HookError, Sa
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .records import ExitReason, IterationFailure, Usage
+    from .records import ExitReason, IterationFailure, RunFault, Usage
 
 __all__ = ["RunResult"]
 
@@ -27,12 +27,13 @@ class RunResult(Record):
         failures: How iterations failed, in order.
         exceptions: What handlers raised, in order, with their tracebacks; the
             first 16.
+        fault: The error that ended it, where one did.
     """
 
     __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "usage",
-                 "failures", "exceptions")
+                 "failures", "exceptions", "fault")
     __match_args__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "usage",
-                 "failures", "exceptions")
+                 "failures", "exceptions", "fault")
     exit_reason: ExitReason
     detail: str | None
     iterations: int
@@ -41,6 +42,7 @@ class RunResult(Record):
     usage: Usage
     failures: tuple[IterationFailure, ...]
     exceptions: tuple[BaseException, ...]
+    fault: RunFault | None
 
     def __init__(
         self,
@@ -52,6 +54,7 @@ class RunResult(Record):
         usage: Usage,
         failures: tuple[IterationFailure, ...] = (),
         exceptions: tuple[BaseException, ...] = (),
+        fault: RunFault | None = None,
     ) -> None:
         _set(self, "exit_reason", exit_reason)
         _set(self, "detail", detail)
@@ -61,6 +64,7 @@ class RunResult(Record):
         _set(self, "usage", usage)
         _set(self, "failures", items(failures))
         _set(self, "exceptions", items(exceptions))
+        _set(self, "fault", fault)
 
     @property
     def ok(self) -> bool:
@@ -87,13 +91,15 @@ class RunResult(Record):
             return self
         kind = _BY_REASON.get(self.exit_reason, SamuelError)
         detail = f": {self.detail}" if self.detail else ""
-        code = {"blocked": "E_RUN_BLOCKED", "cancelled": "E_RUN_CANCELLED", "error": "E_RUN_FAILED"}
+        codes = {"blocked": "E_RUN_BLOCKED", "cancelled": "E_RUN_CANCELLED", "error": "E_RUN_FAILED"}
+        place = self.fault.location if self.fault else None
         raised = self.exceptions[-1] if self.exceptions else None
         raise kind(
             f"the run ended before the plan was done: {self.exit_reason}{detail}",
-            code=code.get(self.exit_reason, "E_RUN_STOPPED"),
+            code=self.fault.code if self.fault else codes.get(self.exit_reason, "E_RUN_STOPPED"),
             help="Read .samuel/run/progress.md, then run the loop again.",
             retryable=True,
+            place=(place.file, place.line, place.column) if place else None,
         ) from raised
 
 

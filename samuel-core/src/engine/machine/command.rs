@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Command, Effect, EffectResult, Ending, Machine, Phase, Then};
 use crate::{
-    engine::event::{Event, Failure},
+    engine::event::{Event, Failure, RunFault},
     hook::{HookPoint, Said},
     model::{
         ExitReason, FailureClass,
@@ -125,21 +125,26 @@ impl Machine {
     /// Ends the run, because Samuel itself cannot go on. Each of the last
     /// points still has its turn once, and the plan is put in order as far as
     /// that is possible.
-    pub(super) fn failed(&mut self, message: String) {
+    pub(super) fn failed(&mut self, fault: impl Into<RunFault>) {
+        let fault = fault.into();
         if self.waits_for.is_some() {
             // Only one main effect at a time: this one ends first.
-            self.fault = Some(message);
+            self.broken_by = Some(fault);
             return self.interrupt();
         }
-        self.fault = None;
+        self.broken_by = None;
         self.drop_side();
         self.forget_agent();
         self.closing = None;
-        self.abandon_iteration(&message);
+        self.abandon_iteration(&fault.message);
         if self.reason() != ExitReason::Error {
             self.ending = None;
         }
-        self.ending.get_or_insert(Ending { reason: ExitReason::Error, detail: Some(message) });
+        self.ending.get_or_insert_with(|| Ending {
+            reason: ExitReason::Error,
+            detail: Some(fault.message.clone()),
+            fault: Some(fault),
+        });
         match self.phase {
             Phase::AfterLoop => self.fire_session_end(),
             Phase::SessionEnd => self.finish(),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::event::{Event, Failure};
+use super::super::event::{Event, Failure, RunFault};
 use crate::{
     agent::{AbilityCall, AbilityDecision, AbilityResult},
     hook::{HookCall, Outcome},
@@ -167,7 +167,7 @@ pub enum EffectResult {
     /// The plan does not allow the change, for this reason; the run goes on.
     Refused(String),
     /// It failed in a way that the run cannot go on from.
-    Failed(String),
+    Failed(RunFault),
 }
 
 /// What is next, as the plan says.

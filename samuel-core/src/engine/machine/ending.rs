@@ -19,14 +19,14 @@ impl Machine {
     pub(super) fn stop(&mut self, reason: ExitReason, detail: Option<String>) {
         self.drop_iteration();
         self.emit(Event::Stopping { reason, detail: detail.clone() });
-        self.ending = Some(Ending { reason, detail });
+        self.ending = Some(Ending::new(reason, detail));
         self.try_to_stop();
     }
 
     /// Ends the run before its first iteration.
     pub(super) fn refuse_loop(&mut self, reason: ExitReason, detail: Option<String>) {
         self.emit(Event::Stopping { reason, detail: detail.clone() });
-        self.ending = Some(Ending { reason, detail });
+        self.ending = Some(Ending::new(reason, detail));
         self.fire_after_loop();
     }
 
@@ -69,7 +69,7 @@ impl Machine {
             return self.begin_turn(Turn::Final, format!("[the run cannot end yet]\n{reason}"));
         }
         let detail = format!("session.stop was blocked {MAX_STOP_BLOCKS} times in a row: {reason}");
-        self.ending = Some(Ending { reason: ExitReason::StopBlocked, detail: Some(detail) });
+        self.ending = Some(Ending::new(ExitReason::StopBlocked, Some(detail)));
         self.fire_after_loop();
     }
 
@@ -118,7 +118,7 @@ impl Machine {
         self.drop_side();
         self.phase = Phase::Ended;
         self.effect(super::Effect::Checkpoint);
-        let ending = self.ending.clone().unwrap_or(Ending { reason: ExitReason::Error, detail: None });
+        let ending = self.ending.clone().unwrap_or(Ending::new(ExitReason::Error, None));
         self.emit(Event::RunFinished(RunReport {
             exit_reason: ending.reason,
             detail: ending.detail,
@@ -126,6 +126,7 @@ impl Machine {
             failed_iterations: self.counters.failed,
             completed: self.counters.completed.clone(),
             usage: self.counters.usage,
+            fault: ending.fault,
         }));
     }
 

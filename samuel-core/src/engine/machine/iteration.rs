@@ -81,7 +81,7 @@ impl Machine {
 
     pub(super) fn after_session_start(&mut self, reply: HookReply) {
         self.absorb(&reply);
-        if let Some(Ending { reason, detail }) = self.ending.clone() {
+        if let Some(Ending { reason, detail, .. }) = self.ending.clone() {
             return self.refuse_loop(reason, detail);
         }
         let input = BeforeLoopInput {

@@ -39,7 +39,7 @@ use iteration::Iteration;
 pub use setup::{Limits, Setup};
 use side::Side;
 
-use super::event::{Event, Failure};
+use super::event::{Event, Failure, RunFault};
 use crate::{
     hook::{Point, Said},
     model::{
@@ -123,6 +123,15 @@ struct Repeat {
 struct Ending {
     reason: ExitReason,
     detail: Option<String>,
+    /// The error, where one is the reason.
+    #[serde(default)]
+    fault: Option<RunFault>,
+}
+
+impl Ending {
+    fn new(reason: ExitReason, detail: Option<String>) -> Self {
+        Self { reason, detail, fault: None }
+    }
 }
 
 /// The loop. See the [module](self).
@@ -167,7 +176,8 @@ pub struct Machine {
     /// What ends the turn, whatever the agent itself says.
     turn_failure: Option<Failure>,
     /// Why Samuel cannot go on, while the effect under way is being stopped.
-    fault: Option<String>,
+    #[serde(default)]
+    broken_by: Option<RunFault>,
     #[serde(skip)]
     out: Vec<(EffectId, Effect)>,
 }
@@ -198,7 +208,7 @@ impl Machine {
             usage_outside: Usage::default(),
             agent_end: None,
             turn_failure: None,
-            fault: None,
+            broken_by: None,
             out: Vec::new(),
         }
     }
@@ -278,12 +288,12 @@ impl Machine {
 
     /// Goes on, now that the effect the phase waited for is done.
     fn advance(&mut self, result: EffectResult) {
-        if let EffectResult::Failed(message) = result {
-            return self.failed(self.fault.clone().unwrap_or(message));
+        if let EffectResult::Failed(fault) = result {
+            return self.failed(self.broken_by.clone().unwrap_or(fault));
         }
-        if let Some(message) = self.fault.take() {
+        if let Some(fault) = self.broken_by.take() {
             self.note(result);
-            return self.failed(message);
+            return self.failed(fault);
         }
         if self.is_urgent() && self.gives_way() {
             self.note(result);

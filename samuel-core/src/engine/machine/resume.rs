@@ -40,7 +40,7 @@ impl Machine {
         self.closing = None;
         self.agent_end = None;
         self.turn_failure = None;
-        self.fault = None;
+        self.broken_by = None;
         self.ending = None::<Ending>;
         self.counters.stop_blocks = 0;
     }

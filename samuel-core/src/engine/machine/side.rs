@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     agent::{AbilityDecision, AbilityResult},
-    engine::event::{Event, Failure},
+    engine::event::{Event, Failure, RunFault},
     hook::{HookCall, Point, points},
     model::payload::{AbilityAfterInput, AbilityBeforeInput, Actor, Json, TaskCompletedInput},
 };
@@ -113,7 +113,7 @@ impl Machine {
         let Some((_, work)) = self.side.running.take_if(|(running, _)| *running == id) else { return };
         match result {
             EffectResult::Hook(reply) => self.side_answered(work, *reply),
-            EffectResult::Failed(message) => return self.side_failed(work, message),
+            EffectResult::Failed(fault) => return self.side_failed(work, fault),
             _ => self.side_answered(work, HookReply::default()),
         }
         self.side_next();
@@ -122,12 +122,12 @@ impl Machine {
         }
     }
 
-    fn side_failed(&mut self, work: Work, message: String) {
+    fn side_failed(&mut self, work: Work, fault: RunFault) {
         if let Some(ticket) = work.ticket() {
-            let decision = AbilityDecision::Block { reason: message.clone() };
+            let decision = AbilityDecision::Block { reason: fault.message.clone() };
             self.effect(Effect::Answer { ticket, decision });
         }
-        self.failed(message);
+        self.failed(fault);
     }
 
     fn side_answered(&mut self, work: Work, reply: HookReply) {

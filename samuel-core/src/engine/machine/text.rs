@@ -44,7 +44,7 @@ impl Machine {
             matches!(ending.reason, ExitReason::StrictHook | ExitReason::Cancelled | ExitReason::Error)
         };
         if !self.ending.as_ref().is_some_and(stands) {
-            self.ending = Some(Ending { reason: ExitReason::StrictHook, detail: Some(message.to_owned()) });
+            self.ending = Some(Ending::new(ExitReason::StrictHook, Some(message.to_owned())));
         }
     }
 

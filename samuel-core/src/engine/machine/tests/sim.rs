@@ -172,7 +172,7 @@ impl Sim {
             (None, None) => return,
         };
         self.during.clear();
-        self.done(id, EffectResult::Failed("the disk is full".into()));
+        self.done(id, EffectResult::Failed("the disk is full".to_owned().into()));
     }
 
     /// Loses the process: what is under way has an effect or not, and nobody
