@@ -4,7 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use samuel_core::{
-    agent::{self, Agent, AgentConfig, AgentError, AgentPort, AgentRequest},
+    agent::{self, Agent, AgentConfig, AgentError, AgentPort, AgentRequest, Script, ScriptedCall},
     config::CheckCommand,
     engine::{Event, EventRecord, Events},
     hook::{HookPoint, points},
@@ -302,4 +302,22 @@ async fn a_plan_that_breaks_during_a_run_ends_it_with_the_code_and_the_place_of_
     assert_eq!((report.exit_reason, report.error_code()), (ExitReason::Error, Some(at_start.code())));
     assert_eq!((at_start.code(), fault.location), (ErrorCode::STATE_CORRUPT, at_start.location()));
     assert_eq!(report.detail.as_deref(), Some(&*fault.message));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repository_without_a_usable_git_is_warned_of_and_its_changes_are_seen_all_the_same() {
+    let bench =
+        Bench::builder().task("1", "First").file(".git/HEAD", "ref: refs/heads/main\n").build().unwrap();
+    let writes = |script: Script, name: &str| script.call(ScriptedCall::any().write(name, "x"));
+    let script = ["a", "b", "c", "d"].into_iter().fold(Script::default(), writes);
+    let builder = bench.run(script).env([("PATH".to_owned(), "/nowhere".to_owned())]).settings(|settings| {
+        settings.max_iterations = 4;
+    });
+    let played = bench.play(builder).await.unwrap();
+    let told: Vec<&str> = warnings(&played.events)
+        .into_iter()
+        .filter(|told| told.starts_with("git could not be started"))
+        .collect();
+    assert_eq!(told.len(), 1, "{:?}", warnings(&played.events));
+    assert_eq!(played.report.exit_reason, ExitReason::MaxIterations);
 }

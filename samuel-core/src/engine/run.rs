@@ -17,7 +17,7 @@ use super::{
     builder::RunBuilder,
     control_files::ControlFiles,
     driver::Driver,
-    error::RunError,
+    error::{RunError, described},
     follow::Follower,
     handle::{Controller, RunHandle},
     hub::Hub,
@@ -30,7 +30,7 @@ use super::{
 use crate::{
     agent::Agent,
     config::MethodologySettings,
-    git::{self, Git},
+    git::{self, Git, GitError},
     hook::{HookPoint, Registry, RegistryBuilder},
     methodology::{
         Workbench,
@@ -45,6 +45,12 @@ use crate::{
 const SWEEP_WAIT: Duration = Duration::from_secs(5);
 /// How long one call of git may take.
 const GIT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How much of git's answer to where it keeps its data is read.
+const MAX_GIT_DIR: usize = 64 << 10;
+
+/// The git of a project that is in a repository, or why it cannot be used.
+type WorkTreeGit = Result<Option<Git>, GitError>;
 
 /// A run that is ready to start. Nothing of it changes any more.
 #[derive(Debug)]
@@ -166,8 +172,9 @@ impl Run {
         self.frozen.agent.check(&composed)?;
         let lock = self.lock().await?;
         let begin = self.recover().await?;
-        self.detect().await?;
-        Ok(self.launch(lock, begin))
+        let (detected, git) = tokio::join!(self.detect(), self.git());
+        detected?;
+        Ok(self.launch(lock, begin, git?))
     }
 
     /// Makes sure that this is the only loop, and that nothing of a dead
@@ -211,11 +218,28 @@ impl Run {
         Ok(())
     }
 
-    fn launch(self, lock: LoopLock, begin: Begin) -> RunHandle {
+    /// Finds out whether git can be asked what changes in the project. One that
+    /// cannot would make every iteration look as if nothing did.
+    async fn git(&self) -> Result<WorkTreeGit, RunError> {
+        let root = self.frozen.project.root().to_owned();
+        let git = Git::new(&root, self.frozen.env.clone(), GIT_TIMEOUT);
+        let asked = tokio::task::spawn_blocking(move || {
+            if !git::is_repository(&root) {
+                return Ok(None);
+            }
+            git.output(&["rev-parse", "--git-dir"], MAX_GIT_DIR).map(|_| Some(git))
+        });
+        asked.await.map_err(RunError::broken)
+    }
+
+    fn launch(self, lock: LoopLock, begin: Begin, git: WorkTreeGit) -> RunHandle {
         let events = self.hub.subscribe();
         let contexts = self.contexts();
         let root = self.frozen.project.root().to_owned();
-        let git = git::is_repository(&root).then(|| Git::new(&root, self.frozen.env.clone(), GIT_TIMEOUT));
+        let (git, without_git) = match git {
+            Ok(git) => (git, None),
+            Err(error) => (None, Some(error)),
+        };
         let (sender, receiver) = self.inputs;
         let hub = self.hub;
         let services = Arc::new(Services {
@@ -240,6 +264,12 @@ impl Run {
             services.warn(warning);
         }
         services.warn_of(&begin.diagnostics);
+        if let Some(error) = without_git {
+            services.warn(format!(
+                "{}: changes are seen by names, sizes and times of files alone, and no handler is told of them",
+                described(&error)
+            ));
+        }
         let driver = Driver {
             follower: Follower::new(Arc::clone(&services), begin.seq),
             started: services.clock.elapsed(),
