@@ -63,6 +63,27 @@ async fn a_failed_check_takes_back_what_the_agent_certified_and_reaches_the_next
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_log_claims_no_check_where_there_is_none() {
+    for (checks, extra, claimed) in [(0, false, false), (1, false, true), (0, true, true)] {
+        let bench = Bench::with_tasks(&[("1", "First")]).unwrap();
+        let mut builder = bench.run(completes_each_task()).settings(|settings| {
+            settings.quality_checks = vec![CheckCommand::new("true"); checks];
+        });
+        if extra {
+            builder = builder.hook("extra", FakeHandler::<points::QualityCheck>::passes());
+        }
+        assert_eq!(bench.play(builder).await.unwrap().report.exit_reason, ExitReason::Completed);
+        let log = bench.progress().unwrap();
+        let lines = match claimed {
+            true => ["QUALITY: passed", "COMPLETED: checked and stands"],
+            false => ["QUALITY: no checks are configured", "COMPLETED: stands; no checks are configured"],
+        };
+        assert!(lines.iter().all(|line| log.contains(line)), "{checks} {extra}: {log}");
+        assert_eq!(log.contains("no checks are configured"), !claimed, "{checks} {extra}: {log}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_failed_at_the_end_of_a_run_is_in_the_first_prompt_of_the_next() {
     let bench = Bench::with_tasks(&[("1", "First")]).unwrap();
     let failing = |settings: &mut MethodologySettings| {

@@ -40,6 +40,9 @@ pub(super) struct Iteration {
     pub(super) checking: Vec<TaskId>,
     /// Completions that a check stands behind.
     pub(super) checked: Vec<TaskId>,
+    /// Whether there was nothing to check, so that they stand as they are.
+    #[serde(default)]
+    pub(super) unverified: bool,
     pub(super) failure: Option<Failure>,
     pub(super) usage: Usage,
     /// Whether handlers were told the outcome, which then stands.

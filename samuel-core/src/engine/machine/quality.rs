@@ -7,7 +7,7 @@
 use super::{HookReply, Iteration, Machine, Phase, ReplyData, Then};
 use crate::{
     engine::event::{Event, Failure},
-    hook::{BreakClass, points},
+    hook::{BreakClass, DEFAULT_ID, Timing, points},
     model::{
         FailureClass, TaskId,
         payload::{CheckFailure, QualityCheckInput},
@@ -73,16 +73,22 @@ impl Machine {
         self.last_check = Some(ok);
         self.check_is_old = false;
         let (number, task) = (self.iteration_number(), self.iteration.as_ref().and_then(Iteration::task_id));
+        let unverified = self.checked_nothing(reply);
         let mut checked = Vec::new();
         if let Some(iteration) = &mut self.iteration {
             checked = std::mem::take(&mut iteration.checking);
+            iteration.unverified = unverified;
             if ok {
                 iteration.checked.extend(checked.iter().cloned());
             }
         }
         self.emit(Event::QualityChecked { iteration: number, ok, failures: failures.to_vec() });
         let Some(refusal) = refusal else {
-            let text = if failures.is_empty() { "passed" } else { "failed (advisory)" };
+            let text = match failures {
+                [] if unverified => "no checks are configured",
+                [] => "passed",
+                _ => "failed (advisory)",
+            };
             self.log(ProgressKind::Quality, task, text);
             return ok;
         };
@@ -93,6 +99,13 @@ impl Machine {
         }
         self.take_back(checked, reasons);
         ok
+    }
+
+    /// Says whether nothing was there to check: no command is configured, and
+    /// nobody but the default, which runs the commands, was asked.
+    fn checked_nothing(&self, reply: &HookReply) -> bool {
+        let is_default = |timing: &Timing| &*timing.handler == DEFAULT_ID;
+        self.setup.checks.is_empty() && reply.outcome.timings.iter().all(is_default)
     }
 
     /// Takes back what was completed outside of iterations.
