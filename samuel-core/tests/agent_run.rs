@@ -121,8 +121,23 @@ async fn an_agent_that_says_it_failed_has_failed_whatever_its_exit_code() {
 
 #[tokio::test]
 async fn a_stream_without_a_final_event_is_no_success() {
-    let (outcome, _) = call("claude", &format!("echo '{INIT}'"), AgentClocks::default()).await;
-    assert!(matches!(outcome.unwrap_err(), AgentError::Reported { .. }));
+    for name in ["claude", "codex", "gemini", "copilot"] {
+        for (script, said) in [
+            (&*format!("echo '{INIT}'"), ""),
+            (r#"echo '{"type":"system"}'"#, ""),
+            ("true", ""),
+            ("echo Please log in", ": Please log in"),
+        ] {
+            let (outcome, _) = call(name, script, AgentClocks::default()).await;
+            let AgentError::Reported { message, .. } = outcome.unwrap_err() else {
+                panic!("{name}: {script}")
+            };
+            assert_eq!(message, format!("the stream ended without a final event{said}"), "{name}: {script}");
+        }
+    }
+    for name in ["command", "kiro"] {
+        assert_eq!(call(name, "true", AgentClocks::default()).await.0.unwrap().exit_code, 0);
+    }
 }
 
 #[tokio::test]

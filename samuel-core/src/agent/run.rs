@@ -14,6 +14,7 @@ use super::{
     config::{Deadlines, GRACE},
     prompt_file::PromptFile,
     stream::{Ending, StreamParser},
+    text::last_words,
     watch::Watch,
 };
 use crate::{
@@ -144,9 +145,10 @@ impl CliAgent {
         }
         match output.status {
             ExitStatus::Signaled(signal) => Err(AgentError::Signal { agent, signal, usage }),
-            // It has shown that it writes events, so the last one is missing.
-            ExitStatus::Exited(0) if progress.ready => {
-                let message = "the stream ended without a final event".to_owned();
+            ExitStatus::Exited(0) if self.cli.final_event => {
+                let words = last_words(&output.stderr.text(), &output.stdout.text());
+                let words = words.map(|words| format!(": {words}")).unwrap_or_default();
+                let message = format!("the stream ended without a final event{words}");
                 Err(AgentError::Reported { agent, message, usage })
             }
             ExitStatus::Exited(_) => Ok(self.success(output, parser)),

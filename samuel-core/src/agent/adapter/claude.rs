@@ -55,6 +55,7 @@ pub(super) const CLI: Cli = Cli {
         "claude runs with --dangerously-skip-permissions: it edits files and runs commands without asking",
     ),
     speaks: Speaks::Throughout,
+    final_event: true,
     parser: |clock| Box::new(ClaudeParser::new(clock)),
 };
 

@@ -33,6 +33,7 @@ pub(super) const CLI: Cli = Cli {
         "codex runs with --dangerously-bypass-approvals-and-sandbox: it edits files and runs commands without asking",
     ),
     speaks: Speaks::Throughout,
+    final_event: true,
     parser: |clock| Box::new(CodexParser { clock, progress: Progress::default(), error: None }),
 };
 

@@ -15,5 +15,6 @@ pub(super) const CLI: Cli = Cli {
     env: &[],
     notice: Some("the configured command runs as it is: Samuel does not limit what it may do"),
     speaks: Speaks::PerhapsLate,
+    final_event: false,
     parser: |_| Box::new(PlainParser::default()),
 };

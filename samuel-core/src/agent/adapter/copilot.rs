@@ -32,6 +32,7 @@ pub(super) const CLI: Cli = Cli {
     env: &["COPILOT_*", "GH_TOKEN", "GITHUB_TOKEN", "GH_HOST"],
     notice: Some("copilot runs with --allow-all: it edits files and runs commands without asking"),
     speaks: Speaks::Throughout,
+    final_event: true,
     parser: |clock| Box::new(CopilotParser { clock, progress: Progress::default(), error: None }),
 };
 

@@ -17,5 +17,6 @@ pub(super) const CLI: Cli = Cli {
     env: &["KIRO_*"],
     notice: Some("kiro runs with --trust-all-tools: it edits files and runs commands without asking"),
     speaks: Speaks::PerhapsLate,
+    final_event: false,
     parser: |_| Box::new(PlainParser::default()),
 };

@@ -34,6 +34,8 @@ pub(super) struct Cli {
     /// Whether it reports while it works. One that does not may be silent for as
     /// long as it works, which is no sign that it hangs.
     pub(super) speaks: Speaks,
+    /// Whether its output is a stream whose last event says how it ended.
+    pub(super) final_event: bool,
     /// Makes the reader of its output.
     pub(super) parser: fn(Arc<dyn Clock>) -> Box<dyn StreamParser>,
 }
