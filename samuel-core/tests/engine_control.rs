@@ -265,6 +265,40 @@ impl Agent for Completing {
     }
 }
 
+/// An agent that completes the first task and damages the row of the second.
+#[derive(Debug)]
+struct Careless(Arc<Bench>);
+
+#[async_trait::async_trait]
+impl Agent for Careless {
+    fn name(&self) -> &str {
+        "careless"
+    }
+
+    async fn invoke(
+        &self,
+        _request: AgentRequest,
+        _port: &dyn AgentPort,
+    ) -> Result<AgentInvokeOutput, AgentError> {
+        done_elsewhere(&self.0, "1");
+        let file = self.0.path().join(".samuel/run/prd.toon");
+        let text = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(&file, text.replace("pending,medium", "pending,urgent")).unwrap();
+        Ok(AgentInvokeOutput::default())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_row_that_is_damaged_during_a_run_is_told_once_with_its_place() {
+    let bench = Arc::new(shared_bench(&[("1", "First"), ("2", "Second")]));
+    let builder = bench.run(completes_each_task()).agent(Arc::new(Careless(Arc::clone(&bench))));
+    let played = bench.play(builder.settings(|settings| settings.max_iterations = 1)).await.unwrap();
+    let told: Vec<&str> =
+        warnings(&played.events).into_iter().filter(|told| told.contains("`urgent`")).collect();
+    assert!(matches!(told[..], [one] if one.contains("prd.toon:")), "{:?}", warnings(&played.events));
+    assert_eq!((bench.status("1"), bench.status("2")), (Some(Status::Completed), None));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_budget_that_the_agents_last_word_exceeds_does_not_undo_its_work() {
     let bench = Arc::new(shared_bench(&[("1", "First"), ("2", "Second")]));

@@ -312,15 +312,20 @@ fn listed(reasons: &[String]) -> String {
 /// Changes the plan for the machine.
 async fn mutate(services: &Arc<Services>, mutation: Mutation) -> EffectResult {
     let name = mutation.name();
-    let loaded = services
+    let stored = services
         .blocking(move |services| {
-            services.store.mutate(mutation, Actor::Runtime)?;
-            services.store.load()
+            let applied = services.store.mutate(mutation, Actor::Runtime)?;
+            // What is stored stays so, whether or not it can be read back: the
+            // next look at the plan tells.
+            Ok((applied, services.store.load().ok()))
         })
         .await;
-    match loaded.and_then(|loaded| loaded) {
-        Ok(loaded) => {
-            services.workbench.with(|desk| desk.plan = loaded.plan);
+    match stored.and_then(|stored| stored) {
+        Ok((applied, loaded)) => {
+            services.warn_of(&applied.diagnostics);
+            if let Some(loaded) = loaded {
+                services.workbench.with(|desk| desk.plan = loaded.plan);
+            }
             EffectResult::Done
         }
         // Somebody else settled or removed the task in the meantime.

@@ -259,6 +259,7 @@ impl Run {
             log_timings: self.frozen.log_timings,
             declared_env: self.frozen.agent.declared_env().iter().map(|name| (*name).to_owned()).collect(),
             context: std::sync::Mutex::new(contexts),
+            told: std::sync::Mutex::default(),
         });
         for warning in services.registry.warnings() {
             services.warn(warning);

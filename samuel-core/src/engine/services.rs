@@ -48,6 +48,8 @@ pub(super) struct Services {
     /// The iteration under way, for whoever reports from beside.
     pub(super) iteration: Arc<AtomicU32>,
     pub(super) context: Mutex<Contexts>,
+    /// What was wrong with the plan when that was last told.
+    pub(super) told: Mutex<Vec<Diagnostic>>,
 }
 
 /// The prompt context of the iteration under way.
@@ -96,8 +98,16 @@ impl Services {
         self.emit(Event::Warning { message: message.into() });
     }
 
-    /// Warns of what is wrong with a file, and of how much more there is.
+    /// Warns of what is wrong with the plan, and of how much more there is. A
+    /// change tells again what reading told before it: that is told once.
     pub(super) fn warn_of(&self, diagnostics: &[Diagnostic]) {
+        let told = std::mem::replace(
+            &mut *self.told.lock().unwrap_or_else(PoisonError::into_inner),
+            diagnostics.to_vec(),
+        );
+        if told == diagnostics {
+            return;
+        }
         for diagnostic in diagnostics.iter().take(MAX_DIAGNOSTICS) {
             self.warn(diagnostic.to_string());
         }

@@ -4146,7 +4146,7 @@ FindingKind: TypeAlias = Literal[
 - `unknown-priority`: A priority that is none; the task has medium priority.
 - `unknown-complexity`: A complexity that is none; the task has medium complexity.
 - `unreadable-file`: An entry of a list of files that names no file; it is left out.
-- `ignored-heading`: A heading below a task that is no task; its text is left out.
+- `ignored-heading`: A heading below or between tasks that is no task; its text is left out.
 - `ignored-checklist`: Checklist items that are no tasks because headings are.
 - `more-findings`: There were more findings than `MAX_FINDINGS`.
 """
