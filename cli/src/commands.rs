@@ -15,6 +15,8 @@ mod toon;
 
 pub(crate) use start::{Show, run_to_its_end};
 
+use std::time::Duration;
+
 use samuel_core::config::RUN_SUBCOMMANDS;
 
 use crate::{
@@ -146,13 +148,19 @@ fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply,
 
 /// Runs something asynchronous to its end.
 pub(crate) fn block_on<R>(work: impl Future<Output = R>) -> Result<R, Failure> {
+    // A handler that nothing can end must not keep the process.
+    block_on_and_wait(work, Duration::ZERO)
+}
+
+/// Runs something asynchronous to its end, and waits so long for what it left
+/// behind on other threads.
+pub(crate) fn block_on_and_wait<R>(work: impl Future<Output = R>, wait: Duration) -> Result<R, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .map_err(|error| Failure::internal("no threads can be started").because(&error))?;
     let result = runtime.block_on(work);
-    // A handler that nothing can end must not keep the process.
-    runtime.shutdown_background();
+    runtime.shutdown_timeout(wait);
     Ok(result)
 }

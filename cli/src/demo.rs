@@ -21,7 +21,7 @@ use serde_json::json;
 
 use crate::{
     args::{DemoArgs, Global},
-    commands::{Show, block_on, run_to_its_end},
+    commands::{Show, block_on_and_wait, run_to_its_end},
     failure::Failure,
     host::Host,
     render::{safe, task_table},
@@ -33,21 +33,31 @@ use repository::Repository;
 const PRD: &str = include_str!("demo/prd.md");
 const CHECK: &str = include_str!("demo/check.sh");
 const SCRIPT: &str = include_str!("demo/script.toml");
+/// How long a demonstration that was interrupted may take to leave its directory.
+const SETTLE: Duration = Duration::from_secs(5);
+
 /// The command that checks the work.
 const CHECK_COMMAND: &str = "sh check.sh";
 
 /// Runs the demonstration.
 pub(crate) fn run(args: &DemoArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
-    block_on(demonstrate(args, global, host))?
+    // Its end removes the directory, in which nobody must work any more then.
+    let mut repository = None;
+    block_on_and_wait(demonstrate(args, global, host, &mut repository), SETTLE)?
 }
 
-async fn demonstrate(args: &DemoArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
+async fn demonstrate(
+    args: &DemoArgs,
+    global: &Global,
+    host: &Host,
+    repository: &mut Option<Repository>,
+) -> Result<Reply, Failure> {
     // Before there is a directory, which is removed only if the process ends by itself.
     let signals = Signals::take_over()?;
     let keep = args.keep.as_deref().map(|path| host.absolute(path)).transpose()?;
     let config = Config::render_new("greeter", &[CHECK_COMMAND.to_owned()], "ralph");
     let files = [("prd-greeter.md", PRD), ("check.sh", CHECK), (CONFIG_FILE, &config)];
-    let repository = Repository::create(keep, &files, host)?;
+    let repository = &*repository.insert(Repository::create(keep, &files, host)?);
     let project = Project::open(repository.path(), None, Arc::new(SystemClock::new()))?;
     let prd = Some(repository.path().join("prd-greeter.md"));
     let done = project.initialise(&InitOptions { prd, existing: Existing::Refuse })?;
@@ -62,8 +72,8 @@ async fn demonstrate(args: &DemoArgs, global: &Global, host: &Host) -> Result<Re
     let built = scripted_run(project.clone(), host)?;
     let show = if global.json { Show::Nothing } else { Show::lines(host.can_draw) };
     let ran = run_to_its_end(built, signals, show, false).await;
-    let ran = ran.map_err(|failure| failure.advise(see_again(&repository)))?;
-    shown(&repository, &project, ran)
+    let ran = ran.map_err(|failure| failure.advise(see_again(repository)))?;
+    shown(repository, &project, ran)
 }
 
 /// Builds the run: the plan, and an agent that plays the recording.

@@ -168,3 +168,16 @@ fn an_extra_column_survives_a_change() {
     assert!(text.contains("owner") && text.matches("ada").count() == 2, "{text}");
     assert_eq!(bench.status("2"), "completed");
 }
+
+#[test]
+fn a_plan_that_an_agent_breaks_ends_the_run_as_a_start_would_fail() {
+    let bench = Bench::with_tasks(&["First"]);
+    let breaks = "printf '# toon v3\\nversion: \"2\"\\nproject: x\\n' > .samuel/run/prd.toon";
+    let ran = bench.start(breaks, &["--json"]);
+    let error =
+        ran.stdout.lines().last().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let error = error.unwrap()["error"].clone();
+    assert_eq!((ran.code, &error["code"]), (5, &"E_STATE_CORRUPT".into()), "{ran:?}");
+    assert!(error["location"]["file"].as_str().unwrap().ends_with("prd.toon"), "{error}");
+    assert_eq!(bench.start("true", &[]).code, 5);
+}
