@@ -52,6 +52,8 @@ pub(super) fn kept_repository(files: usize) -> Result<PathBuf> {
         println!("creating a repository of {files} files in {}", root.display());
         repository(&root, files)?;
         fs::write(complete, "")?;
+        // What is still being written would be measured along.
+        spawn(&mut Command::new("sync"))?;
     }
     Ok(root)
 }
