@@ -264,15 +264,15 @@ mod tests {
             column in option::of(select(vec!["owner", "\"due-date\"", "due-date"]))
         ) {
             let count = plan.tasks.len();
-            prop_assume!(count > 0);
+            let Some(id) = plan.tasks.get(at.index(count.max(1))).map(|task| task.id.clone()) else {
+                return Ok(());
+            };
             let text = with_column(&encode(&Document::new(plan)).unwrap(), count, column);
             let (mut document, diagnostics) = decode(Path::new("prd.toon"), text.as_bytes()).unwrap();
             prop_assert_eq!(diagnostics, []);
-            let id = document.plan.tasks.get(at.index(count)).map(|task| task.id.clone());
-            let mutation = mutation(id.expect("there is one"));
-            let ids = mutation.tasks();
-            prop_assume!(ids.is_some());
-            let excerpt = read_excerpt(Path::new("prd.toon"), text.as_bytes(), &ids.unwrap());
+            let mutation = mutation(id);
+            let Some(ids) = mutation.tasks() else { return Ok(()) };
+            let excerpt = read_excerpt(Path::new("prd.toon"), text.as_bytes(), &ids);
             prop_assert_eq!(excerpt.is_none(), column == Some("due-date"), "Samuel would quote that name");
             let Some(mut excerpt) = excerpt else { return Ok(()) };
             prop_assert!(excerpt.plan.tasks.len() <= 2);
