@@ -8,7 +8,7 @@ pub(crate) use toon::{DecodeArgs, EncodeArgs, ReadArgs, ToonCommand};
 
 use clap::{Args, Parser, Subcommand};
 use samuel_core::{
-    model::{Complexity, Priority, Source, TaskId},
+    model::{Complexity, InvalidTask, Priority, Source, TaskId, commit_hash},
     plugin::{Kind, Language},
 };
 
@@ -208,17 +208,8 @@ fn pause(text: &str) -> Result<std::time::Duration, String> {
 /// is an empty word, or no word at all.
 type CommitSha = Option<String>;
 
-fn commit_sha(text: &str) -> Result<CommitSha, String> {
-    let sha = text.trim();
-    let is_hash = (4..=64).contains(&sha.len()) && sha.chars().all(|c| c.is_ascii_hexdigit());
-    match (sha.is_empty(), is_hash) {
-        (true, _) => Ok(None),
-        (_, true) => Ok(Some(sha.to_owned())),
-        _ => {
-            Err("a commit is 4 to 64 hexadecimal digits; leave the option out where there is no commit"
-                .into())
-        }
-    }
+fn commit_sha(text: &str) -> Result<CommitSha, InvalidTask> {
+    commit_hash(text).map(|hash| hash.map(str::to_owned))
 }
 
 #[derive(Debug, Args)]

@@ -208,6 +208,8 @@ fn a_plan_that_is_missing_damaged_or_corrupt_is_told_apart() {
     let damaged = bench.finding(Subject::State);
     assert_eq!((damaged.health, damaged.details.len()), (Health::Warning, 1), "{damaged:?}");
     let text = text.replace("tasks[0]:", "tasks[1]{id,title,depends_on}:\n  1,t,\"[\\\"9\\\"]\"");
+    fs::write(&prd, text.replace("1,t,", "1,\"\",")).unwrap();
+    assert_eq!(bench.finding(Subject::State).health, Health::Failed, "the loop would not start");
     fs::write(&prd, text).unwrap();
     let waiting = bench.finding(Subject::State);
     assert_eq!((waiting.health, waiting.details.len()), (Health::Warning, 1), "{waiting:?}");

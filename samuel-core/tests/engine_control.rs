@@ -50,7 +50,7 @@ fn warnings(events: &[EventRecord]) -> Vec<&str> {
 /// Completes a task the way another process does: through a store of its own.
 fn done_elsewhere(bench: &Bench, id: &str) {
     let other = bench.project().store();
-    let mutation = Mutation::Done { id: TaskId::new(id), commit_sha: Some("abc".into()), iteration: None };
+    let mutation = Mutation::Done { id: TaskId::new(id), commit_sha: Some("abcd".into()), iteration: None };
     other.mutate(mutation, Actor::Agent).unwrap();
 }
 

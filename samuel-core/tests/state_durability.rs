@@ -7,7 +7,7 @@ use std::{
     ffi::OsStr,
     fs,
     io::{BufRead, BufReader},
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::{
         Arc,
@@ -52,10 +52,11 @@ fn done(id: &str) -> Mutation {
     Mutation::Done { id: TaskId::new(id), commit_sha: None, iteration: None }
 }
 
-/// Starts a test of this file again in a process of its own.
+/// Starts a test of this file again in a process of its own, where it does what
+/// [`child_dir`] tells it to.
 fn child(test: &str, root: &Path, prefix: &[&str]) -> Child {
     let own = env::current_exe().unwrap();
-    let arguments = [test, "--exact", "--ignored", "--nocapture"].map(OsStr::new);
+    let arguments = [test, "--exact", "--nocapture"].map(OsStr::new);
     let mut words: Vec<&OsStr> = prefix.iter().map(OsStr::new).collect();
     words.push(own.as_os_str());
     words.extend(arguments);
@@ -64,8 +65,9 @@ fn child(test: &str, root: &Path, prefix: &[&str]) -> Child {
     command.spawn().unwrap()
 }
 
-fn child_dir() -> std::path::PathBuf {
-    env::var_os(CHILD_DIR).unwrap().into()
+/// Says where to work, if this process is the child.
+fn child_dir() -> Option<PathBuf> {
+    env::var_os(CHILD_DIR).map(PathBuf::from)
 }
 
 #[test]
@@ -202,12 +204,16 @@ fn a_directory_that_cannot_be_created_is_an_error() {
 
 #[test]
 fn a_disk_that_fills_up_in_the_middle_of_a_write_keeps_what_was_there() {
+    if let Some(dir) = child_dir() {
+        return fill_the_disk(&store(&dir));
+    }
     let (root, store) = new_store();
     enqueue(&store, "Second").unwrap();
     let plan = fs::read(store.dir().prd()).unwrap();
     // No file may grow beyond 8 KiB, as if the disk were full there.
     let limit = ["sh", "-c", "trap '' XFSZ; ulimit -f 16; exec \"$@\"", "sh"];
-    let mut child = child("child_of_a_full_disk", root.path(), &limit);
+    let mut child =
+        child("a_disk_that_fills_up_in_the_middle_of_a_write_keeps_what_was_there", root.path(), &limit);
     assert!(child.wait().unwrap().success());
     assert_eq!(fs::read(store.dir().prd()).unwrap(), plan);
     let journal = fs::read_to_string(store.dir().journal()).unwrap();
@@ -217,10 +223,7 @@ fn a_disk_that_fills_up_in_the_middle_of_a_write_keeps_what_was_there() {
     assert_eq!(next.seq, Some(records.last().unwrap().seq + 1));
 }
 
-#[test]
-#[ignore = "runs as the child of another test"]
-fn child_of_a_full_disk() {
-    let store = store(&child_dir());
+fn fill_the_disk(store: &FileStore) {
     let long = NewTask { description: "x".repeat(20_000), ..NewTask::new("Long") };
     let error = store.mutate(Mutation::Enqueue { task: long }, Actor::User).unwrap_err();
     assert_eq!(error.code(), ErrorCode::STATE_IO);
@@ -233,9 +236,12 @@ fn child_of_a_full_disk() {
 
 #[test]
 fn the_loop_lock_is_free_once_its_holder_was_killed() {
+    if let Some(dir) = child_dir() {
+        return hold_the_loop_lock(&RunDir::new(dir));
+    }
     let root = tempfile::tempdir().unwrap();
     let dir = RunDir::new(root.path());
-    let mut child = child("child_that_holds_the_loop_lock", root.path(), &[]);
+    let mut child = child("the_loop_lock_is_free_once_its_holder_was_killed", root.path(), &[]);
     let output = BufReader::new(child.stdout.take().unwrap());
     assert!(output.lines().any(|line| line.unwrap() == "held"));
     let holder = Holder::this_process("2026-11-21T10:00:00Z".parse().unwrap(), "run-2");
@@ -248,12 +254,9 @@ fn the_loop_lock_is_free_once_its_holder_was_killed() {
     LoopLock::acquire(&dir, &holder).unwrap();
 }
 
-#[test]
-#[ignore = "runs as the child of another test"]
-fn child_that_holds_the_loop_lock() {
-    let dir = RunDir::new(child_dir());
+fn hold_the_loop_lock(dir: &RunDir) {
     let holder = Holder::this_process("2026-11-21T10:00:00Z".parse().unwrap(), "run-1");
-    let _lock = LoopLock::acquire(&dir, &holder).unwrap();
+    let _lock = LoopLock::acquire(dir, &holder).unwrap();
     println!("\nheld");
     // The parent holds the other end and never writes.
     std::io::stdin().lines().next();

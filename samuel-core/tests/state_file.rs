@@ -364,7 +364,7 @@ fn a_store_that_knows_the_plan_and_one_that_reads_the_row_alone_write_the_same()
         let id = TaskId::new("3");
         [
             Mutation::StartTask { id: id.clone() },
-            Mutation::Done { id: id.clone(), commit_sha: Some("abc".to_owned()), iteration: Some(1) },
+            Mutation::Done { id: id.clone(), commit_sha: Some("abcd".to_owned()), iteration: Some(1) },
             Mutation::TakeBack { ids: vec![id.clone()], failures: vec!["tests".to_owned()] },
             Mutation::Block { id: id.clone(), reason: None },
             Mutation::Reset { id },

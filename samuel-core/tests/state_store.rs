@@ -86,12 +86,12 @@ fn a_plan_with_two_tasks_of_one_id_or_a_bad_title_is_not_imported() {
 #[test]
 fn done_twice_keeps_the_first_commit_and_writes_nothing_more() {
     with_each_plan(|store| {
-        let first = store.mutate(done("1", Some("abc"), Some(5)), Actor::Agent).unwrap();
+        let first = store.mutate(done("1", Some("abcd"), Some(5)), Actor::Agent).unwrap();
         let second = store.mutate(done("1", None, None), Actor::Agent).unwrap();
         assert_eq!((first.revision, first.change.completed()), (2, Some(&id("1"))));
         assert_eq!((second.revision, second.change, second.seq), (2, Change::Unchanged, None));
         let task = store.load().unwrap().plan.task(&id("1")).cloned().unwrap();
-        assert_eq!((task.commit_sha.as_deref(), task.iteration), (Some("abc"), Some(5)));
+        assert_eq!((task.commit_sha.as_deref(), task.iteration), (Some("abcd"), Some(5)));
         assert_eq!((task.status, task.completed_at.is_some()), (Status::Completed, true));
         assert_eq!(store.journal_since(0).unwrap().len(), 2);
     });
@@ -145,7 +145,7 @@ fn a_new_task_gets_the_next_number_and_what_was_said_of_it() {
 #[test]
 fn completions_that_a_check_does_not_bear_out_are_taken_back_with_the_failures_on_record() {
     with_each_plan(|store| {
-        store.mutate(done("1", Some("abc"), Some(1)), Actor::Agent).unwrap();
+        store.mutate(done("1", Some("abcd"), Some(1)), Actor::Agent).unwrap();
         let failures = vec!["cargo test: exit 101".to_owned()];
         let take_back = Mutation::TakeBack { ids: vec![id("1"), id("2")], failures: failures.clone() };
         let applied = store.mutate(take_back, Actor::Runtime).unwrap();

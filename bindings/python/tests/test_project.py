@@ -19,7 +19,7 @@ MakeProject = Callable[..., samuel.Project]
 def test_tasks_are_added_done_skipped_and_reset(samuel_project: MakeProject) -> None:
     project = samuel_project("First", "Second")
     assert [(task.id, task.status) for task in project.tasks()] == [("1", "pending"), ("2", "pending")]
-    assert project.done("1", commit_sha="abc").commit_sha == "abc"
+    assert project.done("1", commit_sha="abcd").commit_sha == "abcd"
     assert project.skip("2", reason="not now").skip_reason == "not now"
     assert project.status().next == samuel.AllDone()
     assert project.reset("2").status == "pending"

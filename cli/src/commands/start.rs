@@ -6,7 +6,6 @@ use samuel_core::{
     engine::{EventRecord, Profile, Run, RunHandle, RunReport},
     model::ErrorCode,
     project::Project,
-    state::StateStore,
 };
 use tokio::sync::mpsc;
 
@@ -35,7 +34,6 @@ pub(crate) fn start(
 ) -> Result<Reply, Failure> {
     let setting = Setting::of(&args, &project)?;
     require_plan(&project)?;
-    let store = project.store();
     let builder = builder(project, &setting, host)?;
     if args.dry_run {
         return preview::dry_run(builder);
@@ -50,10 +48,7 @@ pub(crate) fn start(
         let signals = Signals::take_over()?;
         run_to_its_end(run, signals, show, args.profile).await
     })?;
-    let reply = ended.map_err(|failure| go_on_with(failure, host))?;
-    let is_empty = store.load().is_ok_and(|loaded| loaded.plan.tasks.is_empty());
-    let nothing = "the plan has no tasks; add some with `samuel run convert` or `samuel run enqueue`";
-    Ok(reply.warn(is_empty.then(|| nothing.to_owned())))
+    ended.map_err(|failure| go_on_with(failure, host))
 }
 
 /// Puts the command that was used where its advice names a bare start, which

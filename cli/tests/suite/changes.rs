@@ -33,7 +33,7 @@ fn what_is_no_commit_is_refused_with_the_way_out() {
     for text in ["abc", "HEAD", "main", "abcd 1234", &"a".repeat(65)] {
         let ran = bench.samuel(&["run", "done", "1", "--commit-sha", text]);
         assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{text}: {ran:?}");
-        let way_out = "4 to 64 hexadecimal digits; leave the option out where there is no commit";
+        let way_out = "4 to 64 hexadecimal digits; leave it out where there is none";
         assert!(ran.stderr.contains(way_out), "{ran:?}");
     }
     assert_eq!(bench.status("1"), "pending");

@@ -22,9 +22,10 @@ fn a_run_of_an_empty_plan_says_that_there_were_no_tasks() {
     let bench = Bench::with_tasks(&[]);
     let ran = bench.start(DONE, &[]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.stderr.contains("warning: the plan has no tasks; add some with"), "{ran:?}");
-    let (_, last) = bench.start(DONE, &["--json"]).events();
-    assert!(last["warnings"][0].as_str().unwrap().starts_with("the plan has no tasks"), "{last}");
+    assert!(ran.stderr.contains("the plan has no tasks; `samuel run convert`"), "{ran:?}");
+    let (events, _) = bench.start(DONE, &["--json"]).events();
+    let told = |event: &serde_json::Value| event.to_string().contains("the plan has no tasks");
+    assert_eq!(events.iter().filter(|event| told(event)).count(), 1, "{events:?}");
 }
 
 #[test]

@@ -22,7 +22,7 @@ use crate::{
     plugin::PluginError,
     process::find_program,
     project::{Project, ProjectError},
-    state::{LoopLock, StateError, StateStore, validate},
+    state::{LoopLock, Severity, StateError, StateStore, validate},
 };
 
 /// Everything that was looked at, in a fixed order.
@@ -358,7 +358,8 @@ fn read_state(project: &Project) -> Result<Finding, StateError> {
         });
     }
     let faults = loaded.diagnostics.iter().map(ToString::to_string);
-    let details: Vec<String> = faults.chain(validate(&loaded.plan).iter().map(ToString::to_string)).collect();
+    let findings = validate(&loaded.plan);
+    let details: Vec<String> = faults.chain(findings.iter().map(ToString::to_string)).collect();
     let suffix = if running { "; a loop is running" } else { "" };
     let message = format!("a plan of {}{suffix}", counted(loaded.plan.tasks.len(), "task"));
     Ok(match details.is_empty() && loaded.unparsed.is_empty() {
@@ -375,7 +376,9 @@ fn read_state(project: &Project) -> Result<Finding, StateError> {
                     "Correct prd.toon at the places named above, or see what `samuel doctor --fix` makes of it."
                 }
             };
-            Finding { details, ..Finding::warning(Subject::State, message, help) }
+            let stops = findings.iter().any(|finding| finding.severity() == Severity::Error);
+            let health = if stops { Health::Failed } else { Health::Warning };
+            Finding { health, details, ..Finding::warning(Subject::State, message, help) }
         }
     })
 }

@@ -15,7 +15,7 @@ pub use outcome::{ExitReason, FailureClass, IterationOutcome};
 pub use plan::{PLAN_VERSION, Plan, Progress, ProgressStatus, Project};
 pub use task::{
     Complexity, InvalidTask, MAX_ID_CHARS, MAX_TITLE_CHARS, ParseWordError, Priority, Source, Status, Task,
-    TaskId,
+    TaskId, commit_hash,
 };
 pub use usage::Usage;
 

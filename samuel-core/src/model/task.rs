@@ -71,6 +71,29 @@ impl PartialOrd for TaskId {
     }
 }
 
+/// Reads the hash of a commit, 4 to 64 hexadecimal digits. A blank text is none:
+/// it is what a shell makes of a `git` that failed.
+///
+/// # Errors
+/// Returns [`InvalidTask::Commit`] for anything else.
+///
+/// ```
+/// use samuel_core::model::commit_hash;
+///
+/// assert_eq!(commit_hash("0a1b2c3\n"), Ok(Some("0a1b2c3")));
+/// assert_eq!(commit_hash(" "), Ok(None));
+/// assert!(commit_hash("HEAD").is_err());
+/// ```
+pub fn commit_hash(text: &str) -> Result<Option<&str>, InvalidTask> {
+    let hash = text.trim();
+    let is_hash = (4..=64).contains(&hash.len()) && hash.chars().all(|c| c.is_ascii_hexdigit());
+    match (hash.is_empty(), is_hash) {
+        (true, _) => Ok(None),
+        (_, true) => Ok(Some(hash)),
+        _ => Err(InvalidTask::Commit),
+    }
+}
+
 /// Compares runs of digits as numbers and everything else as text.
 fn natural_order(left: &str, right: &str) -> Ordering {
     let (mut left, mut right) = (left, right);
@@ -361,6 +384,9 @@ pub enum InvalidTask {
     /// The title is too long.
     #[error("the title of a task has at most {MAX_TITLE_CHARS} characters")]
     TitleLength,
+    /// What is given as a commit is none.
+    #[error("a commit is 4 to 64 hexadecimal digits; leave it out where there is none")]
+    Commit,
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 use jiff::Timestamp;
 
 use super::{Change, Mutation, NewTask, StateError, graph};
-use crate::model::{Plan, Progress, Status, Task, TaskId, Usage, payload::Mode};
+use crate::model::{Plan, Progress, Status, Task, TaskId, Usage, commit_hash, payload::Mode};
 
 /// Changes a plan. After an error the plan is as it was.
 ///
@@ -15,8 +15,8 @@ use crate::model::{Plan, Progress, Status, Task, TaskId, Usage, payload::Mode};
 /// Returns [`StateError::TaskNotFound`] for an unknown id,
 /// [`StateError::TaskExists`], [`StateError::TaskInvalid`],
 /// [`StateError::UnknownDependency`] or [`StateError::Cycle`] for a new task
-/// that must not be stored, and [`StateError::NotStartable`] for a task that
-/// is settled or blocked.
+/// that must not be stored, [`StateError::TaskInvalid`] for a commit that is no
+/// hash, and [`StateError::NotStartable`] for a task that is settled or blocked.
 pub fn apply(plan: &mut Plan, mutation: &Mutation, now: Timestamp) -> Result<Change, StateError> {
     apply_reserving(plan, mutation, now, &[])
 }
@@ -31,7 +31,9 @@ pub(crate) fn apply_reserving(
 ) -> Result<Change, StateError> {
     let change = match mutation {
         Mutation::Done { id, commit_sha, iteration } => {
-            done(find(plan, id)?, commit_sha.as_deref(), *iteration, now)
+            let commit = commit_hash(commit_sha.as_deref().unwrap_or_default());
+            let commit = commit.map_err(|source| StateError::TaskInvalid { id: id.clone(), source })?;
+            done(find(plan, id)?, commit, *iteration, now)
         }
         Mutation::Skip { id, reason } => skip(find(plan, id)?, reason.as_deref()),
         Mutation::Reset { id } => reset(find(plan, id)?),
@@ -92,10 +94,8 @@ fn changed(task: &mut Task, change: impl FnOnce(&mut Task)) -> Change {
     Change::Task { id: task.id.clone(), from: before.status, to: task.status }
 }
 
-/// The first completion counts: a later one only fills in what is missing. A
-/// blank commit is what a shell makes of a `git` that failed, and says nothing.
+/// The first completion counts: a later one only fills in what is missing.
 fn done(task: &mut Task, commit_sha: Option<&str>, iteration: Option<u32>, now: Timestamp) -> Change {
-    let commit_sha = commit_sha.map(str::trim).filter(|sha| !sha.is_empty());
     changed(task, |task| {
         if task.status != Status::Completed {
             forget_outcome(task);
@@ -271,11 +271,11 @@ mod tests {
     #[test]
     fn done_twice_keeps_the_first_commit() {
         let mut plan = plan(&["1"]);
-        let first = apply(&mut plan, &done("1", Some("abc")), NOW).unwrap();
+        let first = apply(&mut plan, &done("1", Some("abcd")), NOW).unwrap();
         assert_eq!(first.completed(), Some(&id("1")));
         let later = NOW + jiff::SignedDuration::from_secs(9);
-        assert_eq!(apply(&mut plan, &done("1", Some("def")), later).unwrap(), Change::Unchanged);
-        assert_eq!(plan.tasks[0].commit_sha.as_deref(), Some("abc"));
+        assert_eq!(apply(&mut plan, &done("1", Some("defa")), later).unwrap(), Change::Unchanged);
+        assert_eq!(plan.tasks[0].commit_sha.as_deref(), Some("abcd"));
         assert_eq!(plan.tasks[0].completed_at, Some(NOW));
         assert_eq!(plan.progress.completed_tasks, 1);
     }
@@ -284,18 +284,23 @@ mod tests {
     fn done_again_fills_in_a_commit_that_was_not_known() {
         let mut plan = plan(&["1"]);
         apply(&mut plan, &done("1", None), NOW).unwrap();
-        let change = apply(&mut plan, &done("1", Some("abc")), NOW).unwrap();
+        let change = apply(&mut plan, &done("1", Some("abcd")), NOW).unwrap();
         assert_eq!(change.completed(), None, "it was completed before");
-        assert_eq!(plan.tasks[0].commit_sha.as_deref(), Some("abc"));
+        assert_eq!(plan.tasks[0].commit_sha.as_deref(), Some("abcd"));
     }
 
     #[test]
-    fn a_blank_commit_is_none_and_can_be_filled_in() {
+    fn a_blank_commit_is_none_and_what_is_no_commit_is_refused() {
         let mut plan = plan(&["1"]);
+        for text in ["HEAD", "abc", "abcd\nabcd", &"a".repeat(65)] {
+            let error = apply(&mut plan, &done("1", Some(text)), NOW).unwrap_err();
+            assert!(matches!(error, StateError::TaskInvalid { source: InvalidTask::Commit, .. }), "{text}");
+            assert_eq!(plan.tasks[0].status, Status::Pending);
+        }
         apply(&mut plan, &done("1", Some(" \n")), NOW).unwrap();
         assert_eq!(plan.tasks[0].commit_sha, None);
-        apply(&mut plan, &done("1", Some("abc\n")), NOW).unwrap();
-        assert_eq!(plan.tasks[0].commit_sha.as_deref(), Some("abc"));
+        apply(&mut plan, &done("1", Some("abcd\n")), NOW).unwrap();
+        assert_eq!(plan.tasks[0].commit_sha.as_deref(), Some("abcd"));
     }
 
     #[test]
@@ -395,7 +400,7 @@ mod tests {
     #[test]
     fn completions_are_taken_back_and_skips_are_not() {
         let mut plan = plan(&["1", "2", "3"]);
-        apply(&mut plan, &done("1", Some("abc")), NOW).unwrap();
+        apply(&mut plan, &done("1", Some("abcd")), NOW).unwrap();
         apply(&mut plan, &Mutation::Skip { id: id("2"), reason: None }, NOW).unwrap();
         let ids = vec![id("1"), id("2"), id("3")];
         let change =

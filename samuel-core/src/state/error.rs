@@ -87,7 +87,7 @@ pub enum StateError {
         /// The id that is taken.
         id: TaskId,
     },
-    /// A task breaks a rule for ids or titles.
+    /// A task breaks a rule for ids, titles or commits.
     #[error("task {id} cannot be stored")]
     TaskInvalid {
         /// The task's id.

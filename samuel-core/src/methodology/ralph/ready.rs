@@ -22,7 +22,7 @@ pub struct PlanCheck {
 }
 
 /// Checks a plan before a loop works on it: ids and titles must be sound. An
-/// empty plan is. Dependencies that cannot be met are warnings: the loop works
+/// empty plan is, with a warning. Dependencies that cannot be met are warnings: the loop works
 /// on the other tasks, and is blocked when none of them is left.
 pub fn check_plan(plan: &Plan) -> PlanCheck {
     let (errors, warnings): (Vec<Finding>, Vec<Finding>) =
@@ -30,7 +30,9 @@ pub fn check_plan(plan: &Plan) -> PlanCheck {
     let reason =
         (!errors.is_empty()).then(|| format!("the plan cannot be worked on: {}", named(&errors).join("; ")));
     let output = BeforeLoopOutput { ok: errors.is_empty(), reason, ..BeforeLoopOutput::default() };
-    PlanCheck { output, warnings: named(&warnings) }
+    let empty = "the plan has no tasks; `samuel run convert` and `samuel run enqueue` add some";
+    let empty = plan.tasks.is_empty().then(|| empty.to_owned());
+    PlanCheck { output, warnings: named(&warnings).into_iter().chain(empty).collect() }
 }
 
 /// Words the first findings and counts the others.

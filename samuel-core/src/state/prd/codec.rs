@@ -220,7 +220,7 @@ mod tests {
 
     fn mutation() -> impl Strategy<Value = fn(TaskId) -> Mutation> {
         select(vec![
-            (|id| Mutation::Done { id, commit_sha: Some("1e5".to_owned()), iteration: Some(1) })
+            (|id| Mutation::Done { id, commit_sha: Some("1e50".to_owned()), iteration: Some(1) })
                 as fn(_) -> _,
             |id| Mutation::Skip { id, reason: Some("a\nb, \"c\"".to_owned()) },
             |id| Mutation::Reset { id },
