@@ -1,0 +1,11 @@
+//! Attacks that once got through, and campaigns that held.
+//!
+//! A loop runs unattended, with keys in its environment, on a repository that
+//! somebody else wrote, with an agent that may do anything its user may. Each
+//! module is one way to abuse that; `docs/security.md` names the test that holds
+//! each threat. The counts are those the attacks were found with where a run of
+//! them takes seconds; `SAMUEL_LONG=1` runs the others in full.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed set-up fails the test")]
+
+mod kit;
