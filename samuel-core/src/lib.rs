@@ -20,6 +20,8 @@ pub mod context;
 #[cfg(feature = "engine")]
 pub mod engine;
 #[cfg(feature = "engine")]
+pub mod fs;
+#[cfg(feature = "engine")]
 pub mod git;
 #[cfg(feature = "engine")]
 pub mod hook;

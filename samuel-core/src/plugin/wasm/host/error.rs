@@ -60,8 +60,13 @@ impl HostError {
         if found <= limit {
             return Ok(());
         }
+        Err(Self::too_large(what, limit))
+    }
+
+    /// Refuses what is more than the host takes or gives.
+    pub(super) fn too_large(what: &str, limit: usize) -> Self {
         let limit = u64::try_from(limit).unwrap_or(u64::MAX);
-        Err(Self::TooLarge(Excess { what: what.to_owned(), limit }))
+        Self::TooLarge(Excess { what: what.to_owned(), limit })
     }
 
     /// Says what the system said about something.

@@ -15,6 +15,7 @@ use super::{
     waiting,
 };
 use crate::{
+    fs::FileKind,
     plugin::{Capability, wasm::plugin::Loaded},
     process::{self, Captured, CommandOutput, CommandSpec, End, ExitStatus, OutputLimits, ProcessError},
 };
@@ -109,7 +110,7 @@ fn prepare(loaded: &Loaded, command: Command, left: Duration) -> Result<CommandS
     let tree = Tree { root, capability: Capability::Exec, granted: &everywhere };
     let cwd = command.cwd.as_deref().unwrap_or(".");
     let place = tree.walk(cwd, LastLink::Follow)?;
-    if place.file_type() != Some(rustix::fs::FileType::Directory) {
+    if place.inner.kind() != Some(FileKind::Directory) {
         return Err(HostError::NotFound(cwd.to_owned()));
     }
     let program = match command.program.contains('/') {

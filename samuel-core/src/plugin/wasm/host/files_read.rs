@@ -1,20 +1,19 @@
 //! `files-read`: reading files of the project.
 
-use std::{
-    fs::File,
-    io::{self, Read},
-    sync::Arc,
-};
+use std::sync::Arc;
 
-use rustix::fs::{Dir, FileType, OFlags, Stat};
+use rustix::fs::{Dir, OFlags, Stat};
 use wasmtime::component::{ComponentType, Lift, LinkerInstance, Lower};
 
 use super::{
     Guest, HostError, on_a_thread,
-    tree::{LastLink, Place, Tree, file_type},
+    tree::{LastLink, Tree},
     waiting,
 };
-use crate::plugin::{Capability, wasm::plugin::Loaded};
+use crate::{
+    fs::{FileError, FileKind, kind_of, read_up_to},
+    plugin::{Capability, wasm::plugin::Loaded},
+};
 
 /// The largest file, in bytes.
 const MAX_FILE_BYTES: usize = 4 * 1024 * 1024;
@@ -44,9 +43,9 @@ struct Entry {
 
 impl Entry {
     fn new(name: String, stat: Option<&Stat>) -> Self {
-        let kind = match stat.map(file_type) {
-            Some(FileType::RegularFile) => Kind::File,
-            Some(FileType::Directory) => Kind::Directory,
+        let kind = match stat.map(kind_of) {
+            Some(FileKind::File) => Kind::File,
+            Some(FileKind::Directory) => Kind::Directory,
             _ => Kind::Other,
         };
         let size = stat.filter(|_| kind == Kind::File).and_then(|stat| u64::try_from(stat.st_size).ok());
@@ -76,29 +75,22 @@ fn tree(loaded: &Loaded) -> Tree<'_> {
 }
 
 fn read(tree: Tree<'_>, path: &str) -> Result<Vec<u8>, HostError> {
-    let place = tree.walk(path, LastLink::Follow)?;
-    match place.file_type() {
-        Some(FileType::RegularFile) => {}
-        Some(_) => return Err(HostError::invalid(format!("`{path}` is no file"))),
-        None => return Err(HostError::NotFound(path.to_owned())),
+    let place = tree.walk(path, LastLink::Follow)?.inner;
+    if place.found.is_none() {
+        return Err(HostError::NotFound(path.to_owned()));
     }
-    let contents = contents_of(&place).map_err(|error| HostError::io(path, &error))?;
-    HostError::at_most("file", contents.len(), MAX_FILE_BYTES)?;
-    Ok(contents)
-}
-
-/// Reads a file, and a little more than it may have.
-fn contents_of(place: &Place) -> io::Result<Vec<u8>> {
-    let mut contents = Vec::new();
-    let file = File::from(place.open(OFlags::empty())?);
-    file.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut contents)?;
-    Ok(contents)
+    let contents = place.open_file().and_then(|file| read_up_to(file, MAX_FILE_BYTES as u64));
+    contents.map_err(|error| match error {
+        FileError::NotAFile { .. } => HostError::invalid(format!("`{path}` is no file")),
+        FileError::TooLarge { .. } => HostError::too_large("file", MAX_FILE_BYTES),
+        error => HostError::io(path, &error.into()),
+    })
 }
 
 fn list_dir(tree: Tree<'_>, path: &str) -> Result<Vec<Entry>, HostError> {
-    let place = tree.walk(path, LastLink::Follow)?;
-    match place.file_type() {
-        Some(FileType::Directory) => {}
+    let place = tree.walk(path, LastLink::Follow)?.inner;
+    match place.kind() {
+        Some(FileKind::Directory) => {}
         Some(_) => return Err(HostError::invalid(format!("`{path}` is no directory"))),
         None => return Err(HostError::NotFound(path.to_owned())),
     }
@@ -115,7 +107,7 @@ fn list_dir(tree: Tree<'_>, path: &str) -> Result<Vec<Entry>, HostError> {
         HostError::at_most("directory (entries)", entries.len() + 1, MAX_ENTRIES)?;
         // A link counts as what it leads to where that may be seen.
         let below = format!("{path}/{name}");
-        let found = tree.walk(&below, LastLink::Follow).ok().and_then(|place| place.found);
+        let found = tree.walk(&below, LastLink::Follow).ok().and_then(|place| place.inner.found);
         entries.push(Entry::new(name.to_owned(), found.as_ref()));
     }
     entries.sort_by(|left, right| left.name.cmp(&right.name));
@@ -127,8 +119,8 @@ fn stat(tree: Tree<'_>, path: &str) -> Result<Option<Entry>, HostError> {
         Err(HostError::NotFound(_)) => return Ok(None),
         place => place?,
     };
-    let Place { name, found, .. } = place;
-    Ok(found.map(|found| Entry::new(name, Some(&found))))
+    let name = place.inner.name.to_string_lossy().into_owned();
+    Ok(place.inner.found.map(|found| Entry::new(name, Some(&found))))
 }
 
 #[cfg(test)]
@@ -196,7 +188,7 @@ mod tests {
         rustix::fs::mknodat(
             rustix::fs::CWD,
             dir.path().join("pipe"),
-            FileType::Fifo,
+            rustix::fs::FileType::Fifo,
             rustix::fs::Mode::from_raw_mode(0o600),
             0,
         )

@@ -4,16 +4,14 @@
 //! was granted.
 
 use std::{
-    fs::File,
-    io::{self, Write},
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    io::Write,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
 };
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, fchmod, mkdirat, openat, renameat, unlinkat};
+use rustix::fs::{AtFlags, unlinkat};
 use wasmtime::component::LinkerInstance;
 
 use super::{
@@ -21,7 +19,10 @@ use super::{
     tree::{LastLink, Place, Tree},
     waiting,
 };
-use crate::plugin::{Capability, wasm::plugin::Loaded};
+use crate::{
+    fs::{self, FileError, FileKind, PROJECT_DIRECTORY, PROJECT_FILE, Replacement},
+    plugin::{Capability, wasm::plugin::Loaded},
+};
 
 /// The largest file, in bytes.
 const MAX_FILE_BYTES: usize = 4 * 1024 * 1024;
@@ -65,27 +66,22 @@ impl<'a> Writing<'a> {
 
     fn write(self, path: &str, contents: &[u8]) -> Result<(), HostError> {
         HostError::at_most("file", contents.len(), MAX_FILE_BYTES)?;
-        let place = self.walk(path, LastLink::Follow)?;
-        match place.file_type() {
-            None | Some(FileType::RegularFile) => {}
+        let place = self.walk(path, LastLink::Follow)?.inner;
+        match place.kind() {
+            None | Some(FileKind::File) => {}
             Some(_) => return Err(HostError::invalid(format!("`{path}` is no file"))),
         }
-        let replaced = || {
-            let dir = make_missing(&place)?;
-            let dir = dir.as_ref().map_or(place.dir(), AsFd::as_fd);
-            replace(dir, &place, contents)
-        };
-        replaced().map_err(|error| HostError::io(path, &error))
+        replace(place, contents).map_err(|error| HostError::io(path, &error.into()))
     }
 
     fn remove(self, path: &str) -> Result<(), HostError> {
-        let place = self.walk(path, LastLink::Keep)?;
-        let flags = match place.file_type() {
+        let place = self.walk(path, LastLink::Keep)?.inner;
+        let flags = match place.kind() {
             None => return Err(HostError::NotFound(path.to_owned())),
             Some(_) if place.name == "." => {
                 return Err(HostError::invalid(format!("`{path}` is where a path begins")));
             }
-            Some(FileType::Directory) => AtFlags::REMOVEDIR,
+            Some(FileKind::Directory) => AtFlags::REMOVEDIR,
             Some(_) => AtFlags::empty(),
         };
         unlinkat(place.dir(), &*place.name, flags).map_err(|error| match error {
@@ -95,13 +91,13 @@ impl<'a> Writing<'a> {
     }
 
     fn create_dir(self, path: &str) -> Result<(), HostError> {
-        let mut place = self.walk(path, LastLink::Follow)?;
-        match place.file_type() {
-            Some(FileType::Directory) => return Ok(()),
+        let mut place = self.walk(path, LastLink::Follow)?.inner;
+        match place.kind() {
+            Some(FileKind::Directory) => return Ok(()),
             Some(_) => return Err(HostError::invalid(format!("`{path}` is no directory"))),
             None => place.missing.push(place.name.clone()),
         }
-        make_missing(&place).map(drop).map_err(|error| HostError::io(path, &error))
+        place.make_missing(PROJECT_DIRECTORY).map(drop).map_err(|error| HostError::io(path, &error))
     }
 
     /// Follows a path to what may be written.
@@ -128,44 +124,16 @@ fn is_below(names: &[String], path: &str) -> bool {
     prefix.all(|part| names.next().is_some_and(|name| name.eq_ignore_ascii_case(part)))
 }
 
-/// Makes the directories on the way to a place, and returns the last of them.
-fn make_missing(place: &Place) -> io::Result<Option<OwnedFd>> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut made: Option<OwnedFd> = None;
-    for name in &place.missing {
-        let here = made.as_ref().map_or(place.dir(), AsFd::as_fd);
-        match mkdirat(here, &**name, Mode::from_raw_mode(0o777)) {
-            // Somebody else made it meanwhile.
-            Ok(()) | Err(rustix::io::Errno::EXIST) => {}
-            Err(error) => return Err(error.into()),
-        }
-        let dir = openat(here, &**name, flags, Mode::empty())?;
-        made = Some(dir);
-    }
-    Ok(made)
-}
-
 /// Puts a file in the place of another, so that a reader sees either.
-fn replace(dir: BorrowedFd<'_>, place: &Place, contents: &[u8]) -> io::Result<()> {
+fn replace(place: fs::Place, contents: &[u8]) -> Result<(), FileError> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let draft = format!(".samuel-{}-{count}.tmp", std::process::id());
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut file = File::from(openat(dir, &*draft, flags, Mode::from_raw_mode(0o666))?);
-    let written = (|| {
-        file.write_all(contents)?;
-        if let Some(found) = &place.found {
-            fchmod(&file, Mode::from_raw_mode(found.st_mode & 0o777))?;
-        }
-        renameat(dir, &*draft, dir, &*place.name)?;
-        Ok(())
-    })();
-    if written.is_err() {
-        // What could not be put in place is of no use; that it stays behind
-        // would be the lesser problem.
-        unlinkat(dir, &*draft, AtFlags::empty()).ok();
-    }
-    written
+    let (replacement, mut file) = Replacement::begin(place, draft.as_ref(), PROJECT_FILE)?;
+    file.write_all(contents)?;
+    // After a power failure the plugin may write it again.
+    let _ = replacement.place()?;
+    Ok(())
 }
 
 #[cfg(test)]

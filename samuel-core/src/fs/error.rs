@@ -1,0 +1,121 @@
+//! Why a file is not read or written.
+
+use std::{fmt, io, path::PathBuf};
+
+use super::FileKind;
+
+/// Why a file is not read or written. The texts follow the file's name, which
+/// the caller knows: "cannot read samuel.lock: it is a named pipe, not a file".
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FileError {
+    /// It is something else than a regular file.
+    #[error("it is {kind}, not a file")]
+    NotAFile {
+        /// What it is.
+        kind: FileKind,
+    },
+    /// On the way to it, or in its place, is something else than a directory.
+    #[error("\"{}\" is {kind}, not a directory", path.display())]
+    NotADirectory {
+        /// What stands in the way.
+        path: PathBuf,
+        /// What that is.
+        kind: FileKind,
+    },
+    /// It is longer than what is read of such a file.
+    #[error("it is larger than {}, and no more is read", Size(*limit))]
+    TooLarge {
+        /// The most that is read, in bytes.
+        limit: u64,
+    },
+    /// A link on the way to it leads out of the project.
+    #[error("the link \"{}\" leads out of the project, to \"{}\"", link.display(), target.display())]
+    Outside {
+        /// The link.
+        link: PathBuf,
+        /// Where it points, as it stands in the link.
+        target: PathBuf,
+    },
+    /// The path itself is none of the project's.
+    #[error("\"{}\" is not in \"{}\"", path.display(), root.display())]
+    Elsewhere {
+        /// The path.
+        path: PathBuf,
+        /// The directory it should be in.
+        root: PathBuf,
+    },
+    /// It is no UTF-8.
+    #[error("it is not UTF-8")]
+    NotUtf8,
+    /// The system refused.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl FileError {
+    /// Returns the kind of the error in the system's terms.
+    pub fn kind(&self) -> io::ErrorKind {
+        match self {
+            Self::NotAFile { .. } => io::ErrorKind::InvalidInput,
+            Self::NotADirectory { .. } => io::ErrorKind::NotADirectory,
+            Self::TooLarge { .. } => io::ErrorKind::FileTooLarge,
+            Self::Outside { .. } | Self::Elsewhere { .. } => io::ErrorKind::PermissionDenied,
+            Self::NotUtf8 => io::ErrorKind::InvalidData,
+            Self::Io(error) => error.kind(),
+        }
+    }
+
+    /// Says whether there is nothing at the path.
+    pub fn is_not_found(&self) -> bool {
+        self.kind() == io::ErrorKind::NotFound
+    }
+}
+
+impl From<rustix::io::Errno> for FileError {
+    fn from(errno: rustix::io::Errno) -> Self {
+        Self::Io(errno.into())
+    }
+}
+
+impl From<FileError> for io::Error {
+    fn from(error: FileError) -> Self {
+        match error {
+            FileError::Io(error) => error,
+            error => io::Error::new(error.kind(), error),
+        }
+    }
+}
+
+/// A size in the largest unit that it is a multiple of.
+struct Size(u64);
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
+        match units.into_iter().find(|(shift, _)| self.0 > 0 && self.0.trailing_zeros() >= *shift) {
+            Some((shift, unit)) => write!(f, "{} {unit}", self.0 >> shift),
+            None => write!(f, "{} bytes", self.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_told_in_the_unit_it_was_chosen_in() {
+        let told = |limit| FileError::TooLarge { limit }.to_string();
+        assert_eq!(told(4 << 20), "it is larger than 4 MiB, and no more is read");
+        assert_eq!(told(1536), "it is larger than 1536 bytes, and no more is read");
+        assert_eq!(told(0), "it is larger than 0 bytes, and no more is read");
+    }
+
+    #[test]
+    fn an_error_keeps_its_kind_and_its_text_as_an_error_of_the_system() {
+        let error = io::Error::from(FileError::NotAFile { kind: FileKind::Pipe });
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        assert_eq!(error.to_string(), "it is a named pipe, not a file");
+    }
+}

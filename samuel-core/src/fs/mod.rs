@@ -1,0 +1,31 @@
+//! Files that somebody else may have put there, read and written safely.
+//!
+//! The agent works in the project, and a clone comes from anybody: what is
+//! called samuel.lock may be a named pipe, a link to `/dev/zero`, a directory, or
+//! lead to a file far away. [`Root`] is the directory that nothing leaves. It
+//! resolves a path name by name, each opened below the directory before it, and
+//! follows links while they stay inside; what it opens is a regular file, opened
+//! without waiting, and read up to a limit. What it writes goes no further.
+//!
+//! Every file that Samuel did not just write itself is read through here. A path
+//! that the user gives on the command line may lie anywhere: for these there are
+//! [`open_anywhere`] and [`read_anywhere`], with the same rules but that one.
+
+mod error;
+mod kind;
+mod list;
+mod open;
+mod own;
+mod root;
+mod walk;
+
+pub use self::{
+    error::FileError,
+    kind::FileKind,
+    open::{open_anywhere, read_anywhere, read_up_to},
+    root::Root,
+};
+pub(crate) use self::{
+    own::{PRIVATE_DIRECTORY, PRIVATE_FILE, PROJECT_DIRECTORY, PROJECT_FILE, Placed, Replacement},
+    walk::{LastLink, Place, kind_of},
+};

@@ -1,0 +1,202 @@
+//! Writing Samuel's own files, no further than the root.
+//!
+//! A file of Samuel's is no link: one that was put in its place is refused where
+//! the file is opened, and replaced where the file is. The directories above it
+//! may be links as long as they stay inside.
+
+use std::{
+    ffi::{OsStr, OsString},
+    fs::{File, Permissions},
+    io,
+    os::{fd::OwnedFd, unix::fs::PermissionsExt},
+    path::Path,
+};
+
+use rustix::{
+    fs::{AtFlags, Mode, OFlags, fsync, openat, renameat, unlinkat},
+    io::Errno,
+};
+
+use super::{
+    FileError, FileKind, LastLink, Place, Root,
+    walk::{kind_of, regular},
+};
+
+/// The permissions of a file that is Samuel's alone.
+pub(crate) const PRIVATE_FILE: u32 = 0o600;
+/// The permissions of a directory that is Samuel's alone.
+pub(crate) const PRIVATE_DIRECTORY: u32 = 0o700;
+/// The permissions of a file that belongs to the project. They are what the
+/// user's mask leaves of them.
+pub(crate) const PROJECT_FILE: u32 = 0o664;
+/// The permissions of a directory of the project.
+pub(crate) const PROJECT_DIRECTORY: u32 = 0o755;
+
+impl Root {
+    /// Opens a file of Samuel's own to write to it. With [`OFlags::CREATE`] a new
+    /// one is the owner's alone.
+    pub(crate) fn open_own(&self, path: &Path, flags: OFlags) -> Result<File, FileError> {
+        let place = self.own_place(path)?;
+        if !place.missing.is_empty() {
+            return Err(Errno::NOENT.into());
+        }
+        match place.kind() {
+            None | Some(FileKind::File) => {}
+            Some(kind) => return Err(FileError::NotAFile { kind }),
+        }
+        let own = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        regular(openat(place.dir(), &*place.name, own | flags, Mode::from_raw_mode(PRIVATE_FILE))?)
+    }
+
+    /// Makes a directory and those above it, where they are missing.
+    pub(crate) fn create_directory(&self, path: &Path, mode: u32) -> Result<(), FileError> {
+        let mut place = self.walk(path, LastLink::Follow)?;
+        match place.kind() {
+            Some(FileKind::Directory) => return Ok(()),
+            Some(kind) => return Err(FileError::NotADirectory { path: path.to_owned(), kind }),
+            None => place.missing.push(place.name.clone()),
+        }
+        place.make_missing(mode)?;
+        Ok(())
+    }
+
+    /// Removes a file of Samuel's own, or the link in its place.
+    pub(crate) fn remove_own(&self, path: &Path) -> Result<(), FileError> {
+        let place = self.walk(path, LastLink::Keep)?;
+        Ok(unlinkat(place.dir(), &*place.name, AtFlags::empty())?)
+    }
+
+    /// Follows the path of a file of Samuel's own. Of a link in its place it says
+    /// where that leads, if that is out of the root.
+    fn own_place(&self, path: &Path) -> Result<Place, FileError> {
+        let place = self.walk(path, LastLink::Keep)?;
+        if place.kind() == Some(FileKind::Link) {
+            self.check_inside(path)?;
+        }
+        Ok(place)
+    }
+}
+
+/// New content for a file, under a temporary name beside it until it is put in
+/// place. Readers see the old or the new one.
+#[derive(Debug)]
+pub(crate) struct Replacement {
+    dir: OwnedFd,
+    name: OsString,
+    temporary: OsString,
+    is_placed: bool,
+}
+
+impl Replacement {
+    /// Makes an empty file beside a place, over one with the temporary name that
+    /// was left behind. It gets the permissions of the file that it replaces;
+    /// where there is none, `mode` and the user's mask decide.
+    pub(crate) fn begin(mut place: Place, temporary: &OsStr, mode: u32) -> Result<(Self, File), FileError> {
+        if place.kind() == Some(FileKind::Directory) {
+            return Err(FileError::NotAFile { kind: FileKind::Directory });
+        }
+        let kept = place.found.as_ref().filter(|found| kind_of(found) == FileKind::File);
+        let kept = kept.map(|found| found.st_mode & 0o7777);
+        place.make_missing(PROJECT_DIRECTORY)?;
+        let (dir, name) = place.into_parts();
+        match unlinkat(&dir, temporary, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = File::from(openat(&dir, temporary, flags, Mode::from_raw_mode(mode))?);
+        let replacement = Self { dir, name, temporary: temporary.to_owned(), is_placed: false };
+        if let Some(kept) = kept {
+            file.set_permissions(Permissions::from_mode(kept))?;
+        }
+        Ok((replacement, file))
+    }
+
+    /// Puts the new content in place, for all to see. A power failure may still
+    /// undo it: what is returned makes it last.
+    pub(crate) fn place(mut self) -> io::Result<Placed> {
+        renameat(&self.dir, &*self.temporary, &self.dir, &*self.name)?;
+        self.is_placed = true;
+        Ok(Placed { dir: self.dir.try_clone()? })
+    }
+}
+
+impl Drop for Replacement {
+    fn drop(&mut self) {
+        if !self.is_placed {
+            // The error that led here is reported already; whoever is next
+            // removes what is left.
+            let _ = unlinkat(&self.dir, &*self.temporary, AtFlags::empty());
+        }
+    }
+}
+
+/// A replacement that all see and a power failure may still undo.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Placed {
+    dir: OwnedFd,
+}
+
+impl Placed {
+    /// Makes the replacement durable.
+    pub(crate) fn sync(self) -> io::Result<()> {
+        Ok(fsync(&self.dir)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+    use std::{fs, io::Write, os::unix::fs::symlink};
+
+    use super::*;
+
+    fn replace(root: &Root, path: &Path, content: &[u8]) -> Result<(), FileError> {
+        let place = root.walk(path, LastLink::Keep)?;
+        let (replacement, mut file) = Replacement::begin(place, ".new".as_ref(), PRIVATE_FILE)?;
+        file.write_all(content)?;
+        Ok(replacement.place()?.sync()?)
+    }
+
+    #[test]
+    fn nothing_is_written_through_a_link_that_leads_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::new(dir.path().join("project"));
+        fs::create_dir_all(root.path().join("inside")).unwrap();
+        fs::write(dir.path().join("victim"), "mine").unwrap();
+        symlink("..", root.path().join("out")).unwrap();
+        symlink("inside", root.path().join("in")).unwrap();
+        let victim = root.path().join("out/victim");
+        let create = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
+        for result in [
+            root.open_own(&victim, create).map(drop),
+            root.create_directory(&root.path().join("out/new"), PRIVATE_DIRECTORY),
+            root.remove_own(&victim),
+            replace(&root, &victim, b"theirs"),
+        ] {
+            assert!(matches!(result, Err(FileError::Outside { .. })), "{result:?}");
+        }
+        symlink("../../victim", root.path().join("inside/link")).unwrap();
+        let link = root.path().join("in/link");
+        assert!(matches!(root.open_own(&link, create), Err(FileError::Outside { .. })));
+        replace(&root, &link, b"theirs").unwrap();
+        assert_eq!(fs::read_to_string(root.path().join("inside/link")).unwrap(), "theirs");
+        assert_eq!(fs::read_to_string(dir.path().join("victim")).unwrap(), "mine");
+        assert_eq!(fs::read_dir(root.path().join("inside")).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_replacement_keeps_the_permissions_and_a_new_file_is_private() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::new(dir.path());
+        let path = root.path().join("a/b/file");
+        let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        replace(&root, &path, b"one").unwrap();
+        assert_eq!(mode(), 0o600);
+        fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+        replace(&root, &path, b"two").unwrap();
+        assert_eq!((mode(), fs::read(&path).unwrap().as_slice()), (0o640, b"two".as_slice()));
+    }
+}
