@@ -3,7 +3,10 @@
 use std::{fmt, io, path::PathBuf};
 
 use super::Problem;
-use crate::model::{Coded, ErrorCode, Location};
+use crate::{
+    fs::FileError,
+    model::{Coded, ErrorCode, Location},
+};
 
 /// A configuration that is refused, whole.
 #[derive(Debug, thiserror::Error)]
@@ -35,7 +38,16 @@ impl ConfigError {
 
     /// Returns what to do next, one line: the first problem's help.
     pub fn help(&self) -> String {
-        self.problems().first().map_or_else(|| self.code().help.to_owned(), Problem::help)
+        self.help_or(self.code().help)
+    }
+
+    /// Returns what to do next; of a file that the system refuses, what is given.
+    pub(crate) fn help_or(&self, refused: &'static str) -> String {
+        let of_file = match self {
+            Self::Io { source, .. } => FileError::of(source).and_then(FileError::help),
+            Self::Invalid(_) => None,
+        };
+        self.problems().first().map_or_else(|| of_file.unwrap_or(refused).to_owned(), Problem::help)
     }
 }
 

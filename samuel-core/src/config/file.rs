@@ -1,11 +1,6 @@
 //! samuel.toml, read and checked as a whole.
 
-use std::{
-    collections::BTreeMap,
-    fs::File,
-    io::{self, Read as _},
-    path::Path,
-};
+use std::{collections::BTreeMap, path::Path};
 
 use super::{
     ConfigError, DEFAULT_METHODOLOGY, MethodologySettings, Origin, Problem, ProblemKind, Problems,
@@ -17,6 +12,7 @@ use super::{
 };
 use crate::{
     context::GuardrailVars,
+    fs::{FileError, Root},
     hook::{ChainSpec, HookPoint, ResolveError},
 };
 
@@ -88,7 +84,7 @@ impl Config {
     /// [`ConfigError::Invalid`] with every problem of its text.
     pub fn load(project_root: &Path) -> Result<Self, ConfigError> {
         let file = project_root.join(CONFIG_FILE);
-        match load_text(&file)? {
+        match load_text(&Root::new(project_root), &file)? {
             Some(text) => Self::parse(&file, &text),
             None => Ok(Self::default()),
         }
@@ -204,44 +200,27 @@ fn chain_tables(point: HookPoint, methodology: &str) -> [String; 2] {
     [format!("hooks.\"{point}\""), format!("methodology.{methodology}.hooks.\"{point}\"")]
 }
 
-/// Reads the text of a file that a [`Document`] is made of; nothing where there
-/// is none.
+/// Reads the text of a file below a root that a [`Document`] is made of; nothing
+/// where there is none.
 ///
 /// # Errors
 /// Returns [`ConfigError::Io`] where the file cannot be read, and
 /// [`ConfigError::Invalid`] where it is no UTF-8 or too large.
-pub(crate) fn load_text(file: &Path) -> Result<Option<String>, ConfigError> {
-    let bytes = match read_capped(file) {
-        Ok(Some(bytes)) => bytes,
-        Ok(None) => return Ok(None),
-        Err(source) => return Err(ConfigError::Io { file: file.to_owned(), source }),
-    };
-    // A character can be cut at the cap.
-    let is_cut = bytes.len() > Config::MAX_BYTES;
-    String::from_utf8(bytes).map(Some).map_err(|error| match is_cut {
-        true => refused(file, "", ProblemKind::TooLarge { max_bytes: Config::MAX_BYTES }),
-        false => {
-            let valid = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default();
-            refused(file, &String::from_utf8_lossy(valid), ProblemKind::NotUtf8)
+pub(crate) fn load_text(root: &Root, file: &Path) -> Result<Option<String>, ConfigError> {
+    let limit = u64::try_from(Config::MAX_BYTES).unwrap_or(u64::MAX);
+    let bytes = match root.read(file, limit) {
+        Ok(bytes) => bytes,
+        // A link that leads nowhere is an error, not an absent file.
+        Err(error) if error.is_not_found() && file.symlink_metadata().is_err() => return Ok(None),
+        Err(FileError::TooLarge { .. }) => {
+            return Err(refused(file, "", ProblemKind::TooLarge { max_bytes: Config::MAX_BYTES }));
         }
-    })
-}
-
-/// Reads a file up to one byte more than is allowed; nothing where there is
-/// none. A link that leads nowhere is an error, not an absent file.
-fn read_capped(file: &Path) -> io::Result<Option<Vec<u8>>> {
-    match file.symlink_metadata() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        other => other?,
+        Err(error) => return Err(ConfigError::Io { file: file.to_owned(), source: error.into() }),
     };
-    // Opening a pipe would wait for a writer.
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
-    }
-    let mut bytes = Vec::new();
-    let limit = u64::try_from(Config::MAX_BYTES).unwrap_or(u64::MAX).saturating_add(1);
-    File::open(file)?.take(limit).read_to_end(&mut bytes)?;
-    Ok(Some(bytes))
+    String::from_utf8(bytes).map(Some).map_err(|error| {
+        let valid = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default();
+        refused(file, &String::from_utf8_lossy(valid), ProblemKind::NotUtf8)
+    })
 }
 
 /// Refuses a file for what is wrong at the end of its readable text.

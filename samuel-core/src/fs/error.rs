@@ -66,6 +66,26 @@ impl FileError {
         }
     }
 
+    /// Returns what to do next, one line; nothing where the system refused.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::NotAFile { .. } | Self::NotADirectory { .. } => {
+                Some("Remove it, or restore what belongs there.")
+            }
+            Self::TooLarge { .. } => Some("Remove it, or make it smaller."),
+            Self::Outside { .. } | Self::Elsewhere { .. } => {
+                Some("Put what it leads to into the project, or remove the link.")
+            }
+            Self::NotUtf8 => Some("Save it as UTF-8."),
+            Self::Io(_) => None,
+        }
+    }
+
+    /// Finds such an error in one of the system's.
+    pub fn of(error: &io::Error) -> Option<&Self> {
+        error.get_ref()?.downcast_ref()
+    }
+
     /// Says whether there is nothing at the path.
     pub fn is_not_found(&self) -> bool {
         self.kind() == io::ErrorKind::NotFound

@@ -60,6 +60,26 @@ impl Root {
         Ok(())
     }
 
+    /// Renames a file of Samuel's own within its directory.
+    pub(crate) fn rename_own(&self, path: &Path, name: &OsStr) -> Result<(), FileError> {
+        let place = self.walk(path, LastLink::Keep)?;
+        Ok(renameat(place.dir(), &*place.name, place.dir(), name)?)
+    }
+
+    /// Makes the entries of a file's directory durable.
+    pub(crate) fn sync_parent(&self, path: &Path) -> Result<(), FileError> {
+        Ok(fsync(self.walk(path, LastLink::Keep)?.dir())?)
+    }
+
+    /// Says whether something is at a path, links followed.
+    pub(crate) fn has(&self, path: &Path) -> Result<bool, FileError> {
+        match self.walk(path, LastLink::Follow) {
+            Ok(place) => Ok(place.found.is_some()),
+            Err(error) if error.is_not_found() => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Removes a file of Samuel's own, or the link in its place.
     pub(crate) fn remove_own(&self, path: &Path) -> Result<(), FileError> {
         let place = self.walk(path, LastLink::Keep)?;
@@ -88,16 +108,16 @@ pub(crate) struct Replacement {
 }
 
 impl Replacement {
-    /// Makes an empty file beside a place, over one with the temporary name that
+    /// Makes an empty file beside a place whose directory is there, over one with the temporary name that
     /// was left behind. It gets the permissions of the file that it replaces;
     /// where there is none, `mode` and the user's mask decide.
-    pub(crate) fn begin(mut place: Place, temporary: &OsStr, mode: u32) -> Result<(Self, File), FileError> {
+    pub(crate) fn begin(place: Place, temporary: &OsStr, mode: u32) -> Result<(Self, File), FileError> {
         if place.kind() == Some(FileKind::Directory) {
             return Err(FileError::NotAFile { kind: FileKind::Directory });
         }
         let kept = place.found.as_ref().filter(|found| kind_of(found) == FileKind::File);
-        let kept = kept.map(|found| found.st_mode & 0o7777);
-        place.make_missing(PROJECT_DIRECTORY)?;
+        // What everybody may write anybody may exchange.
+        let kept = kept.map(|found| found.st_mode & 0o7775);
         let (dir, name) = place.into_parts();
         match unlinkat(&dir, temporary, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => {}
@@ -154,7 +174,8 @@ mod tests {
     use super::*;
 
     fn replace(root: &Root, path: &Path, content: &[u8]) -> Result<(), FileError> {
-        let place = root.walk(path, LastLink::Keep)?;
+        let mut place = root.walk(path, LastLink::Keep)?;
+        place.make_missing(PROJECT_DIRECTORY)?;
         let (replacement, mut file) = Replacement::begin(place, ".new".as_ref(), PRIVATE_FILE)?;
         file.write_all(content)?;
         Ok(replacement.place()?.sync()?)

@@ -82,7 +82,7 @@ impl Root {
 
     /// Returns what follows the root in a path that begins with it, however the
     /// root is reached.
-    pub(super) fn relative(&self, path: &Path) -> Option<PathBuf> {
+    pub(crate) fn relative(&self, path: &Path) -> Option<PathBuf> {
         if let Ok(relative) = path.strip_prefix(&self.path) {
             return Some(relative.to_owned());
         }

@@ -2,13 +2,14 @@
 //!
 //! Comments, order and spelling of the rest stay as the user wrote them.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value, value};
 
 use super::PluginError;
 use crate::{
     config::{CONFIG_FILE, CONFIG_VERSION, Config, load_text},
+    fs::Root,
     state::atomic,
 };
 
@@ -108,8 +109,8 @@ fn inline(name: &str, source: &str) -> Value {
 
 /// Changes samuel.toml as a whole or not at all.
 fn change(project_root: &Path, edit: impl FnOnce(&mut DocumentMut)) -> Result<(), PluginError> {
-    let file = project_root.join(CONFIG_FILE);
-    let text = load_text(&file).map_err(PluginError::Config)?;
+    let (root, file) = (Root::new(project_root), project_root.join(CONFIG_FILE));
+    let text = load_text(&root, &file).map_err(PluginError::Config)?;
     let old = text.clone().unwrap_or_else(|| format!("version = \"{CONFIG_VERSION}\"\n"));
     // What is no TOML is described by its own reader.
     Config::parse(&file, &old).map_err(PluginError::Config)?;
@@ -122,14 +123,14 @@ fn change(project_root: &Path, edit: impl FnOnce(&mut DocumentMut)) -> Result<()
         return Ok(());
     }
     Config::parse(&file, &new).map_err(PluginError::Config)?;
-    // A link stays one: what it leads to is replaced.
-    let target = fs::canonicalize(&file).unwrap_or(file);
-    Ok(atomic::write_public(&target, new.as_bytes())?)
+    Ok(atomic::write_public(&root, &file, new.as_bytes())?)
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use std::fs;
 
     use super::*;
 

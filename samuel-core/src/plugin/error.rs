@@ -5,6 +5,7 @@ use std::{io, path::PathBuf};
 use super::{Capability, Change, Kind};
 use crate::{
     config::ConfigError,
+    fs::FileError,
     git::GitError,
     hook::{HookFailure, HookPoint},
     model::{Coded, ErrorCode, Location},
@@ -225,6 +226,12 @@ impl PluginError {
         let path = path.into();
         move |source| Self::Io { action, path, source }
     }
+
+    /// Words why a file is not read or written.
+    pub(super) fn file(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(FileError) -> Self {
+        let path = path.into();
+        move |error| Self::Io { action, path, source: error.into() }
+    }
 }
 
 impl Coded for PluginError {
@@ -254,7 +261,7 @@ impl Coded for PluginError {
 
     fn help(&self) -> String {
         match self {
-            Self::Manifest(error) if !error.problems().is_empty() => error.help(),
+            Self::Manifest(error) => error.help_or(self.code().help),
             Self::Config(error) => error.help(),
             Self::NotInstalled { nearest: Some(name), .. } => format!("Did you mean {name}?"),
             Self::Listed { from: Some(source), .. } => format!("Run `samuel install {source}`."),
@@ -273,6 +280,11 @@ impl Coded for PluginError {
             Self::NotEmpty { .. } => "Name a directory that is new or empty.".to_owned(),
             Self::Request { .. } => "See `samuel plugin --help`.".to_owned(),
             Self::Build { .. } => "Correct what is said above and build again.".to_owned(),
+            Self::State(error) => error.help(),
+            Self::Io { source, .. } => {
+                let of_file = FileError::of(source).and_then(FileError::help);
+                of_file.unwrap_or(self.code().help).to_owned()
+            }
             _ => self.code().help.to_owned(),
         }
     }

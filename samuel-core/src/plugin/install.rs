@@ -13,6 +13,7 @@ use std::{
     time::Duration,
 };
 
+use rustix::fs::OFlags;
 use serde::Serialize;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -26,6 +27,7 @@ use super::{
 };
 use crate::{
     config::{CONFIG_FILE, Config},
+    fs::{PROJECT_DIRECTORY, Root},
     hook::{HookPoint, nearest},
     process::Supervisor,
     state::atomic,
@@ -357,15 +359,12 @@ impl Plugins {
     /// Makes the directory of the plugins and keeps others from changing it.
     fn hold(&self) -> Result<Held, PluginError> {
         let directory = self.directory();
-        fs::create_dir_all(&directory).map_err(PluginError::io("create", &directory))?;
-        let real = directory.canonicalize().map_err(PluginError::io("read", &directory))?;
-        let root = self.root.canonicalize().map_err(PluginError::io("read", &self.root))?;
-        if !real.starts_with(root) {
-            return Err(PluginError::Link { path: directory });
-        }
+        let root = Root::new(&self.root);
+        let made = root.create_directory(&directory, PROJECT_DIRECTORY);
+        made.map_err(PluginError::file("create", &directory))?;
         let path = directory.join(".lock");
-        let file = atomic::options().create(true).truncate(false).write(true).open(&path);
-        let file = file.map_err(PluginError::io("open", &path))?;
+        let file = root.open_own(&path, OFlags::WRONLY | OFlags::CREATE);
+        let file = file.map_err(PluginError::file("open", &path))?;
         match file.try_lock() {
             Ok(()) => Ok(Held(file)),
             Err(TryLockError::WouldBlock) => Err(PluginError::Busy { directory }),
@@ -448,6 +447,7 @@ fn not_installed(name: &str, known: &[Listed]) -> PluginError {
 
 /// A plugin's directory that is being replaced or removed.
 struct Swap {
+    root: Root,
     target: PathBuf,
     /// Where the old one waits.
     aside: Option<TempDir>,
@@ -460,8 +460,9 @@ impl Swap {
     fn begin(root: &Path, name: &str, new: Option<&Path>) -> Result<Self, PluginError> {
         let (target, directory) = (plugin_directory(root, name), plugins_directory(root));
         let config = root.join(CONFIG_FILE);
-        let text = atomic::read(&config)?;
-        let mut swap = Self { target, aside: None, config: (config, text) };
+        let root = Root::new(root);
+        let text = atomic::read(&root, &config)?;
+        let mut swap = Self { root, target, aside: None, config: (config, text) };
         if swap.target.symlink_metadata().is_ok() {
             let aside = tempfile::Builder::new().prefix(STAGING).tempdir_in(&directory);
             let aside = aside.map_err(PluginError::io("write to", &directory))?;
@@ -491,7 +492,7 @@ impl Swap {
             let _ = restore();
             let (path, text) = &self.config;
             if let Some(text) = text {
-                let _ = atomic::write_public(path, text);
+                let _ = atomic::write_public(&self.root, path, text);
             }
             return result;
         }
@@ -500,7 +501,7 @@ impl Swap {
             let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
             fs::set_permissions(&self.target, mode).map_err(PluginError::io("write to", &self.target))?;
         }
-        atomic::sync_parent(&self.target)?;
+        self.root.sync_parent(&self.target).map_err(PluginError::file("sync", &self.target))?;
         Ok(())
     }
 

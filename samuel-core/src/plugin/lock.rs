@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::{Capabilities, Kind, PluginError};
 use crate::{
     config::{is_plain_name, load_text},
+    fs::Root,
     model::Location,
     state::atomic,
 };
@@ -72,7 +73,7 @@ impl LockFile {
     /// Returns [`PluginError::Lock`] where it cannot be understood.
     pub fn load(project_root: &Path) -> Result<Self, PluginError> {
         let file = project_root.join(LOCK_FILE);
-        match load_text(&file)? {
+        match load_text(&Root::new(project_root), &file)? {
             Some(text) => Self::parse(&file, &text),
             None => Ok(Self::default()),
         }
@@ -109,7 +110,7 @@ impl LockFile {
     /// # Errors
     /// Returns [`PluginError::State`] where the disk refuses.
     pub(super) fn save(&self, project_root: &Path) -> Result<(), PluginError> {
-        Ok(atomic::write_public(&project_root.join(LOCK_FILE), self.render().as_bytes())?)
+        Ok(atomic::write_public(&Root::new(project_root), &project_root.join(LOCK_FILE), self.render().as_bytes())?)
     }
 
     fn render(&self) -> String {

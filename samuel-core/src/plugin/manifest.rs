@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::{Capabilities, Capability, Kind, PluginError, Profile, read};
 use crate::{
     config::{Document, Origins, load_text},
+    fs::Root,
     hook::HookPoint,
     model::Location,
 };
@@ -84,7 +85,7 @@ impl Manifest {
     /// [`PluginError::Manifest`] where it cannot be read or has problems.
     pub fn load(directory: &Path) -> Result<Self, PluginError> {
         let file = directory.join(MANIFEST_FILE);
-        match load_text(&file)? {
+        match load_text(&Root::new(directory), &file)? {
             Some(text) => Self::parse(&file, &text),
             None => Err(PluginError::NoManifest { directory: directory.to_owned() }),
         }

@@ -7,7 +7,10 @@
 use std::{fmt, io, path::PathBuf, time::Duration};
 
 use super::Holder;
-use crate::model::{Coded, ErrorCode, InvalidTask, Location, Status, TaskId};
+use crate::{
+    fs::FileError,
+    model::{Coded, ErrorCode, InvalidTask, Location, Status, TaskId},
+};
 
 /// An error of the state module.
 #[derive(Debug, thiserror::Error)]
@@ -145,6 +148,12 @@ impl StateError {
         let path = path.into();
         move |source| Self::Io { action, path, source }
     }
+
+    /// Makes an [`StateError::Io`] of why a file is not read or written.
+    pub(crate) fn file(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(FileError) -> Self {
+        let path = path.into();
+        move |error| Self::Io { action, path, source: error.into() }
+    }
 }
 
 impl Coded for StateError {
@@ -166,6 +175,14 @@ impl Coded for StateError {
             | Self::TooLarge { .. } => ErrorCode::TASK_INVALID,
             Self::Encode { .. } => ErrorCode::INTERNAL,
         }
+    }
+
+    fn help(&self) -> String {
+        let of_file = match self {
+            Self::Io { source, .. } => FileError::of(source).and_then(FileError::help),
+            _ => None,
+        };
+        of_file.unwrap_or(self.code().help).to_owned()
     }
 
     fn location(&self) -> Option<Location> {

@@ -28,6 +28,7 @@ use std::{
 };
 
 use jiff::Timestamp;
+use rustix::fs::OFlags;
 
 use super::{
     Actor, Applied, Artifact, Change, Existing, Holder, Imported, JournalEntry, JournalRecord, LOCK_WAIT,
@@ -40,7 +41,11 @@ use super::{
     prd::{self, Document},
     progress::{MAX_LOG_BYTES, split_for_rotation},
 };
-use crate::{clock::Clock, model::Plan};
+use crate::{
+    clock::Clock,
+    fs::{FileError, Root},
+    model::Plan,
+};
 
 /// Keeps state in a run directory, which several processes may use at once.
 #[derive(Clone, Debug)]
@@ -71,13 +76,13 @@ impl FileStore {
 
     pub(super) fn lock(&self, doing: &str) -> Result<FileLock, StateError> {
         let holder = Holder::this_process(self.clock.now(), doing);
-        FileLock::exclusive(&self.dir.lock(), &holder, self.lock_wait)
+        FileLock::exclusive(self.dir.root(), &self.dir.lock(), &holder, self.lock_wait)
     }
 
     /// Takes the lock for reading the journal, so that a record whose plan is
     /// not yet in place is not seen.
     fn lock_shared(&self) -> Result<Option<FileLock>, StateError> {
-        FileLock::shared(&self.dir.lock(), self.lock_wait)
+        FileLock::shared(self.dir.root(), &self.dir.lock(), self.lock_wait)
     }
 
     pub(super) fn journal(&self) -> JournalFile<'_> {
@@ -85,7 +90,7 @@ impl FileStore {
     }
 
     pub(super) fn read_plan(&self) -> Result<PlanFile, StateError> {
-        self.last_read.read(&self.dir.prd())
+        self.last_read.read(self.dir.root(), &self.dir.prd())
     }
 
     /// Completes a change that a crash cut short after it was journalled.
@@ -95,7 +100,7 @@ impl FileStore {
         // any more, and nobody was promised that it would.
         if document.apply(mutation, tail.at).is_ok() {
             document.plan_mut().revision = tail.revision;
-            atomic::write(&self.dir.prd(), prd::encode(document)?.as_bytes())?;
+            atomic::write(self.dir.root(), &self.dir.prd(), prd::encode(document)?.as_bytes())?;
         }
         Ok(())
     }
@@ -110,7 +115,7 @@ impl FileStore {
         now: Timestamp,
         entry: JournalEntry,
     ) -> Result<u64, StateError> {
-        let staged = Staged::write(&self.dir.prd(), text.iter().map(|piece| piece.as_bytes()))?;
+        let staged = Staged::write(self.dir.root(), &self.dir.prd(), text.iter().map(|piece| piece.as_bytes()))?;
         let appended = self.journal().append(tail, now, revision, entry, true)?;
         let seq = appended.seq;
         match staged.replace() {
@@ -144,15 +149,16 @@ impl FileStore {
 
     /// Copies the plan that is there aside, also one that is corrupt.
     pub(super) fn back_up(&self, now: Timestamp) -> Result<PathBuf, StateError> {
-        let content = atomic::read(&self.dir.prd())?.unwrap_or_default();
+        let content = atomic::read(self.dir.root(), &self.dir.prd())?.unwrap_or_default();
         let stamp = now.strftime("%Y%m%dT%H%M%SZ");
         let names = std::iter::once(String::new()).chain((2..).map(|number| format!("-{number}")));
         for number in names {
             let path = self.dir.path().join(format!("prd.toon.bak-{stamp}{number}"));
-            let mut file = match atomic::options().write(true).create_new(true).open(&path) {
+            let new = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+            let mut file = match self.dir.root().open_own(&path, new) {
                 Ok(file) => file,
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-                Err(error) => return Err(StateError::io("back up the plan to", path)(error)),
+                Err(error) if is_taken(&error) => continue,
+                Err(error) => return Err(StateError::file("back up the plan to", path)(error)),
             };
             return file
                 .write_all(&content)
@@ -167,7 +173,7 @@ impl FileStore {
 impl StateStore for FileStore {
     fn exists(&self) -> Result<bool, StateError> {
         let path = self.dir.prd();
-        path.try_exists().map_err(StateError::io("look for", path))
+        self.dir.root().has(&path).map_err(StateError::file("look for", path))
     }
 
     fn load(&self) -> Result<Loaded, StateError> {
@@ -200,7 +206,7 @@ impl StateStore for FileStore {
         }
         let _lock = self.lock(mutation.name())?;
         let tail = self.journal().tail()?;
-        let mut file = self.last_read.read_for(&self.dir.prd(), &mutation)?;
+        let mut file = self.last_read.read_for(self.dir.root(), &self.dir.prd(), &mutation)?;
         if cut_short(&file.document, &tail).is_some() {
             let PlanFile { mut document, diagnostics, .. } = self.read_plan()?;
             self.heal(&mut document, &tail)?;
@@ -257,12 +263,12 @@ impl StateStore for FileStore {
         }
         self.dir.create()?;
         let _lock = self.lock("progress")?;
-        append(&self.dir.progress(), lines.as_bytes()).map(drop)
+        append(self.dir.root(), &self.dir.progress(), lines.as_bytes()).map(drop)
     }
 
     fn progress(&self) -> Result<ProgressLog, StateError> {
         let path = self.dir.progress();
-        let (content, cut) = read_end(&path).map_err(StateError::io("read", path))?;
+        let (content, cut) = read_end(self.dir.root(), &path).map_err(StateError::file("read", path))?;
         let text = String::from_utf8_lossy(&content);
         let text = if cut { text.split_once('\n').map_or("", |(_, whole)| whole) } else { &text };
         Ok(ProgressLog { cut, ..ProgressLog::parse(text) })
@@ -270,19 +276,19 @@ impl StateStore for FileStore {
 
     fn rotate_progress(&self, max_lines: usize) -> Result<usize, StateError> {
         let path = self.dir.progress();
-        if !path.try_exists().map_err(StateError::io("look for", &path))? {
+        if !self.dir.root().has(&path).map_err(StateError::file("look for", &path))? {
             return Ok(0);
         }
         let _lock = self.lock("rotate_progress")?;
-        let content = atomic::read(&path)?.unwrap_or_default();
+        let content = atomic::read(self.dir.root(), &path)?.unwrap_or_default();
         let Some(rotation) = split_for_rotation(&content, max_lines) else { return Ok(0) };
         let text = |lines: &[&[u8]]| {
             lines.iter().flat_map(|line| [line, b"\n".as_slice()]).collect::<Vec<_>>().concat()
         };
         // A crash after this line leaves lines in both files, none in neither.
-        let archive = append(&self.dir.progress_archive(), &text(&rotation.archive))?;
+        let archive = append(self.dir.root(), &self.dir.progress_archive(), &text(&rotation.archive))?;
         archive.sync_all().map_err(StateError::io("sync", self.dir.progress_archive()))?;
-        atomic::write(&path, &text(&rotation.keep))?;
+        atomic::write(self.dir.root(), &path, &text(&rotation.keep))?;
         Ok(rotation.archive.len())
     }
 
@@ -291,11 +297,11 @@ impl StateStore for FileStore {
         let _lock = self.lock(artifact.file_name())?;
         // Each iteration makes it anew, and waiting for the disk would be most
         // of what that costs.
-        atomic::write_unsynced(&self.dir.artifact(artifact), prd::with_header(artifact, text).as_bytes())
+        atomic::write_unsynced(self.dir.root(), &self.dir.artifact(artifact), prd::with_header(artifact, text).as_bytes())
     }
 
     fn read_artifact(&self, artifact: Artifact) -> Result<Option<String>, StateError> {
-        let content = atomic::read(&self.dir.artifact(artifact))?;
+        let content = atomic::read(self.dir.root(), &self.dir.artifact(artifact))?;
         Ok(content.map(|content| String::from_utf8_lossy(&content).into_owned()))
     }
 }
@@ -306,10 +312,15 @@ fn cut_short<'a>(document: &Document, tail: &'a Tail) -> Option<&'a Mutation> {
     (*base == document.plan.revision && tail.revision > *base).then_some(mutation)
 }
 
+/// Says whether a name is in use, by whatever.
+fn is_taken(error: &FileError) -> bool {
+    error.kind() == io::ErrorKind::AlreadyExists || matches!(error, FileError::NotAFile { .. })
+}
+
 /// Appends lines, on a line of their own if somebody left one open.
-fn append(path: &Path, lines: &[u8]) -> Result<File, StateError> {
+fn append(root: &Root, path: &Path, lines: &[u8]) -> Result<File, StateError> {
     let write = || {
-        let mut file = atomic::options().read(true).append(true).create(true).open(path)?;
+        let mut file = root.open_own(path, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE)?;
         let mut last = [b'\n'];
         if file.metadata()?.len() > 0 {
             file.seek(SeekFrom::End(-1))?;
@@ -319,14 +330,14 @@ fn append(path: &Path, lines: &[u8]) -> Result<File, StateError> {
         file.write_all(&[break_line, lines].concat())?;
         Ok(file)
     };
-    write().map_err(StateError::io("append to", path))
+    write().map_err(StateError::file("append to", path))
 }
 
 /// Reads the end of a log; says whether there is more before.
-fn read_end(path: &Path) -> io::Result<(Vec<u8>, bool)> {
-    let mut file = match File::open(path) {
+fn read_end(root: &Root, path: &Path) -> Result<(Vec<u8>, bool), FileError> {
+    let mut file = match root.open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), false)),
+        Err(error) if error.is_not_found() => return Ok((Vec::new(), false)),
         Err(error) => return Err(error),
     };
     let length = file.metadata()?.len();

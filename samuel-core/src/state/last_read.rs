@@ -14,6 +14,7 @@ use super::{
     Change, Diagnostic, Loaded, Mutation, StateError, atomic,
     prd::{self, Document, Lines, Pieces},
 };
+use crate::fs::Root;
 
 /// The plan's file: its bytes and what they say.
 #[derive(Debug)]
@@ -29,23 +30,29 @@ pub(super) struct LastRead(Mutex<Option<PlanFile>>);
 
 impl LastRead {
     /// Reads the file. What was kept is handed over, not copied.
-    pub(super) fn read(&self, path: &Path) -> Result<PlanFile, StateError> {
-        self.read_with(path, |_| None)
+    pub(super) fn read(&self, root: &Root, path: &Path) -> Result<PlanFile, StateError> {
+        self.read_with(root, path, |_| None)
     }
 
     /// Reads of the file what a mutation is about, unless the whole was kept.
-    pub(super) fn read_for(&self, path: &Path, mutation: &Mutation) -> Result<PlanFile, StateError> {
-        self.read_with(path, |content| prd::read_excerpt(path, content, &mutation.tasks()?))
+    pub(super) fn read_for(
+        &self,
+        root: &Root,
+        path: &Path,
+        mutation: &Mutation,
+    ) -> Result<PlanFile, StateError> {
+        self.read_with(root, path, |content| prd::read_excerpt(path, content, &mutation.tasks()?))
     }
 
     /// Reads the file, as a whole if `excerpt` has nothing.
     fn read_with(
         &self,
+        root: &Root,
         path: &Path,
         excerpt: impl FnOnce(&[u8]) -> Option<Document>,
     ) -> Result<PlanFile, StateError> {
         let content =
-            atomic::read(path)?.ok_or_else(|| StateError::NotInitialised { path: path.to_owned() })?;
+            atomic::read(root, path)?.ok_or_else(|| StateError::NotInitialised { path: path.to_owned() })?;
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(kept) = kept.filter(|kept| kept.content == content) {
             return Ok(kept);

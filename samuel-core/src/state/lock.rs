@@ -18,9 +18,11 @@ use std::{
 };
 
 use jiff::Timestamp;
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use super::{RunDir, StateError, atomic};
+use super::{RunDir, StateError};
+use crate::fs::Root;
 
 /// How long a writer waits for others.
 pub const LOCK_WAIT: Duration = Duration::from_secs(10);
@@ -69,7 +71,7 @@ impl LoopLock {
     pub fn acquire(dir: &RunDir, holder: &Holder) -> Result<Self, StateError> {
         let path = dir.loop_lock();
         dir.create()?;
-        let mut file = open(&path)?;
+        let mut file = open(dir.root(), &path)?;
         match wait_for(&file, Mode::Exclusive, LOOP_LOCK_WAIT) {
             Ok(true) => {}
             Ok(false) => return Err(StateError::LoopRunning { holder: read_holder(&mut file), path }),
@@ -86,10 +88,10 @@ impl LoopLock {
     /// Returns [`StateError::Io`] if the lock file cannot be read.
     pub fn holder(dir: &RunDir) -> Result<Option<Option<Holder>>, StateError> {
         let path = dir.loop_lock();
-        let mut file = match File::open(&path) {
+        let mut file = match dir.root().open(&path) {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(StateError::io("open", path)(error)),
+            Err(error) if error.is_not_found() => return Ok(None),
+            Err(error) => return Err(StateError::file("open", path)(error)),
         };
         match wait_for(&file, Mode::Shared, Duration::ZERO) {
             Ok(true) => Ok(None),
@@ -107,8 +109,13 @@ pub(crate) struct FileLock {
 
 impl FileLock {
     /// Takes the lock for a change, within a time.
-    pub(crate) fn exclusive(path: &Path, holder: &Holder, wait: Duration) -> Result<Self, StateError> {
-        let mut file = open(path)?;
+    pub(crate) fn exclusive(
+        root: &Root,
+        path: &Path,
+        holder: &Holder,
+        wait: Duration,
+    ) -> Result<Self, StateError> {
+        let mut file = open(root, path)?;
         if !wait_for(&file, Mode::Exclusive, wait).map_err(StateError::io("lock", path))? {
             return Err(locked(&mut file, path, wait));
         }
@@ -118,11 +125,11 @@ impl FileLock {
 
     /// Takes the lock for reading beside other readers, within a time. Where
     /// there is no lock file nobody has written yet, and there is no lock.
-    pub(crate) fn shared(path: &Path, wait: Duration) -> Result<Option<Self>, StateError> {
-        let mut file = match File::open(path) {
+    pub(crate) fn shared(root: &Root, path: &Path, wait: Duration) -> Result<Option<Self>, StateError> {
+        let mut file = match root.open(path) {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(StateError::io("open", path)(error)),
+            Err(error) if error.is_not_found() => return Ok(None),
+            Err(error) => return Err(StateError::file("open", path)(error)),
         };
         match wait_for(&file, Mode::Shared, wait).map_err(StateError::io("lock", path))? {
             true => Ok(Some(Self { _file: file })),
@@ -141,8 +148,8 @@ enum Mode {
     Exclusive,
 }
 
-fn open(path: &Path) -> Result<File, StateError> {
-    atomic::options().read(true).write(true).create(true).open(path).map_err(StateError::io("open", path))
+fn open(root: &Root, path: &Path) -> Result<File, StateError> {
+    root.open_own(path, OFlags::RDWR | OFlags::CREATE).map_err(StateError::file("open", path))
 }
 
 /// Waits for a lock, but no longer than a time; says whether it was taken.
@@ -236,9 +243,9 @@ mod tests {
     #[test]
     fn a_writer_gives_up_after_the_wait_and_names_the_holder() {
         let root = tempfile::tempdir().unwrap();
-        let path = root.path().join("lock");
-        let _first = FileLock::exclusive(&path, &holder("done"), LOCK_WAIT).unwrap();
-        let error = FileLock::exclusive(&path, &holder("skip"), Duration::from_millis(20)).unwrap_err();
+        let (at, path) = (Root::new(root.path()), root.path().join("lock"));
+        let _first = FileLock::exclusive(&at, &path, &holder("done"), LOCK_WAIT).unwrap();
+        let error = FileLock::exclusive(&at, &path, &holder("skip"), Duration::from_millis(20)).unwrap_err();
         let pid = std::process::id();
         let expected = format!(
             "{} is held by process {pid} (done, since 1970-01-01T00:00:00Z), waited 0.02 s",
@@ -251,12 +258,12 @@ mod tests {
     fn a_busy_writer_lets_others_in_between() {
         use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("lock");
+        let (at, path) = (Root::new(dir.path()), dir.path().join("lock"));
         let (turns, is_over) = (AtomicU32::new(0), AtomicBool::new(false));
         thread::scope(|scope| {
             scope.spawn(|| {
                 while !is_over.load(SeqCst) {
-                    let _lock = FileLock::exclusive(&path, &holder("busy"), LOCK_WAIT).unwrap();
+                    let _lock = FileLock::exclusive(&at, &path, &holder("busy"), LOCK_WAIT).unwrap();
                     turns.fetch_add(1, SeqCst);
                     thread::sleep(Duration::from_millis(2));
                 }
@@ -267,7 +274,7 @@ mod tests {
             let mut passed = 0;
             for _ in 0..50 {
                 let before = turns.load(SeqCst);
-                let _lock = FileLock::exclusive(&path, &holder("patient"), LOCK_WAIT).unwrap();
+                let _lock = FileLock::exclusive(&at, &path, &holder("patient"), LOCK_WAIT).unwrap();
                 passed += turns.load(SeqCst) - before;
             }
             is_over.store(true, SeqCst);
@@ -278,21 +285,22 @@ mod tests {
     #[test]
     fn readers_share_and_keep_writers_out() {
         let root = tempfile::tempdir().unwrap();
-        let path = root.path().join("lock");
-        assert!(FileLock::shared(&path, Duration::ZERO).unwrap().is_none(), "nobody has written yet");
-        drop(FileLock::exclusive(&path, &holder("done"), LOCK_WAIT).unwrap());
-        let _first = FileLock::shared(&path, Duration::ZERO).unwrap().unwrap();
-        let _second = FileLock::shared(&path, Duration::ZERO).unwrap().unwrap();
-        assert!(FileLock::exclusive(&path, &holder("done"), Duration::ZERO).is_err());
+        let (at, path) = (Root::new(root.path()), root.path().join("lock"));
+        assert!(FileLock::shared(&at, &path, Duration::ZERO).unwrap().is_none(), "nobody has written yet");
+        drop(FileLock::exclusive(&at, &path, &holder("done"), LOCK_WAIT).unwrap());
+        let _first = FileLock::shared(&at, &path, Duration::ZERO).unwrap().unwrap();
+        let _second = FileLock::shared(&at, &path, Duration::ZERO).unwrap().unwrap();
+        assert!(FileLock::exclusive(&at, &path, &holder("done"), Duration::ZERO).is_err());
     }
 
     #[test]
     fn a_lock_file_that_is_a_link_is_not_followed() {
         let root = tempfile::tempdir().unwrap();
+        let at = Root::new(root.path());
         let (victim, path) = (root.path().join("victim"), root.path().join("lock"));
         std::fs::write(&victim, "precious").unwrap();
         std::os::unix::fs::symlink(&victim, &path).unwrap();
-        assert!(FileLock::exclusive(&path, &holder("done"), Duration::ZERO).is_err());
+        assert!(FileLock::exclusive(&at, &path, &holder("done"), Duration::ZERO).is_err());
         assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious");
     }
 }

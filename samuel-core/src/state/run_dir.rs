@@ -9,18 +9,22 @@ use std::{
 };
 
 use super::StateError;
+use crate::fs::{PROJECT_DIRECTORY, Root};
 
 /// The directory that holds the state of a methodology's runs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RunDir {
     path: PathBuf,
+    /// What no path of it leads out of.
+    root: Root,
 }
 
 impl RunDir {
     /// Names the run directory of a project with one methodology:
     /// `.samuel/run` below its root.
     pub fn new(project_root: impl AsRef<Path>) -> Self {
-        Self { path: project_root.as_ref().join(".samuel").join("run") }
+        let root = project_root.as_ref();
+        Self { path: root.join(".samuel").join("run"), root: Root::new(root) }
     }
 
     /// Names the run directory of one of several methodologies:
@@ -29,17 +33,25 @@ impl RunDir {
     /// The name must have been checked (`[a-z0-9-]+`); it becomes a part of
     /// the path as it is.
     pub fn for_methodology(project_root: impl AsRef<Path>, methodology: &str) -> Self {
-        Self { path: Self::new(project_root).path.join(methodology) }
+        let all = Self::new(project_root);
+        Self { path: all.path.join(methodology), root: all.root }
     }
 
-    /// Takes a directory as it is, wherever it lies.
+    /// Takes a directory as it is, wherever it lies. Links in it may lead
+    /// nowhere else.
     pub fn at(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into() }
+        let path = path.into();
+        Self { root: Root::new(&path), path }
     }
 
     /// Returns the directory itself.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Returns the directory that nothing in it leads out of: the project.
+    pub fn root(&self) -> &Root {
+        &self.root
     }
 
     /// Returns the plan, `prd.toon`.
@@ -109,7 +121,12 @@ impl RunDir {
     /// # Errors
     /// Returns [`StateError::Io`] if the file system refuses.
     pub fn create(&self) -> Result<(), StateError> {
-        fs::create_dir_all(&self.path).map_err(StateError::io("create", &self.path))
+        let created = match self.root.path() == self.path {
+            // A directory that the caller chose lies anywhere.
+            true => fs::create_dir_all(&self.path).map_err(Into::into),
+            false => self.root.create_directory(&self.path, PROJECT_DIRECTORY),
+        };
+        created.map_err(StateError::file("create", &self.path))
     }
 }
 

@@ -4,11 +4,12 @@
 //! followed neither upwards nor through links.
 
 use std::{
-    fs, io,
-    path::{Component, Path, PathBuf},
+    io,
+    path::{Component, Path},
 };
 
 use super::{RunDir, StateError, atomic};
+use crate::fs::{LastLink, PRIVATE_DIRECTORY};
 
 impl RunDir {
     /// Writes a file below the directory of a plugin, over one that is there.
@@ -25,28 +26,26 @@ impl RunDir {
             let reason = io::Error::other("the path must name a file below the plugin's directory");
             return Err(StateError::io("write", &target)(reason));
         }
-        let mut directory: PathBuf = self.path().to_owned();
-        for part in relative.parent().into_iter().flat_map(Path::components) {
-            directory.push(part);
-            make_directory(&directory).map_err(StateError::io("create", &directory))?;
+        let refused = |error| StateError::file("write", &target)(error);
+        let place = self.root().walk(&target, LastLink::Keep).map_err(refused)?;
+        let below = self.root().relative(&target).unwrap_or_default();
+        // A link that stays in the project may still leave the directory.
+        if !place.names.iter().eq(below.iter()) {
+            let reason = io::Error::other("the path leads through a link");
+            return Err(StateError::io("write", &target)(reason));
         }
-        atomic::write_unsynced(&target, content.as_bytes())
-    }
-}
-
-/// Makes sure that a directory is there, and that it is no link to one.
-fn make_directory(path: &Path) -> io::Result<()> {
-    match path.symlink_metadata() {
-        Ok(found) if found.is_dir() => Ok(()),
-        Ok(_) => Err(io::Error::other("it is no directory")),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => fs::create_dir(path),
-        Err(error) => Err(error),
+        let directory = target.parent().unwrap_or(&target);
+        let made = self.root().create_directory(directory, PRIVATE_DIRECTORY);
+        made.map_err(StateError::file("create", directory))?;
+        atomic::write_unsynced(self.root(), &target, content.as_bytes())
     }
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use std::fs;
 
     use super::*;
 

@@ -190,7 +190,7 @@ pub(super) fn load(
             Ok(BoundHandler { binding: binding.clone(), function })
         })
         .collect::<Result<_, WasmError>>()?;
-    let kv = KvStore::new(workspace.scratch_of(&setup.name));
+    let kv = KvStore::new(workspace.scratch_root(), workspace.scratch_of(&setup.name));
     let loaded = Loaded { host: Arc::clone(host), pre, setup, workspace, kv };
     Ok(WasmPlugin { loaded: Arc::new(loaded), handlers })
 }

@@ -8,7 +8,8 @@ use std::{
     sync::Arc,
 };
 
-use crate::{process::Supervisor, state::StateStore};
+use crate::{
+    fs::Root,process::Supervisor, state::StateStore};
 
 /// The project, and what of the embedding program plugins may be let at.
 ///
@@ -81,6 +82,13 @@ impl Workspace {
     /// Returns the directory of a plugin's own files.
     pub(super) fn scratch_of(&self, plugin: &str) -> PathBuf {
         self.scratch.join(plugin)
+    }
+
+    /// Returns what the plugins' own files do not leave: the project, where they
+    /// are kept in it.
+    pub(super) fn scratch_root(&self) -> Root {
+        let inside = self.scratch.starts_with(&self.root);
+        Root::new(if inside { &self.root } else { &self.scratch })
     }
 
     /// Returns the project's root.

@@ -4,12 +4,13 @@
 //! is near the end, so everything is read from there.
 
 use std::{
-    fs::{self, File},
+    fs::File,
     io::{self, Write},
     path::Path,
 };
 
 use jiff::Timestamp;
+use rustix::fs::OFlags;
 use serde::Deserialize;
 
 use super::{
@@ -18,7 +19,7 @@ use super::{
 };
 use crate::state::{
     RunDir, StateError,
-    atomic::{self, Staged},
+    atomic::Staged,
 };
 
 /// Past this size the journal goes on in a new file.
@@ -74,14 +75,14 @@ impl<'a> JournalFile<'a> {
         let path = self.dir.journal();
         let mut end = 0;
         let mut last = None;
-        scan(&path, |line, record| {
+        self.scan(&path, |line, record| {
             end = end.max(if line.complete { line.end } else { line.end - line.bytes.len() as u64 });
             last = record;
             last.is_none()
         })?;
         if last.is_none() {
             // A crash in the middle of a rotation, or none has happened.
-            scan(&self.dir.old_journal(), |_, record| {
+            self.scan(&self.dir.old_journal(), |_, record| {
                 last = record;
                 last.is_none()
             })?;
@@ -114,8 +115,8 @@ impl<'a> JournalFile<'a> {
         let record = JournalRecord { seq: tail.seq + 1, at, revision, entry };
         let line = record.to_line()?;
         let path = self.dir.journal();
-        let file = atomic::options().read(true).append(true).create(true).open(&path);
-        let file = file.map_err(StateError::io("open", &path))?;
+        let file = self.dir.root().open_own(&path, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE);
+        let file = file.map_err(StateError::file("open", &path))?;
         let mut appended = Appended { seq: record.seq, file, before: tail.end };
         let stored = appended.store(&line, durable);
         if let Err(error) = stored {
@@ -123,7 +124,7 @@ impl<'a> JournalFile<'a> {
             return Err(StateError::io("append to", path)(error));
         }
         if tail.end == 0 && durable {
-            atomic::sync_parent(&path)?;
+            self.dir.root().sync_parent(&path).map_err(StateError::file("sync", &path))?;
         }
         Ok(appended)
     }
@@ -141,8 +142,9 @@ impl<'a> JournalFile<'a> {
             opening.extend(record.to_line()?);
         }
         let (path, old) = (self.dir.journal(), self.dir.old_journal());
-        let staged = Staged::write(&path, [&opening[..]])?;
-        fs::rename(&path, &old).map_err(StateError::io("rotate", &path))?;
+        let staged = Staged::write(self.dir.root(), &path, [&opening[..]])?;
+        let old = old.file_name().unwrap_or_default();
+        self.dir.root().rename_own(&path, old).map_err(StateError::file("rotate", &path))?;
         staged.commit()
     }
 
@@ -164,7 +166,7 @@ impl<'a> JournalFile<'a> {
     pub(crate) fn last_checkpoint(&self) -> Result<Option<JournalRecord>, StateError> {
         let mut found = None;
         for path in [self.dir.journal(), self.dir.old_journal()] {
-            scan(&path, |_, record| {
+            self.scan(&path, |_, record| {
                 found = record.filter(|record| matches!(record.entry, JournalEntry::Checkpoint(_)));
                 found.is_none()
             })?;
@@ -199,7 +201,7 @@ impl<'a> JournalFile<'a> {
     fn supervisor_records(&self) -> Result<Vec<JournalRecord>, StateError> {
         let mut records = Vec::new();
         for path in [self.dir.journal(), self.dir.old_journal()] {
-            scan(&path, |_, record| {
+            self.scan(&path, |_, record| {
                 records.extend(record.filter(|record| {
                     matches!(record.entry, JournalEntry::Supervisor(_) | JournalEntry::SupervisorEnded(_))
                 }));
@@ -215,7 +217,7 @@ impl<'a> JournalFile<'a> {
     /// stop.
     fn scan_all(&self, mut visit: impl FnMut(JournalRecord) -> bool) -> Result<(), StateError> {
         let mut stopped = false;
-        scan(&self.dir.journal(), |_, record| {
+        self.scan(&self.dir.journal(), |_, record| {
             // What stands before the mark was carried over from the old file.
             let at_mark = record.as_ref().is_some_and(|record| record.entry == JournalEntry::Rotated);
             stopped = record.is_some_and(|record| !visit(record));
@@ -224,11 +226,42 @@ impl<'a> JournalFile<'a> {
         if stopped {
             return Ok(());
         }
-        scan(&self.dir.old_journal(), |_, record| {
+        self.scan(&self.dir.old_journal(), |_, record| {
             // And the old file may itself open with what was carried over.
             let at_mark = record.as_ref().is_some_and(|record| record.entry == JournalEntry::Rotated);
             record.is_none_or(&mut visit) && !at_mark
         })
+    }
+
+    /// Visits the lines of a file, last first, until told to stop. Lines that are
+    /// no records come without one, and so does a last line without an end.
+    fn scan(
+        &self,
+        path: &Path,
+        mut visit: impl FnMut(&Line, Option<JournalRecord>) -> bool,
+    ) -> Result<(), StateError> {
+        let mut file = match self.dir.root().open(path) {
+            Ok(file) => file,
+            Err(error) if error.is_not_found() => return Ok(()),
+            Err(error) => return Err(StateError::file("open", path)(error)),
+        };
+        let mut lines = LinesFromEnd::new(&mut file, MAX_RECORD_BYTES).map_err(StateError::io("read", path))?;
+        loop {
+            match lines.next_line() {
+                Ok(None) => return Ok(()),
+                Ok(Some(line)) => {
+                    let record = if line.complete { record(&line.bytes) } else { None };
+                    if !visit(&line, record) {
+                        return Ok(());
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                    let reason = error.to_string();
+                    return Err(StateError::Corrupt { path: path.to_owned(), line: None, column: None, reason });
+                }
+                Err(error) => return Err(StateError::io("read", path)(error)),
+            }
+        }
     }
 }
 
@@ -248,33 +281,6 @@ impl Appended {
     }
 }
 
-/// Visits the lines of a file, last first, until told to stop. Lines that are
-/// no records come without one, and so does a last line without an end.
-fn scan(path: &Path, mut visit: impl FnMut(&Line, Option<JournalRecord>) -> bool) -> Result<(), StateError> {
-    let mut file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(StateError::io("open", path)(error)),
-    };
-    let mut lines = LinesFromEnd::new(&mut file, MAX_RECORD_BYTES).map_err(StateError::io("read", path))?;
-    loop {
-        match lines.next_line() {
-            Ok(None) => return Ok(()),
-            Ok(Some(line)) => {
-                let record = if line.complete { record(&line.bytes) } else { None };
-                if !visit(&line, record) {
-                    return Ok(());
-                }
-            }
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                let reason = error.to_string();
-                return Err(StateError::Corrupt { path: path.to_owned(), line: None, column: None, reason });
-            }
-            Err(error) => return Err(StateError::io("read", path)(error)),
-        }
-    }
-}
-
 /// Reads a record, as far as this version can.
 fn record(line: &[u8]) -> Option<JournalRecord> {
     serde_json::from_slice(line).ok().or_else(|| {
@@ -286,6 +292,8 @@ fn record(line: &[u8]) -> Option<JournalRecord> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+    use std::fs;
+
     use super::*;
     use crate::state::{Checkpoint, NotedEvent};
 

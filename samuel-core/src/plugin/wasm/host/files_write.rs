@@ -125,10 +125,11 @@ fn is_below(names: &[String], path: &str) -> bool {
 }
 
 /// Puts a file in the place of another, so that a reader sees either.
-fn replace(place: fs::Place, contents: &[u8]) -> Result<(), FileError> {
+fn replace(mut place: fs::Place, contents: &[u8]) -> Result<(), FileError> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let draft = format!(".samuel-{}-{count}.tmp", std::process::id());
+    place.make_missing(PROJECT_DIRECTORY)?;
     let (replacement, mut file) = Replacement::begin(place, draft.as_ref(), PROJECT_FILE)?;
     file.write_all(contents)?;
     // After a power failure the plugin may write it again.

@@ -5,7 +5,6 @@
 //! any text.
 
 use std::{
-    fs,
     io::{self, Write},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
@@ -15,6 +14,7 @@ use sha2::{Digest, Sha256};
 use wasmtime::component::LinkerInstance;
 
 use super::{Guest, HostError, on_a_thread, waiting};
+use crate::fs::{FileError, LastLink, PRIVATE_DIRECTORY, PRIVATE_FILE, Replacement, Root};
 
 /// The longest key, in bytes.
 const MAX_KEY_BYTES: usize = 256;
@@ -49,6 +49,8 @@ pub(super) fn offer(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Resu
 /// A file holds the length of the key in two bytes, the key and the value.
 #[derive(Clone, Debug)]
 pub(crate) struct KvStore {
+    /// What no path leads out of.
+    root: Root,
     dir: Arc<Path>,
     /// One at a time: a plugin may be called twice at once.
     lock: Arc<Mutex<()>>,
@@ -62,15 +64,15 @@ struct Entry {
 }
 
 impl KvStore {
-    /// Keeps values below a plugin's own directory.
-    pub(crate) fn new(scratch: PathBuf) -> Self {
-        Self { dir: scratch.join("kv").into(), lock: Arc::default() }
+    /// Keeps values below a plugin's own directory, which lies in the root.
+    pub(crate) fn new(root: Root, scratch: PathBuf) -> Self {
+        Self { root, dir: scratch.join("kv").into(), lock: Arc::default() }
     }
 
     fn get(&self, key: &str) -> Result<Option<Vec<u8>>, HostError> {
         check_key(key)?;
         let _one = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(read(&self.path(key)).map_err(|error| failed(&error))?.map(|entry| entry.value))
+        Ok(self.read(&self.path(key)).map_err(failed)?.map(|entry| entry.value))
     }
 
     fn set(&self, key: &str, value: &[u8]) -> Result<(), HostError> {
@@ -82,16 +84,16 @@ impl KvStore {
         HostError::at_most("keys (a number)", others.len() + 1, MAX_KEYS)?;
         let bytes: usize = others.iter().map(|entry| entry.value.len()).sum();
         HostError::at_most("values", bytes.saturating_add(value.len()), MAX_TOTAL_BYTES)?;
-        self.write(&path, key, value).map_err(|error| failed(&error))
+        self.write(&path, key, value).map_err(failed)
     }
 
     fn delete(&self, key: &str) -> Result<bool, HostError> {
         check_key(key)?;
         let _one = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        match fs::remove_file(self.path(key)) {
+        match self.root.remove_own(&self.path(key)) {
             Ok(()) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(failed(&error)),
+            Err(error) if error.is_not_found() => Ok(false),
+            Err(error) => Err(failed(error)),
         }
     }
 
@@ -105,29 +107,36 @@ impl KvStore {
     }
 
     fn entries(&self) -> Result<Vec<Entry>, HostError> {
-        let files = match fs::read_dir(&self.dir) {
-            Ok(files) => files,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(failed(&error)),
-        };
-        let mut entries = Vec::new();
         // Somebody else's files count as little as torn ones.
-        for file in files.take(4 * MAX_KEYS) {
-            let path = file.map_err(|error| failed(&error))?.path();
-            entries.extend(read(&path).ok().flatten());
-        }
-        Ok(entries)
+        let files = match self.root.list(&self.dir, 4 * MAX_KEYS) {
+            Ok(files) => files,
+            Err(error) if error.is_not_found() => return Ok(Vec::new()),
+            Err(error) => return Err(failed(error)),
+        };
+        Ok(files.iter().filter_map(|file| self.read(&self.dir.join(&file.name)).ok().flatten()).collect())
     }
 
-    fn write(&self, path: &Path, key: &str, value: &[u8]) -> io::Result<()> {
-        fs::create_dir_all(&self.dir)?;
-        let mut file = tempfile::NamedTempFile::new_in(&self.dir)?;
+    /// Reads an entry; nothing where there is none or where it is no entry.
+    fn read(&self, path: &Path) -> Result<Option<Entry>, FileError> {
+        let bytes = match self.root.read(path, (MAX_VALUE_BYTES + MAX_KEY_BYTES + 2) as u64) {
+            Ok(bytes) => bytes,
+            Err(FileError::Io(error)) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+            Err(_) => return Ok(None),
+        };
+        Ok(parse(&bytes).map(|(key, value)| Entry { key, value, path: path.to_owned() }))
+    }
+
+    fn write(&self, path: &Path, key: &str, value: &[u8]) -> Result<(), FileError> {
+        let mut place = self.root.walk(path, LastLink::Keep)?;
+        place.make_missing(PRIVATE_DIRECTORY)?;
+        let temporary = format!(".{}.tmp", std::process::id());
+        let (replacement, mut file) = Replacement::begin(place, temporary.as_ref(), PRIVATE_FILE)?;
         let length = u16::try_from(key.len()).map_err(io::Error::other)?;
         file.write_all(&length.to_le_bytes())?;
         file.write_all(key.as_bytes())?;
         file.write_all(value)?;
-        file.as_file().sync_data()?;
-        file.persist(path)?;
+        file.sync_data()?;
+        let _ = replacement.place()?;
         Ok(())
     }
 
@@ -144,25 +153,13 @@ fn check_key(key: &str) -> Result<(), HostError> {
     HostError::at_most("key", key.len(), MAX_KEY_BYTES)
 }
 
-/// Reads an entry; nothing where there is none or where it is no entry.
-fn read(path: &Path) -> io::Result<Option<Entry>> {
-    match fs::symlink_metadata(path) {
-        Ok(found) if found.is_file() && found.len() <= (MAX_VALUE_BYTES + MAX_KEY_BYTES + 2) as u64 => {}
-        Ok(_) => return Ok(None),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    }
-    let bytes = fs::read(path)?;
-    Ok(parse(&bytes).map(|(key, value)| Entry { key, value, path: path.to_owned() }))
-}
-
 fn parse(bytes: &[u8]) -> Option<(String, Vec<u8>)> {
     let (length, rest) = bytes.split_first_chunk::<2>()?;
     let (key, value) = rest.split_at_checked(usize::from(u16::from_le_bytes(*length)))?;
     Some((String::from_utf8(key.to_vec()).ok()?, value.to_vec()))
 }
 
-fn failed(error: &io::Error) -> HostError {
+fn failed(error: FileError) -> HostError {
     HostError::Other(format!("the values of the plugin: {error}"))
 }
 
@@ -170,11 +167,13 @@ fn failed(error: &io::Error) -> HostError {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
+    use std::fs;
+
     use super::*;
 
     fn store() -> (tempfile::TempDir, KvStore) {
         let dir = tempfile::tempdir().unwrap();
-        let kv = KvStore::new(dir.path().join("samuel-lint"));
+        let kv = KvStore::new(Root::new(dir.path()), dir.path().join("samuel-lint"));
         (dir, kv)
     }
 
@@ -186,7 +185,7 @@ mod tests {
         for (key, value) in [("b/2", "two"), ("b/1", "one"), ("b/1", "uno"), ("../../é", "")] {
             assert_eq!(kv.set(key, value.as_bytes()), Ok(()));
         }
-        let again = KvStore::new(dir.path().join("samuel-lint"));
+        let again = KvStore::new(Root::new(dir.path()), dir.path().join("samuel-lint"));
         assert_eq!(again.get("b/1"), Ok(Some(b"uno".to_vec())));
         assert_eq!(again.get("../../é"), Ok(Some(vec![])));
         assert_eq!(again.keys("b/"), Ok(vec!["b/1".to_owned(), "b/2".to_owned()]));
