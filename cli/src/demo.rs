@@ -25,8 +25,9 @@ use crate::{
     failure::Failure,
     host::Host,
     render::{safe, task_table},
-    reply::{Reply, write_out},
+    reply::Reply,
     signals::Signals,
+    terminal::{self, Stream},
 };
 use repository::Repository;
 
@@ -64,10 +65,13 @@ async fn demonstrate(
     let tasks = done.converted.map_or(0, |converted| converted.tasks);
     if !global.json {
         // The demonstration goes on whether or not it can be shown.
-        let _ = write_out(&format!(
-            "A plan of {tasks} tasks from prd-greeter.md, in {}\n\n",
-            safe(&repository.path().display().to_string())
-        ));
+        let _ = terminal::show(
+            Stream::Out,
+            &format!(
+                "A plan of {tasks} tasks from prd-greeter.md, in {}\n\n",
+                safe(&repository.path().display().to_string())
+            ),
+        );
     }
     let built = scripted_run(project.clone(), host)?;
     let show = if global.json { Show::Nothing } else { Show::lines(host.can_draw) };

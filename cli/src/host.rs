@@ -17,7 +17,7 @@ use samuel_core::{
     state::Actor,
 };
 
-use crate::{args::Global, failure::Failure};
+use crate::{args::Global, failure::Failure, terminal::Stream};
 
 /// The environment, the working directory and the terminal of the process.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ impl Host {
         let text =
             |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
         let env: Vec<(String, String)> = std::env::vars_os().filter_map(text).collect();
-        let on_terminal = io::stderr().is_terminal();
+        let on_terminal = Stream::Err.is_terminal();
         let is_dumb = env.iter().any(|(name, value)| name == "TERM" && value == "dumb");
         Self {
             env,
@@ -50,7 +50,7 @@ impl Host {
             exe: std::env::current_exe().ok(),
             command_line: command_line(words),
             can_ask: on_terminal && io::stdin().is_terminal(),
-            can_draw: on_terminal && io::stdout().is_terminal() && !is_dumb,
+            can_draw: on_terminal && Stream::Out.is_terminal() && !is_dumb,
         }
     }
 

@@ -6,7 +6,8 @@
 //!
 //! [`main`] is the whole binary. Each command of `args` is a function in
 //! `commands` that returns a `Reply` or a
-//! `Failure`; `render` knows what they look like.
+//! `Failure`; `render` knows what they look like, and `terminal` is the only
+//! way to print.
 
 mod args;
 mod commands;
@@ -17,6 +18,7 @@ mod input;
 mod render;
 mod reply;
 mod signals;
+mod terminal;
 mod trust;
 
 use std::{ffi::OsString, process::ExitCode};
@@ -28,6 +30,7 @@ use crate::{args::Cli, host::Host, reply::Answer};
 
 /// Runs the command that the process was started with, to its exit code.
 pub fn main() -> ExitCode {
+    terminal::show_panics();
     let words: Vec<OsString> = std::env::args_os().collect();
     match words.get(1).and_then(|word| word.to_str()) {
         // These are asked for often, and before anything else is known.

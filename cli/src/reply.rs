@@ -1,10 +1,6 @@
 //! What a command answers, and how the answer leaves the process.
 
-use std::{
-    ffi::OsString,
-    io::{self, Write},
-    process::ExitCode,
-};
+use std::{ffi::OsString, process::ExitCode};
 
 use clap::error::ErrorKind;
 use samuel_core::model::ErrorCode;
@@ -16,7 +12,8 @@ use crate::{
     commands,
     failure::Failure,
     host::Host,
-    render::{Envelope, safe_lines},
+    render::{Envelope, safe, safe_lines},
+    terminal::{self, Stream, remark},
 };
 
 /// What a command that did its work has to say.
@@ -28,13 +25,32 @@ pub(crate) struct Reply {
     pub(crate) text: String,
     /// What the user should know beside it.
     pub(crate) warnings: Vec<String>,
+    /// Who reads the text.
+    pub(crate) reader: Reader,
+}
+
+/// Who reads a text on stdout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Reader {
+    /// A person, now or later.
+    #[default]
+    Person,
+    /// A program that needs every character as it is, unless stdout is a
+    /// terminal.
+    Program,
 }
 
 impl Reply {
     /// Creates a reply from data and text.
     pub(crate) fn new(data: impl Serialize, text: impl Into<String>) -> Self {
         let data = serde_json::to_value(data).unwrap_or_default();
-        Self { data, text: text.into(), warnings: Vec::new() }
+        Self { data, text: text.into(), ..Self::default() }
+    }
+
+    /// Says that the text is data for another program.
+    pub(crate) fn for_a_program(mut self) -> Self {
+        self.reader = Reader::Program;
+        self
     }
 
     /// Adds warnings.
@@ -48,6 +64,7 @@ impl Reply {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Answer {
     stdout: String,
+    reader: Reader,
     stderr: String,
     exit: u8,
 }
@@ -69,11 +86,16 @@ impl Answer {
     fn of(command: &str, json: bool, result: Result<Reply, Failure>) -> Self {
         let exit = result.as_ref().err().map_or(0, |failure| failure.exit_code());
         if json {
-            return Self { stdout: Envelope::of(command, &result).to_line(), stderr: String::new(), exit };
+            return Self { stdout: Envelope::of(command, &result).to_line(), exit, ..Self::default() };
         }
         match result {
-            Ok(reply) => Self { stdout: reply.text, stderr: warnings(&reply.warnings), exit },
-            Err(failure) => Self { stdout: failure.text.clone(), stderr: described(&failure), exit },
+            Ok(reply) => {
+                let stderr = warnings(&reply.warnings);
+                Self { stdout: reply.text, reader: reply.reader, stderr, exit }
+            }
+            Err(failure) => {
+                Self { stdout: failure.text.clone(), stderr: described(&failure), exit, ..Self::default() }
+            }
         }
     }
 
@@ -98,44 +120,45 @@ impl Answer {
     /// Writes the answer and returns the exit code.
     pub(crate) fn give(self) -> ExitCode {
         // Without anybody to read what is wrong nothing more can be done.
-        let _ = io::stderr().write_all(self.stderr.as_bytes());
-        match write_out(&self.stdout) {
+        let _ = terminal::show(Stream::Err, &self.stderr);
+        let written = match self.reader {
+            Reader::Person => terminal::show(Stream::Out, &self.stdout),
+            Reader::Program => terminal::hand_on(&self.stdout),
+        };
+        match written {
             Ok(()) => ExitCode::from(self.exit),
             Err(error) => {
-                let _ = writeln!(io::stderr(), "error: cannot write to stdout: {error}");
+                remark(&format!("error: cannot write to stdout: {error}"));
                 ExitCode::from(self.exit.max(1))
             }
         }
     }
 }
 
-/// Writes to stdout. A reader that went away, such as `head`, is no error.
-pub(crate) fn write_out(text: &str) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written,
-    }
-}
-
 /// Words a failure for people: once, with causes, place and advice.
 pub(crate) fn described(failure: &Failure) -> String {
-    let mut text = format!("error: {}\n", safe_lines(&failure.message));
+    let mut text = format!("error: {}\n", set_in(&failure.message));
     for cause in &failure.causes {
-        text.push_str(&format!("  caused by: {}\n", safe_lines(cause)));
+        text.push_str(&format!("  caused by: {}\n", set_in(cause)));
     }
     for detail in &failure.details {
-        text.push_str(&format!("  {}\n", safe_lines(detail)));
+        text.push_str(&format!("  {}\n", set_in(detail)));
     }
     if let Some(place) = &failure.location {
         let position: String =
             [place.line, place.column].into_iter().flatten().map(|number| format!(":{number}")).collect();
-        text.push_str(&format!("  --> {}{position}\n", safe_lines(&place.file.display().to_string())));
+        text.push_str(&format!("  --> {}{position}\n", safe(&place.file.display().to_string())));
     }
     text.push_str(&format!("help: {}\n", failure.help));
     text
 }
 
 fn warnings(warnings: &[String]) -> String {
-    warnings.iter().map(|warning| format!("warning: {}\n", safe_lines(warning))).collect()
+    warnings.iter().map(|warning| format!("warning: {}\n", set_in(warning))).collect()
+}
+
+/// Moves in all lines of a text but the first, so that none of them looks like
+/// one of Samuel's own.
+pub(crate) fn set_in(text: &str) -> String {
+    safe_lines(text).replace('\n', "\n    ")
 }

@@ -1,6 +1,6 @@
 //! Asking whether what a project brings may run.
 
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead};
 
 use samuel_core::{
     engine::{Executables, TrustPolicy},
@@ -9,7 +9,12 @@ use samuel_core::{
 };
 use serde_json::json;
 
-use crate::{failure::Failure, host::Host, render::safe};
+use crate::{
+    failure::Failure,
+    host::Host,
+    render::safe,
+    terminal::{self, Stream},
+};
 
 /// Returns who decides: the flag, else the person at the terminal, else nobody.
 pub(crate) fn policy(yes: bool, host: &Host) -> TrustPolicy {
@@ -53,7 +58,7 @@ pub(crate) fn allow(
 pub(crate) fn confirm(shown: &str, question: &str) -> bool {
     let ask = || {
         // Not held while it waits: a signal may end the command with a message.
-        io::stderr().lock().write_all(format!("{shown}{question} [y/N] ").as_bytes())?;
+        terminal::show(Stream::Err, &format!("{shown}{question} [y/N] "))?;
         let mut answer = String::new();
         io::stdin().lock().read_line(&mut answer)?;
         Ok::<_, io::Error>(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))

@@ -69,9 +69,13 @@ fn apply(project: &Project, host: &Host, mutation: Mutation) -> Result<Reply, Fa
     let Applied { revision, change, task, diagnostics, .. } =
         project.store().mutate(mutation, host.actor())?;
     let text = match (&task, &change) {
-        (Some(task), Change::Unchanged) => format!("{} was {} already\n", task.id, task.status),
-        (Some(task), Change::Added { .. }) => format!("added {} {}\n", task.id, safe(&task.title)),
-        (Some(task), _) => format!("{} is {}\n", task.id, task.status),
+        (Some(task), Change::Unchanged) => {
+            format!("{} was {} already\n", safe(task.id.as_str()), task.status)
+        }
+        (Some(task), Change::Added { .. }) => {
+            format!("added {} {}\n", safe(task.id.as_str()), safe(&task.title))
+        }
+        (Some(task), _) => format!("{} is {}\n", safe(task.id.as_str()), task.status),
         (None, _) => String::new(),
     };
     let data = json!({ "revision": revision, "change": change, "task": task });

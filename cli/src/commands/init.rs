@@ -1,5 +1,7 @@
 //! `init` and `convert`: a project gets its plan.
 
+use std::path::Path;
+
 use samuel_core::{
     project::{ConvertedPrd, InitOptions, Project},
     state::Existing,
@@ -17,16 +19,16 @@ use crate::{
 pub(crate) fn init(project: &Project, args: &InitArgs, host: &Host) -> Result<Reply, Failure> {
     let prd = args.prd.as_deref().map(|path| host.absolute(path)).transpose()?;
     let done = project.initialise(&InitOptions { prd, existing: existing(args.force) })?;
-    let mut text = format!("Initialised {} in {}\n", done.methodology, project.root().display());
+    let mut text = format!("Initialised {} in {}\n", safe(&done.methodology), shown(project.root()));
     if let Some(config) = &done.config {
-        text.push_str(&format!("  wrote {}\n", config.display()));
+        text.push_str(&format!("  wrote {}\n", shown(config)));
         let checks = done.quality_checks.join(", ");
         match checks.as_str() {
             "" => text.push_str("  no quality checks were found; set quality_checks there\n"),
             checks => text.push_str(&format!("  quality checks: {}\n", safe(checks))),
         }
     }
-    text.push_str(&format!("  wrote {}\n", done.plan.display()));
+    text.push_str(&format!("  wrote {}\n", shown(&done.plan)));
     let mut warnings = Vec::new();
     match &done.converted {
         Some(converted) => {
@@ -57,12 +59,15 @@ fn converted_text(converted: &ConvertedPrd) -> String {
         1 => "1 task".to_owned(),
         count => format!("{count} tasks"),
     };
-    format!("  {count} from {}\n", safe(&from.display().to_string()))
-        + &backup_text(converted.backup.as_deref())
+    format!("  {count} from {}\n", shown(from)) + &backup_text(converted.backup.as_deref())
 }
 
-fn backup_text(backup: Option<&std::path::Path>) -> String {
-    backup.map(|path| format!("  the plan before it is kept as {}\n", path.display())).unwrap_or_default()
+fn shown(path: &Path) -> String {
+    safe(&path.display().to_string())
+}
+
+fn backup_text(backup: Option<&Path>) -> String {
+    backup.map(|path| format!("  the plan before it is kept as {}\n", shown(path))).unwrap_or_default()
 }
 
 fn warnings_of(converted: &ConvertedPrd) -> Vec<String> {

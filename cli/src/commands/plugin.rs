@@ -40,7 +40,7 @@ pub(crate) fn run(command: PluginCommand, global: &Global, host: &Host) -> Resul
 fn validate(args: &PluginDirectory, host: &Host) -> Result<Reply, Failure> {
     let directory = host.absolute(&args.directory)?;
     let manifest = check(&directory)?;
-    let text = format!("{} {} is in order\n", manifest.name, manifest.version);
+    let text = format!("{} {} is in order\n", safe(&manifest.name), manifest.version);
     Ok(Reply::new(json!({ "manifest": manifest }), text))
 }
 

@@ -69,17 +69,17 @@ fn installed_text(done: &Installed) -> String {
     let word = match &done.replaced {
         None => "Installed".to_owned(),
         Some(before) if *before == entry.version => "Installed again".to_owned(),
-        Some(before) => format!("Updated from {before} to"),
+        Some(before) => format!("Updated from {} to", safe(before)),
     };
     let mut text = match done.replaced.as_ref().is_some_and(|before| *before != entry.version) {
-        true => format!("{}: {} {}\n", entry.name, word, entry.version),
-        false => format!("{word} {} {}\n", entry.name, entry.version),
+        true => format!("{}: {word} {}\n", safe(&entry.name), safe(&entry.version)),
+        false => format!("{word} {} {}\n", safe(&entry.name), safe(&entry.version)),
     };
     for point in &done.points {
         text.push_str(&format!("  handles {point}\n"));
     }
     for methodology in &done.methodologies {
-        text.push_str(&format!("  provides the methodology {methodology}\n"));
+        text.push_str(&format!("  provides the methodology {}\n", safe(methodology)));
     }
     text + "Next: see where its handlers run with `samuel doctor --hooks`\n"
 }

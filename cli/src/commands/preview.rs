@@ -12,13 +12,23 @@ use super::{
     look::require_plan,
     setup::{Setting, builder},
 };
-use crate::{args::LookArgs, failure::Failure, host::Host, render::safe, reply::Reply, trust};
+use crate::{
+    args::LookArgs,
+    failure::Failure,
+    host::Host,
+    render::{safe, safe_json},
+    reply::Reply,
+    trust,
+};
 
 /// Prints the prompt that the agent would get next.
 pub(crate) fn prompt(project: Project, args: &LookArgs, host: &Host) -> Result<Reply, Failure> {
     let preview = look(project, args, host)?;
     match &preview.prompt {
-        Some(prompt) => Ok(Reply::new(data(&preview), prompt.clone()).warn(preview.warnings)),
+        Some(prompt) => {
+            // An agent is given it, perhaps by a pipe.
+            Ok(Reply::new(data(&preview), prompt.clone()).warn(preview.warnings).for_a_program())
+        }
         None => Err(no_prompt(&preview)),
     }
 }
@@ -29,6 +39,7 @@ pub(crate) fn vars(project: Project, args: &LookArgs, host: &Host) -> Result<Rep
     let vars = serde_json::to_value(&preview.context);
     let vars = vars.map_err(|error| Failure::internal("the variables are no JSON").because(&error))?;
     let text = serde_json::to_string_pretty(&vars).unwrap_or_default() + "\n";
+    let text = safe_json(&text).into_owned();
     Ok(Reply::new(vars, text).warn(preview.warnings))
 }
 
@@ -54,7 +65,7 @@ pub(crate) fn dry_run(builder: RunBuilder) -> Result<Reply, Failure> {
         data.insert("chains".to_owned(), json!(preview.chains));
         data.insert("executables".to_owned(), json!(executables));
     }
-    Ok(Reply { data, text, warnings: preview.warnings })
+    Ok(Reply::new(data, text).warn(preview.warnings))
 }
 
 fn look(project: Project, args: &LookArgs, host: &Host) -> Result<Preview, Failure> {

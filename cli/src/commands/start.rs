@@ -1,7 +1,5 @@
 //! `start`: runs the loop and shows it.
 
-use std::io::{self, Write};
-
 use samuel_core::{
     engine::{EventRecord, Profile, Run, RunHandle, RunReport},
     model::ErrorCode,
@@ -19,9 +17,10 @@ use crate::{
     args::{Global, StartArgs},
     failure::Failure,
     host::Host,
-    render::{Watch, profile_table, safe},
-    reply::{Reply, write_out},
+    render::{Watch, profile_table, safe, safe_json},
+    reply::Reply,
     signals::{self, Order, Signal, Signals},
+    terminal::{self, Stream},
     trust,
 };
 
@@ -41,7 +40,7 @@ pub(crate) fn start(
     let run = builder.trust(trust::policy(args.yes, host)).build()?;
     if args.yes && !global.json {
         // The run goes on whether or not this can be shown.
-        let _ = io::stderr().write_all(trust::listed(run.executables()).as_bytes());
+        let _ = terminal::show(Stream::Err, &trust::listed(run.executables()));
     }
     let show = if global.json { Show::Json } else { Show::lines(host.can_draw) };
     let ended = block_on(async {
@@ -111,7 +110,7 @@ impl Show {
                 let line = serde_json::to_string(record)
                     .map_err(|error| Failure::internal("an event is no JSON").because(&error))?;
                 // The run goes on whether or not its events can be written.
-                let _ = write_out(&(line + "\n"));
+                let _ = terminal::show(Stream::Out, &(safe_json(&line).into_owned() + "\n"));
             }
         }
         Ok(())

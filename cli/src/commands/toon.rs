@@ -14,7 +14,7 @@ use crate::{
     failure::Failure,
     host::Host,
     input::Input,
-    render::{safe, toon_sizes},
+    render::{safe, safe_json, toon_sizes},
     reply::Reply,
 };
 
@@ -37,7 +37,7 @@ fn encode(args: &EncodeArgs, host: &Host) -> Result<Reply, Failure> {
     let value = json_of(&input)?;
     let options = EncodeOptions { indent_size: usize::from(args.indent), delimiter: args.delimiter };
     let text = toon::to_string_with(&value, options).map_err(|error| invalid(&input, &error))?;
-    Ok(Reply::new(json!({ "toon": text }), text + "\n"))
+    Ok(Reply::new(json!({ "toon": text }), text + "\n").for_a_program())
 }
 
 /// The JSON of the answer's data is a text, because numbers of any size pass
@@ -47,7 +47,7 @@ fn decode(args: &DecodeArgs, host: &Host) -> Result<Reply, Failure> {
     let options = DecodeOptions { strict: !args.no_strict, ..reading(&args.read) };
     let value: Value =
         toon::from_slice_with(&input.bytes, options).map_err(|error| invalid(&input, &error))?;
-    let text = value.to_json_pretty();
+    let text = safe_json(&value.to_json_pretty()).into_owned();
     Ok(Reply::new(json!({ "json": text }), text + "\n"))
 }
 
@@ -95,7 +95,7 @@ fn recover(args: &ReadArgs, host: &Host) -> Result<Reply, Failure> {
     let lost = skipped.iter().map(|part| format!("left out from line {} on:\n{}", part.line, part.raw));
     let warnings: Vec<String> = faults.chain(lost).collect();
     let data = json!({ "toon": text, "diagnostics": diagnostics, "skipped": skipped });
-    Ok(Reply::new(data, shown).warn(warnings))
+    Ok(Reply::new(data, shown).warn(warnings).for_a_program())
 }
 
 fn stats(args: &ReadArgs, host: &Host) -> Result<Reply, Failure> {

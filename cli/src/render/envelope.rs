@@ -4,6 +4,7 @@ use samuel_core::model::Location;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::safe_json;
 use crate::{failure::Failure, reply::Reply};
 
 /// The version of the document's form.
@@ -50,6 +51,6 @@ impl<'a> Envelope<'a> {
     /// Writes the document on one line.
     pub(crate) fn to_line(&self) -> String {
         let line = serde_json::to_string(self).expect("a document of texts and JSON values is JSON");
-        line + "\n"
+        safe_json(&line).into_owned() + "\n"
     }
 }

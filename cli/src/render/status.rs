@@ -13,7 +13,7 @@ const REASONS: usize = 10;
 /// Words where a plan stands.
 pub(crate) fn status_text(status: &ProjectStatus) -> String {
     let tasks = &status.tasks;
-    let mut text = format!("{} ({})\n", safe(&status.project), status.methodology);
+    let mut text = format!("{} ({})\n", safe(&status.project), safe(&status.methodology));
     let mut line = |name: &str, value: String| text.push_str(&format!("  {name:<11}{value}\n"));
     if let Some(prd) = &status.source_prd {
         line("PRD", safe(prd));
@@ -57,7 +57,7 @@ pub(crate) fn status_text(status: &ProjectStatus) -> String {
 
 fn next(next: &NextStep, total: usize) -> String {
     match next {
-        NextStep::Task { task } => format!("{} {}", task.id, safe(&task.title)),
+        NextStep::Task { task } => format!("{} {}", safe(task.id.as_str()), safe(&task.title)),
         NextStep::AllDone if total == 0 => {
             "nothing: the plan has no tasks; `samuel run convert` or `samuel run enqueue` adds some"
                 .to_owned()

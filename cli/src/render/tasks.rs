@@ -13,7 +13,8 @@ pub(crate) fn task_line(task: &Task, id_width: usize) -> String {
         Status::Blocked => "[!]",
         Status::Pending => "[ ]",
     };
-    let mut line = format!("{mark} {:id_width$}  {:8}  {}", task.id, task.priority, safe(&task.title));
+    let (id, title) = (safe(task.id.as_str()), safe(&task.title));
+    let mut line = format!("{mark} {id:id_width$}  {:8}  {title}", task.priority);
     if let Some(sha) = &task.commit_sha {
         let short: String = sha.chars().take(10).collect();
         line.push_str(&format!("  ({})", safe(&short)));
@@ -22,7 +23,7 @@ pub(crate) fn task_line(task: &Task, id_width: usize) -> String {
         line.push_str(&format!("  (skipped: {})", safe(reason)));
     }
     if !task.depends_on.is_empty() && !task.is_settled() {
-        let ids: Vec<&str> = task.depends_on.iter().map(|id| id.as_str()).collect();
+        let ids: Vec<String> = task.depends_on.iter().map(|id| safe(id.as_str())).collect();
         line.push_str(&format!("  (after {})", ids.join(", ")));
     }
     line
@@ -33,6 +34,6 @@ pub(crate) fn task_table(tasks: &[Task]) -> String {
     if tasks.is_empty() {
         return "no tasks\n".to_owned();
     }
-    let width = tasks.iter().map(|task| task.id.as_str().len()).max().unwrap_or_default();
+    let width = tasks.iter().map(|task| safe(task.id.as_str()).chars().count()).max().unwrap_or_default();
     tasks.iter().map(|task| task_line(task, width) + "\n").collect()
 }

@@ -3,12 +3,8 @@
 //! Lines go to stdout, one as an iteration starts and one as it ends. The
 //! moving line goes to stderr and only where both are a terminal.
 
-use std::{
-    io::{self, Write},
-    time::Duration,
-};
+use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use samuel_core::{
     agent::AgentEvent,
     engine::{Event, EventRecord, Failure, RunReport},
@@ -18,11 +14,12 @@ use samuel_core::{
     },
 };
 
-use super::{safe, safe_lines};
-use crate::reply::write_out;
+use super::safe;
+use crate::{
+    reply::set_in,
+    terminal::{self, MovingLine, Stream, remark},
+};
 
-/// How often the moving line is drawn.
-const TICK: Duration = Duration::from_millis(120);
 /// How much of what an agent says or does fits into the moving line.
 const ACTIVITY: usize = 60;
 
@@ -30,7 +27,7 @@ const ACTIVITY: usize = 60;
 pub(crate) struct Watch {
     /// Whether there is a terminal to draw on.
     draws: bool,
-    bar: Option<ProgressBar>,
+    bar: Option<MovingLine>,
     max_iterations: u32,
     /// The iteration under way: its number, what it is about, its start.
     iteration: Option<(u32, String, jiff::Timestamp)>,
@@ -58,27 +55,24 @@ impl Watch {
     pub(crate) fn line(&self, text: &str) {
         self.suspended(|| {
             // The run goes on whether or not its lines can be written.
-            let _ = write_out(&format!("{text}\n"));
+            let _ = terminal::show(Stream::Out, &format!("{text}\n"));
         });
     }
 
     /// Ends the line on the terminal in which somebody was asked something.
     pub(crate) fn end_line(&self) {
         if self.draws {
-            // Without a reader nothing is left open.
-            let _ = writeln!(io::stderr());
+            remark("");
         }
     }
 
     fn warn(&self, text: &str) {
-        self.suspended(|| {
-            let _ = writeln!(io::stderr(), "warning: {}", safe_lines(text));
-        });
+        self.suspended(|| remark(&format!("warning: {}", set_in(text))));
     }
 
     fn suspended(&self, print: impl FnOnce()) {
         match &self.bar {
-            Some(bar) => bar.suspend(print),
+            Some(bar) => bar.beside(print),
             None => print(),
         }
     }
@@ -102,7 +96,7 @@ impl Watch {
                 self.line(&format!("iteration {iteration}: {}", about(*mode, task.as_ref())));
             }
             Event::TaskCompleted { task, title, .. } => {
-                self.line(&format!("  done: {task} {}", safe(title)));
+                self.line(&format!("  done: {} {}", safe(task.as_str()), safe(title)));
             }
             Event::TasksTakenBack { tasks, .. } => self.line(&format!("  taken back: {}", ids(tasks))),
             Event::QualityChecked { failures, .. } => {
@@ -131,7 +125,7 @@ impl Watch {
             Event::RunStarted { max_iterations, .. } => {
                 self.max_iterations = *max_iterations;
                 // Not before: until now somebody may have been asked something.
-                self.bar = self.draws.then(moving_line);
+                self.bar = self.draws.then(MovingLine::new);
             }
             Event::IterationStarted { iteration, mode, task } => {
                 self.iteration = Some((*iteration, about(*mode, task.as_ref()), record.at));
@@ -198,7 +192,7 @@ impl Watch {
 
     fn finished(&mut self, report: &RunReport) {
         if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
+            bar.end();
         }
         let done = match report.completed.as_slice() {
             [] => "nothing".to_owned(),
@@ -226,14 +220,14 @@ impl Watch {
             None => String::new(),
         };
         let cost = total.cost_usd.map(|cost| format!(" · ${cost:.2}")).unwrap_or_default();
-        bar.set_message(format!("{what}{}{cost}", self.activity));
+        bar.say(&format!("{what}{}{cost}", self.activity));
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
+            bar.end();
         }
     }
 }
@@ -241,22 +235,14 @@ impl Drop for Watch {
 /// Says what an iteration is about.
 fn about(mode: Mode, task: Option<&TaskBrief>) -> String {
     match (mode, task) {
-        (Mode::Implementation, Some(task)) => format!("{} {}", task.id, safe(&task.title)),
+        (Mode::Implementation, Some(task)) => format!("{} {}", safe(&task.id), safe(&task.title)),
         (Mode::Implementation, None) => "no task".to_owned(),
         (Mode::Discovery, _) => "discovery".to_owned(),
     }
 }
 
-fn moving_line() -> ProgressBar {
-    let bar = ProgressBar::new_spinner();
-    let style = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed_precise}");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-    bar.enable_steady_tick(TICK);
-    bar
-}
-
 fn ids(tasks: &[TaskId]) -> String {
-    tasks.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", ")
+    tasks.iter().map(|task| safe(task.as_str())).collect::<Vec<_>>().join(", ")
 }
 
 fn consumed(usage: Usage) -> String {

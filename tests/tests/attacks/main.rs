@@ -9,3 +9,4 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed set-up fails the test")]
 
 mod kit;
+mod terminal;
