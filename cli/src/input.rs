@@ -1,4 +1,8 @@
 //! The data a command is given: a file, or stdin.
+//!
+//! Who names a pipe or a device on the command line means it, as in `samuel toon
+//! decode <(curl ...)`: so here, and only here, whatever is named is waited for.
+//! How much is read of it is limited all the same.
 
 use std::{
     fs::File,

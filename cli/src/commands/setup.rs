@@ -6,6 +6,7 @@ use samuel_core::{
     agent::{Agent, AgentConfig, MutationRoute, Script, ScriptedAgent},
     config::{MethodologySettings, Sandbox},
     engine::{Run, RunBuilder},
+    fs::read_text_anywhere,
     model::ErrorCode,
     project::Project,
 };
@@ -132,7 +133,7 @@ fn read_script(path: &Path) -> Result<Script, Failure> {
         let failure = Failure::new(ErrorCode::AGENT_NOT_FOUND, message).at(path);
         failure.advise("Check the recording that the agent plays.")
     };
-    let text = std::fs::read_to_string(path)
+    let text = read_text_anywhere(path, Script::MAX_BYTES)
         .map_err(|error| refused(format!("cannot read {}", path.display())).because(&error))?;
     let is_json = path.extension().is_some_and(|ending| ending == "json");
     let script = if is_json { Script::from_json(&text) } else { Script::from_toml(&text) };

@@ -200,6 +200,9 @@ pub enum ScriptError {
 }
 
 impl Script {
+    /// The largest script that is read, in bytes.
+    pub const MAX_BYTES: u64 = MAX_SCRIPT_BYTES as u64;
+
     /// Reads a script from TOML.
     ///
     /// # Errors

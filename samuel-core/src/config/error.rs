@@ -44,7 +44,7 @@ impl ConfigError {
     /// Returns what to do next; of a file that the system refuses, what is given.
     pub(crate) fn help_or(&self, refused: &'static str) -> String {
         let of_file = match self {
-            Self::Io { source, .. } => FileError::of(source).and_then(FileError::help),
+            Self::Io { source, .. } => FileError::help_of(source),
             Self::Invalid(_) => None,
         };
         self.problems().first().map_or_else(|| of_file.unwrap_or(refused).to_owned(), Problem::help)

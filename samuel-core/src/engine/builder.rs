@@ -13,6 +13,7 @@ use super::{
 use crate::{
     agent::{Agent, AgentConfig, AgentError, MutationRoute, Script, StoreSink},
     config::MethodologySettings,
+    fs::read_text_anywhere,
     hook::{Registry, RegistryBuilder, handler_methods},
     methodology::ralph,
     process::Supervisor,
@@ -130,6 +131,8 @@ impl RunBuilder {
     /// handlers of a point cannot be used.
     pub fn build(mut self) -> Result<Run, RunError> {
         self.settings.sandbox.check()?;
+        // Before anything is asked for or written.
+        self.project.run_dir().check()?;
         // Agent and run must see the same tasks.
         let store = self.state_store();
         self.store = Some(Arc::clone(&store));
@@ -220,7 +223,7 @@ fn agent_config(
 }
 
 fn load_script(path: &Path) -> Result<Script, AgentError> {
-    let text = std::fs::read_to_string(path).map_err(|error| error.to_string());
+    let text = read_text_anywhere(path, Script::MAX_BYTES).map_err(|error| error.to_string());
     let script = text.and_then(|text| match path.extension().is_some_and(|ending| ending == "json") {
         true => Script::from_json(&text).map_err(|error| error.to_string()),
         false => Script::from_toml(&text).map_err(|error| error.to_string()),

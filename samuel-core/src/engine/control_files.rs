@@ -7,13 +7,13 @@
 
 use std::{
     collections::BTreeMap,
-    fs::File,
-    io::{self, Read as _},
+    io::Read as _,
     path::{Path, PathBuf},
 };
 
 use crate::{
     config::CONFIG_FILE,
+    fs::{FileError, Root},
     methodology::ralph::templates::{DISCOVERY_PROMPT_FILE, PROMPT_FILE},
     plugin::{LOCK_FILE, Selection, Tree, digest_of, plugin_directory},
     project::Project,
@@ -68,9 +68,9 @@ impl ControlFiles {
     fn look(&self) -> BTreeMap<String, String> {
         let mut seen = BTreeMap::new();
         for path in &self.files {
-            match digest(path) {
+            match digest(&self.root, path) {
                 Ok(digest) => seen.insert(self.shown(path), digest),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                Err(error) if error.is_not_found() => None,
                 Err(error) => seen.insert(self.shown(path), error.to_string()),
             };
         }
@@ -88,8 +88,8 @@ impl ControlFiles {
     }
 }
 
-fn digest(path: &Path) -> io::Result<String> {
-    let file = File::open(path)?;
+fn digest(root: &Path, path: &Path) -> Result<String, FileError> {
+    let file = Root::new(root).open(path)?;
     let length = file.metadata()?.len();
     let mut start = Vec::new();
     file.take(MAX_FILE_BYTES).read_to_end(&mut start)?;

@@ -97,6 +97,8 @@ impl Coded for RunError {
         let did_you_mean = |nearest: &str| format!("Did you mean \"{nearest}\"? {}", self.code().help);
         match self {
             Self::Config(error) => error.help(),
+            Self::State(error) => error.help(),
+            Self::Template(error) => error.help(),
             Self::Agent(AgentError::Unknown { suggestion: Some(nearest), .. }) => did_you_mean(nearest),
             Self::Sandbox(SandboxError::Unknown { nearest: Some(nearest), .. }) => did_you_mean(nearest),
             Self::Registry(RegistryError::Resolve(ResolveError::UnknownHandler {

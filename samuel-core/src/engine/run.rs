@@ -107,7 +107,8 @@ impl Run {
         };
         // Before anything of them is used, so that no change falls in between.
         let control_files = ControlFiles::of(&frozen.project);
-        let templates = ralph::Templates::load(&frozen.project.template_directories())?;
+        let directories = frozen.project.template_directories();
+        let templates = ralph::Templates::load(frozen.project.root(), &directories)?;
         let replaced = templates.replaced();
         let defaults = Ralph {
             project_root: frozen.project.root().to_owned(),

@@ -81,9 +81,10 @@ impl FileError {
         }
     }
 
-    /// Finds such an error in one of the system's.
-    pub fn of(error: &io::Error) -> Option<&Self> {
-        error.get_ref()?.downcast_ref()
+    /// Returns what to do next about an error of the system that was such an
+    /// error.
+    pub fn help_of(error: &io::Error) -> Option<&'static str> {
+        error.get_ref()?.downcast_ref::<Self>()?.help()
     }
 
     /// Says whether there is nothing at the path.

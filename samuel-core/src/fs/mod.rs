@@ -22,10 +22,13 @@ mod walk;
 pub use self::{
     error::FileError,
     kind::FileKind,
-    open::{open_anywhere, read_anywhere, read_up_to},
+    open::{open_anywhere, read_anywhere, read_text_anywhere, read_up_to},
     root::Root,
 };
 pub(crate) use self::{
-    own::{PRIVATE_DIRECTORY, PRIVATE_FILE, PROJECT_DIRECTORY, PROJECT_FILE, Placed, Replacement},
+    own::{
+        Durability, PRIVATE_DIRECTORY, PRIVATE_FILE, PROJECT_DIRECTORY, PROJECT_FILE, Placed, Replacement,
+        create_private,
+    },
     walk::{LastLink, Place, kind_of},
 };

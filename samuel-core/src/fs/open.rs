@@ -30,6 +30,14 @@ pub fn read_anywhere(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     read_up_to(open_anywhere(path)?, limit)
 }
 
+/// Reads a whole text of at most `limit` bytes that may lie anywhere.
+///
+/// # Errors
+/// As [`read_anywhere`], and [`FileError::NotUtf8`].
+pub fn read_text_anywhere(path: &Path, limit: u64) -> Result<String, FileError> {
+    read_text(open_anywhere(path)?, limit)
+}
+
 /// Reads an open file to its end, if that is not further than `limit` bytes. A
 /// file that says itself that it is longer is not read at all.
 ///

@@ -6,9 +6,12 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    fs::{File, Permissions},
-    io,
-    os::{fd::OwnedFd, unix::fs::PermissionsExt},
+    fs::{File, OpenOptions, Permissions},
+    io::{self, Write},
+    os::{
+        fd::OwnedFd,
+        unix::fs::{OpenOptionsExt, PermissionsExt},
+    },
     path::Path,
 };
 
@@ -32,6 +35,15 @@ pub(crate) const PROJECT_FILE: u32 = 0o664;
 /// The permissions of a directory of the project.
 pub(crate) const PROJECT_DIRECTORY: u32 = 0o755;
 
+/// Whether content is on the disk before it is put in place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Durability {
+    /// It survives a power failure.
+    Synced,
+    /// It may be gone after one, and is made anew.
+    Unsynced,
+}
+
 impl Root {
     /// Opens a file of Samuel's own to write to it. With [`OFlags::CREATE`] a new
     /// one is the owner's alone.
@@ -46,6 +58,47 @@ impl Root {
         }
         let own = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         regular(openat(place.dir(), &*place.name, own | flags, Mode::from_raw_mode(PRIVATE_FILE))?)
+    }
+
+    /// Makes a file that is not there yet. What the mask of the user leaves of
+    /// `mode` are its permissions.
+    pub(crate) fn create_new(&self, path: &Path, mode: u32) -> Result<File, FileError> {
+        let place = self.own_place(path)?;
+        if place.found.is_some() {
+            return Err(Errno::EXIST.into());
+        }
+        if !place.missing.is_empty() {
+            return Err(Errno::NOENT.into());
+        }
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(File::from(openat(place.dir(), &*place.name, flags, Mode::from_raw_mode(mode))?))
+    }
+
+    /// Replaces a file of the project, or makes it with the directories above it.
+    /// A link stays one: what it leads to is replaced. With [`Durability::Synced`]
+    /// it is on the disk when this returns.
+    pub(crate) fn replace(
+        &self,
+        path: &Path,
+        content: &[u8],
+        durability: Durability,
+    ) -> Result<(), FileError> {
+        let mut place = self.walk(path, LastLink::Follow)?;
+        if let Some(kind) = place.kind().filter(|kind| *kind != FileKind::File) {
+            return Err(FileError::NotAFile { kind });
+        }
+        place.make_missing(PROJECT_DIRECTORY)?;
+        let temporary = format!(".{}.{}.tmp", place.name.to_string_lossy(), std::process::id());
+        let (replacement, mut file) = Replacement::begin(place, temporary.as_ref(), PROJECT_FILE)?;
+        file.write_all(content)?;
+        if durability == Durability::Synced {
+            file.sync_all()?;
+        }
+        let placed = replacement.place()?;
+        match durability {
+            Durability::Synced => Ok(placed.sync()?),
+            Durability::Unsynced => Ok(()),
+        }
     }
 
     /// Makes a directory and those above it, where they are missing.
@@ -95,6 +148,18 @@ impl Root {
         }
         Ok(place)
     }
+}
+
+/// Makes a file that only its owner can read, wherever it lies.
+///
+/// What is there already is removed, not reused: it may be a link to a file
+/// of somebody else, or open to others.
+pub(crate) fn create_private(path: &Path) -> io::Result<File> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    OpenOptions::new().write(true).create_new(true).mode(PRIVATE_FILE).open(path)
 }
 
 /// New content for a file, under a temporary name beside it until it is put in
@@ -169,7 +234,7 @@ impl Placed {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
-    use std::{fs, io::Write, os::unix::fs::symlink};
+    use std::{fs, os::unix::fs::symlink};
 
     use super::*;
 

@@ -6,6 +6,7 @@ use super::section::SectionError;
 use crate::{
     config::ConfigError,
     context::template::TemplateError,
+    fs::FileError,
     hook::{HookFailure, HookPoint, RegistryError},
     methodology::ralph::TemplatesError,
     model::{Coded, ErrorCode, Location},
@@ -130,6 +131,8 @@ impl Coded for LifecycleError {
             Self::Render { source, .. } => source.help(),
             Self::Outside { .. } => "Replace the link by a file, or by a link within the project.".to_owned(),
             Self::Changed { .. } => "Run the command again.".to_owned(),
+            Self::Template(error) => error.help(),
+            Self::File { source, .. } => FileError::help_of(source).unwrap_or(self.code().help).to_owned(),
             _ => self.code().help.to_owned(),
         }
     }

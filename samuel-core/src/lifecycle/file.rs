@@ -6,12 +6,12 @@
 
 use std::{
     collections::BTreeSet,
-    fs, io,
-    io::{Read, Write},
+    io,
     path::{Path, PathBuf},
 };
 
 use super::{Change, ChangeKind, LifecycleError, section};
+use crate::fs::{Durability, FileError, LastLink, Root};
 
 /// The largest context file that is brought up to date, in bytes.
 const MAX_BYTES: u64 = 4 << 20;
@@ -19,7 +19,7 @@ const MAX_BYTES: u64 = 4 << 20;
 /// The files that a command is about to write.
 #[derive(Debug)]
 pub(super) struct Drafts {
-    root: PathBuf,
+    root: Root,
     list: Vec<Draft>,
     /// Every file that was looked at, links followed.
     seen: BTreeSet<PathBuf>,
@@ -42,17 +42,17 @@ struct Draft {
 impl Drafts {
     /// Starts with no files. The root is the project's.
     pub(super) fn new(root: &Path) -> Result<Self, LifecycleError> {
-        let real = root.canonicalize().map_err(failed("find", root))?;
+        let root = Root::new(root.canonicalize().map_err(failed("find", root))?);
         let (seen, warnings) = (BTreeSet::new(), Vec::new());
-        Ok(Self { root: real, list: Vec::new(), seen, unchanged: 0, warnings })
+        Ok(Self { root, list: Vec::new(), seen, unchanged: 0, warnings })
     }
 
     /// Puts text into Samuel's section of a file. Without anything to say no
     /// new section is made.
     pub(super) fn place(&mut self, name: &str, body: &str) -> Result<(), LifecycleError> {
-        let named = self.root.join(name);
+        let named = self.root.path().join(name);
         let path = self.follow(&named)?;
-        let before = read(&path)?;
+        let before = read(&self.root, &path)?;
         if !self.seen.insert(path.clone()) {
             self.warnings.push(format!("{name} is the same file as another one and was left out"));
             return Ok(());
@@ -75,8 +75,8 @@ impl Drafts {
         content: String,
         replace: bool,
     ) -> Result<Option<String>, LifecycleError> {
-        let path = self.follow(&self.root.join(name))?;
-        let before = read(&path)?;
+        let path = self.follow(&self.root.path().join(name))?;
+        let before = read(&self.root, &path)?;
         if before.is_some() && !replace {
             self.unchanged += 1;
             return Ok(None);
@@ -96,14 +96,10 @@ impl Drafts {
     /// Returns where a name really leads. A file that is not there yet is
     /// where its directory is.
     fn follow(&self, path: &Path) -> Result<PathBuf, LifecycleError> {
-        let target = match path.symlink_metadata() {
-            Ok(_) => path.canonicalize().map_err(failed("find", path))?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(path.to_owned()),
-            Err(error) => return Err(failed("find", path)(error)),
-        };
-        match target.starts_with(&self.root) {
-            true => Ok(target),
-            false => Err(LifecycleError::Outside { path: path.to_owned(), target }),
+        match self.root.walk(path, LastLink::Follow) {
+            Ok(place) => Ok(self.root.path().join(place.names.iter().collect::<PathBuf>())),
+            Err(FileError::Outside { link: path, target }) => Err(LifecycleError::Outside { path, target }),
+            Err(error) => Err(failed("find", path)(error.into())),
         }
     }
 
@@ -118,55 +114,26 @@ impl Drafts {
 
     /// Writes everything.
     pub(super) fn write(self) -> Result<(), LifecycleError> {
-        self.list.iter().try_for_each(Draft::write)
+        self.list.iter().try_for_each(|draft| draft.write(&self.root))
     }
 }
 
 impl Draft {
-    fn write(&self) -> Result<(), LifecycleError> {
-        if read(&self.path)? != self.before {
+    fn write(&self, root: &Root) -> Result<(), LifecycleError> {
+        if read(root, &self.path)? != self.before {
             return Err(LifecycleError::Changed { path: self.path.clone() });
         }
-        let directory = self.path.parent().unwrap_or(Path::new("/"));
-        fs::create_dir_all(directory).map_err(failed("create", directory))?;
-        let file_name = self.path.file_name().unwrap_or_default().to_string_lossy();
-        let temporary = self.path.with_file_name(format!(".{file_name}.{}.tmp", std::process::id()));
-        let written = self.store(&temporary).and_then(|()| fs::rename(&temporary, &self.path));
-        written.map_err(|error| {
-            // What led here is the error to report.
-            let _ = fs::remove_file(&temporary);
-            failed("write", &self.path)(error)
-        })
-    }
-
-    fn store(&self, temporary: &Path) -> io::Result<()> {
-        let mut file = fs::File::create(temporary)?;
-        if self.before.is_some() {
-            file.set_permissions(fs::metadata(&self.path)?.permissions())?;
-        }
-        file.write_all(self.content.as_bytes())?;
-        file.sync_all()
+        let written = root.replace(&self.path, self.content.as_bytes(), Durability::Synced);
+        written.map_err(|error| failed("write", &self.path)(error.into()))
     }
 }
 
 /// Reads a file; nothing where there is none.
-fn read(path: &Path) -> Result<Option<String>, LifecycleError> {
-    let read = || {
-        // Opening a pipe would wait for a writer.
-        if !fs::metadata(path)?.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
-        }
-        let mut text = String::new();
-        let bytes = fs::File::open(path)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
-        match u64::try_from(bytes).is_ok_and(|bytes| bytes <= MAX_BYTES) {
-            true => Ok(text),
-            false => Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 4 MiB")),
-        }
-    };
-    match read() {
+fn read(root: &Root, path: &Path) -> Result<Option<String>, LifecycleError> {
+    match root.read_text(path, MAX_BYTES) {
         Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(failed("read", path)(error)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(failed("read", path)(error.into())),
     }
 }
 

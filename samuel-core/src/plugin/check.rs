@@ -1,15 +1,11 @@
 //! What a manifest promises, held against the plugin's files.
 
-use std::{
-    fs::{self, File},
-    io::Read as _,
-    os::unix::fs::PermissionsExt as _,
-    path::Path,
-};
+use std::{fs, io::Read as _, os::unix::fs::PermissionsExt as _, path::Path};
 
 use super::{Capability, Kind, MANIFEST_FILE, Manifest, ManifestProblem, PluginError};
 use crate::{
     config::{ConfigError, Origin, Problem, Problems},
+    fs::{FileError, open_anywhere},
     hook::HookPoint,
     model::Location,
 };
@@ -106,7 +102,8 @@ fn script_fault(path: &Path) -> Option<&'static str> {
 
 fn module_fault(path: &Path) -> Option<&'static str> {
     let mut magic = [0; WASM_MAGIC.len()];
-    match File::open(path) {
+    match open_anywhere(path) {
+        Err(FileError::NotAFile { .. }) => Some("is no file"),
         Err(_) => Some("does not exist; build it with `samuel plugin build`"),
         Ok(mut file) => match file.read_exact(&mut magic) {
             Ok(()) if magic == WASM_MAGIC => None,

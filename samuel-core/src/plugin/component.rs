@@ -4,7 +4,6 @@
 //! [`wasm`](super::wasm), which knows neither.
 
 use std::{
-    fs,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -13,12 +12,13 @@ use std::{
 use serde_json::{Map, Value};
 
 use super::{
-    Capabilities, LoadOptions, Manifest, Plugin, PluginError,
+    Capabilities, LoadOptions, MAX_BYTES, Manifest, Plugin, PluginError,
     install::blocking,
     load::Register,
     skill::allowed_env,
     wasm::{HostConfig, PluginSetup, WasmError, WasmHost, WasmPlugin, Workspace},
 };
+use crate::fs::Root;
 
 /// Where plugins keep their own files, below the project.
 const SCRATCH: &str = ".samuel/run/plugins";
@@ -90,7 +90,7 @@ fn open(
     workspace: Workspace,
 ) -> Result<WasmPlugin, PluginError> {
     let module = directory.join(module_of(manifest));
-    let bytes = fs::read(&module).map_err(PluginError::io("read", &module))?;
+    let bytes = Root::new(directory).read(&module, MAX_BYTES).map_err(PluginError::file("read", &module))?;
     let setup = PluginSetup {
         name: manifest.name.clone(),
         asked: manifest.capabilities.clone(),

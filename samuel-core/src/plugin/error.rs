@@ -282,7 +282,7 @@ impl Coded for PluginError {
             Self::Build { .. } => "Correct what is said above and build again.".to_owned(),
             Self::State(error) => error.help(),
             Self::Io { source, .. } => {
-                let of_file = FileError::of(source).and_then(FileError::help);
+                let of_file = FileError::help_of(source);
                 of_file.unwrap_or(self.code().help).to_owned()
             }
             _ => self.code().help.to_owned(),

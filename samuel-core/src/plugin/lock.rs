@@ -110,7 +110,11 @@ impl LockFile {
     /// # Errors
     /// Returns [`PluginError::State`] where the disk refuses.
     pub(super) fn save(&self, project_root: &Path) -> Result<(), PluginError> {
-        Ok(atomic::write_public(&Root::new(project_root), &project_root.join(LOCK_FILE), self.render().as_bytes())?)
+        Ok(atomic::write_public(
+            &Root::new(project_root),
+            &project_root.join(LOCK_FILE),
+            self.render().as_bytes(),
+        )?)
     }
 
     fn render(&self) -> String {

@@ -10,7 +10,7 @@ use std::{
     fmt,
     fs::{self, File, OpenOptions},
     io::{self, Read},
-    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 
@@ -176,7 +176,8 @@ impl Tree {
         for (path, entry) in &self.files {
             let to = target.join(path);
             if let Some(parent) = to.parent() {
-                fs::create_dir_all(parent).map_err(PluginError::io("create", parent))?;
+                let made = fs::DirBuilder::new().recursive(true).mode(0o755).create(parent);
+                made.map_err(PluginError::io("create", parent))?;
             }
             let mode = if entry.executable { 0o755 } else { 0o644 };
             copy(&entry.origin, &to, mode).map_err(PluginError::io("copy", &entry.origin))?;

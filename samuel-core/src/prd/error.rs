@@ -6,7 +6,10 @@
 use std::{io, path::PathBuf};
 
 use super::Finding;
-use crate::model::{Coded, ErrorCode, Location};
+use crate::{
+    fs::FileError,
+    model::{Coded, ErrorCode, Location},
+};
 
 /// The largest document that is converted, in bytes.
 pub const MAX_INPUT_BYTES: usize = 4 * 1024 * 1024;
@@ -87,6 +90,14 @@ impl Coded for PrdError {
             Self::NotFound { .. } => ErrorCode::PRD_NOT_FOUND,
             _ => ErrorCode::PRD_INVALID,
         }
+    }
+
+    fn help(&self) -> String {
+        let of_file = match self {
+            Self::Unreadable { source, .. } => FileError::help_of(source),
+            _ => None,
+        };
+        of_file.unwrap_or(self.code().help).to_owned()
     }
 
     fn location(&self) -> Option<Location> {

@@ -4,14 +4,8 @@
 //! [`Captured`]. Its memory is bounded by [`OutputLimits`].
 
 use super::{Captured, OutputLimits, ProcessError, Spill};
-use std::{
-    borrow::Cow,
-    collections::VecDeque,
-    fs::{self, File, OpenOptions},
-    io::{self, Write},
-    os::unix::fs::OpenOptionsExt,
-    path::{Path, PathBuf},
-};
+use crate::fs::create_private;
+use std::{borrow::Cow, collections::VecDeque, fs::File, io::Write, path::PathBuf};
 
 /// One output stream while it is being read.
 #[derive(Debug)]
@@ -158,18 +152,6 @@ impl SpillFile {
     }
 }
 
-/// Creates a file that only its owner can read.
-///
-/// What is there already is removed, not reused: it may be a link to a file
-/// of somebody else, or open to others.
-fn create_private(path: &Path) -> io::Result<File> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
-}
-
 /// Tells whether a stream is UTF-8 while it comes in pieces.
 #[derive(Debug, Default)]
 struct Utf8Check {
@@ -206,7 +188,7 @@ mod tests {
 
     use super::*;
     use proptest::prelude::*;
-    use std::os::unix::fs::PermissionsExt;
+    use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
     fn limits(head: usize, tail: usize) -> OutputLimits {
         OutputLimits { head, tail, ..OutputLimits::default() }

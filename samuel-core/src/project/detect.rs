@@ -1,8 +1,11 @@
 //! What lies in a project: its files, its languages and how it is checked.
 
-use std::{fs, io::Read, path::Path};
+use std::path::Path;
 
-use crate::methodology::ralph::{self, Detected};
+use crate::{
+    fs::Root,
+    methodology::ralph::{self, Detected},
+};
 
 /// How many files are looked at.
 const MAX_FILES: usize = 20_000;
@@ -36,9 +39,6 @@ pub(crate) fn detect_languages(root: &Path) -> Vec<String> {
 /// Detects the languages of a project and guesses how it is checked.
 pub(crate) fn detect_project(root: &Path, files: &[String]) -> Detected {
     ralph::detect(files.iter().map(String::as_str), |name| {
-        let mut text = String::new();
-        let file = fs::File::open(root.join(name)).ok()?;
-        file.take(MAX_MANIFEST_BYTES).read_to_string(&mut text).ok()?;
-        Some(text)
+        Root::new(root).read_text(&root.join(name), MAX_MANIFEST_BYTES).ok()
     })
 }

@@ -65,6 +65,8 @@ impl Coded for ProjectError {
     fn help(&self) -> String {
         match self {
             Self::Config(error) => error.help(),
+            Self::State(error) => error.help(),
+            Self::Prd(error) => error.help(),
             Self::Plugin(error) => error.help(),
             Self::Methodology(UnknownMethodology { nearest: Some(nearest), .. }) => {
                 format!("Did you mean \"{nearest}\"? {}", self.code().help)

@@ -5,8 +5,7 @@
 //! unless they are told to, and keep a backup then.
 
 use std::{
-    fs,
-    io::{self, Read, Write},
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
@@ -18,6 +17,7 @@ use super::{
 };
 use crate::{
     config::{CONFIG_FILE, Config},
+    fs::{FileError, PROJECT_FILE, Root, read_text_anywhere},
     methodology::ralph::Detected,
     model::{Plan, Project as PlanProject},
     prd::{self, Conversion, Document, Finding, Form, MAX_INPUT_BYTES, PrdError},
@@ -161,13 +161,13 @@ impl Project {
     /// Keeps version control out of the run directory, which changes with
     /// every iteration.
     fn ignore_run_dir(&self) -> Result<(), ProjectError> {
-        write_new(&self.run_dir().path().join(".gitignore"), "*\n").map(drop)
+        write_new(self.run_dir().root(), &self.run_dir().path().join(".gitignore"), "*\n").map(drop)
     }
 
     fn write_config(&self, detected: &Detected) -> Result<Option<PathBuf>, ProjectError> {
         let path = self.root().join(CONFIG_FILE);
         let text = Config::render_new(&self.name(), &detected.quality_checks, self.methodology());
-        Ok(write_new(&path, &text)?.then_some(path))
+        Ok(write_new(&Root::new(self.root()), &path, &text)?.then_some(path))
     }
 }
 
@@ -194,33 +194,34 @@ impl ReadPrd {
     }
 }
 
-/// Reads a document, at most one byte more than is converted.
+/// Reads a document that the user named, wherever it lies.
 fn read_document(path: &Path) -> Result<Document, PrdError> {
-    let limit = u64::try_from(MAX_INPUT_BYTES).unwrap_or(u64::MAX).saturating_add(1);
-    let mut bytes = Vec::new();
-    fs::File::open(path)
-        .and_then(|file| file.take(limit).read_to_end(&mut bytes))
-        .map_err(|error| PrdError::from_io(path, error))?;
-    if bytes.len() > MAX_INPUT_BYTES {
-        return Err(PrdError::TooLarge { path: path.to_owned(), bytes: bytes.len() });
-    }
-    let not_utf8 = |error| PrdError::from_io(path, io::Error::new(io::ErrorKind::InvalidData, error));
-    let text = String::from_utf8(bytes).map_err(not_utf8)?;
+    let limit = u64::try_from(MAX_INPUT_BYTES).unwrap_or(u64::MAX);
+    let text = read_text_anywhere(path, limit).map_err(|error| match error {
+        FileError::TooLarge { .. } => PrdError::TooLarge { path: path.to_owned(), bytes: size(path) },
+        error => PrdError::from_io(path, error.into()),
+    })?;
     Ok(Document::new(path, text))
 }
 
-/// Writes a file unless there is one; says whether it did. What could not be
-/// written whole is taken away again.
-fn write_new(path: &Path, text: &str) -> Result<bool, ProjectError> {
+/// Returns how large a file says it is.
+fn size(path: &Path) -> usize {
+    let size = std::fs::metadata(path).map(|metadata| metadata.len()).unwrap_or_default();
+    usize::try_from(size).unwrap_or(usize::MAX)
+}
+
+/// Writes a file of the project unless there is one; says whether it did. What
+/// could not be written whole is taken away again.
+fn write_new(root: &Root, path: &Path, text: &str) -> Result<bool, ProjectError> {
     let failed = |source| ProjectError::Write { path: path.to_owned(), source };
-    let mut file = match fs::File::create_new(path) {
+    let mut file = match root.create_new(path, PROJECT_FILE) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
-        Err(error) => return Err(failed(error)),
+        Err(error) => return Err(failed(error.into())),
     };
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
     if let Err(error) = written {
-        let _ = fs::remove_file(path);
+        let _ = root.remove_own(path);
         return Err(failed(error));
     }
     Ok(true)

@@ -13,7 +13,7 @@ use std::{
 
 use super::StateError;
 use crate::fs::{
-    FileError, LastLink, PRIVATE_FILE, PROJECT_DIRECTORY, PROJECT_FILE, Placed, Replacement, Root,
+    Durability, FileError, LastLink, PRIVATE_FILE, PROJECT_DIRECTORY, PROJECT_FILE, Placed, Replacement, Root,
 };
 
 /// The largest file of a run directory that is read as a whole.
@@ -97,18 +97,9 @@ struct Manner {
 }
 
 /// A file of Samuel's: it is no link, and the owner's alone.
-const PRIVATE: Manner =
-    Manner { link: LastLink::Keep, mode: PRIVATE_FILE, durability: Durability::Synced };
+const PRIVATE: Manner = Manner { link: LastLink::Keep, mode: PRIVATE_FILE, durability: Durability::Synced };
 /// A file of the project: a link stays one, and what it leads to is replaced.
-const PUBLIC: Manner =
-    Manner { link: LastLink::Follow, mode: PROJECT_FILE, durability: Durability::Synced };
-
-/// Whether content is on the disk before it is put in place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Durability {
-    Synced,
-    Unsynced,
-}
+const PUBLIC: Manner = Manner { link: LastLink::Follow, mode: PROJECT_FILE, durability: Durability::Synced };
 
 /// A replacement that all see and a power failure may still undo.
 #[derive(Debug)]

@@ -179,7 +179,7 @@ impl Coded for StateError {
 
     fn help(&self) -> String {
         let of_file = match self {
-            Self::Io { source, .. } => FileError::of(source).and_then(FileError::help),
+            Self::Io { source, .. } => FileError::help_of(source),
             _ => None,
         };
         of_file.unwrap_or(self.code().help).to_owned()

@@ -43,7 +43,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    fs::{FileError, Root},
+    fs::{FileError, PRIVATE_FILE, Root},
     model::Plan,
 };
 
@@ -115,7 +115,8 @@ impl FileStore {
         now: Timestamp,
         entry: JournalEntry,
     ) -> Result<u64, StateError> {
-        let staged = Staged::write(self.dir.root(), &self.dir.prd(), text.iter().map(|piece| piece.as_bytes()))?;
+        let staged =
+            Staged::write(self.dir.root(), &self.dir.prd(), text.iter().map(|piece| piece.as_bytes()))?;
         let appended = self.journal().append(tail, now, revision, entry, true)?;
         let seq = appended.seq;
         match staged.replace() {
@@ -154,10 +155,9 @@ impl FileStore {
         let names = std::iter::once(String::new()).chain((2..).map(|number| format!("-{number}")));
         for number in names {
             let path = self.dir.path().join(format!("prd.toon.bak-{stamp}{number}"));
-            let new = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
-            let mut file = match self.dir.root().open_own(&path, new) {
+            let mut file = match self.dir.root().create_new(&path, PRIVATE_FILE) {
                 Ok(file) => file,
-                Err(error) if is_taken(&error) => continue,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(StateError::file("back up the plan to", path)(error)),
             };
             return file
@@ -184,6 +184,7 @@ impl StateStore for FileStore {
     }
 
     fn import(&self, plan: Plan, actor: Actor, existing: Existing) -> Result<Imported, StateError> {
+        self.dir.check()?;
         self.dir.create()?;
         let _lock = self.lock("import")?;
         let exists = self.exists()?;
@@ -297,7 +298,11 @@ impl StateStore for FileStore {
         let _lock = self.lock(artifact.file_name())?;
         // Each iteration makes it anew, and waiting for the disk would be most
         // of what that costs.
-        atomic::write_unsynced(self.dir.root(), &self.dir.artifact(artifact), prd::with_header(artifact, text).as_bytes())
+        atomic::write_unsynced(
+            self.dir.root(),
+            &self.dir.artifact(artifact),
+            prd::with_header(artifact, text).as_bytes(),
+        )
     }
 
     fn read_artifact(&self, artifact: Artifact) -> Result<Option<String>, StateError> {
@@ -310,11 +315,6 @@ impl StateStore for FileStore {
 fn cut_short<'a>(document: &Document, tail: &'a Tail) -> Option<&'a Mutation> {
     let Some(JournalEntry::Mutation { base, mutation, .. }) = &tail.last else { return None };
     (*base == document.plan.revision && tail.revision > *base).then_some(mutation)
-}
-
-/// Says whether a name is in use, by whatever.
-fn is_taken(error: &FileError) -> bool {
-    error.kind() == io::ErrorKind::AlreadyExists || matches!(error, FileError::NotAFile { .. })
 }
 
 /// Appends lines, on a line of their own if somebody left one open.

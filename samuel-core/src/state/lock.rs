@@ -70,6 +70,7 @@ impl LoopLock {
     /// [`StateError::Io`] if the lock file cannot be opened.
     pub fn acquire(dir: &RunDir, holder: &Holder) -> Result<Self, StateError> {
         let path = dir.loop_lock();
+        dir.check()?;
         dir.create()?;
         let mut file = open(dir.root(), &path)?;
         match wait_for(&file, Mode::Exclusive, LOOP_LOCK_WAIT) {

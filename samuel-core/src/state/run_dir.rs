@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::StateError;
-use crate::fs::{PROJECT_DIRECTORY, Root};
+use crate::fs::{PRIVATE_DIRECTORY, PROJECT_DIRECTORY, Root};
 
 /// The directory that holds the state of a methodology's runs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -127,6 +127,52 @@ impl RunDir {
             false => self.root.create_directory(&self.path, PROJECT_DIRECTORY),
         };
         created.map_err(StateError::file("create", &self.path))
+    }
+
+    /// Creates the directory of snapshot data, which is the owner's alone.
+    ///
+    /// # Errors
+    /// Returns [`StateError::Io`] for one that lies outside of the project, and
+    /// where the file system refuses.
+    pub(crate) fn make_cache(&self) -> Result<PathBuf, StateError> {
+        self.make_private(self.cache())
+    }
+
+    /// Creates the directory of a run's agent output, which is the owner's alone.
+    ///
+    /// # Errors
+    /// As [`make_cache`](Self::make_cache).
+    pub(crate) fn make_logs(&self, run_id: &str) -> Result<PathBuf, StateError> {
+        self.make_private(self.logs(run_id))
+    }
+
+    fn make_private(&self, directory: PathBuf) -> Result<PathBuf, StateError> {
+        let made = self.root.create_directory(&directory, PRIVATE_DIRECTORY);
+        made.map_err(StateError::file("create", &directory)).map(|()| directory)
+    }
+
+    /// Makes sure that nothing that a run reads and writes here is reached by a
+    /// link that leads out of the project.
+    ///
+    /// # Errors
+    /// Returns [`StateError::Io`] with the first such link.
+    pub fn check(&self) -> Result<(), StateError> {
+        let own = [
+            self.lock(),
+            self.loop_lock(),
+            self.prd(),
+            self.journal(),
+            self.old_journal(),
+            self.progress(),
+            self.progress_archive(),
+            self.cache(),
+            self.path.join("logs"),
+            self.path.join("plugins"),
+        ];
+        let artifacts = Artifact::ALL.iter().map(|artifact| self.artifact(*artifact));
+        own.into_iter()
+            .chain(artifacts)
+            .try_for_each(|path| self.root.check_inside(&path).map_err(StateError::file("use", &path)))
     }
 }
 

@@ -2,13 +2,20 @@
 
 use std::{
     error::Error,
-    path::{Component, Path, PathBuf},
+    path::{Component, Path},
 };
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{agent::mutation::ability_id, state::Mutation};
+use crate::{
+    agent::mutation::ability_id,
+    fs::{Durability, FileError, Root},
+    state::Mutation,
+};
+
+/// The largest file that is edited, in bytes.
+const MAX_FILE_BYTES: u64 = 16 << 20;
 
 /// A tool call with its arguments.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,49 +91,48 @@ impl Action {
 
 impl WriteFile {
     pub(super) async fn apply(&self, root: &Path) -> Result<String, ActionError> {
-        let path = inside(root, &self.file_path)?;
-        if let Some(parent) = path.parent() {
-            tokio::fs::create_dir_all(parent).await?;
-        }
-        tokio::fs::write(&path, &self.content).await?;
+        let (path, content) = (self.file_path.clone(), self.content.clone());
+        inside(root, path, move |root, path| root.replace(path, content.as_bytes(), Durability::Unsynced))
+            .await?;
         Ok(format!("wrote {}", self.file_path))
     }
 }
 
 impl EditFile {
     pub(super) async fn apply(&self, root: &Path) -> Result<String, ActionError> {
-        let path = inside(root, &self.file_path)?;
-        let text = tokio::fs::read_to_string(&path).await?;
+        let name = || self.file_path.clone();
+        let text = inside(root, name(), |root, path| root.read_text(path, MAX_FILE_BYTES)).await?;
         match text.matches(&self.old_string).count() {
             1 => {}
             0 => return Err(format!("{} does not hold the text to replace", self.file_path).into()),
             count => return Err(format!("{} holds the text to replace {count} times", self.file_path).into()),
         }
-        tokio::fs::write(&path, text.replacen(&self.old_string, &self.new_string, 1)).await?;
+        let text = text.replacen(&self.old_string, &self.new_string, 1);
+        inside(root, name(), move |root, path| root.replace(path, text.as_bytes(), Durability::Unsynced))
+            .await?;
         Ok(format!("edited {}", self.file_path))
     }
 }
 
 impl DeleteFile {
     pub(super) async fn apply(&self, root: &Path) -> Result<String, ActionError> {
-        tokio::fs::remove_file(inside(root, &self.file_path)?).await?;
+        inside(root, self.file_path.clone(), Root::remove_own).await?;
         Ok(format!("deleted {}", self.file_path))
     }
 }
 
-/// Returns a path below the project, or why it is none. A link that leads out
-/// of the project is refused too.
-fn inside(root: &Path, path: &str) -> Result<PathBuf, ActionError> {
-    let relative = Path::new(path);
+/// Does something with a path below the project, or says why it is none. A link
+/// that leads out of the project is refused too.
+async fn inside<T: Send + 'static>(
+    root: &Path,
+    path: String,
+    action: impl FnOnce(&Root, &Path) -> Result<T, FileError> + Send + 'static,
+) -> Result<T, ActionError> {
     let plain = |part| matches!(part, Component::Normal(_) | Component::CurDir);
-    if path.is_empty() || !relative.components().all(plain) {
+    if path.is_empty() || !Path::new(&path).components().all(plain) {
         return Err(format!("\"{path}\" is not a path inside the project").into());
     }
-    let whole = root.join(relative);
-    let real_root = root.canonicalize()?;
-    let existing = whole.ancestors().find_map(|ancestor| ancestor.canonicalize().ok());
-    match existing {
-        Some(real) if real.starts_with(&real_root) => Ok(whole),
-        _ => Err(format!("\"{path}\" leads out of the project").into()),
-    }
+    let root = Root::new(root);
+    let done = tokio::task::spawn_blocking(move || action(&root, &root.path().join(path))).await?;
+    Ok(done?)
 }

@@ -10,9 +10,7 @@ mod play;
 
 use std::{
     collections::BTreeSet,
-    fs::OpenOptions,
     io::Write,
-    os::unix::fs::OpenOptionsExt,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -22,7 +20,7 @@ use super::{
     Agent, AgentConfig, AgentError, AgentEvent, AgentPort, AgentRequest, LogFiles, MutationRoute, Script,
     ScriptedCall, Step, adapter::Speaks, config::Deadlines,
 };
-use crate::{clock::Clock, model::payload::AgentInvokeOutput, process::Supervisor};
+use crate::{clock::Clock, fs::create_private, model::payload::AgentInvokeOutput, process::Supervisor};
 use play::{Play, Stop};
 
 /// The name in configuration.
@@ -118,8 +116,8 @@ impl Agent for ScriptedAgent {
 
 fn write_logs(logs: &LogFiles, out: &str, err: &str) -> Result<(), AgentError> {
     for (path, text) in [(&logs.out, out), (&logs.err, err)] {
-        let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
-        file.and_then(|mut file| file.write_all(text.as_bytes()))
+        create_private(path)
+            .and_then(|mut file| file.write_all(text.as_bytes()))
             .map_err(|source| AgentError::Start { agent: NAME.to_owned(), source: Box::new(source) })?;
     }
     Ok(())

@@ -111,7 +111,8 @@ impl Ralph {
                 }
                 let options = SnapshotOptions {
                     git_env: ralph.os_env(),
-                    cache_dir: (access == Access::Full).then(|| ralph.run_dir.cache()),
+                    // Without a cache the snapshot only takes longer.
+                    cache_dir: ralph.run_dir.make_cache().ok().filter(|_| access == Access::Full),
                     use_git: access != Access::ReadAlone,
                     max_tokens: ralph.settings.context.snapshot_tokens as usize,
                     max_file_lines: ralph.guardrails.max_file_lines,
@@ -211,8 +212,7 @@ impl Ralph {
         let input = call.input();
         let (attempt, task) = self.workbench.with(|desk| (desk.attempts, desk.task.clone()));
         let (out, err) = self.run_dir.agent_logs(&self.run_id, header.iteration, attempt.max(1));
-        let logs = self.run_dir.logs(&self.run_id);
-        self.blocking(move |_| std::fs::create_dir_all(logs)).await??;
+        self.blocking(move |ralph| ralph.run_dir.make_logs(&ralph.run_id)).await??;
         let mut env = input.env.clone();
         apply_deny_list(&mut env, self.agent.declared_env(), &[]);
         let request = AgentRequest {

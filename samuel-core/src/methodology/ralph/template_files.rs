@@ -5,13 +5,20 @@
 //! are parsed before the loop starts, so that a broken one never costs an
 //! iteration (design, prompts).
 
-use std::{fs, io, path::PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use super::templates::{DISCOVERY_PROMPT, DISCOVERY_PROMPT_FILE, PROMPT, PROMPT_FILE};
 use crate::{
     context::template::{Template, TemplateError},
+    fs::{FileError, Root},
     model::{Coded, ErrorCode, Location, payload::Mode},
 };
+
+/// The largest template that is read, in bytes.
+const MAX_BYTES: u64 = 4 << 20;
 
 /// The templates of a run, parsed.
 #[derive(Clone, Debug)]
@@ -22,16 +29,16 @@ pub struct Templates {
 }
 
 impl Templates {
-    /// Loads the templates that are found first in these directories, else the
-    /// built-in ones.
+    /// Loads the templates that are found first in these directories of a
+    /// project, else the built-in ones.
     ///
     /// # Errors
     /// Returns a [`TemplatesError`] for a template that cannot be read or
     /// parsed.
-    pub fn load(directories: &[PathBuf]) -> Result<Self, TemplatesError> {
+    pub fn load(project_root: &Path, directories: &[PathBuf]) -> Result<Self, TemplatesError> {
         let mut replaced = Vec::new();
         let mut one = |name: &str, built_in: &str| {
-            let loaded = LoadedTemplate::load(directories, name, built_in)?;
+            let loaded = LoadedTemplate::load(project_root, directories, name, built_in)?;
             replaced.extend(loaded.is_found.then_some(loaded.path));
             Ok::<_, TemplatesError>(loaded.template)
         };
@@ -68,13 +75,19 @@ pub(crate) struct LoadedTemplate {
 impl LoadedTemplate {
     /// Loads a template from the first directory that has it, else takes the
     /// one that is built in.
-    pub(crate) fn load(directories: &[PathBuf], name: &str, built_in: &str) -> Result<Self, TemplatesError> {
+    pub(crate) fn load(
+        project_root: &Path,
+        directories: &[PathBuf],
+        name: &str,
+        built_in: &str,
+    ) -> Result<Self, TemplatesError> {
+        let root = Root::new(project_root);
         for directory in directories {
             let path = directory.join(name);
-            match fs::read_to_string(&path) {
+            match root.read_text(&path, MAX_BYTES) {
                 Ok(text) => return Self::parse(name, &text, path, true),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(source) => return Err(TemplatesError::Read { path, source }),
+                Err(error) if error.is_not_found() => {}
+                Err(error) => return Err(TemplatesError::Read { path, source: error.into() }),
             }
         }
         let path = directories.first().map(|directory| directory.join(name)).unwrap_or_default();
@@ -118,6 +131,14 @@ impl Coded for TemplatesError {
         ErrorCode::TEMPLATE_INVALID
     }
 
+    fn help(&self) -> String {
+        let of_file = match self {
+            Self::Read { source, .. } => FileError::help_of(source),
+            Self::Parse { .. } => None,
+        };
+        of_file.unwrap_or(self.code().help).to_owned()
+    }
+
     fn location(&self) -> Option<Location> {
         let (path, place) = match self {
             Self::Read { path, .. } => (path, None),
@@ -135,6 +156,8 @@ impl Coded for TemplatesError {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -142,13 +165,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let [own, plugin] = ["own", "plugin"].map(|name| dir.path().join(name));
         let directories = [own.clone(), plugin.clone()];
-        assert!(Templates::load(&directories).unwrap().replaced().is_empty());
+        assert!(Templates::load(dir.path(), &directories).unwrap().replaced().is_empty());
         fs::create_dir(&own).unwrap();
         fs::create_dir(&plugin).unwrap();
         fs::write(own.join(PROMPT_FILE), "mine").unwrap();
         fs::write(plugin.join(PROMPT_FILE), "the plugin's").unwrap();
         fs::write(plugin.join(DISCOVERY_PROMPT_FILE), "the plugin's").unwrap();
-        let templates = Templates::load(&directories).unwrap();
+        let templates = Templates::load(dir.path(), &directories).unwrap();
         let rendered = |mode| templates.of(mode).render(&serde_json::json!({})).unwrap().text;
         assert_eq!(rendered(Mode::Implementation), "mine");
         assert_eq!(rendered(Mode::Discovery), "the plugin's");
@@ -159,7 +182,7 @@ mod tests {
     fn a_broken_template_is_an_error_with_its_place() {
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join(PROMPT_FILE), "one\n{{ if }}").unwrap();
-        let error = Templates::load(&[directory.path().to_owned()]).unwrap_err();
+        let error = Templates::load(directory.path(), &[directory.path().to_owned()]).unwrap_err();
         assert_eq!(error.location().and_then(|place| place.line), Some(2));
     }
 }

@@ -34,7 +34,7 @@ impl Cache {
     pub(super) fn open(dir: &Path, engine: &Engine) -> Result<Self, WasmError> {
         let failed = |source| WasmError::CacheDir { path: dir.to_owned(), source };
         if let Some(parent) = dir.parent() {
-            fs::create_dir_all(parent).map_err(failed)?;
+            fs::DirBuilder::new().recursive(true).mode(0o700).create(parent).map_err(failed)?;
         }
         match fs::DirBuilder::new().mode(0o700).create(dir) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),

@@ -8,8 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::{
-    fs::Root,process::Supervisor, state::StateStore};
+use crate::{fs::Root, process::Supervisor, state::StateStore};
 
 /// The project, and what of the embedding program plugins may be let at.
 ///
@@ -87,8 +86,7 @@ impl Workspace {
     /// Returns what the plugins' own files do not leave: the project, where they
     /// are kept in it.
     pub(super) fn scratch_root(&self) -> Root {
-        let inside = self.scratch.starts_with(&self.root);
-        Root::new(if inside { &self.root } else { &self.scratch })
+        Root::of(&self.root, &self.scratch)
     }
 
     /// Returns the project's root.

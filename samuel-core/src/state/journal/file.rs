@@ -17,10 +17,7 @@ use super::{
     JournalEntry, JournalRecord, MAX_RECORD_BYTES, Supervisor, active_supervisors,
     reverse::{Line, LinesFromEnd},
 };
-use crate::state::{
-    RunDir, StateError,
-    atomic::Staged,
-};
+use crate::state::{RunDir, StateError, atomic::Staged};
 
 /// Past this size the journal goes on in a new file.
 pub(crate) const ROTATE_BYTES: u64 = 8 << 20;
@@ -245,7 +242,8 @@ impl<'a> JournalFile<'a> {
             Err(error) if error.is_not_found() => return Ok(()),
             Err(error) => return Err(StateError::file("open", path)(error)),
         };
-        let mut lines = LinesFromEnd::new(&mut file, MAX_RECORD_BYTES).map_err(StateError::io("read", path))?;
+        let mut lines =
+            LinesFromEnd::new(&mut file, MAX_RECORD_BYTES).map_err(StateError::io("read", path))?;
         loop {
             match lines.next_line() {
                 Ok(None) => return Ok(()),
@@ -257,7 +255,12 @@ impl<'a> JournalFile<'a> {
                 }
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                     let reason = error.to_string();
-                    return Err(StateError::Corrupt { path: path.to_owned(), line: None, column: None, reason });
+                    return Err(StateError::Corrupt {
+                        path: path.to_owned(),
+                        line: None,
+                        column: None,
+                        reason,
+                    });
                 }
                 Err(error) => return Err(StateError::io("read", path)(error)),
             }

@@ -8,13 +8,17 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    fs::{self, File, OpenOptions},
+    fs::DirBuilder,
     hash::{BuildHasherDefault, Hasher},
     io::{self, Write},
+    os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
 };
 
+use rustix::fs::OFlags;
+
 use super::counts::Counts;
+use crate::fs::{FileError, LastLink, PRIVATE_DIRECTORY, PRIVATE_FILE, Replacement, Root};
 
 const FILE: &str = "counts.bin";
 const HEADER: &[u8; 32] = b"samuel counts 1, 32 byte records";
@@ -135,29 +139,34 @@ impl CountCache {
             return Ok(());
         }
         let records: Vec<[u8; RECORD]> = self.fresh.iter().map(|(key, counts)| encode(key, counts)).collect();
-        OpenOptions::new().append(true).open(&self.path)?.write_all(records.as_flattened())
+        let mut file = self.root().open_own(&self.path, OFlags::WRONLY | OFlags::APPEND)?;
+        file.write_all(records.as_flattened())
     }
 
     fn replace(&self, keep: impl Fn(&Key) -> bool) -> io::Result<()> {
         let kept = self.known.iter().filter(|(key, _)| keep(key));
         let records: Vec<[u8; RECORD]> = kept.map(|(key, counts)| encode(key, counts)).collect();
-        if let Some(directory) = self.path.parent() {
-            fs::create_dir_all(directory)?;
-        }
+        let root = self.root();
+        DirBuilder::new().recursive(true).mode(PRIVATE_DIRECTORY).create(root.path())?;
         // Two writers at once each rename a whole file.
-        let temporary = self.path.with_extension(format!("{}.tmp", std::process::id()));
-        let mut file = File::create(&temporary)?;
+        let place = root.walk(&self.path, LastLink::Keep)?;
+        let temporary = format!(".{FILE}.{}.tmp", std::process::id());
+        let (replacement, mut file) = Replacement::begin(place, temporary.as_ref(), PRIVATE_FILE)?;
         file.write_all(HEADER)?;
         file.write_all(records.as_flattened())?;
-        fs::rename(&temporary, &self.path)
+        // Losing it to a power failure costs time only.
+        let _ = replacement.place()?;
+        Ok(())
+    }
+
+    fn root(&self) -> Root {
+        Root::new(self.path.parent().unwrap_or(&self.path))
     }
 }
 
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    if fs::metadata(path)?.len() > MAX_BYTES {
-        return Ok(Vec::new());
-    }
-    fs::read(path)
+/// Reads what was counted; a file too large for that is begun anew.
+fn read(path: &Path) -> Result<Vec<u8>, FileError> {
+    Root::new(path.parent().unwrap_or(path)).read(path, MAX_BYTES)
 }
 
 fn encode(key: &Key, counts: &Counts) -> [u8; RECORD] {
@@ -198,6 +207,8 @@ fn checksum(record: &[u8; RECORD]) -> u8 {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed set-up fails the test")]
+
+    use std::fs;
 
     use super::*;
 
