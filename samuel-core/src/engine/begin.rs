@@ -5,11 +5,14 @@ use std::{sync::Arc, time::Duration};
 use super::{
     driver::Saved,
     error::RunError,
-    follow::{committed_in, completed_in},
+    follow::{began_in, committed_in, completed_in, outdates_check},
     machine::{Input, Limits, Machine, Setup},
     run::Run,
 };
-use crate::state::{Diagnostic, JournalEntry, StateError};
+use crate::{
+    hook::{HookPoint, Tier},
+    state::{Diagnostic, JournalEntry, StateError, StateStore},
+};
 
 /// Where a run begins.
 pub(super) struct Begin {
@@ -30,36 +33,43 @@ impl Run {
         let store = Arc::clone(&self.frozen.store);
         let read = tokio::task::spawn_blocking(move || {
             let diagnostics = store.load()?.diagnostics;
-            let checkpoint = store.last_checkpoint()?;
-            let since = store.journal_since(checkpoint.as_ref().map_or(0, |record| record.seq))?;
-            Ok::<_, StateError>((diagnostics, checkpoint, since))
+            let (saved_at, saved) = last_saved(&*store)?;
+            let since = store.journal_since(saved_at)?;
+            // What was completed right before a checkpoint may be in none.
+            let told = saved.as_ref().and_then(|saved| saved.told).unwrap_or(saved_at);
+            let untold = if told < saved_at { Some(store.journal_since(told)?) } else { None };
+            Ok::<_, StateError>((diagnostics, saved_at, saved, since, untold))
         });
-        let (diagnostics, checkpoint, since) = read.await.map_err(RunError::broken)??;
-        let seq = since.last().or(checkpoint.as_ref()).map_or(0, |record| record.seq);
-        let saved = checkpoint.and_then(|record| match record.entry {
-            JournalEntry::Checkpoint(checkpoint) => Some(checkpoint),
-            _ => None,
-        });
-        // A checkpoint of another version is no use; the plan itself is.
-        let saved = saved.and_then(|saved| serde_json::from_value::<Saved>(saved.state).ok());
+        let (diagnostics, saved_at, saved, since, untold) = read.await.map_err(RunError::broken)??;
+        let seq = since.last().map_or(saved_at, |record| record.seq);
+        let untold = untold.as_deref().unwrap_or(&since);
         if let Some(saved) = &saved {
             self.workbench.with(|desk| desk.last_failures.clone_from(&saved.last_failures));
         }
         Ok(match saved {
             Some(Saved { mut machine, elapsed_ms, .. }) if !machine.is_ended() => {
                 machine.set_setup(self.setup());
-                let first =
-                    Input::Resume { completed: completed_in(&since), committed: committed_in(&since) };
+                let first = Input::Resume {
+                    completed: completed_in(untold),
+                    committed: committed_in(&since),
+                    began: began_in(&since),
+                };
                 Begin { machine, first, seq, elapsed: Duration::from_millis(elapsed_ms), diagnostics }
             }
             earlier => {
                 let mut machine = Machine::new(self.setup());
                 if let Some(earlier) = earlier {
-                    machine.succeed(&earlier.machine);
+                    machine.succeed(&earlier.machine, outdates_check(untold));
                 }
                 Begin { machine, first: Input::Start, seq, elapsed: Duration::ZERO, diagnostics }
             }
         })
+    }
+
+    /// Says whether a handler beside the default looks at the work.
+    fn checks_otherwise(&self) -> bool {
+        let mut handlers = self.registry.handlers(HookPoint::QualityCheck);
+        handlers.any(|(_, _, tier)| tier != Tier::BuiltIn)
     }
 
     /// Says what the machine has to know of a run.
@@ -74,6 +84,7 @@ impl Run {
             agent: self.frozen.agent.name().to_owned(),
             sandbox: settings.sandbox.as_str().to_owned(),
             checks: settings.quality_checks.iter().map(|check| check.command.clone()).collect(),
+            has_checks: !settings.quality_checks.is_empty() || self.checks_otherwise(),
             limits: Limits {
                 max_iterations: settings.max_iterations,
                 max_consecutive_failures: settings.max_consecutive_failures,
@@ -83,4 +94,15 @@ impl Run {
             },
         }
     }
+}
+
+/// Returns what was saved last, and the number of its record; 0 without one.
+fn last_saved(store: &dyn StateStore) -> Result<(u64, Option<Saved>), StateError> {
+    let Some(record) = store.last_checkpoint()? else { return Ok((0, None)) };
+    // A checkpoint of another version is no use; the plan itself is.
+    let saved = match record.entry {
+        JournalEntry::Checkpoint(checkpoint) => serde_json::from_value(checkpoint.state).ok(),
+        _ => None,
+    };
+    Ok((record.seq, saved))
 }

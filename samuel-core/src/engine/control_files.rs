@@ -1,18 +1,19 @@
 //! The files that decide what a run executes, held against what they were.
 //!
 //! The agent works in the project and could change samuel.toml, samuel.lock, a
-//! prompt template or a plugin. What the run was built from stays as it is; the
-//! [`ControlFiles`] tell before each iteration that somebody should look (design,
+//! prompt template, a plugin or a script that checks its work. What the run was
+//! built from stays as it is; the [`ControlFiles`] tell before each iteration,
+//! around each check and before a run ends that somebody should look (design,
 //! trust).
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     io::Read as _,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use crate::{
-    config::CONFIG_FILE,
+    config::{CONFIG_FILE, CheckCommand},
     fs::{FileError, Root},
     methodology::ralph::templates::{DISCOVERY_PROMPT_FILE, PROMPT_FILE},
     plugin::{LOCK_FILE, Selection, Tree, digest_of, plugin_directory},
@@ -21,6 +22,9 @@ use crate::{
 
 /// How much of a file is looked at, beside its length.
 const MAX_FILE_BYTES: u64 = 4 << 20;
+
+/// How many words of a check's command line are looked at.
+const MAX_WORDS: usize = 1_000;
 
 /// What the files were when the run was built.
 #[derive(Debug)]
@@ -32,13 +36,17 @@ pub(super) struct ControlFiles {
 }
 
 impl ControlFiles {
-    /// Looks at the files of a project. Blocks.
-    pub(super) fn of(project: &Project) -> Self {
+    /// Looks at the files of a project, and at those that the commands of its
+    /// checks name. Blocks.
+    pub(super) fn of(project: &Project, checks: &[CheckCommand]) -> Self {
         let root = project.root().to_owned();
         let templates = project.template_directories().into_iter();
         let templates =
             templates.flat_map(|dir| [PROMPT_FILE, DISCOVERY_PROMPT_FILE].map(|name| dir.join(name)));
-        let files = [root.join(CONFIG_FILE), root.join(LOCK_FILE)].into_iter().chain(templates).collect();
+        let scripts: BTreeSet<PathBuf> =
+            checks.iter().flat_map(|check| files_named(&check.command, &root)).collect();
+        let files = [root.join(CONFIG_FILE), root.join(LOCK_FILE)];
+        let files = files.into_iter().chain(templates).chain(scripts).collect();
         let plugins = project.config().plugins.iter();
         let plugins = plugins.map(|plugin| plugin_directory(&root, &plugin.name)).collect();
         let mut looked_at = Self { root, files, plugins, before: BTreeMap::new() };
@@ -88,6 +96,34 @@ impl ControlFiles {
     }
 }
 
+/// Returns the files of the project that the words of a command name: `./check.sh`
+/// and the second word of `sh ci/check.sh`. What a word stands for, such as a
+/// pattern or a directory, is none.
+fn files_named(command: &str, root: &Path) -> Vec<PathBuf> {
+    // Where one command ends and the next begins is the shell's.
+    let apart: String = command.chars().map(|c| if ";&|()<>`".contains(c) { ' ' } else { c }).collect();
+    let words = shlex::split(&apart).unwrap_or_else(|| {
+        apart.split_whitespace().map(|word| word.trim_matches(['"', '\'']).to_owned()).collect()
+    });
+    let is_file = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|found| found.is_file());
+    let stays_inside = |path: &PathBuf| path.starts_with(root);
+    let named = words.iter().take(MAX_WORDS).map(|word| lexical(&root.join(word)));
+    named.filter(stays_inside).filter(is_file).collect()
+}
+
+/// Leaves `.` and `..` out of a path, without looking at the disk.
+fn lexical(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => _ = plain.pop(),
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
 fn digest(root: &Path, path: &Path) -> Result<String, FileError> {
     let file = Root::new(root).open(path)?;
     let length = file.metadata()?.len();
@@ -117,7 +153,7 @@ mod tests {
         write(".samuel/plugins/lint/hook.sh", "true");
         write(".samuel/plugins/lint/old.sh", "true");
         let project = Project::open(dir.path(), None, Arc::new(SystemClock::new())).unwrap();
-        let control = ControlFiles::of(&project);
+        let control = ControlFiles::of(&project, &[]);
         assert!(control.changes().is_empty());
 
         write("src/main.rs", "fn main() {}");
@@ -137,5 +173,32 @@ mod tests {
             "changed: samuel.toml",
         ];
         assert_eq!(control.changes(), expected);
+    }
+
+    #[test]
+    fn a_script_that_a_check_names_decides_what_runs() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("ci/deep")).unwrap();
+        for script in ["check.sh", "ci/check.sh", "ci/with space.py", "*"] {
+            fs::write(root.join(script), "exit 1").unwrap();
+        }
+        let named = |command: &str| {
+            let found = files_named(command, &root).into_iter();
+            found.map(|path| path.strip_prefix(&root).unwrap().display().to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(named("./check.sh"), ["check.sh"]);
+        assert_eq!(named("cd . && sh ci/deep/../check.sh; true"), ["ci/check.sh"]);
+        assert_eq!(named("python 'ci/with space.py' --all"), ["ci/with space.py"]);
+        assert_eq!(named(&format!("sh {}/check.sh", root.display())), ["check.sh"]);
+        assert_eq!(named("cargo test ci ci/deep /bin/sh ../etc missing.sh"), [""; 0]);
+        assert_eq!(named("sh 'check.sh"), ["check.sh"], "the shell may read what shlex does not");
+
+        let project = Project::open(&root, None, Arc::new(SystemClock::new())).unwrap();
+        let control = ControlFiles::of(&project, &[CheckCommand::new("sh ci/check.sh")]);
+        fs::write(root.join("check.sh"), "exit 0").unwrap();
+        assert!(control.changes().is_empty(), "no check names it");
+        fs::write(root.join("ci/check.sh"), "exit 0").unwrap();
+        assert_eq!(control.changes(), ["changed: ci/check.sh"]);
     }
 }

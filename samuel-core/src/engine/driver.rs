@@ -38,6 +38,9 @@ pub(super) struct Driver {
     pub(super) inputs: mpsc::UnboundedReceiver<Input>,
     /// The clock's reading at the start of this process's part of the run.
     pub(super) started: Duration,
+    /// The record of the journal up to which the machine was told of
+    /// completions. Those that are on their way to it do not count.
+    pub(super) told: u64,
     /// How long the run was under way before it was interrupted.
     pub(super) elapsed_before: Duration,
     /// How long the whole run may take.
@@ -52,6 +55,10 @@ pub(super) struct Saved {
     /// The checks that failed last, for the first prompt of whoever goes on.
     #[serde(default)]
     pub(super) last_failures: Vec<CheckFailure>,
+    /// The record of the journal up to which the machine was told of
+    /// completions.
+    #[serde(default)]
+    pub(super) told: Option<u64>,
 }
 
 /// What the driver keeps while it runs.
@@ -82,6 +89,9 @@ impl Driver {
         tokio::pin!(wall_clock);
         let mut time_is_up = false;
         loop {
+            if let Input::TaskCompleted(completion) = &next {
+                self.told = completion.seq;
+            }
             let effects = self.machine.step(next);
             self.carry_out(effects, &mut flight).await;
             if self.machine.is_ended() {
@@ -133,7 +143,15 @@ impl Driver {
                 }
             }
             Effect::Answer { ticket, decision } => services.tickets.answer(ticket, decision),
-            Effect::Load => flight.launch(id, async move { load(&services).await }),
+            Effect::Load => {
+                let follower = Arc::clone(&self.follower);
+                flight.launch(id, async move {
+                    let loaded = load(&services).await;
+                    // What the plan says was completed is told before it.
+                    follower.look().await;
+                    loaded
+                });
+            }
             Effect::Mutate(mutation) => flight.launch(id, async move { mutate(&services, mutation).await }),
             Effect::Dispatch { call, turn } => self.dispatch(id, *call, turn, flight),
             Effect::Fingerprint => flight.launch(id, async move {
@@ -174,12 +192,17 @@ impl Driver {
         flight.launch(id, async move {
             let point = call.point();
             services.enter(&place, task);
+            if let Some(changed) = services.changed_before_check(point).await {
+                return changed;
+            }
             let reply = services.fire(call, &place).await;
             // Completions made while the point fired belong before its end.
             if matches!(point, HookPoint::AgentInvoke | HookPoint::QualityCheck) {
                 follower.look().await;
             }
-            EffectResult::Hook(Box::new(reply))
+            // A check that passed may have been exchanged by what it ran.
+            let changed = services.changed_before_check(point).await;
+            changed.unwrap_or_else(|| EffectResult::Hook(Box::new(reply)))
         });
     }
 
@@ -194,7 +217,7 @@ impl Driver {
         let elapsed = self.elapsed_before + self.services.clock.elapsed().saturating_sub(self.started);
         let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
         let last_failures = self.services.workbench.with(|desk| desk.last_failures.clone());
-        let saved = Saved { machine: self.machine.clone(), elapsed_ms, last_failures };
+        let saved = Saved { machine: self.machine.clone(), elapsed_ms, last_failures, told: Some(self.told) };
         let saved = match serde_json::to_value(saved) {
             Ok(state) => {
                 let note = Note::Checkpoint(Checkpoint { run_id, state });
@@ -289,15 +312,27 @@ fn next_work(plan: &Plan, unread: usize) -> NextWork {
     }
 }
 
-/// Puts the end of the run in the place of its next task, where what decides what
-/// runs was changed.
+/// Puts the end of the run in the place of what is next, where what decides
+/// what runs was changed.
 fn unless_changed(next: NextWork, changes: &[String]) -> NextWork {
-    match next {
-        NextWork::Task(_) if !changes.is_empty() => {
-            let (reason, detail) = (ExitReason::ControlFilesChanged, listed(changes));
-            NextWork::Stop { reason, detail }
+    if changes.is_empty() {
+        return next;
+    }
+    NextWork::Stop { reason: ExitReason::ControlFilesChanged, detail: listed(changes) }
+}
+
+impl Services {
+    /// Returns why a check that is about to be made, or was made, does not
+    /// count: what decides what runs is not as it was shown.
+    async fn changed_before_check(self: &Arc<Self>, point: HookPoint) -> Option<EffectResult> {
+        if point != HookPoint::QualityCheck {
+            return None;
         }
-        next => next,
+        match self.blocking(|services| services.control_files.changes()).await {
+            Ok(changes) if changes.is_empty() => None,
+            Ok(changes) => Some(EffectResult::ControlFilesChanged(listed(&changes))),
+            Err(error) => Some(EffectResult::Failed(RunFault::of(&error))),
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use super::{
     services::Services,
 };
 use crate::{
-    model::{TaskId, payload::Actor},
+    model::{Task, TaskId, payload::Actor},
     state::{JournalEntry, JournalRecord, Mutation, StateError},
 };
 
@@ -41,12 +41,15 @@ impl Follower {
         match self.read_from(*seq).await {
             Ok(records) => {
                 *seq = records.last().map_or(*seq, |record| record.seq);
-                for completion in records.iter().filter_map(|record| self.completion(record)) {
+                for input in records.iter().filter_map(|record| self.told_by(record)) {
                     // The run has ended if nobody listens any more.
-                    let _ = self.services.inputs.send(Input::TaskCompleted(completion));
+                    let _ = self.services.inputs.send(input);
                 }
             }
-            Err(error) => self.services.warn(format!("the journal could not be read: {error}")),
+            Err(error) => {
+                let _ = self.services.inputs.send(Input::Unheard);
+                self.services.warn(format!("the journal could not be read: {error}"));
+            }
         }
     }
 
@@ -54,7 +57,10 @@ impl Follower {
         self.services
             .blocking(move |services| {
                 let records = services.store.journal_since(seq)?;
-                if records.iter().any(|record| matches!(record.entry, JournalEntry::Mutation { .. })) {
+                let is_change = |record: &JournalRecord| {
+                    matches!(record.entry, JournalEntry::Mutation { .. } | JournalEntry::Imported { .. })
+                };
+                if records.iter().any(is_change) {
                     let loaded = services.store.load()?;
                     services.workbench.with(|desk| desk.plan = loaded.plan);
                 }
@@ -63,11 +69,16 @@ impl Follower {
             .await?
     }
 
-    fn completion(&self, record: &JournalRecord) -> Option<Completion> {
-        let JournalEntry::Mutation { actor, change, .. } = &record.entry else { return None };
-        let id = change.completed().filter(|_| *actor != Actor::Runtime)?;
-        let task = self.services.task(id)?;
-        Some(Completion { task: task.id, title: task.title, description: task.description, actor: *actor })
+    /// Returns what the machine has to know of a record.
+    fn told_by(&self, record: &JournalRecord) -> Option<Input> {
+        if matches!(record.entry, JournalEntry::Imported { .. }) {
+            return Some(Input::Unheard);
+        }
+        let (id, actor) = completion(record)?;
+        // A task that is gone again was completed all the same.
+        let Some(task) = self.services.task(id) else { return Some(Input::Unheard) };
+        let Task { id: task, title, description, .. } = task;
+        Some(Input::TaskCompleted(Completion { task, title, description, actor, seq: record.seq }))
     }
 
     /// Looks whenever the run directory changes, until the task is dropped.
@@ -93,21 +104,38 @@ impl Follower {
     }
 }
 
-/// Returns the tasks that an agent completed, as records say. What a user
-/// completed by hand since a crash is theirs to vouch for.
+/// Returns the task that a record says was completed, by whomever.
+fn completion(record: &JournalRecord) -> Option<(&TaskId, Actor)> {
+    let JournalEntry::Mutation { actor, change, .. } = &record.entry else { return None };
+    Some((change.completed()?, *actor))
+}
+
+/// Returns the tasks that were completed, as records say, by whomever.
 pub(super) fn completed_in(records: &[JournalRecord]) -> Vec<TaskId> {
-    let completed = |record: &JournalRecord| match &record.entry {
-        JournalEntry::Mutation { actor: Actor::Agent, change, .. } => change.completed().cloned(),
-        _ => None,
-    };
-    records.iter().filter_map(completed).collect()
+    records.iter().filter_map(completion).map(|(id, _)| id.clone()).collect()
+}
+
+/// Says whether records tell of something that a check does not cover which
+/// was made before them.
+pub(super) fn outdates_check(records: &[JournalRecord]) -> bool {
+    let is_import = |record: &JournalRecord| matches!(record.entry, JournalEntry::Imported { .. });
+    records.iter().any(|record| completion(record).is_some() || is_import(record))
 }
 
 /// Says whether records hold the commit of an iteration.
 pub(super) fn committed_in(records: &[JournalRecord]) -> bool {
-    let commit = |record: &JournalRecord| {
-        let JournalEntry::Mutation { mutation, .. } = &record.entry else { return false };
-        matches!(mutation, Mutation::CommitIteration { .. })
-    };
-    records.iter().any(commit)
+    holds(records, |mutation| matches!(mutation, Mutation::CommitIteration { .. }))
+}
+
+/// Says whether records hold the beginning of an iteration.
+pub(super) fn began_in(records: &[JournalRecord]) -> bool {
+    holds(records, |mutation| matches!(mutation, Mutation::StartTask { .. }))
+}
+
+fn holds(records: &[JournalRecord], is_wanted: impl Fn(&Mutation) -> bool) -> bool {
+    let mutations = records.iter().filter_map(|record| match &record.entry {
+        JournalEntry::Mutation { mutation, .. } => Some(mutation),
+        _ => None,
+    });
+    mutations.into_iter().any(is_wanted)
 }

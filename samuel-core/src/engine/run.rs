@@ -106,7 +106,7 @@ impl Run {
             iteration: Arc::clone(&iteration),
         };
         // Before anything of them is used, so that no change falls in between.
-        let control_files = ControlFiles::of(&frozen.project);
+        let control_files = ControlFiles::of(&frozen.project, &frozen.settings.quality_checks);
         let directories = frozen.project.template_directories();
         let templates = ralph::Templates::load(frozen.project.root(), &directories)?;
         let replaced = templates.replaced();
@@ -274,6 +274,7 @@ impl Run {
         }
         let driver = Driver {
             follower: Follower::new(Arc::clone(&services), begin.seq),
+            told: begin.seq,
             started: services.clock.elapsed(),
             services,
             machine: begin.machine,

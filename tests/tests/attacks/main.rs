@@ -8,5 +8,6 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed set-up fails the test")]
 
+mod certification;
 mod kit;
 mod terminal;

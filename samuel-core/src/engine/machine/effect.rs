@@ -28,17 +28,22 @@ pub enum Input {
     Start,
     /// Go on from a saved state; what was in flight is lost.
     Resume {
-        /// The tasks completed since the state was saved.
+        /// The tasks completed since the state was saved, by whomever.
         completed: Vec<TaskId>,
         /// Whether the iteration under way was committed since then.
         committed: bool,
+        /// Whether an iteration began since then, which was not saved.
+        began: bool,
     },
     /// An effect was carried out.
     Done(EffectId, EffectResult),
     /// Somebody wants something of the run.
     Command(Command),
-    /// A task was completed while the iteration is under way.
+    /// A task was completed.
     TaskCompleted(Completion),
+    /// Something may have been completed that nobody tells of: a whole plan was
+    /// stored, or the journal cannot be read.
+    Unheard,
     /// The agent is about to call a tool.
     AbilityBefore(AbilityNotice),
     /// A tool call ended.
@@ -79,8 +84,10 @@ pub struct Completion {
     pub title: String,
     /// Its description.
     pub description: String,
-    /// Who completed it.
+    /// Who says to have completed it.
     pub actor: Actor,
+    /// The number of the journal's record.
+    pub seq: u64,
 }
 
 /// A tool call that is about to be made.
@@ -164,6 +171,9 @@ pub enum EffectResult {
     Hook(Box<HookReply>),
     /// The fingerprint of the work tree.
     Fingerprint(String),
+    /// The quality check was not made, or does not count, because what decides
+    /// what runs was changed: these files.
+    ControlFilesChanged(String),
     /// The plan does not allow the change, for this reason; the run goes on.
     Refused(String),
     /// It failed in a way that the run cannot go on from.

@@ -1,6 +1,8 @@
 //! How a run ends.
 
-use super::{Ending, HookReply, Machine, Phase, Then, command::Wish, text::frame, turn::Closing};
+use super::{
+    Ending, HookReply, Machine, Phase, Then, command::Wish, standing::Verdict, text::frame, turn::Closing,
+};
 use crate::{
     engine::event::{Event, RunReport},
     hook::points,
@@ -75,12 +77,23 @@ impl Machine {
 
     pub(super) fn fire_after_loop(&mut self) {
         self.closing = None;
+        self.withdraw_unchecked();
         let input = AfterLoopInput {
             iterations_run: self.counters.iterations,
             exit_reason: self.reason().as_str().to_owned(),
             ..Default::default()
         };
         self.fire::<points::AfterLoop>(Phase::AfterLoop, input);
+    }
+
+    /// Does not call the work completed if something was completed since the
+    /// last check after all.
+    fn withdraw_unchecked(&mut self) {
+        let stands = self.unchecked_outside.is_empty() && self.completion_verdict() == Verdict::Completed;
+        if self.reason() == ExitReason::Completed && !stands {
+            let detail = "every task is settled, but no check has passed since the last was completed";
+            self.ending = Some(Ending::new(ExitReason::Blocked, Some(detail.to_owned())));
+        }
     }
 
     pub(super) fn after_after_loop(&mut self, reply: HookReply) {

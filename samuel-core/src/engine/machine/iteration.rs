@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Effect, Ending, HookReply, Loaded, Machine, NextWork, Phase, ReplyData, Then, text::frame};
+use super::{
+    Effect, Ending, HookReply, Loaded, Machine, NextWork, Phase, ReplyData, Then, standing::Verdict,
+    text::frame,
+};
 use crate::{
     engine::event::{Event, Failure},
     hook::{Said, points},
@@ -20,6 +23,10 @@ use crate::{
 /// How many times in a row the same result with the same work tree is
 /// accepted.
 const MAX_REPEATS: u32 = 3;
+
+/// How many checks in a row are made for the end of the run alone. A check
+/// that completes tasks itself would be asked for ever.
+const MAX_END_CHECKS: u32 = 3;
 
 /// What is known of the iteration under way.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -170,16 +177,19 @@ impl Machine {
     }
 
     /// Ends the run where the plan leaves nothing to do for it, and says
-    /// whether it does. Where only an old check stands in the way of
-    /// `completed`, it is made once more first.
+    /// whether it does. Where no check stands behind what was completed last,
+    /// one is made first.
     pub(super) fn ends_with(&mut self, loaded: &Loaded) -> bool {
         let Some((reason, detail)) = self.end_of_work(loaded) else { return false };
-        if loaded.next == NextWork::AllDone && self.owes_check() {
-            self.check_is_old = false;
+        if reason != ExitReason::Completed || !self.owes_check() {
+            self.stop(reason, detail);
+        } else if self.end_checks < MAX_END_CHECKS {
+            self.end_checks += 1;
             self.drop_iteration();
             self.fire_quality_check();
         } else {
-            self.stop(reason, detail);
+            let detail = "every task is settled, but no check has passed since the last was completed";
+            self.stop(ExitReason::Blocked, Some(detail.to_owned()));
         }
         true
     }
@@ -189,7 +199,7 @@ impl Machine {
         match &loaded.next {
             NextWork::Stop { reason, detail } => return Some((*reason, Some(detail.clone()))),
             _ if loaded.mode == Mode::Discovery => {}
-            NextWork::AllDone if self.last_check == Some(false) => {
+            NextWork::AllDone if self.completion_verdict() == Verdict::Refused => {
                 let detail = "every task is settled, but the last quality check failed";
                 return Some((ExitReason::Blocked, Some(detail.to_owned())));
             }
@@ -256,6 +266,7 @@ impl Machine {
     fn count_iteration(&mut self) {
         let Some(iteration) = &self.iteration else { return };
         self.counters.iterations = iteration.number;
+        self.end_checks = 0;
         let (number, mode, task) = (iteration.number, iteration.mode, iteration.task.clone());
         let title = task.as_ref().map_or_else(|| "discovery".to_owned(), |task| task.title.clone());
         let id = iteration.task_id();

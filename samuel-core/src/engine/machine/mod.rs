@@ -20,6 +20,7 @@ mod resume;
 mod settle;
 mod setup;
 mod side;
+mod standing;
 mod text;
 mod turn;
 
@@ -38,6 +39,8 @@ pub use effect::{
 use iteration::Iteration;
 pub use setup::{Limits, Setup};
 use side::Side;
+use standing::LastCheck;
+pub(in crate::engine) use standing::{Moment, is_provisional};
 
 use super::event::{Event, Failure, RunFault};
 use crate::{
@@ -83,6 +86,9 @@ enum Phase {
     /// The plan is changed, one mutation after the other.
     Mutate(Then),
     SessionStop,
+    /// The plan is loaded, to see whether a last turn undid what the run was
+    /// about to say.
+    LookAgain,
     AfterLoop,
     SessionEnd,
     Ended,
@@ -156,18 +162,20 @@ pub struct Machine {
     resumed: bool,
     /// Whether the last quality check passed; nothing before the first.
     last_check: Option<bool>,
-    /// Whether that check is older than this start, so that somebody may have
-    /// corrected by hand what it found.
+    /// Whether that check is younger than the last completion.
     #[serde(default)]
-    check_is_old: bool,
+    check_age: LastCheck,
+    /// How many checks in a row were made for the end of the run alone.
+    #[serde(default)]
+    end_checks: u32,
     repeat: Repeat,
     ending: Option<Ending>,
     /// A usage limit to wait for before the next iteration.
     limited_until: Option<jiff::Timestamp>,
     /// The extra turn outside of iterations that is under way.
     closing: Option<turn::Closing>,
-    /// Completions outside of iterations that no check follows: the last turns
-    /// make them, and agents that outlive their call.
+    /// Completions that no check follows: the last turns make them, agents
+    /// that outlive their call, and whoever is as late as that in an iteration.
     unchecked_outside: Vec<TaskId>,
     /// What turns outside of iterations consumed.
     usage_outside: Usage,
@@ -199,7 +207,8 @@ impl Machine {
             hold: false,
             resumed: false,
             last_check: None,
-            check_is_old: false,
+            check_age: LastCheck::default(),
+            end_checks: 0,
             repeat: Repeat::default(),
             ending: None,
             limited_until: None,
@@ -214,10 +223,15 @@ impl Machine {
     }
 
     /// Takes over from the run before how its last check went: a failure does
-    /// not go away by a new start.
-    pub fn succeed(&mut self, earlier: &Machine) {
-        self.last_check = earlier.last_check;
-        self.check_is_old = true;
+    /// not go away by a new start. It is asked anew, since somebody may have
+    /// corrected by hand what it found; so is one that passed, if something was
+    /// completed since or if it was another check.
+    pub fn succeed(&mut self, earlier: &Machine, completed_since: bool) {
+        (self.last_check, self.check_age) = (earlier.last_check, earlier.check_age);
+        let is_same = earlier.setup.checks == self.setup.checks;
+        if self.last_check == Some(false) || completed_since || !is_same || !earlier.setup.has_checks {
+            self.check_age.outdate();
+        }
     }
 
     /// Says whether the run has ended; it then ignores every input.
@@ -271,7 +285,7 @@ impl Machine {
                 self.fire_session_start();
             }
             Input::Start => {}
-            Input::Resume { completed, committed } => self.resume(completed, committed),
+            Input::Resume { completed, committed, began } => self.resume(completed, committed, began),
             Input::Done(id, result) if self.waits_for == Some(id) => {
                 self.waits_for = None;
                 self.advance(result);
@@ -279,6 +293,7 @@ impl Machine {
             Input::Done(id, result) => self.side_done(id, result),
             Input::Command(command) => self.command(command),
             Input::TaskCompleted(completion) => self.task_completed(completion),
+            Input::Unheard => self.check_age.outdate(),
             Input::AbilityBefore(notice) => self.ability_before(notice),
             Input::AbilityAfter { result, ticket } => self.ability_after(result, ticket),
             Input::UsageSoFar(usage) => self.usage_so_far(usage),
@@ -308,6 +323,8 @@ impl Machine {
             (Phase::StartTask, _) => self.after_start_task(),
             (Phase::Fingerprint, EffectResult::Fingerprint(tree)) => self.after_fingerprint(&tree),
             (Phase::Mutate(then), result) => self.after_mutation(then, result),
+            (Phase::Quality, EffectResult::ControlFilesChanged(detail)) => self.refuse_check(detail),
+            (Phase::LookAgain, EffectResult::Loaded(loaded)) => self.after_look_again(&loaded),
             (phase, _) => self.failed(format!("the effect of phase {phase:?} had a result of another kind")),
         }
     }

@@ -2,14 +2,15 @@
 //!
 //! A task that is completed inside an iteration stands provisionally. Where
 //! the check fails, or none follows, it is taken back, so that an agent cannot
-//! certify itself (contract, failure).
+//! certify itself (contract, failure). What is provisional is decided in
+//! [`standing`](super::standing).
 
-use super::{HookReply, Iteration, Machine, Phase, ReplyData, Then};
+use super::{Ending, HookReply, Iteration, Machine, Phase, ReplyData, Then};
 use crate::{
     engine::event::{Event, Failure},
     hook::{BreakClass, DEFAULT_ID, Timing, points},
     model::{
-        FailureClass, TaskId,
+        ExitReason, FailureClass, TaskId,
         payload::{CheckFailure, QualityCheckInput},
     },
     state::{Mutation, ProgressKind},
@@ -33,13 +34,8 @@ impl Machine {
         self.fire_quality_check();
     }
 
-    /// Says whether a check that failed before this start has to be made once
-    /// more before the run can be completed.
-    pub fn owes_check(&self) -> bool {
-        self.check_is_old && self.last_check == Some(false)
-    }
-
     pub(super) fn fire_quality_check(&mut self) {
+        self.check_age.begin();
         if let Some(iteration) = &mut self.iteration {
             // What is completed during the check has no check behind it.
             iteration.checking = std::mem::take(&mut iteration.unchecked);
@@ -53,6 +49,24 @@ impl Machine {
             self.effect(super::Effect::Checkpoint);
             return self.fire_after_iteration();
         }
+        self.mutate(Then::AfterIteration);
+    }
+
+    /// Ends the run without a check that counts: what decides what runs was
+    /// changed, so nothing that the iteration completed can stand on it.
+    pub(super) fn refuse_check(&mut self, detail: String) {
+        let message = format!("control files were changed before the work was checked: {detail}");
+        let task = self.iteration.as_ref().and_then(Iteration::task_id);
+        self.check_age.outdate();
+        self.log(ProgressKind::Quality, task, format!("not asked: {message}"));
+        if let Some(iteration) = &mut self.iteration {
+            let mut unchecked = std::mem::take(&mut iteration.checking);
+            unchecked.append(&mut iteration.unchecked);
+            let failure = Failure { class: FailureClass::Refused, message: message.clone() };
+            iteration.failure.get_or_insert(failure);
+            self.take_back(unchecked, vec![message]);
+        }
+        self.ending.get_or_insert(Ending::new(ExitReason::ControlFilesChanged, Some(detail)));
         self.mutate(Then::AfterIteration);
     }
 
@@ -71,7 +85,7 @@ impl Machine {
         let refusal = self.absorb(reply).or_else(|| cancelled(reply));
         let ok = refusal.is_none();
         self.last_check = Some(ok);
-        self.check_is_old = false;
+        self.check_age.end();
         let (number, task) = (self.iteration_number(), self.iteration.as_ref().and_then(Iteration::task_id));
         let unverified = self.checked_nothing(reply);
         let mut checked = Vec::new();

@@ -1,22 +1,23 @@
 //! How a run goes on from a saved state.
 
-use super::{Ending, Machine, Side, Then};
+use super::{Ending, Machine, Moment, Side, Then, is_provisional};
 use crate::{
     engine::event::Failure,
-    model::{FailureClass, TaskId},
+    model::{FailureClass, TaskId, payload::Actor},
     state::{Mutation, ProgressKind},
 };
 
 impl Machine {
     /// Goes on from a saved state. What was in flight is lost: the iteration
-    /// under way is closed as interrupted, and what it completed is taken
-    /// back, because nothing checked it. Why the run was about to end is asked
-    /// anew, since the caller wants it to go on.
-    pub(super) fn resume(&mut self, completed: Vec<TaskId>, committed: bool) {
+    /// under way is closed as interrupted, and what was completed since it
+    /// began is taken back, because nothing checked it. Why the run was about
+    /// to end is asked anew, since the caller wants it to go on; so is the last
+    /// check, since nobody saw what happened in the meantime.
+    pub(super) fn resume(&mut self, completed: Vec<TaskId>, committed: bool, began: bool) {
         self.resumed = true;
-        self.check_is_old = true;
+        self.check_age.outdate();
         self.announce();
-        let was_closing = self.closing.is_some();
+        let moment = if began { Moment::UnderWay } else { self.moment() };
         self.forget_what_was_under_way();
         let mut doubtful: Vec<TaskId> = std::mem::take(&mut self.unchecked_outside);
         for mutation in std::mem::take(&mut self.mutations) {
@@ -24,7 +25,8 @@ impl Machine {
                 doubtful.extend(ids);
             }
         }
-        if self.iteration.is_some() || was_closing {
+        // Whoever completed something, the rule is the same for all.
+        if is_provisional(moment, Actor::User) {
             doubtful.extend(completed);
         }
         self.take_back(doubtful, vec!["interrupted before a check".to_owned()]);
@@ -43,6 +45,7 @@ impl Machine {
         self.broken_by = None;
         self.ending = None::<Ending>;
         self.counters.stop_blocks = 0;
+        self.end_checks = 0;
     }
 
     fn interrupt_iteration(&mut self, committed: bool) {

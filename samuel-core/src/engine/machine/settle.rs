@@ -156,6 +156,8 @@ impl Machine {
                 self.counters.completed.push(id.clone());
             }
         }
+        // They came after the books were closed.
+        self.unchecked_outside.extend(iteration.unchecked);
         self.keep_for_next(iteration.now);
         self.emit(Event::IterationFinished {
             iteration: iteration.number,

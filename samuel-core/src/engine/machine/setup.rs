@@ -19,6 +19,9 @@ pub struct Setup {
     pub sandbox: String,
     /// The configured quality checks.
     pub checks: Vec<String>,
+    /// Whether anything stands at `quality.check`: these, or a handler.
+    #[serde(default)]
+    pub has_checks: bool,
     /// When to stop.
     pub limits: Limits,
 }

@@ -9,12 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AbilityNotice, Completion, Effect, EffectId, EffectResult, HookReply, Machine, Phase, ReplyData,
+    is_provisional,
 };
 use crate::{
     agent::{AbilityDecision, AbilityResult},
     engine::event::{Event, Failure, RunFault},
     hook::{HookCall, Point, points},
-    model::payload::{AbilityAfterInput, AbilityBeforeInput, Actor, Json, TaskCompletedInput},
+    model::payload::{AbilityAfterInput, AbilityBeforeInput, Json, TaskCompletedInput},
 };
 
 /// Something to fire a hook point for.
@@ -52,15 +53,13 @@ impl Work {
 
 impl Machine {
     pub(super) fn task_completed(&mut self, completion: Completion) {
+        let provisional = is_provisional(self.moment(), completion.actor);
+        self.check_age.outdate();
         let unchecked = match &mut self.iteration {
-            Some(iteration) => Some(&mut iteration.unchecked),
-            None if self.closing.is_some() || completion.actor == Actor::Agent => {
-                Some(&mut self.unchecked_outside)
-            }
-            None => None,
+            Some(iteration) => &mut iteration.unchecked,
+            None => &mut self.unchecked_outside,
         };
-        let provisional = unchecked.is_some();
-        if let Some(unchecked) = unchecked.filter(|unchecked| !unchecked.contains(&completion.task)) {
+        if provisional && !unchecked.contains(&completion.task) {
             unchecked.push(completion.task.clone());
         }
         let (task, title) = (completion.task.clone(), completion.title.clone());

@@ -6,13 +6,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentEnd, Effect, HookReply, Machine, Phase, ReplyData};
+use super::{AgentEnd, Effect, Ending, HookReply, Loaded, Machine, NextWork, Phase, ReplyData};
 use crate::{
     agent::last_words,
     engine::event::{Event, Failure},
     hook::points,
     model::{
-        FailureClass, Usage,
+        ExitReason, FailureClass, Usage,
         payload::{AfterAgentInvokeInput, AgentInvokeInput, BeforeAgentInvokeInput, Turn},
     },
 };
@@ -190,10 +190,41 @@ impl Machine {
         }
     }
 
+    /// Sees whether the work is still complete after a last turn.
+    pub(super) fn after_look_again(&mut self, loaded: &Loaded) {
+        let Some(closing) = self.closing.take() else { return self.fire_after_loop() };
+        let undone = match &loaded.next {
+            NextWork::Stop { reason, detail } => Some((*reason, detail.clone())),
+            NextWork::Task(task) => {
+                Some((ExitReason::Blocked, format!("the last turn left task {} open", task.id)))
+            }
+            NextWork::Blocked(reason) => Some((ExitReason::Blocked, reason.clone())),
+            NextWork::AllDone => None,
+        };
+        match undone {
+            Some((reason, detail)) => {
+                self.ending = Some(Ending::new(reason, Some(detail)));
+                self.fire_after_loop();
+            }
+            None => self.after_closing(closing),
+        }
+    }
+
+    fn after_closing(&mut self, closing: Closing) {
+        match closing {
+            Closing::Blocked => self.try_to_stop(),
+            Closing::Delivery => self.fire_after_loop(),
+        }
+    }
+
     fn end_turn(&mut self, failure: Option<Failure>) {
         match (self.turn(), self.closing.take()) {
-            (_, Some(Closing::Blocked)) => self.try_to_stop(),
-            (_, Some(Closing::Delivery)) => self.fire_after_loop(),
+            // What the run was about to say may not be so any more.
+            (_, Some(closing)) if self.reason() == ExitReason::Completed => {
+                self.closing = Some(closing);
+                self.wait_for(Phase::LookAgain, Effect::Load);
+            }
+            (_, Some(closing)) => self.after_closing(closing),
             (Turn::Main, None) => self.after_main_turn(failure),
             (Turn::Immediate, None) if failure.is_some() => self.after_failed_immediate_turn(),
             (Turn::Immediate, None) => self.after_immediate_turn(),

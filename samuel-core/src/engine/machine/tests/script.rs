@@ -34,6 +34,7 @@ pub(super) fn completed(task: &str) -> Input {
         title: format!("task {task}"),
         description: String::new(),
         actor: Actor::Agent,
+        seq: 0,
     })
 }
 

@@ -86,7 +86,8 @@ impl Sim {
     /// given.
     pub(super) fn new(tasks: usize) -> Self {
         let tasks = (1..=tasks).map(|n| Task::new(id(&n.to_string()), format!("task {n}"))).collect();
-        let setup = Setup { session: "s".into(), agent: "claude".into(), ..Default::default() };
+        let setup =
+            Setup { session: "s".into(), agent: "claude".into(), has_checks: true, ..Default::default() };
         let machine = Machine::new(setup);
         Self {
             saved: Box::new(machine.clone()),
@@ -187,7 +188,7 @@ impl Sim {
         let completed = std::mem::take(&mut self.unheard);
         let is_commit = |effect: &Effect| matches!(effect, Effect::Mutate(Mutation::CommitIteration { .. }));
         let committed = carried_out && under_way.as_ref().is_some_and(|(_, effect)| is_commit(effect));
-        self.feed(Input::Resume { completed, committed });
+        self.feed(Input::Resume { completed, committed, began: false });
     }
 
     /// Loses the process and what it did since its last checkpoint.
@@ -198,7 +199,7 @@ impl Sim {
         self.during.clear();
         let completed = std::mem::take(&mut self.unsaved);
         let committed = std::mem::take(&mut self.unsaved_commit);
-        self.feed(Input::Resume { completed, committed });
+        self.feed(Input::Resume { completed, committed, began: false });
     }
 
     /// Completes a task behind the machine's back: the process dies before it

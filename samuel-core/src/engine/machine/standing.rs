@@ -1,0 +1,154 @@
+//! Whether what was completed stands, and whether the work may be called
+//! completed: the one place that decides on both.
+//!
+//! An agent works as the user who started it, so nothing that it sends tells it
+//! from that user: an environment variable is left out as easily as it is set.
+//! What counts is when something was completed. Between the beginning of an
+//! iteration and its check, an agent is at work, and whatever is completed then
+//! stands only if the check passes. The same holds for the last turns, which no
+//! check follows. At any other time no agent is at work, and a completion is
+//! somebody's own word. It stands, but it does not make the work complete: that
+//! takes a check that passed after it.
+
+use serde::{Deserialize, Serialize};
+
+use super::Machine;
+use crate::model::payload::Actor;
+
+/// When something was completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum Moment {
+    /// Since an iteration or a last turn began, and before it was closed.
+    UnderWay,
+    /// While no agent was called.
+    Between,
+}
+
+/// What the last check says of the work as it stands now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Evidence {
+    /// Nothing is there that could be asked.
+    NoChecks,
+    /// No check was made, or something was completed since the last one.
+    Missing,
+    /// It passed, and nothing was completed since.
+    Passed,
+    /// It failed, and nothing was completed since.
+    Failed,
+}
+
+/// Whether the run may call the work completed once every task is settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Completed,
+    /// The check has to be asked first.
+    AskFirst,
+    Refused,
+}
+
+/// Says whether a completion stands only if a check passes.
+///
+/// Whoever says that it is an agent is believed even where no agent should be
+/// at work: nobody gains by that.
+pub(in crate::engine) fn is_provisional(moment: Moment, actor: Actor) -> bool {
+    moment == Moment::UnderWay || actor == Actor::Agent
+}
+
+/// Says whether a plan whose every task is settled makes the run `completed`.
+pub(super) fn verdict(evidence: Evidence) -> Verdict {
+    match evidence {
+        Evidence::NoChecks | Evidence::Passed => Verdict::Completed,
+        Evidence::Missing => Verdict::AskFirst,
+        Evidence::Failed => Verdict::Refused,
+    }
+}
+
+/// The last check, and how it stands to the last completion.
+///
+/// Time is counted in completions: a check covers those that had been made when
+/// it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct LastCheck {
+    /// How many completions were heard of or are suspected.
+    completions: u64,
+    /// How many there were when the check under way began.
+    asked_at: u64,
+    /// How many there were when the last check that was made began.
+    made_at: u64,
+}
+
+impl LastCheck {
+    /// Something was completed, or may have been.
+    pub(super) fn outdate(&mut self) {
+        self.completions = self.completions.saturating_add(1);
+    }
+
+    pub(super) fn begin(&mut self) {
+        self.asked_at = self.completions;
+    }
+
+    pub(super) fn end(&mut self) {
+        self.made_at = self.asked_at;
+    }
+
+    fn is_old(self) -> bool {
+        self.made_at < self.completions
+    }
+}
+
+impl Machine {
+    /// Returns when something happens that happens now.
+    pub(super) fn moment(&self) -> Moment {
+        match self.iteration.is_some() || self.closing.is_some() {
+            true => Moment::UnderWay,
+            false => Moment::Between,
+        }
+    }
+
+    /// Says whether the run may call the work completed as it stands now.
+    pub(super) fn completion_verdict(&self) -> Verdict {
+        verdict(match (self.last_check, self.check_age.is_old()) {
+            // A failure stays one until somebody asks again.
+            (Some(_), true) if self.setup.has_checks => Evidence::Missing,
+            (Some(false), true) => Evidence::Missing,
+            (Some(false), false) => Evidence::Failed,
+            (None | Some(true), _) if !self.setup.has_checks => Evidence::NoChecks,
+            (None, _) => Evidence::Missing,
+            (Some(true), _) => Evidence::Passed,
+        })
+    }
+
+    /// Says whether a check has to be made before the run can be completed.
+    pub fn owes_check(&self) -> bool {
+        self.completion_verdict() == Verdict::AskFirst
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_completes_a_task_while_an_agent_is_at_work_needs_a_check_behind_it() {
+        for actor in [Actor::Agent, Actor::User, Actor::Runtime] {
+            assert!(is_provisional(Moment::UnderWay, actor), "{actor:?}");
+        }
+        assert!(!is_provisional(Moment::Between, Actor::User));
+        assert!(is_provisional(Moment::Between, Actor::Agent));
+    }
+
+    #[test]
+    fn only_a_check_that_began_after_the_last_completion_covers_it() {
+        let mut check = LastCheck::default();
+        check.outdate();
+        check.begin();
+        check.end();
+        assert!(!check.is_old());
+        check.begin();
+        check.outdate();
+        check.end();
+        assert!(check.is_old(), "what is completed during a check is younger than it");
+        check.begin();
+        assert!(check.is_old(), "a check that is not made covers nothing");
+    }
+}

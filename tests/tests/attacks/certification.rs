@@ -1,0 +1,230 @@
+//! Agents that certify their own work.
+//!
+//! An agent works as the user who started it: it can leave out what tells it
+//! from that user, and it can end Samuel. So nothing that it completes may count
+//! because of who said so, and no end of Samuel may make it count.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    process::{Child, Command, Stdio},
+};
+
+use serde_json::Value;
+
+use crate::kit::{Dice, HANG, SAMUEL, Target, ran, times, wait_for};
+
+/// Ways to say that a task is done, as one who is no agent, or another one.
+const SAYS: [&str; 10] = [
+    "samuel run done 1",
+    "env -u SAMUEL_RUN_ID -u SAMUEL_ITERATION samuel run done 1",
+    "env -i PATH=\"$PATH\" samuel -C \"$PWD\" run done 1",
+    "SAMUEL_RUN_ID=another SAMUEL_ITERATION=999 samuel run done 1",
+    "SAMUEL_RUN_ID= SAMUEL_ITERATION=0 samuel run done 1 --iteration 7 --commit-sha 0000000",
+    "(env -u SAMUEL_RUN_ID setsid samuel run done 1 </dev/null >/dev/null 2>&1 & wait)",
+    "env -u SAMUEL_RUN_ID samuel run done 1; samuel run reset 1; env -u SAMUEL_RUN_ID samuel run done 1",
+    "env -u SAMUEL_RUN_ID samuel run task add 7 More; for t in 7 1; do env -u SAMUEL_RUN_ID samuel run done $t; done",
+    "env -u SAMUEL_RUN_ID samuel run skip 1; env -u SAMUEL_RUN_ID samuel run done 1",
+    "env -u SAMUEL_RUN_ID samuel run done 1; rm -f .samuel/run/progress.md",
+];
+
+/// When something is completed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Moment {
+    Turn,
+    Check,
+    Pause,
+    LastTurn,
+}
+
+const MOMENTS: [Moment; 4] = [Moment::Turn, Moment::Check, Moment::Pause, Moment::LastTurn];
+
+/// How long a run pauses, so that something can happen in it.
+fn pause_for(moment: Moment) -> &'static str {
+    if moment == Moment::Pause { "1s" } else { "0s" }
+}
+
+/// A project with one task, an agent and a check that are scripts outside of it,
+/// and a plugin that wants one more turn at the end.
+struct Attack {
+    target: Target,
+}
+
+impl Attack {
+    fn new(check: &str) -> Self {
+        let target = Target::with_tasks(&["One"]);
+        let bin = target.home().join("bin");
+        fs::create_dir(&bin).unwrap();
+        std::os::unix::fs::symlink(SAMUEL, bin.join("samuel")).unwrap();
+        let attack = Self { target };
+        attack.configure(check, "0s");
+        attack
+    }
+
+    fn configure(&self, check: &str, pause: &str) {
+        let agent = self.script("agent");
+        let config = format!(
+            "version = \"2\"\n[methodology.ralph]\nagent = \"command\"\nagent_command = [\"sh\", {agent:?}]\n\
+             quality_checks = [{check:?}]\nmax_iterations = 2\nmax_consecutive_failures = 9\npause = {pause:?}\n"
+        );
+        self.target.write("samuel.toml", config);
+    }
+
+    fn script(&self, name: &str) -> String {
+        self.target.home().join(name).display().to_string()
+    }
+
+    /// Writes what the agent or the check does.
+    fn does(&self, name: &str, script: &str) {
+        fs::write(self.script(name), script).unwrap();
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = self.target.samuel(args);
+        let path = std::env::var("PATH").unwrap();
+        command.env("PATH", format!("{}:{path}", self.target.home().join("bin").display()));
+        command
+    }
+
+    /// Starts a run whose process id is in the file `pid`.
+    fn start(&self) -> Child {
+        let mut child = self
+            .command(&["run", "start", "--yes", "--json"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let pid = self.script("pid");
+        fs::write(format!("{pid}.new"), child.id().to_string()).unwrap();
+        fs::rename(format!("{pid}.new"), pid).unwrap();
+        // What it prints is read to its end, so that it never waits for that.
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let events = fs::File::create(self.script("events")).unwrap();
+        std::thread::spawn(move || {
+            let mut events = events;
+            for line in stdout.lines().map_while(Result::ok) {
+                use std::io::Write;
+                writeln!(events, "{line}").unwrap();
+            }
+        });
+        child
+    }
+
+    fn told(&self, what: &str) -> bool {
+        fs::read_to_string(self.script("events")).unwrap_or_default().contains(what)
+    }
+
+    /// Runs to the end with an agent that does nothing more.
+    fn exit_code(&self) -> i32 {
+        self.does("agent", "cat >/dev/null");
+        let ran = ran(self.command(&["run", "start", "--yes", "--pause", "0"]), HANG * 4);
+        assert!(!ran.hung, "{}", ran.text());
+        ran.code.unwrap()
+    }
+
+    fn status(&self) -> String {
+        let ran = self.target.run(&["run", "tasks", "--json"]);
+        let tasks: Value = serde_json::from_slice(&ran.stdout).unwrap();
+        tasks["data"]["tasks"][0]["status"].as_str().unwrap().to_owned()
+    }
+}
+
+/// Lets an attack happen in a moment, with Samuel killed right after it or not,
+/// and returns how the first start ended.
+fn play(attack: &Attack, moment: Moment, says: &str, kills: bool) -> Option<i32> {
+    let pid = attack.script("pid");
+    let kill = format!("until [ -s {pid} ]; do sleep 0.01; done; kill -9 \"$(cat {pid})\"; sleep 5");
+    let once = attack.script("once");
+    let act = format!(
+        "if [ ! -e {once} ]; then touch {once}; {says}; {}; fi",
+        if kills { kill.as_str() } else { "true" }
+    );
+    let nothing = "cat >/dev/null\n";
+    match moment {
+        Moment::Turn => attack.does("agent", &format!("{nothing}{act}\n")),
+        Moment::Check => attack.does("check", &format!("{act}\nexit 1\n")),
+        Moment::LastTurn => attack.does("agent", &format!("if grep -q 'cannot end yet'; then {act}; fi\n")),
+        Moment::Pause => {}
+    }
+    if moment != Moment::Turn && moment != Moment::LastTurn {
+        attack.does("agent", nothing);
+    }
+    if moment != Moment::Check {
+        attack.does("check", "exit 1\n");
+    }
+    let mut child = attack.start();
+    if moment == Moment::Pause {
+        wait_for("the pause", || attack.told("\"waiting\"") || child.try_wait().unwrap().is_some());
+        let mut shell = attack.command(&[]);
+        let path = shell.get_envs().find(|(name, _)| *name == "PATH").unwrap().1.unwrap().to_owned();
+        shell = Command::new("sh");
+        shell.args(["-c", says]).current_dir(attack.target.root()).env_clear().env("PATH", path);
+        shell.stdout(Stdio::null()).stderr(Stdio::null());
+        assert!(!ran(shell, HANG).hung);
+        if kills {
+            child.kill().unwrap();
+        }
+    }
+    child.wait().unwrap().code()
+}
+
+/// Installs a plugin that wants another turn once.
+fn with_last_turn(attack: &Attack) {
+    attack.target.write(
+        "stop/samuel-plugin.toml",
+        "[plugin]\nname = \"stop\"\nkind = \"skill\"\nversion = \"1.0.0\"\nsamuel = \"^2.0\"\n\
+         [hooks]\n\"session.stop\" = \"hook.sh\"\n",
+    );
+    let script = "#!/bin/sh\ncase \"$(cat)\" in\n*'\"stop_block_count\":0'*) \
+                  echo '{\"block\": true, \"reason\": \"one more\"}' ;;\n\
+                  *) echo '{\"block\": false}' ;;\nesac\n";
+    attack.target.program("stop/hook.sh", script);
+    let installed = attack.target.run(&["install", "stop", "--yes"]);
+    assert_eq!(installed.code, Some(0), "{}", installed.text());
+}
+
+#[test]
+fn nothing_that_an_agent_says_completes_a_plan_whose_checks_fail() {
+    let mut dice = Dice(0x00ce_7171);
+    for round in 0..times(30, 100) {
+        let moment = MOMENTS[round % MOMENTS.len()];
+        let says = SAYS[usize::try_from(dice.below(SAYS.len() as u64)).unwrap()];
+        let kills = dice.below(3) > 0;
+        let told = format!("round {round}: {moment:?}, {says:?}, killed: {kills}");
+        let attack = Attack::new("true");
+        attack.configure(&format!("sh {}", attack.script("check")), pause_for(moment));
+        if moment == Moment::LastTurn {
+            with_last_turn(&attack);
+        }
+        let first = play(&attack, moment, says, kills);
+        assert_eq!(first.is_none(), kills, "the attack was made: {told}: {first:?}");
+        assert_ne!(first, Some(0), "{told}");
+        attack.does("check", "exit 1\n");
+        for start in 0..2 {
+            assert_ne!(attack.exit_code(), 0, "{told}: start {start} after it");
+        }
+        // What somebody completes while no agent is at work is their own word.
+        if moment != Moment::Pause {
+            assert_ne!(attack.status(), "completed", "{told}");
+        }
+    }
+}
+
+#[test]
+fn a_check_that_passes_completes_what_is_done_after_an_attack() {
+    for (moment, kills) in [(Moment::Turn, true), (Moment::Turn, false), (Moment::Pause, true)] {
+        let attack = Attack::new("true");
+        attack.configure(&format!("sh {}", attack.script("check")), pause_for(moment));
+        play(&attack, moment, SAYS[1], kills);
+        attack.does("check", "exit 0\n");
+        if moment == Moment::Turn {
+            assert_eq!(attack.status(), if kills { "completed" } else { "pending" });
+            attack.does("agent", "cat >/dev/null; samuel run done 1");
+            let ran = ran(attack.command(&["run", "start", "--yes", "--pause", "0"]), HANG * 4);
+            assert_eq!(ran.code, Some(0), "{}", ran.text());
+        } else {
+            assert_eq!(attack.exit_code(), 0, "the word of a person, and a check that passes now");
+        }
+        assert_eq!(attack.status(), "completed");
+    }
+}
