@@ -7,7 +7,7 @@
 //! an event or field that is not known is left out, and only a line that is no
 //! JSON object at all is reported.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::Value;
 
@@ -19,6 +19,10 @@ use crate::model::{Usage, payload::AbilityStatus};
 
 /// Tool calls that are remembered until their results come.
 const MAX_OPEN_CALLS: usize = 1_024;
+/// Bytes kept of the id of a call and of the name of its tool.
+const MAX_NAME: usize = 256;
+/// Answers that more is expected of: as many as work at the same time.
+const MAX_OPEN_ANSWERS: usize = 16;
 
 /// Turns an agent's standard output into events.
 pub(super) trait StreamParser: Send {
@@ -46,6 +50,17 @@ pub(super) struct Progress {
     /// What it said.
     pub(super) answer: Answer,
     open_calls: BTreeMap<String, String>,
+}
+
+/// What the answers of a stream consumed, where each is told of several times.
+///
+/// Only the last answers are kept apart. What was consumed by those before them
+/// is in the sum for good, so a stream costs the same for each of its lines,
+/// however many it has.
+#[derive(Debug, Default)]
+pub(super) struct Answers {
+    before: Usage,
+    open: VecDeque<(String, Usage)>,
 }
 
 /// How an agent says it ended.
@@ -79,20 +94,18 @@ impl Progress {
     }
 
     pub(super) fn tool_call(&mut self, call_id: &str, tool: &str, input: &Value) -> AgentEvent {
+        let (call_id, ability_id) = (excerpt(call_id, MAX_NAME), excerpt(tool, MAX_NAME));
         if self.open_calls.len() < MAX_OPEN_CALLS {
-            self.open_calls.insert(call_id.to_owned(), tool.to_owned());
+            self.open_calls.insert(call_id.clone(), ability_id.clone());
         }
-        AgentEvent::ToolCall(AbilityCall {
-            call_id: call_id.to_owned(),
-            ability_id: tool.to_owned(),
-            input: arguments(input),
-        })
+        AgentEvent::ToolCall(AbilityCall { call_id, ability_id, input: arguments(input) })
     }
 
     pub(super) fn tool_result(&mut self, call_id: &str, status: AbilityStatus, output: &str) -> AgentEvent {
+        let call_id = excerpt(call_id, MAX_NAME);
         AgentEvent::ToolResult(AbilityResult {
-            call_id: call_id.to_owned(),
-            ability_id: self.open_calls.remove(call_id).unwrap_or_default(),
+            ability_id: self.open_calls.remove(&call_id).unwrap_or_default(),
+            call_id,
             status,
             duration_ms: None,
             output_summary: (!output.is_empty()).then(|| excerpt(output, MAX_SUMMARY)),
@@ -102,6 +115,27 @@ impl Progress {
     pub(super) fn consumed(&mut self, usage: Usage) -> AgentEvent {
         self.usage = Some(usage);
         AgentEvent::Usage(usage)
+    }
+}
+
+impl Answers {
+    /// Takes what an answer consumed so far, and returns the sum of all.
+    pub(super) fn consumed(&mut self, id: &str, usage: Usage) -> Usage {
+        let id = excerpt(id, MAX_NAME);
+        match self.open.iter_mut().find(|(known, _)| *known == id) {
+            Some((_, known)) => *known = usage,
+            None => {
+                if self.open.len() >= MAX_OPEN_ANSWERS
+                    && let Some((_, oldest)) = self.open.pop_front()
+                {
+                    self.before += oldest;
+                }
+                self.open.push_back((id, usage));
+            }
+        }
+        let mut sum = self.before;
+        self.open.iter().for_each(|(_, one)| sum += *one);
+        sum
     }
 }
 
@@ -147,5 +181,50 @@ impl Fields for Value {
 
     fn items_at(&self, pointer: &str) -> &[Value] {
         self.pointer(pointer).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(tokens: u64) -> Usage {
+        Usage { input_tokens: tokens, ..Usage::default() }
+    }
+
+    #[test]
+    fn an_answer_that_is_told_of_again_counts_once() {
+        let mut answers = Answers::default();
+        assert_eq!(answers.consumed("a", read(5)), read(5));
+        assert_eq!(answers.consumed("b", read(2)), read(7), "of a subagent, in between");
+        assert_eq!(answers.consumed("a", read(6)), read(8));
+    }
+
+    #[test]
+    fn a_million_answers_are_kept_in_the_room_of_a_few() {
+        let mut answers = Answers::default();
+        let long = "x".repeat(1 << 20);
+        let mut sum = Usage::default();
+        for n in 0..1_000_000_u64 {
+            sum = match n % 100_000 {
+                0 => answers.consumed(&format!("{n}{long}"), read(1)),
+                _ => answers.consumed(&n.to_string(), read(1)),
+            };
+            // As many additions a line as there are answers kept apart.
+            assert!(answers.open.len() <= MAX_OPEN_ANSWERS);
+        }
+        assert_eq!(sum, read(1_000_000));
+        assert!(answers.open.iter().all(|(id, _)| id.len() <= MAX_NAME + '…'.len_utf8()));
+    }
+
+    #[test]
+    fn what_is_remembered_of_open_calls_is_bounded() {
+        let mut progress = Progress::default();
+        let long = "x".repeat(1 << 16);
+        for n in 0..10_000 {
+            progress.tool_call(&format!("{n}{long}"), &long, &Value::Null);
+        }
+        let bytes: usize = progress.open_calls.iter().map(|(id, tool)| id.len() + tool.len()).sum();
+        assert!(bytes <= MAX_OPEN_CALLS * 2 * (MAX_NAME + '…'.len_utf8()), "{bytes}");
     }
 }

@@ -42,7 +42,11 @@ impl Port {
 
 #[async_trait]
 impl AgentPort for Port {
-    fn emit(&self, event: AgentEvent) {
+    fn emit(&self, mut event: AgentEvent) {
+        if let AgentEvent::Usage(usage) = &mut event {
+            // The end of the call tells of it.
+            let _ = usage.take_bad_cost();
+        }
         match &event {
             AgentEvent::ToolCall(call) => self.input(Input::AbilityBefore(AbilityNotice {
                 call: call.clone(),
@@ -63,7 +67,10 @@ impl AgentPort for Port {
             // An agent that has finished is not stopped over what it cost: the
             // result of the call holds it, and the cap ends the run after the
             // check.
-            AgentEvent::Usage(_) => self.tell(event),
+            AgentEvent::Usage(mut usage) => {
+                let _ = usage.take_bad_cost();
+                self.tell(AgentEvent::Usage(usage));
+            }
             event => self.emit(event),
         }
     }

@@ -18,5 +18,7 @@ pub use task::{
     TaskId, commit_hash,
 };
 pub use usage::Usage;
+#[cfg(feature = "engine")]
+pub(crate) use usage::add_cost;
 
 pub(crate) use task::words;

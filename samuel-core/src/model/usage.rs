@@ -22,7 +22,8 @@ pub struct Usage {
     #[serde(default)]
     #[cfg_attr(feature = "wasm", component(name = "cached-tokens"))]
     pub cached_tokens: u64,
-    /// What it cost, in US dollars; absent where the agent does not say.
+    /// What it cost, in US dollars; absent where the agent does not say. A
+    /// number that is no amount of money counts as absent.
     #[serde(default)]
     #[cfg_attr(feature = "wasm", component(name = "cost-usd"))]
     pub cost_usd: Option<f64>,
@@ -33,6 +34,24 @@ impl Usage {
     pub fn tokens(&self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
     }
+
+    /// Takes a cost that is no amount of money for unknown, and returns it.
+    /// A negative one would pay for what others cost, and one that is no number
+    /// would make every sum none for good.
+    pub fn take_bad_cost(&mut self) -> Option<f64> {
+        self.cost_usd.take_if(|cost| !is_amount(*cost))
+    }
+}
+
+/// Says whether a number can be a cost: finite and not below zero.
+pub(crate) fn is_amount(cost: f64) -> bool {
+    cost.is_finite() && cost >= 0.0
+}
+
+/// Adds two costs, of which only amounts count.
+pub(crate) fn add_cost(sum: f64, cost: f64) -> f64 {
+    let amount = |cost: f64| if is_amount(cost) { cost } else { 0.0 };
+    (amount(sum) + amount(cost)).min(f64::MAX)
 }
 
 impl AddAssign for Usage {
@@ -42,7 +61,7 @@ impl AddAssign for Usage {
         self.cached_tokens = self.cached_tokens.saturating_add(other.cached_tokens);
         self.cost_usd = match (self.cost_usd, other.cost_usd) {
             (None, None) => None,
-            (left, right) => Some(left.unwrap_or(0.0) + right.unwrap_or(0.0)),
+            (left, right) => Some(add_cost(left.unwrap_or(0.0), right.unwrap_or(0.0))),
         };
     }
 }
@@ -58,5 +77,22 @@ mod tests {
         assert_eq!(sum.cost_usd, None);
         sum += Usage { output_tokens: 2, cost_usd: Some(0.5), ..Usage::default() };
         assert_eq!((sum.tokens(), sum.cost_usd), (5, Some(0.5)));
+    }
+
+    #[test]
+    fn no_cost_makes_a_sum_smaller_or_none() {
+        let cost = |cost| Usage { cost_usd: Some(cost), ..Usage::default() };
+        let mut sum = cost(0.5);
+        for bad in [-1.0, -0.001, f64::NEG_INFINITY, f64::NAN, f64::INFINITY] {
+            assert_eq!(cost(bad).take_bad_cost().map(f64::to_bits), Some(bad.to_bits()));
+            sum += cost(bad);
+            assert_eq!(sum.cost_usd, Some(0.5), "{bad}");
+        }
+        assert_eq!(cost(0.0).take_bad_cost(), None);
+        sum += cost(f64::MAX);
+        sum += cost(f64::MAX);
+        assert_eq!(sum.cost_usd, Some(f64::MAX));
+        sum += Usage { input_tokens: u64::MAX, output_tokens: 7, ..Usage::default() };
+        assert_eq!(sum.tokens(), u64::MAX);
     }
 }

@@ -7,7 +7,7 @@
 use jiff::Timestamp;
 
 use super::{Change, Mutation, NewTask, StateError, graph};
-use crate::model::{Plan, Progress, Status, Task, TaskId, Usage, commit_hash, payload::Mode};
+use crate::model::{Plan, Progress, Status, Task, TaskId, Usage, add_cost, commit_hash, payload::Mode};
 
 /// Changes a plan. After an error the plan is as it was.
 ///
@@ -237,8 +237,7 @@ fn commit_iteration(
 }
 
 fn add_usage(progress: &mut Progress, usage: Usage) -> Change {
-    // A cost that is no number would make the sum none for good.
-    progress.cost_usd += usage.cost_usd.filter(|cost| cost.is_finite()).unwrap_or(0.0);
+    progress.cost_usd = add_cost(progress.cost_usd, usage.cost_usd.unwrap_or(0.0));
     progress.tokens = progress.tokens.saturating_add(usage.tokens());
     Change::Progress
 }

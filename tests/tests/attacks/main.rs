@@ -8,6 +8,8 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed set-up fails the test")]
 
+mod accounting;
 mod certification;
+mod control_files;
 mod kit;
 mod terminal;

@@ -6,7 +6,7 @@
 //! `assistant` line for each block of an answer and a `user` line for each tool
 //! result, and closes with a `result` line.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ use crate::{
     agent::{
         AgentEvent,
         limit::{failure, from_epoch, is_limit},
-        stream::{Ending, Fields, Progress, StreamParser, object},
+        stream::{Answers, Ending, Fields, Progress, StreamParser, object},
         text::{MAX_SUMMARY, excerpt},
     },
     clock::Clock,
@@ -63,8 +63,8 @@ pub(super) const CLI: Cli = Cli {
 struct ClaudeParser {
     clock: Arc<dyn Clock>,
     progress: Progress,
-    /// What each answer consumed: its id comes once for each of its blocks.
-    answers: BTreeMap<String, Usage>,
+    /// What the answers consumed: an id comes once for each of its blocks.
+    answers: Answers,
     /// Set by a rejected request, until the result says whether it mattered.
     limit: Option<Limit>,
 }
@@ -75,7 +75,7 @@ struct Limit {
 
 impl ClaudeParser {
     fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, progress: Progress::default(), answers: BTreeMap::new(), limit: None }
+        Self { clock, progress: Progress::default(), answers: Answers::default(), limit: None }
     }
 
     fn assistant(&mut self, event: &Value) -> Vec<AgentEvent> {
@@ -91,9 +91,7 @@ impl ClaudeParser {
             }
         }
         if let Some(usage) = event.pointer("/message/usage") {
-            self.answers.insert(event.text_at("/message/id").to_owned(), message_usage(usage));
-            let mut total = Usage::default();
-            self.answers.values().for_each(|one| total += *one);
+            let total = self.answers.consumed(event.text_at("/message/id"), message_usage(usage));
             events.push(self.progress.consumed(total));
         }
         events

@@ -186,6 +186,9 @@ pub struct Machine {
     /// Why Samuel cannot go on, while the effect under way is being stopped.
     #[serde(default)]
     broken_by: Option<RunFault>,
+    /// Whether somebody was told of a cost that is none.
+    #[serde(default)]
+    warned_of_cost: bool,
     #[serde(skip)]
     out: Vec<(EffectId, Effect)>,
 }
@@ -218,6 +221,7 @@ impl Machine {
             agent_end: None,
             turn_failure: None,
             broken_by: None,
+            warned_of_cost: false,
             out: Vec::new(),
         }
     }

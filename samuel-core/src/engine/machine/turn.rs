@@ -83,8 +83,7 @@ impl Machine {
             ReplyData::Agent(end) => AgentEnd::clone(end),
             _ => AgentEnd::default(),
         };
-        // A cost that is no number would make the sum none for good.
-        end.usage.cost_usd = end.usage.cost_usd.filter(|cost| cost.is_finite());
+        self.warn_of_bad_cost(end.usage.take_bad_cost());
         self.counters.usage += end.usage;
         match &mut self.iteration {
             Some(iteration) => iteration.usage += end.usage,
@@ -97,6 +96,16 @@ impl Machine {
             self.limited_until = end.resets_at;
         }
         end
+    }
+
+    /// Warns, once in a run, of a cost that is none. Such a call counts as one
+    /// that did not say what it cost.
+    fn warn_of_bad_cost(&mut self, cost: Option<f64>) {
+        let Some(cost) = cost.filter(|_| !self.warned_of_cost) else { return };
+        self.warned_of_cost = true;
+        let agent = &self.setup.agent;
+        let message = format!("{agent} reported a cost of {cost} US dollars, which counts as unknown");
+        self.emit(Event::Warning { message });
     }
 
     /// Tells how a call of the agent ended. What happened beside it was told

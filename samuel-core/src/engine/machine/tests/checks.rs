@@ -5,7 +5,7 @@ use crate::{
     hook::{BreakClass, HookPoint, OnFailure, Outcome, SkipReason},
     model::{
         FailureClass, ProgressStatus, Status,
-        payload::{Deliver, Mode, Turn},
+        payload::{Actor, Deliver, Mode, Turn},
     },
 };
 
@@ -229,8 +229,171 @@ fn a_check_between_iterations_can_be_stopped() {
 #[test]
 fn a_state_that_an_earlier_version_saved_can_be_loaded() {
     let mut saved = serde_json::to_value(&Sim::new(1).machine).unwrap();
-    for added in ["check_age", "end_checks", "broken_by"] {
+    for added in ["check_age", "end_checks", "broken_by", "warned_of_cost"] {
         saved.as_object_mut().unwrap().remove(added).unwrap();
     }
     assert_eq!(serde_json::from_value::<Machine>(saved).unwrap(), Sim::new(1).machine);
+}
+
+/// A run that pauses after its first iteration, in which a user completes the
+/// task that is left.
+fn completed_by_hand() -> Sim {
+    let mut sim = Sim::new(2);
+    while sim.machine.phase != Phase::Sleep {
+        let next = sim.steps + 1;
+        sim.go(next);
+    }
+    let Input::TaskCompleted(completion) = completed("2") else { unreachable!() };
+    sim.feed(Input::TaskCompleted(Completion { actor: Actor::User, ..completion }));
+    sim
+}
+
+#[test]
+fn what_a_user_completes_by_hand_stands_and_is_checked_before_the_run_is_completed() {
+    let green = completed_by_hand().run();
+    assert_eq!(
+        (green.report().exit_reason, green.count(HookPoint::QualityCheck)),
+        (ExitReason::Completed, 2)
+    );
+    let red = completed_by_hand()
+        .hooks(|fired| (fired.point == HookPoint::QualityCheck && fired.nth > 0).then(|| fails_check("red")))
+        .run();
+    assert_eq!((red.report().exit_reason, red.count(HookPoint::QualityCheck)), (ExitReason::Blocked, 2));
+    assert_eq!(red.status("2"), Status::Completed, "it is their own word");
+}
+
+#[test]
+fn a_check_for_the_end_that_completes_tasks_itself_is_not_asked_for_ever() {
+    let mut sim = completed_by_hand();
+    for _ in 0..10 {
+        let checks = sim.count(HookPoint::QualityCheck);
+        while sim.count(HookPoint::QualityCheck) == checks && !sim.machine.is_ended() {
+            let next = sim.steps + 1;
+            sim.go(next);
+        }
+        if sim.machine.is_ended() {
+            break;
+        }
+        let Input::TaskCompleted(completion) = completed("2") else { unreachable!() };
+        sim.feed(Input::TaskCompleted(Completion { actor: Actor::User, ..completion }));
+    }
+    let sim = sim.run();
+    assert_eq!((sim.report().exit_reason, sim.count(HookPoint::QualityCheck)), (ExitReason::Blocked, 4));
+    assert!(sim.report().detail.unwrap().contains("no check has passed since"));
+}
+
+#[test]
+fn a_plan_that_was_settled_before_the_run_is_checked_once() {
+    let settled = || {
+        let mut sim = Sim::new(1);
+        sim.plan.tasks[0].status = Status::Completed;
+        sim
+    };
+    let red = settled().hook(HookPoint::QualityCheck, |_| fails_check("red")).run();
+    assert_eq!((red.report().exit_reason, red.report().iterations), (ExitReason::Blocked, 0));
+    let green = settled().run();
+    assert_eq!(
+        (green.report().exit_reason, green.count(HookPoint::QualityCheck)),
+        (ExitReason::Completed, 1)
+    );
+    // What passed is not asked again, unless something was completed since.
+    for (completed_since, checks) in [(false, 0), (true, 1)] {
+        let mut next = settled();
+        next.machine.succeed(&green.machine, completed_since);
+        let next = next.run();
+        assert_eq!(next.report().exit_reason, ExitReason::Completed);
+        assert_eq!(next.count(HookPoint::QualityCheck), checks);
+    }
+    let mut unchecked = settled();
+    unchecked.machine.setup.has_checks = false;
+    assert_eq!(unchecked.run().count(HookPoint::QualityCheck), 0, "there is nothing to ask");
+}
+
+#[test]
+fn a_check_that_passed_is_asked_again_where_another_one_is_configured() {
+    let green = Sim::new(1).run();
+    let mut next = Sim::new(1);
+    next.plan.tasks[0].status = Status::Completed;
+    next.machine.setup.checks = vec!["cargo test".into()];
+    next.machine.succeed(&green.machine, false);
+    assert_eq!(next.run().count(HookPoint::QualityCheck), 1);
+}
+
+#[test]
+fn a_plan_that_was_replaced_unseen_is_checked_before_the_run_is_completed() {
+    let mut sim = Sim::new(2).agent(|fired, plan| match fired.iteration {
+        1 => completes_its_task(fired, plan),
+        _ => exits(1),
+    });
+    sim.go_until(|fired| fired.point == HookPoint::AgentInvoke && fired.iteration == 2);
+    sim.done_in_plan(&id("2"));
+    sim.feed(Input::Unheard);
+    let sim = sim.hook(HookPoint::QualityCheck, |_| fails_check("red")).run();
+    assert_eq!(sim.report().exit_reason, ExitReason::Blocked);
+}
+
+#[test]
+fn what_a_last_turn_completes_keeps_the_run_from_being_completed() {
+    let sim = Sim::new(1)
+        .agent(|fired, plan| match fired.turn {
+            Turn::Final => Work { during: vec![completed("1")], ..Work::default() },
+            _ => completes_its_task(fired, plan),
+        })
+        .hook(HookPoint::AfterIteration, |fired| says(fired, "late", Deliver::Next))
+        .run();
+    assert_eq!(sim.report().exit_reason, ExitReason::Blocked);
+    assert_eq!((sim.status("1"), sim.plan.progress.status), (Status::Pending, ProgressStatus::Stopped));
+}
+
+#[test]
+fn work_that_a_last_turn_leaves_keeps_the_run_from_being_completed() {
+    let mut sim = Sim::new(1).hook(HookPoint::AfterIteration, |fired| says(fired, "late", Deliver::Next));
+    sim.go_until(|fired| fired.point == HookPoint::AgentInvoke && fired.turn == Turn::Final);
+    sim.plan.tasks[0].status = Status::Pending;
+    let report = sim.run().report();
+    assert_eq!(
+        (report.exit_reason, report.detail.as_deref()),
+        (ExitReason::Blocked, Some("the last turn left task 1 open"))
+    );
+}
+
+#[test]
+fn files_that_were_changed_before_the_check_let_nothing_stand() {
+    let mut sim = Sim::new(2);
+    sim.go_until(|fired| fired.point == HookPoint::QualityCheck);
+    sim.feed(completed("2"));
+    sim.refuse_check("changed: check.sh");
+    let sim = sim.run();
+    let reason = "control files were changed before the work was checked: changed: check.sh".to_owned();
+    assert_eq!(taken_back(&sim), [(vec![id("1"), id("2")], vec![reason])]);
+    assert_eq!((sim.status("1"), sim.status("2")), (Status::Pending, Status::Pending));
+    assert_eq!(sim.report().exit_reason, ExitReason::ControlFilesChanged);
+    assert_eq!(sim.report().detail.as_deref(), Some("changed: check.sh"));
+    sim.assert_left_well("changed");
+}
+
+#[test]
+fn what_is_completed_while_an_iteration_is_closed_is_taken_back() {
+    let mut sim = Sim::new(2).limits(|limits| limits.max_iterations = 1);
+    while sim.machine.phase != Phase::Mutate(Then::CloseIteration) {
+        let next = sim.steps + 1;
+        sim.go(next);
+    }
+    let Input::TaskCompleted(completion) = completed("2") else { unreachable!() };
+    sim.feed(Input::TaskCompleted(Completion { actor: Actor::User, ..completion }));
+    let sim = sim.run();
+    assert_eq!((sim.status("1"), sim.status("2")), (Status::Completed, Status::Pending));
+    sim.assert_left_well("late");
+}
+
+#[test]
+fn a_cost_that_is_none_is_told_once_and_spends_nothing_back() {
+    let cost = |cost| Usage { cost_usd: Some(cost), ..Usage::default() };
+    let sim = Sim::new(4).limits(|limits| limits.max_cost_usd = Some(1.0)).agent(move |fired, plan| {
+        let usage = cost([-100.0, 0.6, f64::NAN, 0.6][fired.iteration as usize - 1]);
+        Work { usage, ..completes_its_task(fired, plan) }
+    });
+    let sim = sim.run();
+    assert_eq!((sim.report().exit_reason, sim.report().usage.cost_usd), (ExitReason::Budget, Some(1.2)));
+    assert_eq!(sim.events().filter(|event| matches!(event, Event::Warning { .. })).count(), 1);
 }

@@ -318,6 +318,12 @@ impl Sim {
         self.done(*id, EffectResult::Hook(Box::new(reply)));
     }
 
+    /// Answers a check as the driver does where control files were changed.
+    pub(super) fn refuse_check(&mut self, detail: &str) {
+        let (id, _) = self.main.as_ref().expect("something is under way");
+        self.done(*id, EffectResult::ControlFilesChanged(detail.to_owned()));
+    }
+
     fn done(&mut self, done: EffectId, result: EffectResult) {
         self.main = self.main.take().filter(|(id, _)| *id != done);
         self.side = self.side.take().filter(|(id, _)| *id != done);

@@ -1,0 +1,55 @@
+//! Agents that report costs to spend without end.
+
+use crate::kit::{HANG, Ran, Target, ran};
+
+/// Runs an agent that speaks as Claude Code does and reports one of these costs
+/// a call, with a budget of one dollar.
+fn start(costs: &[&str]) -> Ran {
+    let target = Target::with_tasks(&["One"]);
+    let calls = target.home().join("calls");
+    let mut script =
+        format!("#!/bin/sh\ncat >/dev/null\necho >> {0}\ncase $(wc -l < {0}) in\n", calls.display());
+    for (call, cost) in costs.iter().enumerate() {
+        script += &format!("{}) cost='{cost}' ;;\n", call + 1);
+    }
+    script += "*) cost=0 ;;\nesac\ndate +%N%s >> changes\n\
+               echo \"{\\\"type\\\":\\\"result\\\",\\\"subtype\\\":\\\"success\\\",\\\"result\\\":\\\"ok\\\",\
+               \\\"usage\\\":{\\\"input_tokens\\\":1},\\\"total_cost_usd\\\":$cost}\"\n";
+    let agent = target.home().join("agent");
+    std::fs::write(&agent, script).unwrap();
+    target.write(
+        "samuel.toml",
+        format!(
+            "version = \"2\"\n[methodology.ralph]\nagent = \"claude\"\n\
+             agent_command = [\"sh\", {:?}]\nmax_iterations = 6\npause = 0\n\
+             max_consecutive_failures = 9\nsession_budget = {{ max_cost_usd = 1.0 }}\n",
+            agent.display().to_string()
+        ),
+    );
+    let ran = ran(target.samuel(&["run", "start", "--yes", "--json"]), HANG * 2);
+    assert!(!ran.hung, "{}", ran.text());
+    ran
+}
+
+fn count(ran: &Ran, text: &str) -> usize {
+    ran.text().lines().filter(|line| line.contains(text)).count()
+}
+
+#[test]
+fn a_negative_cost_does_not_pay_for_what_others_cost() {
+    let ran = start(&["-1000", "0.6", "-0.5", "0.6"]);
+    assert_eq!(ran.code, Some(4), "{}", ran.text());
+    assert_eq!(count(&ran, "\"event\":\"iteration_started\""), 4, "{}", ran.text());
+    assert_eq!(count(&ran, "\"exit_reason\":\"budget\""), 2, "in the last event and the answer");
+    assert_eq!(count(&ran, "which counts as unknown"), 1, "one warning: {}", ran.text());
+}
+
+#[test]
+fn a_cost_that_is_no_number_does_not_turn_the_budget_off() {
+    for bad in ["1e999", "-1e308", "NaN", "\\\"free\\\""] {
+        let ran = start(&[bad, "2"]);
+        assert_eq!(ran.code, Some(4), "{bad}: {}", ran.text());
+        assert_eq!(count(&ran, "\"event\":\"iteration_started\""), 2, "{bad}: {}", ran.text());
+        assert_eq!(count(&ran, "\"exit_reason\":\"budget\""), 2, "{bad}");
+    }
+}

@@ -1,0 +1,106 @@
+//! Agents that change what decides whether their work is good.
+//!
+//! The last iteration counts like the others: what is changed in it is seen
+//! before the work is checked, and before anything is called completed.
+
+use serde_json::Value;
+
+use crate::kit::{HANG, Ran, SAMUEL, Target, ran};
+
+/// A project with one task, a check that fails, a plugin, and an agent that
+/// does what the file `agent` says.
+fn project() -> Target {
+    let target = Target::with_tasks(&["One"]);
+    target.write(
+        "plugin/samuel-plugin.toml",
+        "[plugin]\nname = \"lint\"\nkind = \"skill\"\nversion = \"1.0.0\"\nsamuel = \"^2.0\"\n\
+         [hooks]\n\"quality.check\" = \"hook.sh\"\n",
+    );
+    target.program("plugin/hook.sh", "#!/bin/sh\necho '{\"ok\": true}'\n");
+    let installed = target.run(&["install", "plugin", "--yes"]);
+    assert_eq!(installed.code, Some(0), "{}", installed.text());
+    target.program("ci/check.sh", "exit 1\n");
+    let config = std::fs::read_to_string(target.path("samuel.toml")).unwrap();
+    let agent = target.home().join("agent").display().to_string();
+    target.write(
+        "samuel.toml",
+        config
+            + &format!(
+                "\n[methodology.ralph]\nagent = \"command\"\nagent_command = [\"sh\", {agent:?}]\n\
+                 quality_checks = [\"sh ci/check.sh\"]\nmax_iterations = 1\npause = 0\n"
+            ),
+    );
+    target
+}
+
+fn start(target: &Target, agent: &str) -> Ran {
+    std::fs::write(target.home().join("agent"), format!("cat >/dev/null; {agent}")).unwrap();
+    let ran = ran(target.samuel(&["run", "start", "--yes", "--json"]), HANG * 2);
+    assert!(!ran.hung, "{agent}: {}", ran.text());
+    ran
+}
+
+fn report(ran: &Ran) -> Value {
+    let last = ran.text().lines().rev().find(|line| line.contains("\"report\"")).unwrap().to_owned();
+    let last: Value = serde_json::from_str(&last).unwrap();
+    last["data"]["report"].clone()
+}
+
+fn status(target: &Target) -> String {
+    let ran = target.run(&["run", "tasks", "--json"]);
+    let tasks: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    tasks["data"]["tasks"][0]["status"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn what_is_changed_in_the_last_iteration_lets_nothing_stand() {
+    for (change, told) in [
+        ("echo 'exit 0' > ci/check.sh", "changed: ci/check.sh"),
+        ("rm ci/check.sh; echo 'exit 0' > new; mv new ci/check.sh", "changed: ci/check.sh"),
+        ("rm ci/check.sh", "missing: ci/check.sh"),
+        ("sed -i 's/sh ci.check.sh/true/' samuel.toml", "changed: samuel.toml"),
+        ("echo 'echo {}' >> .samuel/plugins/lint/hook.sh", "changed: .samuel/plugins/lint/hook.sh"),
+        (
+            "mkdir -p .samuel/templates/ralph; echo hi > .samuel/templates/ralph/prompt.md.tmpl",
+            "new: .samuel/templates/ralph/prompt.md.tmpl",
+        ),
+        ("echo >> samuel.lock", "changed: samuel.lock"),
+    ] {
+        let target = project();
+        let ran = start(&target, &format!("{SAMUEL} run done 1; {change}"));
+        let report = report(&ran);
+        assert_eq!(
+            (ran.code, &report["exit_reason"]),
+            (Some(4), &"control-files-changed".into()),
+            "{change}"
+        );
+        assert_eq!(report["detail"], told, "{change}");
+        assert_eq!(status(&target), "pending", "{change}");
+        let journal = std::fs::read_to_string(target.path(".samuel/run/journal.jsonl")).unwrap();
+        let reason = format!("control files were changed before the work was checked: {told}");
+        assert!(journal.contains(&reason), "the journal tells why the task is pending again: {change}");
+    }
+}
+
+#[test]
+fn a_check_that_exchanges_the_next_one_lets_nothing_stand() {
+    let target = project();
+    // The agent's own tests are what the first check runs.
+    let config = std::fs::read_to_string(target.path("samuel.toml")).unwrap();
+    target.write(
+        "samuel.toml",
+        config.replace("[\"sh ci/check.sh\"]", "[\"sh tests.sh; true\", \"sh ci/check.sh\"]"),
+    );
+    let ran = start(&target, &format!("{SAMUEL} run done 1; echo \"echo exit 0 > ci/check.sh\" > tests.sh"));
+    assert_eq!((ran.code, &report(&ran)["exit_reason"]), (Some(4), &"control-files-changed".into()));
+    assert_eq!(status(&target), "pending");
+}
+
+#[test]
+fn files_that_decide_nothing_may_change_until_the_end() {
+    let target = project();
+    target.program("ci/check.sh", "test -e made\n");
+    let agent = format!("{SAMUEL} run done 1; touch made ci/other.sh; echo more > plugin/hook.sh");
+    let ran = start(&target, &agent);
+    assert_eq!((ran.code, &report(&ran)["exit_reason"]), (Some(0), &"completed".into()), "{}", ran.text());
+}
