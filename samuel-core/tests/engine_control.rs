@@ -131,7 +131,7 @@ async fn a_paused_run_holds_until_it_is_resumed_and_hears_what_it_was_told() {
     assert_eq!(handle.wait().await.unwrap().exit_reason, ExitReason::Completed);
     let prompts: Vec<String> = spy.calls().iter().map(|call| call.input().prompt.clone()).collect();
     assert!(!prompts[0].contains("mind the gap"));
-    assert!(prompts[1].contains("[message from the user]\nmind the gap"), "{}", prompts[1]);
+    assert!(prompts[1].contains(" begin: message from the user]\nmind the gap\n"), "{}", prompts[1]);
 }
 
 #[test]

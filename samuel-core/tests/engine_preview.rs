@@ -85,7 +85,7 @@ async fn an_exact_preview_has_the_prompt_with_every_handlers_part_and_writes_not
     let before = bench.files();
     let preview = bench.preview(Glance::Exact).await;
     let prompt = preview.prompt.unwrap();
-    assert!(prompt.starts_with("# One task: 1 Store\n"), "{prompt}");
+    assert!(prompt.starts_with("[samuel:") && prompt.contains("\n\n# One task: 1 Store\n"), "{prompt}");
     assert!(prompt.contains("## Notes\n\nmind the gap\n"), "{prompt}");
     assert_eq!((preview.iteration, preview.task.unwrap().id.as_str()), (1, "1"));
     assert_eq!(bench.files(), before);

@@ -1,8 +1,12 @@
 //! What a prompt is made of: the data that templates and handlers read, and
 //! the template engine that turns them into text.
 
+mod framing;
 mod prompt;
 pub mod template;
+
+pub use framing::Framing;
+pub(crate) use framing::one_line;
 
 pub use prompt::{
     CompletedTask, ConfigVars, ContextLimits, ContextView, FailedCheck, GuardrailVars, HookVars,

@@ -92,6 +92,7 @@ impl Run {
                 max_tokens: settings.session_budget.max_tokens,
                 pause_ms: millis(settings.pause),
             },
+            framing: self.frozen.framing.clone(),
         }
     }
 }

@@ -13,6 +13,7 @@ use super::{
 use crate::{
     agent::{Agent, AgentConfig, AgentError, MutationRoute, Script, StoreSink},
     config::MethodologySettings,
+    context::Framing,
     fs::read_text_anywhere,
     hook::{Registry, RegistryBuilder, handler_methods},
     methodology::ralph,
@@ -187,6 +188,7 @@ impl RunBuilder {
         let frozen = Frozen {
             session: self.session.unwrap_or_else(|| self.project.name()),
             run_id: new_run_id(self.project.clock().now()),
+            framing: new_framing(),
             run_dir: self.project.run_dir(),
             project: self.project,
             settings: self.settings,
@@ -232,6 +234,14 @@ fn load_script(path: &Path) -> Result<Script, AgentError> {
         agent: "scripted".to_owned(),
         problem: format!("the script \"{}\" cannot be used: {problem}", path.display()),
     })
+}
+
+/// Makes the marks of a run.
+fn new_framing() -> Framing {
+    let mut random = [0; 6];
+    // Without random bytes the mark is known, and still taken out of what others say.
+    let _ = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty());
+    Framing::new(random)
 }
 
 /// Makes an id that sorts by time and tells runs of one second apart.

@@ -30,6 +30,7 @@ use super::{
 use crate::{
     agent::Agent,
     config::MethodologySettings,
+    context::Framing,
     git::{self, Git, GitError},
     hook::{HookPoint, Registry, RegistryBuilder},
     methodology::{
@@ -81,6 +82,7 @@ pub(crate) struct Frozen {
     pub(crate) binary: String,
     pub(crate) session: String,
     pub(crate) run_id: Arc<str>,
+    pub(crate) framing: Framing,
     pub(crate) log_timings: bool,
     pub(crate) run_dir: RunDir,
 }
@@ -124,6 +126,7 @@ impl Run {
             supervisor: frozen.supervisor.clone(),
             env: frozen.env.clone(),
             templates,
+            framing: frozen.framing.clone(),
             workbench: Arc::clone(&workbench),
         };
         Arc::new(defaults).register(&mut handlers);

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Abort, BreakClass, Broken, Call, HookFailure, HookPoint, Kind, OnFailure, Outcome, Output, Point,
-    Registry, Said, ScratchFile, Timing, Warning,
+    Registry, Said, ScratchFile, Speaker, Timing, Warning,
     bounded::{Ended, bounded},
     call::Link,
     registry::{Chain, Slot},
@@ -213,6 +213,7 @@ impl<'a, P: Point> Folding<'a, P> {
                 handler: Arc::clone(&slot.id),
                 point: P::POINT,
                 item: item.clone(),
+                speaker: Speaker::Handler,
             });
         }
         for extra in output.extras() {

@@ -34,7 +34,7 @@ pub use failure::{BreakClass, HookFailure};
 pub use field::Field;
 pub use handler::{Blocking, Handler, IntoHandler, blocking};
 pub(crate) use methods::handler_methods;
-pub use outcome::{Abort, Broken, Outcome, Said, ScratchFile, Timing, Warning};
+pub use outcome::{Abort, Broken, Outcome, Said, ScratchFile, Speaker, Timing, Warning};
 pub use output::Output;
 pub(crate) use point::nearest;
 pub use point::{HookCall, HookPoint, Kind, Point, PointVisitor, UnknownPoint, types as points};

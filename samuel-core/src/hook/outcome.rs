@@ -59,6 +59,21 @@ pub struct Said {
     pub point: HookPoint,
     /// What it said.
     pub item: TextItem,
+    /// In whose name it is said.
+    #[serde(default)]
+    pub speaker: Speaker,
+}
+
+/// In whose name text for the agent is said. A handler's id does not tell: it may
+/// be any name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Speaker {
+    /// The handler's own.
+    #[default]
+    Handler,
+    /// The user's: what the caller of a run steers it with.
+    User,
 }
 
 /// A handler that broke.

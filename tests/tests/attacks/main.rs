@@ -11,5 +11,6 @@
 mod accounting;
 mod certification;
 mod control_files;
+mod framing;
 mod kit;
 mod terminal;

@@ -19,7 +19,7 @@ use rustix::{
 use crate::kit::{Target, kill_group, ran};
 
 /// How long a command may take beside others that are tested at the same time.
-const LIMIT: Duration = Duration::from_secs(60);
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
 /// Orders of a terminal: set the clipboard, link to elsewhere, clear, a device
 /// control string, the same with one character, write over, delete; and

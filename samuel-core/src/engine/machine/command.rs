@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Command, Effect, EffectResult, Ending, Machine, Phase, Then};
 use crate::{
     engine::event::{Event, Failure, RunFault},
-    hook::{HookPoint, Said},
+    hook::{HookPoint, Said, Speaker},
     model::{
         ExitReason, FailureClass,
         payload::{Deliver, TextItem},
@@ -56,6 +56,7 @@ impl Machine {
                 handler: "user".into(),
                 point: HookPoint::BeforeIteration,
                 item: TextItem { content, deliver: Deliver::Next },
+                speaker: Speaker::User,
             }),
             Command::Cancel => self.wish(Wish::Cancel),
             Command::Stop => self.wish(Wish::Stop),

@@ -1,7 +1,8 @@
 //! How a run ends.
 
 use super::{
-    Ending, HookReply, Machine, Phase, Then, command::Wish, standing::Verdict, text::frame, turn::Closing,
+    Ending, HookReply, Machine, Phase, Then, command::Wish, standing::Verdict, text::MAX_PART_BYTES,
+    turn::Closing,
 };
 use crate::{
     engine::event::{Event, RunReport},
@@ -60,7 +61,8 @@ impl Machine {
         }
         let pending = std::mem::take(&mut self.pending);
         self.closing = Some(Closing::Delivery);
-        self.begin_turn(Turn::Final, frame(&pending));
+        let prompt = self.frame_alone(&pending);
+        self.begin_turn(Turn::Final, prompt);
     }
 
     /// Gives the agent one more turn, because a stop was blocked.
@@ -68,7 +70,11 @@ impl Machine {
         if self.counters.stop_blocks < MAX_STOP_BLOCKS {
             self.counters.stop_blocks += 1;
             self.closing = Some(Closing::Blocked);
-            return self.begin_turn(Turn::Final, format!("[the run cannot end yet]\n{reason}"));
+            let framing = &self.setup.framing;
+            let why = framing.quote("hooks at session.stop", reason, MAX_PART_BYTES);
+            let remark = framing.remark("The run cannot end yet, for this reason:");
+            let prompt = format!("{}\n{remark}\n\n{why}", framing.preamble());
+            return self.begin_turn(Turn::Final, prompt);
         }
         let detail = format!("session.stop was blocked {MAX_STOP_BLOCKS} times in a row: {reason}");
         self.ending = Some(Ending::new(ExitReason::StopBlocked, Some(detail)));

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Effect, Ending, HookReply, Loaded, Machine, NextWork, Phase, ReplyData, Then, standing::Verdict,
-    text::frame,
 };
 use crate::{
     engine::event::{Event, Failure},
@@ -318,7 +317,7 @@ impl Machine {
                 self.fire::<points::ContextExtra>(Phase::Extra, input);
             }
             _ => {
-                let prompt = frame(&iteration.in_flight);
+                let prompt = self.frame(&iteration.in_flight);
                 self.begin_turn(Turn::Main, prompt);
             }
         }

@@ -1,6 +1,6 @@
 //! What a machine would do next, for whoever only looks.
 
-use super::{Effect, EffectResult, Input, Machine, text::frame};
+use super::{Effect, EffectResult, Input, Machine};
 use crate::{
     model::Plan,
     state::{self, Mutation},
@@ -10,7 +10,7 @@ impl Machine {
     /// Returns the text that waits for the next prompt, framed as the agent
     /// would get it.
     pub fn pending_text(&self) -> String {
-        frame(&self.pending)
+        self.frame(&self.pending)
     }
 
     /// Returns how many iterations the run has made.

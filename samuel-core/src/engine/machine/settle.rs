@@ -1,6 +1,6 @@
 //! One iteration after its main turn: its outcome, the extra turns, the books.
 
-use super::{Effect, HookReply, Loaded, Machine, Phase, Repeat, Then, Wait, text::frame};
+use super::{Effect, HookReply, Loaded, Machine, Phase, Repeat, Then, Wait};
 use crate::{
     engine::event::{Event, Failure},
     hook::{Said, points},
@@ -34,7 +34,7 @@ impl Machine {
         match self.extra_turn_text(now) {
             None => self.after_immediate_turn(),
             Some(now) => {
-                let prompt = frame(&now);
+                let prompt = self.frame_alone(&now);
                 if let Some(iteration) = &mut self.iteration {
                     iteration.in_flight = now;
                 }
@@ -87,7 +87,7 @@ impl Machine {
         self.verdict(&reply.outcome);
         match self.extra_turn_text(reply.outcome.said) {
             None => self.judge(),
-            Some(said) => self.begin_turn(Turn::Recovery, frame(&said)),
+            Some(said) => self.begin_turn(Turn::Recovery, self.frame_alone(&said)),
         }
     }
 

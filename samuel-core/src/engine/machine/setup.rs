@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::context::Framing;
+
 /// What a run is about, frozen at its start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Setup {
@@ -24,6 +26,9 @@ pub struct Setup {
     pub has_checks: bool,
     /// When to stop.
     pub limits: Limits,
+    /// How text of others is marked in prompts. A resumed run has another one.
+    #[serde(default)]
+    pub framing: Framing,
 }
 
 /// When a run stops by itself, and how long it pauses.

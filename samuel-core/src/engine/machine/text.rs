@@ -7,12 +7,16 @@
 use super::{Ending, HookReply, Machine};
 use crate::{
     engine::event::{Event, Failure},
-    hook::{OnFailure, Outcome, Said},
+    hook::{OnFailure, Outcome, Said, Speaker},
     model::{ExitReason, FailureClass, payload::Deliver},
 };
 
 /// How much text may wait, in bytes. The oldest makes room.
 pub(super) const MAX_PENDING_BYTES: usize = 1 << 20;
+/// How much of one text is delivered, in bytes. The end is left out.
+pub(super) const MAX_PART_BYTES: usize = 32 << 10;
+/// How much is delivered at once, in bytes; a prompt takes a little more.
+const MAX_FRAMED_BYTES: usize = 96 << 10;
 
 impl Machine {
     /// Files what handlers said, and says whether the point's outcome keeps
@@ -88,11 +92,33 @@ impl Machine {
     }
 }
 
-/// Puts what handlers said into one text, each part under who said it.
-pub(super) fn frame(said: &[Said]) -> String {
-    let part = |said: &Said| match &*said.handler {
-        "user" => format!("[message from the user]\n{}", said.item.content),
-        handler => format!("[hook {handler} at {}]\n{}", said.point, said.item.content),
-    };
-    said.iter().map(part).collect::<Vec<_>>().join("\n\n")
+impl Machine {
+    /// Puts what was said into one text, each part quoted from who said it.
+    pub(super) fn frame(&self, said: &[Said]) -> String {
+        let (framing, count) = (&self.setup.framing, said.len());
+        let mut room = MAX_FRAMED_BYTES;
+        let mut parts: Vec<String> = Vec::new();
+        for (number, said) in said.iter().enumerate() {
+            if room == 0 {
+                let more = format!("{} more texts are left out", count - number);
+                parts.push(framing.remark(&more));
+                break;
+            }
+            let (text, max) = (&said.item.content, MAX_PART_BYTES.min(room));
+            let part = match said.speaker {
+                Speaker::User => framing.quote_user(text, max),
+                Speaker::Handler => {
+                    framing.quote(&format!("hook {} at {}", said.handler, said.point), text, max)
+                }
+            };
+            room = room.saturating_sub(part.len());
+            parts.push(part);
+        }
+        parts.join("\n\n")
+    }
+
+    /// Does the same for a turn whose whole prompt it is.
+    pub(super) fn frame_alone(&self, said: &[Said]) -> String {
+        format!("{}\n{}", self.setup.framing.preamble(), self.frame(said))
+    }
 }

@@ -12,7 +12,7 @@ use crate::{
     agent::{Agent, AgentError, AgentPort, AgentRequest, LogFiles, apply_deny_list, compose_env},
     clock::Clock,
     config::MethodologySettings,
-    context::{ConfigVars, ContextLimits, FailedCheck, GuardrailVars, PilotVars},
+    context::{ConfigVars, ContextLimits, FailedCheck, Framing, GuardrailVars, PilotVars},
     hook::{Answer, BreakClass, Call, HookFailure, RegistryBuilder, points},
     methodology::{Access, AgentFault, Workbench},
     model::{
@@ -44,6 +44,7 @@ pub struct Ralph {
     pub supervisor: Supervisor,
     pub env: Vec<(String, String)>,
     pub templates: Templates,
+    pub framing: Framing,
     pub workbench: Arc<Workbench>,
 }
 
@@ -189,14 +190,16 @@ impl Ralph {
         let path = |artifact| self.relative(artifact);
         let (task, progress, snapshot) =
             (path(Artifact::TaskContext), path(Artifact::ProgressContext), path(Artifact::ProjectSnapshot));
+        let part = |title, source, path, language, text| Part { title, source, path, language, text };
         let blobs = [
-            Part { title: "Task context", path: &task, language: "toon", text: &desk.task_context },
-            Part { title: "Progress", path: &progress, language: "markdown", text: &desk.progress },
-            Part { title: "Project snapshot", path: &snapshot, language: "toon", text: &desk.snapshot },
+            part("Task context", "the plan", &*task, "toon", &*desk.task_context),
+            part("Progress", "earlier agents, checks and hooks", &*progress, "markdown", &*desk.progress),
+            part("Project snapshot", "files and commits", &*snapshot, "toon", &*desk.snapshot),
         ];
         let pending: Vec<String> =
             Some(call.input().prompt.clone()).filter(|text| !text.is_empty()).into_iter().collect();
-        let parts = PromptParts { blobs: &blobs, extras: &desk.extras, pending: &pending };
+        let (extras, framing) = (&*desk.extras, &self.framing);
+        let parts = PromptParts { blobs: &blobs, extras, pending: &pending, framing };
         let composed = compose_prompt(self.templates.of(call.header().mode), call.context(), parts)?;
         self.warn(composed.warnings.iter().map(ToString::to_string));
         Ok(composed.text)

@@ -178,7 +178,7 @@ fn a_pause_at_any_step_holds_before_the_next_iteration_and_loses_nothing() {
         let sim = sim.run();
         assert_ends_in_order(&sim, &what);
         assert_eq!(sim.report().exit_reason, ExitReason::Completed, "{what}");
-        let heard = sim.prompts().iter().any(|(_, prompt)| prompt.contains("[message from the user]"));
+        let heard = sim.prompts().iter().any(|(_, prompt)| prompt.contains("\nmind the tests\n"));
         assert_eq!(heard, paused, "{what}");
     }
 }
@@ -300,7 +300,10 @@ fn text_in_flight_survives_a_crash() {
     sim.crash(false);
     let sim = sim.run();
     let prompts: Vec<String> = sim.prompts().into_iter().map(|(_, prompt)| prompt).collect();
-    assert_eq!(prompts, ["[hook h at session.start]\nhello"; 2]);
+    assert_eq!(
+        prompts,
+        [quoted("hook h at session.start", "hello"), quoted("hook h at session.start", "hello")]
+    );
 }
 
 #[test]

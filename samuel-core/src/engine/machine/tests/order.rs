@@ -2,6 +2,7 @@
 
 use super::{script::*, sim::*};
 use crate::{
+    context::Framing,
     hook::HookPoint,
     model::{
         ExitReason, FailureClass, Status,
@@ -75,7 +76,10 @@ fn an_iteration_whose_agent_exits_with_7_ends_in_a_recovery_turn() {
             "set_progress_status",
         ]
     );
-    assert_eq!(sim.prompts()[1], (Turn::Recovery, "[hook h at iteration.error]\nlook at the diff".into()));
+    let (turn, prompt) = sim.prompts().remove(1);
+    assert_eq!(turn, Turn::Recovery);
+    let advice = quoted("hook h at iteration.error", "look at the diff");
+    assert_eq!(prompt, format!("{}\n{advice}", Framing::default().preamble()));
     assert_eq!(sim.failures(), [Some(FailureClass::AgentExit)]);
     assert_eq!(sim.status("1"), Status::Pending);
 }

@@ -6,7 +6,8 @@ use super::{
 };
 use crate::{
     agent::AbilityCall,
-    hook::{Abort, BreakClass, Broken, HookFailure, OnFailure, Outcome},
+    context::Framing,
+    hook::{Abort, BreakClass, Broken, HookFailure, OnFailure, Outcome, Speaker},
     model::{
         Plan, Status,
         payload::{Actor, CheckFailure, Deliver, TextItem, Turn},
@@ -60,8 +61,12 @@ pub(super) fn fails_check(message: &str) -> HookReply {
 }
 
 pub(super) fn says(fired: &Fired, content: &str, deliver: Deliver) -> HookReply {
-    let said =
-        Said { handler: "h".into(), point: fired.point, item: TextItem { content: content.into(), deliver } };
+    let said = Said {
+        handler: "h".into(),
+        point: fired.point,
+        item: TextItem { content: content.into(), deliver },
+        speaker: Speaker::Handler,
+    };
     HookReply { outcome: Outcome { said: vec![said], ..Default::default() }, ..Default::default() }
 }
 
@@ -78,4 +83,9 @@ pub(super) fn aborts(action: OnFailure) -> HookReply {
     let failure = HookFailure::new(BreakClass::Failed, "broke");
     reply.outcome.abort = Some(Abort { handler: "h".into(), action, failure });
     reply
+}
+
+/// Text as the agent gets it from a source.
+pub(super) fn quoted(source: &str, text: &str) -> String {
+    Framing::default().quote(source, text, usize::MAX)
 }

@@ -139,7 +139,7 @@ fn a_usage_limit_is_not_met_by_a_recovery_turn() {
         )
         .hook(HookPoint::IterationError, |fired| says(fired, "diff", crate::model::payload::Deliver::Next))
         .run();
-    let expected = [(Turn::Main, String::new()), (Turn::Main, "[hook h at iteration.error]\ndiff".into())];
+    let expected = [(Turn::Main, String::new()), (Turn::Main, quoted("hook h at iteration.error", "diff"))];
     assert_eq!(sim.prompts(), expected);
 }
 
