@@ -58,7 +58,7 @@ async fn demonstrate(
     let keep = args.keep.as_deref().map(|path| host.absolute(path)).transpose()?;
     let config = Config::render_new("greeter", &[CHECK_COMMAND.to_owned()], "ralph");
     let files = [("prd-greeter.md", PRD), ("check.sh", CHECK), (CONFIG_FILE, &config)];
-    let repository = &*repository.insert(Repository::create(keep, &files, host)?);
+    let repository = &*repository.insert(Repository::create(keep, &files, host).await?);
     let project = Project::open(repository.path(), None, Arc::new(SystemClock::new()))?;
     let prd = Some(repository.path().join("prd-greeter.md"));
     let done = project.initialise(&InitOptions { prd, existing: Existing::Refuse })?;
@@ -77,7 +77,7 @@ async fn demonstrate(
     let show = if global.json { Show::Nothing } else { Show::lines(host.can_draw) };
     let ran = run_to_its_end(built, signals, show, false).await;
     let ran = ran.map_err(|failure| failure.advise(see_again(repository)))?;
-    shown(repository, &project, ran)
+    shown(repository, &project, ran).await
 }
 
 /// Builds the run: the plan, and an agent that plays the recording.
@@ -113,9 +113,9 @@ fn see_again(repository: &Repository) -> String {
 }
 
 /// Reads back what there is now.
-fn shown(repository: &Repository, project: &Project, ran: Reply) -> Result<Reply, Failure> {
+async fn shown(repository: &Repository, project: &Project, ran: Reply) -> Result<Reply, Failure> {
     let plan = project.store().load()?.plan;
-    let (commits, files) = (repository.commits()?, repository.files()?);
+    let (commits, files) = (repository.commits().await?, repository.files().await?);
     let indented =
         |lines: &[String]| lines.iter().map(|line| format!("  {}\n", safe(line))).collect::<String>();
     let place = match repository.is_kept() {

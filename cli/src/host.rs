@@ -12,6 +12,7 @@ use std::{
 
 use samuel_core::{
     clock::SystemClock,
+    git::Caller,
     process::{Supervisor, find_program},
     project::{Project, find_root},
     state::Actor,
@@ -76,7 +77,21 @@ impl Host {
     /// the run this command is called from, else around the current one.
     pub(crate) fn project(&self, global: &Global, methodology: Option<&str>) -> Result<Project, Failure> {
         let root = self.root(global)?;
-        Ok(Project::open(root, methodology, Arc::new(SystemClock::new()))?)
+        Ok(Project::open_for(self.caller(), root, methodology, Arc::new(SystemClock::new()))?)
+    }
+
+    /// Says whose projects may be looked at: this user's, that of the user who
+    /// called `sudo`, and those that the user's own git configuration trusts.
+    pub(crate) fn caller(&self) -> Caller {
+        let mut caller = Caller::of_process();
+        if let Some(uid) = self.var("SUDO_UID").and_then(|uid| uid.parse().ok()) {
+            caller = caller.called_by(uid);
+        }
+        let absolute = |name| self.var(name).map(Path::new).filter(|path| path.is_absolute());
+        match absolute("HOME") {
+            Some(home) => caller.with_home(home, absolute("XDG_CONFIG_HOME")),
+            None => caller,
+        }
     }
 
     /// Finds the root of the project that a command works on.

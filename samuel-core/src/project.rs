@@ -28,6 +28,7 @@ use std::{
 use crate::{
     clock::Clock,
     config::{Config, ConfigError, KnownMethodology, MethodologySettings},
+    git::Caller,
     hook::{ChainSpec, HookPoint, Registry, RegistryBuilder, RegistryError},
     state::{FileStore, RunDir},
 };
@@ -46,29 +47,52 @@ pub struct Project {
     config: Config,
     methodology: Methodology,
     clock: Arc<dyn Clock>,
+    caller: Caller,
 }
 
 impl Project {
-    /// Opens the project at a root, an absolute directory.
-    ///
-    /// The methodology is the given one, else the configured default: the one
-    /// that is built in, or one that an installed plugin provides.
+    /// Opens the project at a root, an absolute directory, for the user this
+    /// process runs as. See [`Project::open_for`].
     ///
     /// # Errors
-    /// Returns [`ProjectError::Config`] where samuel.toml cannot be used or
-    /// configures a methodology that does not exist,
-    /// [`ProjectError::Methodology`] where the one to use does not exist, and
-    /// [`ProjectError::Plugin`] where the plugin that may provide it cannot be
-    /// used.
+    /// As [`Project::open_for`].
     pub fn open(
         root: impl Into<PathBuf>,
         methodology: Option<&str>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, ProjectError> {
+        Self::open_for(Caller::of_process(), root, methodology, clock)
+    }
+
+    /// Opens the project at a root, an absolute directory, for somebody.
+    ///
+    /// The methodology is the given one, else the configured default: the one
+    /// that is built in, or one that an installed plugin provides.
+    ///
+    /// # Errors
+    /// Returns [`ProjectError::Owner`] for a project that belongs to another user
+    /// whom the caller does not trust,
+    /// [`ProjectError::Config`] where samuel.toml cannot be used or
+    /// configures a methodology that does not exist,
+    /// [`ProjectError::Methodology`] where the one to use does not exist, and
+    /// [`ProjectError::Plugin`] where the plugin that may provide it cannot be
+    /// used.
+    pub fn open_for(
+        caller: Caller,
+        root: impl Into<PathBuf>,
+        methodology: Option<&str>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, ProjectError> {
         let root = root.into();
+        caller.check(&root)?;
         let config = Config::load(&root)?;
         let methodology = Methodology::find(&root, methodology, &config)?;
-        Ok(Self { root, config, methodology, clock })
+        Ok(Self { root, config, methodology, clock, caller })
+    }
+
+    /// Returns for whom it was opened.
+    pub(crate) fn caller(&self) -> &Caller {
+        &self.caller
     }
 
     /// Returns the root directory.

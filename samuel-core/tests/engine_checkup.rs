@@ -55,12 +55,19 @@ impl Bench {
 
     fn check(&self) -> Checkup {
         let env = [("PATH".to_owned(), self.bin().display().to_string())];
-        Checkup::of(self.root(), None, Arc::new(SystemClock::new()), &env, |project, run| {
-            Catalog::read(project.root(), project.config())?;
-            Ok(run.hook::<points::ContextExtra, _>("notes", async |_: Call<points::ContextExtra>| {
-                Ok(ContextExtraOutput::default())
-            }))
-        })
+        Checkup::of(
+            self.root(),
+            &samuel_core::git::Caller::of_process(),
+            None,
+            Arc::new(SystemClock::new()),
+            &env,
+            |project, run| {
+                Catalog::read(project.root(), project.config())?;
+                Ok(run.hook::<points::ContextExtra, _>("notes", async |_: Call<points::ContextExtra>| {
+                    Ok(ContextExtraOutput::default())
+                }))
+            },
+        )
     }
 
     fn finding(&self, subject: Subject) -> Finding {
@@ -195,8 +202,11 @@ fn a_project_without_git_or_checks_can_be_run_and_should_not() {
     assert!(checkup.is_healthy());
     assert_eq!(bench.finding(Subject::Checks).health, Health::Warning);
     assert!(bench.finding(Subject::Git).help.unwrap().contains("git init"));
+    bench.write(".git/HEAD", "ref: refs/heads/main\n");
     fs::remove_file(bench.bin().join("git")).unwrap();
     assert!(bench.finding(Subject::Git).message.contains("git was not found"));
+    bench.write(".git/index", "no index");
+    assert!(bench.finding(Subject::Git).message.contains("the repository cannot be read"));
 }
 
 #[test]

@@ -339,18 +339,22 @@ async fn a_plan_that_breaks_during_a_run_ends_it_with_the_code_and_the_place_of_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_repository_without_a_usable_git_is_warned_of_and_its_changes_are_seen_all_the_same() {
-    let bench =
-        Bench::builder().task("1", "First").file(".git/HEAD", "ref: refs/heads/main\n").build().unwrap();
+async fn a_repository_that_cannot_be_read_is_warned_of_and_its_changes_are_seen_all_the_same() {
+    let bench = Bench::builder()
+        .task("1", "First")
+        .file(".git/HEAD", "ref: refs/heads/main\n")
+        .file(".git/index", "no index")
+        .build()
+        .unwrap();
     let writes = |script: Script, name: &str| script.call(ScriptedCall::any().write(name, "x"));
     let script = ["a", "b", "c", "d"].into_iter().fold(Script::default(), writes);
-    let builder = bench.run(script).env([("PATH".to_owned(), "/nowhere".to_owned())]).settings(|settings| {
+    let builder = bench.run(script).settings(|settings| {
         settings.max_iterations = 4;
     });
     let played = bench.play(builder).await.unwrap();
     let told: Vec<&str> = warnings(&played.events)
         .into_iter()
-        .filter(|told| told.starts_with("git could not be started"))
+        .filter(|told| told.starts_with("the repository cannot be read"))
         .collect();
     assert_eq!(told.len(), 1, "{:?}", warnings(&played.events));
     assert_eq!(played.report.exit_reason, ExitReason::MaxIterations);

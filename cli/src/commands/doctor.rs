@@ -29,7 +29,7 @@ pub(crate) fn check(global: &Global, host: &Host) -> Result<Reply, Failure> {
     let root = host.root(global)?;
     let clock = Arc::new(SystemClock::new());
     let options = load_options(host)?;
-    let checkup = Checkup::of(&root, None, clock, &host.env, |project, run| {
+    let checkup = Checkup::of(&root, &host.caller(), None, clock, &host.env, |project, run| {
         let plugins = Catalog::read(project.root(), project.config())?.load(&options)?;
         Ok(run.register(|registry| plugins.register(registry)))
     });

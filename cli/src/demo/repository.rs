@@ -7,9 +7,12 @@ use std::{
 };
 
 use samuel_core::{
-    git::{Git, GitError},
+    git::program::{GitProgram, GitProgramError},
     model::ErrorCode,
+    process::Supervisor,
 };
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     failure::{Failure, io_failure},
@@ -18,13 +21,12 @@ use crate::{
 
 /// How long one call of git may take.
 const GIT_TIMEOUT: Duration = Duration::from_secs(30);
-/// How much git may answer.
-const MAX_BYTES: usize = 1 << 20;
 
 /// A git repository in a directory of its own.
 pub(crate) struct Repository {
     path: PathBuf,
-    git: Git,
+    env: Vec<(String, String)>,
+    supervisor: Supervisor,
     /// Removes the directory in the end, where nobody keeps it.
     temporary: Option<tempfile::TempDir>,
 }
@@ -32,7 +34,7 @@ pub(crate) struct Repository {
 impl Repository {
     /// Creates a repository with files and a first commit: in a new or empty
     /// directory, or in a temporary one.
-    pub(crate) fn create(
+    pub(crate) async fn create(
         keep: Option<PathBuf>,
         files: &[(&str, &str)],
         host: &Host,
@@ -47,14 +49,14 @@ impl Repository {
             }
         };
         let path = path.canonicalize().map_err(|error| io_failure("reach", &path, &error))?;
-        let git = Git::new(&path, host.env.iter().cloned(), GIT_TIMEOUT);
-        let repository = Self { path, git, temporary };
-        repository.begin(files)?;
+        let (env, supervisor) = (host.env.clone(), host.supervisor()?);
+        let repository = Self { path, env, supervisor, temporary };
+        repository.begin(files).await?;
         Ok(repository)
     }
 
-    fn begin(&self, files: &[(&str, &str)]) -> Result<(), Failure> {
-        self.ask(&["init", "--quiet", "--template=", "--initial-branch=main"])?;
+    async fn begin(&self, files: &[(&str, &str)]) -> Result<(), Failure> {
+        self.ask(&["init", "--quiet", "--template=", "--initial-branch=main"]).await?;
         // The demonstration needs nothing that is configured elsewhere.
         for (key, value) in [
             ("user.name", "Samuel Demo"),
@@ -63,19 +65,19 @@ impl Repository {
             ("core.hooksPath", "/dev/null"),
             ("core.autocrlf", "false"),
         ] {
-            self.ask(&["config", key, value])?;
+            self.ask(&["config", key, value]).await?;
         }
         for (name, text) in files {
             let file = self.path.join(name);
             fs::write(&file, text).map_err(|error| io_failure("write", &file, &error))?;
         }
-        self.commit("chore: start")
+        self.commit("chore: start").await
     }
 
     /// Commits everything.
-    pub(crate) fn commit(&self, message: &str) -> Result<(), Failure> {
-        self.ask(&["add", "--all"])?;
-        self.ask(&["commit", "--quiet", "--message", message]).map(drop)
+    async fn commit(&self, message: &str) -> Result<(), Failure> {
+        self.ask(&["add", "--all"]).await?;
+        self.ask(&["commit", "--quiet", "--message", message]).await.map(drop)
     }
 
     /// Returns the directory.
@@ -89,24 +91,25 @@ impl Repository {
     }
 
     /// Returns the commits, the latest first: hash and subject.
-    pub(crate) fn commits(&self) -> Result<Vec<String>, Failure> {
-        self.ask(&["log", "--format=%h %s"])
+    pub(crate) async fn commits(&self) -> Result<Vec<String>, Failure> {
+        self.ask(&["log", "--format=%h %s"]).await
     }
 
     /// Returns the files that are committed.
-    pub(crate) fn files(&self) -> Result<Vec<String>, Failure> {
-        self.ask(&["ls-files"])
+    pub(crate) async fn files(&self) -> Result<Vec<String>, Failure> {
+        self.ask(&["ls-files"]).await
     }
 
-    fn ask(&self, args: &[&str]) -> Result<Vec<String>, Failure> {
-        let output = self.git.output(args, MAX_BYTES).map_err(|error| match &error {
-            GitError::Start { source } if source.kind() == io::ErrorKind::NotFound => {
-                Failure::new(ErrorCode::GIT_NOT_FOUND, "git is not on PATH")
+    async fn ask(&self, args: &[&str]) -> Result<Vec<String>, Failure> {
+        let (deadline, cancel) = (Instant::now() + GIT_TIMEOUT, CancellationToken::new());
+        let git = GitProgram { env: &self.env, supervisor: &self.supervisor, cancel: &cancel, deadline };
+        let output = git.run(&self.path, args).await.map_err(|error: GitProgramError| {
+            if error.is_not_found() {
+                return Failure::new(ErrorCode::GIT_NOT_FOUND, "git is not on PATH");
             }
-            _ => Failure::new(ErrorCode::PROCESS_FAILED, error.to_string())
-                .advise("Check that git works here, and that the disk has space left."),
+            Failure::of(&error).advise("Check that git works here, and that the disk has space left.")
         })?;
-        Ok(String::from_utf8_lossy(&output).lines().map(str::to_owned).collect())
+        Ok(output.stdout.text().lines().map(str::to_owned).collect())
     }
 }
 

@@ -63,7 +63,7 @@ fn an_agent_that_is_not_installed_is_named() {
 }
 
 #[test]
-fn a_loop_works_without_git() {
+fn a_loop_works_without_a_repository_that_can_be_read() {
     let bench = Bench::with_tasks(&["First"]);
     std::fs::create_dir(bench.path(".git")).unwrap();
     let mut command = bench.command(&bench.start_args("\"$SAMUEL_BINARY\" run done 1"));
@@ -71,7 +71,7 @@ fn a_loop_works_without_git() {
     let ran = Ran::of(command);
     assert_eq!(ran.code, 0, "{ran:?}");
     let snapshot = bench.read(".samuel/run/project-snapshot.toon");
-    assert!(snapshot.contains("git could not be started"), "{snapshot}");
+    assert!(snapshot.contains("the repository cannot be read"), "{snapshot}");
 }
 
 #[test]

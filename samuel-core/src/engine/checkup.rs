@@ -16,7 +16,7 @@ use super::{
 use crate::{
     clock::Clock,
     config::CONFIG_FILE,
-    git,
+    git::{Caller, GitError, Head, Repository},
     hook::HookPoint,
     model::{Coded, Location},
     plugin::PluginError,
@@ -115,20 +115,21 @@ impl Health {
 }
 
 impl Checkup {
-    /// Looks at the project at a root, with the methodology given, else the
-    /// configured one. Blocks, starts no process and writes nothing.
+    /// Looks at the project at a root for somebody, with the methodology given,
+    /// else the configured one. Blocks, starts no process and writes nothing.
     ///
     /// `env` is what runs get. `prepare` does to a run what is done before a
     /// start: it registers the handlers of the project's plugins, and others.
     pub fn of(
         root: &Path,
+        caller: &Caller,
         methodology: Option<&str>,
         clock: Arc<dyn Clock>,
         env: &[(String, String)],
         prepare: impl FnOnce(&Project, RunBuilder) -> Result<RunBuilder, PluginError>,
     ) -> Self {
         let mut findings = Vec::new();
-        match Project::open(root, methodology, clock) {
+        match Project::open_for(caller.clone(), root, methodology, clock) {
             Ok(project) => {
                 findings.push(configured(&project));
                 let builder = || Run::builder(project.clone()).env(env.iter().cloned());
@@ -142,15 +143,19 @@ impl Checkup {
                         [Finding::skipped(Subject::Hooks, "the plugins cannot be used"), templates]
                     }
                 });
-                findings.extend([agent, checks(&project), repository(root, env), state(&project)]);
+                findings.extend([agent, checks(&project), repository(root, caller, env), state(&project)]);
             }
             Err(error) => {
                 findings.push(misconfigured(&error));
+                let why = match &error {
+                    ProjectError::Owner(_) => "the project belongs to another user",
+                    _ => "the configuration cannot be used",
+                };
                 use Subject::{Agent, Checks, Git, Hooks, Plugins, State, Templates};
                 findings.extend([Plugins, Hooks, Templates, Agent, Checks, Git, State].map(|subject| {
                     match subject {
-                        Git => repository(root, env),
-                        _ => Finding::skipped(subject, "the configuration cannot be used"),
+                        Git => repository(root, caller, env),
+                        _ => Finding::skipped(subject, why),
                     }
                 }));
             }
@@ -213,6 +218,9 @@ fn configured(project: &Project) -> Finding {
 
 /// Lists every problem of samuel.toml, since one look should be enough.
 fn misconfigured(error: &ProjectError) -> Finding {
+    if let ProjectError::Owner(_) = error {
+        return Finding::skipped(Subject::Configuration, "the project belongs to another user");
+    }
     let mut finding = Finding::failed(Subject::Configuration, error);
     let ProjectError::Config(error) = error else { return finding };
     let problems = error.problems();
@@ -307,25 +315,35 @@ fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Looks for git. A run does without it, but sees less.
-fn repository(root: &Path, env: &[(String, String)]) -> Finding {
+/// Looks at the repository, and for git, with which agents commit.
+fn repository(root: &Path, caller: &Caller, env: &[(String, String)]) -> Finding {
+    let opened = Repository::open(root, caller).and_then(|repository| {
+        repository.iter().try_for_each(Repository::check)?;
+        repository.map(|repository| repository.head()).transpose()
+    });
+    let on = match opened {
+        Ok(Some(Head::Branch { name, .. })) => format!("a repository on branch {name}"),
+        Ok(Some(Head::Detached(_))) => "a repository without a branch checked out".to_owned(),
+        Ok(None) => {
+            return Finding::warning(
+                Subject::Git,
+                "the project is no git repository, so nothing an agent does can be undone",
+                "Run `git init` and commit what there is.",
+            );
+        }
+        Err(GitError::Owner(error)) => return Finding::failed(Subject::Git, &error),
+        Err(error) => {
+            let message = format!("{}; prompts lack what it knows", described(&error));
+            return Finding::warning(Subject::Git, message, "Check that `git status` works here.");
+        }
+    };
     let path = env.iter().rev().find(|(name, _)| name == "PATH").map_or("", |(_, value)| value);
-    if find_program("git", path, root).is_none() {
-        let help = "Install git, or add its directory to PATH.";
-        return Finding::warning(Subject::Git, "git was not found; prompts lack what it knows", help);
-    }
-    match git::is_repository(root) {
-        true => Finding::ok(
+    match find_program("git", path, root) {
+        Some(_) => Finding::ok(Subject::Git, on),
+        None => Finding::warning(
             Subject::Git,
-            match git::branch(root) {
-                Some(branch) => format!("a repository on branch {branch}"),
-                None => "a repository without a branch checked out".to_owned(),
-            },
-        ),
-        false => Finding::warning(
-            Subject::Git,
-            "the project is no git repository, so nothing an agent does can be undone",
-            "Run `git init` and commit what there is.",
+            format!("{on}, but git was not found, so agents cannot commit"),
+            "Install git, or add its directory to PATH.",
         ),
     }
 }

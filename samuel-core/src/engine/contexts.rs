@@ -13,13 +13,14 @@ use super::{
 };
 use crate::{
     context::{CompletedTask, ContextView, FailedCheck, PromptContext, StateVars, TaskVars},
-    git,
+    git::Repository,
     hook::{HookPoint, Registry},
     methodology::ralph,
     model::{
         Plan, Status, TaskId,
         payload::{CheckFailure, HookResults, Mode, TaskBrief},
     },
+    project::Project,
     state::Artifact,
 };
 
@@ -127,6 +128,11 @@ impl Contexts {
     }
 }
 
+/// Returns the branch that a project is on; nothing where that cannot be told.
+fn branch(project: &Project) -> Option<String> {
+    Repository::open(project.root(), project.caller()).ok()??.branch()
+}
+
 /// Fills the part of the prompt context that does not change during a run.
 fn frozen_context(frozen: &Frozen, registry: &Registry) -> PromptContext {
     let settings = &frozen.settings;
@@ -135,7 +141,7 @@ fn frozen_context(frozen: &Frozen, registry: &Registry) -> PromptContext {
     context.samuel.binary.clone_from(&frozen.binary);
     context.project.name = frozen.project.name();
     context.project.root = frozen.project.root().display().to_string();
-    context.project.branch = git::branch(frozen.project.root()).unwrap_or_default();
+    context.project.branch = branch(&frozen.project).unwrap_or_default();
     context.methodology.name = frozen.project.methodology().to_owned();
     context.methodology.source = frozen.project.methodology_source().to_owned();
     context.iteration.max = settings.max_iterations;

@@ -29,12 +29,12 @@ use crate::{
 /// How closely a preview looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Glance {
-    /// Every handler answers, and git is asked: the prompt is the one that
-    /// the agent would get. The default.
+    /// Every handler answers: the prompt is the one that the agent would get. The
+    /// default.
     #[default]
     Exact,
     /// No process is started: only built-in handlers answer, and the project
-    /// snapshot is the last one, else one without git.
+    /// snapshot is the last one, else a new one.
     Still,
 }
 

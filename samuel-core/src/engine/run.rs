@@ -31,7 +31,7 @@ use crate::{
     agent::Agent,
     config::MethodologySettings,
     context::Framing,
-    git::{self, Git, GitError},
+    git::{GitError, Repository},
     hook::{HookPoint, Registry, RegistryBuilder},
     methodology::{
         Workbench,
@@ -44,14 +44,8 @@ use crate::{
 
 /// How long a start waits for the processes of a dead predecessor.
 const SWEEP_WAIT: Duration = Duration::from_secs(5);
-/// How long one call of git may take.
-const GIT_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// How much of git's answer to where it keeps its data is read.
-const MAX_GIT_DIR: usize = 64 << 10;
-
-/// The git of a project that is in a repository, or why it cannot be used.
-type WorkTreeGit = Result<Option<Git>, GitError>;
+/// The repository that a project is in, or why it cannot be read.
+type Opened = Result<Option<Repository>, GitError>;
 
 /// A run that is ready to start. Nothing of it changes any more.
 #[derive(Debug)]
@@ -114,6 +108,7 @@ impl Run {
         let replaced = templates.replaced();
         let defaults = Ralph {
             project_root: frozen.project.root().to_owned(),
+            caller: frozen.project.caller().clone(),
             run_dir: frozen.run_dir.clone(),
             run_id: Arc::clone(&frozen.run_id),
             binary: frozen.binary.clone(),
@@ -176,9 +171,9 @@ impl Run {
         self.frozen.agent.check(&composed)?;
         let lock = self.lock().await?;
         let begin = self.recover().await?;
-        let (detected, git) = tokio::join!(self.detect(), self.git());
+        let (detected, repository) = tokio::join!(self.detect(), self.repository());
         detected?;
-        Ok(self.launch(lock, begin, git?))
+        Ok(self.launch(lock, begin, repository?))
     }
 
     /// Makes sure that this is the only loop, and that nothing of a dead
@@ -222,26 +217,25 @@ impl Run {
         Ok(())
     }
 
-    /// Finds out whether git can be asked what changes in the project. One that
-    /// cannot would make every iteration look as if nothing did.
-    async fn git(&self) -> Result<WorkTreeGit, RunError> {
-        let root = self.frozen.project.root().to_owned();
-        let git = Git::new(&root, self.frozen.env.clone(), GIT_TIMEOUT);
-        let asked = tokio::task::spawn_blocking(move || {
-            if !git::is_repository(&root) {
-                return Ok(None);
-            }
-            git.output(&["rev-parse", "--git-dir"], MAX_GIT_DIR).map(|_| Some(git))
+    /// Finds out whether the repository can be read that tells what changes in
+    /// the project. One that cannot would make every iteration look as if nothing
+    /// did.
+    async fn repository(&self) -> Result<Opened, RunError> {
+        let project = self.frozen.project.clone();
+        let opened = tokio::task::spawn_blocking(move || {
+            let repository = Repository::open(project.root(), project.caller())?;
+            repository.iter().try_for_each(Repository::check)?;
+            Ok(repository)
         });
-        asked.await.map_err(RunError::broken)
+        opened.await.map_err(RunError::broken)
     }
 
-    fn launch(self, lock: LoopLock, begin: Begin, git: WorkTreeGit) -> RunHandle {
+    fn launch(self, lock: LoopLock, begin: Begin, opened: Opened) -> RunHandle {
         let events = self.hub.subscribe();
         let contexts = self.contexts();
         let root = self.frozen.project.root().to_owned();
-        let (git, without_git) = match git {
-            Ok(git) => (git, None),
+        let (repository, unread) = match opened {
+            Ok(repository) => (repository, None),
             Err(error) => (None, Some(error)),
         };
         let (sender, receiver) = self.inputs;
@@ -254,7 +248,7 @@ impl Run {
             store: Arc::clone(&self.frozen.store),
             clock: self.frozen.project.clock(),
             hub: Arc::clone(&hub),
-            work_tree: WorkTree::new(root, git),
+            work_tree: WorkTree::new(root, repository),
             control_files: self.control_files,
             workbench: self.workbench,
             inputs: sender.clone(),
@@ -269,7 +263,7 @@ impl Run {
             services.warn(warning);
         }
         services.warn_of(&begin.diagnostics);
-        if let Some(error) = without_git {
+        if let Some(error) = unread {
             services.warn(format!(
                 "{}: changes are seen by names, sizes and times of files alone, and no handler is told of them",
                 described(&error)

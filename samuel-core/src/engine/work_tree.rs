@@ -1,38 +1,38 @@
-//! What changed in the project, as git sees it.
+//! What changed in the project.
 //!
-//! Samuel's own directory is left out: it changes with every iteration.
+//! The repository tells, read without starting anything; without one, names,
+//! sizes and times of files. Samuel's own directory is left out: it changes with
+//! every iteration.
 
 use std::{
+    fs,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
+    time::{Duration, Instant, UNIX_EPOCH},
 };
 
 use sha2::{Digest, Sha256};
 
-use crate::git::Git;
+use crate::git::{Content, Listing, ObjectId, Repository, Walk};
 
-/// How much of a diff or a list is read.
-const MAX_BYTES: usize = 64 << 20;
-/// How much of an untracked file goes into a fingerprint.
-const MAX_FILE_BYTES: u64 = 1 << 20;
-/// How many files without git go into a fingerprint.
+/// How long one look at the project may take.
+const MAX_TIME: Duration = Duration::from_secs(4);
+/// How many files without a repository go into a fingerprint.
 const MAX_FILES: usize = 200_000;
-/// Everything but Samuel's own directory.
-const PATHS: [&str; 3] = ["--", ".", ":(exclude).samuel"];
 
 /// The work tree of a project.
 #[derive(Debug)]
 pub(super) struct WorkTree {
     root: PathBuf,
-    /// Nothing where the project is in no repository.
-    git: Option<Git>,
+    /// Nothing where the project is in no repository that can be read.
+    repository: Option<Repository>,
     /// The commit the iteration started from.
-    start: Mutex<Option<String>>,
+    start: Mutex<Option<ObjectId>>,
 }
 
 impl WorkTree {
-    pub(super) fn new(root: PathBuf, git: Option<Git>) -> Self {
-        Self { root, git, start: Mutex::default() }
+    pub(super) fn new(root: PathBuf, repository: Option<Repository>) -> Self {
+        Self { root, repository, start: Mutex::default() }
     }
 
     /// Remembers where an iteration starts.
@@ -40,87 +40,123 @@ impl WorkTree {
         *self.start.lock().unwrap_or_else(PoisonError::into_inner) = self.head();
     }
 
-    fn head(&self) -> Option<String> {
-        let output = self.git.as_ref()?.output(&["rev-parse", "--verify", "--quiet", "HEAD"], 256).ok()?;
-        Some(String::from_utf8_lossy(&output).trim().to_owned())
+    fn head(&self) -> Option<ObjectId> {
+        self.repository.as_ref()?.head().ok()?.commit()
     }
 
     /// Returns the files that were changed since the start of the iteration,
     /// committed or not, sorted; nothing where that is unknown.
     pub(super) fn changed_files(&self) -> Option<Vec<String>> {
-        let git = self.git.as_ref()?;
-        let start = self.start.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
-        let diff = [&["diff", "--name-only", "--no-renames", "-z", &start], PATHS.as_slice()].concat();
-        let mut files = names(&git.output(&diff, MAX_BYTES).ok()?);
-        files.extend(names(&self.untracked(git)?));
-        files.sort_unstable();
-        files.dedup();
-        Some(files)
-    }
-
-    fn untracked(&self, git: &Git) -> Option<Vec<u8>> {
-        let args = [&["ls-files", "--others", "--exclude-standard", "-z"], PATHS.as_slice()].concat();
-        git.output(&args, MAX_BYTES).ok()
+        let repository = self.repository.as_ref()?;
+        let start = (*self.start.lock().unwrap_or_else(PoisonError::into_inner))?;
+        repository.changes_since(&start, MAX_TIME).ok()
     }
 
     /// Returns a text that stays the same as long as nothing in the project
-    /// changes: the commit, and a hash over what is not committed.
+    /// changes: the commit, and a hash over what its files hold.
     pub(super) fn fingerprint(&self) -> String {
-        let mut hash = Sha256::new();
-        let head = match &self.git {
-            Some(git) => {
-                let diff =
-                    [&["diff", "--no-ext-diff", "--no-textconv", "--binary", "HEAD"], PATHS.as_slice()]
-                        .concat();
-                hash.update(git.output(&diff, MAX_BYTES).unwrap_or_default());
-                for name in names(&self.untracked(git).unwrap_or_default()) {
-                    hash_file(&mut hash, &self.root, &name);
-                }
-                self.head().unwrap_or_default()
-            }
-            None => {
-                self.hash_listing(&mut hash);
-                String::new()
-            }
+        let listing = self.repository.as_ref().and_then(|repository| repository.listing(MAX_TIME).ok());
+        let digest = match listing {
+            Some(listing) => hash_contents(&listing),
+            None => self.hash_names(),
         };
-        let digest = hash.finalize();
+        let head = self.head().map(|head| head.to_string()).unwrap_or_default();
         let hex: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
         format!("{head} {hex}")
     }
 
-    /// Without git: names, sizes and times of all files that are not ignored.
-    fn hash_listing(&self, hash: &mut Sha256) {
-        let walk = ignore::WalkBuilder::new(&self.root)
-            .hidden(false)
-            .filter_entry(|entry| entry.file_name() != ".samuel" && entry.file_name() != ".git")
-            .sort_by_file_name(|left, right| left.cmp(right))
-            .build();
-        for entry in walk.flatten().take(MAX_FILES) {
-            let Ok(meta) = entry.metadata() else { continue };
-            if meta.is_file() {
-                hash.update(entry.path().as_os_str().as_encoded_bytes());
-                hash.update(meta.len().to_le_bytes());
-                let changed =
-                    meta.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-                hash.update(changed.unwrap_or_default().as_nanos().to_le_bytes());
-            }
-        }
+    /// Without a repository: names, sizes and times of all files that are not
+    /// ignored.
+    fn hash_names(&self) -> Vec<u8> {
+        let mut hash = Sha256::new();
+        let mut files = 0;
+        let own = Path::new(".samuel");
+        let seen = |path: &Path| {
+            let metadata = fs::symlink_metadata(self.root.join(path)).ok()?;
+            let changed = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+            metadata.is_file().then(|| (metadata.len(), changed.unwrap_or_default().as_nanos()))
+        };
+        Walk::of(&self.root).files(
+            Instant::now() + MAX_TIME,
+            |path, _| path == own,
+            |file| {
+                if let Some((size, changed)) = seen(file.path) {
+                    hash.update(file.path.as_os_str().as_encoded_bytes());
+                    hash.update(size.to_le_bytes());
+                    hash.update(changed.to_le_bytes());
+                }
+                files += 1;
+                files < MAX_FILES
+            },
+        );
+        hash.finalize().to_vec()
     }
 }
 
-fn names(listing: &[u8]) -> Vec<String> {
-    let parts = listing.split(|byte| *byte == 0).filter(|part| !part.is_empty());
-    parts.map(|part| String::from_utf8_lossy(part).into_owned()).collect()
+fn hash_contents(listing: &Listing) -> Vec<u8> {
+    let mut hash = Sha256::new();
+    for (path, (mode, content)) in listing {
+        hash.update(path.len().to_le_bytes());
+        hash.update(path);
+        hash.update(mode.to_le_bytes());
+        match content {
+            Content::Id(id) => hash.update(id.as_bytes()),
+            Content::Seen(seen) => hash.update(seen),
+        }
+    }
+    hash.finalize().to_vec()
 }
 
-fn hash_file(hash: &mut Sha256, root: &Path, name: &str) {
-    use std::io::Read;
-    hash.update(name.as_bytes());
-    let path = root.join(name);
-    let is_file = path.symlink_metadata().is_ok_and(|meta| meta.is_file());
-    let Some(file) = is_file.then(|| std::fs::File::open(&path).ok()).flatten() else { return };
-    let mut content = Vec::new();
-    // What cannot be read counts with what could be.
-    let _ = file.take(MAX_FILE_BYTES).read_to_end(&mut content);
-    hash.update(content);
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+    use super::*;
+    use crate::methodology::ralph::testing::Repository as Made;
+
+    #[test]
+    fn a_fingerprint_changes_with_the_content_and_with_nothing_else() {
+        let made = Made::with(&[("a.rs", "a\n"), (".gitignore", "*.log\n")]);
+        let tree = WorkTree::new(made.path().to_owned(), Some(made.opened()));
+        let mut last = tree.fingerprint();
+        let mut differs = |what: &str, expected: bool| {
+            let now = tree.fingerprint();
+            assert_eq!(now != last, expected, "{what}");
+            last = now;
+        };
+        differs("nothing", false);
+        made.write("a.rs", "b\n");
+        differs("a changed file", true);
+        made.run(&["add", "a.rs"]);
+        differs("staging it", false);
+        fs::File::open(made.path().join("a.rs")).unwrap().set_modified(UNIX_EPOCH).unwrap();
+        differs("touching it", false);
+        made.write("new.rs", "");
+        differs("a new file", true);
+        made.write("noise.log", "");
+        made.write(".samuel/run/x", "");
+        differs("what is ignored", false);
+        made.commit("A commit");
+        differs("a commit", true);
+        fs::remove_file(made.path().join("a.rs")).unwrap();
+        differs("a removed file", true);
+        fs::write(made.path().join(".git/index"), "no index").unwrap();
+        differs("an index that cannot be read", true);
+        made.write("a.rs", "c\n");
+        differs("a file that only names tell of", true);
+    }
+
+    #[test]
+    fn changes_are_told_from_the_start_of_an_iteration_on() {
+        let made = Made::with(&[("a.rs", "a\n")]);
+        let tree = WorkTree::new(made.path().to_owned(), Some(made.opened()));
+        assert_eq!(tree.changed_files(), None);
+        tree.begin();
+        made.write("a.rs", "b\n");
+        made.commit("A commit");
+        made.write("new.rs", "");
+        assert_eq!(tree.changed_files().unwrap(), ["a.rs", "new.rs"]);
+        tree.begin();
+        assert_eq!(tree.changed_files().unwrap(), ["new.rs"]);
+    }
 }

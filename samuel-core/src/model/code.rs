@@ -95,6 +95,7 @@ codes! {
     PLUGIN_VERSION, 1, false, "Update Samuel, or use a version of the plugin that fits.";
     PLUGIN_UNDECLARED, 1, false, "Add the capability to the plugin's manifest, or do without the import.";
     PLUGIN_CACHE, 1, false, "Remove the directory; Samuel makes it again with mode 0700.";
+    PROJECT_OWNER, 78, false, "If you trust who owns it, run `git config --global --add safe.directory PATH`.";
     METHODOLOGY_NOT_FOUND, 2, false, "List what is installed with `samuel ls --type methodology`.";
     TEMPLATE_INVALID, 2, false, "Correct the template at the place named above.";
     AGENT_UNKNOWN, 2, false, "Use one of claude, codex, gemini, copilot, kiro, command, scripted.";

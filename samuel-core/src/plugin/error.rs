@@ -6,7 +6,6 @@ use super::{Capability, Change, Kind};
 use crate::{
     config::ConfigError,
     fs::FileError,
-    git::GitError,
     hook::{HookFailure, HookPoint},
     model::{Coded, ErrorCode, Location},
     process::ProcessError,
@@ -205,9 +204,6 @@ pub enum PluginError {
     /// samuel.toml or samuel.lock cannot be written.
     #[error(transparent)]
     State(#[from] StateError),
-    /// Git could not answer.
-    #[error(transparent)]
-    Git(#[from] GitError),
     /// The system refused.
     #[error("cannot {action} {}", path.display())]
     Io {
@@ -255,7 +251,6 @@ impl Coded for PluginError {
             #[cfg(feature = "wasm")]
             Self::Component { source, .. } => source.code(),
             Self::NoStart { .. } => ErrorCode::PLUGIN_COMPONENT,
-            Self::Git(_) => ErrorCode::PLUGIN_SOURCE,
         }
     }
 

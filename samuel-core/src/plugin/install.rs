@@ -23,11 +23,12 @@ use super::{
     Selection, Source, Tree,
     catalog::{check_beside, plugin_directory, plugins_directory},
     check, edit,
-    source::{GitRunner, clone},
+    source::clone,
 };
 use crate::{
     config::{CONFIG_FILE, Config},
     fs::{PROJECT_DIRECTORY, Root},
+    git::program::GitProgram,
     hook::{HookPoint, nearest},
     process::Supervisor,
     state::atomic,
@@ -210,7 +211,7 @@ impl Plugins {
             Source::Git { url, revision } => {
                 let into = tempfile::Builder::new().prefix(STAGING).tempdir_in(self.directory());
                 let into = into.map_err(PluginError::io("write to", self.directory()))?;
-                let git = GitRunner {
+                let git = GitProgram {
                     env: &options.env,
                     supervisor: &options.supervisor,
                     cancel: &options.cancel,

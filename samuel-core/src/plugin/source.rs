@@ -3,36 +3,11 @@
 use std::{
     fmt,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
-use tokio_util::sync::CancellationToken;
-
 use super::{MANIFEST_FILE, Manifest, PluginError};
-use crate::process::{self, CommandOutput, CommandSpec, End, OutputLimits, Supervisor};
-
-/// Variables that git needs to reach its remotes. What makes it look elsewhere
-/// or run programs is not among them.
-const GIT_ENV: &[&str] = &[
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "TMPDIR",
-    "XDG_CONFIG_HOME",
-    "SSH_AUTH_SOCK",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "GIT_SSL_CAINFO",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "NO_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "all_proxy",
-    "no_proxy",
-];
+pub(super) use crate::git::program::last_line;
+use crate::git::program::{GitProgram, GitProgramError, refused_transport};
 
 /// Where a plugin comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,8 +32,12 @@ impl Source {
     /// Returns [`PluginError::Source`] for what is none of them.
     pub fn parse(text: &str, base: &Path) -> Result<Self, PluginError> {
         let refused = |problem| PluginError::Source { source_text: text.to_owned(), problem };
+        let address = text.strip_prefix("git+").unwrap_or(text);
+        if let Some(problem) = refused_transport(address) {
+            return Err(refused(problem));
+        }
         if is_url(text) {
-            let text = text.strip_prefix("git+").unwrap_or(text);
+            let text = address;
             let (url, revision) = match text.split_once('#') {
                 Some((url, revision)) => (url, Some(revision.to_owned())),
                 None => (text, None),
@@ -137,68 +116,32 @@ pub(super) async fn clone(
     url: &str,
     revision: Option<&str>,
     into: &Path,
-    git: &GitRunner<'_>,
+    git: &GitProgram<'_>,
 ) -> Result<String, PluginError> {
     let revision = revision.unwrap_or("HEAD");
-    git.run(into, url, &["init", "--quiet", "."]).await?;
-    git.run(into, url, &["fetch", "--quiet", "--depth=1", "--no-tags", "--end-of-options", url, revision])
-        .await?;
-    git.run(into, url, &["checkout", "--quiet", "--detach", "FETCH_HEAD"]).await?;
-    let output = git.run(into, url, &["rev-parse", "HEAD"]).await?;
-    Ok(output.stdout.text().trim().to_owned())
-}
-
-/// How git is run: without anything of the user's or the repository's that
-/// would start a program or ask a question.
-pub(super) struct GitRunner<'a> {
-    pub(super) env: &'a [(String, String)],
-    pub(super) supervisor: &'a Supervisor,
-    pub(super) cancel: &'a CancellationToken,
-    /// The time all steps have together.
-    pub(super) deadline: tokio::time::Instant,
-}
-
-impl GitRunner<'_> {
-    async fn run(&self, directory: &Path, url: &str, args: &[&str]) -> Result<CommandOutput, PluginError> {
-        let left = self.deadline.saturating_duration_since(tokio::time::Instant::now());
-        let kept =
-            self.env.iter().filter(|(name, _)| GIT_ENV.contains(&name.as_str()) || name.starts_with("LC_"));
-        let spec = CommandSpec::new("git", directory)
-            .args([
-                "-c",
-                "core.hooksPath=/dev/null",
-                "-c",
-                "core.fsmonitor=false",
-                "-c",
-                "protocol.ext.allow=never",
-            ])
-            .args(args)
-            .envs(kept.cloned())
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .env("GIT_ASKPASS", "true")
-            .env("GIT_SSH_COMMAND", "ssh -oBatchMode=yes")
-            .env("GIT_LFS_SKIP_SMUDGE", "1")
-            .timeout(left.max(Duration::from_millis(1)))
-            .limits(OutputLimits { head: 0, tail: 4 * 1024, ..OutputLimits::default() });
-        let ran = process::run(spec, self.supervisor, self.cancel).await;
-        let output =
-            ran.map_err(|source| PluginError::Program { program: "git".to_owned(), source: source.into() })?;
-        if output.success() {
-            return Ok(output);
+    let failed = |error: GitProgramError| match error {
+        GitProgramError::Run(source) => {
+            PluginError::Program { program: "git".to_owned(), source: source.into() }
         }
-        let message = match output.end {
-            End::TimedOut => "git did not end in time".to_owned(),
-            End::Cancelled => "it was cancelled".to_owned(),
-            _ => last_line(&output.stderr.text()).unwrap_or_else(|| output.status.to_string()),
-        };
-        Err(PluginError::Fetch { url: url.to_owned(), message })
-    }
-}
-
-/// Returns the last line with something on it.
-pub(super) fn last_line(text: &str) -> Option<String> {
-    let line = text.lines().rev().find(|line| !line.trim().is_empty())?;
-    Some(line.trim().chars().take(500).collect())
+        GitProgramError::Failed { message, .. } => PluginError::Fetch { url: url.to_owned(), message },
+    };
+    let fetch = [
+        "fetch",
+        "--quiet",
+        "--depth=1",
+        "--no-tags",
+        "--no-recurse-submodules",
+        "--end-of-options",
+        url,
+        revision,
+    ];
+    git.run(into, &["init", "--quiet", "--template=", "."]).await.map_err(failed)?;
+    git.run(into, &fetch).await.map_err(failed)?;
+    git.run(into, &["checkout", "--quiet", "--detach", "--no-recurse-submodules", "FETCH_HEAD"])
+        .await
+        .map_err(failed)?;
+    let output = git.run(into, &["rev-parse", "HEAD"]).await.map_err(failed)?;
+    Ok(output.stdout.text().trim().to_owned())
 }
 
 #[cfg(test)]
@@ -220,7 +163,15 @@ mod tests {
         assert_eq!(parse("git@example.org:a/p.git#v1"), git("git@example.org:a/p.git", Some("v1")));
         assert_eq!(parse("git+/srv/p"), git("/srv/p", None));
         assert_eq!(parse(&parse("git+/srv/p#main").to_string()), git("/srv/p", Some("main")));
-        for bad in ["https://example.org/p#", "https://example.org/p#--upload-pack=x", "no/such/path"] {
+        for bad in [
+            "https://example.org/p#",
+            "https://example.org/p#--upload-pack=x",
+            "no/such/path",
+            "git+fd::3",
+            "git+ext::sh -c id",
+            "git+-u",
+            "ext::sh -c id",
+        ] {
             assert!(matches!(Source::parse(bad, Path::new("/")), Err(PluginError::Source { .. })), "{bad}");
         }
     }

@@ -1,32 +1,37 @@
 //! What lies in a project: its files, its languages and how it is checked.
 
-use std::path::Path;
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use crate::{
     fs::Root,
+    git::Walk,
     methodology::ralph::{self, Detected},
 };
 
 /// How many files are looked at.
 const MAX_FILES: usize = 20_000;
+/// How long is looked for them.
+const MAX_TIME: Duration = Duration::from_secs(1);
 /// The largest manifest that is read, in bytes.
 const MAX_MANIFEST_BYTES: u64 = 1 << 20;
 
 /// Lists the files of a project that version control would keep, relative to
 /// its root with `/`, at most 20 000. The answer depends on the files alone.
 pub(crate) fn list_files(root: &Path) -> Vec<String> {
-    let walk = ignore::WalkBuilder::new(root)
-        .git_global(false)
-        .require_git(false)
-        .sort_by_file_name(std::ffi::OsStr::cmp)
-        .build()
-        .flatten();
-    let files = walk.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
-    let relative = |entry: ignore::DirEntry| {
-        let path = entry.path().strip_prefix(root).ok()?;
-        path.to_str().map(str::to_owned)
-    };
-    files.take(MAX_FILES).filter_map(relative).collect()
+    let mut files = Vec::new();
+    Walk::of(root).without_hidden().files(
+        Instant::now() + MAX_TIME,
+        |_, _| false,
+        |file| {
+            let path = file.path.to_str().filter(|_| !file.is_link);
+            files.extend(path.map(str::to_owned));
+            files.len() < MAX_FILES
+        },
+    );
+    files
 }
 
 /// Lists the languages of a project's code, the one with most files first.

@@ -4,6 +4,7 @@ use std::{io, path::PathBuf};
 
 use crate::{
     config::{ConfigError, UnknownMethodology},
+    git::OwnerError,
     model::{Coded, ErrorCode, Location},
     plugin::PluginError,
     prd::PrdError,
@@ -14,6 +15,9 @@ use crate::{
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProjectError {
+    /// It belongs to another user, whom the caller does not trust.
+    #[error(transparent)]
+    Owner(#[from] OwnerError),
     /// The configuration cannot be used.
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -42,6 +46,7 @@ pub enum ProjectError {
 impl Coded for ProjectError {
     fn code(&self) -> ErrorCode {
         match self {
+            Self::Owner(error) => error.code(),
             Self::Config(error) => error.code(),
             Self::Methodology(error) => error.code(),
             Self::Plugin(error) => error.code(),
@@ -53,6 +58,7 @@ impl Coded for ProjectError {
 
     fn location(&self) -> Option<Location> {
         match self {
+            Self::Owner(error) => error.location(),
             Self::Config(error) => error.location(),
             Self::Methodology(error) => error.location(),
             Self::Plugin(error) => error.location(),
@@ -64,6 +70,7 @@ impl Coded for ProjectError {
 
     fn help(&self) -> String {
         match self {
+            Self::Owner(error) => error.help(),
             Self::Config(error) => error.help(),
             Self::State(error) => error.help(),
             Self::Prd(error) => error.help(),

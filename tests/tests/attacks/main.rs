@@ -13,4 +13,5 @@ mod certification;
 mod control_files;
 mod framing;
 mod kit;
+mod looking;
 mod terminal;

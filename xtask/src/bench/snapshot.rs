@@ -28,12 +28,8 @@ pub(super) fn measure() -> Result<Gate> {
         fs::remove_dir_all(&cache)?;
     }
     fs::create_dir_all(&cache)?;
-    let env = fixture::git_env().into_iter().map(|(name, value)| (name.into(), value.into()));
-    let options = SnapshotOptions {
-        git_env: env.collect(),
-        cache_dir: Some(cache),
-        ..SnapshotOptions::new("2026-01-01T00:00:00Z".parse()?)
-    };
+    let options =
+        SnapshotOptions { cache_dir: Some(cache), ..SnapshotOptions::new("2026-01-01T00:00:00Z".parse()?) };
 
     let started = Instant::now();
     let cold = take_snapshot(&root, &options)?;
@@ -52,7 +48,7 @@ pub(super) fn measure() -> Result<Gate> {
         took,
         probe: "git ls-files".to_owned(),
         probe_took,
-        limit: 3.0,
+        limit: 2.0,
         notes,
     })
 }

@@ -13,6 +13,7 @@ use crate::{
     clock::Clock,
     config::MethodologySettings,
     context::{ConfigVars, ContextLimits, FailedCheck, Framing, GuardrailVars, PilotVars},
+    git::Caller,
     hook::{Answer, BreakClass, Call, HookFailure, RegistryBuilder, points},
     methodology::{Access, AgentFault, Workbench},
     model::{
@@ -32,6 +33,8 @@ use crate::{
 #[expect(missing_docs, reason = "each field is what its type says")]
 pub struct Ralph {
     pub project_root: PathBuf,
+    /// Who looks at the project.
+    pub caller: Caller,
     pub run_dir: RunDir,
     pub run_id: Arc<str>,
     pub binary: String,
@@ -111,10 +114,9 @@ impl Ralph {
                     return Ok(without_header(last));
                 }
                 let options = SnapshotOptions {
-                    git_env: ralph.os_env(),
+                    caller: ralph.caller.clone(),
                     // Without a cache the snapshot only takes longer.
-                    cache_dir: ralph.run_dir.make_cache().ok().filter(|_| access == Access::Full),
-                    use_git: access != Access::ReadAlone,
+                    cache_dir: (access == Access::Full).then(|| ralph.run_dir.make_cache().ok()).flatten(),
                     max_tokens: ralph.settings.context.snapshot_tokens as usize,
                     max_file_lines: ralph.guardrails.max_file_lines,
                     ..SnapshotOptions::new(ralph.clock.now())
@@ -320,10 +322,6 @@ impl Ralph {
         let entry = ProgressEntry { task, ..ProgressEntry::note(self.clock.now(), kind, text) };
         self.blocking(move |ralph| ralph.store.append_progress(&[entry])).await??;
         Ok(())
-    }
-
-    fn os_env(&self) -> Vec<(OsString, OsString)> {
-        self.env.iter().map(|(name, value)| (name.into(), value.into())).collect()
     }
 
     async fn blocking<R: Send + 'static>(

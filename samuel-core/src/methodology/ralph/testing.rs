@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed set-up fails the test")]
 
-use std::{ffi::OsString, fs, path::Path, process::Command, time::Duration};
+use std::{ffi::OsString, fs, path::Path, process::Command};
 
-use crate::git::Git;
+use crate::git::{self, Caller};
 
 /// A temporary repository that knows nothing of the machine's git settings.
 pub(crate) struct Repository(tempfile::TempDir);
@@ -12,12 +12,24 @@ pub(crate) struct Repository(tempfile::TempDir);
 impl Repository {
     /// Creates a repository with these files, committed.
     pub(crate) fn with(files: &[(&str, &str)]) -> Self {
-        let repository = Self(tempfile::tempdir().unwrap());
-        repository.run(&["init", "--quiet", "--initial-branch=main"]);
+        let repository = Self::empty();
         for (path, text) in files {
             repository.write(path, text);
         }
         repository.commit("Start");
+        repository
+    }
+
+    /// Creates a repository without a commit.
+    pub(crate) fn empty() -> Self {
+        Self::with_hash("sha1")
+    }
+
+    /// Creates a repository without a commit, whose ids are made in this way.
+    pub(crate) fn with_hash(format: &str) -> Self {
+        let repository = Self(tempfile::tempdir().unwrap());
+        let format = format!("--object-format={format}");
+        repository.run(&["init", "--quiet", "--initial-branch=main", &format]);
         repository
     }
 
@@ -37,17 +49,24 @@ impl Repository {
     }
 
     pub(crate) fn run(&self, args: &[&str]) {
-        let status = Command::new("git").args(args).current_dir(self.path()).envs(env()).status().unwrap();
-        assert!(status.success(), "git {args:?}");
+        assert!(self.tries(args), "git {args:?}");
     }
 
-    pub(crate) fn git(&self) -> Git {
-        Git::new(self.path(), env(), Duration::from_secs(60))
+    /// Runs git, and says whether it did what it should.
+    pub(crate) fn tries(&self, args: &[&str]) -> bool {
+        let mut command = Command::new("git");
+        command.args(args).current_dir(self.path()).envs(env());
+        command.output().unwrap().status.success()
+    }
+
+    /// Opens it to be read.
+    pub(crate) fn opened(&self) -> git::Repository {
+        git::Repository::open(self.path(), &Caller::of_process()).unwrap().unwrap()
     }
 }
 
 /// The environment of git in tests.
-pub(crate) fn env() -> Vec<(OsString, OsString)> {
+fn env() -> Vec<(OsString, OsString)> {
     let fixed = [
         ("GIT_CONFIG_NOSYSTEM", "1"),
         ("GIT_CONFIG_GLOBAL", "/dev/null"),

@@ -173,16 +173,14 @@ fn within<T>(entries: Vec<T>, chars: usize, cost: impl Fn(&T) -> usize) -> Vec<T
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed set-up fails the test")]
 
     use super::super::{
-        super::testing::{Repository, env},
-        SnapshotOptions,
-        counts::Counts,
-        inventory::Origin,
+        super::testing::Repository, SnapshotOptions, cache::Key, counts::Counts, inventory::Origin,
         take_snapshot,
     };
     use super::*;
+    use std::collections::HashMap;
 
     fn now() -> jiff::Timestamp {
         "2026-11-21T10:00:00Z".parse().unwrap()
@@ -204,7 +202,7 @@ mod tests {
     }
 
     fn snapshot(repository: &Repository, max_tokens: usize) -> ProjectSnapshot {
-        let options = SnapshotOptions { git_env: env(), max_tokens, ..SnapshotOptions::new(now()) };
+        let options = SnapshotOptions { max_tokens, ..SnapshotOptions::new(now()) };
         take_snapshot(repository.path(), &options).unwrap()
     }
 
@@ -231,14 +229,18 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "").unwrap();
         }
-        let id = |n: usize| format!("{n:040x}");
-        let records: Vec<String> =
-            paths.iter().enumerate().map(|(n, path)| format!("H 100644 {} 0\t{path}\0", id(n))).collect();
+        let key = |n: usize| {
+            let mut digest = [0; 20];
+            digest[..8].copy_from_slice(&(n as u64).to_be_bytes());
+            Key::of_digest(&digest).unwrap()
+        };
+        let numbers: HashMap<Key, u32> = (0..400).map(|n| (key(n), n as u32)).collect();
         let build = |order: &[usize]| {
-            let output: String = order.iter().filter_map(|n| records.get(*n)).map(String::as_str).collect();
-            let mut inventory = Inventory::from_index(output.as_bytes());
+            let files = order.iter().filter_map(|n| Some((paths.get(*n)?.as_str(), key(*n))));
+            let mut inventory = Inventory::of_blobs(files);
             for file in &mut inventory.files {
-                let number = inventory_number(file.origin);
+                let Origin::Blob(key) = file.origin else { unreachable!("all files are blobs") };
+                let number = numbers[&key];
                 file.counts =
                     Some(Counts { lines: number % 13 * 40, todos: number % 4, inline_tests: false });
             }
@@ -253,11 +255,6 @@ mod tests {
         assert_eq!(check, forwards, "the order is a permutation");
         assert_eq!(build(&shuffled), build(&forwards));
         assert!(!build(&forwards).test_gaps.is_empty() && !build(&forwards).files.is_empty());
-    }
-
-    fn inventory_number(origin: Origin) -> u32 {
-        let Origin::Blob(key) = origin else { unreachable!("all files are blobs") };
-        u32::from_str_radix(&key.to_hex(), 16).unwrap()
     }
 
     #[test]

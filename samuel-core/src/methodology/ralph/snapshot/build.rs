@@ -1,7 +1,6 @@
 //! Taking a snapshot: from the list of files to the record.
 
 use std::{
-    ffi::OsString,
     fs, io,
     path::{Path, PathBuf},
     thread,
@@ -16,29 +15,23 @@ use super::{
     tally::tally,
 };
 use crate::{
-    git::{Git, GitError, is_repository},
+    git::{Caller, Commit, GitError, Repository},
     state::{CommitLine, ProjectSnapshot},
 };
 
 /// How many commits a snapshot lists.
-const LOG_ENTRIES: &str = "-n10";
+const LOG_ENTRIES: usize = 10;
 /// The longest subject of a commit, in characters.
 const SUBJECT_CHARS: usize = 100;
-/// Bytes of the log that are read.
-const MAX_LOG_BYTES: usize = 64 * 1024;
-
 /// How a snapshot is taken.
 #[derive(Clone, Debug)]
 pub struct SnapshotOptions {
-    /// The whole environment of git, usually with `PATH` and `HOME`. Default
-    /// empty: git is then looked for in the system's usual directories.
-    pub git_env: Vec<(OsString, OsString)>,
+    /// Who looks, which decides whose repositories are read and what is ignored
+    /// everywhere. Default the user of this process.
+    pub caller: Caller,
     /// The directory counts are kept in between snapshots, `cache/` of the run
     /// directory. Default none: everything is counted each time.
     pub cache_dir: Option<PathBuf>,
-    /// Whether git is asked at all. Default yes; without it the directories are
-    /// walked, and no process is started.
-    pub use_git: bool,
     /// The time the snapshot carries.
     pub now: jiff::Timestamp,
     /// How long the text may be, in tokens of four characters. Default 4000.
@@ -48,7 +41,7 @@ pub struct SnapshotOptions {
     /// How long counting may take; what was not reached is left out, and the
     /// summary says so. Default 2 s.
     pub time_box: Duration,
-    /// How long one call of git may take. Default 30 s.
+    /// How long reading the repository may take. Default 2 s.
     pub git_timeout: Duration,
 }
 
@@ -56,14 +49,13 @@ impl SnapshotOptions {
     /// Creates the defaults.
     pub fn new(now: jiff::Timestamp) -> Self {
         Self {
-            git_env: Vec::new(),
+            caller: Caller::of_process(),
             cache_dir: None,
-            use_git: true,
             now,
             max_tokens: 4_000,
             max_file_lines: 300,
             time_box: Duration::from_secs(2),
-            git_timeout: Duration::from_secs(30),
+            git_timeout: Duration::from_secs(2),
         }
     }
 }
@@ -85,21 +77,24 @@ pub enum SnapshotError {
 
 /// Takes a snapshot of the project in a directory.
 ///
-/// Blocks for as long as git and the disk take; asynchronous callers move it
-/// to a blocking thread. That git is missing, fails or is slow is no error:
-/// the directories are walked then, and `summary.notes` says why.
+/// Blocks for as long as the disk takes; asynchronous callers move it to a
+/// blocking thread. Starts no process. A repository that cannot be read is no
+/// error: the directories are walked then, and `summary.notes` says why.
 ///
 /// # Errors
 /// [`SnapshotError::Root`] if the directory cannot be read.
 pub fn take_snapshot(root: &Path, options: &SnapshotOptions) -> Result<ProjectSnapshot, SnapshotError> {
     let root_error = |source| SnapshotError::Root { root: root.to_owned(), source };
     fs::read_dir(root).map_err(root_error)?;
-    let git = (options.use_git && is_repository(root))
-        .then(|| Git::new(root, options.git_env.clone(), options.git_timeout));
-    let (mut inventory, mut cache, log) = gather(root, git.as_ref(), options);
+    let opened = Repository::open(root, &options.caller);
+    let repository = opened.as_ref().ok().and_then(Option::as_ref);
+    let (mut inventory, mut cache, log) = gather(root, repository, options);
+    if let Err(error) = &opened {
+        inventory.notes.push(walked_because(error));
+    }
 
     let deadline = Instant::now() + options.time_box;
-    let left_out = tally(&mut inventory, &mut cache, root, git.as_ref(), deadline);
+    let left_out = tally(&mut inventory, &mut cache, root, repository, deadline);
     if left_out > 0 {
         let limit = options.time_box;
         inventory.notes.push(format!(
@@ -117,59 +112,62 @@ pub fn take_snapshot(root: &Path, options: &SnapshotOptions) -> Result<ProjectSn
     Ok(fit(candidates, options.max_tokens))
 }
 
-/// Asks for the list of files, the log and the cache, side by side.
+/// Reads the list of files, the log and the cache, side by side.
 fn gather(
     root: &Path,
-    git: Option<&Git>,
+    repository: Option<&Repository>,
     options: &SnapshotOptions,
 ) -> (Inventory, CountCache, Vec<CommitLine>) {
     let walk = || Inventory::from_walk(root, Instant::now() + options.time_box);
     let load = || options.cache_dir.as_deref().map(CountCache::load).unwrap_or_default();
-    let Some(git) = git else { return (walk(), load(), Vec::new()) };
+    let Some(repository) = repository else { return (walk(), load(), Vec::new()) };
+    let limit = options.git_timeout;
     let (listed, cache, log) = thread::scope(|scope| {
-        let log = scope.spawn(|| read_log(git));
+        let log = scope.spawn(|| repository.log(LOG_ENTRIES, limit));
         let cache = scope.spawn(load);
-        let listed = Inventory::from_git(git);
+        let listed = Inventory::from_repository(repository, limit);
         let caught = "the threads read bytes and have nothing to panic about";
         (listed, cache.join().expect(caught), log.join().expect(caught))
     });
     let mut inventory = listed.unwrap_or_else(|error| {
         let mut inventory = walk();
-        inventory.notes.push(format!("the directories were walked, because {error}"));
+        inventory.notes.push(walked_because(&error));
         inventory
     });
-    // A repository without commits has no log, and that is no news.
     let log = log.unwrap_or_else(|error| {
-        if !matches!(&error, GitError::Failed { message, .. } if message.contains("does not have any commits")) {
-            inventory.notes.push(format!("the log is left out: {error}"));
-        }
+        inventory.notes.push(format!("the log is left out: {}", described(&error)));
         Vec::new()
     });
-    (inventory, cache, log)
+    let line = |commit: Commit| CommitLine {
+        sha: commit.short_id,
+        date: commit.date,
+        subject: commit.subject.chars().take(SUBJECT_CHARS).collect(),
+    };
+    (inventory, cache, log.into_iter().map(line).collect())
 }
 
-fn read_log(git: &Git) -> Result<Vec<CommitLine>, GitError> {
-    let format = "--format=%h%x00%cs%x00%s";
-    let output = git.output(&["log", LOG_ENTRIES, "--no-color", format], MAX_LOG_BYTES)?;
-    let text = String::from_utf8_lossy(&output);
-    let entry = |line: &str| {
-        let mut fields = line.splitn(3, '\0').map(str::to_owned);
-        let (sha, date, subject) = (fields.next()?, fields.next()?, fields.next()?);
-        Some(CommitLine { sha, date, subject: subject.chars().take(SUBJECT_CHARS).collect() })
-    };
-    Ok(text.lines().filter_map(entry).collect())
+fn walked_because(error: &GitError) -> String {
+    format!("the directories were walked, because {}", described(error))
+}
+
+/// Writes an error with its cause on one line.
+fn described(error: &GitError) -> String {
+    match std::error::Error::source(error) {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed set-up fails the test")]
 
-    use super::super::super::testing::{Repository, env};
+    use super::super::super::testing::Repository;
     use super::*;
 
     fn options() -> SnapshotOptions {
         let now = "2026-11-21T10:00:00Z".parse().unwrap();
-        SnapshotOptions { git_env: env(), time_box: Duration::from_secs(60), ..SnapshotOptions::new(now) }
+        SnapshotOptions { time_box: Duration::from_secs(60), ..SnapshotOptions::new(now) }
     }
 
     fn long(lines: usize) -> String {
@@ -244,27 +242,27 @@ mod tests {
     }
 
     #[test]
-    fn git_that_cannot_be_asked_is_replaced_by_a_walk() {
+    fn a_repository_that_cannot_be_read_is_replaced_by_a_walk() {
         let repository = Repository::with(&[("a.py", &long(11))]);
-        let mut options = options();
-        options.git_env = vec![("PATH".into(), "/nowhere".into())];
-        let snapshot = take_snapshot(repository.path(), &options).unwrap();
+        fs::write(repository.path().join(".git/index"), "no index").unwrap();
+        let snapshot = take_snapshot(repository.path(), &options()).unwrap();
         assert_eq!(snapshot.summary.lines, 11);
+        let [note] = snapshot.summary.notes.as_slice() else { unreachable!("there is one note") };
+        assert!(note.starts_with("the directories were walked, because the repository cannot be read: "));
+        assert!(note.ends_with(".git/index: it is no index"), "{note}");
+
+        fs::remove_file(repository.path().join(".git/HEAD")).unwrap();
+        let snapshot = take_snapshot(repository.path(), &options()).unwrap();
         assert_eq!(
-            snapshot.summary.notes,
-            [
-                "the directories were walked, because git could not be started",
-                "the log is left out: git could not be started"
-            ]
+            (snapshot.summary.lines, snapshot.git_log.len(), snapshot.summary.notes.len()),
+            (11, 0, 1)
         );
     }
 
     #[test]
     fn an_empty_repository_has_an_empty_snapshot() {
-        let directory = tempfile::tempdir().unwrap();
-        let git = Git::new(directory.path(), env(), Duration::from_secs(60));
-        git.output(&["init", "--quiet"], 1_000).unwrap();
-        let snapshot = take_snapshot(directory.path(), &options()).unwrap();
+        let repository = Repository::empty();
+        let snapshot = take_snapshot(repository.path(), &options()).unwrap();
         let expected = ProjectSnapshot { generated_at: options().now, ..Default::default() };
         assert_eq!(snapshot, expected);
     }

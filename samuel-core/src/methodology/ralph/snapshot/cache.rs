@@ -34,32 +34,9 @@ const SPARE: usize = 10_000;
 pub(super) struct Key([u8; KEY]);
 
 impl Key {
-    /// Makes a key of an object id in hexadecimal.
-    pub(super) fn of_blob(hex: &[u8]) -> Option<Self> {
-        let mut key = [0; KEY];
-        for (byte, digits) in key.iter_mut().zip(hex.get(..KEY * 2)?.chunks_exact(2)) {
-            *byte = nibble(*digits.first()?)? << 4 | nibble(*digits.get(1)?)?;
-        }
-        Some(Self(key))
-    }
-
-    /// Makes a key of a digest of at least 20 bytes.
+    /// Makes a key of an object id or a digest, of at least 20 bytes.
     pub(super) fn of_digest(digest: &[u8]) -> Option<Self> {
         digest.get(..KEY)?.try_into().ok().map(Self)
-    }
-
-    /// Returns the first 40 hexadecimal digits of the blob id.
-    pub(super) fn to_hex(self) -> String {
-        let digits = self.0.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-        digits.filter_map(|digit| char::from_digit(u32::from(digit), 16)).collect()
-    }
-}
-
-fn nibble(digit: u8) -> Option<u8> {
-    match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        _ => None,
     }
 }
 
@@ -280,11 +257,8 @@ mod tests {
 
     #[test]
     fn a_key_is_the_start_of_an_object_id() {
-        let sha1 = "587be6b4c3f93f93c489c0111bba5596147a26cb";
-        assert_eq!(Key::of_blob(sha1.as_bytes()).unwrap().to_hex(), sha1);
-        let sha256 = format!("{sha1}{}", "0".repeat(24));
-        assert_eq!(Key::of_blob(sha256.as_bytes()), Key::of_blob(sha1.as_bytes()));
-        assert_eq!(Key::of_blob(b"587be6"), None);
-        assert_eq!(Key::of_blob("x".repeat(40).as_bytes()), None);
+        let sha256: Vec<u8> = (0..32).collect();
+        assert_eq!(Key::of_digest(&sha256), Key::of_digest(&sha256[..20]));
+        assert_eq!(Key::of_digest(&sha256[..19]), None);
     }
 }

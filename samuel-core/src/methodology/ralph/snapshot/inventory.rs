@@ -1,32 +1,33 @@
 //! Which files a project has.
 //!
 //! [`Inventory`] holds paths, classes and where the counts of each file come
-//! from. In a git work tree it is read from the index, in one pass over the
-//! output of `git ls-files` while git is still writing; nothing is looked up
-//! in the file system. Elsewhere, the directories are walked, ignore files
-//! respected.
+//! from. In a git work tree it is read from the index, in one pass; nothing is
+//! looked up in the file system. Elsewhere, the directories are walked, ignore
+//! files respected.
 //!
-//! In repositories of up to [`STATUS_LIMIT`] tracked files git is also asked
+//! In repositories of up to [`STATUS_LIMIT`] tracked files it is also looked at
 //! which of them were changed or deleted and which files are untracked; in
 //! larger ones that would cost several times the listing itself, so the index
 //! stands for the work tree there, and the snapshot says so.
 
-use std::{collections::HashSet, path::Path, time::Instant};
+use std::{
+    collections::{HashMap, HashSet},
+    fs,
+    ops::ControlFlow,
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use super::{
     cache::{BuildIdHasher, Key},
     classify::{Classifier, FileClass, FileKind},
     counts::Counts,
 };
-use crate::git::{Flow, Git, GitError};
+use crate::git::{Entry, GitError, Index, Parents, Repository, Stat, Walk, Walking};
 
 /// The number of tracked files up to which changed and untracked files are
 /// looked for.
 pub(super) const STATUS_LIMIT: usize = 25_000;
-
-/// The least that an entry takes in git's index. An index of up to so many
-/// bytes for each file of the limit is within it without being read.
-const INDEX_ENTRY_BYTES: u64 = 62;
 
 /// The most untracked files that are listed beside the tracked ones.
 const MAX_UNTRACKED: usize = 100_000;
@@ -34,7 +35,7 @@ const MAX_UNTRACKED: usize = 100_000;
 const MAX_FILES: usize = 500_000;
 
 /// The directory of Samuel's own files, which is never listed.
-const OWN_DIRECTORY: &str = ".samuel/";
+const OWN_DIRECTORY: &str = ".samuel";
 
 /// The files of a project, sorted by path.
 #[derive(Debug, Default)]
@@ -61,6 +62,9 @@ pub(super) struct File {
     pub(super) class: FileClass,
     /// Where its text is.
     pub(super) origin: Origin,
+    /// What it looked like when it was staged, where that tells whether it still
+    /// is as it was.
+    pub(super) staged: Option<Stat>,
     /// What was counted, as far as it was.
     pub(super) counts: Option<Counts>,
 }
@@ -68,7 +72,7 @@ pub(super) struct File {
 /// Where the text of a file is looked at.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Origin {
-    /// In git's object store: the file is as it was staged.
+    /// As it was staged: its content has this id.
     Blob(Key),
     /// In the work tree: it was changed, is untracked, or there is no git.
     Disk,
@@ -82,7 +86,7 @@ impl Inventory {
         self.paths.get(file.start as usize..file.end as usize).unwrap_or_default()
     }
 
-    fn push(&mut self, path: &str, origin: Origin) {
+    fn push(&mut self, path: &str, origin: Origin, staged: Option<Stat>) {
         let start = u32::try_from(self.paths.len());
         let end = u32::try_from(self.paths.len() + path.len());
         let (Ok(start), Ok(end)) = (start, end) else { return };
@@ -92,7 +96,7 @@ impl Inventory {
         }
         self.out_of_order |= self.files.last().is_some_and(|last| self.path(last) >= path);
         self.paths.push_str(path);
-        self.files.push(File { start, end, class, origin, counts: None });
+        self.files.push(File { start, end, class, origin, staged, counts: None });
     }
 
     fn sort(&mut self) {
@@ -110,49 +114,94 @@ impl Inventory {
         self.files.binary_search_by(|file| self.path(file).cmp(path)).ok()
     }
 
-    /// Lists what git tracks below its directory, and what is beside it.
-    pub(super) fn from_git(git: &Git) -> Result<Self, GitError> {
-        let small = index_bytes(git.directory())
-            .is_some_and(|bytes| bytes <= STATUS_LIMIT as u64 * INDEX_ENTRY_BYTES);
-        if small {
-            return Self::listed(git, Extent::WorkTree);
+    /// Lists what git tracks below the project's root, and what is beside it,
+    /// within a time.
+    pub(super) fn from_repository(repository: &Repository, limit: Duration) -> Result<Self, GitError> {
+        let deadline = Instant::now() + limit;
+        let index = repository.index()?;
+        let mut inventory = Self::listed(repository, &index)?;
+        if inventory.files.len() > STATUS_LIMIT {
+            let note = format!(
+                "more than {STATUS_LIMIT} tracked files: untracked files are left out, and uncommitted changes \
+                 are counted only in the files listed here"
+            );
+            inventory.notes.push(note);
+            return Ok(inventory);
         }
-        let mut inventory = Self::listed(git, Extent::Index)?;
-        if inventory.files.len() <= STATUS_LIMIT {
-            return Self::listed(git, Extent::WorkTree);
+        match inventory.look_at_work_tree(repository, &index, deadline)? {
+            Walking::Complete => Ok(inventory),
+            Walking::CutShort => Err(GitError::TimedOut { limit }),
         }
-        let note = format!(
-            "more than {STATUS_LIMIT} tracked files: untracked files are left out, and uncommitted changes \
-             are counted only in the files listed here"
-        );
-        inventory.notes.push(note);
-        Ok(inventory)
     }
 
-    /// Asks git once: starting it is most of what that costs.
-    fn listed(git: &Git, extent: Extent) -> Result<Self, GitError> {
-        let mut args = vec!["ls-files", "--stage", "-t", "-z"];
-        if extent == Extent::WorkTree {
-            args.extend(["--cached", "--others", "--modified", "--deleted", "--exclude-standard"]);
-        }
-        let mut inventory = Self { knows_changes: extent == Extent::WorkTree, ..Self::default() };
+    /// Lists what was staged.
+    fn listed(repository: &Repository, index: &Index) -> Result<Self, GitError> {
+        let mut inventory = Self::default();
+        inventory.files.reserve(index.len().min(MAX_FILES));
         let mut reader = IndexReader::default();
-        git.stream(&args, Vec::new(), |piece| {
-            reader.read(piece, &mut inventory);
-            if inventory.files.len() < MAX_FILES { Flow::More } else { Flow::Enough }
+        let prefix = repository.prefix();
+        index.for_each(|entry| {
+            if let Some(path) = entry.path.strip_prefix(prefix.as_slice()) {
+                reader.entry(&entry, path, &mut inventory);
+            }
+            if inventory.files.len() < MAX_FILES { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
         reader.note_what_was_skipped(&mut inventory);
         inventory.sort();
-        inventory.apply_changes(&reader.changes);
         Ok(inventory)
     }
 
-    /// Lists what an output of `git ls-files --stage -t -z` holds.
+    /// Finds out which tracked files are not as they were staged any more, and
+    /// adds those that are not tracked.
+    fn look_at_work_tree(
+        &mut self,
+        repository: &Repository,
+        index: &Index,
+        deadline: Instant,
+    ) -> Result<Walking, GitError> {
+        let mut changes = Vec::new();
+        let mut known = HashMap::new();
+        let mut parents = Parents::of(repository.root());
+        let prefix = repository.prefix();
+        index.for_each(|entry| {
+            let Some(path) = entry.path.strip_prefix(prefix.as_slice()) else {
+                return ControlFlow::Continue(());
+            };
+            known.insert(path.to_vec(), entry.is_submodule());
+            if !entry.is_skipped {
+                let change = change(&entry, path, &mut parents);
+                let path = change.and_then(|_| std::str::from_utf8(path).ok());
+                changes.extend(change.zip(path.map(str::to_owned)));
+            }
+            if Instant::now() > deadline { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        self.apply_changes(&changes);
+        let mut beside = Untracked::default();
+        let own = Path::new(OWN_DIRECTORY);
+        Walk::of_repository(repository).files(
+            deadline,
+            |path, is_dir| {
+                // A directory may stand where a file was tracked.
+                let is_known = |is_submodule: &bool| !is_dir || *is_submodule;
+                path == own || known.get(path.as_os_str().as_encoded_bytes()).is_some_and(is_known)
+            },
+            |file| {
+                beside.add(file.path, self);
+                Instant::now() <= deadline
+            },
+        );
+        beside.note_what_was_skipped(self);
+        self.sort();
+        self.knows_changes = true;
+        // Directories that are too deep are left out, and nothing is said of it.
+        Ok(if Instant::now() > deadline { Walking::CutShort } else { Walking::Complete })
+    }
+
+    /// Lists files by their paths and the ids of their contents.
     #[cfg(test)]
-    pub(super) fn from_index(output: &[u8]) -> Self {
-        let (mut inventory, mut reader) =
-            (Self { knows_changes: true, ..Self::default() }, IndexReader::default());
-        reader.read(output, &mut inventory);
+    pub(super) fn of_blobs<'a>(files: impl IntoIterator<Item = (&'a str, Key)>) -> Self {
+        let mut inventory = Self { knows_changes: true, ..Self::default() };
+        files.into_iter().for_each(|(path, key)| inventory.push(path, Origin::Blob(key), None));
         inventory.sort();
         inventory
     }
@@ -179,29 +228,19 @@ impl Inventory {
     /// Walks a project that has no git, at most until the deadline.
     pub(super) fn from_walk(root: &Path, deadline: Instant) -> Self {
         let mut inventory = Self { knows_changes: true, ..Self::default() };
-        let own = OWN_DIRECTORY.trim_end_matches('/');
-        let walk = ignore::WalkBuilder::new(root)
-            .hidden(false)
-            .git_global(false)
-            .require_git(false)
-            .parents(false)
-            .sort_by_file_name(std::ffi::OsStr::cmp)
-            .filter_entry(move |entry| {
-                let name = entry.file_name();
-                name != ".git" && !(entry.depth() == 1 && name == own)
-            })
-            .build();
-        for entry in walk {
-            if inventory.files.len() >= MAX_FILES || Instant::now() > deadline {
-                inventory.notes.push("not all directories were walked".to_owned());
-                break;
-            }
-            let Ok(entry) = entry else { continue };
-            let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
-            let relative = entry.path().strip_prefix(root).ok().and_then(Path::to_str);
-            if let Some(path) = relative.filter(|_| is_file) {
-                inventory.push(path, Origin::Disk);
-            }
+        let own = Path::new(OWN_DIRECTORY);
+        let ended = Walk::of(root).files(
+            deadline,
+            |path, _| path == own,
+            |file| {
+                if let Some(path) = file.path.to_str().filter(|_| !file.is_link) {
+                    inventory.push(path, Origin::Disk, None);
+                }
+                inventory.files.len() < MAX_FILES
+            },
+        );
+        if ended == Walking::CutShort {
+            inventory.notes.push("not all directories were walked".to_owned());
         }
         inventory.sort();
         inventory
@@ -222,112 +261,96 @@ impl Inventory {
     }
 }
 
-fn is_listed(path: &str) -> bool {
-    !path.is_empty() && !path.starts_with(OWN_DIRECTORY)
-}
-
-/// Returns the size of the index of the repository that a directory is in;
-/// nothing where that is not plain.
-fn index_bytes(directory: &Path) -> Option<u64> {
-    let index = directory.ancestors().map(|ancestor| ancestor.join(".git")).find(|git| git.exists())?;
-    Some(index.join("index").metadata().ok()?.len())
+/// Says whether a path is one of Samuel's own files.
+fn is_own(path: &[u8]) -> bool {
+    path.strip_prefix(OWN_DIRECTORY.as_bytes()).is_some_and(|rest| rest.first() == Some(&b'/'))
 }
 
 /// How a tracked file differs from what was staged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
+    /// It may: it does not look as it did.
     Modified,
     Deleted,
 }
 
-/// What is asked of git.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Extent {
-    /// Tracked files as they were staged.
-    Index,
-    /// Also which of them are not so any more, and untracked files.
-    WorkTree,
+/// Says how the file of an entry differs from what was staged.
+fn change(entry: &Entry<'_>, path: &[u8], parents: &mut Parents) -> Option<Change> {
+    if entry.is_submodule() {
+        return None;
+    }
+    let metadata = parents.file(path).and_then(|path| fs::symlink_metadata(path).ok());
+    let Some(metadata) = metadata.filter(|found| !found.is_dir()) else { return Some(Change::Deleted) };
+    let looks_the_same = metadata.is_symlink() == entry.is_link()
+        && entry.stat.is_some_and(|then| then.is_of(&Stat::of(&metadata)));
+    (!looks_the_same).then_some(Change::Modified)
 }
 
-/// Reads the output of `git ls-files --stage -t -z` piece by piece.
+/// Takes over the entries of an index.
 #[derive(Default)]
 struct IndexReader {
-    /// A record whose end has not come yet.
-    pending: Vec<u8>,
-    changes: Vec<(Change, String)>,
-    untracked: usize,
     not_utf8: usize,
     not_checked_out: usize,
 }
 
 impl IndexReader {
-    fn read(&mut self, piece: &[u8], inventory: &mut Inventory) {
-        let mut start = 0;
-        for end in memchr::memchr_iter(0, piece) {
-            let record = piece.get(start..end).unwrap_or_default();
-            start = end + 1;
-            if self.pending.is_empty() {
-                self.record(record, inventory);
-            } else {
-                let mut whole = std::mem::take(&mut self.pending);
-                whole.extend_from_slice(record);
-                self.record(&whole, inventory);
-            }
-        }
-        self.pending.extend_from_slice(piece.get(start..).unwrap_or_default());
-    }
-
-    /// Takes one record: a tag and the path of an untracked file; or a tag,
-    /// mode, object id, stage, a tab and the path of a tracked one.
-    fn record(&mut self, record: &[u8], inventory: &mut Inventory) {
-        if let Some(path) = record.strip_prefix(b"? ") {
-            return self.untracked(path, inventory);
-        }
-        let Some(tab) = memchr::memchr(b'\t', record) else { return };
-        let (facts, path) = record.split_at(tab);
-        let mut facts = facts.split(|byte| *byte == b' ');
-        let (Some(tag), Some(mode), Some(id)) = (facts.next(), facts.next(), facts.next()) else { return };
-        let Ok(path) = std::str::from_utf8(path.get(1..).unwrap_or_default()) else {
-            self.not_utf8 += usize::from(!matches!(tag, b"C" | b"R"));
+    fn entry(&mut self, entry: &Entry<'_>, path: &[u8], inventory: &mut Inventory) {
+        if entry.is_submodule() || is_own(path) {
             return;
-        };
-        match tag {
-            b"C" => self.changes.push((Change::Modified, path.to_owned())),
-            b"R" => self.changes.push((Change::Deleted, path.to_owned())),
-            _ if mode == b"160000" => {}
-            b"S" => self.not_checked_out += 1,
-            _ if is_listed(path) => {
-                let blob = Key::of_blob(id).map_or(Origin::Disk, Origin::Blob);
-                inventory.push(path, if mode == b"120000" { Origin::Nowhere } else { blob });
-            }
-            _ => {}
         }
-    }
-
-    fn untracked(&mut self, path: &[u8], inventory: &mut Inventory) {
         let Ok(path) = std::str::from_utf8(path) else {
             self.not_utf8 += 1;
             return;
         };
-        // A path that ends with a slash is a repository of its own.
-        if is_listed(path) && !path.ends_with('/') {
-            self.untracked += 1;
-            if self.untracked <= MAX_UNTRACKED {
-                inventory.push(path, Origin::Disk);
-            }
+        if entry.is_skipped {
+            self.not_checked_out += 1;
+            return;
+        }
+        let origin = match Key::of_digest(entry.id) {
+            _ if entry.is_link() => Origin::Nowhere,
+            Some(key) if !entry.is_unmerged => Origin::Blob(key),
+            _ => Origin::Disk,
+        };
+        inventory.push(path, origin, entry.stat);
+    }
+
+    fn note_what_was_skipped(&self, inventory: &mut Inventory) {
+        note_not_utf8(self.not_utf8, inventory);
+        if self.not_checked_out > 0 {
+            inventory.notes.push(format!("{} files are not checked out", self.not_checked_out));
+        }
+    }
+}
+
+fn note_not_utf8(count: usize, inventory: &mut Inventory) {
+    if count > 0 {
+        inventory.notes.push(format!("{count} files whose names are not UTF-8 are left out"));
+    }
+}
+
+/// Takes over the files that are not tracked.
+#[derive(Default)]
+struct Untracked {
+    count: usize,
+    not_utf8: usize,
+}
+
+impl Untracked {
+    fn add(&mut self, path: &Path, inventory: &mut Inventory) {
+        let Some(path) = path.to_str() else {
+            self.not_utf8 += 1;
+            return;
+        };
+        self.count += 1;
+        if self.count <= MAX_UNTRACKED {
+            inventory.push(path, Origin::Disk, None);
         }
     }
 
     fn note_what_was_skipped(&self, inventory: &mut Inventory) {
-        if self.not_utf8 > 0 {
-            inventory.notes.push(format!("{} files whose names are not UTF-8 are left out", self.not_utf8));
-        }
-        if self.untracked > MAX_UNTRACKED {
-            let left_out = self.untracked - MAX_UNTRACKED;
+        note_not_utf8(self.not_utf8, inventory);
+        if let Some(left_out) = self.count.checked_sub(MAX_UNTRACKED).filter(|count| *count > 0) {
             inventory.notes.push(format!("{left_out} untracked files are left out"));
-        }
-        if self.not_checked_out > 0 {
-            inventory.notes.push(format!("{} files are not checked out", self.not_checked_out));
         }
     }
 }
@@ -337,8 +360,9 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
     use super::*;
-    use crate::methodology::ralph::testing::Repository;
-    use std::{fs, time::Duration};
+    use crate::{git::Caller, methodology::ralph::testing::Repository};
+
+    const LONG: Duration = Duration::from_secs(60);
 
     fn paths(inventory: &Inventory) -> Vec<&str> {
         inventory.files.iter().map(|file| inventory.path(file)).collect()
@@ -359,7 +383,7 @@ mod tests {
         repository.write("new.rs", "");
         repository.write("noise.log", "");
         repository.write(".samuel/run/prd.toon", "");
-        let inventory = Inventory::from_git(&repository.git()).unwrap();
+        let inventory = Inventory::from_repository(&repository.opened(), LONG).unwrap();
         assert_eq!(paths(&inventory), [".gitignore", "new.rs", "src/a.rs", "ü b.rs"]);
         assert_eq!(origin(&inventory, "new.rs"), Origin::Disk);
         assert!(matches!(origin(&inventory, "src/a.rs"), Origin::Blob(_)));
@@ -370,7 +394,7 @@ mod tests {
         let repository = Repository::with(&[("a.rs", "a\n"), ("b.rs", "b\n"), ("c.rs", "c\n")]);
         repository.write("a.rs", "changed\n");
         fs::remove_file(repository.path().join("b.rs")).unwrap();
-        let inventory = Inventory::from_git(&repository.git()).unwrap();
+        let inventory = Inventory::from_repository(&repository.opened(), LONG).unwrap();
         assert_eq!(paths(&inventory), ["a.rs", "c.rs"]);
         assert_eq!(origin(&inventory, "a.rs"), Origin::Disk);
         assert!(matches!(origin(&inventory, "c.rs"), Origin::Blob(_)));
@@ -382,10 +406,11 @@ mod tests {
         repository.write("a.rs", "changed\n");
         repository.write("new\ttab.rs", "");
         fs::remove_file(repository.path().join("b.rs")).unwrap();
-        let index = Inventory::listed(&repository.git(), Extent::Index).unwrap();
+        let opened = repository.opened();
+        let index = Inventory::listed(&opened, &opened.index().unwrap()).unwrap();
         assert_eq!(paths(&index), ["a.rs", "b.rs"]);
         assert!(matches!(origin(&index, "a.rs"), Origin::Blob(_)));
-        let work_tree = Inventory::listed(&repository.git(), Extent::WorkTree).unwrap();
+        let work_tree = Inventory::from_repository(&opened, LONG).unwrap();
         assert_eq!(paths(&work_tree), ["a.rs", "new\ttab.rs"]);
         assert_eq!(origin(&work_tree, "a.rs"), Origin::Disk);
     }
@@ -393,8 +418,9 @@ mod tests {
     #[test]
     fn a_project_inside_a_repository_sees_its_own_files_only() {
         let repository = Repository::with(&[("a.rs", ""), ("inner/b.rs", "")]);
-        let git = Git::new(repository.path().join("inner"), std::env::vars_os(), Duration::from_secs(60));
-        assert_eq!(paths(&Inventory::from_git(&git).unwrap()), ["b.rs"]);
+        let root = repository.path().join("inner");
+        let inner = crate::git::Repository::open(&root, &Caller::of_process()).unwrap().unwrap();
+        assert_eq!(paths(&Inventory::from_repository(&inner, LONG).unwrap()), ["b.rs"]);
     }
 
     #[cfg(unix)]
@@ -403,24 +429,38 @@ mod tests {
         let repository = Repository::with(&[("a.rs", "")]);
         std::os::unix::fs::symlink("/etc/passwd", repository.path().join("link.rs")).unwrap();
         repository.commit("Link");
-        let inventory = Inventory::from_git(&repository.git()).unwrap();
+        let inventory = Inventory::from_repository(&repository.opened(), LONG).unwrap();
         assert_eq!(origin(&inventory, "link.rs"), Origin::Nowhere);
         assert_eq!(inventory.files.last().unwrap().class.kind, FileKind::Other);
     }
 
     #[test]
-    fn a_record_may_come_in_any_pieces() {
-        let id = "587be6b4c3f93f93c489c0111bba5596147a26cb";
-        let output = format!(
-            "H 100644 {id} 0\ta.rs\0S 100644 {id} 0\tb.rs\0H 160000 {id} 0\tsub\0H 100644 {id} 0\tc.rs\0"
+    fn submodules_and_files_that_are_not_checked_out_are_left_out() {
+        let (repository, inner) = (
+            Repository::with(&[("a.rs", "a\n"), ("b.rs", "b\n"), ("c.rs", "c\n")]),
+            Repository::with(&[("in.rs", "")]),
         );
-        for size in 1..output.len() {
-            let (mut inventory, mut reader) = (Inventory::default(), IndexReader::default());
-            output.as_bytes().chunks(size).for_each(|piece| reader.read(piece, &mut inventory));
-            reader.note_what_was_skipped(&mut inventory);
-            assert_eq!(paths(&inventory), ["a.rs", "c.rs"], "pieces of {size}");
-            assert_eq!(inventory.notes, ["1 files are not checked out"]);
-        }
+        let path = inner.path().to_str().unwrap();
+        repository.run(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", path, "sub"]);
+        repository.run(&["update-index", "--skip-worktree", "b.rs"]);
+        let inventory = Inventory::from_repository(&repository.opened(), LONG).unwrap();
+        assert_eq!(paths(&inventory), [".gitmodules", "a.rs", "c.rs"]);
+        assert_eq!(inventory.notes, ["1 files are not checked out"]);
+    }
+
+    #[test]
+    fn a_merge_under_way_lists_each_file_once() {
+        let repository = Repository::with(&[("a.rs", "a\n")]);
+        repository.run(&["checkout", "--quiet", "-b", "side"]);
+        repository.write("a.rs", "b\n");
+        repository.commit("Side");
+        repository.run(&["checkout", "--quiet", "main"]);
+        repository.write("a.rs", "c\n");
+        repository.commit("Main");
+        repository.tries(&["merge", "--quiet", "side"]);
+        let inventory = Inventory::from_repository(&repository.opened(), LONG).unwrap();
+        assert_eq!(paths(&inventory), ["a.rs"]);
+        assert_eq!(origin(&inventory, "a.rs"), Origin::Disk);
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Counting in all files of an inventory, each text once.
 //!
-//! [`tally`] looks counts up by blob id, fetches the blobs it does not know
-//! from git in one go, and reads changed and untracked files from disk. All of
-//! it stays within a time box: what was counted is remembered, so the next
-//! snapshot goes on from there.
+//! [`tally`] looks counts up by blob id, and reads the files whose blobs it does
+//! not know from disk. A file that is as it was staged is counted for its blob,
+//! so that a copy or a later checkout needs no second look. All of it stays
+//! within a time box: what was counted is remembered, so the next snapshot goes
+//! on from there.
 
 use std::{
     collections::HashMap,
@@ -20,7 +21,7 @@ use super::{
     counts::{Counts, MAX_BYTES},
     inventory::{Inventory, Origin},
 };
-use crate::git::{Flow, Git};
+use crate::git::{Parents, Repository, Stat, blob_id};
 
 /// A file that was written this recently may be written again without its
 /// stamp telling.
@@ -32,7 +33,7 @@ pub(super) fn tally(
     inventory: &mut Inventory,
     cache: &mut CountCache,
     root: &Path,
-    git: Option<&Git>,
+    repository: Option<&Repository>,
     deadline: Instant,
 ) -> usize {
     let (unknown, on_disk) = look_up(inventory, cache);
@@ -48,22 +49,69 @@ pub(super) fn tally(
             file.counts = counts;
         }
     }
-    if let (Some(git), false) = (git, unknown.is_empty()) {
-        let blobs: Vec<Key> = unknown.keys().copied().collect();
-        fetch(git, blobs, deadline, |key, counts| {
-            cache.insert(key, counts);
-            for position in unknown.get(&key).into_iter().flatten() {
-                if let Some(file) = inventory.files.get_mut(*position) {
-                    file.counts = Some(counts);
-                }
+    let Some(repository) = repository else { return left_out };
+    // Object ids spread the work evenly over the project, so a time box that ends
+    // early leaves no directory out.
+    let mut blobs: Vec<Key> = unknown.keys().copied().collect();
+    blobs.sort_unstable();
+    let mut parents = Parents::of(root);
+    for key in blobs {
+        let positions = unknown.get(&key).map(Vec::as_slice).unwrap_or_default();
+        for position in positions {
+            let Some(file) = inventory.files.get(*position).copied() else { continue };
+            let known = cache.get(&key);
+            if known.is_none() && Instant::now() > deadline {
+                left_out += 1;
+                continue;
             }
-        });
-        let all = unknown.values().flatten();
-        left_out += all
-            .filter(|position| inventory.files.get(**position).is_some_and(|file| file.counts.is_none()))
-            .count();
+            let count = || {
+                let path = parents.file(inventory.path(&file).as_bytes())?;
+                count_staged(&path, file.staged, key, repository, cache)
+            };
+            let counts = known.or_else(count);
+            if let Some(file) = inventory.files.get_mut(*position) {
+                file.counts = counts;
+            }
+        }
     }
     left_out
+}
+
+/// Counts in a tracked file, for its blob where it is as it was staged.
+fn count_staged(
+    path: &Path,
+    staged: Option<Stat>,
+    key: Key,
+    repository: &Repository,
+    cache: &mut CountCache,
+) -> Option<Counts> {
+    let metadata = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file)?;
+    let is_as_staged = staged.is_some_and(|then| then.is_of(&Stat::of(&metadata)));
+    if metadata.len() > MAX_BYTES {
+        return Some(Counts::default());
+    }
+    if !is_as_staged && let Some(known) = stamp(path, &metadata).and_then(|stamp| cache.get(&stamp)) {
+        return Some(known);
+    }
+    let text = read_text(path)?;
+    let counts = Counts::of(&text);
+    let is_blob = is_as_staged || Key::of_digest(blob_id(repository, &text).as_bytes()) == Some(key);
+    let key = if is_blob { Some(key) } else { stamp(path, &metadata) };
+    if let Some(key) = key {
+        cache.insert(key, counts);
+    }
+    Some(counts)
+}
+
+fn read_text(path: &Path) -> Option<Vec<u8>> {
+    let mut text = Vec::new();
+    open(path)?.take(MAX_BYTES).read_to_end(&mut text).ok()?;
+    Some(text)
+}
+
+/// Opens a file that was a regular one a moment ago.
+fn open(path: &Path) -> Option<fs::File> {
+    crate::git::open_regular(path).ok()
 }
 
 /// Fills in what is known. Returns the positions of the files for each unknown
@@ -97,9 +145,7 @@ pub(super) fn count_on_disk(path: &Path, cache: &mut CountCache) -> Option<Count
     if let Some(known) = stamp.and_then(|stamp| cache.get(&stamp)) {
         return Some(known);
     }
-    let mut text = Vec::new();
-    fs::File::open(path).ok()?.take(MAX_BYTES).read_to_end(&mut text).ok()?;
-    let counts = Counts::of(&text);
+    let counts = Counts::of(&read_text(path)?);
     if let Some(stamp) = stamp {
         cache.insert(stamp, counts);
     }
@@ -123,78 +169,6 @@ fn stamp(path: &Path, metadata: &fs::Metadata) -> Option<Key> {
     Key::of_digest(&digest.finalize())
 }
 
-/// Fetches blobs from git and counts in each. What git does not have, or not
-/// in time, is not reported.
-fn fetch(git: &Git, mut blobs: Vec<Key>, deadline: Instant, mut report: impl FnMut(Key, Counts)) {
-    // Hash maps are in no order; object ids spread the work evenly over the
-    // project, so a time box that ends early leaves no directory out.
-    blobs.sort_unstable();
-    let ids: Vec<String> = blobs.iter().map(|key| key.to_hex()).collect();
-    let mut asked = blobs.into_iter();
-    let mut reader = BatchReader::default();
-    let answer =
-        git.stream(&["cat-file", "--batch", "--buffer"], (ids.join("\n") + "\n").into_bytes(), |piece| {
-            reader.read(piece, |counts| {
-                if let (Some(key), Some(counts)) = (asked.next(), counts) {
-                    report(key, counts);
-                }
-            });
-            if Instant::now() > deadline { Flow::Enough } else { Flow::More }
-        });
-    // Whatever was not reported is left out, and the caller says so.
-    drop(answer);
-}
-
-/// Reads the output of `git cat-file --batch`: for each object a line with its
-/// id, type and size, then its content and a line end.
-#[derive(Default)]
-struct BatchReader {
-    pending: Vec<u8>,
-    /// Bytes still to come of a blob too large to look at.
-    skip: u64,
-}
-
-impl BatchReader {
-    /// Calls `found` for each object that is complete, in the order they were
-    /// asked for; without counts for one that git does not have.
-    fn read(&mut self, mut piece: &[u8], mut found: impl FnMut(Option<Counts>)) {
-        if self.skip > 0 {
-            let skipped = piece.len().min(usize::try_from(self.skip).unwrap_or(usize::MAX));
-            self.skip -= skipped as u64;
-            piece = piece.get(skipped..).unwrap_or_default();
-        }
-        self.pending.extend_from_slice(piece);
-        let mut done = 0;
-        while let Some(rest) = self.pending.get(done..) {
-            let Some(end) = memchr::memchr(b'\n', rest) else { break };
-            let (line, body) = rest.split_at(end + 1);
-            let Some(size) = size_of(line) else {
-                found(None);
-                done += line.len();
-                continue;
-            };
-            if size > MAX_BYTES {
-                found(Some(Counts::default()));
-                self.skip = (size + 1).saturating_sub(body.len() as u64);
-                done += line.len() + body.len().min(usize::try_from(size + 1).unwrap_or(usize::MAX));
-                continue;
-            }
-            let size = usize::try_from(size).unwrap_or(usize::MAX);
-            let Some(content) = body.get(..size).filter(|_| body.len() > size) else { break };
-            found(Some(Counts::of(content)));
-            done += line.len() + size + 1;
-        }
-        self.pending.drain(..done.min(self.pending.len()));
-    }
-}
-
-/// Reads the size from `<id> blob <size>`; other lines say what is missing.
-fn size_of(line: &[u8]) -> Option<u64> {
-    let mut words = std::str::from_utf8(line).ok()?.split_whitespace();
-    let (_, kind, size) = (words.next()?, words.next()?, words.next()?);
-    (kind == "blob").then(|| size.parse().ok())?
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
@@ -207,9 +181,9 @@ mod tests {
     }
 
     fn lines(repository: &Repository, cache: &mut CountCache, deadline: Instant) -> (u64, usize) {
-        let git = repository.git();
-        let mut inventory = Inventory::from_git(&git).unwrap();
-        let left_out = tally(&mut inventory, cache, repository.path(), Some(&git), deadline);
+        let opened = repository.opened();
+        let mut inventory = Inventory::from_repository(&opened, Duration::from_secs(60)).unwrap();
+        let left_out = tally(&mut inventory, cache, repository.path(), Some(&opened), deadline);
         (inventory.lines(), left_out)
     }
 
@@ -229,7 +203,8 @@ mod tests {
         let repository = Repository::with(&[("a.rs", "1\n2\n")]);
         let directory = tempfile::tempdir().unwrap();
         let mut cache = CountCache::load(directory.path());
-        let mut inventory = Inventory::from_git(&repository.git()).unwrap();
+        let mut inventory =
+            Inventory::from_repository(&repository.opened(), Duration::from_secs(60)).unwrap();
         let Origin::Blob(key) = inventory.files.first().unwrap().origin else {
             unreachable!("it is tracked")
         };
@@ -252,29 +227,21 @@ mod tests {
     }
 
     #[test]
-    fn objects_may_come_in_any_pieces_and_be_missing() {
-        let output = b"aaaa blob 4\n1\n2\n\nbbbb missing\ncccc blob 0\n\ndddd blob 1\nx\n";
-        for size in 1..output.len() {
-            let (mut reader, mut found) = (BatchReader::default(), Vec::new());
-            for piece in output.chunks(size) {
-                reader.read(piece, |counts| found.push(counts.map(|counts| counts.lines)));
-            }
-            assert_eq!(found, [Some(2), None, Some(0), Some(1)], "pieces of {size}");
-        }
-    }
-
-    #[test]
-    fn a_blob_too_large_to_look_at_is_skipped() {
-        let size = MAX_BYTES as usize + 1;
-        let mut output = format!("aaaa blob {size}\n").into_bytes();
-        output.extend(std::iter::repeat_n(b'\n', size));
-        output.extend(b"\nbbbb blob 2\nx\n\n");
-        for pieces in [size / 3, output.len()] {
-            let (mut reader, mut found) = (BatchReader::default(), Vec::new());
-            for piece in output.chunks(pieces) {
-                reader.read(piece, |counts| found.push(counts.map(|counts| counts.lines)));
-            }
-            assert_eq!(found, [Some(0), Some(1)], "pieces of {pieces}");
-        }
+    fn a_large_repository_is_counted_by_blobs_and_changed_files_as_they_are() {
+        let repository = Repository::with(&[("a.rs", "1\n2\n"), ("b.rs", "1\n"), ("gone.rs", "1\n")]);
+        repository.write("b.rs", "1\n2\n3\n");
+        fs::remove_file(repository.path().join("gone.rs")).unwrap();
+        let opened = repository.opened();
+        let directory = tempfile::tempdir().unwrap();
+        let mut cache = CountCache::load(directory.path());
+        // What a listing of the index alone says of all three.
+        let staged = [("a.rs", "1\n2\n"), ("b.rs", "1\n"), ("gone.rs", "1\n")].map(|(path, text)| {
+            (path, Key::of_digest(blob_id(&opened, text.as_bytes()).as_bytes()).unwrap())
+        });
+        let mut inventory = Inventory::of_blobs(staged);
+        tally(&mut inventory, &mut cache, repository.path(), Some(&opened), later());
+        assert_eq!(inventory.lines(), 2 + 3);
+        let [(_, a), (_, b), _] = staged;
+        assert_eq!((cache.get(&a).map(|counts| counts.lines), cache.get(&b)), (Some(2), None));
     }
 }

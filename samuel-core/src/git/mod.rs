@@ -1,0 +1,53 @@
+//! Reading a repository, without starting anything.
+//!
+//! A [`Repository`] is read in process: no program is run, so nothing that a
+//! clone brings (filters, hooks, monitors, aliases, helpers) is ever executed
+//! by looking at it, and no git needs to be installed. What it is asked:
+//! where its [`Head`] is, what the index holds, which files of the work tree
+//! differ from that, which are untracked, and the last commits.
+//!
+//! Everything read is data from somebody else. Files are opened without waiting
+//! and through no link, only regular ones, up to a limit; sizes, depths and
+//! counts in them are checked before memory is taken; each question has a
+//! deadline. Configuration of the repository says how its files are stored and
+//! nothing else; it includes no other file.
+//!
+//! A file counts as changed by its raw content: no filter normalises it first.
+//! Files that filters changed on checkout (line ends, large file storage) are as
+//! staged as long as their stamps are those of the index, which they are after a
+//! checkout, and count as changed once they were only touched.
+//!
+//! A [`Caller`] says who looks. A repository of another user is refused, as git
+//! refuses it (`safe.directory`).
+//!
+//! [`program`] is the one place where the git program is run: to fetch plugins,
+//! and by callers that write to repositories of their own.
+
+mod caller;
+mod config;
+mod error;
+mod head;
+mod id;
+mod ignores;
+mod index;
+mod inflate;
+mod listing;
+mod log;
+mod odb;
+mod pack;
+mod place;
+pub mod program;
+mod read;
+mod tree;
+
+pub use caller::{Caller, OwnerError};
+pub use error::GitError;
+pub use head::Head;
+pub use id::ObjectId;
+pub use log::Commit;
+pub use place::Repository;
+
+pub(crate) use ignores::{Walk, Walking};
+pub(crate) use index::{Entry, Index, Stat};
+pub(crate) use listing::{Content, Listing, Parents, blob_id};
+pub(crate) use read::open_regular;

@@ -1,0 +1,181 @@
+//! Running the git program, where a repository is fetched or written.
+//!
+//! A [`GitProgram`] is a command like any other: under the supervisor, with a
+//! deadline, and with an environment of which only what reaches remotes comes
+//! through. Hooks, file system monitor, questions and the helpers of other
+//! transports are off. Looking at a project never comes here; see
+//! [`Repository`](super::Repository).
+
+use std::{path::Path, time::Duration};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    model::{Coded, ErrorCode},
+    process::{self, CommandOutput, CommandSpec, End, OutputLimits, ProcessError, Supervisor},
+};
+
+/// Variables that git needs to reach its remotes and to know who commits. What
+/// makes it look elsewhere or run programs is not among them.
+const ENV: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "TMPDIR",
+    "XDG_CONFIG_HOME",
+    "SSH_AUTH_SOCK",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "GIT_SSL_CAINFO",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+];
+
+/// The transports that git fetches over, as it reads them. All others are
+/// programs of their own.
+pub const TRANSPORTS: &[&str] = &["https", "http", "ssh", "git", "file"];
+
+/// How many bytes of output are kept.
+const MAX_OUTPUT: usize = 1 << 20;
+/// How many bytes of the end of standard error are kept.
+const MAX_STDERR: usize = 4 << 10;
+/// How many characters of the last line are told.
+const MAX_LINE: usize = 500;
+
+/// How git is run.
+#[derive(Debug)]
+pub struct GitProgram<'a> {
+    /// The caller's environment, of which git gets what it needs.
+    pub env: &'a [(String, String)],
+    /// Who watches over it.
+    pub supervisor: &'a Supervisor,
+    /// Ends it early.
+    pub cancel: &'a CancellationToken,
+    /// The time all calls have together.
+    pub deadline: tokio::time::Instant,
+}
+
+/// A call of git that did not do what it should.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GitProgramError {
+    /// It could not be run.
+    #[error("git could not be run")]
+    Run(#[from] ProcessError),
+    /// It failed, or did not end in time.
+    #[error("git {subcommand} failed: {message}")]
+    Failed {
+        /// What it was called for.
+        subcommand: String,
+        /// The last line it wrote to standard error, or how it ended.
+        message: String,
+    },
+}
+
+impl GitProgramError {
+    /// Says whether there is no git on the path.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::Run(ProcessError::ProgramNotFound { .. }))
+    }
+}
+
+impl Coded for GitProgramError {
+    fn code(&self) -> ErrorCode {
+        if self.is_not_found() { ErrorCode::GIT_NOT_FOUND } else { ErrorCode::PROCESS_FAILED }
+    }
+}
+
+impl GitProgram<'_> {
+    /// Runs git in a directory to its end and returns what it wrote.
+    ///
+    /// # Errors
+    /// Returns a [`GitProgramError`] where it cannot be run or fails.
+    pub async fn run(&self, directory: &Path, args: &[&str]) -> Result<CommandOutput, GitProgramError> {
+        let left = self.deadline.saturating_duration_since(tokio::time::Instant::now());
+        let kept =
+            self.env.iter().filter(|(name, _)| ENV.contains(&name.as_str()) || name.starts_with("LC_"));
+        let spec = CommandSpec::new("git", directory)
+            .args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"])
+            .args(args)
+            .envs(kept.cloned())
+            .env("GIT_ALLOW_PROTOCOL", TRANSPORTS.join(":"))
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_ASKPASS", "true")
+            .env("GIT_SSH_COMMAND", "ssh -oBatchMode=yes")
+            .env("GIT_LFS_SKIP_SMUDGE", "1")
+            .timeout(left.max(Duration::from_millis(1)))
+            .limits(OutputLimits { head: MAX_OUTPUT, tail: MAX_STDERR, ..OutputLimits::default() });
+        let output = process::run(spec, self.supervisor, self.cancel).await?;
+        if output.success() {
+            return Ok(output);
+        }
+        let message = match output.end {
+            End::TimedOut => "git did not end in time".to_owned(),
+            End::Cancelled => "it was cancelled".to_owned(),
+            _ => last_line(&output.stderr.text()).unwrap_or_else(|| output.status.to_string()),
+        };
+        let subcommand = args.first().copied().unwrap_or_default().to_owned();
+        Err(GitProgramError::Failed { subcommand, message })
+    }
+}
+
+/// Returns the last line with something on it.
+pub(crate) fn last_line(text: &str) -> Option<String> {
+    let line = text.lines().rev().find(|line| !line.trim().is_empty())?;
+    Some(line.trim().chars().take(MAX_LINE).collect())
+}
+
+/// Says why git must not fetch from an address: it would run a program for it.
+pub(crate) fn refused_transport(address: &str) -> Option<&'static str> {
+    let is_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+    let end = address.find(|c| !is_scheme(c)).unwrap_or(address.len());
+    let (scheme, rest) = address.split_at(end);
+    let is_helper = rest.starts_with("::");
+    let is_other = rest.starts_with("://") && !TRANSPORTS.contains(&scheme);
+    (is_helper || is_other || address.starts_with('-')).then_some(
+        "only https, http, ssh, git and file URLs, user@host:path and local paths are fetched; \
+         for anything else git would run another program",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_another_program_would_fetch_is_refused() {
+        for good in [
+            "https://a/b",
+            "http://a",
+            "ssh://a/b",
+            "git://a/b",
+            "file:///a",
+            "a@b:c",
+            "/a/b::c",
+            "../a",
+            "a@b::c",
+        ] {
+            assert_eq!(refused_transport(good), None, "{good}");
+        }
+        for bad in [
+            "fd::3",
+            "ext::sh -c id",
+            "file::/x",
+            "https::http://a",
+            "hg+x::y",
+            "foo://a",
+            "HTTPS://a",
+            "-u",
+            "::x",
+        ] {
+            assert!(refused_transport(bad).is_some(), "{bad}");
+        }
+    }
+}

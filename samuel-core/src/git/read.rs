@@ -1,0 +1,42 @@
+//! Opening files of a repository.
+//!
+//! They are opened as all files that somebody else may have made, each below the
+//! directory it is in: a link leads to a neighbour at the most.
+
+use std::{
+    fs::{File, Metadata},
+    io,
+    path::Path,
+};
+
+use crate::fs::{Root, read_up_to};
+
+/// Opens a regular file without waiting.
+///
+/// # Errors
+/// What the system says; [`io::ErrorKind::InvalidInput`] for what is no regular
+/// file.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    Ok(Root::new(path.parent().unwrap_or(path)).open(path)?)
+}
+
+/// Opens a regular file as [`open_regular`] does, and says what the system says
+/// of it.
+pub(super) fn open(path: &Path) -> io::Result<(File, Metadata)> {
+    let file = open_regular(path)?;
+    let metadata = file.metadata()?;
+    Ok((file, metadata))
+}
+
+/// Reads a regular file of at most `max_bytes`.
+///
+/// # Errors
+/// As [`open`]; [`io::ErrorKind::FileTooLarge`] past the limit.
+pub(super) fn read(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
+    Ok(read_up_to(open_regular(path)?, max_bytes)?)
+}
+
+/// Says of an error whether it means that there is no such file.
+pub(super) fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
