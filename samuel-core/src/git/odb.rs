@@ -23,6 +23,8 @@ use super::{
 const MAX_OBJECT: usize = 8 << 20;
 /// How many bytes are decompressed or copied altogether.
 const MAX_WORK: usize = 256 << 20;
+/// How many bytes of deltas are held for one object.
+const MAX_HELD: usize = 32 << 20;
 /// How many deltas an object may be made of. Git makes at most 50 by default.
 const MAX_DELTAS: usize = 4_096;
 /// How many stores may borrow from each other, and how many packs are opened.
@@ -125,11 +127,12 @@ impl Objects {
         let damaged =
             || GitError::damaged(Path::new("objects/pack"), "an object in a pack is damaged or too large");
         let (mut number, mut offset) = (pack, offset);
-        let mut deltas = Vec::new();
+        let (mut deltas, mut held) = (Vec::new(), 0);
         let (kind, mut object) = loop {
             let pack = self.packs.get(number).ok_or_else(damaged)?;
             let found = pack.header(offset)?;
-            if found.size > MAX_OBJECT || deltas.len() > MAX_DELTAS {
+            held += found.size.min(MAX_OBJECT);
+            if found.size > MAX_OBJECT || held > MAX_HELD || deltas.len() > MAX_DELTAS {
                 return Err(damaged());
             }
             self.spend(found.size, Path::new("objects/pack"))?;
