@@ -18,9 +18,9 @@ use super::{Repository, read};
 
 /// The largest ignore file that is read, in bytes.
 const MAX_IGNORE_FILE: u64 = 256 << 10;
-/// How many lines of ignore files are heeded. Each is compiled, and matched with
+/// How many patterns are heeded. Each is compiled, and matched with
 /// each file.
-const MAX_PATTERNS: usize = 10_000;
+const MAX_PATTERNS: usize = 4_000;
 /// How deep directories are entered.
 const MAX_DEPTH: usize = 256;
 
@@ -75,7 +75,7 @@ impl Walk {
         let top = &repository.top;
         let root = repository.root.clone();
         let mut walk = Self { root, outer: Vec::new(), skips_hidden: false, is_ignored: false, patterns: 0 };
-        walk.outer.extend(rules(top, &repository.excludes));
+        walk.outer.extend(rules(top, &repository.excludes, MAX_PATTERNS));
         walk.add(top, &repository.common_dir.join("info/exclude"));
         // What is above the project has a say in it.
         let Ok(inner) = repository.root.strip_prefix(top) else { return walk };
@@ -101,8 +101,9 @@ impl Walk {
 
     fn read(&mut self, directory: &Path, file: &Path) -> Option<Gitignore> {
         let text = read::read(file, MAX_IGNORE_FILE).ok()?;
-        self.patterns = self.patterns.saturating_add(text.split(|byte| *byte == b'\n').count());
-        if self.patterns > MAX_PATTERNS { None } else { rules(directory, &text) }
+        let rules = rules(directory, &text, MAX_PATTERNS.saturating_sub(self.patterns))?;
+        self.patterns += rules.len();
+        Some(rules)
     }
 
     fn ignores(&self, inner: &[Gitignore], path: &Path, is_dir: bool) -> bool {
@@ -205,13 +206,15 @@ impl Place {
     }
 }
 
-fn rules(directory: &Path, text: &[u8]) -> Option<Gitignore> {
-    if text.is_empty() {
+/// Reads at most so many patterns.
+fn rules(directory: &Path, text: &[u8], limit: usize) -> Option<Gitignore> {
+    if text.is_empty() || limit == 0 {
         return None;
     }
     let mut builder = GitignoreBuilder::new(directory);
     let text = String::from_utf8_lossy(text);
-    for line in text.trim_start_matches('\u{feff}').lines() {
+    let lines = text.trim_start_matches('\u{feff}').lines();
+    for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')).take(limit) {
         // A pattern that is none ignores nothing.
         drop(builder.add_line(None, line));
     }

@@ -472,9 +472,13 @@ fn contents_that_ask_for_too_much_are_refused() {
         (".git/packed-refs", b"x ".repeat(1_000_000)),
         (".git/objects/info/alternates", b".\n../objects\n/\n/dev\n/proc/self\n".repeat(500)),
         (".gitignore", b"*a*b*c*d*e*f*[!x]**/**/\n".repeat(30_000)),
+        (".gitignore", b"*a*b*c*d*e*f*[!x]**/**/\n".repeat(9_900)),
+        (".gitignore", (0..9_900).flat_map(|n| format!("*{n}*a*b?[a-z]*\n").into_bytes()).collect()),
         (".gitignore", b"*".repeat(900_000)),
     ];
-    contents.extend((1..12).map(|part| (".git/index", index[..index.len() * part / 12].to_vec())));
+    contents.extend(
+        (1..12).map(|part| (".git/index", index.iter().take(index.len() * part / 12).copied().collect())),
+    );
     every(&contents, |_, (file, content)| {
         let target = origin.clone();
         target.write(file, content);
