@@ -4,7 +4,7 @@ use std::io::{self, BufRead};
 
 use samuel_core::{
     engine::{Executables, TrustPolicy},
-    hook::{HookPoint, Registry, Tier},
+    hook::{HookPoint, Registry},
     model::ErrorCode,
 };
 use serde_json::json;
@@ -37,21 +37,13 @@ pub(crate) fn allow(
     yes: bool,
     host: &Host,
 ) -> Result<(), Failure> {
-    let points = HookPoint::ALL.iter().filter(|point| fires(**point));
-    let foreign = points.flat_map(|point| {
-        let handlers = registry.handlers(*point).filter(|(_, _, tier)| *tier != Tier::BuiltIn);
-        handlers.map(move |(id, ..)| format!("handler of {point}: {id}"))
-    });
-    let lines: Vec<String> = foreign.collect();
-    let asked = || {
-        let listed: String = lines.iter().map(|line| format!("  {}\n", safe(line))).collect();
-        host.can_ask && confirm(&format!("This command executes:\n{listed}"), "Run this?")
-    };
-    if lines.is_empty() || yes || asked() {
+    let executables = Executables::of_points(registry, fires);
+    let asked = || host.can_ask && confirm(&shown("This command executes:", &executables), "Run this?");
+    if executables.is_empty() || yes || asked() {
         return Ok(());
     }
     let failure = Failure::new(ErrorCode::TRUST_REFUSED, "nobody has allowed what this command would run");
-    Err(failure.with_data(json!({ "executables": { "handlers": lines } })).detail(lines.clone()))
+    Err(failure.with_data(json!({ "executables": executables })).detail(executables.lines()))
 }
 
 /// Shows something and asks; anything but a clear yes is a no.
@@ -67,9 +59,13 @@ pub(crate) fn confirm(shown: &str, question: &str) -> bool {
     ask().unwrap_or(false)
 }
 
-/// Lists what would run, one a line.
+/// Lists what a run would execute.
 pub(crate) fn listed(executables: &Executables) -> String {
+    shown("This run executes:", executables)
+}
+
+fn shown(title: &str, executables: &Executables) -> String {
     let lines = executables.lines();
     let lines = lines.iter().map(|line| format!("  {}\n", safe(line)));
-    std::iter::once("This run executes:\n".to_owned()).chain(lines).collect()
+    std::iter::once(format!("{title}\n")).chain(lines).collect()
 }

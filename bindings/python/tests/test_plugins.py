@@ -101,7 +101,8 @@ def test_the_scripts_of_an_installed_plugin_act_in_a_run(samuel_project: MakePro
         prompts.append(call.input.prompt)
         assert call.context.plugins["lint"] == {"Level": 3}
 
-    assert loop.executables().handlers[0] == ("context.extra", "lint:hooks/context")
+    handlers = [one for one in loop.executables().entries if one.kind == "handler"]
+    assert (handlers[0].place, handlers[0].id) == ("context.extra", "lint:hooks/context")
     result, fired = ran(loop)
     assert result.ok and not result.exceptions
     assert [each.handler for each in fired["quality.check"].timings] == ["default", "lint:hooks/check"]

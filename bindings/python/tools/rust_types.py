@@ -43,7 +43,7 @@ SOURCES: list[tuple[str, list[str | tuple[str, str]]]] = [
         "hook/outcome.rs",
         ["Said", "Broken", "Abort", ("Warning", "HookWarning"), "Timing", ("Outcome", "HookOutcome")],
     ),
-    ("engine/trust.rs", ["Executables"]),
+    ("engine/executables.rs", ["ExecutableKind", "Executable", "Executables"]),
     ("agent/event.rs", ["AgentEvent"]),
     ("model/code.rs", ["Location"]),
     ("engine/event.rs", [("Failure", "IterationFailure"), "Event", "RunFault", ("RunReport", "RunReport")]),

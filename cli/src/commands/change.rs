@@ -6,7 +6,7 @@
 use samuel_core::{
     model::{Task, TaskId},
     project::Project,
-    state::{Applied, Change, Mutation, NewTask, StateStore},
+    state::{Applied, Change, LoopLock, Mutation, NewTask, StateStore},
 };
 use serde_json::json;
 
@@ -22,7 +22,17 @@ use crate::{
 pub(crate) fn done(project: &Project, args: DoneArgs, host: &Host) -> Result<Reply, Failure> {
     let DoneArgs { id, commit_sha, iteration } = args;
     let iteration = iteration.or_else(|| host.iteration());
-    apply(project, host, Mutation::Done { id, commit_sha, iteration })
+    let mut reply = apply(project, host, Mutation::Done { id, commit_sha, iteration })?;
+    // Whoever asks: while an agent is at work nobody can tell them apart.
+    let run_is_under_way = LoopLock::holder(&project.run_dir()).is_ok_and(|holder| holder.is_some());
+    if let Some(data) = reply.data.as_object_mut() {
+        data.insert("run_is_under_way".to_owned(), json!(run_is_under_way));
+    }
+    if run_is_under_way {
+        reply.text +=
+            "A run is under way: what is completed during an iteration stands once its check passes.\n";
+    }
+    Ok(reply)
 }
 
 /// Leaves a task out.

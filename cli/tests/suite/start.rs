@@ -119,10 +119,11 @@ fn without_a_terminal_nothing_runs_unless_it_is_allowed() {
     let agent = ["run", "start", "--agent-command", "touch ran"];
     let ran = bench.samuel(&agent);
     assert_eq!((ran.code, ran.stdout.as_str()), (78, ""));
-    assert!(ran.stderr.contains("agent command: touch ran") && ran.stderr.contains("--yes"), "{ran:?}");
+    assert!(ran.stderr.contains("agent command: touch ran\n") && ran.stderr.contains("--yes"), "{ran:?}");
     let document = bench.samuel(&[&agent[..], &["--json"]].concat()).json();
     assert_eq!(document["error"]["code"], "E_TRUST_REFUSED");
-    assert_eq!(document["data"]["executables"]["agent_command"], serde_json::json!(["touch", "ran"]));
+    let agent = &document["data"]["executables"]["entries"][0];
+    assert_eq!((&agent["kind"], &agent["command"]), (&"agent".into(), &"touch ran".into()));
     assert!(!bench.path("ran").exists());
 }
 

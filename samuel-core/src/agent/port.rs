@@ -23,6 +23,12 @@ pub trait Agent: std::fmt::Debug + Send + Sync {
         &[]
     }
 
+    /// Returns the command line that starts the agent, word for word, the
+    /// program first; none where it is no program.
+    fn command_line(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Says how the agent runs unattended, for the user to read before a run
     /// starts; nothing where there is nothing to say.
     fn permission_notice(&self) -> Option<String> {

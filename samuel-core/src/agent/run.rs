@@ -197,6 +197,10 @@ impl Agent for CliAgent {
         self.cli.env
     }
 
+    fn command_line(&self) -> Vec<String> {
+        self.command.clone()
+    }
+
     fn permission_notice(&self) -> Option<String> {
         self.cli.notice.map(str::to_owned)
     }

@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::{
     builder::RunBuilder,
     error::{RunError, described},
+    executables::ExecutableKind,
     run::Run,
 };
 use crate::{
@@ -285,7 +286,7 @@ fn chains(builder: RunBuilder) -> [Finding; 2] {
             Finding { details, ..Finding::warning(Hooks, message, help) }
         }
     };
-    let templates = match run.executables().templates.len() {
+    let templates = match run.executables().of_kind(ExecutableKind::Template).count() {
         0 => Finding::ok(Templates, "the built-in templates are used"),
         own => Finding::ok(
             Templates,

@@ -72,6 +72,19 @@ impl ControlFiles {
         changes.into_iter().map(|(path, how)| format!("{how}: {path}")).collect()
     }
 
+    /// Returns what a file was when the run was built: its length and a digest.
+    pub(super) fn digest(&self, path: &Path) -> Option<&str> {
+        self.before.get(&self.shown(path)).map(String::as_str)
+    }
+
+    /// Returns the files that a check names, each with what it was when the run
+    /// was built.
+    pub(super) fn named_by(&self, check: &CheckCommand) -> Vec<(String, String)> {
+        let named = files_named(&check.command, &self.root).into_iter();
+        let known = |path: PathBuf| Some((self.shown(&path), self.digest(&path)?.to_owned()));
+        named.filter_map(known).collect()
+    }
+
     /// Returns a digest of each file that is there.
     fn look(&self) -> BTreeMap<String, String> {
         let mut seen = BTreeMap::new();

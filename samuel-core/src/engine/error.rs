@@ -1,6 +1,6 @@
 //! What can keep a run from being built, started or waited for.
 
-use super::trust::Executables;
+use super::executables::Executables;
 use crate::{
     agent::AgentError,
     config::{ConfigError, SandboxError},

@@ -18,13 +18,14 @@ use super::{
     control_files::ControlFiles,
     driver::Driver,
     error::{RunError, described},
+    executables::Executables,
     follow::Follower,
     handle::{Controller, RunHandle},
     hub::Hub,
     machine::Input,
     port::Port,
     services::{Services, Tickets},
-    trust::{Executables, TrustPolicy},
+    trust::TrustPolicy,
     work_tree::WorkTree,
 };
 use crate::{
@@ -126,7 +127,7 @@ impl Run {
         };
         Arc::new(defaults).register(&mut handlers);
         let registry = frozen.project.registry::<RunError>(handlers, HookPoint::ALL)?;
-        let executables = Executables::of(&frozen, &registry, &replaced);
+        let executables = Executables::of(&frozen, &registry, &replaced, &control_files);
         let languages = OnceLock::new();
         Ok(Self {
             frozen,

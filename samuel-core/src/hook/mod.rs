@@ -38,5 +38,7 @@ pub use outcome::{Abort, Broken, Outcome, Said, ScratchFile, Speaker, Timing, Wa
 pub use output::Output;
 pub(crate) use point::nearest;
 pub use point::{HookCall, HookPoint, Kind, Point, PointVisitor, UnknownPoint, types as points};
-pub use registry::{API_NAMESPACE, PluginSource, Registered, Registry, RegistryBuilder, RegistryError};
+pub use registry::{
+    API_NAMESPACE, PluginIdentity, PluginSource, Registered, Registry, RegistryBuilder, RegistryError,
+};
 pub use resolve::{ResolveError, Resolved, SkipReason, Skipped, resolve};

@@ -70,11 +70,30 @@ pub struct Registered {
     pub timeout: Option<Duration>,
 }
 
+/// A plugin that takes part, as people are told of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PluginIdentity {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// What it is made of, such as `skill`.
+    pub kind: String,
+    /// Where it is installed.
+    pub directory: String,
+    /// One digest over all its files.
+    pub digest: String,
+    /// What it was granted: each capability with its targets.
+    pub granted: Vec<(String, Vec<String>)>,
+}
+
 /// Every point's handlers, in the order they run.
 #[derive(Default)]
 pub struct Registry {
     /// One chain a point, in the order of [`HookPoint::ALL`].
     chains: Vec<Chain>,
+    /// The plugins that take part, in the order of samuel.toml.
+    plugins: Vec<PluginIdentity>,
 }
 
 impl fmt::Debug for Registry {
@@ -110,6 +129,12 @@ impl Registry {
         slots.iter().map(|slot| (&*slot.id, slot.order, slot.tier))
     }
 
+    /// Lists the plugins that take part, with handlers or without, in the order
+    /// in which they were told of.
+    pub fn plugins(&self) -> &[PluginIdentity] {
+        &self.plugins
+    }
+
     /// Lists every handler of a point, also those that do not run: built-in
     /// ones first, then by source and declaration.
     pub fn registered(&self, point: HookPoint) -> &[Registered] {
@@ -143,6 +168,7 @@ struct Waiting {
 #[derive(Default)]
 pub struct RegistryBuilder {
     waiting: BTreeMap<HookPoint, Vec<Waiting>>,
+    plugins: Vec<PluginIdentity>,
     count: u32,
 }
 
@@ -173,6 +199,11 @@ impl RegistryBuilder {
             Origin { id, namespace: API_NAMESPACE, layer: Layer::Api, source: 0, order },
             handler,
         );
+    }
+
+    /// Tells of a plugin that takes part, once for each.
+    pub fn identify(&mut self, plugin: PluginIdentity) {
+        self.plugins.push(plugin);
     }
 
     /// Registers a plugin's handler as `<plugin>:<handler>`.
@@ -224,7 +255,8 @@ impl RegistryBuilder {
             let waiting = self.waiting.remove(point).unwrap_or_default();
             build_chain(*point, waiting, specs.get(point).cloned().unwrap_or_default())
         };
-        Ok(Registry { chains: HookPoint::ALL.iter().map(&mut build).collect::<Result<_, _>>()? })
+        let chains = HookPoint::ALL.iter().map(&mut build).collect::<Result<_, _>>()?;
+        Ok(Registry { chains, plugins: self.plugins })
     }
 }
 

@@ -11,7 +11,7 @@ use std::{
 
 use super::{Binding, Catalog, Kind, Plugin, PluginError, skill::Skill};
 use crate::{
-    hook::{Handler, HookPoint, PluginSource, Point, PointVisitor, RegistryBuilder},
+    hook::{Handler, HookPoint, PluginIdentity, PluginSource, Point, PointVisitor, RegistryBuilder},
     process::Supervisor,
     state::StateStore,
 };
@@ -47,6 +47,8 @@ struct Ready {
 #[derive(Default)]
 pub struct Loaded {
     ready: Vec<Ready>,
+    /// All plugins of the catalog, those without handlers too.
+    identities: Vec<PluginIdentity>,
 }
 
 impl fmt::Debug for Loaded {
@@ -59,6 +61,7 @@ impl Loaded {
     /// Registers the handlers; see
     /// [`RunBuilder::register`](crate::engine::RunBuilder::register).
     pub fn register(&self, registry: &mut RegistryBuilder) {
+        self.identities.iter().cloned().for_each(|plugin| registry.identify(plugin));
         for Ready { plugin, namespace, place, register, .. } in &self.ready {
             let source = PluginSource { name: plugin, namespace, place: *place };
             register(&source, registry);
@@ -85,6 +88,7 @@ impl Catalog {
             #[cfg(feature = "wasm")]
             host: None,
         };
+        loaded.identities = self.plugins().iter().map(identity).collect();
         for plugin in self.plugins() {
             let register = match plugin.manifest.kind {
                 Kind::Skill => loader.skill(plugin),
@@ -101,6 +105,19 @@ impl Catalog {
             });
         }
         Ok(loaded)
+    }
+}
+
+/// Tells of a plugin what decides what it does, and what it may reach.
+fn identity(plugin: &Plugin) -> PluginIdentity {
+    let granted = plugin.granted().iter();
+    PluginIdentity {
+        name: plugin.manifest.name.clone(),
+        version: plugin.entry.version.clone(),
+        kind: plugin.manifest.kind.as_str().to_owned(),
+        directory: plugin.directory.display().to_string(),
+        digest: plugin.entry.digest.clone(),
+        granted: granted.map(|(capability, targets)| (capability.to_string(), targets.to_vec())).collect(),
     }
 }
 

@@ -22,14 +22,11 @@ fn project() -> Target {
     target.program("ci/check.sh", "exit 1\n");
     let config = std::fs::read_to_string(target.path("samuel.toml")).unwrap();
     let agent = target.home().join("agent").display().to_string();
-    target.write(
-        "samuel.toml",
-        config
-            + &format!(
-                "\n[methodology.ralph]\nagent = \"command\"\nagent_command = [\"sh\", {agent:?}]\n\
-                 quality_checks = [\"sh ci/check.sh\"]\nmax_iterations = 1\npause = 0\n"
-            ),
+    let settings = format!(
+        "[methodology.ralph]\nagent = \"command\"\nagent_command = [\"sh\", {agent:?}]\n\
+         quality_checks = [\"sh ci/check.sh\"]\nmax_iterations = 1\npause = 0\n"
     );
+    target.write("samuel.toml", config.replacen("[methodology.ralph]\n", &settings, 1));
     target
 }
 

@@ -14,4 +14,5 @@ mod control_files;
 mod framing;
 mod kit;
 mod looking;
+mod question;
 mod terminal;

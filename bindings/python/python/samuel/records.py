@@ -299,7 +299,8 @@ class Usage(Record):
         input_tokens: Tokens read, those from a cache included.
         output_tokens: Tokens written.
         cached_tokens: The part of the tokens read that came from a cache.
-        cost_usd: What it cost, in US dollars; absent where the agent does not say.
+        cost_usd: What it cost, in US dollars; absent where the agent does not say. A number
+            that is no amount of money counts as absent.
     """
 
     __slots__ = ("input_tokens", "output_tokens", "cached_tokens", "cost_usd")
@@ -2944,42 +2945,71 @@ class HookOutcome(Record):
         _set(self, "skipped", skipped)
 
 
-class Executables(Record):
-    """What a run would execute.
+ExecutableKind: TypeAlias = Literal["agent", "plugin", "quality_check", "handler", "template"]
+"""What kind of thing would execute.
+
+- `agent`: The agent.
+- `plugin`: An installed plugin.
+- `quality_check`: A quality check.
+- `handler`: A handler of a hook point, beside the built-in ones.
+- `template`: A prompt template in the place of a built-in one.
+"""
+
+
+class Executable(Record):
+    """One thing that would execute.
 
     Attributes:
-        agent: The agent's name.
-        agent_command: The configured command line of the agent, where there is one.
-        permission_notice: How the agent runs unattended, in its own words.
-        quality_checks: The quality checks, in order.
-        handlers: Handlers beside the built-in ones: point and id.
-        templates: Templates of the repository that replace built-in ones.
+        kind: What it is.
+        id: Which one: the agent, plugin or handler by its name, a quality check by its number
+            from 1, a template by its path.
+        place: Where it is: the agent's program, a plugin's directory, the hook point of a
+            handler; absent where that says nothing more.
+        command: What is started. Of an agent it is plain where each word ends; a quality check
+            is text for the shell.
+        details: What changes how it runs, each by name.
     """
 
-    __slots__ = ("agent", "agent_command", "permission_notice", "quality_checks", "handlers", "templates")
-    __match_args__ = ("agent", "agent_command", "quality_checks", "handlers", "templates", "permission_notice")
-    agent: str
-    agent_command: tuple[str, ...]
-    permission_notice: str | None
-    quality_checks: tuple[str, ...]
-    handlers: tuple[tuple[str, str], ...]
-    templates: tuple[str, ...]
+    __slots__ = ("kind", "id", "place", "command", "details")
+    __match_args__ = ("kind", "id", "details", "place", "command")
+    kind: ExecutableKind
+    id: str
+    place: str | None
+    command: str | None
+    details: tuple[tuple[str, str], ...]
 
     def __init__(
         self,
-        agent: str,
-        agent_command: Iterable[str],
-        quality_checks: Iterable[str],
-        handlers: Pairs,
-        templates: Iterable[str],
-        permission_notice: str | None = None,
+        kind: ExecutableKind,
+        id: str,
+        details: Pairs,
+        place: str | None = None,
+        command: str | None = None,
     ) -> None:
-        _set(self, "agent", agent)
-        _set(self, "agent_command", items(agent_command))
-        _set(self, "permission_notice", permission_notice)
-        _set(self, "quality_checks", items(quality_checks))
-        _set(self, "handlers", pairs(handlers))
-        _set(self, "templates", items(templates))
+        _set(self, "kind", kind)
+        _set(self, "id", id)
+        _set(self, "place", place)
+        _set(self, "command", command)
+        _set(self, "details", pairs(details))
+
+
+class Executables(Record):
+    """What a run would execute: the agent, then plugins, quality checks, handlers and prompt
+    templates, each in the order in which they are configured or run.
+
+    Attributes:
+        entries: Everything that would execute.
+    """
+
+    __slots__ = ("entries",)
+    __match_args__ = ("entries",)
+    entries: tuple[Executable, ...]
+
+    def __init__(
+        self,
+        entries: Iterable[Executable],
+    ) -> None:
+        _set(self, "entries", items(entries))
 
 
 class AgentReady(Record):
@@ -3093,7 +3123,8 @@ class AgentUsage(Record):
         input_tokens: Tokens read, those from a cache included.
         output_tokens: Tokens written.
         cached_tokens: The part of the tokens read that came from a cache.
-        cost_usd: What it cost, in US dollars; absent where the agent does not say.
+        cost_usd: What it cost, in US dollars; absent where the agent does not say. A number
+            that is no amount of money counts as absent.
     """
 
     __slots__ = ("input_tokens", "output_tokens", "cached_tokens", "cost_usd")
@@ -4483,6 +4514,8 @@ __all__ = [
     "Deliver",
     "DiagnosticKind",
     "Event",
+    "Executable",
+    "ExecutableKind",
     "Executables",
     "ExitReason",
     "Extra",

@@ -1,0 +1,270 @@
+//! What a run would execute, as a person is shown it.
+//!
+//! [`Executables`] lists everything that a project makes run: the agent with its
+//! whole command line, each plugin with what it was granted, each quality check,
+//! each handler and each prompt template. The list is complete and its order is
+//! fixed, so whoever wants to know whether something else would run now than was
+//! approved once compares two of them.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::{control_files::ControlFiles, run::Frozen};
+use crate::{
+    config::{CheckCommand, format_duration},
+    hook::{HookPoint, PluginIdentity, Registry, Tier},
+    process::find_program,
+};
+
+/// What a run would execute: the agent, then plugins, quality checks, handlers
+/// and prompt templates, each in the order in which they are configured or run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Executables {
+    /// Everything that would execute.
+    pub entries: Vec<Executable>,
+}
+
+/// One thing that would execute.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Executable {
+    /// What it is.
+    pub kind: ExecutableKind,
+    /// Which one: the agent, plugin or handler by its name, a quality check by
+    /// its number from 1, a template by its path.
+    pub id: String,
+    /// Where it is: the agent's program, a plugin's directory, the hook point
+    /// of a handler; absent where that says nothing more.
+    pub place: Option<String>,
+    /// What is started. Of an agent it is plain where each word ends; a quality
+    /// check is text for the shell.
+    pub command: Option<String>,
+    /// What changes how it runs, each by name.
+    pub details: Vec<(String, String)>,
+}
+
+/// What kind of thing would execute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExecutableKind {
+    /// The agent.
+    Agent,
+    /// An installed plugin.
+    Plugin,
+    /// A quality check.
+    QualityCheck,
+    /// A handler of a hook point, beside the built-in ones.
+    Handler,
+    /// A prompt template in the place of a built-in one.
+    Template,
+}
+
+impl ExecutableKind {
+    /// Returns what people call it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::Plugin => "plugin",
+            Self::QualityCheck => "quality check",
+            Self::Handler => "handler",
+            Self::Template => "prompt template",
+        }
+    }
+}
+
+impl Executables {
+    /// Collects what a run would execute.
+    pub(super) fn of(
+        frozen: &Frozen,
+        registry: &Registry,
+        templates: &[PathBuf],
+        control_files: &ControlFiles,
+    ) -> Self {
+        let mut entries = vec![agent(frozen)];
+        entries.extend(registry.plugins().iter().map(plugin));
+        let checks = frozen.settings.quality_checks.iter();
+        entries.extend((1..).zip(checks).map(|(number, check)| quality_check(number, check, control_files)));
+        entries.extend(handlers(registry, |_| true));
+        entries.extend(templates.iter().map(|path| template(path, control_files)));
+        Self { entries }
+    }
+
+    /// Collects what fires where only some points do, as in a preview: the
+    /// handlers that are not built in, and the plugins that they belong to.
+    pub fn of_points(registry: &Registry, fires: impl Fn(HookPoint) -> bool) -> Self {
+        let handlers = handlers(registry, fires);
+        let owns = |plugin: &&PluginIdentity| {
+            let is_of = |id: &str| id.strip_prefix(&plugin.name).is_some_and(|rest| rest.starts_with(':'));
+            handlers.iter().any(|handler| is_of(&handler.id))
+        };
+        let mut entries: Vec<Executable> = registry.plugins().iter().filter(owns).map(plugin).collect();
+        entries.extend(handlers);
+        Self { entries }
+    }
+
+    /// Lists those of one kind.
+    pub fn of_kind(&self, kind: ExecutableKind) -> impl Iterator<Item = &Executable> {
+        self.entries.iter().filter(move |entry| entry.kind == kind)
+    }
+
+    /// Says whether nothing would execute.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Returns all of it for reading: a line for each thing, and below it an
+    /// indented one for whatever changes how it runs. A text with a line end of
+    /// its own is quoted, so that none can look like another line.
+    pub fn lines(&self) -> Vec<String> {
+        self.entries.iter().flat_map(Executable::lines).collect()
+    }
+}
+
+impl Executable {
+    fn new(kind: ExecutableKind, id: impl Into<String>) -> Self {
+        Self { kind, id: id.into(), place: None, command: None, details: Vec::new() }
+    }
+
+    fn detail(&mut self, name: &str, value: impl Into<String>) {
+        self.details.push((name.to_owned(), value.into()));
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let (kind, id) = (self.kind.as_str(), one_line(&self.id));
+        let place = self.place.as_deref().map(one_line);
+        let command = self.command.as_deref().map(one_line);
+        let mut head = match (self.kind, &place) {
+            (ExecutableKind::Handler, Some(point)) => format!("{kind} of {point}: {id}"),
+            _ => format!("{kind} {id}"),
+        };
+        if let Some(command) = command {
+            head = format!("{head}: {command}");
+        }
+        let mut lines = vec![head];
+        if let (ExecutableKind::Agent | ExecutableKind::Plugin, Some(place)) = (self.kind, place) {
+            lines.push(format!("  in {place}"));
+        }
+        lines.extend(self.details.iter().map(|(name, value)| format!("  {name}: {}", one_line(value))));
+        lines
+    }
+}
+
+fn agent(frozen: &Frozen) -> Executable {
+    let settings = &frozen.settings;
+    let mut words = frozen.agent.command_line();
+    if words.is_empty() {
+        words = settings.agent_command.iter().chain(&settings.agent_args).cloned().collect();
+    }
+    let path = frozen.env.iter().rev().find(|(name, _)| name == "PATH").map_or("", |(_, value)| value);
+    let program = words.first().and_then(|program| find_program(program, path, frozen.project.root()));
+    let mut entry = Executable {
+        place: program.map(|program| program.display().to_string()),
+        command: (!words.is_empty()).then(|| command_line(&words)),
+        ..Executable::new(ExecutableKind::Agent, frozen.agent.name())
+    };
+    entry.detail("sandbox", settings.sandbox.as_str());
+    if let Some(notice) = frozen.agent.permission_notice() {
+        entry.detail("note", notice);
+    }
+    entry
+}
+
+fn plugin(plugin: &PluginIdentity) -> Executable {
+    let mut entry = Executable {
+        place: Some(plugin.directory.clone()),
+        ..Executable::new(ExecutableKind::Plugin, plugin.name.clone())
+    };
+    entry.detail("version", plugin.version.clone());
+    entry.detail("kind", plugin.kind.clone());
+    entry.detail("digest", plugin.digest.clone());
+    for (capability, targets) in &plugin.granted {
+        let value = match targets.as_slice() {
+            [] => "granted".to_owned(),
+            targets => command_line(targets),
+        };
+        entry.detail(&format!("granted {capability}"), value);
+    }
+    entry
+}
+
+fn quality_check(number: usize, check: &CheckCommand, control_files: &ControlFiles) -> Executable {
+    let mut entry = Executable {
+        command: Some(check.command.clone()),
+        ..Executable::new(ExecutableKind::QualityCheck, number.to_string())
+    };
+    entry.detail("timeout", format_duration(check.timeout));
+    for (path, digest) in control_files.named_by(check) {
+        entry.detail(&format!("file {path}"), digest);
+    }
+    entry
+}
+
+fn handlers(registry: &Registry, fires: impl Fn(HookPoint) -> bool) -> Vec<Executable> {
+    let points = HookPoint::ALL.iter().filter(|point| fires(**point));
+    let of_point = |point: &HookPoint| {
+        let foreign = registry.handlers(*point).filter(|(_, _, tier)| *tier != Tier::BuiltIn);
+        foreign.map(|(id, order, _)| handler(*point, id, order, registry)).collect::<Vec<_>>()
+    };
+    points.flat_map(of_point).collect()
+}
+
+fn handler(point: HookPoint, id: &str, order: i32, registry: &Registry) -> Executable {
+    let mut entry =
+        Executable { place: Some(point.to_string()), ..Executable::new(ExecutableKind::Handler, id) };
+    entry.detail("order", order.to_string());
+    let registered = registry.registered(point).iter().find(|registered| &*registered.info.id == id);
+    if let Some(timeout) = registered.and_then(|registered| registered.timeout) {
+        entry.detail("timeout", format!("{} ms", timeout.as_millis()));
+    }
+    entry
+}
+
+fn template(path: &Path, control_files: &ControlFiles) -> Executable {
+    let mut entry = Executable::new(ExecutableKind::Template, path.display().to_string());
+    if let Some(digest) = control_files.digest(path) {
+        entry.detail("digest", digest);
+    }
+    entry
+}
+
+/// Writes words so that it is plain where each of them ends.
+fn command_line(words: &[String]) -> String {
+    let quoted = |word: &String| if is_plain(word) { word.clone() } else { format!("{word:?}") };
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+fn is_plain(word: &str) -> bool {
+    let marks = |c: char| c.is_whitespace() || c.is_control() || "'\"\\$`".contains(c);
+    let reads_as_it_is = |c: char| !marks(c) && (c.is_ascii() || c.is_alphanumeric());
+    !word.is_empty() && word.chars().all(reads_as_it_is)
+}
+
+/// Quotes a text that is more than one line.
+fn one_line(text: &str) -> String {
+    let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+    if text.contains(breaks) { format!("{text:?}") } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_plain_where_each_word_of_a_command_ends() {
+        let words = ["sh", "-c", "rm -rf x", "", "a\u{1b}[2K", "\u{202e}txt", "größe"].map(str::to_owned);
+        assert_eq!(command_line(&words), "sh -c \"rm -rf x\" \"\" \"a\\u{1b}[2K\" \"\\u{202e}txt\" größe");
+    }
+
+    #[test]
+    fn nothing_that_is_shown_can_look_like_another_line() {
+        let command = "true\nagent claude: harmless".to_owned();
+        let mut entry =
+            Executable { command: Some(command), ..Executable::new(ExecutableKind::QualityCheck, "1") };
+        entry.detail("timeout", "1s\n  timeout: 2s");
+        let lines = Executables { entries: vec![entry] }.lines();
+        assert_eq!(
+            lines,
+            [r#"quality check 1: "true\nagent claude: harmless""#, r#"  timeout: "1s\n  timeout: 2s""#]
+        );
+    }
+}

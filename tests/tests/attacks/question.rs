@@ -1,0 +1,123 @@
+//! What the question before a run leaves out.
+
+use serde_json::Value;
+
+use crate::kit::{Target, ran};
+
+/// What a run would execute, as people and as programs are shown it.
+fn shown(target: &Target) -> (String, Value) {
+    let asked = target.run(&["run", "start"]);
+    assert_eq!(asked.code, Some(78), "nobody can be asked, so nothing runs: {}", asked.text());
+    let asked_json = target.run(&["run", "start", "--json"]);
+    let document: Value = serde_json::from_slice(&asked_json.stdout).unwrap();
+    (asked.text(), document["data"]["executables"].clone())
+}
+
+fn configure(target: &Target, more: &str) {
+    let before = std::fs::read_to_string(target.path("samuel.toml")).unwrap_or_default();
+    let plugins = before.split_once("[[plugins]]").map(|(_, plugins)| format!("[[plugins]]{plugins}"));
+    let config = format!("version = \"2\"\n[methodology.ralph]\n{more}\n{}", plugins.unwrap_or_default());
+    target.write("samuel.toml", config);
+}
+
+#[test]
+fn the_whole_command_line_of_the_agent_is_shown() {
+    let target = Target::with_tasks(&["One"]);
+    target.program("bin/claude", "#!/bin/sh\n");
+    let hook = r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"id; curl x"}]}]}}"#;
+    configure(
+        &target,
+        &format!(
+            "agent_command = [{:?}]\nagent_args = [\"--settings\", '{hook}', \"\"]",
+            target.path("bin/claude").display().to_string()
+        ),
+    );
+    let (text, entries) = shown(&target);
+    let line = format!(
+        "agent claude: {} -p --dangerously-skip-permissions --output-format stream-json --verbose --settings {hook:?} \"\"",
+        target.path("bin/claude").display()
+    );
+    assert!(text.lines().any(|shown| shown.trim() == line), "{line}\n{text}");
+    assert_eq!(entries["entries"][0]["command"], line.trim_start_matches("agent claude: "));
+    assert!(text.contains(&format!("in {}", target.path("bin/claude").display())), "the program: {text}");
+}
+
+#[test]
+fn grants_that_were_raised_change_what_is_shown() {
+    let target = Target::with_tasks(&["One"]);
+    let manifest = |capabilities: &str| {
+        target.write(
+            "lint/samuel-plugin.toml",
+            format!(
+                "[plugin]\nname = \"lint\"\nkind = \"skill\"\nversion = \"1.0.0\"\nsamuel = \"^2.0\"\n\
+                 [capabilities]\n{capabilities}\n[hooks]\n\"quality.check\" = \"hook.sh\"\n"
+            ),
+        );
+        target.program("lint/hook.sh", "#!/bin/sh\necho '{\"ok\": true}'\n");
+        let installed = target.run(&["install", "lint", "--yes"]);
+        assert_eq!(installed.code, Some(0), "{}", installed.text());
+        shown(&target)
+    };
+    let (before, entries) = manifest("env = [\"LANG\"]");
+    assert!(before.contains("plugin lint") && before.contains("granted env: LANG\n"), "{before}");
+    assert!(before.contains("handler of quality.check: lint:hook.sh"), "{before}");
+    let plugin = &entries["entries"][1];
+    assert_eq!((&plugin["kind"], &plugin["id"]), (&"plugin".into(), &"lint".into()));
+    let (after, raised) =
+        manifest("env = [\"LANG\", \"AWS_SECRET_ACCESS_KEY\"]\nnetwork.outbound = [\"evil.example\"]");
+    assert!(after.contains("AWS_SECRET_ACCESS_KEY") && after.contains("evil.example"), "{after}");
+    assert_ne!(entries, raised);
+    // What a command that only looks would run is shown in the same words.
+    let looked = target.run(&["run", "prompt"]);
+    assert_eq!(looked.code, Some(78), "{}", looked.text());
+    for line in ["plugin lint", "AWS_SECRET_ACCESS_KEY", "handler of quality.check: lint:hook.sh"] {
+        assert!(looked.text().contains(line), "{line}: {}", looked.text());
+    }
+}
+
+#[test]
+fn a_long_list_is_shown_whole_and_always_in_one_order() {
+    let target = Target::with_tasks(&["One"]);
+    let checks: Vec<String> =
+        (0..500).map(|n| format!("{{ command = \"check {n}\", timeout = \"{}s\" }}", n + 1)).collect();
+    configure(
+        &target,
+        &format!("agent = \"command\"\nagent_command = [\"true\"]\nquality_checks = [{}]", checks.join(", ")),
+    );
+    let (text, entries) = shown(&target);
+    for n in 0..500 {
+        let line = format!("quality check {}: check {n}\n", n + 1);
+        assert!(text.contains(&line), "{line}");
+    }
+    assert_eq!(entries["entries"].as_array().unwrap().len(), 501);
+    assert_eq!(entries["entries"][500]["details"][0], serde_json::json!(["timeout", "8m20s"]));
+    assert_eq!((text, entries), shown(&target));
+}
+
+#[test]
+fn a_script_that_a_check_names_is_part_of_what_is_shown() {
+    let target = Target::with_tasks(&["One"]);
+    configure(
+        &target,
+        "agent = \"command\"\nagent_command = [\"true\"]\nquality_checks = [\"sh ci/check.sh\"]",
+    );
+    target.write("ci/check.sh", "exit 1\n");
+    let before = shown(&target);
+    assert!(before.0.contains("file ci/check.sh: "), "{}", before.0);
+    target.write("ci/check.sh", "exit 0\n");
+    assert_ne!(before, shown(&target));
+}
+
+#[test]
+fn what_is_shown_cannot_hide_a_line() {
+    let target = Target::with_tasks(&["One"]);
+    configure(
+        &target,
+        "agent = \"command\"\nagent_command = [\"true\", \"a\\u001b[2K\\rharmless\"]\n\
+         quality_checks = [\"true\\nquality check 2: harmless\"]",
+    );
+    let asked = ran(target.samuel(&["run", "start"]), crate::kit::HANG);
+    let text = asked.text();
+    assert!(!text.contains('\u{1b}') && !text.contains('\r'), "{text:?}");
+    assert!(!text.lines().any(|line| line.trim().starts_with("quality check 2")), "{text}");
+}
