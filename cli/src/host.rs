@@ -112,7 +112,9 @@ impl Host {
         Ok(find_root(&cwd).unwrap_or(cwd))
     }
 
-    /// Says on whose behalf the command changes tasks.
+    /// Says on whose behalf the command changes tasks, as far as the caller
+    /// says so: for the records, since an agent can leave that out. Whether a
+    /// completion stands does not depend on it.
     pub(crate) fn actor(&self) -> Actor {
         if self.var("SAMUEL_RUN_ID").is_some() { Actor::Agent } else { Actor::User }
     }

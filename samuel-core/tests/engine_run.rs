@@ -117,7 +117,7 @@ async fn a_failed_check_is_not_forgotten_by_starting_again() {
         assert_eq!(again.count(HookPoint::QualityCheck), 1, "the check is asked anew, once");
     }
     let stop = run().build().unwrap().preview(Glance::Still).await.unwrap().stop.unwrap();
-    assert!(stop.detail.contains("which failed last"), "{stop:?}");
+    assert!(stop.detail.contains("which are asked first"), "{stop:?}");
     fs::write(bench.path().join("corrected"), "").unwrap();
     for checks in [1, 0] {
         let corrected = start().await.unwrap();

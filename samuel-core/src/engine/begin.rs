@@ -38,9 +38,9 @@ impl Run {
             // What was completed right before a checkpoint may be in none.
             let told = saved.as_ref().and_then(|saved| saved.told).unwrap_or(saved_at);
             let untold = if told < saved_at { Some(store.journal_since(told)?) } else { None };
-            Ok::<_, StateError>((diagnostics, saved_at, saved, since, untold))
+            Ok::<_, StateError>((diagnostics, saved_at, saved, since, told, untold))
         });
-        let (diagnostics, saved_at, saved, since, untold) = read.await.map_err(RunError::broken)??;
+        let (diagnostics, saved_at, saved, since, told, untold) = read.await.map_err(RunError::broken)??;
         let seq = since.last().map_or(saved_at, |record| record.seq);
         let untold = untold.as_deref().unwrap_or(&since);
         if let Some(saved) = &saved {
@@ -59,7 +59,7 @@ impl Run {
             earlier => {
                 let mut machine = Machine::new(self.setup());
                 if let Some(earlier) = earlier {
-                    machine.succeed(&earlier.machine, outdates_check(untold));
+                    machine.succeed(&earlier.machine, outdates_check(untold, told));
                 }
                 Begin { machine, first: Input::Start, seq, elapsed: Duration::ZERO, diagnostics }
             }

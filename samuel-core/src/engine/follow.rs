@@ -40,6 +40,9 @@ impl Follower {
         let mut seq = self.seq.lock().await;
         match self.read_from(*seq).await {
             Ok(records) => {
+                if has_gap(&records, *seq) {
+                    let _ = self.services.inputs.send(Input::Unheard);
+                }
                 *seq = records.last().map_or(*seq, |record| record.seq);
                 for input in records.iter().filter_map(|record| self.told_by(record)) {
                     // The run has ended if nobody listens any more.
@@ -115,11 +118,17 @@ pub(super) fn completed_in(records: &[JournalRecord]) -> Vec<TaskId> {
     records.iter().filter_map(completion).map(|(id, _)| id.clone()).collect()
 }
 
-/// Says whether records tell of something that a check does not cover which
-/// was made before them.
-pub(super) fn outdates_check(records: &[JournalRecord]) -> bool {
+/// Says whether the records after a number tell of something that a check does
+/// not cover which was made before them.
+pub(super) fn outdates_check(records: &[JournalRecord], after: u64) -> bool {
     let is_import = |record: &JournalRecord| matches!(record.entry, JournalEntry::Imported { .. });
-    records.iter().any(|record| completion(record).is_some() || is_import(record))
+    has_gap(records, after) || records.iter().any(|record| completion(record).is_some() || is_import(record))
+}
+
+/// Says whether records are missing that follow a number: whoever writes enough
+/// of them makes the journal rotate until it holds the earlier ones no more.
+fn has_gap(records: &[JournalRecord], after: u64) -> bool {
+    records.first().is_some_and(|first| first.seq > after.saturating_add(1))
 }
 
 /// Says whether records hold the commit of an iteration.

@@ -165,7 +165,7 @@ impl Looking {
         if let Some(stop) = stop.as_mut().filter(|stop| stop.reason == ExitReason::Completed)
             && begin.machine.owes_check()
         {
-            stop.detail.push_str(", if the quality checks, which failed last, now pass");
+            stop.detail.push_str(", if the quality checks, which are asked first, pass");
         }
         if iteration > run.frozen.settings.max_iterations && stop.is_none() {
             stop = Some(PreviewStop { reason: ExitReason::MaxIterations, detail: String::new() });

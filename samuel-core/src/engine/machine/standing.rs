@@ -107,14 +107,14 @@ impl Machine {
 
     /// Says whether the run may call the work completed as it stands now.
     pub(super) fn completion_verdict(&self) -> Verdict {
-        verdict(match (self.last_check, self.check_age.is_old()) {
-            // A failure stays one until somebody asks again.
-            (Some(_), true) if self.setup.has_checks => Evidence::Missing,
-            (Some(false), true) => Evidence::Missing,
-            (Some(false), false) => Evidence::Failed,
-            (None | Some(true), _) if !self.setup.has_checks => Evidence::NoChecks,
-            (None, _) => Evidence::Missing,
-            (Some(true), _) => Evidence::Passed,
+        let is_old = self.check_age.is_old();
+        verdict(match self.last_check {
+            Some(false) if !is_old => Evidence::Failed,
+            // A failure does not go away with the check that told of it.
+            Some(false) => Evidence::Missing,
+            None | Some(true) if !self.setup.has_checks => Evidence::NoChecks,
+            Some(true) if !is_old => Evidence::Passed,
+            None | Some(true) => Evidence::Missing,
         })
     }
 
