@@ -86,7 +86,8 @@ impl Answer {
     fn of(command: &str, json: bool, result: Result<Reply, Failure>) -> Self {
         let exit = result.as_ref().err().map_or(0, |failure| failure.exit_code());
         if json {
-            return Self { stdout: Envelope::of(command, &result).to_line(), exit, ..Self::default() };
+            let stdout = Envelope::of(command, &result).to_line();
+            return Self { stdout, reader: Reader::Program, exit, ..Self::default() };
         }
         match result {
             Ok(reply) => {

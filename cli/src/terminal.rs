@@ -4,7 +4,7 @@
 //! takes orders from control characters. So [`show`] escapes what would act on
 //! one, wherever the text comes from and wherever it goes: logs and pagers end on
 //! a terminal, too. Styles and movements of the cursor are no text; the only ones
-//! there are belong to a [`MovingLine`]. What a command prints for another program
+//! there are belong to a [`MovingLine`]. Passwords in URLs are hidden. What a command prints for another program
 //! to read goes through [`hand_on`], which changes nothing unless a person looks on.
 //!
 //! `clippy.toml` refuses any other way to print.
@@ -15,6 +15,7 @@ use std::{
 };
 
 use indicatif::ProgressStyle;
+use samuel_core::model::redacted;
 
 use crate::render::{safe, safe_lines};
 
@@ -64,7 +65,7 @@ impl Stream {
 /// # Errors
 /// What the system says where it cannot be written.
 pub(crate) fn show(stream: Stream, text: &str) -> io::Result<()> {
-    stream.write(&safe_lines(text))
+    stream.write(&safe_lines(&redacted(text)))
 }
 
 /// Prints a line on stderr that nothing depends on.
@@ -105,7 +106,7 @@ impl MovingLine {
 
     /// Says something else.
     pub(crate) fn say(&self, text: &str) {
-        self.0.set_message(safe(text));
+        self.0.set_message(safe(&redacted(text)));
     }
 
     /// Prints something above it.

@@ -54,7 +54,11 @@ pub(crate) fn install(args: &InstallArgs, global: &Global, host: &Host) -> Resul
     }
     let granted = offer.manifest().capabilities.clone();
     let done = plugins.install(offer, &granted)?;
-    Ok(Reply::new(&done, installed_text(&done)))
+    let told = source.has_credentials().then(|| {
+        "the credentials in the URL are not kept: another installation asks git's credential helper"
+            .to_owned()
+    });
+    Ok(Reply::new(&done, installed_text(&done)).warn(told))
 }
 
 fn refused(offer: &Offer) -> Failure {

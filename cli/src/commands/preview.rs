@@ -40,7 +40,7 @@ pub(crate) fn vars(project: Project, args: &LookArgs, host: &Host) -> Result<Rep
     let vars = vars.map_err(|error| Failure::internal("the variables are no JSON").because(&error))?;
     let text = serde_json::to_string_pretty(&vars).unwrap_or_default() + "\n";
     let text = safe_json(&text).into_owned();
-    Ok(Reply::new(vars, text).warn(preview.warnings))
+    Ok(Reply::new(vars, text).warn(preview.warnings).for_a_program())
 }
 
 /// Prints the prompt and the chain of every point; nothing is started.

@@ -48,7 +48,7 @@ fn decode(args: &DecodeArgs, host: &Host) -> Result<Reply, Failure> {
     let value: Value =
         toon::from_slice_with(&input.bytes, options).map_err(|error| invalid(&input, &error))?;
     let text = safe_json(&value.to_json_pretty()).into_owned();
-    Ok(Reply::new(json!({ "json": text }), text + "\n"))
+    Ok(Reply::new(json!({ "json": text }), text + "\n").for_a_program())
 }
 
 fn check(args: &ReadArgs, host: &Host) -> Result<Reply, Failure> {

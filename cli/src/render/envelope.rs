@@ -1,6 +1,8 @@
 //! The JSON document that every command prints with `--json`.
 
-use samuel_core::model::Location;
+use std::borrow::Cow;
+
+use samuel_core::model::{Location, redacted};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -17,7 +19,7 @@ pub(crate) struct Envelope<'a> {
     command: &'a str,
     ok: bool,
     data: &'a Value,
-    warnings: &'a [String],
+    warnings: Vec<Cow<'a, str>>,
     error: Option<ErrorDocument<'a>>,
 }
 
@@ -34,7 +36,9 @@ impl<'a> Envelope<'a> {
     /// Puts the result of a command into a document.
     pub(crate) fn of(command: &'a str, result: &'a Result<Reply, Failure>) -> Self {
         let (data, warnings, error) = match result {
-            Ok(reply) => (&reply.data, reply.warnings.as_slice(), None),
+            Ok(reply) => {
+                (&reply.data, reply.warnings.iter().map(|warning| redacted(warning)).collect(), None)
+            }
             Err(failure) => {
                 let error = ErrorDocument {
                     code: failure.code.name,
@@ -42,7 +46,7 @@ impl<'a> Envelope<'a> {
                     help: &failure.help,
                     location: failure.location.as_ref(),
                 };
-                (&failure.data, &[][..], Some(error))
+                (&failure.data, Vec::new(), Some(error))
             }
         };
         Self { schema_version: SCHEMA_VERSION, command, ok: error.is_none(), data, warnings, error }
@@ -51,6 +55,8 @@ impl<'a> Envelope<'a> {
     /// Writes the document on one line.
     pub(crate) fn to_line(&self) -> String {
         let line = serde_json::to_string(self).expect("a document of texts and JSON values is JSON");
+        // What a program asked for is exact; why it does not get it is a message.
+        let line = if self.ok { line.into() } else { redacted(&line) };
         safe_json(&line).into_owned() + "\n"
     }
 }

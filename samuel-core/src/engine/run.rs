@@ -264,6 +264,10 @@ impl Run {
             services.warn(warning);
         }
         services.warn_of(&begin.diagnostics);
+        let has_checks = !self.frozen.settings.quality_checks.is_empty();
+        if let Some(told) = ralph::kept_from_checks(&self.frozen.env).filter(|_| has_checks) {
+            services.warn(told);
+        }
         if let Some(error) = unread {
             services.warn(format!(
                 "{}: changes are seen by names, sizes and times of files alone, and no handler is told of them",

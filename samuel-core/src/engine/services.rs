@@ -1,6 +1,7 @@
 //! What the driver needs to carry out effects, shared by all of them.
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     sync::{Arc, Mutex, PoisonError, atomic::AtomicU32},
 };
@@ -17,7 +18,7 @@ use crate::{
     context::{ContextView, PluginData, PromptContext, Suggestion},
     hook::Registry,
     methodology::Workbench,
-    model::{Task, TaskId, payload::Mode},
+    model::{Task, TaskId, payload::Mode, redacted},
     state::{
         Artifact, Diagnostic, ProgressBody, ProgressEntry, ProgressKind, RunDir, StateError, StateStore,
     },
@@ -95,7 +96,7 @@ impl Services {
     }
 
     pub(super) fn warn(&self, message: impl Into<String>) {
-        self.emit(Event::Warning { message: message.into() });
+        self.emit(Event::Warning { message: redacted(&message.into()).into_owned() });
     }
 
     /// Warns of what is wrong with the plan, and of how much more there is. A
@@ -137,6 +138,7 @@ impl Services {
         if entries.is_empty() {
             return;
         }
+        let entries: Vec<ProgressEntry> = entries.into_iter().map(without_passwords).collect();
         let appended = self.blocking(move |services| services.store.append_progress(&entries)).await;
         if let Err(error) = appended.and_then(|appended| appended) {
             self.warn(format!("progress.md could not be written: {}", described(&error)));
@@ -170,4 +172,14 @@ impl Services {
     pub(super) fn task(&self, id: &TaskId) -> Option<Task> {
         self.workbench.with(|desk| desk.plan.task(id).cloned())
     }
+}
+
+/// Hides the passwords in URLs of what is written to the progress log.
+fn without_passwords(mut entry: ProgressEntry) -> ProgressEntry {
+    if let ProgressBody::Note { text, .. } | ProgressBody::HookWarning { message: text, .. } = &mut entry.body
+        && let Cow::Owned(hidden) = redacted(text)
+    {
+        *text = hidden;
+    }
+    entry
 }

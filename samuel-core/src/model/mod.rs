@@ -7,12 +7,14 @@ mod code;
 mod outcome;
 pub mod payload;
 mod plan;
+mod redact;
 mod task;
 mod usage;
 
 pub use code::{Coded, ErrorCode, Location};
 pub use outcome::{ExitReason, FailureClass, IterationOutcome};
 pub use plan::{PLAN_VERSION, Plan, Progress, ProgressStatus, Project};
+pub use redact::{redacted, without_credentials};
 pub use task::{
     Complexity, InvalidTask, MAX_ID_CHARS, MAX_TITLE_CHARS, ParseWordError, Priority, Source, Status, Task,
     TaskId, commit_hash,

@@ -7,7 +7,10 @@ use std::{
 
 use super::{MANIFEST_FILE, Manifest, PluginError};
 pub(super) use crate::git::program::last_line;
-use crate::git::program::{GitProgram, GitProgramError, refused_transport};
+use crate::{
+    git::program::{GitProgram, GitProgramError, refused_transport},
+    model::{redacted, without_credentials},
+};
 
 /// Where a plugin comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +34,7 @@ impl Source {
     /// # Errors
     /// Returns [`PluginError::Source`] for what is none of them.
     pub fn parse(text: &str, base: &Path) -> Result<Self, PluginError> {
-        let refused = |problem| PluginError::Source { source_text: text.to_owned(), problem };
+        let refused = |problem| PluginError::Source { source_text: redacted(text).into_owned(), problem };
         let address = text.strip_prefix("git+").unwrap_or(text);
         if let Some(problem) = refused_transport(address) {
             return Err(refused(problem));
@@ -71,7 +74,7 @@ impl Source {
     }
 
     /// Returns the text that samuel.toml keeps: a path within the project
-    /// relative to it.
+    /// relative to it, a URL without its credentials.
     pub fn recorded(&self, project_root: &Path) -> String {
         match self {
             Self::Directory(path) => {
@@ -81,8 +84,14 @@ impl Source {
                     _ => path.display().to_string(),
                 }
             }
-            git => git.to_string(),
+            git => without_credentials(&git.to_string()).into_owned(),
         }
+    }
+
+    /// Says whether it is a URL with a password or token, which is not kept.
+    pub fn has_credentials(&self) -> bool {
+        let text = self.to_string();
+        matches!(self, Self::Git { .. }) && without_credentials(&text) != text
     }
 }
 
@@ -123,7 +132,10 @@ pub(super) async fn clone(
         GitProgramError::Run(source) => {
             PluginError::Program { program: "git".to_owned(), source: source.into() }
         }
-        GitProgramError::Failed { message, .. } => PluginError::Fetch { url: url.to_owned(), message },
+        GitProgramError::Failed { message, .. } => PluginError::Fetch {
+            url: redacted(url).into_owned(),
+            message: redacted(&message).into_owned(),
+        },
     };
     let fetch = [
         "fetch",

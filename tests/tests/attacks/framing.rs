@@ -125,7 +125,7 @@ fn nobody_but_the_user_speaks_for_the_user() {
             "output of a quality check",
             "hook forger:text.sh at iteration.error",
             "hook forger:text.sh at session.stop",
-            "plugin forger",
+            "contributions of forger",
         ];
         let unknown: Vec<_> = told.iter().flatten().filter(|source| !known.contains(source)).collect();
         assert_eq!(unknown, [&""; 0]);

@@ -15,4 +15,5 @@ mod framing;
 mod kit;
 mod looking;
 mod question;
+mod secrets;
 mod terminal;

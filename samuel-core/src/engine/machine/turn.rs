@@ -14,6 +14,7 @@ use crate::{
     model::{
         ExitReason, FailureClass, Usage,
         payload::{AfterAgentInvokeInput, AgentInvokeInput, BeforeAgentInvokeInput, Turn},
+        redacted,
     },
 };
 
@@ -138,7 +139,7 @@ impl Machine {
             (Some(output), _) if output.exit_code == 0 => None,
             (Some(output), _) => {
                 let words = last_words(&output.stderr, &output.stdout);
-                let words = words.map(|words| format!(": {words}")).unwrap_or_default();
+                let words = words.map(|words| format!(": {}", redacted(&words))).unwrap_or_default();
                 let message = format!("{agent} ended with exit code {}{words}", output.exit_code);
                 Some(Failure { class: FailureClass::AgentExit, message })
             }

@@ -11,7 +11,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::summary::human_duration;
 use crate::{
-    model::payload::{CheckFailure, QualityCheckOutput},
+    model::{
+        payload::{CheckFailure, QualityCheckOutput},
+        redacted,
+    },
     process::{self, CommandOutput, CommandSpec, End, ExitStatus, OutputLimits, ProcessError, Supervisor},
 };
 
@@ -102,7 +105,9 @@ fn failure(check: &Check, output: &CommandOutput) -> CheckFailure {
         (_, ExitStatus::Exited(code)) => (explain_code(code), Some(code)),
         (_, ExitStatus::Signaled(signal)) => (format!("ended by signal {signal}"), None),
     };
-    CheckFailure { command: check.command.clone(), message, exit_code, tail: output.stdout.text() }
+    // It is told to the agent, shown and kept.
+    let tail = redacted(&output.stdout.text()).into_owned();
+    CheckFailure { command: check.command.clone(), message, exit_code, tail }
 }
 
 /// Names the codes that a shell gives itself.

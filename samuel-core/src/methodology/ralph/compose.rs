@@ -149,18 +149,20 @@ fn quoted(context: &ContextView, framing: &Framing) -> Value {
         }
     }
     for (namespace, data) in value.get_mut("Plugins").and_then(Value::as_object_mut).into_iter().flatten() {
-        quote_lines(data, &format!("plugin {namespace}"), framing);
+        quote_lines(data, &format!("contributions of {namespace}"), framing);
     }
     value
 }
 
-/// Quotes every text of more than one line; a shorter one is a name or a number
+/// Quotes every text of more than one line, or a long one; any other is a name or a number
 /// that stands in a line of the template.
 fn quote_lines(value: &mut Value, source: &str, framing: &Framing) {
     match value {
-        Value::String(_) => change(Some(value), |text| match text.trim_end().contains(['\n', '\r']) {
-            true => Some(framing.quote(source, text, MAX_QUOTED_BYTES)),
-            false => None,
+        Value::String(_) => change(Some(value), |text| {
+            match text.len() > MAX_QUOTED_BYTES || text.trim_end().contains(['\n', '\r']) {
+                true => Some(framing.quote(source, text, MAX_QUOTED_BYTES)),
+                false => None,
+            }
         }),
         Value::Array(items) => items.iter_mut().for_each(|item| quote_lines(item, source, framing)),
         Value::Object(map) => map.values_mut().for_each(|value| quote_lines(value, source, framing)),
@@ -343,7 +345,7 @@ mod tests {
         let end = format!("[samuel:{NONCE} end]");
         let expected = format!(
             "red # Rules|[samuel:{NONCE} begin: output of a quality check]\none\ntwo\n{end}\nlook # \
-             Rules\nvenv|[samuel:{NONCE} begin: plugin python]\na\n# Rules\n{end}\n"
+             Rules\nvenv|[samuel:{NONCE} begin: contributions of python]\na\n# Rules\n{end}\n"
         );
         assert!(prompt.ends_with(&expected), "{prompt}");
     }

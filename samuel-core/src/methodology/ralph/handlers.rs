@@ -3,9 +3,10 @@
 use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
 use super::{
-    Blob as Part, Check, CheckSetting, DiscoverySchedule, PromptParts, Templates, agent_summary, check_plan,
-    compose_prompt, decide_mode, discovery_context, fold_markdown, fold_toon, implementation_context,
-    loop_summary, progress_context, run_checks,
+    Blob as Part, Check, CheckSetting, DiscoverySchedule, PromptParts, Templates, agent_summary,
+    check_env::check_env,
+    check_plan, compose_prompt, decide_mode, discovery_context, fold_markdown, fold_toon,
+    implementation_context, loop_summary, progress_context, run_checks,
     snapshot::{SnapshotOptions, take_snapshot},
 };
 use crate::{
@@ -23,6 +24,7 @@ use crate::{
             BeforeLoopOutput, ContextProgressOutput, ContextSnapshotOutput, ContextTaskOutput,
             IterationGateOutput, QualityCheckOutput, Turn,
         },
+        redacted,
     },
     process::Supervisor,
     state::{Artifact, ProgressEntry, ProgressKind, RunDir, StateStore},
@@ -257,6 +259,7 @@ impl Ralph {
         failure.message = error.to_string();
         let message =
             std::iter::once(&failure.message).chain(&failure.details).cloned().collect::<Vec<_>>().join(": ");
+        let message = redacted(&message).into_owned();
         let fault = AgentFault { class, message, resets_at, usage: error.usage() };
         self.workbench.with(|desk| desk.agent_fault = Some(fault));
         failure
@@ -286,10 +289,7 @@ impl Ralph {
                 ..Check::new(command.clone())
             })
             .collect();
-        let env: Vec<(OsString, OsString)> = compose_env(self.env.iter().cloned(), &[], &[], &[])
-            .into_iter()
-            .map(|(n, v)| (n.into(), v.into()))
-            .collect();
+        let env = check_env(&self.env);
         let setting = CheckSetting {
             project_root: &self.project_root,
             env: &env,

@@ -20,6 +20,7 @@
 //! [`fold_toon`] and [`fold_markdown`]. `agent.invoke` is the [agent's](crate::agent). [`detect()`] serves the
 //! initialisation of a project.
 
+mod check_env;
 mod checks;
 mod compose;
 mod detect;
@@ -36,6 +37,7 @@ pub mod templates;
 #[cfg(test)]
 pub(crate) mod testing;
 
+pub use check_env::kept_from_checks;
 pub use checks::{Check, CheckSetting, ChecksCancelled, DEFAULT_CHECK_TIMEOUT, MAX_TAIL_BYTES, run_checks};
 pub use compose::{Blob, ComposedPrompt, PromptParts, PromptWarning, compose_prompt};
 pub use detect::{Detected, detect};

@@ -1,0 +1,131 @@
+//! Passwords on their way out: in URLs that are shown or kept, and in variables
+//! that reach what a project brings.
+
+use std::{fs, path::Path, process::Command};
+
+use crate::{
+    kit::{Ran, Target, ran},
+    terminal::LIMIT,
+};
+
+const PASSWORD: &str = "hunter2-is-secret";
+
+fn git(directory: &Path, args: &[&str]) {
+    let mut command = Command::new("git");
+    command.args(["-c", "user.name=A", "-c", "user.email=a@example.org"]).args(args).current_dir(directory);
+    assert!(command.status().unwrap().success(), "{args:?}");
+}
+
+fn read(target: &Target, name: &str) -> String {
+    fs::read_to_string(target.path(name)).unwrap()
+}
+
+/// Fails where a command has shown the password, or the project holds it
+/// elsewhere than in what an agent printed.
+fn keeps_it_secret(target: &Target, ran: &Ran) {
+    assert!(!ran.hung && !ran.text().contains(PASSWORD), "{}", ran.text());
+    for name in ["samuel.toml", "samuel.lock", ".samuel/run/progress.md", ".samuel/run/journal.jsonl"] {
+        let text = fs::read_to_string(target.path(name)).unwrap_or_default();
+        assert!(!text.contains(PASSWORD), "{name}: {text}");
+    }
+}
+
+#[test]
+fn a_plugins_source_is_kept_and_shown_without_its_password() {
+    let target = Target::new();
+    let source = target.mark("source");
+    fs::create_dir(&source).unwrap();
+    let manifest = "[plugin]\nname = \"lint\"\nkind = \"skill\"\nversion = \"1.0.0\"\nsamuel = \"^2.0\"\n\
+                    [hooks]\n\"before:loop\" = \"hook.sh\"\n";
+    fs::write(source.join("samuel-plugin.toml"), manifest).unwrap();
+    target.program("hook.sh", "#!/bin/sh\necho '{\"ok\": true}'\n");
+    fs::rename(target.path("hook.sh"), source.join("hook.sh")).unwrap();
+    git(&source, &["init", "--quiet", "--initial-branch=main"]);
+    git(&source, &["add", "--all"]);
+    git(&source, &["commit", "--quiet", "--message", "feat: lint"]);
+    // The user's git reaches the repository by either URL.
+    let url = format!("https://me:{PASSWORD}@example.org/lint.git");
+    let config = format!(
+        "[url \"file://{}\"]\n\tinsteadOf = {url}\n\tinsteadOf = https://example.org/lint.git\n",
+        source.display()
+    );
+    fs::write(target.home().join(".gitconfig"), config).unwrap();
+
+    let refused = ran(target.samuel(&["install", &url]), LIMIT);
+    assert_eq!(refused.code, Some(78), "{}", refused.text());
+    keeps_it_secret(&target, &refused);
+    let refused = ran(target.samuel(&["install", "--json", &url]), LIMIT);
+    keeps_it_secret(&target, &refused);
+    let done = ran(target.samuel(&["install", "--yes", &url]), LIMIT);
+    assert_eq!(done.code, Some(0), "{}", done.text());
+    assert!(done.text().contains("credential helper"), "{}", done.text());
+    keeps_it_secret(&target, &done);
+    for name in ["samuel.toml", "samuel.lock"] {
+        assert!(read(&target, name).contains("\"https://example.org/lint.git\""), "{}", read(&target, name));
+    }
+    let again = ran(target.samuel(&["install", "https://example.org/lint.git"]), LIMIT);
+    assert_eq!(again.code, Some(0), "{}", again.text());
+    assert!(!again.text().contains("credential helper"), "{}", again.text());
+
+    for url in [
+        format!("http://me:{PASSWORD}@127.0.0.1:1/x.git"),
+        format!("http://{PASSWORD}@127.0.0.1:1/x.git"),
+        format!("http://127.0.0.1:1/x.git?access_token={PASSWORD}"),
+        format!("https://me:{PASSWORD}@127.0.0.1:1/x#-v"),
+    ] {
+        for args in [&["install"][..], &["install", "--json"]] {
+            let failed = ran(target.samuel(&[args, &[url.as_str()]].concat()), LIMIT);
+            assert!(failed.code != Some(0), "{}", failed.text());
+            keeps_it_secret(&target, &failed);
+        }
+    }
+}
+
+#[test]
+fn a_run_keeps_passwords_from_checks_from_the_terminal_and_from_its_records() {
+    let target = Target::with_tasks(&["First"]);
+    let url = format!("https://me:{PASSWORD}@host.invalid/x.git");
+    target.program(
+        "agent.sh",
+        &format!("#!/bin/sh\ncat > /dev/null\nenv > agent-env\necho 'fatal: {url}' >&2\nexit 3\n"),
+    );
+    target.program("works.sh", "#!/bin/sh\ncat > prompt\nenv > agent-env\n");
+    target.program("check.sh", &format!("#!/bin/sh\nenv > check-env\necho 'fatal: {url}'\nexit 1\n"));
+    let config = read(&target, "samuel.toml");
+    let table = format!(
+        "[methodology.ralph]\npause = \"0s\"\nquality_checks = [\"./check.sh\"]\nagent_args = [\"{url}\"]\n"
+    );
+    let with_url = config.replace("[methodology.ralph]\n", &table);
+    target.write("samuel.toml", &with_url);
+    let refused = ran(target.samuel(&["run", "start", "--agent-command", "./agent.sh"]), LIMIT);
+    assert!(refused.code == Some(78) && !refused.text().contains(PASSWORD), "{}", refused.text());
+
+    target.write("samuel.toml", with_url.replace(&format!("agent_args = [\"{url}\"]\n"), ""));
+    for (agent, args) in [("./agent.sh", &[][..]), ("./works.sh", &[]), ("./works.sh", &["--json"])] {
+        let start = ["run", "start", "--yes", "--max-iterations", "2", "--agent-command", agent];
+        let mut command = target.samuel(&[&start[..], args].concat());
+        command
+            .env("SSH_AUTH_SOCK", "/tmp/agent.sock")
+            .env("HTTPS_PROXY", format!("http://me:{PASSWORD}@proxy.invalid:3128"))
+            .env("http_proxy", "http://proxy.invalid:3128")
+            .env("GH_TOKEN", PASSWORD);
+        let run = ran(command, LIMIT);
+        keeps_it_secret(&target, &run);
+        assert_eq!(run.text().matches("quality checks run without HTTPS_PROXY").count(), 1, "{}", run.text());
+    }
+    assert!(
+        read(&target, "prompt").contains("fatal: https://***@host.invalid/x.git"),
+        "{}",
+        read(&target, "prompt")
+    );
+    let check = read(&target, "check-env");
+    assert!(check.contains("http_proxy=http://proxy.invalid:3128\n") && check.contains("PATH="), "{check}");
+    for secret in ["SSH_AUTH_SOCK", "HTTPS_PROXY", "GH_TOKEN", PASSWORD] {
+        assert!(!check.contains(secret), "{secret}: {check}");
+    }
+    // The agent pushes, and reaches its model through the proxy.
+    let agent = read(&target, "agent-env");
+    assert!(
+        agent.contains("SSH_AUTH_SOCK=") && agent.contains("HTTPS_PROXY=") && !agent.contains("GH_TOKEN")
+    );
+}
