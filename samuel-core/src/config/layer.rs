@@ -27,6 +27,8 @@ pub(crate) struct MethodologyLayer {
     max_consecutive_failures: Option<u32>,
     quality_checks: Option<Vec<CheckCommand>>,
     sandbox: Option<Sandbox>,
+    keep_runs: Option<u32>,
+    keep_bytes: Option<u64>,
     budget: BudgetLayer,
     clocks: ClocksLayer,
     pilot: PilotLayer,
@@ -118,6 +120,8 @@ impl MethodologyLayer {
                 .and_then(|value| value.integer(1)),
             quality_checks: table.take("quality_checks").and_then(|value| read_checks(&value)),
             sandbox: table.take("sandbox").and_then(|value| read_sandbox(&value)),
+            keep_runs: table.take("keep_runs").and_then(|value| value.integer(0)),
+            keep_bytes: table.take("keep_bytes").and_then(|value| value.integer(0)),
             budget: BudgetLayer::read(table.take("session_budget")),
             clocks: ClocksLayer::read(table.take("clocks")),
             pilot: match table.take("pilot") {
@@ -144,6 +148,8 @@ impl MethodologyLayer {
         set(&mut settings.max_consecutive_failures, &self.max_consecutive_failures);
         set(&mut settings.quality_checks, &self.quality_checks);
         set(&mut settings.sandbox, &self.sandbox);
+        set(&mut settings.keep_runs, &self.keep_runs);
+        set(&mut settings.keep_bytes, &self.keep_bytes);
         self.budget.apply(&mut settings.session_budget);
         self.clocks.apply(&mut settings.clocks);
         self.pilot.apply(&mut settings.pilot);

@@ -35,6 +35,11 @@ pub struct MethodologySettings {
     pub sandbox: Sandbox,
     /// What a run may consume. Default without limits.
     pub session_budget: SessionBudget,
+    /// Of how many runs the logs of the agent are kept, the one that starts
+    /// included; 0 for all. Default 20.
+    pub keep_runs: u32,
+    /// How many bytes of them are kept; 0 for any number. Default 1 000 000 000.
+    pub keep_bytes: u64,
     /// How long an agent may take.
     pub clocks: AgentClocks,
     /// Looking for tasks by itself.
@@ -55,6 +60,8 @@ impl Default for MethodologySettings {
             quality_checks: Vec::new(),
             sandbox: Sandbox::Host,
             session_budget: SessionBudget::default(),
+            keep_runs: 20,
+            keep_bytes: 1_000_000_000,
             clocks: AgentClocks::default(),
             pilot: PilotSettings::default(),
             context: ContextSettings::default(),

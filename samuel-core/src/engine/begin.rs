@@ -22,6 +22,8 @@ pub(super) struct Begin {
     pub(super) seq: u64,
     /// How long the run was under way before it was interrupted.
     pub(super) elapsed: Duration,
+    /// The id that the run had before it was interrupted.
+    pub(super) resumed: Option<String>,
     /// What was wrong with the plan as it was found. The first change of the
     /// plan rewrites it, so nobody finds it again.
     pub(super) diagnostics: Vec<Diagnostic>,
@@ -36,11 +38,12 @@ impl Run {
             let (saved_at, saved) = last_saved(&*store)?;
             let since = store.journal_since(saved_at)?;
             // What was completed right before a checkpoint may be in none.
-            let told = saved.as_ref().and_then(|saved| saved.told).unwrap_or(saved_at);
+            let told = saved.as_ref().and_then(|(_, saved)| saved.told).unwrap_or(saved_at);
             let untold = if told < saved_at { Some(store.journal_since(told)?) } else { None };
             Ok::<_, StateError>((diagnostics, saved_at, saved, since, told, untold))
         });
         let (diagnostics, saved_at, saved, since, told, untold) = read.await.map_err(RunError::broken)??;
+        let (run_id, saved) = saved.unzip();
         let seq = since.last().map_or(saved_at, |record| record.seq);
         let untold = untold.as_deref().unwrap_or(&since);
         if let Some(saved) = &saved {
@@ -54,14 +57,16 @@ impl Run {
                     committed: committed_in(&since),
                     began: began_in(&since),
                 };
-                Begin { machine, first, seq, elapsed: Duration::from_millis(elapsed_ms), diagnostics }
+                let elapsed = Duration::from_millis(elapsed_ms);
+                Begin { machine, first, seq, elapsed, resumed: run_id, diagnostics }
             }
             earlier => {
                 let mut machine = Machine::new(self.setup());
                 if let Some(earlier) = earlier {
                     machine.succeed(&earlier.machine, outdates_check(untold, told));
                 }
-                Begin { machine, first: Input::Start, seq, elapsed: Duration::ZERO, diagnostics }
+                let (first, elapsed) = (Input::Start, Duration::ZERO);
+                Begin { machine, first, seq, elapsed, resumed: None, diagnostics }
             }
         })
     }
@@ -97,13 +102,14 @@ impl Run {
     }
 }
 
+/// What a run saved, and the id it had.
+type OfRun = (String, Saved);
+
 /// Returns what was saved last, and the number of its record; 0 without one.
-fn last_saved(store: &dyn StateStore) -> Result<(u64, Option<Saved>), StateError> {
+fn last_saved(store: &dyn StateStore) -> Result<(u64, Option<OfRun>), StateError> {
     let Some(record) = store.last_checkpoint()? else { return Ok((0, None)) };
+    let JournalEntry::Checkpoint(checkpoint) = record.entry else { return Ok((record.seq, None)) };
     // A checkpoint of another version is no use; the plan itself is.
-    let saved = match record.entry {
-        JournalEntry::Checkpoint(checkpoint) => serde_json::from_value(checkpoint.state).ok(),
-        _ => None,
-    };
-    Ok((record.seq, saved))
+    let saved = serde_json::from_value(checkpoint.state).ok();
+    Ok((record.seq, saved.map(|saved| (checkpoint.run_id, saved))))
 }

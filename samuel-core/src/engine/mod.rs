@@ -20,6 +20,7 @@ mod handle;
 mod hook_report;
 mod hub;
 pub mod machine;
+mod old_logs;
 mod port;
 mod preview;
 mod profile;

@@ -23,6 +23,7 @@ use super::{
     handle::{Controller, RunHandle},
     hub::Hub,
     machine::Input,
+    old_logs::OldLogs,
     port::Port,
     services::{Services, Tickets},
     trust::TrustPolicy,
@@ -174,7 +175,8 @@ impl Run {
         let begin = self.recover().await?;
         let (detected, repository) = tokio::join!(self.detect(), self.repository());
         detected?;
-        Ok(self.launch(lock, begin, repository?))
+        let old_logs = self.prune_logs(&begin).await;
+        Ok(self.launch(lock, begin, repository?, old_logs))
     }
 
     /// Makes sure that this is the only loop, and that nothing of a dead
@@ -231,7 +233,7 @@ impl Run {
         opened.await.map_err(RunError::broken)
     }
 
-    fn launch(self, lock: LoopLock, begin: Begin, opened: Opened) -> RunHandle {
+    fn launch(self, lock: LoopLock, begin: Begin, opened: Opened, old_logs: OldLogs) -> RunHandle {
         let events = self.hub.subscribe();
         let contexts = self.contexts();
         let root = self.frozen.project.root().to_owned();
@@ -268,6 +270,9 @@ impl Run {
         if let Some(told) = ralph::kept_from_checks(&self.frozen.env).filter(|_| has_checks) {
             services.warn(told);
         }
+        for told in [&old_logs.removed, &old_logs.failure].into_iter().flatten() {
+            services.warn(told);
+        }
         if let Some(error) = unread {
             services.warn(format!(
                 "{}: changes are seen by names, sizes and times of files alone, and no handler is told of them",
@@ -287,6 +292,7 @@ impl Run {
         let first = begin.first;
         let closing = Arc::clone(&hub);
         let task = tokio::spawn(async move {
+            driver.services.log_note(old_logs.removed).await;
             let report = driver.run(first).await;
             // Whoever sees the last event can start the next run.
             drop(lock);

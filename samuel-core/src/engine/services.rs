@@ -132,6 +132,14 @@ impl Services {
         })
     }
 
+    /// Appends a note about the run itself to the progress log, where there is one.
+    pub(super) async fn log_note(self: &Arc<Self>, text: Option<String>) {
+        let body = text.map(|text| ProgressBody::Note { kind: ProgressKind::Started, text });
+        let at = self.clock.now();
+        self.log(body.map(|body| ProgressEntry { at, iteration: None, task: None, body }).into_iter().collect())
+            .await;
+    }
+
     /// Appends to the progress log. A line that cannot be written is a
     /// warning: the log is for readers, not for the loop.
     pub(super) async fn log(self: &Arc<Self>, entries: Vec<ProgressEntry>) {

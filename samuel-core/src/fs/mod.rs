@@ -26,6 +26,7 @@ pub use self::{
     root::Root,
 };
 pub(crate) use self::{
+    list::Entry,
     own::{
         Durability, PRIVATE_DIRECTORY, PRIVATE_FILE, PROJECT_DIRECTORY, PROJECT_FILE, Placed, Replacement,
         create_private,

@@ -139,6 +139,12 @@ impl Root {
         Ok(unlinkat(place.dir(), &*place.name, AtFlags::empty())?)
     }
 
+    /// Removes an empty directory.
+    pub(crate) fn remove_directory(&self, path: &Path) -> Result<(), FileError> {
+        let place = self.walk(path, LastLink::Keep)?;
+        Ok(unlinkat(place.dir(), &*place.name, AtFlags::REMOVEDIR)?)
+    }
+
     /// Follows the path of a file of Samuel's own. Of a link in its place it says
     /// where that leads, if that is out of the root.
     fn own_place(&self, path: &Path) -> Result<Place, FileError> {

@@ -161,6 +161,8 @@ fn profile() -> Value {
                 "items": { "oneOf": [text, table(json!({ "command": text, "timeout": duration }), &["command"])] },
             },
             "sandbox": { "enum": sandboxes },
+            "keep_runs": { "type": "integer", "minimum": 0 },
+            "keep_bytes": { "type": "integer", "minimum": 0 },
             "session_budget": table(
                 json!({ "max_cost_usd": { "type": "number", "exclusiveMinimum": 0 }, "max_tokens": count, "max_wall_time": duration }),
                 &[],

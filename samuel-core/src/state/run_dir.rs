@@ -99,9 +99,14 @@ impl RunDir {
         self.path.join("cache")
     }
 
+    /// Returns the directory of what agents printed, `logs`.
+    pub fn all_logs(&self) -> PathBuf {
+        self.path.join("logs")
+    }
+
     /// Returns the directory of a run's agent output, `logs/<run>`.
     pub fn logs(&self, run_id: &str) -> PathBuf {
-        self.path.join("logs").join(run_id)
+        self.all_logs().join(run_id)
     }
 
     /// Returns the two files of one agent call, standard output and error:
@@ -166,7 +171,7 @@ impl RunDir {
             self.progress(),
             self.progress_archive(),
             self.cache(),
-            self.path.join("logs"),
+            self.all_logs(),
             self.path.join("plugins"),
         ];
         let artifacts = Artifact::ALL.iter().map(|artifact| self.artifact(*artifact));

@@ -11,8 +11,10 @@
 mod accounting;
 mod certification;
 mod control_files;
+mod fifos;
 mod framing;
 mod kit;
+mod logs;
 mod looking;
 mod question;
 mod secrets;

@@ -27,6 +27,8 @@ fn every_key_is_read() {
             max_tokens: Some(1000),
             max_wall_time: Some(Duration::from_secs(48 * 3600)),
         },
+        keep_runs: 20,
+        keep_bytes: 1_000_000_000,
         clocks: AgentClocks {
             first_byte: Duration::from_secs(5),
             idle: Duration::from_secs(60),
@@ -175,4 +177,10 @@ fn a_chain_says_where_each_of_its_fields_comes_from() {
 fn a_default_methodology_may_be_an_alias() {
     let config = parse("default_methodology = \"rw\"").unwrap();
     assert_eq!(resolve_methodology(None, &config, &[]).as_deref(), Ok("ralph"));
+}
+
+#[test]
+fn how_much_of_the_logs_is_kept_can_be_set_and_be_without_limit() {
+    let settings = parse("[methodology.ralph]\nkeep_runs = 5\nkeep_bytes = 0\n").unwrap().methodology("ralph");
+    assert_eq!((settings.keep_runs, settings.keep_bytes), (5, 0));
 }

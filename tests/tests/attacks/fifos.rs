@@ -1,0 +1,402 @@
+//! Files that are not what they are called: pipes that nobody writes to, links
+//! to what has no end, links that lead out of the project.
+
+use std::{
+    fs,
+    os::unix::{fs::symlink, net::UnixListener},
+    path::{Path, PathBuf},
+    process::Command,
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+use crate::kit::{HANG, Ran, SAMUEL, Target, ran, times};
+
+/// Every file that Samuel reads in a project.
+const FILES: [&str; 25] = [
+    "samuel.toml",
+    "samuel.lock",
+    "script.toml",
+    "prd.md",
+    "tasks-prd.md",
+    "AGENTS.md",
+    "CLAUDE.md",
+    "src/AGENTS.md",
+    "package.json",
+    ".samuel/templates/ralph/prompt.md.tmpl",
+    ".samuel/templates/ralph/discovery-prompt.md.tmpl",
+    ".samuel/templates/ralph/agents.md.tmpl",
+    ".samuel/templates/ralph/folder.md.tmpl",
+    ".samuel/plugins/lint/samuel-plugin.toml",
+    ".samuel/plugins/lint/hook.sh",
+    ".samuel/plugins/.lock",
+    ".samuel/run/prd.toon",
+    ".samuel/run/journal.jsonl",
+    ".samuel/run/journal.1.jsonl",
+    ".samuel/run/progress.md",
+    ".samuel/run/progress-archive.md",
+    ".samuel/run/lock",
+    ".samuel/run/loop.lock",
+    ".samuel/run/project-snapshot.toon",
+    ".samuel/run/cache/counts.bin",
+];
+
+/// Directories that something else can stand in for.
+const DIRECTORIES: [&str; 8] = [
+    ".samuel",
+    ".samuel/run",
+    ".samuel/run/logs",
+    ".samuel/run/cache",
+    ".samuel/run/plugins",
+    ".samuel/plugins",
+    ".samuel/plugins/lint",
+    ".samuel/templates/ralph",
+];
+
+/// Every command that reads any of them.
+const VERBS: [&[&str]; 24] = [
+    &["run", "start", "--yes"],
+    &["run", "start", "--dry-run"],
+    &["run", "prompt"],
+    &["run", "vars"],
+    &["run", "status"],
+    &["run", "tasks"],
+    &["run", "done", "1"],
+    &["run", "skip", "1"],
+    &["run", "reset", "1"],
+    &["run", "enqueue", "more"],
+    &["run", "init"],
+    &["run", "init", "--force"],
+    &["run", "convert", "prd.md", "--force"],
+    &["doctor"],
+    &["doctor", "--hooks"],
+    &["hooks", "show", "quality.check"],
+    &["init", "--force"],
+    &["sync"],
+    &["ls"],
+    &["info", "lint"],
+    &["verify"],
+    &["install", "plugin", "--yes"],
+    &["uninstall", "lint"],
+    &["plugin", "validate", ".samuel/plugins/lint"],
+];
+
+/// What an exit code may be.
+const CODES: [i32; 9] = [0, 1, 2, 3, 4, 5, 70, 75, 78];
+
+const SCRIPT: &str = "[[calls]]\nsteps = [{ write = { path = \"made\", content = \"x\" } }, { done = {} }]\n";
+
+/// A project in which each of the files is there.
+fn project() -> Target {
+    let target = Target::with_tasks(&["one", "two"]);
+    target.write(
+        "samuel.toml",
+        "version = \"2\"\n[methodology.ralph]\nagent = \"scripted\"\nagent_command = [\"script.toml\"]\n\
+         pause = \"0s\"\nmax_iterations = 2\n",
+    );
+    target.write("script.toml", SCRIPT);
+    target.write("prd.md", "# Title\n\n## Tasks\n\n- [ ] 1.0 One\n- [ ] 2.0 Two\n");
+    target.write("package.json", "{}");
+    for name in ["a", "b", "c"] {
+        target.write(&format!("src/{name}.rs"), "fn main() {}\n");
+    }
+    target.write(
+        "plugin/samuel-plugin.toml",
+        "[plugin]\nname = \"lint\"\nkind = \"skill\"\nversion = \"1.0.0\"\nsamuel = \"^2.0\"\n[hooks]\n\
+         \"quality.check\" = \"hook.sh\"\n",
+    );
+    target.program("plugin/hook.sh", "#!/bin/sh\necho '{\"ok\": true}'\n");
+    for args in [&["install", "plugin", "--yes"][..], &["sync"], &["run", "start", "--yes", "--max-iterations", "1"]] {
+        let ran = target.run(args);
+        assert!(matches!(ran.code, Some(0 | 4)), "{args:?}: {}", ran.text());
+    }
+    for name in FILES {
+        if !target.path(name).exists() {
+            target.write(name, "");
+        }
+    }
+    // An empty one would be another attack.
+    for name in ["tasks-prd.md", "CLAUDE.md", ".samuel/run/journal.1.jsonl"] {
+        fs::remove_file(target.path(name)).unwrap();
+    }
+    for name in ["prompt", "discovery-prompt", "agents", "folder"] {
+        target.write(&format!(".samuel/templates/ralph/{name}.md.tmpl"), "text\n");
+    }
+    target
+}
+
+/// Copies a project with its permissions, so that each attack has its own.
+fn copy_of(base: &Target) -> Target {
+    let target = Target::new();
+    copy(&base.root(), &target.root());
+    target
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).unwrap().flatten() {
+        let to = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => {
+                fs::create_dir_all(&to).unwrap();
+                copy(&entry.path(), &to);
+            }
+            false => drop(fs::copy(entry.path(), to).unwrap()),
+        }
+    }
+}
+
+/// Takes away what is at a path.
+fn clear(path: &Path) {
+    if path.is_dir() && !path.is_symlink() {
+        fs::remove_dir_all(path).unwrap();
+    } else {
+        let _ = fs::remove_file(path);
+    }
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+}
+
+fn make_fifo(path: &Path) {
+    clear(path);
+    mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+}
+
+/// Runs a command with a gibibyte of address space, which holds what it needs
+/// several times.
+fn limited(target: &Target, args: &[&str]) -> Ran {
+    let described = target.samuel(args);
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "ulimit -v 1048576; exec \"$0\" \"$@\"", SAMUEL]).args(args).env_clear();
+    command.current_dir(described.get_current_dir().unwrap()).stdin(std::process::Stdio::null());
+    command.envs(described.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    ran(command, HANG)
+}
+
+/// Holds a command against what every command promises.
+fn check(what: &str, args: &[&str], ran: &Ran) {
+    let text = ran.text();
+    assert!(!ran.hung, "{what}: {args:?} hangs: {text}");
+    assert!(ran.code.is_some_and(|code| CODES.contains(&code)), "{what}: {args:?} {:?}: {text}", ran.code);
+    assert!(!text.contains("panicked at"), "{what}: {args:?}: {text}");
+}
+
+/// Tries attacks in a few threads, each in a project of its own.
+fn try_all(attacks: &[(String, &[&str])], prepare: impl Fn(&Target, &str) + Sync) {
+    let (base, next) = (project(), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while let Some((what, args)) = attacks.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let target = copy_of(&base);
+                    prepare(&target, what);
+                    check(what, args, &limited(&target, args));
+                }
+            });
+        }
+    });
+}
+
+/// Takes so many of all pairs, spread over both.
+fn spread<'a>(names: &[String], count: usize) -> Vec<(String, &'a [&'a str])> {
+    let pairs = names.len() * VERBS.len();
+    let count = count.min(pairs);
+    let chosen = (0..count).map(|number| number * pairs / count);
+    chosen.map(|number| (names[number / VERBS.len()].clone(), VERBS[number % VERBS.len()])).collect()
+}
+
+#[test]
+fn no_command_waits_for_a_pipe() {
+    let names: Vec<String> = FILES.iter().chain(&DIRECTORIES).map(|name| (*name).to_owned()).collect();
+    let attacks = spread(&names, times(165, usize::MAX));
+    try_all(&attacks, |target, name| make_fifo(&target.path(name)));
+}
+
+/// Ways to have no end, or to be no file.
+const ENDLESS: [&str; 6] = ["/dev/zero", "/proc/self/mem", "/dev/tty", "sparse", "socket", "directory"];
+
+fn make_endless(target: &Target, what: &str) {
+    let (name, kind) = what.split_once(' ').unwrap();
+    let path = target.path(name);
+    clear(&path);
+    match kind {
+        "sparse" => fs::File::create(&path).unwrap().set_len(100 << 30).unwrap(),
+        // What it is stays when nobody listens any more.
+        "socket" => drop(UnixListener::bind(&path).unwrap()),
+        "directory" => fs::create_dir(&path).unwrap(),
+        device => symlink(device, &path).unwrap(),
+    }
+}
+
+#[test]
+fn no_command_reads_what_has_no_end() {
+    let both = FILES.iter().flat_map(|name| ENDLESS.iter().map(move |kind| format!("{name} {kind}")));
+    let names: Vec<String> = both.collect();
+    let attacks = spread(&names, times(143, usize::MAX));
+    try_all(&attacks, make_endless);
+}
+
+#[test]
+fn a_command_says_which_file_it_cannot_read_and_what_that_is() {
+    let base = project();
+    for (name, args) in [
+        ("samuel.toml", VERBS[4]),
+        ("samuel.lock", VERBS[0]),
+        (".samuel/run/prd.toon", VERBS[4]),
+        (".samuel/run/lock", VERBS[6]),
+        (".samuel/run/loop.lock", VERBS[0]),
+        (".samuel/run/journal.jsonl", VERBS[9]),
+        (".samuel/run/progress.md", VERBS[13]),
+        (".samuel/templates/ralph/prompt.md.tmpl", VERBS[2]),
+        ("script.toml", VERBS[0]),
+        ("prd.md", VERBS[12]),
+        ("AGENTS.md", VERBS[17]),
+        (".samuel/plugins/lint/samuel-plugin.toml", VERBS[0]),
+    ] {
+        let target = copy_of(&base);
+        make_fifo(&target.path(name));
+        let ran = target.run(args);
+        let (text, file) = (ran.text(), Path::new(name).file_name().unwrap().to_str().unwrap());
+        assert!(!ran.hung && ran.code != Some(0), "{name}: {text}");
+        let names_it = text.contains(file) && (text.contains("a named pipe") || text.contains("no regular file"));
+        assert!(names_it, "{name}: {text}");
+        if text.contains("a named pipe") {
+            assert!(text.contains("Remove it"), "{name}: {text}");
+        }
+    }
+    symlink_out(&base);
+}
+
+/// A link that leads out is named with where it points.
+fn symlink_out(base: &Target) {
+    let target = copy_of(base);
+    let template = target.path(".samuel/templates/ralph/prompt.md.tmpl");
+    clear(&template);
+    symlink("/dev/zero", &template).unwrap();
+    let text = target.run(&["run", "prompt"]).text();
+    let expected = format!("the link \"{}\" leads out of the project, to \"/dev/zero\"", template.display());
+    assert!(text.contains(&expected), "{text}");
+}
+
+#[test]
+fn an_agent_that_exchanges_files_in_the_middle_of_a_run_stops_nothing() {
+    let base = project();
+    let kinds = ["mkfifo", "ln -s /dev/zero", "mkdir", "truncate -s 100G"];
+    let names: Vec<&str> = FILES.iter().chain(&DIRECTORIES).copied().collect();
+    let attacks: Vec<(&str, &str)> =
+        names.iter().flat_map(|name| kinds.iter().map(move |kind| (*name, *kind))).collect();
+    let count = times(names.len() + 7, attacks.len());
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= count {
+                        break;
+                    }
+                    let (name, kind) = attacks[number * attacks.len() / count];
+                    exchanged(&base, name, kind);
+                }
+            });
+        }
+    });
+}
+
+/// Lets an agent exchange a file, and looks how the run ends.
+fn exchanged(base: &Target, name: &str, kind: &str) {
+    let target = copy_of(base);
+    target.program("agent.sh", &format!("#!/bin/sh\nrm -rf \"{name}\"\n{kind} \"{name}\"\n"));
+    let args = ["run", "start", "--yes", "--agent", "command", "--agent-command", "./agent.sh"];
+    let ran = limited(&target, &args);
+    check(&format!("{kind} {name}"), &args, &ran);
+    let text = ran.text();
+    let decides = ["samuel.toml", "samuel.lock", ".samuel/plugins/lint/hook.sh", ".samuel/run/prd.toon"];
+    if decides.contains(&name) {
+        let file = Path::new(name).file_name().unwrap().to_str().unwrap();
+        assert!(text.contains(file), "{kind} {name}: {text}");
+    }
+}
+
+/// What lies outside of the project, and what it holds.
+fn outside(target: &Target) -> PathBuf {
+    let outside = target.home().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("file"), "precious\n").unwrap();
+    fs::create_dir(outside.join("directory")).unwrap();
+    fs::write(outside.join("directory/file"), "precious\n").unwrap();
+    outside
+}
+
+#[test]
+fn nothing_is_written_out_of_the_project() {
+    let base = project();
+    let named = FILES.iter().map(|name| (*name, "file")).chain(DIRECTORIES.iter().map(|name| (*name, "directory")));
+    let links: Vec<_> = named.collect();
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while let Some((name, kind)) = links.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    linked_out(&base, name, kind);
+                }
+            });
+        }
+    });
+}
+
+fn linked_out(base: &Target, name: &str, kind: &str) {
+    let target = copy_of(base);
+    let outside = outside(&target);
+    let path = target.path(name);
+    clear(&path);
+    symlink(outside.join(kind), &path).unwrap();
+    let writing = VERBS.iter().filter(|verb| {
+        matches!(**verb, ["run", "start" | "done" | "enqueue" | "init" | "convert", ..] | ["sync" | "install" | "init" | "uninstall", ..])
+    });
+    let writing: Vec<_> = writing.collect();
+    let each = times(3, writing.len());
+    for number in 0..each {
+        let args = writing[(number * writing.len() / each + name.len()) % writing.len()];
+        let ran = target.run(args);
+        check(&format!("{name} leads out"), args, &ran);
+        let mut found: Vec<String> =
+            fs::read_dir(&outside).unwrap().flatten().map(|entry| entry.file_name().into_string().unwrap()).collect();
+        found.sort();
+        assert_eq!(found, ["directory", "file"], "{name}: {args:?}: {}", ran.text());
+        let inside: Vec<_> = fs::read_dir(outside.join("directory")).unwrap().flatten().collect();
+        assert_eq!(inside.len(), 1, "{name}: {args:?}: {inside:?}");
+        for file in ["file", "directory/file"] {
+            let text = fs::read_to_string(outside.join(file)).unwrap();
+            assert_eq!(text, "precious\n", "{name}: {args:?}: {}", ran.text());
+        }
+    }
+}
+
+#[test]
+fn a_run_is_refused_where_its_own_files_lead_out_of_the_project() {
+    let base = project();
+    for (name, kind) in [
+        (".samuel", "directory"),
+        (".samuel/run", "directory"),
+        (".samuel/run/logs", "directory"),
+        (".samuel/run/cache", "directory"),
+        (".samuel/run/prd.toon", "file"),
+        (".samuel/run/journal.jsonl", "file"),
+        (".samuel/run/progress.md", "file"),
+        (".samuel/run/task-context.toon", "file"),
+        ("samuel.lock", "file"),
+    ] {
+        let target = copy_of(&base);
+        let outside = outside(&target);
+        let path = target.path(name);
+        clear(&path);
+        symlink(outside.join(kind), &path).unwrap();
+        let ran = target.run(&["run", "start", "--yes"]);
+        let text = ran.text();
+        assert!(matches!(ran.code, Some(1 | 2)), "{name}: {text}");
+        let link = format!("the link \"{}\" leads out of the project, to", path.display());
+        assert!(text.contains(&link) && text.contains("outside/"), "{name}: {text}");
+        assert!(!target.path("made").exists(), "{name}: the agent was called");
+    }
+}
