@@ -81,6 +81,43 @@ fn bytes_rows_and_line_length_are_bounded() {
 }
 
 #[test]
+fn columns_of_a_table_and_values_on_a_line_are_bounded() {
+    let limits = Limits { columns: 2, cells: 3, ..Limits::default() };
+    let columns = ErrorKind::Limit { limit: LimitKind::Columns, maximum: 2 };
+    for text in ["[1]{a,b,c}:\n  1,2,3", "[1]{a{x,y},b}:\n  1,2,3", "k[1:]{a,b,c}:\n  x: 1,2,3"] {
+        assert_eq!(kind(text, limits), columns, "{text}");
+    }
+    let error = toon::from_str_with::<Value>("k[1]{a,b,c}:\n  1,2,3", limited(limits)).unwrap_err();
+    assert_eq!((error.line(), error.column()), (1, 10));
+    assert!(toon::from_str_with::<Value>("[1]{a{x},b}:\n  1,2", limited(limits)).is_ok());
+    let cells = ErrorKind::Limit { limit: LimitKind::Cells, maximum: 3 };
+    assert_eq!(kind("[4]: 1,2,3,4", limits), cells);
+    assert!(toon::from_str_with::<Value>("[3]: 1,2,3", limited(limits)).is_ok());
+    let events: Vec<_> = toon::EventReader::new(&b"[4]: 1,2,3,4"[..], limited(limits)).collect();
+    assert!(matches!(events.last(), Some(Err(error)) if *error.kind() == cells));
+}
+
+#[test]
+fn of_many_faults_the_first_are_described_and_the_others_counted() {
+    let text = format!("a: 1\n{}b: 2\n", "stray line\n".repeat(500));
+    let recovered = toon::recover::<Value>(&text);
+    assert_eq!((recovered.diagnostics.len(), recovered.more, recovered.skipped.len()), (100, 400, 500));
+    assert_eq!(recovered.diagnostics.last().unwrap().line, 101);
+    let options = limited(Limits { diagnostics: 2, ..Limits::default() });
+    let found = toon::check(format!("{text}c[9]: {}", ",".repeat(2 << 20)).as_bytes(), options);
+    let codes: Vec<&str> = found.diagnostics.iter().map(|fault| fault.code()).collect();
+    assert_eq!(codes, ["missing_colon", "limit"], "what ends the reading is always described");
+    assert_eq!(found.more, 499);
+}
+
+#[test]
+fn a_path_is_no_longer_than_a_screen() {
+    let key = "k".repeat(100_000);
+    let found = toon::check(format!("{key}:\n  stray\n  stray\n").as_bytes(), DecodeOptions::default());
+    assert!(found.diagnostics.iter().all(|fault| fault.path.len() < 600));
+}
+
+#[test]
 fn many_keys_and_many_rows_of_the_same_kind_stay_linear() {
     // Quadratic work on any of these would not end within the test's patience.
     let keys: String = (0..200_000).map(|key| format!("k{key}: 1\n")).collect();

@@ -79,7 +79,7 @@ pub(crate) fn toon_recover<'py>(
     py: Python<'py>,
     text: &[u8],
     indent: usize,
-) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyList>, Bound<'py, PyList>)> {
+) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyList>, usize, Bound<'py, PyList>)> {
     let options = DecodeOptions { indent_size: indent, ..DecodeOptions::default() };
     let recovered = toon::recover_with::<toon::Value>(text, options);
     let value = match &recovered.value {
@@ -95,7 +95,8 @@ pub(crate) fn toon_recover<'py>(
         (fault.code(), fault.kind.to_string(), fault.line, fault.column, &fault.path, action)
     });
     let skipped = recovered.skipped.iter().map(|left_out| (left_out.line, &left_out.raw));
-    Ok((value, PyList::new(py, faults.collect::<Vec<_>>())?, PyList::new(py, skipped.collect::<Vec<_>>())?))
+    let faults = PyList::new(py, faults.collect::<Vec<_>>())?;
+    Ok((value, faults, recovered.more, PyList::new(py, skipped.collect::<Vec<_>>())?))
 }
 
 fn build_value<'py>(py: Python<'py>, value: &toon::Value) -> PyResult<Bound<'py, PyAny>> {

@@ -53,34 +53,45 @@ fn decode(args: &DecodeArgs, host: &Host) -> Result<Reply, Failure> {
 
 fn check(args: &ReadArgs, host: &Host) -> Result<Reply, Failure> {
     let input = Input::read(args.file.as_deref(), host)?;
-    let found = toon::check(&input.bytes, reading(args));
-    let data = json!({ "valid": found.is_empty(), "diagnostics": found });
+    let Recovered { diagnostics: found, more, .. } = toon::check(&input.bytes, reading(args));
+    let data = json!({ "valid": found.is_empty(), "diagnostics": found, "more_diagnostics": more });
     let name = input.name.display().to_string();
     let Some(first) = found.first() else {
         return Ok(Reply::new(data, format!("{} is valid TOON\n", safe(&name))));
     };
-    let message = match found.len() {
+    let message = match found.len() + more {
         1 => format!("{name} has a fault"),
         count => format!("{name} has {count} faults"),
     };
     Err(Failure::new(ErrorCode::TOON_INVALID, message)
         .at_place(&input.name, first.line, first.column)
-        .detail(found.iter().map(|fault| safe(&fault.to_string())))
+        .detail(found.iter().map(|fault| safe(&fault.to_string())).chain(and_more(more)))
         .with_data(data))
 }
 
 fn recover(args: &ReadArgs, host: &Host) -> Result<Reply, Failure> {
     let input = Input::read(args.file.as_deref(), host)?;
     let options = DecodeOptions { numbers: NumberText::AsWritten, ..reading(args) };
-    let Recovered { value, diagnostics, skipped } = toon::recover_with::<Value>(&input.bytes, options);
+    let Recovered { value, diagnostics, more, mut skipped } =
+        toon::recover_with::<Value>(&input.bytes, options);
+    let more_skipped = skipped.len().saturating_sub(SHOWN);
+    skipped.truncate(SHOWN);
+    let data = |text: Option<&str>| {
+        json!({
+            "toon": text,
+            "diagnostics": diagnostics,
+            "more_diagnostics": more,
+            "skipped": skipped,
+            "more_skipped": more_skipped,
+        })
+    };
     let Some(value) = value else {
-        let data = json!({ "toon": null, "diagnostics": diagnostics, "skipped": skipped });
         let message = format!("nothing can be read of {}", input.name.display());
         return Err(Failure::new(ErrorCode::TOON_INVALID, message)
             .at(&input.name)
-            .detail(diagnostics.iter().map(|fault| safe(&fault.to_string())))
+            .detail(diagnostics.iter().map(|fault| safe(&fault.to_string())).chain(and_more(more)))
             .advise("Correct the text by hand, at the places named above.")
-            .with_data(data));
+            .with_data(data(None)));
     };
     let (text, shown) = match std::str::from_utf8(&input.bytes) {
         Ok(text) if diagnostics.is_empty() => (text.to_owned(), text.to_owned()),
@@ -93,9 +104,18 @@ fn recover(args: &ReadArgs, host: &Host) -> Result<Reply, Failure> {
     let name = input.name.display();
     let faults = diagnostics.iter().map(|fault| safe(&format!("{name}:{fault}")));
     let lost = skipped.iter().map(|part| format!("left out from line {} on:\n{}", part.line, part.raw));
-    let warnings: Vec<String> = faults.chain(lost).collect();
-    let data = json!({ "toon": text, "diagnostics": diagnostics, "skipped": skipped });
-    Ok(Reply::new(data, shown).warn(warnings).for_a_program())
+    let more_lost = (more_skipped > 0).then(|| format!("left out {more_skipped} more pieces of the text"));
+    let warnings: Vec<String> = faults.chain(and_more(more)).chain(lost).chain(more_lost).collect();
+    Ok(Reply::new(data(Some(&text)), shown).warn(warnings).for_a_program())
+}
+
+/// How many pieces of text that was left out are shown; the others are counted.
+/// All of it is in the file that was read.
+const SHOWN: usize = 100;
+
+/// Counts the faults that are not described.
+fn and_more(faults: usize) -> Option<String> {
+    (faults > 0).then(|| format!("and {faults} more"))
 }
 
 fn stats(args: &ReadArgs, host: &Host) -> Result<Reply, Failure> {

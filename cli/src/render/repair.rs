@@ -4,6 +4,9 @@ use samuel_core::state::Repair;
 
 use super::safe;
 
+/// How many lines of the plan are shown of each kind; the others are counted.
+const SHOWN: usize = 100;
+
 /// Shows what is wrong with the plan and what becomes of it.
 pub(crate) fn repair_text(repair: &Repair) -> String {
     let faults = repair.diagnostics.iter().map(|fault| format!("wrong     {}\n", safe(&fault.to_string())));
@@ -15,7 +18,12 @@ pub(crate) fn repair_text(repair: &Repair) -> String {
         .left
         .iter()
         .map(|row| format!("stays     {}\n          {}\n", safe(row.text.trim()), safe(&row.reason)));
-    let text: String = faults.chain(restored).chain(left).collect();
+    let text: String = faults
+        .chain(restored.take(SHOWN))
+        .chain(more(repair.restored.len(), "lines that are tasks again"))
+        .chain(left.take(SHOWN))
+        .chain(more(repair.left.len(), "lines that stay as they are"))
+        .collect();
     match (&repair.backup, text.is_empty()) {
         (Some(backup), _) => {
             format!("{text}repaired; the file as it was is {}\n", safe(&backup.display().to_string()))
@@ -23,4 +31,9 @@ pub(crate) fn repair_text(repair: &Repair) -> String {
         (None, true) => "nothing is wrong with the plan\n".to_owned(),
         (None, false) => text,
     }
+}
+
+/// Counts what is not shown.
+fn more(count: usize, what: &str) -> Option<String> {
+    (count > SHOWN).then(|| format!("          and {} more {what}\n", count - SHOWN))
 }

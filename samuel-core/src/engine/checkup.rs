@@ -361,6 +361,9 @@ fn state(project: &Project) -> Finding {
     }
 }
 
+/// How many faults of a plan's tasks are named; the others are counted.
+const MAX_DETAILS: usize = 100;
+
 /// Reads everything a start would read.
 fn read_state(project: &Project) -> Result<Finding, StateError> {
     let (store, run_dir) = (project.store(), project.run_dir());
@@ -378,7 +381,11 @@ fn read_state(project: &Project) -> Result<Finding, StateError> {
     }
     let faults = loaded.diagnostics.iter().map(ToString::to_string);
     let findings = validate(&loaded.plan);
-    let details: Vec<String> = faults.chain(findings.iter().map(ToString::to_string)).collect();
+    let mut details: Vec<String> = faults.collect();
+    details.extend(findings.iter().take(MAX_DETAILS).map(ToString::to_string));
+    if findings.len() > MAX_DETAILS {
+        details.push(format!("and {} more", findings.len() - MAX_DETAILS));
+    }
     let suffix = if running { "; a loop is running" } else { "" };
     let message = format!("a plan of {}{suffix}", counted(loaded.plan.tasks.len(), "task"));
     Ok(match details.is_empty() && loaded.unparsed.is_empty() {

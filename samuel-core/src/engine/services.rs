@@ -112,7 +112,7 @@ impl Services {
         for diagnostic in diagnostics.iter().take(MAX_DIAGNOSTICS) {
             self.warn(diagnostic.to_string());
         }
-        let more = diagnostics.len().saturating_sub(MAX_DIAGNOSTICS);
+        let more: usize = diagnostics.iter().skip(MAX_DIAGNOSTICS).map(|rest| rest.count).sum();
         if let (1.., Some(last)) = (more, diagnostics.last()) {
             self.warn(format!("{}: and {more} more like these", last.file.display()));
         }

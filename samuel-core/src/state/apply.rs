@@ -199,12 +199,8 @@ fn add(plan: &mut Plan, task: Task, now: Timestamp) -> Result<Change, StateError
 /// are only referred to count as used: a task must not become somebody's
 /// dependency or parent by accident.
 pub(crate) fn next_free_id(plan: &Plan, reserved: &[TaskId]) -> TaskId {
-    let used = plan
-        .tasks
-        .iter()
-        .flat_map(|task| std::iter::once(&task.id).chain(&task.depends_on).chain(&task.parent_id));
-    let top_level = |id: &TaskId| id.as_str().split('.').next().and_then(|number| number.parse::<u64>().ok());
-    let highest = used.chain(reserved).filter_map(top_level).max().unwrap_or(0);
+    let highest =
+        plan.tasks.iter().flat_map(used_ids).chain(reserved).filter_map(top_level).max().unwrap_or(0);
     let mut number = highest.saturating_add(1);
     loop {
         // Only an id like 18446744073709551615 can make a number be taken.
@@ -214,6 +210,16 @@ pub(crate) fn next_free_id(plan: &Plan, reserved: &[TaskId]) -> TaskId {
         }
         number = number.wrapping_add(1);
     }
+}
+
+/// Returns the ids that a task uses: its own, and those it refers to.
+pub(crate) fn used_ids(task: &Task) -> impl Iterator<Item = &TaskId> {
+    std::iter::once(&task.id).chain(&task.depends_on).chain(&task.parent_id)
+}
+
+/// Returns the number that an id begins with.
+pub(crate) fn top_level(id: &TaskId) -> Option<u64> {
+    id.as_str().split('.').next().and_then(|number| number.parse().ok())
 }
 
 fn commit_iteration(

@@ -17,6 +17,17 @@ pub struct Diagnostic {
     pub kind: DiagnosticKind,
     /// What is wrong, in words.
     pub reason: String,
+    /// How many faults this stands for: 1, but for the last one of a file that
+    /// has very many.
+    pub count: usize,
+}
+
+impl Diagnostic {
+    /// Says how many more faults a file has than those that are described.
+    pub(crate) fn more(file: PathBuf, count: usize) -> Self {
+        let reason = format!("and {count} more");
+        Self { file, line: None, column: None, kind: DiagnosticKind::More, reason, count }
+    }
 }
 
 /// Kinds of things that are wrong with a file.
@@ -32,6 +43,8 @@ pub enum DiagnosticKind {
     CountMismatch,
     /// Something is written in an unusual way and was understood.
     Unusual,
+    /// Faults that are only counted.
+    More,
 }
 
 impl fmt::Display for Diagnostic {

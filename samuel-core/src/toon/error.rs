@@ -137,6 +137,10 @@ pub enum LimitKind {
     Rows,
     /// Length of one line.
     LineLength,
+    /// Columns of one table.
+    Columns,
+    /// Values of an array on one line.
+    Cells,
     /// Bytes that recovery may decode again after a failure.
     Work,
 }
@@ -214,6 +218,8 @@ impl fmt::Display for LimitKind {
             Self::Bytes => "bytes in the document",
             Self::Rows => "values in one array or object",
             Self::LineLength => "bytes in one line",
+            Self::Columns => "columns in one table",
+            Self::Cells => "values on one line",
             Self::Work => "bytes decoded again during recovery",
         })
     }
@@ -326,6 +332,13 @@ impl Error {
             self.0.line += lines;
         }
         self
+    }
+
+    /// Returns the path within what was being read, as it follows a path to it.
+    #[cold]
+    pub(super) fn inner_path(&self) -> String {
+        let path = self.render_path();
+        if path.is_empty() || path.starts_with('[') { path } else { format!(".{path}") }
     }
 
     fn render_path(&self) -> String {

@@ -28,7 +28,8 @@ mod text;
 mod value;
 
 pub use de::{
-    Deserializer, from_reader, from_reader_with, from_slice, from_slice_with, from_str, from_str_with,
+    Attempt, Deserializer, from_reader, from_reader_with, from_slice, from_slice_with, from_str,
+    from_str_with,
 };
 pub use error::{Error, ErrorKind, LimitKind, Result};
 pub use number::Number;

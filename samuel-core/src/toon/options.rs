@@ -92,7 +92,8 @@ pub enum NumberText {
     AsWritten,
 }
 
-/// Bounds on what a document may ask for; each excess is a typed error.
+/// Bounds on what a document may ask for; each excess is a typed error, but for
+/// that of [`diagnostics`](Self::diagnostics).
 ///
 /// Declared lengths make room for no more values in all than the document has
 /// bytes, so these bound time and stack rather than memory.
@@ -107,10 +108,26 @@ pub struct Limits {
     /// Bytes of one line; unlimited by default for text in memory. Streaming
     /// readers hold one line, so they replace an unlimited value by 16 MiB.
     pub line_length: usize,
+    /// Columns of one table, those of its field groups included; 4,096 by
+    /// default.
+    pub columns: usize,
+    /// Values of an array on one line; 1,048,576 by default. A row has as many
+    /// cells as its table has columns, which [`columns`](Self::columns) bounds.
+    pub cells: usize,
+    /// Faults that a recovery describes; 100 by default. It counts the others.
+    pub diagnostics: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { depth: 128, bytes: usize::MAX, rows: usize::MAX, line_length: usize::MAX }
+        Self {
+            depth: 128,
+            bytes: usize::MAX,
+            rows: usize::MAX,
+            line_length: usize::MAX,
+            columns: 4_096,
+            cells: 1 << 20,
+            diagnostics: 100,
+        }
     }
 }

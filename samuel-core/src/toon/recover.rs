@@ -7,7 +7,7 @@
 //! [`repair`](super::de::repair); this file turns their notes into
 //! [`Diagnostic`]s and [`Skipped`] text with lines and columns.
 
-use std::{collections::BTreeMap, fmt, ops::Range, str};
+use std::{borrow::Cow, fmt, ops::Range, str};
 
 use serde::{
     Serialize, Serializer,
@@ -18,11 +18,10 @@ use serde::{
 use super::{
     de::{
         cursor::Cursor,
-        repair::{Note, Repair},
+        repair::{Note, Notes, Repair, shortened},
     },
     error::{Error, ErrorKind, LimitKind, position},
     options::{DecodeOptions, NumberText},
-    value::Value,
 };
 
 /// What [`recover()`] found.
@@ -31,8 +30,11 @@ pub struct Recovered<T> {
     /// The value, or `None` when nothing of the type could be read: a required
     /// field of the root is missing or unreadable, or a limit was reached.
     pub value: Option<T>,
-    /// What was wrong, in the order of the text.
+    /// What was wrong, in the order of the text; as many faults as
+    /// [`Limits::diagnostics`](super::Limits::diagnostics) says.
     pub diagnostics: Vec<Diagnostic>,
+    /// How many more faults there are.
+    pub more: usize,
     /// The text the value does without, in the order of the text.
     pub skipped: Vec<Skipped>,
 }
@@ -159,40 +161,41 @@ pub fn recover<T: DeserializeOwned>(text: &str) -> Recovered<T> {
 pub fn recover_with<T: DeserializeOwned>(bytes: &[u8], options: DecodeOptions) -> Recovered<T> {
     let strict = DecodeOptions { strict: true, ..options };
     if let Ok(value) = super::from_slice_with(bytes, strict) {
-        return Recovered { value: Some(value), diagnostics: Vec::new(), skipped: Vec::new() };
+        return Recovered { value: Some(value), diagnostics: Vec::new(), more: 0, skipped: Vec::new() };
     }
     let lines = BadLines::find(bytes);
     let masked = lines.mask(bytes);
     // The mask replaced every line that was not UTF-8.
     let text = str::from_utf8(&masked).unwrap_or_default();
     let lenient = DecodeOptions { strict: false, ..options };
-    let (value, mut notes) = attempt(text, lenient);
-    notes.extend(lines.notes());
-    report(bytes, value, notes)
+    let (value, mut notes, stop) = attempt(text, lenient);
+    lines.note(&mut notes);
+    report(bytes, value, notes, stop, options.limits.diagnostics)
 }
 
-/// Lists everything that strict mode would refuse, not only the first fault.
+/// Lists what strict mode would refuse, not only the first fault.
 ///
 /// ```
 /// let found = samuel_core::toon::check(b"a: 1\na: 2\nb", Default::default());
-/// let codes: Vec<&str> = found.iter().map(|fault| fault.code()).collect();
-/// assert_eq!(codes, ["duplicate_key", "missing_colon"]);
+/// let codes: Vec<&str> = found.diagnostics.iter().map(|fault| fault.code()).collect();
+/// assert_eq!((codes, found.more), (vec!["duplicate_key", "missing_colon"], 0));
 /// ```
 #[must_use]
-pub fn check(bytes: &[u8], options: DecodeOptions) -> Vec<Diagnostic> {
-    recover_with::<Value>(bytes, options).diagnostics
+pub fn check(bytes: &[u8], options: DecodeOptions) -> Recovered<IgnoredAny> {
+    recover_with(bytes, options)
 }
 
 /// Bytes that may be decoded again in one recovery, beyond the first passes.
-const MAX_WORK: usize = 1 << 30;
+const MAX_WORK: usize = 1 << 28;
 
-/// Decodes until nothing breaks any more.
-fn attempt<T: DeserializeOwned>(text: &str, options: DecodeOptions) -> (Option<T>, Vec<Note>) {
+/// Decodes until nothing breaks any more. The last note is what ended it
+/// without a value.
+fn attempt<T: DeserializeOwned>(text: &str, options: DecodeOptions) -> (Option<T>, Notes, Option<Note>) {
     let mut cursor = match Cursor::new(text, options) {
         Ok(cursor) => cursor,
-        Err(error) => return (None, vec![stop(&error)]),
+        Err(error) => return (None, Notes::default(), Some(stop(&error))),
     };
-    cursor.repair = Some(Box::new(Repair::new(true)));
+    cursor.repair = Some(Box::new(Repair::recovery(options.limits.diagnostics)));
     let mut work = 0;
     let surveyed =
         passes(&mut cursor, &mut work, |cursor| cursor.document(std::marker::PhantomData::<IgnoredAny>));
@@ -202,13 +205,10 @@ fn attempt<T: DeserializeOwned>(text: &str, options: DecodeOptions) -> (Option<T
         }
         passes(&mut cursor, &mut work, |cursor| cursor.document(std::marker::PhantomData::<T>))
     });
-    let mut notes = cursor.repair.take().map(|repair| repair.into_notes()).unwrap_or_default();
+    let notes = cursor.repair.take().map(|repair| repair.into_notes()).unwrap_or_default();
     match outcome {
-        Ok(value) => (Some(value), notes),
-        Err(error) => {
-            notes.push(stop(&error));
-            (None, notes)
-        }
+        Ok(value) => (Some(value), notes, None),
+        Err(error) => (None, notes, Some(stop(&error))),
     }
 }
 
@@ -240,21 +240,23 @@ fn passes<'de, T>(
 
 fn stop(error: &Error) -> Note {
     let offset = error.offset();
-    Note { kind: error.kind().clone(), span: offset..offset, path: error.path().to_owned(), dropped: None }
+    let path = shortened(error.path().to_owned());
+    Note { kind: error.kind().clone(), span: offset..offset, path, is_dropped: false }
 }
 
-/// Lines that are not UTF-8; they are read as comments of the same length.
-struct BadLines(BTreeMap<usize, (Range<usize>, usize)>);
+/// Lines that are not UTF-8, each with its first byte that is not; they are
+/// read as comments of the same length.
+struct BadLines(Vec<(Range<usize>, usize)>);
 
 impl BadLines {
     fn find(bytes: &[u8]) -> Self {
-        let mut bad = BTreeMap::new();
+        let mut bad = Vec::new();
         let mut start = 0;
         if str::from_utf8(bytes).is_err() {
             for line in bytes.split_inclusive(|byte| *byte == b'\n') {
                 let content = line.strip_suffix(b"\n").unwrap_or(line);
                 if let Err(error) = str::from_utf8(content) {
-                    bad.insert(start, (start..start + content.len(), start + error.valid_up_to()));
+                    bad.push((start..start + content.len(), start + error.valid_up_to()));
                 }
                 start += line.len();
             }
@@ -262,65 +264,82 @@ impl BadLines {
         Self(bad)
     }
 
-    fn mask(&self, bytes: &[u8]) -> Vec<u8> {
-        let mut masked = bytes.to_vec();
-        for (span, _) in self.0.values() {
-            if let Some(line) = masked.get_mut(span.clone()) {
+    fn mask<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+        let mut masked = Cow::Borrowed(bytes);
+        for (span, _) in &self.0 {
+            if let Some(line) = masked.to_mut().get_mut(span.clone()) {
                 line.fill(b'#');
             }
         }
         masked
     }
 
-    fn notes(&self) -> impl Iterator<Item = Note> {
-        self.0.values().map(|(line, at)| Note {
-            kind: ErrorKind::InvalidUtf8,
-            span: *at..line.end,
-            path: String::new(),
-            dropped: Some(line.clone()),
-        })
+    fn note(self, notes: &mut Notes) {
+        for (line, at) in self.0 {
+            let span = at..line.end;
+            notes.add(Some(line), || (ErrorKind::InvalidUtf8, span, String::new()));
+        }
     }
 }
 
-/// Where lines begin, so that many faults are placed in one pass.
-struct LineStarts<'a> {
+/// Counts lines while offsets are asked for that ascend.
+struct Places<'a> {
     bytes: &'a [u8],
-    starts: Vec<usize>,
+    at: usize,
+    line: usize,
+    line_start: usize,
 }
 
-impl<'a> LineStarts<'a> {
+impl<'a> Places<'a> {
     fn new(bytes: &'a [u8]) -> Self {
-        let starts = std::iter::once(0).chain(memchr::memchr_iter(b'\n', bytes).map(|at| at + 1));
-        Self { bytes, starts: starts.collect() }
+        Self { bytes, at: 0, line: 1, line_start: 0 }
+    }
+
+    /// Returns the line of a byte offset.
+    fn line(&mut self, offset: usize) -> usize {
+        let passed = self.bytes.get(self.at..offset.min(self.bytes.len())).unwrap_or_default();
+        for feed in memchr::memchr_iter(b'\n', passed) {
+            self.line += 1;
+            self.line_start = self.at + feed + 1;
+        }
+        self.at += passed.len();
+        self.line
     }
 
     /// Returns line and column of a byte offset.
-    fn place(&self, offset: usize) -> (usize, usize) {
-        let line = self.starts.partition_point(|start| *start <= offset);
-        let start = self.starts.get(line.saturating_sub(1)).copied().unwrap_or_default();
-        let (_, column) = position(self.bytes.get(start..).unwrap_or_default(), offset - start);
+    fn place(&mut self, offset: usize) -> (usize, usize) {
+        let line = self.line(offset);
+        let (_, column) =
+            position(self.bytes.get(self.line_start..).unwrap_or_default(), self.at - self.line_start);
         (line, column)
     }
 }
 
-/// Gives the notes their lines and columns.
-fn report<T>(bytes: &[u8], value: Option<T>, mut notes: Vec<Note>) -> Recovered<T> {
-    notes.sort_by_key(|note| note.span.start);
-    let lines = LineStarts::new(bytes);
+/// Gives the notes their lines and columns; of more than `most`, the first.
+fn report<T>(bytes: &[u8], value: Option<T>, notes: Notes, stop: Option<Note>, most: usize) -> Recovered<T> {
+    let Notes { kept: mut faults, mut more, mut dropped, .. } = notes;
+    faults.sort_by_key(|note| note.span.start);
+    // What ended the reading is told in any case.
+    let others = most.saturating_sub(usize::from(stop.is_some()));
+    more += faults.len().saturating_sub(others);
+    faults.truncate(others);
+    faults.extend(stop);
+    faults.sort_by_key(|note| note.span.start);
+    dropped.sort_by_key(|span| span.start);
+    let mut lines = Places::new(bytes);
+    let skipped = dropped.into_iter().filter_map(|span| cut(&mut lines, span)).collect();
     let stopped = value.is_none();
-    let mut skipped: Vec<Skipped> =
-        notes.iter().filter_map(|note| cut(&lines, note.dropped.clone()?)).collect();
-    skipped.sort_by_key(|text| text.span.start);
-    let diagnostics = notes.into_iter().map(|note| {
-        let (line, column) = lines.place(note.span.start.min(bytes.len()));
-        let action = match note.dropped {
-            Some(_) => Action::Skipped,
-            None if stopped && !readable(&note.kind) => Action::Stopped,
-            None => Action::Kept,
+    let mut lines = Places::new(bytes);
+    let diagnostics = faults.into_iter().map(|note| {
+        let (line, column) = lines.place(note.span.start);
+        let action = match note.is_dropped {
+            true => Action::Skipped,
+            false if stopped && !readable(&note.kind) => Action::Stopped,
+            false => Action::Kept,
         };
         Diagnostic { kind: note.kind, line, column, span: note.span, path: note.path, action }
     });
-    Recovered { value, diagnostics: diagnostics.collect(), skipped }
+    Recovered { value, diagnostics: diagnostics.collect(), more, skipped }
 }
 
 /// Faults that recovery reads over.
@@ -337,12 +356,12 @@ fn readable(kind: &ErrorKind) -> bool {
     )
 }
 
-fn cut(lines: &LineStarts<'_>, span: Range<usize>) -> Option<Skipped> {
+fn cut(lines: &mut Places<'_>, span: Range<usize>) -> Option<Skipped> {
     let raw = lines.bytes.get(span.clone())?;
     let raw = raw.strip_suffix(b"\n").unwrap_or(raw);
     let raw = raw.strip_suffix(b"\r").unwrap_or(raw);
     Some(Skipped {
-        line: lines.place(span.start).0,
+        line: lines.line(span.start),
         span: span.start..span.start + raw.len(),
         raw: String::from_utf8_lossy(raw).into_owned(),
         bytes: str::from_utf8(raw).is_err().then(|| raw.to_vec()),

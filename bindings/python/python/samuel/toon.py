@@ -189,23 +189,28 @@ class Recovered:
 
     Attributes:
         value: The data; None where nothing could be read.
-        diagnostics: What was wrong, in the order of the text.
+        diagnostics: What was wrong, in the order of the text; 100 faults at most.
         skipped: The text that was left out.
+        more: How many more faults there are.
     """
 
-    __slots__ = ("value", "diagnostics", "skipped")
-    __match_args__ = ("value", "diagnostics", "skipped")
+    __slots__ = ("value", "diagnostics", "skipped", "more")
+    __match_args__ = ("value", "diagnostics", "skipped", "more")
     value: Any
     diagnostics: list[Diagnostic]
     skipped: list[Skipped]
+    more: int
 
-    def __init__(self, value: Any, diagnostics: list[Diagnostic], skipped: list[Skipped]) -> None:
+    def __init__(
+        self, value: Any, diagnostics: list[Diagnostic], skipped: list[Skipped], more: int = 0
+    ) -> None:
         self.value = value
         self.diagnostics = diagnostics
         self.skipped = skipped
+        self.more = more
 
     def __repr__(self) -> str:
-        return f"Recovered({len(self.diagnostics)} diagnostics, {len(self.skipped)} skipped)"
+        return f"Recovered({len(self.diagnostics) + self.more} diagnostics, {len(self.skipped)} skipped)"
 
 
 def recover(s: str | bytes | bytearray, *, indent: int = 2) -> Recovered:
@@ -214,8 +219,9 @@ def recover(s: str | bytes | bytearray, *, indent: int = 2) -> Recovered:
     Never raises for what the text holds.
     """
     raw = s.encode("utf-8", "surrogatepass") if isinstance(s, str) else bytes(s)
-    value, faults, skipped = _samuel.toon_recover(raw, indent)
-    return Recovered(value, [Diagnostic(*fault) for fault in faults], [Skipped(*part) for part in skipped])
+    value, faults, more, skipped = _samuel.toon_recover(raw, indent)
+    diagnostics = [Diagnostic(*fault) for fault in faults]
+    return Recovered(value, diagnostics, [Skipped(*part) for part in skipped], more)
 
 
 def _text(s: str | bytes | bytearray) -> str:

@@ -1,11 +1,13 @@
 //! Values of single cells and keys, read with some tolerance.
 
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, fmt, marker::PhantomData};
 
 use serde::{
     Deserialize, Deserializer,
     de::{Error, SeqAccess, Visitor},
 };
+
+use crate::toon::Attempt;
 
 /// Text, also where somebody left the quotes out: `1.10` is the text `1.10`.
 pub(crate) struct Text(pub(crate) String);
@@ -89,6 +91,34 @@ impl ListCell {
         }
         let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
         serde_json::to_string(&items).expect("texts are always JSON")
+    }
+}
+
+/// Lines that were kept. One that is no text is left out by itself.
+#[derive(Default)]
+pub(crate) struct KeptLines(pub(crate) Vec<String>);
+
+impl<'de> Deserialize<'de> for KeptLines {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct LinesVisitor;
+
+        impl<'de> Visitor<'de> for LinesVisitor {
+            type Value = KeptLines;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of lines")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<KeptLines, A::Error> {
+                let mut lines = Vec::new();
+                while let Some(line) = seq.next_element_seed(Attempt(PhantomData::<String>))? {
+                    lines.extend(line);
+                }
+                Ok(KeptLines(lines))
+            }
+        }
+
+        deserializer.deserialize_seq(LinesVisitor)
     }
 }
 

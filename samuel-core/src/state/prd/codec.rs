@@ -70,8 +70,10 @@ pub(crate) fn decode(path: &Path, content: &[u8]) -> Result<(Document, Vec<Diagn
         column: Some(fault.column),
         kind: kind(fault),
         reason: reason(fault),
+        count: 1,
     });
-    Ok((document, body.diagnostic.into_iter().chain(faults).collect()))
+    let more = (recovered.more > 0).then(|| Diagnostic::more(path.to_owned(), recovered.more));
+    Ok((document, body.diagnostic.into_iter().chain(faults).chain(more).collect()))
 }
 
 /// No line that Samuel writes comes near this.

@@ -14,6 +14,7 @@ use serde::{
 };
 
 use super::{
+    cell::KeptLines,
     excerpt::Excerpt,
     record::{self, Joined, Record, Split, or_default, text},
     task::RowOut,
@@ -21,7 +22,7 @@ use super::{
 use crate::{
     model::{PLAN_VERSION, Plan, Progress, Project, Task, TaskId},
     state::{Change, Mutation, StateError, apply::apply_reserving},
-    toon::Map,
+    toon::{Attempt, Map},
 };
 
 /// The content of `prd.toon`.
@@ -52,12 +53,24 @@ struct Cells {
     rows: HashMap<TaskId, Map>,
     /// The names of all columns in `rows`, in order of appearance.
     columns: Vec<String>,
+    /// The same names.
+    known: HashSet<String>,
 }
 
+/// How many columns that are not Samuel's a plan has at most. Each costs a cell
+/// in every row.
+const MAX_OTHER_COLUMNS: usize = 256;
+
 impl Cells {
+    /// Says whether there is room for the columns of a row.
+    fn have_room_for(&self, row: &Map) -> bool {
+        let new = row.keys().filter(|column| !self.known.contains(*column)).count();
+        self.columns.len() + new <= MAX_OTHER_COLUMNS
+    }
+
     fn keep(&mut self, id: &TaskId, row: Map) {
         for column in row.keys() {
-            if !self.columns.iter().any(|known| known == column) {
+            if self.known.insert(column.to_owned()) {
                 self.columns.push(column.to_owned());
             }
         }
@@ -156,7 +169,7 @@ impl<'de> Deserialize<'de> for Document {
                             let progress: Split<Progress> = or_default(&mut map)?;
                             (plan.progress, others.progress) = (progress.record, progress.others);
                         }
-                        "unparsed" => unparsed = or_default(&mut map)?,
+                        "unparsed" => unparsed = or_default::<_, KeptLines>(&mut map)?.0,
                         _ => {
                             others.top.insert(key, map.next_value()?);
                         }
@@ -200,7 +213,9 @@ impl<'de> Deserialize<'de> for Rows {
                 let mut rows = Rows::default();
                 rows.tasks.reserve(seq.size_hint().unwrap_or_default().min(RESERVED_ROWS));
                 let mut seen = HashSet::default();
-                while seq.next_element_seed(NextRow { rows: &mut rows, seen: &mut seen })?.is_some() {}
+                while seq.next_element_seed(Attempt(NextRow { rows: &mut rows, seen: &mut seen }))?.is_some()
+                {
+                }
                 Ok(rows)
             }
         }
@@ -238,6 +253,10 @@ impl<'de> Visitor<'de> for NextRow<'_> {
         if task.id.as_str().is_empty() {
             return Err(A::Error::missing_field("id"));
         }
+        if !rows.cells.have_room_for(&others) {
+            let limit = format_args!("more than {MAX_OTHER_COLUMNS} columns that are not Samuel's");
+            return Err(A::Error::custom(limit));
+        }
         if !seen.insert(task.id.clone()) {
             return Err(A::Error::custom(format_args!("another task has the id {}", task.id)));
         }
@@ -255,7 +274,7 @@ pub(super) struct Part<'a> {
 
 impl<'a> Part<'a> {
     pub(super) fn new(document: &'a Document, tasks: impl IntoIterator<Item = &'a Task>) -> Self {
-        let Cells { rows, columns } = &document.others.cells;
+        let Cells { rows, columns, .. } = &document.others.cells;
         let row = |task: &'a Task| RowOut { task, others: rows.get(&task.id), columns };
         Self { document, rows: tasks.into_iter().map(row).collect() }
     }

@@ -36,6 +36,7 @@ pub(crate) fn body<'a>(path: &Path, content: &'a [u8]) -> Result<Body<'a>, State
             column: Some(1),
             kind: DiagnosticKind::MissingHeader,
             reason: format!("the header \"{}\" is missing", HEADER.trim_end()),
+            count: 1,
         };
         return Ok(Body { text: content, lines_before: 0, diagnostic: Some(diagnostic) });
     };

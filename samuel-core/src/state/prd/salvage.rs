@@ -4,15 +4,15 @@
 //! cell by cell: what a cell does not say becomes the default, and each such
 //! change is told. A row whose cells cannot be told apart stays text.
 
-use std::iter;
+use std::{collections::HashSet, iter};
 
 use serde::de::{DeserializeSeed, IntoDeserializer, MapAccess};
 
 use super::{Document, record::Record, task::COLUMNS};
 use crate::{
     model::{Task, TaskId},
-    state::apply::next_free_id,
-    toon::{self, DecodeOptions, Map, NumberText, Value},
+    state::apply::{top_level, used_ids},
+    toon::{self, DecodeOptions, Limits, Map, NumberText, Value},
 };
 
 /// What became of a row that could not be read.
@@ -27,17 +27,18 @@ pub(crate) enum Salvaged {
 /// Turns the unparsed rows of a document into tasks where that is possible.
 /// Returns each row with what became of it.
 pub(crate) fn salvage(document: &mut Document) -> Vec<(String, Salvaged)> {
+    let mut ids = Ids::of(document);
     let rows = std::mem::take(&mut document.unparsed);
     let mut result = Vec::with_capacity(rows.len());
     for row in rows {
         let salvaged = match read_row(document, &row) {
             Ok((mut task, others, mut changes)) => {
-                if document.plan.task(&task.id).is_some() {
-                    let reserved = document.lost_ids();
-                    let id = next_free_id(&document.plan, &reserved);
+                if ids.taken.contains(&task.id) {
+                    let id = ids.free();
                     changes.push(format!("another task has the id {}: this one is {id}", task.id));
                     task.id = id;
                 }
+                ids.take(&task);
                 let id = task.id.clone();
                 document.push(task, others);
                 Salvaged::Task(id, changes)
@@ -50,6 +51,45 @@ pub(crate) fn salvage(document: &mut Document) -> Vec<(String, Salvaged)> {
         result.push((row, salvaged));
     }
     result
+}
+
+/// The ids in use, so that a free one is found without a look at every task.
+struct Ids {
+    /// The ids of tasks.
+    taken: HashSet<TaskId>,
+    /// The highest number of an id that is used in any way.
+    highest: u64,
+}
+
+impl Ids {
+    fn of(document: &Document) -> Self {
+        let mut ids = Self { taken: HashSet::new(), highest: 0 };
+        document.plan.tasks.iter().for_each(|task| ids.take(task));
+        document.lost_ids().iter().for_each(|id| ids.count(id));
+        ids
+    }
+
+    fn take(&mut self, task: &Task) {
+        used_ids(task).for_each(|id| self.count(id));
+        self.taken.insert(task.id.clone());
+    }
+
+    fn count(&mut self, id: &TaskId) {
+        self.highest = self.highest.max(top_level(id).unwrap_or(0));
+    }
+
+    /// Returns an id that no task has.
+    fn free(&self) -> TaskId {
+        let mut number = self.highest.saturating_add(1);
+        loop {
+            // Only an id like 18446744073709551615 can make a number be taken.
+            let id = TaskId::new(number.to_string());
+            if !self.taken.contains(&id) {
+                return id;
+            }
+            number = number.wrapping_add(1);
+        }
+    }
 }
 
 fn read_row(document: &Document, row: &str) -> Result<(Task, Map, Vec<String>), String> {
@@ -78,10 +118,14 @@ fn read_row(document: &Document, row: &str) -> Result<(Task, Map, Vec<String>), 
     Ok((task, others, changes))
 }
 
-/// Tells the cells of a row apart, however many there are.
+/// How many cells a row is split into at most.
+const MAX_CELLS: usize = 4_096;
+
+/// Tells the cells of a row apart; of too many there are none.
 fn cells(row: &str) -> Option<Vec<Value>> {
     let text = format!("cells[0]: {}", row.trim());
-    let options = DecodeOptions { numbers: NumberText::AsWritten, ..DecodeOptions::default() };
+    let limits = Limits { cells: MAX_CELLS, ..Limits::default() };
+    let options = DecodeOptions { numbers: NumberText::AsWritten, limits, ..DecodeOptions::default() };
     let recovered = toon::recover_with::<Value>(text.as_bytes(), options);
     match recovered.value?.get("cells")? {
         Value::Array(cells) if !cells.is_empty() => Some(cells.clone()),

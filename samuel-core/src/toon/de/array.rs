@@ -117,6 +117,7 @@ impl<'de> SeqAccess<'de> for Inline<'_, '_, 'de> {
         let index = self.count;
         self.count += 1;
         self.cursor.check_rows(self.count)?;
+        self.cursor.check_cells(self.count)?;
         let token = self.cursor.cell(self.header.delimiter)?;
         seed.deserialize(TokenReader { cursor: self.cursor, token })
             .map(Some)
@@ -202,6 +203,7 @@ impl<'de> SeqAccess<'de> for Items<'_, '_, 'de> {
         let value =
             content.read(self.cursor, seed).map_err(|error| error.or_at(line.start).in_index(index))?;
         if self.cursor.repair.is_some() {
+            self.cursor.drop_failed(line, line.depth)?;
             self.cursor.close_unit();
         }
         Ok(Some(value))

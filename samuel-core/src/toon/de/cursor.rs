@@ -32,6 +32,15 @@ pub(crate) struct Mark {
     depth: usize,
 }
 
+/// What is open, to go back to after a failure within it.
+#[derive(Clone, Copy)]
+pub(crate) struct Scope {
+    depth: usize,
+    span: Option<usize>,
+    keys: usize,
+    units: usize,
+}
+
 pub(crate) struct Cursor<'de> {
     pub(crate) text: &'de str,
     pub(crate) bytes: &'de [u8],
@@ -65,6 +74,8 @@ pub(crate) struct Cursor<'de> {
     pub(crate) went_by_position: bool,
     /// Field lists that were parsed lately, with their text behind the brace.
     pub(crate) field_lists: Vec<(&'de str, u8, Rc<Columns<'de>>)>,
+    /// Columns of the header that is being parsed, at all its levels.
+    pub(crate) header_leaves: usize,
 }
 
 impl<'de> Cursor<'de> {
@@ -91,6 +102,7 @@ impl<'de> Cursor<'de> {
             by_position: false,
             went_by_position: false,
             field_lists: Vec::new(),
+            header_leaves: 0,
         })
     }
 
@@ -183,6 +195,21 @@ impl<'de> Cursor<'de> {
         self.pos = mark.pos;
         self.ahead = mark.ahead;
         self.depth = mark.depth;
+    }
+
+    pub(crate) fn scope(&self) -> Scope {
+        let units = self.repair.as_ref().map_or(0, |repair| repair.open_units());
+        Scope { depth: self.depth, span: self.span, keys: self.keys.len(), units }
+    }
+
+    /// Closes what was opened since.
+    pub(crate) fn leave_to(&mut self, scope: Scope) {
+        (self.depth, self.span) = (scope.depth, scope.span);
+        self.row_open = false;
+        self.keys.truncate(scope.keys);
+        if let Some(repair) = &mut self.repair {
+            repair.close_units(scope.units);
+        }
     }
 
     /// Takes the next line and returns where it starts, if it stands at just
@@ -380,6 +407,15 @@ impl<'de> Cursor<'de> {
     pub(crate) fn check_rows(&self, count: u64) -> Result<()> {
         if count > self.options.limits.rows as u64 {
             return Err(limit(LimitKind::Rows, self.options.limits.rows, self.pos));
+        }
+        Ok(())
+    }
+
+    /// Checks one more value on a line against the limit.
+    #[inline]
+    pub(crate) fn check_cells(&self, count: u64) -> Result<()> {
+        if count > self.options.limits.cells as u64 {
+            return Err(limit(LimitKind::Cells, self.options.limits.cells, self.pos));
         }
         Ok(())
     }

@@ -5,11 +5,16 @@
 //! whose first unquoted `[` precedes its first unquoted colon must be a header
 //! (specification 4.3). Only recovery reads on, when the field list is intact.
 
-use std::{borrow::Cow, cell::Cell, rc::Rc};
+use std::{
+    borrow::Cow,
+    cell::Cell,
+    collections::{HashMap, HashSet},
+    rc::Rc,
+};
 
-use crate::toon::error::{Error, ErrorKind, Result};
+use crate::toon::error::{Error, ErrorKind, LimitKind, Result};
 
-use super::cursor::Cursor;
+use super::cursor::{self, Cursor};
 
 /// A parsed header; the cursor stands behind its colon.
 #[derive(Debug)]
@@ -42,6 +47,20 @@ pub(crate) struct Column<'de> {
     pub(crate) name: Cow<'de, str>,
     /// Present for a nested field group.
     pub(crate) group: Option<Columns<'de>>,
+    /// Its first cell, counted from the first of this level.
+    pub(crate) cell: usize,
+    pub(crate) named: Named,
+}
+
+/// How a column's name stands among those of its level (section 14.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Named {
+    /// No other column before it has the name, and none after it.
+    Once,
+    /// The first of several, whose value is that of the last, this one.
+    First { last: usize },
+    /// One of the others.
+    Again,
 }
 
 impl<'de> Cursor<'de> {
@@ -160,6 +179,7 @@ impl<'de> Cursor<'de> {
             }
         }
         let start = *at;
+        self.header_leaves = 0;
         let columns = Rc::new(self.columns(at, delimiter)?);
         if self.field_lists.len() == KEPT {
             self.field_lists.remove(0);
@@ -173,10 +193,14 @@ impl<'de> Cursor<'de> {
         self.enter()?;
         let mut columns = Columns::default();
         loop {
-            let (column, leaves) = self.column(at, delimiter)?;
-            columns.leaves += leaves;
-            columns.repeated |=
-                column.group.as_ref().is_some_and(|group| group.repeated) || columns.holds(&column.name);
+            let start = *at;
+            let mut column = self.column(at, delimiter)?;
+            column.cell = columns.leaves;
+            columns.leaves += column.leaves();
+            self.header_leaves += usize::from(column.group.is_none());
+            if self.header_leaves > self.options.limits.columns {
+                return Err(cursor::limit(LimitKind::Columns, self.options.limits.columns, start));
+            }
             columns.list.push(column);
             match self.byte(*at) {
                 b'}' => break,
@@ -185,11 +209,12 @@ impl<'de> Cursor<'de> {
             }
         }
         *at += 1;
+        columns.find_repeated();
         self.leave();
         Ok(columns)
     }
 
-    fn column(&mut self, at: &mut usize, delimiter: u8) -> Result<(Column<'de>, usize)> {
+    fn column(&mut self, at: &mut usize, delimiter: u8) -> Result<Column<'de>> {
         while self.byte(*at) == b' ' {
             *at += 1;
         }
@@ -210,8 +235,7 @@ impl<'de> Cursor<'de> {
         while self.byte(*at) == b' ' {
             *at += 1;
         }
-        let leaves = group.as_ref().map_or(1, |group| group.leaves);
-        Ok((Column { name, group }, leaves))
+        Ok(Column { name, group, cell: 0, named: Named::Once })
     }
 
     fn bare_name(&self, at: &mut usize, delimiter: u8) -> Result<Cow<'de, str>> {
@@ -258,6 +282,7 @@ impl<'de> Columns<'de> {
         let column = |column: &Column<'_>| Column {
             name: Cow::Owned(column.name.clone().into_owned()),
             group: column.group.as_ref().map(Columns::to_owned_names),
+            ..*column
         };
         Columns {
             list: self.list.iter().map(column).collect(),
@@ -282,13 +307,46 @@ impl<'de> Columns<'de> {
         answer
     }
 
-    fn holds(&self, name: &str) -> bool {
-        self.list.iter().any(|column| column.name == name)
+    /// Finds names that occur twice, once the list is complete.
+    fn find_repeated(&mut self) {
+        self.repeated =
+            self.list.iter().any(|column| column.group.as_ref().is_some_and(|group| group.repeated));
+        let is_repeated = match self.list.len() {
+            ..=FEW => (1..self.list.len()).any(|at| self.holds_before(at)),
+            _ => {
+                let mut names = HashSet::with_capacity(self.list.len());
+                !self.list.iter().all(|column| names.insert(&*column.name))
+            }
+        };
+        if is_repeated {
+            self.repeated = true;
+            self.name_repeated();
+        }
+    }
+
+    fn holds_before(&self, at: usize) -> bool {
+        let (before, from) = self.list.split_at(at);
+        from.first().is_some_and(|column| before.iter().any(|earlier| earlier.name == column.name))
+    }
+
+    #[cold]
+    fn name_repeated(&mut self) {
+        let mut places = HashMap::<Cow<'de, str>, (usize, usize)>::with_capacity(self.list.len());
+        for (at, column) in self.list.iter().enumerate() {
+            places.entry(column.name.clone()).and_modify(|(_, last)| *last = at).or_insert((at, at));
+        }
+        for (at, column) in self.list.iter_mut().enumerate() {
+            column.named = match places.get(&column.name) {
+                Some((first, last)) if first == last => Named::Once,
+                Some((first, last)) if *first == at => Named::First { last: *last },
+                _ => Named::Again,
+            };
+        }
     }
 
     fn first_repeated(&self) -> String {
-        for (at, column) in self.list.iter().enumerate() {
-            if self.list.iter().take(at).any(|earlier| earlier.name == column.name) {
+        for column in &self.list {
+            if column.named == Named::Again {
                 return column.name.clone().into_owned();
             }
             if let Some(group) = column.group.as_ref().filter(|group| group.repeated) {
@@ -296,6 +354,17 @@ impl<'de> Columns<'de> {
             }
         }
         String::new()
+    }
+}
+
+/// Up to here comparing names is cheaper than hashing them.
+const FEW: usize = 24;
+
+impl Column<'_> {
+    /// Returns the number of its cells.
+    #[inline]
+    pub(crate) fn leaves(&self) -> usize {
+        self.group.as_ref().map_or(1, |group| group.leaves)
     }
 }
 

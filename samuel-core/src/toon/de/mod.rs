@@ -3,9 +3,11 @@
 //! [`Deserializer`] is the public face; [`cursor`] finds lines, [`header`] and
 //! [`token`] read their parts, [`reader`] decides what a value is, and
 //! [`object`], [`array`], [`table`] and [`row`] walk the scopes. [`repair`] holds what
-//! the modes other than strict need beyond that.
+//! the modes other than strict need beyond that, [`attempt`] what spares recovery
+//! most of its repetitions.
 
 mod array;
+mod attempt;
 pub(super) mod cursor;
 mod enums;
 pub(super) mod header;
@@ -26,6 +28,7 @@ use super::{
     options::DecodeOptions,
 };
 
+pub use attempt::Attempt;
 use cursor::Cursor;
 use repair::Repair;
 
@@ -144,7 +147,7 @@ impl<'de> Deserializer<'de> {
     pub fn from_str_with(text: &'de str, options: DecodeOptions) -> Result<Self> {
         let mut cursor = Cursor::new(text, options)?;
         if !options.strict {
-            cursor.repair = Some(Box::new(Repair::new(false)));
+            cursor.repair = Some(Box::new(Repair::new()));
         }
         Ok(Self { cursor })
     }

@@ -282,13 +282,12 @@ fn filter_bit(key: &str) -> u64 {
 
 #[cold]
 fn repeated(cursor: &mut Cursor<'_>, name: &str, first: usize, again: usize) -> Result<()> {
-    let kind = ErrorKind::DuplicateKey { key: name.to_owned() };
     match &mut cursor.repair {
         Some(repair) => {
-            repair.record_repeat(first, again, kind);
+            repair.record_repeat(first, again);
             Ok(())
         }
-        None => Err(Error::at(kind, again)),
+        None => Err(Error::at(ErrorKind::DuplicateKey { key: name.to_owned() }, again)),
     }
 }
 

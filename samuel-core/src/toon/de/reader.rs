@@ -18,6 +18,7 @@ use crate::toon::{
 
 use super::{
     array::{Inline, Items},
+    attempt::{ATTEMPT_NAME, Trial},
     cursor::Cursor,
     enums::MapEnum,
     header::{Columns, Header},
@@ -322,7 +323,11 @@ impl<'de> Deserializer<'de> for Reader<'_, '_, 'de> {
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value> {
-        if name == VALUE_NAME { self.deserialize_any(visitor) } else { visitor.visit_newtype_struct(self) }
+        match name {
+            VALUE_NAME => self.deserialize_any(visitor),
+            ATTEMPT_NAME if self.cursor.recovering() => visitor.visit_seq(Trial::new(self)),
+            _ => visitor.visit_newtype_struct(self),
+        }
     }
 
     /// A row whose columns are the fields of the struct, in their order, is

@@ -8,6 +8,8 @@
 //! the innermost unit (a row, an item, a field) as broken, and the document is
 //! decoded again without it. [`Hint`]s spare most of these repetitions: once a
 //! column has failed, its other cells are checked before the type sees them.
+//! Where the type reads its elements by [`Attempt`](super::Attempt), there are
+//! none: such an element is left out on the spot as well.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -73,8 +75,64 @@ pub(crate) struct Note {
     pub(crate) kind: ErrorKind,
     pub(crate) span: Range<usize>,
     pub(crate) path: String,
-    /// The text that the value does without, whole lines where possible.
-    pub(crate) dropped: Option<Range<usize>>,
+    /// Whether the value does without the text.
+    pub(crate) is_dropped: bool,
+}
+
+/// What a recovery found: some faults, how many more there are, and every
+/// piece of text that the value does without, whole lines where possible.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    pub(crate) kept: Vec<Note>,
+    pub(crate) more: usize,
+    pub(crate) dropped: Vec<Range<usize>>,
+    most: usize,
+}
+
+impl Notes {
+    /// Adds a fault; the caller describes it only if it is kept.
+    pub(crate) fn add(
+        &mut self,
+        dropped: Option<Range<usize>>,
+        describe: impl FnOnce() -> (ErrorKind, Range<usize>, String),
+    ) {
+        let is_dropped = dropped.is_some();
+        self.dropped.extend(dropped);
+        if self.kept.len() < self.most {
+            let (kind, span, path) = describe();
+            self.kept.push(Note { kind, span, path, is_dropped });
+        } else {
+            self.more += 1;
+        }
+    }
+
+    fn clear(&mut self) {
+        *self = Self { most: self.most, ..Self::default() };
+    }
+
+    /// Says how much there is, for [`shrink`](Self::shrink).
+    fn size(&self) -> (usize, usize, usize) {
+        (self.kept.len(), self.more, self.dropped.len())
+    }
+
+    /// Forgets what was added since there was so much.
+    fn shrink(&mut self, (kept, more, dropped): (usize, usize, usize)) {
+        self.kept.truncate(kept);
+        self.more = more;
+        self.dropped.truncate(dropped);
+    }
+}
+
+/// How long a path is at most, in bytes; a document can be one long key.
+const MAX_PATH: usize = 512;
+
+/// Cuts a path that is too long.
+pub(crate) fn shortened(mut path: String) -> String {
+    if path.len() > MAX_PATH {
+        path.truncate(path.floor_char_boundary(MAX_PATH));
+        path.push('…');
+    }
+    path
 }
 
 /// The innermost thing that can be left out: a field, an item, a row.
@@ -94,8 +152,12 @@ pub(crate) struct Repair<'de> {
     collects: bool,
     redirects: HashMap<usize, Redirect>,
     lasts: HashSet<usize>,
-    notes: Vec<Note>,
-    broken: HashMap<usize, Note>,
+    notes: Notes,
+    /// Units that an earlier attempt found broken, by their start: the fault,
+    /// its place and its path.
+    broken: HashMap<usize, (ErrorKind, usize, String)>,
+    /// Why the element that was read last could not be.
+    failure: Option<Error>,
     units: Vec<Unit<'de>>,
     /// Per table and leaf column, what the type wanted where it failed.
     hints: HashMap<(usize, usize), Hint>,
@@ -104,9 +166,15 @@ pub(crate) struct Repair<'de> {
 }
 
 impl<'de> Repair<'de> {
-    /// Begins with the survey; `collects` makes it a recovery.
-    pub(crate) fn new(collects: bool) -> Self {
-        Self { surveying: true, collects, ..Self::default() }
+    /// Begins with the survey.
+    pub(crate) fn new() -> Self {
+        Self { surveying: true, ..Self::default() }
+    }
+
+    /// Begins with the survey of a recovery, which describes so many faults at
+    /// most.
+    pub(crate) fn recovery(most: usize) -> Self {
+        Self { collects: true, notes: Notes { most, ..Notes::default() }, ..Self::new() }
     }
 
     pub(crate) fn collects(&self) -> bool {
@@ -129,7 +197,7 @@ impl<'de> Repair<'de> {
         self.row = None;
     }
 
-    pub(crate) fn into_notes(self) -> Vec<Note> {
+    pub(crate) fn into_notes(self) -> Notes {
         self.notes
     }
 
@@ -139,45 +207,44 @@ impl<'de> Repair<'de> {
             return false;
         };
         let offset = if error.has_position() { error.offset() } else { unit.start };
-        let note = Note {
-            kind: error.kind().clone(),
-            span: offset..offset,
-            path: error.path().to_owned(),
-            dropped: None,
-        };
-        self.broken.insert(unit.start, note).is_none()
-    }
-
-    pub(crate) fn note(&mut self, note: Note) {
-        if self.collects {
-            self.notes.push(note);
-        }
+        let path = shortened(error.path().to_owned());
+        self.broken.insert(unit.start, (error.kind().clone(), offset, path)).is_none()
     }
 
     pub(crate) fn note_read(&mut self, kind: ErrorKind, from: usize, to: usize) {
         if self.collects {
-            let path = self.path();
-            self.notes.push(Note { kind, span: from..to, path, dropped: None });
+            let units = &self.units;
+            self.notes.add(None, || (kind, from..to, path(units)));
         }
     }
 
-    fn path(&self) -> String {
-        let mut path = String::new();
-        for unit in &self.units {
-            match &unit.segment {
-                Segment::Index(index) => path.push_str(&format!("[{index}]")),
-                Segment::Key(key) => {
-                    if !path.is_empty() {
-                        path.push('.');
-                    }
-                    path.push_str(&key.unescape().unwrap_or_default());
-                }
-            }
-        }
-        path
+    /// Remembers why an element could not be read, until it is dropped.
+    pub(super) fn fail(&mut self, error: Error) {
+        self.failure = Some(error);
     }
 
-    pub(crate) fn record_repeat(&mut self, first: usize, again: usize, _kind: ErrorKind) {
+    pub(super) fn take_failure(&mut self) -> Option<Error> {
+        self.failure.take()
+    }
+
+    pub(super) fn open_units(&self) -> usize {
+        self.units.len()
+    }
+
+    pub(super) fn close_units(&mut self, open: usize) {
+        self.units.truncate(open);
+    }
+
+    /// Notes a fault for which text is dropped; `inner` leads on from the
+    /// innermost unit.
+    fn note_dropped(&mut self, kind: ErrorKind, span: Range<usize>, dropped: Range<usize>, inner: &str) {
+        if self.collects {
+            let units = &self.units;
+            self.notes.add(Some(dropped), || (kind, span, shortened(path(units) + inner)));
+        }
+    }
+
+    pub(crate) fn record_repeat(&mut self, first: usize, again: usize) {
         if let Some(Redirect::Last(before)) = self.redirects.insert(first, Redirect::Last(again)) {
             self.lasts.remove(&before);
         }
@@ -207,6 +274,26 @@ impl<'de> Repair<'de> {
             self.hints.insert((*table, leaf), hint);
         }
     }
+}
+
+/// Returns keys and indices that lead to the innermost unit.
+fn path(units: &[Unit<'_>]) -> String {
+    let mut path = String::new();
+    for unit in units {
+        match &unit.segment {
+            Segment::Index(index) => path.push_str(&format!("[{index}]")),
+            Segment::Key(key) => {
+                if !path.is_empty() {
+                    path.push('.');
+                }
+                path.push_str(&key.unescape().unwrap_or_default());
+            }
+        }
+        if path.len() > MAX_PATH {
+            break;
+        }
+    }
+    shortened(path)
 }
 
 impl<'de> Cursor<'de> {
@@ -259,13 +346,13 @@ impl<'de> Cursor<'de> {
         self.drop_lines(line, fault, usize::MAX)
     }
 
-    fn drop_lines(&mut self, line: Line, fault: Error, depth: usize) -> Result<()> {
+    pub(super) fn drop_lines(&mut self, line: Line, fault: Error, depth: usize) -> Result<()> {
         let offset = if fault.has_position() { fault.offset() } else { line.start };
-        let path = self.repair.as_ref().map(|repair| repair.path()).unwrap_or_default();
         let dropped = self.pass_over(line, depth)?;
         let span = offset..self.content_end(offset).0;
         if let Some(repair) = &mut self.repair {
-            repair.note(Note { kind: fault.into_kind(), span, path, dropped: Some(dropped) });
+            let inner = fault.inner_path();
+            repair.note_dropped(fault.into_kind(), span, dropped, &inner);
         }
         Ok(())
     }
@@ -304,13 +391,13 @@ impl<'de> Cursor<'de> {
 
     fn drop_broken(&mut self, line: Line, depth: usize) -> Result<bool> {
         let known = self.repair.as_ref().and_then(|repair| repair.broken.get(&line.start));
-        let Some(mut note) = known.cloned() else {
+        let Some((kind, offset, path)) = known.cloned() else {
             return Ok(false);
         };
-        note.dropped = Some(self.pass_over(line, depth)?);
-        note.span.end = self.content_end(note.span.start).0;
+        let dropped = self.pass_over(line, depth)?;
+        let span = offset..self.content_end(offset).0;
         if let Some(repair) = &mut self.repair {
-            repair.note(note);
+            repair.notes.add(Some(dropped), || (kind, span, path));
         }
         Ok(true)
     }
@@ -321,9 +408,8 @@ impl<'de> Cursor<'de> {
         let Some(repair) = &mut self.repair else { return };
         if repair.collects && !repair.lasts.contains(&key.start) {
             let kind = ErrorKind::DuplicateKey { key: key.unescape().unwrap_or_default().into_owned() };
-            let path = repair.path();
-            let dropped = Some(from..to.min(self.text.len()));
-            repair.note(Note { kind, span: key.start..key.start + key.text.len(), path, dropped });
+            let span = key.start..key.start + key.text.len();
+            repair.note_dropped(kind, span, from..to.min(self.text.len()), "");
         }
     }
 
@@ -350,11 +436,11 @@ impl<'de> Cursor<'de> {
     pub(crate) fn vet_value(&mut self, start: usize, mark: usize, depth: usize) -> Result<()> {
         self.key(start, mark).unescape()?;
         let place = self.mark();
-        let notes = self.repair.as_ref().map_or(0, |repair| repair.notes.len());
+        let notes = self.repair.as_ref().map(|repair| repair.notes.size()).unwrap_or_default();
         let node = self.value_node(mark, depth);
         self.restore(place);
         if let Some(repair) = &mut self.repair {
-            repair.notes.truncate(notes);
+            repair.notes.shrink(notes);
         }
         match node? {
             Content::Token(token) => token.unescape().map(drop),
@@ -371,12 +457,8 @@ impl<'de> Cursor<'de> {
         start: usize,
     ) -> Result<()> {
         self.set_pos(start);
-        let cells = self.read_cells(header.delimiter)?;
+        let cells = self.row_cells(header.delimiter, columns.leaves)?;
         self.set_pos(start);
-        if cells.len() != columns.leaves {
-            let kind = ErrorKind::WidthMismatch { fields: columns.leaves, cells: cells.len() };
-            return Err(Error::at(kind, start));
-        }
         for (leaf, cell) in cells.iter().enumerate() {
             cell.unescape()?;
             let hint = self.repair.as_ref().and_then(|repair| repair.hints.get(&(header.start, leaf)));

@@ -16,7 +16,7 @@ use crate::toon::{
 
 use super::{
     cursor::Cursor,
-    header::{Column, Columns, Header},
+    header::{Column, Columns, Header, Named},
     key::NameReader,
     reader::{Content, Node, Reader},
     token::{Form, Token, TokenReader},
@@ -108,7 +108,8 @@ pub(crate) struct BufferedRow<'c, 'a, 'de> {
     cells: &'a [Token<'de>],
     /// The next column to deliver.
     next: usize,
-    pending: Option<(usize, usize)>,
+    /// The column whose name was given, or the last of that name.
+    pending: Option<usize>,
 }
 
 impl<'c, 'a, 'de> BufferedRow<'c, 'a, 'de> {
@@ -119,18 +120,6 @@ impl<'c, 'a, 'de> BufferedRow<'c, 'a, 'de> {
     ) -> Self {
         Self { cursor, columns, cells, next: 0, pending: None }
     }
-
-    /// Returns the last column named like `column`, whose value wins (section 14.3).
-    fn last_named(&self, at: usize, column: &Column<'de>) -> usize {
-        if !self.columns.repeated {
-            return at;
-        }
-        self.columns.list.iter().rposition(|other| other.name == column.name).unwrap_or(at)
-    }
-
-    fn is_repeat(&self, at: usize, column: &Column<'de>) -> bool {
-        self.columns.repeated && self.columns.list.iter().take(at).any(|other| other.name == column.name)
-    }
 }
 
 impl<'de> MapAccess<'de> for BufferedRow<'_, '_, 'de> {
@@ -140,25 +129,22 @@ impl<'de> MapAccess<'de> for BufferedRow<'_, '_, 'de> {
         while let Some(column) = self.columns.list.get(self.next) {
             let at = self.next;
             self.next += 1;
-            if self.is_repeat(at, column) {
-                continue;
-            }
-            let chosen = self.last_named(at, column);
-            let cell = self.columns.list.iter().take(chosen).map(Column::leaves).sum();
-            self.pending = Some((chosen, cell));
+            // The last of those with one name counts, in the place of the first.
+            self.pending = match column.named {
+                Named::Once => Some(at),
+                Named::First { last } => Some(last),
+                Named::Again => continue,
+            };
             return seed.deserialize(NameReader(&column.name)).map(Some);
         }
         Ok(None)
     }
 
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value> {
-        let chosen = self.pending.take();
-        let Some((column, cell)) =
-            chosen.and_then(|(column, cell)| Some((self.columns.list.get(column)?, cell)))
-        else {
+        let Some(column) = self.pending.take().and_then(|column| self.columns.list.get(column)) else {
             return Err(Error::custom("a value was asked for without a key"));
         };
-        let cells = self.cells.get(cell..cell + column.leaves()).unwrap_or_default();
+        let cells = self.cells.get(column.cell..column.cell + column.leaves()).unwrap_or_default();
         let first = cells.first().copied().unwrap_or(Token::EMPTY);
         let content = match &column.group {
             None => Content::Token(first),
@@ -173,13 +159,6 @@ impl<'de> MapAccess<'de> for BufferedRow<'_, '_, 'de> {
             }
             error.or_at(first.start).in_key(&column.name)
         })
-    }
-}
-
-impl Column<'_> {
-    #[inline]
-    fn leaves(&self) -> usize {
-        self.group.as_ref().map_or(1, |group| group.leaves)
     }
 }
 
@@ -306,7 +285,7 @@ impl<'de> Cursor<'de> {
     #[cold]
     fn misfit(&mut self, start: usize, delimiter: u8, fields: usize) -> Result<()> {
         self.set_pos(start);
-        let cells = self.read_cells(delimiter)?.len();
+        let (_, cells) = self.read_cells(delimiter, 0)?;
         Err(Error::at(ErrorKind::WidthMismatch { fields, cells }, start))
     }
 
@@ -344,11 +323,7 @@ impl<'de> Cursor<'de> {
         seed: T,
     ) -> Result<T::Value> {
         self.set_pos(start);
-        let cells = self.read_cells(header.delimiter)?;
-        if cells.len() != columns.leaves {
-            let kind = ErrorKind::WidthMismatch { fields: columns.leaves, cells: cells.len() };
-            return Err(Error::at(kind, start));
-        }
+        let cells = self.row_cells(header.delimiter, columns.leaves)?;
         if let Some(repair) = &mut self.repair {
             repair.enter_row(header.start, &cells);
         }
@@ -365,18 +340,34 @@ impl<'de> Cursor<'de> {
         }
     }
 
-    /// Reads all cells of the row at the cursor and ends its line.
-    pub(crate) fn read_cells(&mut self, delimiter: u8) -> Result<Vec<Token<'de>>> {
+    /// Reads the cells of the row at the cursor, as many as there are `leaves`,
+    /// and ends its line.
+    pub(crate) fn row_cells(&mut self, delimiter: u8, leaves: usize) -> Result<Vec<Token<'de>>> {
+        let start = self.pos();
+        let (cells, count) = self.read_cells(delimiter, leaves)?;
+        if count != leaves {
+            return Err(Error::at(ErrorKind::WidthMismatch { fields: leaves, cells: count }, start));
+        }
+        Ok(cells)
+    }
+
+    /// Reads the row at the cursor and ends its line. Returns its first cells,
+    /// `most` of them, and how many there are: a line of commas takes no memory.
+    fn read_cells(&mut self, delimiter: u8, most: usize) -> Result<(Vec<Token<'de>>, usize)> {
         let start = self.pos();
         self.row_open = !self.is_line_end(start);
         if !self.row_open {
             self.skip_line(start)?;
         }
-        let mut cells = Vec::new();
+        let (mut cells, mut count) = (Vec::new(), 0);
         while self.row_open {
-            cells.push(self.cell(delimiter)?);
+            let cell = self.cell(delimiter)?;
+            count += 1;
+            if count <= most {
+                cells.push(cell);
+            }
         }
-        Ok(cells)
+        Ok((cells, count))
     }
 
     /// A line is a row unless a colon precedes the first delimiter (section 9.3).

@@ -167,6 +167,7 @@ impl<'de> SeqAccess<'de> for Rows<'_, '_, 'de> {
             }
             let value = self.value(line.start, seed)?;
             if self.cursor.repair.is_some() {
+                self.cursor.drop_failed(line, usize::MAX)?;
                 self.cursor.close_unit();
             }
             return Ok(Some(value));

@@ -291,6 +291,7 @@ impl<R: BufRead> EventReader<R> {
                     let token = cursor.cell(header.delimiter)?;
                     count += 1;
                     cursor.check_rows(count)?;
+                    cursor.check_cells(count)?;
                     self.primitive(cursor, token)?;
                 }
                 self.queue.push_back(Event::EndArray);
@@ -334,11 +335,7 @@ impl<R: BufRead> EventReader<R> {
             return Ok(());
         };
         cursor.set_pos(start);
-        let cells = cursor.read_cells(*delimiter)?;
-        if cells.len() != columns.leaves {
-            let kind = ErrorKind::WidthMismatch { fields: columns.leaves, cells: cells.len() };
-            return Err(Error::at(kind, start));
-        }
+        let cells = cursor.row_cells(*delimiter, columns.leaves)?;
         let mut events = Vec::with_capacity(2 * cells.len() + 2);
         push_row(columns, &mut cells.iter(), cursor.keeps_spelling(), &mut events)?;
         self.queue.extend(events);

@@ -102,14 +102,15 @@ impl<'de> Visitor<'de> for AnyVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> std::result::Result<Value, A::Error> {
         let mut map = Map::new();
         while let Some(key) = access.next_key::<String>()? {
-            if key == NUMBER_KEY {
-                let digits: String = access.next_value()?;
-                let number = Number::parse_as_written(&digits);
-                return number
-                    .map(Value::Number)
-                    .ok_or_else(|| A::Error::custom("digits that are no number"));
+            let value: Value = access.next_value()?;
+            // A document may have a key of this name as well.
+            if key == NUMBER_KEY
+                && let Value::String(digits) = &value
+                && let Some(number) = Number::parse_as_written(digits)
+            {
+                return Ok(Value::Number(number));
             }
-            map.insert(key, access.next_value()?);
+            map.insert(key, value);
         }
         Ok(Value::Object(map))
     }

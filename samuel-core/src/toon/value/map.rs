@@ -13,7 +13,8 @@ use super::Value;
 pub struct Map {
     entries: Vec<(String, Value)>,
     /// Places by key, kept once searching one by one would be slow.
-    places: Option<HashMap<String, usize>>,
+    #[expect(clippy::box_collection, reason = "rarely there, and every value has room for it")]
+    places: Option<Box<HashMap<String, usize>>>,
 }
 
 /// Up to here a search one by one is fast enough.
@@ -96,7 +97,7 @@ impl Map {
 
     fn index(&mut self) {
         let places = self.entries.iter().enumerate().map(|(place, (key, _))| (key.clone(), place));
-        self.places = Some(places.collect());
+        self.places = Some(Box::new(places.collect()));
     }
 }
 
