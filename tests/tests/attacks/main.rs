@@ -13,6 +13,7 @@ mod certification;
 mod control_files;
 mod fifos;
 mod framing;
+mod growth;
 mod kit;
 mod logs;
 mod looking;
