@@ -157,6 +157,7 @@ impl Drive {
             swept: self.swept,
             duration: self.schedule.elapsed(Instant::now()),
             supervisor: self.control.supervisor(),
+            containment: self.control.containment(),
         })
     }
 
@@ -220,11 +221,14 @@ impl Drive {
             // It was ended while it came up, as the command would have been.
             Event::NotASupervisor if self.end.is_some() => return Ok(true),
             Event::NotASupervisor => return Err(self.not_a_supervisor()),
-            // The outcome is known; only the sweep was not finished.
-            Event::Lost if self.status.is_some() => return Ok(true),
-            Event::Lost => {
+            // The outcome is known; only the sweep was done by others.
+            Event::Lost { swept, .. } if self.status.is_some() => {
+                self.swept = swept;
+                return Ok(true);
+            }
+            Event::Lost { swept, left } => {
                 let pid = self.control.supervisor().map_or(0, |id| id.pid);
-                return Err(ProcessError::SupervisorLost { program: self.program.clone(), pid });
+                return Err(ProcessError::SupervisorLost { program: self.program.clone(), pid, swept, left });
             }
         }
         Ok(false)

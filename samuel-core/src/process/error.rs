@@ -3,6 +3,7 @@
 //! A command that ran and failed is no error here: its
 //! [`ExitStatus`](super::ExitStatus) and [`End`](super::End) tell.
 
+use super::Process;
 use std::{io, path::PathBuf};
 
 /// A command that could not be started, or whose supervisor was lost.
@@ -106,14 +107,19 @@ pub enum ProcessError {
         /// The program as it was asked for.
         program: PathBuf,
     },
-    /// The supervisor died while the command ran. What could still be found of
-    /// the command was killed, but processes may be left.
-    #[error("the supervisor (pid {pid}) of `{}` died", program.display())]
+    /// The supervisor was killed or stopped while the command ran, by the
+    /// command perhaps. The command was killed, and so was what could be found of
+    /// its processes.
+    #[error("the supervisor (pid {pid}) of `{}` was lost{}", program.display(), consequence(*swept, left))]
     SupervisorLost {
         /// The command's program.
         program: PathBuf,
         /// The pid that the supervisor had.
         pid: u32,
+        /// Whether everything is gone for certain.
+        swept: bool,
+        /// Those processes that were found and could not be ended.
+        left: Vec<Process>,
     },
     /// The tokio runtime was shut down while the command ran; it was killed.
     #[error("the runtime was shut down while `{}` ran", program.display())]
@@ -128,4 +134,16 @@ pub enum ProcessError {
         #[from]
         source: io::Error,
     },
+}
+
+/// Says what the loss of a supervisor has left.
+fn consequence(swept: bool, left: &[Process]) -> String {
+    match left {
+        [] if swept => ", and everything it watched over was ended".to_owned(),
+        [] => ", and everything that could be found was ended, but processes may be left".to_owned(),
+        left => {
+            let left: Vec<String> = left.iter().map(ToString::to_string).collect();
+            format!(", and these processes could not be ended: {}", left.join(", "))
+        }
+    }
 }

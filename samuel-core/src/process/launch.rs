@@ -1,9 +1,12 @@
 //! From a specification to a process with its pipes.
 
 use super::{
-    CommandSpec, ProcessError, Stdin, Supervisor,
-    control::{Control, Group, Supervised},
+    CommandSpec, Containment, ProcessError, Stdin, Supervisor, SupervisorId,
+    control::Control,
+    group::Group,
     lookup,
+    mark::{self, Mark},
+    supervised::Supervised,
     supervisor::identify,
     wire::Job,
 };
@@ -52,7 +55,7 @@ pub(super) fn launch(spec: &CommandSpec, supervisor: &Supervisor) -> Result<Laun
     let stdio = [stdin, stdout.into(), stderr];
     let program = job.program.clone();
     let control = match supervisor.command_line() {
-        Some(command_line) => start_supervised(command_line, &job, stdio)?,
+        Some(command_line) => start_supervised(command_line, job, stdio)?,
         None => start_group(job, stdio)?,
     };
     Ok(Launched {
@@ -103,6 +106,9 @@ fn prepare(spec: &CommandSpec) -> Result<Job, ProcessError> {
         cwd: spec.cwd.clone(),
         env: spec.env.clone(),
         client: std::process::id(),
+        mark: std::ffi::OsString::new(),
+        // What a background command leaves stays: no group may hold it.
+        containment: if spec.background { Containment::Mark } else { spec.containment },
     })
 }
 
@@ -134,9 +140,13 @@ fn open_stdin(stdin: &Stdin) -> Result<(OwnedFd, Option<OwnedFd>), ProcessError>
 /// hands it the command's descriptors. Our copies are closed on return.
 fn start_supervised(
     (program, args): (PathBuf, Vec<std::ffi::OsString>),
-    job: &Job,
+    mut job: Job,
     stdio: [OwnedFd; 3],
 ) -> Result<Control, ProcessError> {
+    let client = identify(job.client).unwrap_or(SupervisorId { pid: job.client, start_time: 0 });
+    let mark = Mark::new(client);
+    job.mark = mark.to_string().into();
+    job.env.push((mark::VARIABLE.into(), job.mark.clone()));
     let (ours, theirs) = StdUnixStream::pair()?;
     send_stdio(&ours, &stdio)?;
     ours.set_nonblocking(true)?;
@@ -144,13 +154,14 @@ fn start_supervised(
     let child = Command::new(&program)
         .args(args)
         .env_clear()
+        .env(mark::VARIABLE, &job.mark)
         .stdin(Stdio::from(OwnedFd::from(theirs)))
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
         .map_err(|source| ProcessError::SupervisorStart { program: program.clone(), source })?;
     let id = child.id().and_then(identify).ok_or(ProcessError::NotASupervisor { program })?;
-    Ok(Control::Supervised(Supervised::new(control, child, id, job)))
+    Ok(Control::Supervised(Supervised::new(control, child, id, mark, &job)))
 }
 
 fn send_stdio(socket: &StdUnixStream, stdio: &[OwnedFd; 3]) -> io::Result<()> {

@@ -34,18 +34,25 @@
 //! installs no signal handler in the embedding program.
 
 mod capture;
+mod containment;
 mod control;
 mod drive;
 mod error;
+mod group;
+mod last_resort;
 mod launch;
+mod left;
 mod lines;
 mod lookup;
+mod mark;
 mod output;
+mod pulse;
 mod run;
 mod running;
 mod schedule;
 mod spec;
 mod streams;
+mod supervised;
 mod supervisor;
 #[cfg_attr(
     not(target_os = "linux"),
@@ -54,13 +61,27 @@ mod supervisor;
 mod wire;
 
 #[cfg(target_os = "linux")]
+mod cgroup;
+#[cfg(target_os = "linux")]
+mod client;
+#[cfg(target_os = "linux")]
+mod guard;
+#[cfg(target_os = "linux")]
+mod keeper;
+#[cfg(target_os = "linux")]
+mod link;
+#[cfg(target_os = "linux")]
 mod proc_table;
+#[cfg(target_os = "linux")]
+mod remains;
 #[cfg(target_os = "linux")]
 mod shim;
 #[cfg(target_os = "linux")]
 mod sweep;
 
+pub use containment::Containment;
 pub use error::ProcessError;
+pub use left::{Process, Remains};
 pub use lines::Line;
 pub use lookup::find_program;
 pub use output::{Captured, CommandOutput, End, ExitStatus};

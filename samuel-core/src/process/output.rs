@@ -1,6 +1,6 @@
 //! How a command ended and what it wrote.
 
-use super::SupervisorId;
+use super::{Containment, SupervisorId};
 use std::{
     fmt,
     path::{Path, PathBuf},
@@ -34,6 +34,8 @@ pub struct CommandOutput {
     /// The supervisor process that watched over the command; none under
     /// [`Supervisor::GroupOnly`](super::Supervisor::GroupOnly).
     pub supervisor: Option<SupervisorId>,
+    /// What held its processes.
+    pub containment: Containment,
 }
 
 impl CommandOutput {

@@ -17,10 +17,6 @@ use tokio::{
 /// (Linux before 5.3).
 const FALLBACK_INTERVAL: Duration = Duration::from_millis(5);
 
-/// How often the table is read for the last members of a session; once is nearly
-/// always enough, and each reading gives the killed time to die.
-const SESSION_ROUNDS: usize = 20;
-
 /// One process, as `/proc/PID/stat` shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
@@ -30,8 +26,20 @@ pub(super) struct Entry {
     pub(super) session: i32,
     /// Clock ticks since the machine booted; with the pid it names a process for good.
     pub(super) start_time: u64,
-    /// Whether it is dead and only waits to be reaped.
-    pub(super) dead: bool,
+    pub(super) state: State,
+}
+
+/// What a process is doing, as far as ending it needs that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// At work, or waiting for something.
+    Alive,
+    /// Stopped by a signal.
+    Stopped,
+    /// Held by a tracer.
+    Traced,
+    /// Dead, and only waiting to be reaped.
+    Dead,
 }
 
 impl Entry {
@@ -54,8 +62,23 @@ impl Entry {
         let session = fields.next()?.parse().ok()?;
         // Fields 7 to 21 lie between the session and the start time.
         let start_time = fields.nth(15)?.parse().ok()?;
-        let dead = matches!(state, "Z" | "X" | "x");
-        Some(Self { pid, parent, group, session, start_time, dead })
+        let state = match state {
+            "Z" | "X" | "x" => State::Dead,
+            "T" => State::Stopped,
+            "t" => State::Traced,
+            _ => State::Alive,
+        };
+        Some(Self { pid, parent, group, session, start_time, state })
+    }
+
+    /// Tells whether it only waits to be reaped.
+    pub(super) fn is_dead(&self) -> bool {
+        self.state == State::Dead
+    }
+
+    /// Returns what tells it from every other process, earlier or later.
+    pub(super) fn key(&self) -> (i32, u64) {
+        (self.pid.as_raw_nonzero().get(), self.start_time)
     }
 
     /// Sends a signal to this process and to no other that took over its pid.
@@ -98,24 +121,14 @@ pub(super) fn living_descendants(root: Pid) -> Vec<Entry> {
             found.push(*child);
         }
     }
-    found.retain(|entry| !entry.dead);
+    found.retain(|entry| !entry.is_dead());
     found
 }
 
-/// Kills what is left in the session of a supervisor that died.
-///
-/// A process may fork between being seen and being killed, so this looks
-/// again until nobody is there.
-pub(super) fn kill_session(supervisor: u32) {
-    let Ok(session) = i32::try_from(supervisor) else { return };
-    for _ in 0..SESSION_ROUNDS {
-        let living = all().into_iter().filter(|entry| entry.session == session && !entry.dead);
-        let signalled = living.map(|entry| entry.signal(Signal::KILL)).count();
-        if signalled == 0 {
-            return;
-        }
-        std::thread::yield_now();
-    }
+/// Returns the entry of a process, unless it has ended and another took its pid.
+pub(super) fn find(id: SupervisorId) -> Option<Entry> {
+    let entry = Entry::read(pid_of(id.pid)?)?;
+    (entry.start_time == id.start_time && !entry.is_dead()).then_some(entry)
 }
 
 /// Returns the identity of a process that is running now.
@@ -127,7 +140,7 @@ pub(super) fn identify(pid: u32) -> Option<SupervisorId> {
 /// Waits for the end of a process; returns whether it has ended.
 pub(super) async fn wait_until_gone(id: SupervisorId, deadline: Instant) -> bool {
     let Some(pid) = pid_of(id.pid) else { return true };
-    let lives = || Entry::read(pid).is_some_and(|entry| entry.start_time == id.start_time && !entry.dead);
+    let lives = || find(id).is_some();
     // The handle is taken first, so that it belongs to the process looked at then.
     let handle = pidfd_open(pid, PidfdFlags::empty());
     if !lives() {
@@ -156,11 +169,12 @@ pub(super) fn watch_end(handle: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     AsyncFd::with_interest(handle, Interest::READABLE)
 }
 
-fn pid_of(pid: u32) -> Option<Pid> {
+pub(super) fn pid_of(pid: u32) -> Option<Pid> {
     Pid::from_raw(i32::try_from(pid).ok()?)
 }
 
-fn all() -> Vec<Entry> {
+/// Returns all processes of the machine.
+pub(super) fn all() -> Vec<Entry> {
     let Ok(table) = fs::read_dir("/proc") else { return Vec::new() };
     table
         .filter_map(|entry| {
@@ -180,7 +194,7 @@ mod tests {
     fn a_hostile_program_name_does_not_shift_the_fields() {
         let stat = b"42 (a) Z (b c) S 7 8 9 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 12345 9 9\n";
         let pid = Pid::from_raw(42).unwrap();
-        let expected = Entry { pid, parent: 7, group: 8, session: 9, start_time: 12345, dead: false };
+        let expected = Entry { pid, parent: 7, group: 8, session: 9, start_time: 12345, state: State::Alive };
         assert_eq!(Entry::parse(pid, stat), Some(expected));
     }
 
@@ -189,7 +203,7 @@ mod tests {
         let me = rustix::process::getpid();
         let entry = Entry::read(me).unwrap();
         assert_eq!(entry.parent, rustix::process::getppid().unwrap().as_raw_nonzero().get());
-        assert!(!entry.dead);
+        assert!(!entry.is_dead());
     }
 
     #[tokio::test]

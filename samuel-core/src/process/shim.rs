@@ -1,36 +1,38 @@
-//! The supervisor process: one command, and the promise that it leaves nothing.
+//! The supervisor process: two of them, so that a command can kill or stop one.
 //!
-//! It becomes a subreaper in a session of its own, receives a [`Job`] and the
-//! command's three descriptors over the control socket, starts the command in
-//! its own process group, and then does what it is told until Samuel asks for
-//! the sweep or goes away. See `wire` for the conversation and `sweep` for the end.
+//! ```text
+//! Samuel ── control socket ──► supervisor ── link ──► keeper ──► command ──► descendants
+//! ```
+//!
+//! The supervisor becomes a subreaper in a session of its own, receives a [`Job`]
+//! and the command's three descriptors over the control socket, and forks. The
+//! child is the *keeper* (`keeper`), the command's parent, a subreaper in another session, which
+//! starts the command and sweeps what it leaves. The parent (`guard`) passes on what both
+//! sides say, lets a stopped keeper go on, and does its work if it is killed.
+//! A keeper whose supervisor is killed sweeps at once. So a command that kills its
+//! parent, its session or its group has won nothing, and one that kills both finds Samuel
+//! (`remains`), which knows the control group or the mark of the command.
 
 use super::{
-    proc_table::watch_end,
-    sweep::{ABANDONED_SWEEP_LIMIT, Family, SWEEP_LIMIT, Swept},
-    wire::{Job, Order, Report},
+    cgroup::Cgroup,
+    client::Client,
+    containment::Containment,
+    guard::Guard,
+    keeper::Keeper,
+    wire::Job,
 };
 use rustix::{
     io::fcntl_dupfd_cloexec,
-    net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, recvmsg, send},
-    process::{Pid, PidfdFlags, getppid, pidfd_open, set_child_subreaper, setsid},
+    net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg},
+    process::{Pid, set_child_subreaper, setsid},
     stdio::{dup2_stderr, dup2_stdin, dup2_stdout},
 };
 use std::{
     fs::OpenOptions,
-    future::pending,
     io::{self, IoSliceMut},
     mem::MaybeUninit,
-    os::{
-        fd::OwnedFd,
-        unix::{net::UnixStream as StdUnixStream, process::CommandExt},
-    },
-    process::{Command, ExitCode, Stdio},
-};
-use tokio::{
-    io::unix::AsyncFd,
-    net::UnixStream,
-    signal::unix::{Signal as SignalStream, SignalKind, signal},
+    os::{fd::OwnedFd, unix::net::UnixStream as StdUnixStream},
+    process::{ExitCode, exit},
 };
 
 /// Runs the supervisor; see [`supervisor_main`](super::supervisor_main).
@@ -49,20 +51,45 @@ fn supervise() -> io::Result<()> {
     // Fails for the leader of a group, which then has a group of its own already.
     let _ = setsid();
     set_child_subreaper(Some(rustix::process::getpid()))?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
-        control.set_nonblocking(true)?;
-        let mut shim = Shim::new(UnixStream::from_std(control)?, job.client)?;
-        shim.report(Report::Ready);
-        match start(job, stdio) {
-            Ok(leader) => shim.watch(leader).await,
-            Err(error) => {
-                let errno = error.raw_os_error().unwrap_or_default();
-                shim.report(Report::StartFailed { errno });
-            }
+    let client = Client::open(job.client);
+    let cgroup = make_cgroup(&job);
+    let (link, to_supervisor) = StdUnixStream::pair()?;
+    let mark = job.mark.to_string_lossy().into_owned();
+    let for_keeper = (cgroup.as_ref().map(Cgroup::again), client.try_clone()?);
+    match fork()? {
+        Some(keeper) => {
+            drop((stdio, to_supervisor, for_keeper));
+            Guard { control, link, keeper, cgroup, client, mark }.watch()
         }
-        Ok(())
-    })
+        None => {
+            drop((control, link, client));
+            let (cgroup, client) = for_keeper;
+            let kept = Keeper { link: to_supervisor, job, stdio, cgroup, client }.keep();
+            // What called the supervisor must not go on in the keeper.
+            exit(i32::from(kept.is_err()))
+        }
+    }
+}
+
+/// Makes the control group where one is wanted and can be had.
+fn make_cgroup(job: &Job) -> Option<Cgroup> {
+    let wanted = job.containment >= Containment::Cgroup;
+    wanted.then(|| Cgroup::create(job.mark.to_str()?).ok()).flatten()
+}
+
+/// Forks this process; returns the child's pid in the parent.
+#[expect(
+    unsafe_code,
+    reason = "to start the program again instead would double what a command costs, and an interpreter takes long"
+)]
+fn fork() -> io::Result<Option<Pid>> {
+    // SAFETY: the child may only do what needs no other thread. `supervisor_main` asks
+    // for a program that does nothing else, so no thread of it holds a lock, and the C library
+    // keeps its own locks usable in the child.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        pid => Ok(Pid::from_raw(pid)),
+    }
 }
 
 /// Moves standard input to a descriptor that the command does not inherit, and
@@ -93,141 +120,4 @@ fn receive_stdio(control: &StdUnixStream) -> io::Result<[OwnedFd; 3]> {
         }
     }
     received.try_into().map_err(|_| io::ErrorKind::InvalidData.into())
-}
-
-/// Starts the command. The descriptors are closed here on return, so that
-/// only the command holds them.
-fn start(job: Job, [stdin, stdout, stderr]: [OwnedFd; 3]) -> io::Result<Pid> {
-    let child = Command::new(&job.program)
-        .args(&job.args)
-        .current_dir(&job.cwd)
-        .env_clear()
-        .envs(job.env)
-        .process_group(0)
-        .stdin(Stdio::from(stdin))
-        .stdout(Stdio::from(stdout))
-        .stderr(Stdio::from(stderr))
-        .spawn()?;
-    Ok(Pid::from_child(&child))
-}
-
-/// The supervisor at work.
-struct Shim {
-    control: UnixStream,
-    /// SIGCHLD. Taking it also undoes an inherited setting to ignore it, with
-    /// which the kernel would throw exit codes away.
-    deaths: SignalStream,
-    endings: [SignalStream; 3],
-    client: Option<AsyncFd<OwnedFd>>,
-}
-
-/// Why the supervisor stops watching.
-enum Reason {
-    Ordered(Order),
-    /// Samuel is gone, or we are being ended ourselves.
-    Abandoned,
-}
-
-impl Shim {
-    fn new(control: UnixStream, client: u32) -> io::Result<Self> {
-        Ok(Self {
-            control,
-            deaths: signal(SignalKind::child())?,
-            endings: [
-                signal(SignalKind::terminate())?,
-                signal(SignalKind::interrupt())?,
-                signal(SignalKind::hangup())?,
-            ],
-            client: watch_client(client),
-        })
-    }
-
-    async fn watch(&mut self, leader: Pid) {
-        let mut family = Family::new(leader);
-        self.report(Report::Started { pid: leader.as_raw_nonzero().get().cast_unsigned() });
-        let reason = self.attend(&mut family).await;
-        let told = family.status().is_some();
-        let swept = match reason {
-            Reason::Ordered(Order::Release) => Swept::default(),
-            Reason::Ordered(_) => family.sweep(&mut self.deaths, SWEEP_LIMIT).await,
-            Reason::Abandoned => family.sweep(&mut self.deaths, ABANDONED_SWEEP_LIMIT).await,
-        };
-        if let (false, Some(status)) = (told, family.status()) {
-            self.report(Report::Exited(status));
-        }
-        let count = |number| u32::try_from(number).unwrap_or(u32::MAX);
-        self.report(Report::Swept { leaked: count(swept.leaked), survivors: count(swept.survivors) });
-        if swept.survivors > 0 {
-            // Samuel knows and goes on; nobody waits for the rest.
-            family.sweep(&mut self.deaths, ABANDONED_SWEEP_LIMIT).await;
-        }
-    }
-
-    /// Reaps and passes on SIGTERM until it is time for the end.
-    async fn attend(&mut self, family: &mut Family) -> Reason {
-        let [term, int, hup] = &mut self.endings;
-        loop {
-            tokio::select! {
-                _ = self.deaths.recv() => {
-                    let known = family.status().is_some();
-                    family.reap();
-                    if let (false, Some(status)) = (known, family.status()) {
-                        report(&self.control, Report::Exited(status));
-                    }
-                }
-                order = next_order(&self.control) => match order {
-                    Some(Order::Terminate) => family.terminate(),
-                    Some(order) => return Reason::Ordered(order),
-                    None => return Reason::Abandoned,
-                },
-                () = client_gone(self.client.as_ref()) => return Reason::Abandoned,
-                _ = term.recv() => return Reason::Abandoned,
-                _ = int.recv() => return Reason::Abandoned,
-                _ = hup.recv() => return Reason::Abandoned,
-            }
-        }
-    }
-
-    fn report(&self, message: Report) {
-        report(&self.control, message);
-    }
-}
-
-/// Sends a report. A few bytes always fit, and if Samuel is gone nobody needs it.
-fn report(control: &UnixStream, message: Report) {
-    let _ = send(control, &message.encode(), SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
-}
-
-/// Waits for an order; `None` when Samuel's end is closed.
-async fn next_order(control: &UnixStream) -> Option<Order> {
-    loop {
-        control.readable().await.ok()?;
-        let mut byte = [0];
-        match control.try_read(&mut byte) {
-            Ok(0) => return None,
-            Ok(_) => return Order::from_byte(byte[0]),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(_) => return None,
-        }
-    }
-}
-
-/// Watches the process that embeds Samuel, beside the socket: a child that it
-/// forked without exec would keep the socket open after its death.
-fn watch_client(client: u32) -> Option<AsyncFd<OwnedFd>> {
-    let parent = getppid()?;
-    if parent.as_raw_nonzero().get().cast_unsigned() != client {
-        // Started through a wrapper: the socket has to do.
-        return None;
-    }
-    watch_end(pidfd_open(parent, PidfdFlags::empty()).ok()?).ok()
-}
-
-async fn client_gone(client: Option<&AsyncFd<OwnedFd>>) {
-    match client {
-        Some(client) => {
-            let _ = client.readable().await;
-        }
-        None => pending().await,
-    }
 }

@@ -4,6 +4,7 @@
 //! [`spawn`](super::spawn) carry it out. It has no defaults that come from the
 //! machine: working directory and environment are the caller's to give.
 
+use super::Containment;
 use std::{
     ffi::{OsStr, OsString},
     fmt,
@@ -17,7 +18,8 @@ const DEFAULT_GRACE: Duration = Duration::from_secs(2);
 /// A command to run: program, surroundings and limits.
 ///
 /// The environment starts empty and holds only what [`env`](Self::env) and
-/// [`envs`](Self::envs) put there. A program name without a slash is looked up
+/// [`envs`](Self::envs) put there, and below a supervisor the variable
+/// `SAMUEL_PROCESS_MARK` by which the command's processes are found again. A program name without a slash is looked up
 /// in the `PATH` of that environment, a relative one starts at the working
 /// directory.
 ///
@@ -48,6 +50,7 @@ pub struct CommandSpec {
     pub(super) spill: Spill,
     pub(super) background: bool,
     pub(super) merge_stderr: bool,
+    pub(super) containment: Containment,
 }
 
 /// Where a command's standard input comes from.
@@ -138,6 +141,7 @@ impl CommandSpec {
             spill: Spill::Never,
             background: false,
             merge_stderr: false,
+            containment: Containment::Cgroup,
         }
     }
 
@@ -252,6 +256,18 @@ impl CommandSpec {
         self
     }
 
+    /// Sets the strongest [`Containment`] that may be used. Default: the
+    /// strongest there is.
+    ///
+    /// A weaker one is for tests of what holds where a machine allows no more;
+    /// nothing else is gained by it. It can neither be set in configuration nor
+    /// on the command line.
+    #[must_use]
+    pub fn containment(mut self, strongest: Containment) -> Self {
+        self.containment = strongest;
+        self
+    }
+
     /// Returns the program as it was given.
     pub fn program(&self) -> &OsStr {
         &self.program
@@ -290,6 +306,7 @@ impl fmt::Debug for CommandSpec {
             .field("spill", &self.spill)
             .field("background", &self.background)
             .field("merge_stderr", &self.merge_stderr)
+            .field("containment", &self.containment)
             .finish()
     }
 }

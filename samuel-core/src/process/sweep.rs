@@ -30,7 +30,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(5);
 /// The processes of one command.
 #[derive(Debug)]
 pub(super) struct Family {
-    leader: Pid,
+    /// The command; nothing for processes that were inherited from a keeper.
+    leader: Option<Pid>,
     /// Known once the leader has ended and was reaped: its pid is free then,
     /// and nothing may be sent to it any more.
     status: Option<ExitStatus>,
@@ -49,7 +50,12 @@ pub(super) struct Swept {
 
 impl Family {
     pub(super) fn new(leader: Pid) -> Self {
-        Self { leader, status: None, extinct: false }
+        Self { leader: Some(leader), status: None, extinct: false }
+    }
+
+    /// Describes what a keeper that was killed has left to its supervisor.
+    pub(super) fn inherited() -> Self {
+        Self { leader: None, status: None, extinct: false }
     }
 
     /// Returns how the leader ended, once it has.
@@ -61,7 +67,7 @@ impl Family {
     pub(super) fn reap(&mut self) {
         loop {
             match wait(WaitOptions::NOHANG) {
-                Ok(Some((pid, status))) if pid == self.leader => self.status = exit_status(status),
+                Ok(Some((pid, status))) if Some(pid) == self.leader => self.status = exit_status(status),
                 Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
                 Ok(None) => return,
                 Err(_) => {
@@ -85,7 +91,8 @@ impl Family {
     /// between being seen and being killed. `deaths` is the stream of SIGCHLD.
     pub(super) async fn sweep(&mut self, deaths: &mut SignalStream, limit: Duration) -> Swept {
         let deadline = Instant::now() + limit;
-        let was_running = self.status.is_none();
+        let running_group =
+            self.leader.filter(|_| self.status.is_none()).map(|leader| leader.as_raw_nonzero().get());
         self.signal_group(Signal::KILL);
         let mut leaked = BTreeSet::new();
         loop {
@@ -95,9 +102,8 @@ impl Family {
             }
             let living = stop_all(deadline);
             // A group that was killed with its leader does not count as left behind.
-            let group = self.leader.as_raw_nonzero().get();
-            let left = living.iter().filter(|entry| !(was_running && entry.group == group));
-            leaked.extend(left.map(|entry| (entry.pid.as_raw_nonzero(), entry.start_time)));
+            let left = living.iter().filter(|entry| Some(entry.group) != running_group);
+            leaked.extend(left.map(Entry::key));
             for entry in &living {
                 entry.signal(Signal::KILL);
             }
@@ -109,22 +115,24 @@ impl Family {
     }
 
     fn signal_group(&self, signal: Signal) {
-        if self.status.is_none() {
+        if let (Some(leader), None) = (self.leader, self.status) {
             // It may have ended this moment: then there is nobody to tell.
-            let _ = kill_process_group(self.leader, signal);
+            let _ = kill_process_group(leader, signal);
         }
     }
 }
 
 /// Stops all descendants, those too that were born meanwhile, and returns them.
 fn stop_all(deadline: Instant) -> Vec<Entry> {
+    stop_until_still(|| living_descendants(getpid()), deadline)
+}
+
+/// Stops all processes that `look` finds, until it finds no new ones, and returns them.
+pub(super) fn stop_until_still(mut look: impl FnMut() -> Vec<Entry>, deadline: Instant) -> Vec<Entry> {
     let mut stopped = BTreeSet::new();
     loop {
-        let living = living_descendants(getpid());
-        let fresh: Vec<&Entry> = living
-            .iter()
-            .filter(|entry| stopped.insert((entry.pid.as_raw_nonzero(), entry.start_time)))
-            .collect();
+        let living = look();
+        let fresh: Vec<&Entry> = living.iter().filter(|entry| stopped.insert(entry.key())).collect();
         if fresh.is_empty() || Instant::now() >= deadline {
             return living;
         }

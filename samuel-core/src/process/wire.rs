@@ -9,10 +9,12 @@
 //! supervisor  Report::Exited, after the last order Report::Swept
 //! ```
 //! The end of the stream on the supervisor's side means that Samuel is gone.
+//! The supervisor and its keeper (see `shim`) talk in the same words, without
+//! the job. An order to answer is for the supervisor alone.
 //! Both sides are the same version, as the program is Samuel's own, but
 //! a wrong one must be noticed: that is what `MAGIC` is for.
 
-use super::ExitStatus;
+use super::{Containment, ExitStatus};
 use std::{
     ffi::{OsStr, OsString},
     io::{self, Read},
@@ -21,7 +23,7 @@ use std::{
 };
 
 /// Opens a job and names the version of this protocol.
-const MAGIC: [u8; 4] = *b"sup1";
+const MAGIC: [u8; 4] = *b"sup2";
 
 /// The most that arguments and environment may take, above what Linux accepts.
 const MAX_JOB_BYTES: u32 = 16 * 1024 * 1024;
@@ -36,6 +38,10 @@ pub(super) struct Job {
     pub(super) env: Vec<(OsString, OsString)>,
     /// The pid of the process that embeds Samuel.
     pub(super) client: u32,
+    /// The text of the command's mark, which `env` carries too.
+    pub(super) mark: OsString,
+    /// The strongest containment that may be used.
+    pub(super) containment: Containment,
 }
 
 impl Job {
@@ -43,6 +49,8 @@ impl Job {
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut body = Vec::new();
         put_u32(&mut body, self.client);
+        put_string(&mut body, &self.mark);
+        put_u32(&mut body, self.containment.code());
         put_string(&mut body, self.program.as_os_str());
         put_string(&mut body, self.cwd.as_os_str());
         put_u32(&mut body, length(self.args.len()));
@@ -70,13 +78,15 @@ impl Job {
         }
         let body = &mut from.take(u64::from(size));
         let client = get_u32(body)?;
+        let mark = get_string(body)?;
+        let containment = Containment::from_code(get_u32(body)?).ok_or(io::ErrorKind::InvalidData)?;
         let program = get_string(body)?.into();
         let cwd = get_string(body)?.into();
         let args = (0..get_u32(body)?).map(|_| get_string(body)).collect::<io::Result<_>>()?;
         let env = (0..get_u32(body)?)
             .map(|_| Ok((get_string(body)?, get_string(body)?)))
             .collect::<io::Result<_>>()?;
-        Ok(Self { program, args, cwd, env, client })
+        Ok(Self { program, args, cwd, env, client, mark, containment })
     }
 }
 
@@ -92,11 +102,14 @@ pub(super) enum Order {
     Sweep = b'S',
     /// The command has exited: leave alone what it left, report, exit.
     Release = b'R',
+    /// Answer with [`Report::Alive`], so that Samuel sees that nobody has
+    /// stopped the supervisor.
+    Answer = b'A',
 }
 
 impl Order {
     pub(super) fn from_byte(byte: u8) -> Option<Self> {
-        [Self::Terminate, Self::Kill, Self::Sweep, Self::Release]
+        [Self::Terminate, Self::Kill, Self::Sweep, Self::Release, Self::Answer]
             .into_iter()
             .find(|order| *order as u8 == byte)
     }
@@ -105,8 +118,9 @@ impl Order {
 /// What a supervisor tells Samuel: frames of [`Report::SIZE`] bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Report {
-    /// This is a supervisor, and it has understood the job.
-    Ready,
+    /// This is a supervisor that has understood the job, with this keeper, and
+    /// this holds what the command starts.
+    Ready { keeper: u32, containment: Containment },
     /// The command runs with this pid, which is its process group too.
     Started { pid: u32 },
     /// The command could not be started, for the reason of this error number.
@@ -115,6 +129,11 @@ pub(super) enum Report {
     Exited(ExitStatus),
     /// All is done: so many processes were left, so many still are.
     Swept { leaked: u32, survivors: u32 },
+    /// The answer to [`Order::Answer`].
+    Alive,
+    /// The keeper was killed, and what it kept was killed for that: so many
+    /// processes still are.
+    KeeperLost { survivors: u32 },
 }
 
 impl Report {
@@ -123,12 +142,14 @@ impl Report {
 
     pub(super) fn encode(self) -> [u8; Self::SIZE] {
         let (tag, first, second) = match self {
-            Self::Ready => (b'r', 0, 0),
+            Self::Ready { keeper, containment } => (b'r', keeper, containment.code()),
             Self::Started { pid } => (b's', pid, 0),
             Self::StartFailed { errno } => (b'f', errno.cast_unsigned(), 0),
             Self::Exited(ExitStatus::Exited(code)) => (b'e', code.cast_unsigned(), 0),
             Self::Exited(ExitStatus::Signaled(signal)) => (b'k', signal.cast_unsigned(), 0),
             Self::Swept { leaked, survivors } => (b'w', leaked, survivors),
+            Self::Alive => (b'a', 0, 0),
+            Self::KeeperLost { survivors } => (b'l', survivors, 0),
         };
         let [a, b, c, d] = first.to_le_bytes();
         let [e, f, g, h] = second.to_le_bytes();
@@ -140,12 +161,14 @@ impl Report {
         let first = u32::from_le_bytes([a, b, c, d]);
         let second = u32::from_le_bytes([e, f, g, h]);
         Some(match tag {
-            b'r' => Self::Ready,
+            b'r' => Self::Ready { keeper: first, containment: Containment::from_code(second)? },
             b's' => Self::Started { pid: first },
             b'f' => Self::StartFailed { errno: first.cast_signed() },
             b'e' => Self::Exited(ExitStatus::Exited(first.cast_signed())),
             b'k' => Self::Exited(ExitStatus::Signaled(first.cast_signed())),
             b'w' => Self::Swept { leaked: first, survivors: second },
+            b'a' => Self::Alive,
+            b'l' => Self::KeeperLost { survivors: first },
             _ => return None,
         })
     }
@@ -195,6 +218,8 @@ mod tests {
             cwd: "/tmp".into(),
             env: vec![("A".into(), "1=2".into()), ("B".into(), "".into())],
             client: 7,
+            mark: "1.2.3".into(),
+            containment: Containment::Cgroup,
         }
     }
 
@@ -206,12 +231,14 @@ mod tests {
     #[test]
     fn reports_come_back_as_they_were_sent() {
         for report in [
-            Report::Ready,
+            Report::Ready { keeper: 17, containment: Containment::Mark },
             Report::Started { pid: 70_000 },
             Report::StartFailed { errno: 13 },
             Report::Exited(ExitStatus::Exited(44)),
             Report::Exited(ExitStatus::Signaled(9)),
             Report::Swept { leaked: 3, survivors: 1 },
+            Report::Alive,
+            Report::KeeperLost { survivors: 2 },
         ] {
             assert_eq!(Report::decode(report.encode()), Some(report));
         }

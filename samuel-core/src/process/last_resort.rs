@@ -1,0 +1,65 @@
+//! What Samuel does about a supervisor by itself: look at it, let it go on,
+//! and do its work.
+
+use super::{SupervisorId, pulse::Seen};
+
+#[cfg(target_os = "linux")]
+pub(super) use super::remains::{Traces, sweep};
+
+/// Looks what a supervisor does.
+#[cfg(target_os = "linux")]
+pub(super) fn look(id: SupervisorId) -> Seen {
+    use super::proc_table::{State, find};
+    match find(id).map(|entry| entry.state) {
+        Some(State::Alive) => Seen::Alive,
+        Some(State::Stopped) => Seen::Stopped,
+        Some(State::Traced | State::Dead) | None => Seen::Beyond,
+    }
+}
+
+/// Lets a supervisor go on that may have been stopped.
+#[cfg(target_os = "linux")]
+pub(super) fn wake(id: SupervisorId) {
+    if let Some(entry) = super::proc_table::find(id) {
+        entry.signal(rustix::process::Signal::CONT);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) use elsewhere::{Traces, look, sweep, wake};
+
+/// Where there are no supervisors.
+#[cfg(not(target_os = "linux"))]
+mod elsewhere {
+    use super::{Seen, SupervisorId};
+    use crate::process::Remains;
+    use std::time::Duration;
+
+    /// No traces.
+    #[derive(Clone, Debug, Default)]
+    pub(in crate::process) struct Traces;
+
+    impl Traces {
+        pub(in crate::process) fn of_mark(_: &str) -> Self {
+            Self
+        }
+
+        pub(in crate::process) fn of_clients(_: &[SupervisorId]) -> Self {
+            Self
+        }
+
+        pub(in crate::process) fn with_sessions(self, _: impl IntoIterator<Item = u32>) -> Self {
+            self
+        }
+    }
+
+    pub(in crate::process) fn sweep(_: &Traces, _: Duration) -> Remains {
+        Remains::default()
+    }
+
+    pub(in crate::process) fn look(_: SupervisorId) -> Seen {
+        Seen::Beyond
+    }
+
+    pub(in crate::process) fn wake(_: SupervisorId) {}
+}

@@ -1,0 +1,265 @@
+//! A command below a supervisor process.
+//!
+//! Samuel's end of the control socket. The supervisor is asked at intervals whether it is
+//! still there ([`Pulse`]). When it is lost, everything that it was to end is
+//! ended here, by the traces that the command carries.
+
+use super::{
+    Containment, Process, SupervisorId,
+    control::Event,
+    last_resort::{self, Traces},
+    mark::Mark,
+    pulse::{Beat, Pulse, Seen, Verdict},
+    wire::{Job, Order, Report},
+};
+use std::{future::pending, io, time::Duration};
+use tokio::{
+    io::Interest,
+    net::UnixStream,
+    process::Child,
+    runtime::Handle,
+    task::{JoinHandle, spawn_blocking},
+    time::{Instant, sleep_until, timeout},
+};
+
+/// How long a supervisor that has nothing left to do may take to exit, in the
+/// background, before it is ended and its work is done here.
+const REAP_LIMIT: Duration = Duration::from_secs(5);
+
+/// How long to look for what a lost supervisor has left.
+const SWEEP_LIMIT: Duration = Duration::from_secs(2);
+
+/// A command below a supervisor process.
+#[derive(Debug)]
+pub(super) struct Supervised {
+    /// Closing it makes the supervisor kill everything.
+    control: UnixStream,
+    pub(super) child: Option<Child>,
+    pub(super) id: SupervisorId,
+    pub(super) containment: Containment,
+    mark: Mark,
+    /// The command's parent, once it is known.
+    keeper: Option<u32>,
+    /// What the socket has not taken yet: a large job.
+    outgoing: Vec<u8>,
+    /// The start of a report.
+    incoming: Vec<u8>,
+    pulse: Pulse,
+    stage: Stage,
+}
+
+/// How far the supervisor has come.
+#[derive(Debug)]
+enum Stage {
+    /// It has not shown that it is one.
+    Doubtful,
+    /// It has ended without.
+    NotASupervisor,
+    AtWork,
+    /// It is gone, and its work is being done in a thread.
+    Sweeping(JoinHandle<Vec<Process>>),
+    /// There is nothing left to do.
+    Finished,
+}
+
+impl Supervised {
+    pub(super) fn new(control: UnixStream, child: Child, id: SupervisorId, mark: Mark, job: &Job) -> Self {
+        Self {
+            control,
+            child: Some(child),
+            id,
+            containment: Containment::Mark,
+            mark,
+            keeper: None,
+            outgoing: job.encode(),
+            incoming: Vec::new(),
+            pulse: Pulse::default(),
+            stage: Stage::Doubtful,
+        }
+    }
+
+    /// Gives an order.
+    pub(super) fn order(&mut self, order: Order) {
+        self.outgoing.push(order as u8);
+        self.flush();
+    }
+
+    /// Gives the last order, which a stopped supervisor must hear too.
+    pub(super) fn close(&mut self, order: Order) {
+        self.pulse.stop();
+        last_resort::wake(self.id);
+        self.order(order);
+    }
+
+    /// Writes what the socket takes. A supervisor that is gone shows when
+    /// its reports are read.
+    fn flush(&mut self) {
+        while !self.outgoing.is_empty() {
+            match self.control.try_write(&self.outgoing) {
+                Ok(written) => drop(self.outgoing.drain(..written)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(_) => self.outgoing.clear(),
+            }
+        }
+    }
+
+    /// Waits for the next event. Cancel safe.
+    pub(super) async fn event(&mut self) -> Event {
+        loop {
+            match &mut self.stage {
+                Stage::NotASupervisor => {
+                    self.stage = Stage::Finished;
+                    return Event::NotASupervisor;
+                }
+                Stage::Finished => return pending().await,
+                Stage::Sweeping(sweep) => {
+                    let left = sweep.await;
+                    self.stage = Stage::Finished;
+                    // Only a control group knows of everything that was in it.
+                    let is_sure = self.containment >= Containment::Cgroup;
+                    let swept = is_sure && left.as_ref().is_ok_and(Vec::is_empty);
+                    return Event::Lost { swept, left: left.unwrap_or_default() };
+                }
+                Stage::Doubtful | Stage::AtWork => {}
+            }
+            if let Some(event) = self.next_report() {
+                return event;
+            }
+            let interest = match self.outgoing.is_empty() {
+                true => Interest::READABLE,
+                false => Interest::READABLE | Interest::WRITABLE,
+            };
+            // An answer that is there comes before the question where it is.
+            let ready = tokio::select! {
+                biased;
+                ready = self.control.ready(interest) => ready,
+                () = at(self.pulse.due()) => {
+                    self.beat();
+                    continue;
+                }
+            };
+            let Ok(ready) = ready else {
+                self.lose();
+                continue;
+            };
+            if ready.is_writable() {
+                self.flush();
+            }
+            if ready.is_readable() || ready.is_read_closed() {
+                let mut buffer = [0; 8 * Report::SIZE];
+                match self.control.try_read(&mut buffer) {
+                    Ok(0) => self.lose(),
+                    Ok(read) => self.incoming.extend(buffer.iter().take(read)),
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                    Err(_) => self.lose(),
+                }
+            }
+        }
+    }
+
+    fn next_report(&mut self) -> Option<Event> {
+        loop {
+            let frame = *self.incoming.first_chunk()?;
+            self.incoming.drain(..Report::SIZE);
+            return Some(match Report::decode(frame) {
+                Some(Report::Ready { keeper, containment }) => {
+                    self.stage = Stage::AtWork;
+                    self.keeper = Some(keeper);
+                    self.containment = containment;
+                    continue;
+                }
+                Some(Report::Alive) => {
+                    self.pulse.answered(Instant::now());
+                    continue;
+                }
+                Some(Report::Started { pid }) => {
+                    self.pulse.start(Instant::now());
+                    Event::Started { pid }
+                }
+                Some(Report::StartFailed { errno }) => {
+                    self.stage = Stage::Finished;
+                    Event::StartFailed { error: io::Error::from_raw_os_error(errno) }
+                }
+                Some(Report::Exited(status)) => Event::Exited(status),
+                Some(Report::Swept { leaked, survivors }) => {
+                    self.stage = Stage::Finished;
+                    Event::Swept { leaked: leaked as usize, survivors: survivors as usize }
+                }
+                // The supervisor has swept as their new parent, and missed nobody.
+                Some(Report::KeeperLost { survivors: 0 }) => {
+                    self.stage = Stage::Finished;
+                    Event::Lost { swept: true, left: Vec::new() }
+                }
+                Some(Report::KeeperLost { .. }) | None => {
+                    self.lose();
+                    return None;
+                }
+            });
+        }
+    }
+
+    /// Asks the supervisor, or looks why it does not answer.
+    fn beat(&mut self) {
+        let now = Instant::now();
+        if self.pulse.beat(now) == Beat::Ask {
+            return self.order(Order::Answer);
+        }
+        match self.pulse.judge(last_resort::look(self.id)) {
+            Verdict::Wait => {}
+            Verdict::Continue => last_resort::wake(self.id),
+            Verdict::Lost => self.lose(),
+        }
+    }
+
+    /// The supervisor is dead or out of reach, by the command's doing perhaps.
+    fn lose(&mut self) {
+        self.pulse.stop();
+        if matches!(self.stage, Stage::Doubtful) {
+            self.stage = Stage::NotASupervisor;
+            return;
+        }
+        if let Some(child) = &mut self.child {
+            // It is dead already if this fails.
+            let _ = child.start_kill();
+        }
+        let traces = self.traces();
+        self.stage = Stage::Sweeping(spawn_blocking(move || last_resort::sweep(&traces, SWEEP_LIMIT).left));
+    }
+
+    fn traces(&self) -> Traces {
+        let leaders = self.keeper.into_iter().chain([self.id.pid]);
+        Traces::of_mark(&self.mark.to_string()).with_sessions(leaders)
+    }
+}
+
+impl Drop for Supervised {
+    /// Sees to it that the supervisor does its work and does not stay a zombie.
+    fn drop(&mut self) {
+        let Some(mut child) = self.child.take() else { return };
+        let is_doubtful = matches!(self.stage, Stage::Doubtful);
+        let (id, traces) = (self.id, self.traces());
+        // A stopped one does not see that the socket is closed.
+        last_resort::wake(id);
+        let Ok(runtime) = Handle::try_current() else { return };
+        runtime.spawn(async move {
+            if timeout(REAP_LIMIT, child.wait()).await.is_ok() {
+                return;
+            }
+            if is_doubtful || last_resort::look(id) != Seen::Alive {
+                // It is gone already if this fails.
+                let _ = child.kill().await;
+                let swept = spawn_blocking(move || last_resort::sweep(&traces, SWEEP_LIMIT));
+                // Nobody waits for the result any more.
+                let _ = swept.await;
+            }
+        });
+    }
+}
+
+/// Waits for a moment; for ever if there is none.
+async fn at(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => pending().await,
+    }
+}
