@@ -9,6 +9,7 @@ use samuel_core::{
     state::{
         Actor, Artifact, Change, Checkpoint, Existing, FileStore, JournalEntry, MemoryStore, Mutation,
         NewTask, Note, ProgressEntry, ProgressKind, RunDir, StateError, StateStore, Supervisor,
+        SupervisorRole,
     },
 };
 use serde_json::json;
@@ -201,7 +202,8 @@ fn the_last_checkpoint_is_found_behind_later_records() {
 #[test]
 fn supervisors_are_known_until_they_have_ended() {
     with_each_store(|store| {
-        let (first, second) = (Supervisor { pid: 7, start_time: 1 }, Supervisor { pid: 8, start_time: 2 });
+        let supervisor = |pid| Supervisor { pid, start_time: 1, role: SupervisorRole::Supervisor };
+        let (first, second) = (supervisor(7), supervisor(8));
         store.note(Note::Supervisor(first)).unwrap();
         store.note(Note::Supervisor(second)).unwrap();
         store.note(Note::SupervisorEnded(first)).unwrap();

@@ -12,6 +12,7 @@ use samuel_core::{
         IterationOutcome, TaskId, Usage,
         payload::{Mode, TaskBrief},
     },
+    process::Process,
 };
 
 use super::safe;
@@ -109,6 +110,7 @@ impl Watch {
                 self.iteration_finished(*iteration, *outcome, failure.as_ref(), *usage, record.at);
             }
             Event::Warning { message } => self.warn(message),
+            Event::Swept { swept, ended, left } => self.swept(*swept, ended, left),
             Event::HookFired { outcome, point, .. } => {
                 for warning in &outcome.warnings {
                     self.warn(&format!("{point} {}: {}", warning.handler, warning.message));
@@ -116,6 +118,22 @@ impl Watch {
             }
             Event::RunFinished(report) => self.finished(report),
             _ => {}
+        }
+    }
+
+    /// Says what was done without the supervisor, and what could not be.
+    fn swept(&mut self, swept: bool, ended: &[Process], left: &[Process]) {
+        let listed = |processes: &[Process]| {
+            let listed: Vec<String> = processes.iter().map(|process| safe(&process.to_string()).to_string()).collect();
+            listed.join(", ")
+        };
+        if !ended.is_empty() {
+            self.line(&format!("  ended what a killed run had left: {}", listed(ended)));
+        }
+        if !left.is_empty() {
+            self.warn(&format!("these processes could not be ended: {}", listed(left)));
+        } else if !swept {
+            self.warn("the supervisor of the agent was killed; processes may be left that cannot be found");
         }
     }
 

@@ -6,9 +6,12 @@ use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
 use super::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent};
-use crate::model::{
-    Coded, ErrorCode, Usage,
-    payload::{AgentInvokeOutput, TaskBrief, Turn},
+use crate::{
+    model::{
+        Coded, ErrorCode, Usage,
+        payload::{AgentInvokeOutput, TaskBrief, Turn},
+    },
+    process::Process,
 };
 
 /// A program that works on a prompt.
@@ -108,6 +111,10 @@ pub trait AgentPort: Send + Sync {
     /// its id and its start time as the system counts it. It is written down
     /// before the call returns, so that a successor can wait for it.
     async fn supervised_by(&self, pid: u32, start_time: u64);
+
+    /// Reports that processes of the agent may still be there, although the call is over: those
+    /// that are known. By default nothing is done about it.
+    async fn left_behind(&self, _left: Vec<Process>) {}
 
     /// Asks whether a tool call that the adapter can prevent may be made.
     async fn before_ability(&self, call: AbilityCall) -> AbilityDecision;

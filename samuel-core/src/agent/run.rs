@@ -233,11 +233,21 @@ impl Agent for CliAgent {
         }
         let mut parser = (self.cli.parser)(Arc::clone(&self.clock));
         let mut watch = Watch { cancel: &request.cancel, deadlines: self.deadlines, port, cancelled: false };
-        let output = watch
-            .follow(running, parser.as_mut(), self.clock.as_ref())
-            .await
-            .map_err(|error| self.start_error(error))?;
+        let followed = watch.follow(running, parser.as_mut(), self.clock.as_ref()).await;
+        tell_of_left(port, &followed).await;
+        let output = followed.map_err(|error| self.start_error(error))?;
         self.outcome(&output, parser.as_ref(), watch.cancelled)
+    }
+}
+
+/// Tells the port where processes may be left.
+pub(super) async fn tell_of_left(port: &dyn AgentPort, ended: &Result<CommandOutput, ProcessError>) {
+    let left = match ended {
+        Ok(output) => output.left_behind.clone(),
+        Err(error) => error.left_behind().map(<[_]>::to_vec),
+    };
+    if let Some(left) = left {
+        port.left_behind(left).await;
     }
 }
 

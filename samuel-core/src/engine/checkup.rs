@@ -21,7 +21,7 @@ use crate::{
     hook::HookPoint,
     model::{Coded, Location},
     plugin::PluginError,
-    process::find_program,
+    process::{Containment, find_program, strongest_containment},
     project::{Project, ProjectError},
     state::{LoopLock, Severity, StateError, StateStore, validate},
 };
@@ -69,6 +69,8 @@ pub enum Subject {
     Checks,
     /// git and the repository.
     Git,
+    /// What holds the processes of a command.
+    Processes,
     /// The plan, the journal and the progress log.
     State,
 }
@@ -84,6 +86,7 @@ impl Subject {
             Self::Agent => "agent",
             Self::Checks => "checks",
             Self::Git => "git",
+            Self::Processes => "processes",
             Self::State => "state",
         }
     }
@@ -117,7 +120,8 @@ impl Health {
 
 impl Checkup {
     /// Looks at the project at a root for somebody, with the methodology given,
-    /// else the configured one. Blocks, starts no process and writes nothing.
+    /// else the configured one. Blocks, starts no process and writes nothing; a
+    /// control group is made and removed to see whether that can be done.
     ///
     /// `env` is what runs get. `prepare` does to a run what is done before a
     /// start: it registers the handlers of the project's plugins, and others.
@@ -144,7 +148,8 @@ impl Checkup {
                         [Finding::skipped(Subject::Hooks, "the plugins cannot be used"), templates]
                     }
                 });
-                findings.extend([agent, checks(&project), repository(root, caller, env), state(&project)]);
+                findings.extend([agent, checks(&project), repository(root, caller, env), containment()]);
+                findings.push(state(&project));
             }
             Err(error) => {
                 findings.push(misconfigured(&error));
@@ -152,10 +157,11 @@ impl Checkup {
                     ProjectError::Owner(_) => "the project belongs to another user",
                     _ => "the configuration cannot be used",
                 };
-                use Subject::{Agent, Checks, Git, Hooks, Plugins, State, Templates};
-                findings.extend([Plugins, Hooks, Templates, Agent, Checks, Git, State].map(|subject| {
+                use Subject::{Agent, Checks, Git, Hooks, Plugins, Processes, State, Templates};
+                findings.extend([Plugins, Hooks, Templates, Agent, Checks, Git, Processes, State].map(|subject| {
                     match subject {
                         Git => repository(root, caller, env),
+                        Processes => containment(),
                         _ => Finding::skipped(subject, why),
                     }
                 }));
@@ -314,6 +320,23 @@ fn checks(project: &Project) -> Finding {
 /// Counts something in words: `1 task`, `2 tasks`.
 fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Says what holds the processes of a command, and why nothing better does. None of
+/// it is a fault: the supervisor works everywhere.
+fn containment() -> Finding {
+    let subject = Subject::Processes;
+    match strongest_containment() {
+        (Containment::Cgroup, _) => Finding::ok(subject, "a control group of its own holds each command"),
+        (Containment::Mark, why) => {
+            let why = why.map(|error| format!("no control group can be made: {error}"));
+            Finding {
+                details: why.into_iter().collect(),
+                ..Finding::ok(subject, "a supervisor and a mark in the environment hold each command")
+            }
+        }
+        _ => Finding::ok(subject, "only its process group holds each command"),
+    }
 }
 
 /// Looks at the repository, and for git, with which agents commit.

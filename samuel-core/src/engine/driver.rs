@@ -4,7 +4,11 @@
 //! back as inputs; what must happen at once (events, the progress log,
 //! checkpoints) happens before the next input is taken.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use serde::{Deserialize, Serialize};
 use tokio::{sync::mpsc, task::JoinSet};
@@ -130,8 +134,9 @@ impl Driver {
         let services = Arc::clone(&self.services);
         match effect {
             Effect::Log(_) => {}
-            Effect::Emit(event) => {
-                if let Event::RunFinished(report) = &event {
+            Effect::Emit(mut event) => {
+                if let Event::RunFinished(report) = &mut event {
+                    report.swept = services.swept.load(Ordering::Relaxed);
                     flight.report = Some(report.clone());
                 }
                 services.emit(event);

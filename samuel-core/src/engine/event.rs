@@ -14,6 +14,7 @@ use crate::{
         Coded, ErrorCode, ExitReason, FailureClass, IterationOutcome, Location, TaskId, Usage,
         payload::{CheckFailure, Mode, TaskBrief, Turn},
     },
+    process::Process,
 };
 
 /// The version of the events' JSON form.
@@ -164,6 +165,16 @@ pub enum Event {
         /// What there is to know.
         message: String,
     },
+    /// Processes were ended, or could not be, without the supervisor that was to do
+    /// that: it was killed.
+    Swept {
+        /// Whether all are gone for certain.
+        swept: bool,
+        /// Those that were ended, where they are known.
+        ended: Vec<Process>,
+        /// Those that could not be ended, where they are known.
+        left: Vec<Process>,
+    },
     /// Agent text was lost, because it was not read in time.
     Lagged {
         /// How many events.
@@ -230,9 +241,18 @@ pub struct RunReport {
     pub completed: Vec<TaskId>,
     /// What it consumed.
     pub usage: Usage,
+    /// Whether all processes are gone that it started. If not, a
+    /// [`Swept`](Event::Swept) told which may be left.
+    #[serde(default = "all_swept")]
+    pub swept: bool,
     /// The error that ended it, where one did.
     #[serde(default)]
     pub fault: Option<RunFault>,
+}
+
+/// Reports of earlier versions say nothing of it.
+fn all_swept() -> bool {
+    true
 }
 
 impl RunReport {

@@ -13,7 +13,10 @@ use super::{
 use crate::{
     agent::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort},
     clock::Clock,
-    state::{Note, StateStore, Supervisor},
+    process::{Process, listed},
+    state::{
+        Note, ProgressBody, ProgressEntry, ProgressKind, StateStore, Supervisor, SupervisorRole,
+    },
 };
 
 /// The engine's side of an agent call.
@@ -26,6 +29,8 @@ pub(super) struct Port {
     pub(super) tickets: Arc<Tickets>,
     /// Which iteration the agent works in.
     pub(super) iteration: Arc<std::sync::atomic::AtomicU32>,
+    /// Whether nothing was left so far.
+    pub(super) swept: Arc<std::sync::atomic::AtomicBool>,
 }
 
 impl Port {
@@ -77,10 +82,29 @@ impl AgentPort for Port {
 
     async fn supervised_by(&self, pid: u32, start_time: u64) {
         let store = Arc::clone(&self.store);
-        let note = Note::Supervisor(Supervisor { pid, start_time });
+        let note = Note::Supervisor(Supervisor { pid, start_time, role: SupervisorRole::Supervisor });
         // The note only matters after a crash; without it a successor starts
         // without waiting, which is what it does after a crash in between.
         let _ = tokio::task::spawn_blocking(move || store.note(note)).await;
+    }
+
+    async fn left_behind(&self, left: Vec<Process>) {
+        self.swept.store(false, std::sync::atomic::Ordering::Relaxed);
+        let iteration = self.iteration.load(std::sync::atomic::Ordering::Relaxed);
+        let text = match left.as_slice() {
+            [] => "processes of the agent may be left: its supervisor was killed".to_owned(),
+            left => format!("processes of the agent are left: {}", listed(left)),
+        };
+        let entry = ProgressEntry {
+            at: self.clock.now(),
+            iteration: (iteration > 0).then_some(iteration),
+            task: None,
+            body: ProgressBody::Note { kind: ProgressKind::Error, text },
+        };
+        self.hub.send(self.clock.now(), Event::Swept { swept: false, ended: Vec::new(), left });
+        let store = Arc::clone(&self.store);
+        // The event has told it already.
+        let _ = tokio::task::spawn_blocking(move || store.append_progress(&[entry])).await;
     }
 
     async fn before_ability(&self, call: AbilityCall) -> AbilityDecision {

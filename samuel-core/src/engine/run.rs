@@ -6,7 +6,10 @@
 //! driver's.
 
 use std::{
-    sync::{Arc, OnceLock, atomic::AtomicU32},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicU32},
+    },
     time::Duration,
 };
 
@@ -39,9 +42,14 @@ use crate::{
         Workbench,
         ralph::{self, Ralph},
     },
-    process::{Supervisor, SupervisorId, wait_for_sweep},
+    process::{
+        Process, Remains, Supervisor, SupervisorId, listed, sweep_remains, this_process, wait_for_sweep,
+    },
     project::{Project, detect_languages},
-    state::{Holder, LoopLock, Note, RunDir, StateError, StateStore},
+    state::{
+        Holder, LoopLock, Note, ProgressEntry, ProgressKind, RunDir, StateError, StateStore,
+        Supervisor as StateSupervisor, SupervisorRole,
+    },
 };
 
 /// How long a start waits for the processes of a dead predecessor.
@@ -62,6 +70,7 @@ pub struct Run {
     hub: Arc<Hub>,
     tickets: Arc<Tickets>,
     iteration: Arc<AtomicU32>,
+    swept: Arc<AtomicBool>,
     inputs: (mpsc::UnboundedSender<Input>, mpsc::UnboundedReceiver<Input>),
 }
 
@@ -94,6 +103,7 @@ impl Run {
         let inputs = mpsc::unbounded_channel();
         let hub = Arc::new(Hub::new(Arc::clone(&frozen.run_id)));
         let (tickets, iteration, workbench) = (Arc::default(), Arc::default(), Arc::default());
+        let swept = Arc::new(AtomicBool::new(true));
         let port = Port {
             agent: frozen.agent.name().to_owned(),
             hub: Arc::clone(&hub),
@@ -102,6 +112,7 @@ impl Run {
             inputs: inputs.0.clone(),
             tickets: Arc::clone(&tickets),
             iteration: Arc::clone(&iteration),
+            swept: Arc::clone(&swept),
         };
         // Before anything of them is used, so that no change falls in between.
         let control_files = ControlFiles::of(&frozen.project, &frozen.settings.quality_checks);
@@ -140,6 +151,7 @@ impl Run {
             hub,
             tickets,
             iteration,
+            swept,
             inputs,
         })
     }
@@ -171,17 +183,17 @@ impl Run {
         }
         let composed = ralph::compose_agent_env(&self.frozen.env, &*self.frozen.agent, &[]);
         self.frozen.agent.check(&composed)?;
-        let lock = self.lock().await?;
+        let (lock, remains) = self.lock().await?;
         let begin = self.recover().await?;
         let (detected, repository) = tokio::join!(self.detect(), self.repository());
         detected?;
         let old_logs = self.prune_logs(&begin).await;
-        Ok(self.launch(lock, begin, repository?, old_logs))
+        Ok(self.launch(lock, begin, repository?, old_logs, remains))
     }
 
     /// Makes sure that this is the only loop, and that nothing of a dead
-    /// predecessor is still at work.
-    async fn lock(&self) -> Result<LoopLock, RunError> {
+    /// predecessor is still at work; returns what had to be ended for that.
+    async fn lock(&self) -> Result<(LoopLock, Remains), RunError> {
         let (run_dir, store) = (self.frozen.run_dir.clone(), Arc::clone(&self.frozen.store));
         let holder =
             Holder::this_process(self.frozen.project.clock().now(), format!("run {}", self.frozen.run_id));
@@ -194,20 +206,26 @@ impl Run {
             Ok((lock, store.supervisors()?))
         });
         let (lock, supervisors) = locked.await.map_err(RunError::broken)??;
-        let ids: Vec<SupervisorId> = supervisors
-            .iter()
-            .map(|supervisor| SupervisorId { pid: supervisor.pid, start_time: supervisor.start_time })
-            .collect();
-        let left = wait_for_sweep(&ids, SWEEP_WAIT).await;
-        if let Some(id) = left.first() {
+        let with_role = |role| {
+            let of_role = supervisors.iter().filter(move |known| known.role == role);
+            of_role.map(|known| SupervisorId { pid: known.pid, start_time: known.start_time }).collect()
+        };
+        let ids: Vec<SupervisorId> = with_role(SupervisorRole::Supervisor);
+        let loops: Vec<SupervisorId> = with_role(SupervisorRole::Loop);
+        let remains = sweep_remains(&ids, &loops, SWEEP_WAIT).await;
+        if let Some(id) = wait_for_sweep(&ids, Duration::ZERO).await.first() {
             return Err(RunError::Unswept { pid: id.pid });
         }
         let store = Arc::clone(&self.frozen.store);
+        let lines = log_of_remains(&remains, self.frozen.project.clock().now());
         let noted = tokio::task::spawn_blocking(move || {
-            supervisors.into_iter().try_for_each(|ended| store.note(Note::SupervisorEnded(ended)).map(drop))
+            store.append_progress(&lines)?;
+            let ended = supervisors.into_iter().map(Note::SupervisorEnded);
+            let begun = this_loop().map(Note::Supervisor);
+            ended.chain(begun).try_for_each(|note| store.note(note).map(drop))
         });
         noted.await.map_err(RunError::broken)??;
-        Ok(lock)
+        Ok((lock, remains))
     }
 
     /// Looks for the languages of the project's code, which prompts name.
@@ -233,7 +251,14 @@ impl Run {
         opened.await.map_err(RunError::broken)
     }
 
-    fn launch(self, lock: LoopLock, begin: Begin, opened: Opened, old_logs: OldLogs) -> RunHandle {
+    fn launch(
+        self,
+        lock: LoopLock,
+        begin: Begin,
+        opened: Opened,
+        old_logs: OldLogs,
+        remains: Remains,
+    ) -> RunHandle {
         let events = self.hub.subscribe();
         let contexts = self.contexts();
         let root = self.frozen.project.root().to_owned();
@@ -259,6 +284,7 @@ impl Run {
             iteration: self.iteration,
             log_timings: self.frozen.log_timings,
             declared_env: self.frozen.agent.declared_env().iter().map(|name| (*name).to_owned()).collect(),
+            swept: self.swept,
             context: std::sync::Mutex::new(contexts),
             told: std::sync::Mutex::default(),
         });
@@ -273,6 +299,7 @@ impl Run {
         for told in [&old_logs.removed, &old_logs.failure].into_iter().flatten() {
             services.warn(told);
         }
+        services.tell_of_remains(remains);
         if let Some(error) = unread {
             services.warn(format!(
                 "{}: changes are seen by names, sizes and times of files alone, and no handler is told of them",
@@ -291,9 +318,15 @@ impl Run {
         };
         let first = begin.first;
         let closing = Arc::clone(&hub);
+        let store = Arc::clone(&self.frozen.store);
         let task = tokio::spawn(async move {
             driver.services.log_note(old_logs.removed).await;
             let report = driver.run(first).await;
+            // Without the note the next start looks for what is not there.
+            let ended = this_loop().map(|this| move || store.note(Note::SupervisorEnded(this)));
+            if let Some(ended) = ended {
+                let _ = tokio::task::spawn_blocking(ended).await;
+            }
             // Whoever sees the last event can start the next run.
             drop(lock);
             closing.close();
@@ -301,4 +334,21 @@ impl Run {
         });
         RunHandle { run_id: self.frozen.run_id, hub, first: Some(events), control: Controller(sender), task }
     }
+}
+
+/// Says in the progress log what a dead predecessor had left.
+fn log_of_remains(remains: &Remains, now: jiff::Timestamp) -> Vec<ProgressEntry> {
+    let line = |what: &str, processes: &[Process]| {
+        let text = format!("{what}: {}", listed(processes));
+        (!processes.is_empty()).then(|| ProgressEntry::note(now, ProgressKind::Error, text))
+    };
+    let ended = line("ended what a killed run had left", &remains.ended);
+    let left = line("what a killed run had left could not be ended", &remains.left);
+    ended.into_iter().chain(left).collect()
+}
+
+/// Describes this process for the journal.
+fn this_loop() -> Option<StateSupervisor> {
+    let SupervisorId { pid, start_time } = this_process()?;
+    Some(StateSupervisor { pid, start_time, role: SupervisorRole::Loop })
 }

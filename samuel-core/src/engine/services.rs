@@ -3,7 +3,10 @@
 use std::{
     borrow::Cow,
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError, atomic::AtomicU32},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
 };
 
 use tokio::sync::{mpsc, oneshot};
@@ -19,6 +22,7 @@ use crate::{
     hook::Registry,
     methodology::Workbench,
     model::{Task, TaskId, payload::Mode, redacted},
+    process::Remains,
     state::{
         Artifact, Diagnostic, ProgressBody, ProgressEntry, ProgressKind, RunDir, StateError, StateStore,
     },
@@ -48,6 +52,9 @@ pub(super) struct Services {
     pub(super) declared_env: Vec<String>,
     /// The iteration under way, for whoever reports from beside.
     pub(super) iteration: Arc<AtomicU32>,
+    /// Whether all processes are gone that were started; an agent that may have left one
+    /// clears it.
+    pub(super) swept: Arc<AtomicBool>,
     pub(super) context: Mutex<Contexts>,
     /// What was wrong with the plan when that was last told.
     pub(super) told: Mutex<Vec<Diagnostic>>,
@@ -97,6 +104,16 @@ impl Services {
 
     pub(super) fn warn(&self, message: impl Into<String>) {
         self.emit(Event::Warning { message: redacted(&message.into()).into_owned() });
+    }
+
+    /// Tells which processes of a dead predecessor were still there.
+    pub(super) fn tell_of_remains(&self, remains: Remains) {
+        let Remains { ended, left, .. } = remains;
+        if !ended.is_empty() || !left.is_empty() {
+            let swept = left.is_empty();
+            self.swept.fetch_and(swept, Ordering::Relaxed);
+            self.emit(Event::Swept { swept, ended, left });
+        }
     }
 
     /// Warns of what is wrong with the plan, and of how much more there is. A

@@ -11,7 +11,7 @@
 //! ```
 
 use super::{
-    CommandOutput, CommandSpec, End, ExitStatus, ProcessError, Supervisor, SupervisorId,
+    CommandOutput, CommandSpec, End, ExitStatus, Process, ProcessError, Supervisor, SupervisorId,
     capture::{Capture, Stream},
     control::{Control, Event, Leftovers},
     launch::{Launched, launch, start_error},
@@ -89,6 +89,7 @@ pub(super) struct Drive {
     closing: bool,
     leaked: usize,
     swept: bool,
+    left_behind: Option<Vec<Process>>,
     /// Bytes taken although the consumer had enough lines waiting.
     overdrawn: usize,
 }
@@ -126,6 +127,7 @@ impl Drive {
             closing: false,
             leaked: 0,
             swept: false,
+            left_behind: None,
             overdrawn: 0,
         })
     }
@@ -155,6 +157,7 @@ impl Drive {
             stderr: self.stderr.finish(),
             leaked: self.leaked,
             swept: self.swept,
+            left_behind: self.left_behind,
             duration: self.schedule.elapsed(Instant::now()),
             supervisor: self.control.supervisor(),
             containment: self.control.containment(),
@@ -216,14 +219,16 @@ impl Drive {
             Event::Swept { leaked, survivors } => {
                 self.leaked = leaked;
                 self.swept = survivors == 0;
+                self.left_behind = (survivors > 0).then(Vec::new);
                 return Ok(true);
             }
             // It was ended while it came up, as the command would have been.
             Event::NotASupervisor if self.end.is_some() => return Ok(true),
             Event::NotASupervisor => return Err(self.not_a_supervisor()),
             // The outcome is known; only the sweep was done by others.
-            Event::Lost { swept, .. } if self.status.is_some() => {
+            Event::Lost { swept, left } if self.status.is_some() => {
                 self.swept = swept;
+                self.left_behind = (!swept).then_some(left);
                 return Ok(true);
             }
             Event::Lost { swept, left } => {

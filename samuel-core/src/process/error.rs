@@ -3,7 +3,7 @@
 //! A command that ran and failed is no error here: its
 //! [`ExitStatus`](super::ExitStatus) and [`End`](super::End) tell.
 
-use super::Process;
+use super::{Process, listed};
 use std::{io, path::PathBuf};
 
 /// A command that could not be started, or whose supervisor was lost.
@@ -136,14 +136,22 @@ pub enum ProcessError {
     },
 }
 
+impl ProcessError {
+    /// Returns the processes that may be left, those that are known, where it
+    /// is not certain that all are gone.
+    pub fn left_behind(&self) -> Option<&[Process]> {
+        match self {
+            Self::SupervisorLost { swept: false, left, .. } => Some(left),
+            _ => None,
+        }
+    }
+}
+
 /// Says what the loss of a supervisor has left.
 fn consequence(swept: bool, left: &[Process]) -> String {
     match left {
         [] if swept => ", and everything it watched over was ended".to_owned(),
         [] => ", and everything that could be found was ended, but processes may be left".to_owned(),
-        left => {
-            let left: Vec<String> = left.iter().map(ToString::to_string).collect();
-            format!(", and these processes could not be ended: {}", left.join(", "))
-        }
+        left => format!(", and these processes could not be ended: {}", listed(left)),
     }
 }

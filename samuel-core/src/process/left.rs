@@ -1,10 +1,10 @@
 //! What a command left behind, by name.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A process as a person finds it again.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Process {
     /// Its process id.
     pub pid: u32,
@@ -19,6 +19,12 @@ impl fmt::Display for Process {
         write!(f, "{}", self.pid)?;
         if self.name.is_empty() { Ok(()) } else { write!(f, " ({})", self.name) }
     }
+}
+
+/// Lists processes for a message.
+pub(crate) fn listed(processes: &[Process]) -> String {
+    let listed: Vec<String> = processes.iter().map(ToString::to_string).collect();
+    listed.join(", ")
 }
 
 /// What became of processes that were found without their supervisor.

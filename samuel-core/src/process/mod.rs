@@ -81,6 +81,7 @@ mod sweep;
 
 pub use containment::Containment;
 pub use error::ProcessError;
+pub(crate) use left::listed;
 pub use left::{Process, Remains};
 pub use lines::Line;
 pub use lookup::find_program;
@@ -88,4 +89,7 @@ pub use output::{Captured, CommandOutput, End, ExitStatus};
 pub use run::run;
 pub use running::{Running, Stopper, spawn};
 pub use spec::{Clocks, CommandSpec, OutputLimits, Spill, Stdin};
-pub use supervisor::{Supervisor, SupervisorId, supervisor_main, wait_for_sweep};
+pub use supervisor::{
+    Supervisor, SupervisorId, strongest_containment, supervisor_main, sweep_remains, this_process,
+    wait_for_sweep,
+};

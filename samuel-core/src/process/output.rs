@@ -1,6 +1,6 @@
 //! How a command ended and what it wrote.
 
-use super::{Containment, SupervisorId};
+use super::{Containment, Process, SupervisorId};
 use std::{
     fmt,
     path::{Path, PathBuf},
@@ -29,6 +29,9 @@ pub struct CommandOutput {
     /// still at work (or a process is stuck in the kernel), and
     /// [`wait_for_sweep`](super::wait_for_sweep) waits for its end.
     pub swept: bool,
+    /// The processes that may be left, those that are known, where the sweep is over and
+    /// did not end them all for certain. None where all are gone, and while one is at work.
+    pub left_behind: Option<Vec<Process>>,
     /// From the call to the end of the command.
     pub duration: Duration,
     /// The supervisor process that watched over the command; none under

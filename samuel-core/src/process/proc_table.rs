@@ -17,6 +17,10 @@ use tokio::{
 /// (Linux before 5.3).
 const FALLBACK_INTERVAL: Duration = Duration::from_millis(5);
 
+/// How often a supervisor that is waited for is looked at, whether somebody
+/// has stopped it.
+const STUCK_INTERVAL: Duration = Duration::from_millis(200);
+
 /// One process, as `/proc/PID/stat` shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
@@ -156,6 +160,23 @@ pub(super) async fn wait_until_gone(id: SupervisorId, deadline: Instant) -> bool
                 sleep(FALLBACK_INTERVAL).await;
             }
             true
+        }
+    }
+}
+
+/// Waits for the end of a supervisor, and ends one that is stopped, held by a
+/// tracer or not ready by the deadline; returns whether it went by itself.
+pub(super) async fn end_if_stuck(id: SupervisorId, deadline: Instant) -> bool {
+    loop {
+        let soon = deadline.min(Instant::now() + STUCK_INTERVAL);
+        let is_stuck = |entry: &Entry| matches!(entry.state, State::Stopped | State::Traced);
+        if let Some(entry) = find(id).filter(|entry| is_stuck(entry) || Instant::now() >= deadline) {
+            entry.signal(Signal::KILL);
+            wait_until_gone(id, Instant::now() + STUCK_INTERVAL).await;
+            return false;
+        }
+        if wait_until_gone(id, soon).await {
+            return true;
         }
     }
 }

@@ -5,13 +5,19 @@
 //! [wait](wait_for_sweep) until the supervisors of a killed predecessor have
 //! ended its processes.
 
+use super::{Containment, Remains};
 use serde::{Deserialize, Serialize};
-use std::{ffi::OsString, path::PathBuf, process::ExitCode, time::Duration};
+use std::{ffi::OsString, io, path::PathBuf, process::ExitCode, time::Duration};
+
+/// How long to look for what dead processes have left.
+#[cfg(target_os = "linux")]
+const REMAINS_LIMIT: Duration = Duration::from_secs(2);
 
 /// The process between Samuel and a command that ends all its descendants.
 ///
-/// The program must call [`supervisor_main`] and do nothing else. It starts
-/// with an empty environment; what it prints goes nowhere, so an interpreter
+/// The program must call [`supervisor_main`] and do nothing else, in other threads
+/// neither: it becomes two processes there. It starts with nothing but the mark of
+/// the command in its environment; what it prints goes nowhere, so an interpreter
 /// that warns at its start does no harm. Outside Linux every value acts as
 /// [`GroupOnly`](Self::GroupOnly).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,6 +106,65 @@ pub async fn wait_for_sweep(ids: &[SupervisorId], limit: Duration) -> Vec<Superv
         let _ = (ids, limit);
         Vec::new()
     }
+}
+
+/// Returns the identity of this process, by which its commands are marked.
+///
+/// A journal keeps it, so that [`sweep_remains`] finds them after its death. `None`
+/// outside Linux.
+pub fn this_process() -> Option<SupervisorId> {
+    identify(std::process::id())
+}
+
+/// Ends what the commands of dead processes have left.
+///
+/// `clients` are processes that have run commands, as [`this_process`] named them;
+/// one that is still alive is left alone with all it has. `supervisors` are those of
+/// commands that nobody waits for any more: one that is at work has `limit`
+/// to finish, one that is stopped or held is ended at once. Then everything that
+/// carries the mark of a dead client, or lives in its control groups, is ended here. The
+/// call takes at most 2 s more than `limit`.
+pub async fn sweep_remains(supervisors: &[SupervisorId], clients: &[SupervisorId], limit: Duration) -> Remains {
+    #[cfg(target_os = "linux")]
+    {
+        use super::{proc_table, remains};
+        let mut sessions = Vec::new();
+        let deadline = tokio::time::Instant::now() + limit;
+        for id in supervisors {
+            if !proc_table::end_if_stuck(*id, deadline).await {
+                sessions.push(id.pid);
+            }
+        }
+        let dead: Vec<SupervisorId> =
+            clients.iter().copied().filter(|client| proc_table::find(*client).is_none()).collect();
+        let traces = remains::Traces::of_clients(&dead).with_sessions(sessions);
+        let swept = tokio::task::spawn_blocking(move || remains::sweep(&traces, REMAINS_LIMIT));
+        // Without a runtime any more nobody asks.
+        swept.await.unwrap_or_default()
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (supervisors, clients, limit);
+        Remains::default()
+    }
+}
+
+/// Tells what can hold the processes of a command on this machine, and why it
+/// is not a control group.
+///
+/// It makes a control group and removes it again; nothing else is touched.
+/// Without a [`Supervisor`] it is [`Containment::Group`] all the same.
+pub fn strongest_containment() -> (Containment, Option<io::Error>) {
+    #[cfg(target_os = "linux")]
+    {
+        let mark = this_process().map(|client| super::mark::Mark::new(client).to_string());
+        match super::cgroup::probe(&mark.unwrap_or_default()) {
+            Ok(()) => (Containment::Cgroup, None),
+            Err(error) => (Containment::Mark, Some(error)),
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    (Containment::Group, None)
 }
 
 /// Returns the identity of a supervisor that we have just started; always

@@ -52,7 +52,9 @@ pub use context::{
 pub use diagnostic::{Diagnostic, DiagnosticKind};
 pub use error::StateError;
 pub use file::FileStore;
-pub use journal::{Checkpoint, JournalEntry, JournalRecord, MAX_RECORD_BYTES, Note, NotedEvent, Supervisor};
+pub use journal::{
+    Checkpoint, JournalEntry, JournalRecord, MAX_RECORD_BYTES, Note, NotedEvent, Supervisor, SupervisorRole,
+};
 pub use lock::{Holder, LOCK_WAIT, LoopLock};
 pub(crate) use logs::{KeptLogs, prune};
 pub use memory::MemoryStore;

@@ -7,6 +7,7 @@ use crate::{
     engine::{Event, EventRecord, RunReport},
     hook::{HookPoint, Outcome},
     model::payload::{Deliver, Turn},
+    process,
 };
 
 /// Everything a run told, and what came of it.
@@ -116,6 +117,10 @@ fn write_event(text: &mut String, event: &Event) -> fmt::Result {
         Event::Resumed => writeln!(text, "resumed"),
         Event::Stopping { reason, detail } => writeln!(text, "stopping: {reason}{}", in_brackets(detail)),
         Event::Warning { message } => writeln!(text, "warning: {}", one_line(message)),
+        Event::Swept { swept, ended, left } => {
+            let (ended, left) = (process::listed(ended), process::listed(left));
+            writeln!(text, "processes ended: [{ended}], left: [{left}], swept: {swept}")
+        }
         Event::Lagged { lost } => writeln!(text, "{lost} events lost"),
         Event::RunFinished(report) => writeln!(
             text,

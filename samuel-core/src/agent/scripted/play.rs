@@ -11,6 +11,7 @@ use crate::{
         AbilityCall, AbilityDecision, AbilityResult, AgentError, AgentEvent, AgentPort, AgentRequest,
         MutationRoute,
         mutation::to_args,
+        run::tell_of_left,
         text::{Answer, MAX_SUMMARY, MAX_TEXT, excerpt},
     },
     model::{
@@ -335,11 +336,13 @@ impl<'a> Play<'a> {
             () = self.request.cancel.cancelled() => {
                 stopper.kill();
                 // Its processes are gone when this returns.
-                let _ = end.await;
+                tell_of_left(self.port, &end.await).await;
                 return Err(Failure::Stop(Stop::Cancelled));
             }
-            output = &mut end => output?,
+            output = &mut end => output,
         };
+        tell_of_left(self.port, &output).await;
+        let output = output?;
         match (output.end, output.status) {
             (End::Exited, ExitStatus::Exited(0)) => Ok(output.stdout.text()),
             (End::TimedOut, _) => {

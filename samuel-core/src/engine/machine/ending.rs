@@ -145,6 +145,8 @@ impl Machine {
             failed_iterations: self.counters.failed,
             completed: self.counters.completed.clone(),
             usage: self.counters.usage,
+            // The driver knows.
+            swept: true,
             fault: ending.fault,
         }));
     }

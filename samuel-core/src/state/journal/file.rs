@@ -298,7 +298,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::state::{Checkpoint, NotedEvent};
+    use crate::state::{Checkpoint, NotedEvent, SupervisorRole};
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -384,7 +384,8 @@ mod tests {
     fn rotation_keeps_numbers_the_last_checkpoint_and_supervisors_reachable() {
         let (_root, dir) = in_new_dir();
         let journal = JournalFile::new(&dir, 400);
-        let (dead, alive) = (Supervisor { pid: 1, start_time: 1 }, Supervisor { pid: 2, start_time: 2 });
+        let supervisor = |pid| Supervisor { pid, start_time: 1, role: SupervisorRole::Supervisor };
+        let (dead, alive) = (supervisor(1), supervisor(2));
         add(&journal, JournalEntry::Supervisor(dead));
         add(&journal, JournalEntry::Supervisor(alive));
         add(&journal, JournalEntry::SupervisorEnded(dead));

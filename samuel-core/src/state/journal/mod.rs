@@ -11,4 +11,6 @@ mod reverse;
 
 pub(crate) use file::{JournalFile, ROTATE_BYTES, Tail};
 pub(crate) use record::active_supervisors;
-pub use record::{Checkpoint, JournalEntry, JournalRecord, MAX_RECORD_BYTES, Note, NotedEvent, Supervisor};
+pub use record::{
+    Checkpoint, JournalEntry, JournalRecord, MAX_RECORD_BYTES, Note, NotedEvent, Supervisor, SupervisorRole,
+};

@@ -114,6 +114,21 @@ pub struct Supervisor {
     /// When it started, in the system's own measure; tells it from a later
     /// process with the same id.
     pub start_time: u64,
+    /// Which part it has in a run. Default: a supervisor's.
+    #[serde(default)]
+    pub role: SupervisorRole,
+}
+
+/// Which part a process has that looks after others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SupervisorRole {
+    /// It watches one command, and ends by itself when it has swept.
+    #[default]
+    Supervisor,
+    /// It runs the loop. Once it is dead, whatever its commands left is known by
+    /// the mark that they carry.
+    Loop,
 }
 
 /// Something worth keeping.
@@ -193,9 +208,13 @@ mod tests {
         assert!(matches!(record(entry).to_line(), Err(StateError::TooLarge { .. })));
     }
 
+    fn supervisor(start_time: u64) -> Supervisor {
+        Supervisor { pid: 1, start_time, role: SupervisorRole::Supervisor }
+    }
+
     #[test]
     fn a_supervisor_is_active_until_it_is_noted_as_ended() {
-        let (first, second) = (Supervisor { pid: 1, start_time: 5 }, Supervisor { pid: 1, start_time: 9 });
+        let (first, second) = (supervisor(5), supervisor(9));
         let records = [
             record(JournalEntry::Supervisor(first)),
             record(JournalEntry::Supervisor(second)),
