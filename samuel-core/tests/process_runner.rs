@@ -312,7 +312,10 @@ async fn the_environment_holds_what_the_specification_names_and_a_mark_and_nothi
             text.split('\n').partition(|line| line.starts_with("SAMUEL_PROCESS_MARK="));
         assert_eq!(marks.len(), usize::from(supervisor != Supervisor::GroupOnly));
         let text = lines.join("\n");
-        assert!(["ALLOWED=yes\nOTHER=a b\n\"c\"", "OTHER=a b\n\"c\"\nALLOWED=yes"].contains(&text.as_str()), "{text}");
+        assert!(
+            ["ALLOWED=yes\nOTHER=a b\n\"c\"", "OTHER=a b\n\"c\"\nALLOWED=yes"].contains(&text.as_str()),
+            "{text}"
+        );
     }
 }
 

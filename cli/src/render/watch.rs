@@ -124,7 +124,8 @@ impl Watch {
     /// Says what was done without the supervisor, and what could not be.
     fn swept(&mut self, swept: bool, ended: &[Process], left: &[Process]) {
         let listed = |processes: &[Process]| {
-            let listed: Vec<String> = processes.iter().map(|process| safe(&process.to_string()).to_string()).collect();
+            let listed: Vec<String> =
+                processes.iter().map(|process| safe(&process.to_string()).to_string()).collect();
             listed.join(", ")
         };
         if !ended.is_empty() {

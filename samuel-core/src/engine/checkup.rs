@@ -148,8 +148,13 @@ impl Checkup {
                         [Finding::skipped(Subject::Hooks, "the plugins cannot be used"), templates]
                     }
                 });
-                findings.extend([agent, checks(&project), repository(root, caller, env), containment()]);
-                findings.push(state(&project));
+                findings.extend([
+                    agent,
+                    checks(&project),
+                    repository(root, caller, env),
+                    containment(),
+                    state(&project),
+                ]);
             }
             Err(error) => {
                 findings.push(misconfigured(&error));
@@ -158,13 +163,13 @@ impl Checkup {
                     _ => "the configuration cannot be used",
                 };
                 use Subject::{Agent, Checks, Git, Hooks, Plugins, Processes, State, Templates};
-                findings.extend([Plugins, Hooks, Templates, Agent, Checks, Git, Processes, State].map(|subject| {
-                    match subject {
+                findings.extend([Plugins, Hooks, Templates, Agent, Checks, Git, Processes, State].map(
+                    |subject| match subject {
                         Git => repository(root, caller, env),
                         Processes => containment(),
                         _ => Finding::skipped(subject, why),
-                    }
-                }));
+                    },
+                ));
             }
         }
         Self { findings }

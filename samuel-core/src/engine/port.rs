@@ -14,9 +14,7 @@ use crate::{
     agent::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort},
     clock::Clock,
     process::{Process, listed},
-    state::{
-        Note, ProgressBody, ProgressEntry, ProgressKind, StateStore, Supervisor, SupervisorRole,
-    },
+    state::{Note, ProgressBody, ProgressEntry, ProgressKind, StateStore, Supervisor, SupervisorRole},
 };
 
 /// The engine's side of an agent call.

@@ -128,7 +128,8 @@ fn children(path: &Path) -> impl Iterator<Item = PathBuf> {
 fn own_group() -> io::Result<PathBuf> {
     let (mount, root) = mount()?;
     let groups = fs::read_to_string("/proc/self/cgroup")?;
-    let group = groups.lines().find_map(|line| line.strip_prefix("0::")).and_then(|group| below(group, &root));
+    let group =
+        groups.lines().find_map(|line| line.strip_prefix("0::")).and_then(|group| below(group, &root));
     let group = group.ok_or_else(|| not_found("this process is outside of the mounted cgroups"))?;
     Ok(mount.join(group))
 }

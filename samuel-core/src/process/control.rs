@@ -4,8 +4,7 @@
 //! supervisor process, or only the process group. Dropping it kills the command.
 
 use super::{
-    Containment, ExitStatus, Process, SupervisorId, group::Group, supervised::Supervised,
-    wire::Order,
+    Containment, ExitStatus, Process, SupervisorId, group::Group, supervised::Supervised, wire::Order,
 };
 use rustix::process::Signal;
 use std::{io, time::Duration};

@@ -144,6 +144,7 @@ impl Watch {
             if Order::from_byte(*byte) == Some(Order::Answer) {
                 report(&self.control, Report::Alive);
             } else {
+                self.look_for_tracer();
                 // A keeper that is gone shows at the other end of the link.
                 let _ = send(&self.link, &[*byte], SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
             }

@@ -55,7 +55,8 @@ impl Traces {
     /// Adds the sessions of supervisors.
     pub(super) fn with_sessions(mut self, leaders: impl IntoIterator<Item = u32>) -> Self {
         // Session 0 is the kernel's.
-        self.sessions.extend(leaders.into_iter().filter_map(|pid| i32::try_from(pid).ok()).filter(|pid| *pid > 0));
+        self.sessions
+            .extend(leaders.into_iter().filter_map(|pid| i32::try_from(pid).ok()).filter(|pid| *pid > 0));
         self
     }
 
@@ -81,7 +82,10 @@ impl Traces {
                 break;
             }
         }
-        table.into_iter().filter(|entry| found.contains(&entry.key().0) && !spared.contains(&entry.key().0)).collect()
+        table
+            .into_iter()
+            .filter(|entry| found.contains(&entry.key().0) && !spared.contains(&entry.key().0))
+            .collect()
     }
 
     fn is_marked(&self, pid: Pid) -> bool {

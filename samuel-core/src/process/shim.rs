@@ -14,12 +14,7 @@
 //! (`remains`), which knows the control group or the mark of the command.
 
 use super::{
-    cgroup::Cgroup,
-    client::Client,
-    containment::Containment,
-    guard::Guard,
-    keeper::Keeper,
-    wire::Job,
+    cgroup::Cgroup, client::Client, containment::Containment, guard::Guard, keeper::Keeper, wire::Job,
 };
 use rustix::{
     io::fcntl_dupfd_cloexec,

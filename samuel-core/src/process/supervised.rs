@@ -22,9 +22,15 @@ use tokio::{
     time::{Instant, sleep_until, timeout},
 };
 
-/// How long a supervisor that has nothing left to do may take to exit, in the
-/// background, before it is ended and its work is done here.
-const REAP_LIMIT: Duration = Duration::from_secs(5);
+/// How long a supervisor that nobody listens to any more may sweep, in the
+/// background, before it is ended and its work is done here: longer than it tries.
+const REAP_LIMIT: Duration = Duration::from_secs(35);
+
+/// The same of a program that never showed that it is a supervisor.
+const DOUBTFUL_LIMIT: Duration = Duration::from_secs(5);
+
+/// How often it is looked at meanwhile, whether somebody has stopped it.
+const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 
 /// How long to look for what a lost supervisor has left.
 const SWEEP_LIMIT: Duration = Duration::from_secs(2);
@@ -87,8 +93,14 @@ impl Supervised {
     /// Gives the last order, which a stopped supervisor must hear too.
     pub(super) fn close(&mut self, order: Order) {
         self.pulse.stop();
-        last_resort::wake(self.id);
-        self.order(order);
+        match last_resort::look(self.id) {
+            Seen::Alive => self.order(order),
+            Seen::Stopped => {
+                last_resort::wake(self.id);
+                self.order(order);
+            }
+            Seen::Beyond => self.lose(),
+        }
     }
 
     /// Writes what the socket takes. A supervisor that is gone shows when
@@ -242,16 +254,23 @@ impl Drop for Supervised {
         last_resort::wake(id);
         let Ok(runtime) = Handle::try_current() else { return };
         runtime.spawn(async move {
-            if timeout(REAP_LIMIT, child.wait()).await.is_ok() {
-                return;
+            let limit = if is_doubtful { DOUBTFUL_LIMIT } else { REAP_LIMIT };
+            let deadline = Instant::now() + limit;
+            while Instant::now() < deadline {
+                if timeout(LOOK_INTERVAL, child.wait()).await.is_ok() {
+                    return;
+                }
+                match last_resort::look(id) {
+                    Seen::Alive => {}
+                    Seen::Stopped => last_resort::wake(id),
+                    Seen::Beyond => break,
+                }
             }
-            if is_doubtful || last_resort::look(id) != Seen::Alive {
-                // It is gone already if this fails.
-                let _ = child.kill().await;
-                let swept = spawn_blocking(move || last_resort::sweep(&traces, SWEEP_LIMIT));
-                // Nobody waits for the result any more.
-                let _ = swept.await;
-            }
+            // It is gone already if this fails.
+            let _ = child.kill().await;
+            let swept = spawn_blocking(move || last_resort::sweep(&traces, SWEEP_LIMIT));
+            // Nobody waits for the result any more.
+            let _ = swept.await;
         });
     }
 }

@@ -124,7 +124,11 @@ pub fn this_process() -> Option<SupervisorId> {
 /// to finish, one that is stopped or held is ended at once. Then everything that
 /// carries the mark of a dead client, or lives in its control groups, is ended here. The
 /// call takes at most 2 s more than `limit`.
-pub async fn sweep_remains(supervisors: &[SupervisorId], clients: &[SupervisorId], limit: Duration) -> Remains {
+pub async fn sweep_remains(
+    supervisors: &[SupervisorId],
+    clients: &[SupervisorId],
+    limit: Duration,
+) -> Remains {
     #[cfg(target_os = "linux")]
     {
         use super::{proc_table, remains};

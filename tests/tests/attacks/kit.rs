@@ -10,7 +10,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use samuel_core::process::{Containment, strongest_containment};
 
 /// The program under test.
 pub(crate) const SAMUEL: &str = env!("CARGO_BIN_EXE_samuel-under-test");
@@ -182,6 +183,45 @@ pub(crate) fn marked(mark: &str) -> Vec<u32> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     pids.filter(carries).collect()
+}
+
+/// Returns the living processes whose command line holds a text, which no
+/// cleaned environment hides.
+pub(crate) fn named(text: &str) -> Vec<u32> {
+    let carries = |pid: &u32| {
+        let line = fs::read(Path::new("/proc").join(pid.to_string()).join("cmdline")).unwrap_or_default();
+        line.windows(text.len()).any(|window| window == text.as_bytes())
+    };
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    // The test itself may have been given the text.
+    pids.filter(carries).filter(|pid| *pid != std::process::id()).collect()
+}
+
+/// Waits a moment for processes to be reaped, and returns those that stay.
+pub(crate) fn survivors(text: &str) -> Vec<u32> {
+    let deadline = Instant::now() + HANG;
+    loop {
+        let left = named(text);
+        if left.is_empty() || Instant::now() >= deadline {
+            return left;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Ends processes that an attack has left, so that they do not outlive the test.
+pub(crate) fn end(processes: &[u32]) {
+    for pid in processes {
+        // It may be gone already.
+        let _ = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL);
+    }
+}
+
+/// What can hold a command's processes on this machine, each of which is attacked.
+pub(crate) fn containments() -> Vec<Containment> {
+    let (strongest, _) = strongest_containment();
+    [Containment::Mark, Containment::Cgroup].into_iter().filter(|known| *known <= strongest).collect()
 }
 
 /// How often an attack is repeated: few times, or in full with `SAMUEL_LONG=1`.

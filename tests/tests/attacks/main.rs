@@ -17,6 +17,8 @@ mod growth;
 mod kit;
 mod logs;
 mod looking;
+mod process_trees;
 mod question;
 mod secrets;
+mod supervisor;
 mod terminal;
