@@ -33,6 +33,7 @@ pub use builder::RunBuilder;
 pub use checkup::{Checkup, Finding, Health, Subject};
 pub use error::RunError;
 pub use event::{EVENT_SCHEMA_VERSION, Event, EventRecord, Failure, RunFault, RunReport};
+pub use executables::{Executable, ExecutableKind, Executables};
 pub use handle::{Controller, RunHandle};
 pub use hook_report::{
     ChainReport, HandlerReport, HookReport, OriginReport, PointReport, SettingReport, SkippedReport,
@@ -41,5 +42,4 @@ pub use hub::Events;
 pub use preview::{ChainPreview, Glance, HandlerPreview, Preview, PreviewStop, SkippedPreview};
 pub use profile::{Profile, ProfileRow};
 pub use run::Run;
-pub use executables::{Executable, ExecutableKind, Executables};
 pub use trust::TrustPolicy;

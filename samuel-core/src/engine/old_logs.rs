@@ -21,10 +21,9 @@ impl Run {
         let (run_dir, resumed) = (self.frozen.run_dir.clone(), begin.resumed.clone());
         let pruned = tokio::task::spawn_blocking(move || prune(&run_dir, keep, resumed.as_deref())).await;
         match pruned {
-            Ok(Ok(pruned)) => OldLogs {
-                removed: (pruned.runs > 0).then(|| pruned.to_string()),
-                failure: pruned.failure,
-            },
+            Ok(Ok(pruned)) => {
+                OldLogs { removed: (pruned.runs > 0).then(|| pruned.to_string()), failure: pruned.failure }
+            }
             Ok(Err(error)) => OldLogs { removed: None, failure: Some(described(&error)) },
             Err(error) => OldLogs { removed: None, failure: Some(error.to_string()) },
         }

@@ -153,8 +153,10 @@ impl Services {
     pub(super) async fn log_note(self: &Arc<Self>, text: Option<String>) {
         let body = text.map(|text| ProgressBody::Note { kind: ProgressKind::Started, text });
         let at = self.clock.now();
-        self.log(body.map(|body| ProgressEntry { at, iteration: None, task: None, body }).into_iter().collect())
-            .await;
+        self.log(
+            body.map(|body| ProgressEntry { at, iteration: None, task: None, body }).into_iter().collect(),
+        )
+        .await;
     }
 
     /// Appends to the progress log. A line that cannot be written is a

@@ -132,10 +132,9 @@ pub(super) async fn clone(
         GitProgramError::Run(source) => {
             PluginError::Program { program: "git".to_owned(), source: source.into() }
         }
-        GitProgramError::Failed { message, .. } => PluginError::Fetch {
-            url: redacted(url).into_owned(),
-            message: redacted(&message).into_owned(),
-        },
+        GitProgramError::Failed { message, .. } => {
+            PluginError::Fetch { url: redacted(url).into_owned(), message: redacted(&message).into_owned() }
+        }
     };
     let fetch = [
         "fetch",

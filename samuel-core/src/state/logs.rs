@@ -116,7 +116,8 @@ fn size_of(root: &Root, directory: &Path) -> u64 {
     // What cannot be looked at counts for nothing, and is told once it is to go.
     let _ = below(root, directory, &mut |_, entry| {
         // A file of holes takes less than it says.
-        let [length, blocks] = [entry.stat.st_size, entry.stat.st_blocks].map(|n| u64::try_from(n).unwrap_or(0));
+        let [length, blocks] =
+            [entry.stat.st_size, entry.stat.st_blocks].map(|n| u64::try_from(n).unwrap_or(0));
         if entry.kind == FileKind::File {
             bytes = bytes.saturating_add(length.min(blocks.saturating_mul(512)));
         }
@@ -202,7 +203,10 @@ mod tests {
         assert_eq!(left(&run_dir), [id(3), id(4)]);
         assert_eq!(pruned.to_string(), "removed the logs of 2 runs (2 kB)");
         let pruned = prune(&run_dir, KeptLogs { runs: 0, bytes: 1_500 }, None).unwrap();
-        assert_eq!((left(&run_dir), pruned.to_string()), (vec![id(4)], "removed the logs of 1 run (1 kB)".to_owned()));
+        assert_eq!(
+            (left(&run_dir), pruned.to_string()),
+            (vec![id(4)], "removed the logs of 1 run (1 kB)".to_owned())
+        );
     }
 
     #[test]

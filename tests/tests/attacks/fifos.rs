@@ -108,7 +108,9 @@ fn project() -> Target {
          \"quality.check\" = \"hook.sh\"\n",
     );
     target.program("plugin/hook.sh", "#!/bin/sh\necho '{\"ok\": true}'\n");
-    for args in [&["install", "plugin", "--yes"][..], &["sync"], &["run", "start", "--yes", "--max-iterations", "1"]] {
+    for args in
+        [&["install", "plugin", "--yes"][..], &["sync"], &["run", "start", "--yes", "--max-iterations", "1"]]
+    {
         let ran = target.run(args);
         assert!(matches!(ran.code, Some(0 | 4)), "{args:?}: {}", ran.text());
     }
@@ -258,7 +260,8 @@ fn a_command_says_which_file_it_cannot_read_and_what_that_is() {
         let ran = target.run(args);
         let (text, file) = (ran.text(), Path::new(name).file_name().unwrap().to_str().unwrap());
         assert!(!ran.hung && ran.code != Some(0), "{name}: {text}");
-        let names_it = text.contains(file) && (text.contains("a named pipe") || text.contains("no regular file"));
+        let names_it =
+            text.contains(file) && (text.contains("a named pipe") || text.contains("no regular file"));
         assert!(names_it, "{name}: {text}");
         if text.contains("a named pipe") {
             assert!(text.contains("Remove it"), "{name}: {text}");
@@ -331,7 +334,8 @@ fn outside(target: &Target) -> PathBuf {
 #[test]
 fn nothing_is_written_out_of_the_project() {
     let base = project();
-    let named = FILES.iter().map(|name| (*name, "file")).chain(DIRECTORIES.iter().map(|name| (*name, "directory")));
+    let named =
+        FILES.iter().map(|name| (*name, "file")).chain(DIRECTORIES.iter().map(|name| (*name, "directory")));
     let links: Vec<_> = named.collect();
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
@@ -352,7 +356,11 @@ fn linked_out(base: &Target, name: &str, kind: &str) {
     clear(&path);
     symlink(outside.join(kind), &path).unwrap();
     let writing = VERBS.iter().filter(|verb| {
-        matches!(**verb, ["run", "start" | "done" | "enqueue" | "init" | "convert", ..] | ["sync" | "install" | "init" | "uninstall", ..])
+        matches!(
+            **verb,
+            ["run", "start" | "done" | "enqueue" | "init" | "convert", ..]
+                | ["sync" | "install" | "init" | "uninstall", ..]
+        )
     });
     let writing: Vec<_> = writing.collect();
     let each = times(3, writing.len());
@@ -360,8 +368,11 @@ fn linked_out(base: &Target, name: &str, kind: &str) {
         let args = writing[(number * writing.len() / each + name.len()) % writing.len()];
         let ran = target.run(args);
         check(&format!("{name} leads out"), args, &ran);
-        let mut found: Vec<String> =
-            fs::read_dir(&outside).unwrap().flatten().map(|entry| entry.file_name().into_string().unwrap()).collect();
+        let mut found: Vec<String> = fs::read_dir(&outside)
+            .unwrap()
+            .flatten()
+            .map(|entry| entry.file_name().into_string().unwrap())
+            .collect();
         found.sort();
         assert_eq!(found, ["directory", "file"], "{name}: {args:?}: {}", ran.text());
         let inside: Vec<_> = fs::read_dir(outside.join("directory")).unwrap().flatten().collect();

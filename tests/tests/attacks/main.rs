@@ -6,7 +6,12 @@
 //! each threat. The counts are those the attacks were found with where a run of
 //! them takes seconds; `SAMUEL_LONG=1` runs the others in full.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed set-up fails the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed set-up fails the test"
+)]
 
 mod accounting;
 mod certification;

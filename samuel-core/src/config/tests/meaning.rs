@@ -181,6 +181,7 @@ fn a_default_methodology_may_be_an_alias() {
 
 #[test]
 fn how_much_of_the_logs_is_kept_can_be_set_and_be_without_limit() {
-    let settings = parse("[methodology.ralph]\nkeep_runs = 5\nkeep_bytes = 0\n").unwrap().methodology("ralph");
+    let settings =
+        parse("[methodology.ralph]\nkeep_runs = 5\nkeep_bytes = 0\n").unwrap().methodology("ralph");
     assert_eq!((settings.keep_runs, settings.keep_bytes), (5, 0));
 }

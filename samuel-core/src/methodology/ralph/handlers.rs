@@ -1,6 +1,6 @@
 //! The default handlers: ralph's functions, attached to the hook points.
 
-use std::{ffi::OsString, path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc};
 
 use super::{
     Blob as Part, Check, CheckSetting, DiscoverySchedule, PromptParts, Templates, agent_summary,
