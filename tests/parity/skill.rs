@@ -64,8 +64,10 @@ impl Tier for Skill {
         at_point!(point, P => {
             let script = write::<P>(row, point, stage);
             let env = vec![("PATH".to_owned(), std::env::var("PATH").unwrap())];
-            // Rows are of handlers that may stand for the agent.
-            let granted = Capabilities::default().with(Capability::Exec, ["agent"]);
+            // Rows are of handlers that may stand for the agent, and change it.
+            let granted = Capabilities::default()
+                .with(Capability::Exec, ["agent"])
+                .with(Capability::AgentEnv, ["LANG", "MY_FLAG"]);
             let handler = plugin::Skill::new(script, stage.directory(), env, Supervisor::GroupOnly, &granted);
             let handler: Arc<dyn Handler<P>> = Arc::new(handler);
             file::<P>(handler, row, stage, registry);

@@ -18,7 +18,7 @@ use samuel_core::{
     hook::{HookPoint, RegistryBuilder},
     model::Location,
     plugin::{
-        Binding, MANIFEST_FILE,
+        Binding, Capabilities, Capability, MANIFEST_FILE,
         wasm::{HostConfig, PluginSetup, WasmHost, WasmPlugin, Workspace, interface_of},
     },
 };
@@ -92,7 +92,9 @@ fn loaded(row: &HandlerRow) -> WasmPlugin {
         // No row has files; the directory is only named.
         let root = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let workspace = Arc::new(Workspace::new(root, root.join("parity-scratch")));
-        let setup = PluginSetup { name: "parity".to_owned(), config, ..PluginSetup::default() };
+        let granted = Capabilities::default().with(Capability::AgentEnv, ["LANG", "MY_FLAG"]);
+        let (name, asked) = ("parity".to_owned(), granted.clone());
+        let setup = PluginSetup { name, asked, granted, config };
         HOST.load(guest(), setup, workspace, &bindings).unwrap()
     });
     plugin.clone()

@@ -79,7 +79,8 @@ fn assert_fits(built: &Built) {
     let gated = surface.imports.iter().filter(|name| !UNGATED.contains(&name.as_str()));
     let needed: BTreeSet<Capability> = gated
         .map(|name| {
-            let capability = Capability::ALL.into_iter().find(|capability| capability.interface() == name);
+            let capability =
+                Capability::ALL.into_iter().find(|capability| capability.interface() == Some(name));
             capability.unwrap_or_else(|| panic!("nothing offers {name}"))
         })
         .collect();

@@ -100,6 +100,7 @@ async fn call(real: RealAgent, script: Script, more_env: &[(&str, &str)]) -> Opt
     agent.check(&host).unwrap();
     let logs = LogFiles { out: home.path().join("agent.out"), err: home.path().join("agent.err") };
     let request = AgentRequest {
+        program: None,
         prompt: PROMPT.to_owned(),
         // The variables reach the agent only because its adapter declares them.
         env: agent::compose_env(host, agent.declared_env(), &[], &[]),
@@ -226,6 +227,7 @@ async fn a_model_that_never_answers_ends_at_the_idle_clock() {
     };
     let agent = agent::build(&config, supervisor()).unwrap();
     let request = AgentRequest {
+        program: None,
         prompt: PROMPT.to_owned(),
         env: RealAgent::Codex.env(home.path(), &server.url()),
         project_root: home.path().to_owned(),

@@ -25,6 +25,7 @@ struct About {
     points: Vec<&'static str>,
     capabilities: Capabilities,
     new_capabilities: Capabilities,
+    consequences: Vec<String>,
     needs_consent: bool,
 }
 
@@ -41,6 +42,7 @@ impl PyOffer {
             points: manifest.bindings.iter().map(|binding| binding.point.as_str()).collect(),
             capabilities: manifest.capabilities.clone(),
             new_capabilities: offer.new_capabilities(),
+            consequences: offer.consequences(),
             needs_consent: offer.needs_consent(),
         };
         Self { plugins, offer: Mutex::new(Some(offer)), about }
@@ -97,8 +99,15 @@ impl PyOffer {
         to_python(py, &self.about.new_capabilities)
     }
 
+    /// What follows from what it handles and asks for, in plain words.
+    #[getter]
+    fn consequences(&self) -> Vec<String> {
+        self.about.consequences.clone()
+    }
+
     /// Whether somebody has to be asked: at the first time, and whenever an
-    /// update asks for more or comes from elsewhere.
+    /// update asks for more, comes from elsewhere, or begins to stand between
+    /// Samuel and the agent.
     #[getter]
     fn needs_consent(&self) -> bool {
         self.about.needs_consent

@@ -60,8 +60,8 @@ def write_record(record: Record) -> str:
         given = each.type
         if kind:
             given = re.sub(r"tuple\[(.+), \.\.\.\]", r"Iterable[\1]", given)
-        elif each.coerce.startswith("pairs"):
-            given = "Pairs | None" if each.coerce.endswith("none") else "Pairs"
+        elif each.coerce in ("pairs", "changes"):
+            given = each.coerce.title()
         default = f" = {each.default}" if each.default is not None else ""
         if default.endswith("()") and each.type == "HookResults":
             given, default = "HookResults | None", " = None"
@@ -113,7 +113,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, TypeAlias
 
-from ._record import EventBase, Pairs, Record, items, items_or_none, pairs, pairs_or_none
+from ._record import Changes, EventBase, Pairs, Record, changes, items, items_or_none, pairs
 
 _set = object.__setattr__
 '''

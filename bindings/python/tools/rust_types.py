@@ -206,6 +206,8 @@ class Reader:
         rust = rust.removeprefix("Box<").removesuffix(">") if rust.startswith("Box<") else rust
         if rust in ("Extensions", "Vec<(String, String)>"):
             return "tuple[tuple[str, str], ...]", "pairs"
+        if rust == "Vec<(String, Option<String>)>":
+            return "tuple[tuple[str, str | None], ...]", "changes"
         if match := re.fullmatch(r"Option<(.+)>", rust):
             kind, coerce = self.type(match[1], attrs)
             return (kind if kind == "Any" else f"{kind} | None"), (f"{coerce}_or_none" if coerce else "")

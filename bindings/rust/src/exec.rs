@@ -1,4 +1,5 @@
-//! Running commands. Needs `exec` for the exact program.
+//! Running commands. Needs `exec` for the program, and for the arguments where
+//! the grant names them.
 //!
 //! No shell reads a command. All it started is ended with it, also when the time
 //! is up.
@@ -23,7 +24,8 @@ use crate::{failure::HostError, host::bindings::samuel::plugin::exec};
 pub struct Command(exec::Command);
 
 impl Command {
-    /// Makes one of a program, as the grant names it.
+    /// Makes one of a program, as the grant names it. A name is looked up in the
+    /// caller's `PATH`, and never in the project.
     pub fn new(program: impl Into<String>) -> Self {
         Self(exec::Command {
             program: program.into(),
@@ -56,7 +58,8 @@ impl Command {
         self
     }
 
-    /// Sets a variable beside the ones every command gets.
+    /// Sets a variable beside the ones every command gets. Needs `env` for its
+    /// name; those that decide which program runs are always denied.
     #[must_use]
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.0.env.push((name.into(), value.into()));
@@ -80,7 +83,7 @@ impl Command {
     /// Runs it to its end.
     ///
     /// # Errors
-    /// Returns [`HostError::Denied`] where the program was not granted,
+    /// Returns [`HostError::Denied`] where the command was not granted,
     /// [`HostError::NotFound`] where it does not exist, [`HostError::TimedOut`]
     /// where it took too long. A command that fails is no error.
     pub fn run(self) -> Result<Output, HostError> {

@@ -84,7 +84,8 @@ pub enum HostError {
     Denied {
         /// The capability, such as `filesystem.read`.
         capability: String,
-        /// What it was wanted for: a path, a command, a variable, a host.
+        /// What it was wanted for: a path, a command, a variable, a host with
+        /// its port where that is not 443.
         target: String,
     },
     /// This Samuel does not offer it.
@@ -98,6 +99,13 @@ pub enum HostError {
         /// What is too much, such as `stdin`.
         what: String,
         /// The most there may be, in bytes unless `what` says otherwise.
+        limit: u64,
+    },
+    /// It would be more than the plugin may use in a run.
+    Quota {
+        /// What is used up, such as `bytes written in a run`.
+        what: String,
+        /// The most there may be.
         limit: u64,
     },
     /// It did not end in time.
@@ -116,6 +124,7 @@ impl fmt::Display for HostError {
             Self::NotFound(what) => write!(f, "{what} does not exist"),
             Self::Invalid(why) | Self::Other(why) => f.write_str(why),
             Self::TooLarge { what, limit } => write!(f, "{what} is larger than {limit}"),
+            Self::Quota { what, limit } => write!(f, "the quota of {limit} {what} is used up"),
             Self::TimedOut => f.write_str("no answer in time"),
             Self::Cancelled => f.write_str("the run was stopped"),
         }
@@ -133,6 +142,7 @@ impl From<host_types::HostError> for HostError {
             Theirs::NotFound(what) => Self::NotFound(what),
             Theirs::Invalid(why) => Self::Invalid(why),
             Theirs::TooLarge(Excess { what, limit }) => Self::TooLarge { what, limit },
+            Theirs::Quota(Excess { what, limit }) => Self::Quota { what, limit },
             Theirs::TimedOut => Self::TimedOut,
             Theirs::Cancelled => Self::Cancelled,
             Theirs::Other(why) => Self::Other(why),

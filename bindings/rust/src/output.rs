@@ -37,7 +37,7 @@ outputs! {
     context_task: ContextTaskOutput { toon_blob: String::new() }
     context_extra: ContextExtraOutput { extras: Vec::new() }
     before_agent_invoke: BeforeAgentInvokeOutput {
-        agent: None, prompt: None, env: None, sandbox: None, ok: true, reason: None,
+        agent: None, prompt: None, env: Vec::new(), sandbox: None, ok: true, reason: None,
     }
     agent_invoke: AgentInvokeOutput { exit_code: 0, stdout: String::new(), stderr: String::new(), usage: None }
     after_agent_invoke: AfterAgentInvokeOutput { ok: true, reason: None }

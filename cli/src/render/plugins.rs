@@ -1,6 +1,6 @@
 //! Plugins on a terminal: what one asks for, and what it was granted.
 
-use samuel_core::plugin::{Capabilities, Kind, LockEntry, Manifest, Offer};
+use samuel_core::plugin::{Capabilities, Kind, LockEntry, Manifest, Offer, consequences};
 use serde_json::{Value, json};
 
 use super::safe;
@@ -21,6 +21,9 @@ pub(crate) fn offer_text(offer: &Offer) -> String {
                 is_update && new.iter().any(|(capability, _)| capability.as_str() == name)
             }));
         }
+    }
+    for line in offer.consequences() {
+        text.push_str(&format!("{}\n", safe(&line)));
     }
     if manifest.kind == Kind::Skill && !manifest.bindings.is_empty() {
         text.push_str(
@@ -50,6 +53,7 @@ pub(crate) fn offer_data(offer: &Offer) -> Value {
         "source": offer.source(),
         "hooks": manifest.bindings,
         "capabilities": asked.collect::<Vec<_>>(),
+        "consequences": offer.consequences(),
     })
 }
 
@@ -66,9 +70,16 @@ pub(crate) fn info_text(entry: &LockEntry, manifest: &Manifest) -> String {
         text.push_str(&format!("It provides the methodology {}\n", safe(&profile.name)));
     }
     match entry.granted.is_empty() {
-        true => text + "It was granted nothing\n",
-        false => text + "It was granted\n" + &capability_rows(manifest, &entry.granted, |_| false),
+        true => text.push_str("It was granted nothing\n"),
+        false => {
+            text.push_str("It was granted\n");
+            text.push_str(&capability_rows(manifest, &entry.granted, |_| false));
+        }
     }
+    for line in consequences(manifest, &entry.granted) {
+        text.push_str(&format!("{}\n", safe(&line)));
+    }
+    text
 }
 
 fn head(manifest: &Manifest) -> String {

@@ -30,6 +30,8 @@ function failure(error) {
       return made("E_HOOK_DENIED", `${answer.val.capability} is not granted for ${answer.val.target}`);
     case "too-large":
       return made("E_HOOK_FAILED", `${answer.val.what} is larger than ${answer.val.limit}`);
+    case "quota":
+      return made("E_HOOK_FAILED", `the quota of ${answer.val.limit} ${answer.val.what} is used up`);
     case "timed-out":
       return made("E_HOOK_TIMEOUT", "the host did not answer in time");
     case "cancelled":

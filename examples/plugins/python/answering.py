@@ -47,6 +47,8 @@ def failure_of_host(error):
             return Failure("E_HOOK_DENIED", f"{denial.capability} is not granted for {denial.target}", [])
         case host_types.HostError_TooLarge(excess):
             return Failure("E_HOOK_FAILED", f"{excess.what} is larger than {excess.limit}", [])
+        case host_types.HostError_Quota(excess):
+            return Failure("E_HOOK_FAILED", f"the quota of {excess.limit} {excess.what} is used up", [])
         case host_types.HostError_TimedOut():
             return Failure("E_HOOK_TIMEOUT", "the host did not answer in time", [])
         case host_types.HostError_Cancelled():

@@ -74,7 +74,7 @@ const GENERAL: &[&str] = &[
 ];
 
 /// Names of secrets, as far as names tell; compared in upper case.
-const SECRETS: &[&str] = &[
+pub(super) const SECRETS: &[&str] = &[
     "*TOKEN*",
     "*SECRET*",
     "*PASSWORD*",
@@ -97,7 +97,7 @@ const SECRETS: &[&str] = &[
 
 /// Names that make programs load code which nobody asked for, or that tell an
 /// agent it runs inside a session of another one.
-const FOREIGN: &[&str] = &[
+pub(super) const FOREIGN: &[&str] = &[
     "LD_PRELOAD",
     "LD_AUDIT",
     "LD_LIBRARY_PATH",
@@ -178,12 +178,12 @@ pub fn apply_deny_list(
     denied
 }
 
-fn any(patterns: &[&str], name: &str) -> bool {
+pub(super) fn any(patterns: &[&str], name: &str) -> bool {
     patterns.iter().any(|pattern| fits(pattern, name))
 }
 
 /// Says whether a name fits a pattern, in which `*` stands for any text.
-fn fits(pattern: &str, name: &str) -> bool {
+pub(crate) fn fits(pattern: &str, name: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut name) = name.strip_prefix(start) else { return false };
     let mut pieces = rest.split('*').peekable();

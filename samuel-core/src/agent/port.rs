@@ -1,6 +1,9 @@
 //! The two sides of an agent call.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
@@ -47,6 +50,14 @@ pub trait Agent: std::fmt::Debug + Send + Sync {
         Ok(())
     }
 
+    /// Finds the program that the agent starts, in the environment that the
+    /// caller gave. It is looked up before any handler is asked, so that none
+    /// decides which program that is. Nothing for an agent without one, and
+    /// where it is not there.
+    fn locate(&self, _env: &[(String, String)], _project_root: &Path) -> Option<PathBuf> {
+        None
+    }
+
     /// Works on a prompt until it is done, a clock ends it or the request is
     /// cancelled. No process of the agent survives the call.
     ///
@@ -70,6 +81,9 @@ pub struct AgentRequest {
     pub prompt: String,
     /// The whole environment.
     pub env: Vec<(String, String)>,
+    /// The program, as [`Agent::locate`] found it. An agent that is one looks it
+    /// up in `env` where it is absent.
+    pub program: Option<PathBuf>,
     /// The directory the agent works in.
     pub project_root: PathBuf,
     /// Where the agent's raw output goes, as far as the caller keeps it.

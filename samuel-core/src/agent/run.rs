@@ -6,7 +6,10 @@
 //! exit code says: some exit with 0 after a failure, and one that has finished
 //! its work has succeeded even if it must be ended because it lingers.
 
-use std::sync::Arc;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use super::{
     Agent, AgentConfig, AgentError, AgentPort, AgentRequest,
@@ -22,7 +25,7 @@ use crate::{
     model::{Usage, payload::AgentInvokeOutput},
     process::{
         Clocks, CommandOutput, CommandSpec, End, ExitStatus, OutputLimits, ProcessError, Spill, Supervisor,
-        find_program, spawn,
+        find_on_path, find_program, spawn,
     },
 };
 use async_trait::async_trait;
@@ -78,7 +81,8 @@ impl CliAgent {
             Some(file) => arg.replace(PROMPT_FILE, &file.path().to_string_lossy()),
             None => arg.clone(),
         });
-        let mut spec = CommandSpec::new(self.program(), &request.project_root)
+        let program = request.program.as_deref().unwrap_or(Path::new(self.program()));
+        let mut spec = CommandSpec::new(program, &request.project_root)
             .args(args)
             .envs(request.env.iter().cloned())
             .grace(GRACE)
@@ -209,14 +213,22 @@ impl Agent for CliAgent {
         let program = self.program();
         // A path may be relative to the project, which is not known here.
         let is_relative_path = program.contains('/') && !program.starts_with('/');
-        let path = env.iter().rev().find(|(name, _)| name == "PATH").map_or("", |(_, value)| value);
-        match is_relative_path || find_program(program, path, std::path::Path::new("/")).is_some() {
+        match is_relative_path || self.locate(env, Path::new("/")).is_some() {
             true => Ok(()),
             false => {
                 let agent = self.cli.name.to_owned();
                 Err(AgentError::NotFound { agent, program: program.to_owned() })
             }
         }
+    }
+
+    fn locate(&self, env: &[(String, String)], project_root: &Path) -> Option<PathBuf> {
+        let program = self.program();
+        if program.contains('/') {
+            return find_program(program, "", project_root);
+        }
+        let path = env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_str());
+        find_on_path(program, path, None)
     }
 
     async fn invoke(

@@ -210,7 +210,11 @@ impl Services {
         let (output, outcome) = self.run::<points::BeforeAgentInvoke>(input.clone(), place).await;
         points::BeforeAgentInvoke::apply(&mut input, &output);
         let declared: Vec<&str> = self.declared_env.iter().map(String::as_str).collect();
-        apply_deny_list(&mut input.env, &declared, &[]);
+        let denied = apply_deny_list(&mut input.env, &declared, &[]);
+        if !denied.is_empty() {
+            input.env_names = input.env.iter().map(|(name, _)| name.clone()).collect();
+            self.warn(format!("no agent gets these variables that handlers set: {}", denied.join(", ")));
+        }
         HookReply { outcome, data: ReplyData::Invocation(Box::new(input)) }
     }
 

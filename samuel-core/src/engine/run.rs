@@ -128,6 +128,9 @@ impl Run {
             settings: frozen.settings.clone(),
             guardrails: frozen.project.config().guardrails.clone(),
             agent: Arc::clone(&frozen.agent),
+            program: frozen
+                .agent
+                .locate(&ralph::compose_agent_env(&frozen.env, &*frozen.agent, &[]), frozen.project.root()),
             port: Arc::new(port),
             store: Arc::clone(&frozen.store),
             clock: frozen.project.clock(),

@@ -66,6 +66,13 @@ impl<P: Point> Call<P> {
     }
 }
 
+impl<P: Point> Call<P> {
+    /// Returns the same call with another input and other answers before it.
+    pub(crate) fn showing(&self, input: P::Input, previous: Option<P::Output>) -> Self {
+        Self { input: Arc::new(input), previous: previous.map(Arc::new), ..self.clone() }
+    }
+}
+
 impl<P: Point> fmt::Debug for Call<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Call")

@@ -215,7 +215,8 @@ impl Output for BeforeAgentInvokeOutput {
         combine_ok(&mut self.ok, &mut self.reason, later.ok, later.reason);
         self.agent = later.agent.or(self.agent.take());
         self.prompt = later.prompt.or(self.prompt.take());
-        self.env = later.env.or(self.env.take());
+        // Applied one after the other, so that the last change of a name counts.
+        self.env.extend(later.env);
         self.sandbox = later.sandbox.or(self.sandbox.take());
         self.extensions.extend(later.extensions);
         Vec::new()

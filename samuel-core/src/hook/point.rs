@@ -4,7 +4,7 @@
 //! [`points`](super::points) that implements [`Point`], so that the compiler
 //! knows what a handler is given and what it must answer.
 
-use std::{fmt, str::FromStr};
+use std::{collections::HashMap, fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -269,8 +269,30 @@ fn apply_before_agent_invoke(input: &mut BeforeAgentInvokeInput, output: &Before
     let changed = output.clone();
     input.agent = changed.agent.unwrap_or_else(|| std::mem::take(&mut input.agent));
     input.prompt = changed.prompt.unwrap_or_else(|| std::mem::take(&mut input.prompt));
-    input.env = changed.env.unwrap_or_else(|| std::mem::take(&mut input.env));
     input.sandbox = changed.sandbox.unwrap_or_else(|| std::mem::take(&mut input.sandbox));
+    if !changed.env.is_empty() {
+        apply_env(&mut input.env, changed.env);
+        input.env_names = input.env.iter().map(|(name, _)| name.clone()).collect();
+    }
+}
+
+/// Sets variables and takes others away. What stays keeps its place; what was
+/// taken away and is set again is a new one.
+fn apply_env(env: &mut Vec<(String, String)>, changes: Vec<(String, Option<String>)>) {
+    let mut places: HashMap<String, usize> =
+        env.iter().enumerate().map(|(place, (name, _))| (name.clone(), place)).collect();
+    let mut values: Vec<(String, Option<String>)> =
+        std::mem::take(env).into_iter().map(|(name, value)| (name, Some(value))).collect();
+    for (name, value) in changes {
+        match places.get(&name).and_then(|place| values.get_mut(*place)) {
+            Some(known) if known.1.is_some() => known.1 = value,
+            _ => {
+                places.insert(name.clone(), values.len());
+                values.push((name, value));
+            }
+        }
+    }
+    env.extend(values.into_iter().filter_map(|(name, value)| Some((name, value?))));
 }
 
 fn apply_ability_before(input: &mut AbilityBeforeInput, output: &AbilityBeforeOutput) {
@@ -339,5 +361,19 @@ mod tests {
         let output = BeforeAgentInvokeOutput { prompt: Some("b".into()), ..Default::default() };
         types::BeforeAgentInvoke::apply(&mut input, &output);
         assert_eq!((input.agent.as_str(), input.prompt.as_str()), ("claude", "b"));
+    }
+
+    #[test]
+    fn variables_are_set_and_taken_away_one_by_one() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let change = |name: &str, value: Option<&str>| (name.to_owned(), value.map(str::to_owned));
+        let mut input = BeforeAgentInvokeInput {
+            env: vec![pair("A", "1"), pair("B", "2"), pair("C", "3")],
+            ..Default::default()
+        };
+        let env = vec![change("B", None), change("D", Some("4")), change("A", Some("5")), change("X", None)];
+        types::BeforeAgentInvoke::apply(&mut input, &BeforeAgentInvokeOutput { env, ..Default::default() });
+        assert_eq!(input.env, [pair("A", "5"), pair("C", "3"), pair("D", "4")]);
+        assert_eq!(input.env_names, ["A", "C", "D"]);
     }
 }

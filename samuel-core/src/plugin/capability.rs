@@ -17,13 +17,21 @@ pub enum Capability {
     /// Writing files; its targets are globs under `/workspace`.
     #[serde(rename = "filesystem.write")]
     FilesystemWrite,
-    /// Running commands; its targets are exact programs.
+    /// Running commands; its targets are programs, with what their arguments
+    /// must be where they name some: `git log *`.
     #[serde(rename = "exec")]
     Exec,
-    /// Reading environment variables; its targets are names.
+    /// Reading environment variables; its targets are names, or the beginning
+    /// of names and `*`, which covers no secrets.
     #[serde(rename = "env")]
     Env,
-    /// HTTP requests; its targets are hosts, or `*.` and a domain.
+    /// Changing the agent's environment; its targets are names as those of
+    /// [`Env`](Self::Env). Names that decide which program runs, where it
+    /// connects or who the agent is cannot be granted.
+    #[serde(rename = "agent.env")]
+    AgentEnv,
+    /// HTTP requests; its targets are hosts, or `*.` and a domain, with a port
+    /// where it is another one than 443.
     #[serde(rename = "network.outbound")]
     NetworkOutbound,
     /// Listing and changing tasks; its targets are `read` and `write`.
@@ -36,11 +44,12 @@ pub enum Capability {
 
 impl Capability {
     /// All of them, in the order they are listed.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::FilesystemRead,
         Self::FilesystemWrite,
         Self::Exec,
         Self::Env,
+        Self::AgentEnv,
         Self::NetworkOutbound,
         Self::SamuelApi,
         Self::AssistantInvoke,
@@ -53,22 +62,25 @@ impl Capability {
             Self::FilesystemWrite => "filesystem.write",
             Self::Exec => "exec",
             Self::Env => "env",
+            Self::AgentEnv => "agent.env",
             Self::NetworkOutbound => "network.outbound",
             Self::SamuelApi => "samuel.api",
             Self::AssistantInvoke => "assistant.invoke",
         }
     }
 
-    /// Returns the name of its interface in `wit/`, such as `files-read`.
-    pub fn interface(self) -> &'static str {
+    /// Returns the name of its interface in `wit/`, such as `files-read`;
+    /// nothing for one that is about what a handler answers.
+    pub fn interface(self) -> Option<&'static str> {
         match self {
-            Self::FilesystemRead => "files-read",
-            Self::FilesystemWrite => "files-write",
-            Self::Exec => "exec",
-            Self::Env => "env",
-            Self::NetworkOutbound => "http",
-            Self::SamuelApi => "tasks",
-            Self::AssistantInvoke => "assistant",
+            Self::FilesystemRead => Some("files-read"),
+            Self::FilesystemWrite => Some("files-write"),
+            Self::Exec => Some("exec"),
+            Self::Env => Some("env"),
+            Self::AgentEnv => None,
+            Self::NetworkOutbound => Some("http"),
+            Self::SamuelApi => Some("tasks"),
+            Self::AssistantInvoke => Some("assistant"),
         }
     }
 }

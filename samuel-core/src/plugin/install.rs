@@ -22,7 +22,9 @@ use super::{
     Capabilities, Capability, Change, Kind, LockEntry, LockFile, MANIFEST_FILE, Manifest, PluginError,
     Selection, Source, Tree,
     catalog::{check_beside, plugin_directory, plugins_directory},
-    check, edit,
+    check,
+    consent::{TELLING, consequences},
+    edit,
     source::clone,
 };
 use crate::{
@@ -80,6 +82,8 @@ pub struct Offer {
     source: String,
     commit: Option<String>,
     before: Option<LockEntry>,
+    /// What the version that is installed handles.
+    handled: Vec<HookPoint>,
     /// Held until the offer is installed or dropped.
     _lock: Held,
 }
@@ -181,11 +185,20 @@ impl Offer {
         self.manifest.capabilities.beyond(&granted)
     }
 
+    /// Says in plain words what follows from what it handles and asks for, one
+    /// line each.
+    pub fn consequences(&self) -> Vec<String> {
+        consequences(&self.manifest, &self.manifest.capabilities)
+    }
+
     /// Says whether the user has to be asked: at the first time, and whenever
-    /// an update asks for more or comes from elsewhere.
+    /// an update asks for more, comes from elsewhere, or begins to stand between
+    /// Samuel and the agent.
     pub fn needs_consent(&self) -> bool {
         let same_source = self.before.as_ref().is_some_and(|entry| entry.source == self.source);
-        !same_source || !self.new_capabilities().is_empty()
+        let is_new =
+            |point: &HookPoint| self.manifest.binding(*point).is_some() && !self.handled.contains(point);
+        !same_source || !self.new_capabilities().is_empty() || TELLING.iter().any(is_new)
     }
 }
 
@@ -402,7 +415,11 @@ impl Plugins {
         let manifest = check(staged.path())?;
         let before = LockFile::load(&self.root)?.get(&manifest.name).cloned();
         self.check_others(&manifest)?;
-        Ok(Offer { staged, manifest, tree, source, commit, before, _lock: lock })
+        // What cannot be read handled nothing that anybody was asked about.
+        let installed = Manifest::load(&plugin_directory(&self.root, &manifest.name)).ok();
+        let handled = installed.into_iter().flat_map(|one| one.bindings).map(|binding| binding.point);
+        let handled = handled.collect();
+        Ok(Offer { staged, manifest, tree, source, commit, before, handled, _lock: lock })
     }
 
     /// Refuses a plugin that takes a name which another one has.

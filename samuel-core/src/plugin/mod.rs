@@ -18,15 +18,19 @@
 //! lifecycle command takes part of. How handlers run is the tiers': `skill`
 //! runs scripts.
 
+mod agent_env;
 mod build;
 mod capability;
 mod catalog;
 mod check;
 #[cfg(feature = "wasm")]
 mod component;
+mod consent;
 mod edit;
 mod envelope;
 mod error;
+mod exec_grant;
+mod host_grant;
 mod install;
 mod kind;
 mod load;
@@ -50,6 +54,7 @@ pub use capability::{Capabilities, Capability, UnknownCapability};
 pub(crate) use catalog::plugin_directory;
 pub use catalog::{Catalog, Plugin};
 pub use check::check;
+pub use consent::consequences;
 pub use envelope::{MAX_ANSWER_BYTES, PROTOCOL};
 pub use error::PluginError;
 pub use install::{FetchOptions, Installed, Listed, Offer, Plugins, Uninstalled, Verified};

@@ -10,9 +10,10 @@ use semver::{Version, VersionReq};
 
 use super::{
     Binding, Capabilities, Capability, Kind, Manifest, ManifestProblem, PLUGIN_NAME_RULE,
-    profile::read_profiles,
+    exec_grant::ExecGrant, host_grant::HostGrant, profile::read_profiles,
 };
 use crate::{
+    agent::{is_reserved, is_secret},
     config::{Origins, ProblemKind, Table, Value, is_plain_name, shorten},
     hook::{API_NAMESPACE, HookPoint, nearest},
 };
@@ -158,7 +159,7 @@ fn read_capabilities(value: &Value<'_>) -> (Capabilities, BTreeMap<Capability, S
     let mut asked = Asked::default();
     let Some(mut table) = value.table() else { return Default::default() };
     // A name with a dot is a table of TOML, or one key in quotes.
-    const GROUPS: [&str; 4] = ["filesystem", "network", "samuel", "assistant"];
+    const GROUPS: [&str; 5] = ["filesystem", "agent", "network", "samuel", "assistant"];
     for group in GROUPS {
         let Some(mut inner) = table.take(group).and_then(|value| value.table()) else { continue };
         for capability in Capability::ALL {
@@ -229,30 +230,46 @@ fn read_target(capability: Capability, value: &Value<'_>) -> Option<String> {
 
 /// Returns what is wrong with a target.
 fn target_fault(capability: Capability, target: &str) -> Option<&'static str> {
-    let is_name = |text: &str| {
-        !text.starts_with(|c: char| c.is_ascii_digit())
-            && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-    };
     let (holds, rule) = match capability {
         Capability::FilesystemRead | Capability::FilesystemWrite => (
             Path::new(target).starts_with("/workspace")
                 && !Path::new(target).components().any(|part| part == Component::ParentDir),
             "it is a path or glob under /workspace, the project",
         ),
-        Capability::Exec => (!target.contains(char::is_whitespace), "it is one program, without arguments"),
-        Capability::Env => (is_name(target), "it is the name of a variable"),
-        Capability::NetworkOutbound => {
-            let host = target.strip_prefix("*.").unwrap_or(target);
-            let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':' | '[' | ']');
-            (
-                !host.is_empty() && host.chars().all(plain),
-                "it is a host, or *. and a domain, without a scheme",
-            )
+        Capability::Exec => match ExecGrant::parse(target) {
+            Ok(_) => (true, ""),
+            Err(rule) => (false, rule),
+        },
+        Capability::Env | Capability::AgentEnv if !names_variables(target) => {
+            (false, "it is the name of a variable, or the beginning of names and *")
         }
+        Capability::Env => {
+            (!(target.contains('*') && is_secret(target)), "variables that hold secrets are named one by one")
+        }
+        Capability::AgentEnv => (
+            !is_reserved(target),
+            "it decides which program runs, where it connects or who the agent is, so no plugin changes it",
+        ),
+        Capability::NetworkOutbound => (
+            HostGrant::parse(target).is_some(),
+            "it is a host, or *. and a domain, without a scheme; a colon and a port may follow",
+        ),
         Capability::SamuelApi => (["read", "write"].contains(&target), "it is \"read\" or \"write\""),
         Capability::AssistantInvoke => (true, ""),
     };
     (!holds).then_some(rule)
+}
+
+/// Says whether a target names one variable, or those with a beginning.
+fn names_variables(target: &str) -> bool {
+    let plain = |text: &str| {
+        !text.starts_with(|c: char| c.is_ascii_digit())
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    match target.strip_suffix('*') {
+        Some(beginning) => beginning.len() >= 2 && plain(beginning),
+        None => plain(target),
+    }
 }
 
 /// Reads the points that are provided.

@@ -15,7 +15,7 @@ pub fn sample_text(point: HookPoint) -> Value {
         })
     };
     let root = "/home/ada/parser";
-    let agent = || json!({ "agent": "claude", "prompt": "Work on the task 1.2.", "env": [["PATH", "/usr/bin"]], "sandbox": "host" });
+    let agent = || json!({ "agent": "claude", "prompt": "Work on the task 1.2.", "env": [["LANG", "C.UTF-8"]], "env_names": ["LANG", "PATH"], "sandbox": "host" });
     match point {
         HookPoint::InitBefore => json!({ "project_root": root, "force": false, "minimal": false }),
         HookPoint::InitAfter => json!({ "project_root": root, "plugins_installed": ["samuel-python"] }),

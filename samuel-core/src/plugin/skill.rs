@@ -18,10 +18,11 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Binding, Capabilities, Capability, LoadOptions, Plugin, check::needs_exec, envelope, source::last_line,
-    tree::digest_file,
+    Binding, Capabilities, Capability, LoadOptions, Plugin, agent_env, check::needs_exec, envelope,
+    source::last_line, tree::digest_file,
 };
 use crate::{
+    agent::covers_variable,
     hook::{BreakClass, Call, ChainSpec, Handler, HookFailure, HookPoint, Point, Tier},
     process::{self, CommandOutput, CommandSpec, End, ExitStatus, OutputLimits, ProcessError, Supervisor},
 };
@@ -60,6 +61,7 @@ pub struct Skill {
     supervisor: Supervisor,
     /// Whether the script may stand for the agent.
     starts_agents: bool,
+    granted: Capabilities,
 }
 
 impl Skill {
@@ -82,6 +84,7 @@ impl Skill {
             config: Map::new(),
             supervisor,
             starts_agents: granted.has(Capability::Exec),
+            granted: granted.clone(),
         }
     }
 
@@ -99,6 +102,7 @@ impl Skill {
             supervisor: options.supervisor.clone(),
             starts_agents: !needs_exec(&plugin.manifest, HookPoint::AgentInvoke)
                 && plugin.granted().has(Capability::Exec),
+            granted: plugin.granted().clone(),
         }
     }
 
@@ -167,6 +171,8 @@ impl Skill {
 
     async fn answer<P: Point>(&self, call: &Call<P>) -> Result<P::Output, HookFailure> {
         self.admit(P::POINT).await?;
+        let shown = agent_env::shown(call, &self.granted);
+        let call = shown.as_ref().unwrap_or(call);
         let limit = match call.header().deadline_ms {
             0 => ChainSpec::TIMEOUT,
             millis => Duration::from_millis(millis),
@@ -185,6 +191,7 @@ impl Skill {
         }
         let bytes = [output.stdout.head.as_slice(), &output.stdout.tail].concat();
         let answer = envelope::decode::<P>(&bytes)?;
+        agent_env::admit(call, &answer.output, &self.granted)?;
         for (key, value) in answer.contributed {
             call.contribute(key, value)?;
         }
@@ -230,7 +237,7 @@ fn ended_well(output: &CommandOutput, limit: Duration) -> Result<(), HookFailure
 pub(super) fn allowed_env(env: &[(String, String)], granted: &Capabilities) -> Vec<(String, String)> {
     let by_name = granted.targets(Capability::Env);
     let allowed = |name: &String| {
-        GENERAL_ENV.contains(&name.as_str()) || name.starts_with("LC_") || by_name.contains(name)
+        GENERAL_ENV.contains(&name.as_str()) || name.starts_with("LC_") || covers_variable(by_name, name)
     };
     env.iter().filter(|(name, _)| allowed(name)).cloned().collect()
 }

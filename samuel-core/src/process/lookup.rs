@@ -21,6 +21,30 @@ pub fn find_program(name: impl AsRef<OsStr>, path_var: &str, cwd: &Path) -> Opti
     resolve(name.as_ref(), Some(OsStr::new(path_var)), cwd).ok()
 }
 
+/// Finds a program by its name as [`find_program`] does, but in the absolute
+/// directories of a `PATH` alone, and in none below `outside`: what lies in a
+/// working directory is not the caller's.
+pub(crate) fn find_on_path(name: &str, path_var: Option<&str>, outside: Option<&Path>) -> Option<PathBuf> {
+    let found = |directory: &Path| {
+        let path = directory.join(name);
+        let is_inside = || outside.is_some_and(|root| is_below(directory, root));
+        (directory.is_absolute() && is_executable(&path) && !is_inside()).then_some(path)
+    };
+    let path_var = OsStr::new(path_var.unwrap_or_default());
+    let path_var = if path_var.is_empty() { OsStr::new(DEFAULT_PATH) } else { path_var };
+    if name.is_empty() || name.contains('/') {
+        return None;
+    }
+    let mut entries = path_var.as_bytes().split(|byte| *byte == b':');
+    entries.find_map(|entry| found(Path::new(OsStr::from_bytes(entry))))
+}
+
+/// Says whether a directory is another one or lies below it, by whatever links.
+fn is_below(directory: &Path, root: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    directory.starts_with(root) || real(directory).starts_with(real(root))
+}
+
 /// Does the same for an environment that may lack `PATH`, and says what is wrong.
 pub(super) fn resolve(name: &OsStr, path_var: Option<&OsStr>, cwd: &Path) -> Result<PathBuf, ProcessError> {
     let mut refused = None;
@@ -92,6 +116,23 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let tool = file(dir.path(), "tool", 0o755);
         assert_eq!(find_program("tool", "/nowhere:", dir.path()), Some(tool));
+    }
+
+    #[test]
+    fn only_absolute_directories_outside_of_the_project_are_on_the_path() {
+        let dir = tempfile::tempdir().unwrap();
+        let project = dir.path().join("project");
+        file(&project, "bin/tool", 0o755);
+        std::os::unix::fs::symlink(project.join("bin"), dir.path().join("link")).unwrap();
+        let root = dir.path().display();
+        let inside = format!(":.:bin:{root}/project/bin:{root}/link");
+        assert_eq!(find_on_path("tool", Some(&inside), Some(&project)), None);
+        assert_eq!(find_on_path("tool", Some(":.:bin"), None), None);
+        let tool = file(dir.path(), "usr/tool", 0o755);
+        let path = format!("{inside}:{root}/usr");
+        assert_eq!(find_on_path("tool", Some(&path), Some(&project)), Some(tool));
+        assert_eq!(find_on_path("bin/tool", Some(&path), None), None);
+        assert!(find_on_path("sh", None, Some(&project)).is_some());
     }
 
     #[test]

@@ -84,6 +84,7 @@ pub use error::ProcessError;
 pub(crate) use left::listed;
 pub use left::{Process, Remains};
 pub use lines::Line;
+pub(crate) use lookup::find_on_path;
 pub use lookup::find_program;
 pub use output::{Captured, CommandOutput, End, ExitStatus};
 pub use run::run;

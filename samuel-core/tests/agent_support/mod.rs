@@ -69,6 +69,7 @@ impl AgentPort for Recorder {
 /// A first iteration's request in `dir`, with a `PATH` and nothing else.
 pub(crate) fn request(dir: &Path, prompt: &str) -> AgentRequest {
     AgentRequest {
+        program: None,
         prompt: prompt.to_owned(),
         env: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
         project_root: dir.to_owned(),

@@ -205,9 +205,22 @@ fn names_handlers_and_targets_must_make_sense() {
     for target in [
         "filesystem.read = [\"/etc/**\"]",
         "filesystem.write = [\"/workspace/../x\"]",
-        "exec = [\"git push\"]",
+        "exec = [\"'git push\"]",
+        "exec = [\"*\"]",
+        "exec = [\"git ** push\"]",
         "env = [\"A-B\"]",
+        "env = [\"*\"]",
+        "env = [\"A*B\"]",
+        "env = [\"AWS_*\"]",
+        "agent.env = [\"*\"]",
+        "agent.env = [\"PATH\"]",
+        "agent.env = [\"https_proxy\"]",
+        "agent.env = [\"ANTHROPIC_BASE_URL\"]",
+        "agent.env = [\"SAMUEL_*\"]",
+        "agent.env = [\"MY_TOKEN\"]",
         "network.outbound = [\"https://example.org\"]",
+        "network.outbound = [\"example.org:\"]",
+        "network.outbound = [\"example.org:70000\"]",
         "samuel.api = [\"admin\"]",
         "exec = []",
         "exec = true",
@@ -217,6 +230,18 @@ fn names_handlers_and_targets_must_make_sense() {
         let told = problems(&wasm(&format!("[capabilities]\n{target}\n")));
         assert_eq!(told.len(), 1, "{target}: {told:?}");
     }
+}
+
+#[test]
+fn targets_say_which_arguments_ports_and_variables() {
+    let text = "[capabilities]\nexec = [\"git\", \"git log *\", \"cargo test **\"]\nenv = [\"A\", \"MY_*\"]\n\
+                agent.env = [\"RUST_LOG\", \"MY_*\"]\n\
+                network.outbound = [\"*.pypi.org:8443\", \"127.0.0.1:8080\", \"[::1]:80\"]\n";
+    let manifest = parse(&wasm(text)).unwrap();
+    assert_eq!(manifest.capabilities.targets(Capability::AgentEnv), ["RUST_LOG", "MY_*"]);
+    assert_eq!(manifest.capabilities.targets(Capability::NetworkOutbound).len(), 3);
+    let told = problems(&wasm("[capabilities]\nagent.env = [\"GIT_SSH\"]\n"));
+    assert!(told[0].contains("decides which program runs"), "{told:?}");
 }
 
 #[test]

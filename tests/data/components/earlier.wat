@@ -37,7 +37,7 @@
       (export (;1;) "denial" (type (eq 0)))
       (type (;2;) (record (field "what" string) (field "limit" u64)))
       (export (;3;) "excess" (type (eq 2)))
-      (type (;4;) (variant (case "denied" 1) (case "unsupported" string) (case "not-found" string) (case "invalid" string) (case "too-large" 3) (case "timed-out") (case "cancelled") (case "other" string)))
+      (type (;4;) (variant (case "denied" 1) (case "unsupported" string) (case "not-found" string) (case "invalid" string) (case "too-large" 3) (case "quota" 3) (case "timed-out") (case "cancelled") (case "other" string)))
       (export (;5;) "host-error" (type (eq 4)))
     )
   )

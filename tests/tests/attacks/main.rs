@@ -15,6 +15,7 @@
 
 mod accounting;
 mod certification;
+mod component;
 mod control_files;
 mod fifos;
 mod framing;
@@ -22,6 +23,8 @@ mod growth;
 mod kit;
 mod logs;
 mod looking;
+mod plugins_env;
+mod plugins_grants;
 mod process_trees;
 mod question;
 mod secrets;

@@ -12,6 +12,9 @@ from typing import Any, ClassVar, TypeVar
 Pairs = Mapping[str, str] | Iterable[tuple[str, str]]
 """Names and values, as a mapping or as pairs."""
 
+Changes = Mapping[str, str | None] | Iterable[tuple[str, str | None]]
+"""Names and values to set, and with `None` names to take away."""
+
 _Self = TypeVar("_Self", bound="Record")
 _T = TypeVar("_T")
 _set = object.__setattr__
@@ -36,9 +39,11 @@ def pairs(values: Pairs) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, value in values)
 
 
-def pairs_or_none(values: Pairs | None) -> tuple[tuple[str, str], ...] | None:
-    """Keeps names and values that may be absent."""
-    return None if values is None else pairs(values)
+def changes(values: Changes) -> tuple[tuple[str, str | None], ...]:
+    """Keeps what is set and taken away in its order."""
+    if isinstance(values, Mapping):
+        return tuple(values.items())
+    return tuple((name, value) for name, value in values)
 
 
 class Record:

@@ -243,9 +243,12 @@ class PluginOffer:
     def new_capabilities(self) -> dict[str, list[str]]:
         """What of it was not granted before."""
     @property
+    def consequences(self) -> list[str]:
+        """What follows from what it handles and asks for, in plain words."""
+    @property
     def needs_consent(self) -> bool:
         """Whether somebody has to be asked: at the first time, and whenever an update asks for
-        more or comes from elsewhere."""
+        more, comes from elsewhere, or begins to stand between Samuel and the agent."""
     def _install(self) -> InstalledPlugin: ...
     def _leave(self) -> None: ...
 

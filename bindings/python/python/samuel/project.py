@@ -217,4 +217,6 @@ def _refused(offer: _samuel.PluginOffer) -> PluginError:
     )
     for capability, targets in offer.capabilities.items():
         error.add_note(f"{capability}: {', '.join(targets)}")
+    for line in offer.consequences:
+        error.add_note(line)
     return error

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, TypeAlias
 
-from ._record import EventBase, Pairs, Record, items, items_or_none, pairs, pairs_or_none
+from ._record import Changes, EventBase, Pairs, Record, changes, items, items_or_none, pairs
 
 _set = object.__setattr__
 
@@ -1948,20 +1948,23 @@ class BeforeAgentInvokeInput(Record):
     """`before:agent.invoke`: what a handler is given.
 
     Transform. Changes what the agent is called with. The environment's deny list is applied again
-    after the last handler.
+    after the last handler. A plugin cannot choose another agent or sandbox.
 
     Attributes:
         agent: The agent, such as `claude`.
         prompt: The prompt as it stands.
-        env: The agent's whole environment.
+        env: The agent's variables with their values. A plugin is given those alone that its
+            capability `env` covers.
+        env_names: The names of all the agent's variables.
         sandbox: The sandbox, such as `host`.
     """
 
-    __slots__ = ("agent", "prompt", "env", "sandbox", "extensions")
-    __match_args__ = ("agent", "prompt", "env", "sandbox", "extensions")
+    __slots__ = ("agent", "prompt", "env", "env_names", "sandbox", "extensions")
+    __match_args__ = ("agent", "prompt", "env", "sandbox", "env_names", "extensions")
     agent: str
     prompt: str
     env: tuple[tuple[str, str], ...]
+    env_names: tuple[str, ...]
     sandbox: str
     extensions: tuple[tuple[str, str], ...]
 
@@ -1971,11 +1974,13 @@ class BeforeAgentInvokeInput(Record):
         prompt: str,
         env: Pairs,
         sandbox: str,
+        env_names: Iterable[str] = (),
         extensions: Pairs = (),
     ) -> None:
         _set(self, "agent", agent)
         _set(self, "prompt", prompt)
         _set(self, "env", pairs(env))
+        _set(self, "env_names", items(env_names))
         _set(self, "sandbox", sandbox)
         _set(self, "extensions", pairs(extensions))
 
@@ -1988,7 +1993,8 @@ class BeforeAgentInvokeOutput(Record):
     Attributes:
         agent: Another agent.
         prompt: Another prompt.
-        env: Another environment, whole.
+        env: Variables to set, and those without a value to take away; the others stay as they
+            are. A plugin needs `agent.env` for each.
         sandbox: Another sandbox.
         ok: Whether the agent may be called; `false` fails the iteration.
         reason: Why not.
@@ -1998,7 +2004,7 @@ class BeforeAgentInvokeOutput(Record):
     __match_args__ = ("agent", "prompt", "env", "sandbox", "ok", "reason", "extensions")
     agent: str | None
     prompt: str | None
-    env: tuple[tuple[str, str], ...] | None
+    env: tuple[tuple[str, str | None], ...]
     sandbox: str | None
     ok: bool
     reason: str | None
@@ -2008,7 +2014,7 @@ class BeforeAgentInvokeOutput(Record):
         self,
         agent: str | None = None,
         prompt: str | None = None,
-        env: Pairs | None = None,
+        env: Changes = (),
         sandbox: str | None = None,
         ok: bool = True,
         reason: str | None = None,
@@ -2016,7 +2022,7 @@ class BeforeAgentInvokeOutput(Record):
     ) -> None:
         _set(self, "agent", agent)
         _set(self, "prompt", prompt)
-        _set(self, "env", pairs_or_none(env))
+        _set(self, "env", changes(env))
         _set(self, "sandbox", sandbox)
         _set(self, "ok", ok)
         _set(self, "reason", reason)
@@ -2031,15 +2037,18 @@ class AgentInvokeInput(Record):
     Attributes:
         agent: The agent, such as `claude`.
         prompt: The prompt.
-        env: The agent's whole environment.
+        env: The agent's variables with their values. A plugin is given those alone that its
+            capability `env` covers.
+        env_names: The names of all the agent's variables.
         sandbox: The sandbox, such as `host`.
     """
 
-    __slots__ = ("agent", "prompt", "env", "sandbox", "extensions")
-    __match_args__ = ("agent", "prompt", "env", "sandbox", "extensions")
+    __slots__ = ("agent", "prompt", "env", "env_names", "sandbox", "extensions")
+    __match_args__ = ("agent", "prompt", "env", "sandbox", "env_names", "extensions")
     agent: str
     prompt: str
     env: tuple[tuple[str, str], ...]
+    env_names: tuple[str, ...]
     sandbox: str
     extensions: tuple[tuple[str, str], ...]
 
@@ -2049,11 +2058,13 @@ class AgentInvokeInput(Record):
         prompt: str,
         env: Pairs,
         sandbox: str,
+        env_names: Iterable[str] = (),
         extensions: Pairs = (),
     ) -> None:
         _set(self, "agent", agent)
         _set(self, "prompt", prompt)
         _set(self, "env", pairs(env))
+        _set(self, "env_names", items(env_names))
         _set(self, "sandbox", sandbox)
         _set(self, "extensions", pairs(extensions))
 

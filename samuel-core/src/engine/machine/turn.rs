@@ -62,10 +62,10 @@ impl Machine {
         };
         let (iteration, turn) = (self.iteration_number(), self.turn());
         self.emit(Event::AgentStarted { iteration, turn, agent: input.agent.clone() });
-        let BeforeAgentInvokeInput { agent, prompt, env, sandbox, extensions } = *input;
+        let BeforeAgentInvokeInput { agent, prompt, env, env_names, sandbox, extensions } = *input;
         self.fire::<points::AgentInvoke>(
             Phase::Invoke,
-            AgentInvokeInput { agent, prompt, env, sandbox, extensions },
+            AgentInvokeInput { agent, prompt, env, env_names, sandbox, extensions },
         );
     }
 

@@ -64,7 +64,7 @@ fn changes() -> impl Strategy<Value = Value> {
     let word = || prop::option::of("[a-c]");
     let mode = prop::sample::select(vec![json!(null), json!("implementation"), json!("discovery")]);
     (word(), word(), word(), mode, "[a-c]").prop_map(|(agent, prompt, input, mode, blob)| {
-        let env = prompt.as_ref().map(|word| json!([["K", word]]));
+        let env: Vec<Value> = agent.iter().map(|name| json!([name, prompt])).collect();
         json!({
             "agent": agent, "prompt": prompt, "env": env, "sandbox": agent, "updated_input": input,
             "mode": mode, "toon_blob": blob, "md_blob": blob,

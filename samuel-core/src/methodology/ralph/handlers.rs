@@ -43,6 +43,8 @@ pub struct Ralph {
     pub settings: MethodologySettings,
     pub guardrails: GuardrailVars,
     pub agent: Arc<dyn Agent>,
+    /// The agent's program, looked up before any handler was asked.
+    pub program: Option<PathBuf>,
     pub port: Arc<dyn AgentPort>,
     pub store: Arc<dyn StateStore>,
     pub clock: Arc<dyn Clock>,
@@ -181,7 +183,8 @@ impl Ralph {
             set.push(("SAMUEL_TASK_ID".to_owned(), base.iteration.task_id.clone()));
         }
         set.extend(call.input().env.iter().cloned());
-        let env = Some(compose_agent_env(&self.env, &*self.agent, &set));
+        let env = compose_agent_env(&self.env, &*self.agent, &set);
+        let env = env.into_iter().map(|(name, value)| (name, Some(value))).collect();
         let prompt = match header.turn {
             Turn::Main => Some(self.compose(&call)?),
             Turn::Recovery | Turn::Immediate | Turn::Final => None,
@@ -217,14 +220,18 @@ impl Ralph {
     async fn invoke(&self, call: Call<points::AgentInvoke>) -> Result<AgentInvokeOutput, HookFailure> {
         let header = call.header();
         let input = call.input();
+        refuse_others("agent", &input.agent, self.agent.name())?;
+        refuse_others("sandbox", &input.sandbox, self.settings.sandbox.as_str())?;
         let (attempt, task) = self.workbench.with(|desk| (desk.attempts, desk.task.clone()));
         let (out, err) = self.run_dir.agent_logs(&self.run_id, header.iteration, attempt.max(1));
         self.blocking(move |ralph| ralph.run_dir.make_logs(&ralph.run_id)).await??;
         let mut env = input.env.clone();
         apply_deny_list(&mut env, self.agent.declared_env(), &[]);
+        let program = self.program.clone().or_else(|| self.locate());
         let request = AgentRequest {
             prompt: input.prompt.clone(),
             env,
+            program,
             project_root: self.project_root.clone(),
             logs: Some(LogFiles { out, err }),
             iteration: header.iteration,
@@ -236,6 +243,12 @@ impl Ralph {
             Ok(output) => Ok(output),
             Err(error) => Err(self.agent_failed(&error)),
         }
+    }
+
+    /// Looks up the agent's program in the environment that the caller gave.
+    fn locate(&self) -> Option<PathBuf> {
+        let env = compose_agent_env(&self.env, &*self.agent, &[]);
+        self.agent.locate(&env, &self.project_root)
     }
 
     /// Leaves on the desk how the agent failed, in more detail than a handler
@@ -331,6 +344,20 @@ impl Ralph {
         let ralph = self.clone();
         tokio::task::spawn_blocking(move || work(&ralph)).await
     }
+}
+
+/// Refuses what a handler of `before:agent.invoke` chose and the default
+/// handler does not carry out: it runs the agent of the configuration.
+fn refuse_others(what: &str, chosen: &str, configured: &str) -> Result<(), HookFailure> {
+    if chosen == configured {
+        return Ok(());
+    }
+    let message = format!(
+        "a handler of before:agent.invoke chose the {what} \"{chosen}\", and this run has \"{configured}\""
+    );
+    let mut failure = HookFailure::new(BreakClass::Denied, message);
+    failure.details.push(format!("set the {what} in samuel.toml, or handle agent.invoke as well"));
+    Err(failure)
 }
 
 /// Takes off the version line that TOON files open with.

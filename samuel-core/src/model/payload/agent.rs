@@ -10,6 +10,7 @@ use super::{Extensions, Usage, yes};
 ///
 /// Transform. Changes what the agent is called with.
 /// The environment's deny list is applied again after the last handler.
+/// A plugin cannot choose another agent or sandbox.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct BeforeAgentInvokeInput {
@@ -17,8 +18,13 @@ pub struct BeforeAgentInvokeInput {
     pub agent: String,
     /// The prompt as it stands.
     pub prompt: String,
-    /// The agent's whole environment.
+    /// The agent's variables with their values. A plugin is given those alone
+    /// that its capability `env` covers.
     pub env: Vec<(String, String)>,
+    /// The names of all the agent's variables.
+    #[serde(default)]
+    #[cfg_attr(feature = "wasm", component(name = "env-names"))]
+    pub env_names: Vec<String>,
     /// The sandbox, such as `host`.
     pub sandbox: String,
     /// Fields of later protocol versions.
@@ -38,9 +44,10 @@ pub struct BeforeAgentInvokeOutput {
     /// Another prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
-    /// Another environment, whole.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub env: Option<Vec<(String, String)>>,
+    /// Variables to set, and those without a value to take away; the others
+    /// stay as they are. A plugin needs `agent.env` for each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub env: Vec<(String, Option<String>)>,
     /// Another sandbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
@@ -80,8 +87,13 @@ pub struct AgentInvokeInput {
     pub agent: String,
     /// The prompt.
     pub prompt: String,
-    /// The agent's whole environment.
+    /// The agent's variables with their values. A plugin is given those alone
+    /// that its capability `env` covers.
     pub env: Vec<(String, String)>,
+    /// The names of all the agent's variables.
+    #[serde(default)]
+    #[cfg_attr(feature = "wasm", component(name = "env-names"))]
+    pub env_names: Vec<String>,
     /// The sandbox, such as `host`.
     pub sandbox: String,
     /// Fields of later protocol versions.

@@ -31,6 +31,7 @@ use crate::{
         ErrorCode,
         payload::{CallHeader, Failure, Mode, Turn},
     },
+    plugin::agent_env,
 };
 
 /// How many lines of a guest's standard error a failure carries.
@@ -47,10 +48,13 @@ impl<P: WasmPoint> Handler<P> for WasmHandler {
             0 => ChainSpec::TIMEOUT,
             limit => Duration::from_millis(limit),
         };
+        let granted = &self.loaded.setup.granted;
+        let call = agent_env::shown(&call, granted).unwrap_or(call);
         let bounds = Bounds::new(&self.loaded, limit, call.cancelled().clone());
         match bounds.keep(self.run(&call, &bounds)).await? {
             (Ok(output), contributions) => {
                 check_json(&output)?;
+                agent_env::admit(&call, &output, granted)?;
                 for (key, value) in contributions.values {
                     call.contribute(key, value)?;
                 }

@@ -13,8 +13,8 @@ use wasmtime::{
 };
 
 use super::{
-    CallLimits, CodeLimits, Inspection, PluginSetup, WasmError, WasmPlugin, Workspace, cache::Cache,
-    guest::Guest, host, inspect, plugin, scan::Outline, scan::scan, ticker::Ticker,
+    CallLimits, CodeLimits, Inspection, PluginSetup, WasmError, WasmPlugin, Workspace, WriteLimits,
+    cache::Cache, guest::Guest, host, inspect, plugin, scan::Outline, scan::scan, ticker::Ticker,
 };
 use crate::plugin::Binding;
 
@@ -28,6 +28,8 @@ pub struct HostConfig {
     pub code: CodeLimits,
     /// What one call may use.
     pub call: CallLimits,
+    /// What one plugin may write in one run.
+    pub write: WriteLimits,
 }
 
 /// Runs components.
@@ -42,6 +44,7 @@ pub(super) struct Inner {
     pub(super) linker: Linker<Guest>,
     pub(super) ticker: Ticker,
     pub(super) limits: CallLimits,
+    pub(super) write: WriteLimits,
     code: CodeLimits,
     cache: Option<Cache>,
 }
@@ -63,7 +66,7 @@ impl WasmHost {
     /// [`WasmError::CacheDir`] or [`WasmError::CacheOpen`] where compiled
     /// components cannot be kept safely.
     pub fn new(config: HostConfig) -> Result<Self, WasmError> {
-        let HostConfig { cache_dir, code, call } = config;
+        let HostConfig { cache_dir, code, call, write } = config;
         let mut settings = Config::new();
         settings
             .epoch_interruption(true)
@@ -73,7 +76,7 @@ impl WasmHost {
         let linker = host::linker(&engine).map_err(|error| WasmError::Engine { source: error.into() })?;
         let ticker = Ticker::start(&engine).map_err(|error| WasmError::Engine { source: Box::new(error) })?;
         let cache = cache_dir.map(|dir| Cache::open(&dir, &engine)).transpose()?;
-        Ok(Self(Arc::new(Inner { engine, linker, ticker, limits: call, code, cache })))
+        Ok(Self(Arc::new(Inner { engine, linker, ticker, limits: call, write, code, cache })))
     }
 
     /// Looks at a component: what it imports and exports, and against which

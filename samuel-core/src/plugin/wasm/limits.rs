@@ -2,7 +2,7 @@
 //!
 //! [`CodeLimits`] hold before it is compiled, since compiling cannot be
 //! interrupted; [`CallLimits`] while it runs, where the [`Meter`] of each store
-//! counts against them. Time is a call's own, see [`call`](super::call).
+//! counts against them; [`WriteLimits`] over all calls of a run. Time is a call's own, see [`call`](super::call).
 
 use wasmtime::ResourceLimiter;
 
@@ -78,6 +78,24 @@ impl Default for CallLimits {
             max_transfer_bytes: 16 * MIB,
             max_stderr_bytes: 16 * 1024,
         }
+    }
+}
+
+/// What one plugin may write into the project in one run.
+///
+/// What is replaced counts like what is new, and a directory like a file. What
+/// is removed is not given back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WriteLimits {
+    /// The bytes of all files. Default 256 MiB.
+    pub max_bytes: u64,
+    /// The files and directories. Default 10,000.
+    pub max_files: u64,
+}
+
+impl Default for WriteLimits {
+    fn default() -> Self {
+        Self { max_bytes: 256 * MIB as u64, max_files: 10_000 }
     }
 }
 

@@ -41,7 +41,7 @@ mod tests;
 pub use engine::{HostConfig, WasmHost};
 pub use error::WasmError;
 pub use inspect::{Inspection, RootFunction};
-pub use limits::{CallLimits, CodeLimits};
+pub use limits::{CallLimits, CodeLimits, WriteLimits};
 pub use plugin::{PluginSetup, WasmPlugin};
 pub use protocol::{Protocol, interface_of};
 pub use workspace::Workspace;

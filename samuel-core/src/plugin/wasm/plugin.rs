@@ -16,7 +16,7 @@ use super::{
     Protocol, WasmError, Workspace, call,
     engine::Inner,
     guest::Guest,
-    host::kv::KvStore,
+    host::{kv::KvStore, written::Written},
     interface_of,
     points::{self, Visitor, WasmPoint},
     protocol::{ContractName, Needs, needs},
@@ -54,6 +54,7 @@ pub(super) struct Loaded {
     pub(super) setup: PluginSetup,
     pub(super) workspace: Arc<Workspace>,
     pub(super) kv: KvStore,
+    pub(super) written: Written,
 }
 
 /// A binding whose function was found and type-checked.
@@ -191,7 +192,8 @@ pub(super) fn load(
         })
         .collect::<Result<_, WasmError>>()?;
     let kv = KvStore::new(workspace.scratch_root(), workspace.scratch_of(&setup.name));
-    let loaded = Loaded { host: Arc::clone(host), pre, setup, workspace, kv };
+    let written = Written::new(host.write.clone());
+    let loaded = Loaded { host: Arc::clone(host), pre, setup, workspace, kv, written };
     Ok(WasmPlugin { loaded: Arc::new(loaded), handlers })
 }
 

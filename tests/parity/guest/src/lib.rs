@@ -121,9 +121,9 @@ points! {
         -> ContextTaskOutput { toon_blob };
     ContextExtra context_extra(ContextExtraInput { task }, previous)
         -> ContextExtraOutput { extras };
-    BeforeAgentInvoke before_agent_invoke(BeforeAgentInvokeInput { agent, prompt, env, sandbox }, previous)
+    BeforeAgentInvoke before_agent_invoke(BeforeAgentInvokeInput { agent, prompt, env, env_names, sandbox }, previous)
         -> BeforeAgentInvokeOutput { agent, prompt, env, sandbox, ok, reason };
-    AgentInvoke agent_invoke(AgentInvokeInput { agent, prompt, env, sandbox })
+    AgentInvoke agent_invoke(AgentInvokeInput { agent, prompt, env, env_names, sandbox })
         -> AgentInvokeOutput { exit_code, stdout, stderr, usage };
     AfterAgentInvoke after_agent_invoke(AfterAgentInvokeInput { exit_code, stdout, stderr, duration_ms, usage })
         -> AfterAgentInvokeOutput { ok, reason };

@@ -158,7 +158,7 @@ macro_rules! plain {
     };
 }
 
-plain! { bool, i32, u32, u64, f64, String, (String, String), Value }
+plain! { bool, i32, u32, u64, f64, String, (String, String), (String, Option<String>), Value }
 
 impl<T: ToJson> ToJson for Option<T> {
     fn to_json(&self) -> Value {

@@ -6,11 +6,11 @@
 use wasmtime::component::LinkerInstance;
 
 use super::{Guest, HostError, at_once};
-use crate::plugin::Capability;
+use crate::{agent::covers_variable, plugin::Capability};
 
 pub(super) fn offer(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
     at_once(interface, "get", |guest, (name,): (String,)| {
-        if !guest.loaded.setup.granted.targets(Capability::Env).contains(&name) {
+        if !covers_variable(guest.loaded.setup.granted.targets(Capability::Env), &name) {
             return Err(HostError::denied(Capability::Env, name));
         }
         Ok(guest.loaded.workspace.env.get(&name).cloned())

@@ -36,6 +36,8 @@ pub(super) enum HostError {
     Invalid(String),
     #[component(name = "too-large")]
     TooLarge(Excess),
+    #[component(name = "quota")]
+    Quota(Excess),
     #[component(name = "timed-out")]
     TimedOut,
     #[component(name = "cancelled")]
@@ -67,6 +69,11 @@ impl HostError {
     pub(super) fn too_large(what: &str, limit: usize) -> Self {
         let limit = u64::try_from(limit).unwrap_or(u64::MAX);
         Self::TooLarge(Excess { what: what.to_owned(), limit })
+    }
+
+    /// Refuses what is more than a plugin may use in a run.
+    pub(super) fn quota(what: &str, limit: u64) -> Self {
+        Self::Quota(Excess { what: what.to_owned(), limit })
     }
 
     /// Says what the system said about something.

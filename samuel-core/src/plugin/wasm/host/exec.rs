@@ -1,8 +1,9 @@
 //! `exec`: running commands.
 //!
-//! Exactly the program that was granted runs, found as the user would find it:
-//! by name in the `PATH` of the embedding program, or by path from the
-//! project's root, whatever directory the plugin runs it in.
+//! Exactly what was granted runs, found as the user would find it: by name in
+//! the absolute directories of the embedding program's `PATH` that are none of
+//! the project's, or by path from the project's root, whatever directory the
+//! plugin runs it in.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,9 +16,12 @@ use super::{
     waiting,
 };
 use crate::{
+    agent::{covers_variable, is_reserved},
     fs::FileKind,
-    plugin::{Capability, wasm::plugin::Loaded},
-    process::{self, Captured, CommandOutput, CommandSpec, End, ExitStatus, OutputLimits, ProcessError},
+    plugin::{Capabilities, Capability, exec_grant::covers_command, wasm::plugin::Loaded},
+    process::{
+        self, Captured, CommandOutput, CommandSpec, End, ExitStatus, OutputLimits, ProcessError, find_on_path,
+    },
 };
 
 /// The most arguments, and all of them together in bytes.
@@ -26,6 +30,9 @@ const MAX_ARGS_BYTES: usize = 128 * 1024;
 /// The most variables, and all of them together in bytes.
 const MAX_VARIABLES: usize = 256;
 const MAX_VARIABLES_BYTES: usize = 128 * 1024;
+/// How much of a command is shown where it is denied.
+const MAX_SHOWN_WORDS: usize = 32;
+const MAX_SHOWN_CHARS: usize = 200;
 /// What a command may read, in bytes.
 const MAX_STDIN_BYTES: usize = 1024 * 1024;
 /// What is kept of each output, in bytes: half from the start and half from
@@ -68,7 +75,7 @@ async fn run(
     left: Duration,
     cancelled: CancellationToken,
 ) -> Result<Output, HostError> {
-    check(&command, loaded.setup.granted.targets(Capability::Exec))?;
+    check(&command, &loaded.setup.granted)?;
     let prepared = Arc::clone(&loaded);
     let spec = on_a_thread(move || prepare(&prepared, command, left)).await?;
     let supervisor = &loaded.workspace.supervisor;
@@ -80,9 +87,9 @@ async fn run(
     }
 }
 
-fn check(command: &Command, granted: &[String]) -> Result<(), HostError> {
-    if !granted.contains(&command.program) {
-        return Err(HostError::denied(Capability::Exec, &command.program));
+fn check(command: &Command, granted: &Capabilities) -> Result<(), HostError> {
+    if !covers_command(granted.targets(Capability::Exec), &command.program, &command.args) {
+        return Err(HostError::denied(Capability::Exec, shown(command)));
     }
     HostError::at_most("args (a number)", command.args.len(), MAX_ARGS)?;
     HostError::at_most("args", command.args.iter().map(String::len).sum(), MAX_ARGS_BYTES)?;
@@ -90,17 +97,22 @@ fn check(command: &Command, granted: &[String]) -> Result<(), HostError> {
     let variables = command.env.iter().map(|(name, value)| name.len() + value.len());
     HostError::at_most("env", variables.sum(), MAX_VARIABLES_BYTES)?;
     HostError::at_most("stdin", command.stdin.len(), MAX_STDIN_BYTES)?;
-    match command.env.iter().find(|(name, _)| decides_what_runs(name)) {
-        Some((name, _)) => Err(HostError::denied(Capability::Exec, format!("{}: {name}", command.program))),
+    let variables = granted.targets(Capability::Env);
+    let may_set = |name: &str| covers_variable(variables, name) && !is_reserved(name);
+    match command.env.iter().find(|(name, _)| !may_set(name)) {
+        Some((name, _)) => Err(HostError::denied(Capability::Env, name)),
         None => Ok(()),
     }
 }
 
-/// With these a granted program would run another one.
-fn decides_what_runs(variable: &str) -> bool {
-    let name = variable.to_ascii_uppercase();
-    matches!(&*name, "PATH" | "BASH_ENV" | "ENV" | "SHELLOPTS" | "PROMPT_COMMAND" | "PS4" | "IFS")
-        || ["LD_", "DYLD_", "BASH_FUNC_"].iter().any(|prefix| name.starts_with(prefix))
+/// Returns a command as it would be written, shortened.
+fn shown(command: &Command) -> String {
+    let words = std::iter::once(&command.program).chain(&command.args);
+    let line: String = words.take(MAX_SHOWN_WORDS).map(String::as_str).collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(MAX_SHOWN_CHARS) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line,
+    }
 }
 
 fn prepare(loaded: &Loaded, command: Command, left: Duration) -> Result<CommandSpec, HostError> {
@@ -115,7 +127,12 @@ fn prepare(loaded: &Loaded, command: Command, left: Duration) -> Result<CommandS
     }
     let program = match command.program.contains('/') {
         true => root.join(&command.program).into_os_string(),
-        false => command.program.into(),
+        false => {
+            let path = loaded.workspace.command_env.iter().rev().find(|(name, _)| name == "PATH");
+            let path = path.and_then(|(_, value)| value.to_str());
+            let found = find_on_path(&command.program, path, Some(root));
+            found.ok_or(HostError::NotFound(command.program))?.into_os_string()
+        }
     };
     let half = MAX_OUTPUT_BYTES / 2;
     let asked = command.timeout_ms.map_or(Duration::MAX, Duration::from_millis);
@@ -160,9 +177,13 @@ mod tests {
         Command { program: program.to_owned(), ..Command::default() }
     }
 
+    fn granting(programs: &[&str]) -> Capabilities {
+        Capabilities::default().with(Capability::Exec, programs.iter().copied())
+    }
+
     #[test]
     fn exactly_the_granted_program_runs() {
-        let granted = ["cargo".to_owned(), "./scripts/check.sh".to_owned()];
+        let granted = granting(&["cargo", "./scripts/check.sh"]);
         assert_eq!(check(&command("cargo"), &granted), Ok(()));
         assert_eq!(check(&command("./scripts/check.sh"), &granted), Ok(()));
         for program in ["cargo ", "cargo2", "/usr/bin/cargo", "./cargo", "scripts/check.sh", "sh", ""] {
@@ -172,19 +193,38 @@ mod tests {
     }
 
     #[test]
-    fn no_variable_makes_a_granted_program_run_another() {
-        let granted = ["cargo".to_owned()];
-        for name in ["PATH", "path", "LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "BASH_ENV"] {
-            let command = Command { env: vec![(name.into(), "x".into())], ..command("cargo") };
-            assert!(matches!(check(&command, &granted), Err(HostError::Denied(_))), "{name}");
+    fn arguments_that_were_not_granted_are_denied_with_the_command() {
+        let granted = granting(&["git log *"]);
+        let with = |args: &[&str]| Command {
+            args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+            ..command("git")
+        };
+        assert_eq!(check(&with(&["log", "main"]), &granted), Ok(()));
+        let denied = HostError::denied(Capability::Exec, "git -c alias.x=!id x");
+        assert_eq!(check(&with(&["-c", "alias.x=!id", "x"]), &granted), Err(denied));
+        let Err(HostError::Denied(denial)) = check(&with(&[&"x".repeat(1_000)]), &granted) else {
+            unreachable!()
+        };
+        assert_eq!(denial.target.chars().count(), MAX_SHOWN_CHARS + 1);
+    }
+
+    #[test]
+    fn a_variable_needs_its_grant_and_none_makes_a_granted_program_run_another() {
+        let names = ["PATH", "LD_PRELOAD", "GIT_SSH_COMMAND", "BASH_ENV", "RUST_LOG"];
+        let granted = granting(&["cargo"]).with(Capability::Env, names);
+        let setting = |name: &str| Command { env: vec![(name.into(), "x".into())], ..command("cargo") };
+        for name in
+            ["PATH", "path", "LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "GIT_SSH_COMMAND", "BASH_ENV", "MY_FLAG"]
+        {
+            let denied = HostError::denied(Capability::Env, name);
+            assert_eq!(check(&setting(name), &granted), Err(denied), "{name}");
         }
-        let harmless = Command { env: vec![("RUST_LOG".into(), "debug".into())], ..command("cargo") };
-        assert_eq!(check(&harmless, &granted), Ok(()));
+        assert_eq!(check(&setting("RUST_LOG"), &granted), Ok(()));
     }
 
     #[test]
     fn a_command_has_its_limits() {
-        let granted = ["cat".to_owned()];
+        let granted = granting(&["cat"]);
         let long = Command { stdin: vec![0; MAX_STDIN_BYTES + 1], ..command("cat") };
         let many = Command { args: vec![String::new(); MAX_ARGS + 1], ..command("cat") };
         let wide = Command { args: vec!["x".repeat(MAX_ARGS_BYTES + 1)], ..command("cat") };

@@ -1,7 +1,7 @@
 //! `files-write`: writing files of the project.
 //!
 //! What decides what runs, and what Samuel keeps, no plugin writes, whatever
-//! was granted.
+//! was granted; and no more is written in a run than [`Written`] lets through.
 
 use std::{
     io::Write,
@@ -18,6 +18,7 @@ use super::{
     Guest, HostError, on_a_thread,
     tree::{LastLink, Place, Tree},
     waiting,
+    written::Written,
 };
 use crate::{
     fs::{self, FileError, FileKind, PROJECT_DIRECTORY, PROJECT_FILE, Replacement},
@@ -36,16 +37,16 @@ const GIT: &str = ".git";
 
 pub(super) fn offer(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
     waiting(interface, "write", |guest, (path, contents): (String, Vec<u8>)| {
-        let loaded = Arc::clone(&guest.loaded);
-        on_a_thread(move || Writing::of(&loaded).write(&path, &contents))
+        let (loaded, run_id) = (Arc::clone(&guest.loaded), Arc::clone(&guest.header.run_id));
+        on_a_thread(move || Writing::of(&loaded, &run_id).write(&path, &contents))
     })?;
     waiting(interface, "remove", |guest, (path,): (String,)| {
-        let loaded = Arc::clone(&guest.loaded);
-        on_a_thread(move || Writing::of(&loaded).remove(&path))
+        let (loaded, run_id) = (Arc::clone(&guest.loaded), Arc::clone(&guest.header.run_id));
+        on_a_thread(move || Writing::of(&loaded, &run_id).remove(&path))
     })?;
     waiting(interface, "create-dir", |guest, (path,): (String,)| {
-        let loaded = Arc::clone(&guest.loaded);
-        on_a_thread(move || Writing::of(&loaded).create_dir(&path))
+        let (loaded, run_id) = (Arc::clone(&guest.loaded), Arc::clone(&guest.header.run_id));
+        on_a_thread(move || Writing::of(&loaded, &run_id).create_dir(&path))
     })
 }
 
@@ -54,14 +55,16 @@ pub(super) fn offer(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Resu
 struct Writing<'a> {
     tree: Tree<'a>,
     protected: &'a [String],
+    written: &'a Written,
+    run_id: &'a Arc<str>,
 }
 
 impl<'a> Writing<'a> {
-    fn of(loaded: &'a Loaded) -> Self {
+    fn of(loaded: &'a Loaded, run_id: &'a Arc<str>) -> Self {
         let capability = Capability::FilesystemWrite;
         let granted = loaded.setup.granted.targets(capability);
         let tree = Tree { root: &loaded.workspace.root, capability, granted };
-        Self { tree, protected: &loaded.workspace.protected }
+        Self { tree, protected: &loaded.workspace.protected, written: &loaded.written, run_id }
     }
 
     fn write(self, path: &str, contents: &[u8]) -> Result<(), HostError> {
@@ -71,6 +74,7 @@ impl<'a> Writing<'a> {
             None | Some(FileKind::File) => {}
             Some(_) => return Err(HostError::invalid(format!("`{path}` is no file"))),
         }
+        self.written.add(self.run_id, place.missing.len() + 1, contents.len())?;
         replace(place, contents).map_err(|error| HostError::io(path, &error.into()))
     }
 
@@ -97,6 +101,7 @@ impl<'a> Writing<'a> {
             Some(_) => return Err(HostError::invalid(format!("`{path}` is no directory"))),
             None => place.missing.push(place.name.clone()),
         }
+        self.written.add(self.run_id, place.missing.len(), 0)?;
         place.make_missing(PROJECT_DIRECTORY).map(drop).map_err(|error| HostError::io(path, &error))
     }
 
@@ -145,15 +150,20 @@ mod tests {
         fs,
         os::unix::fs::{MetadataExt, PermissionsExt, symlink},
         path::Path,
+        sync::LazyLock,
     };
 
     use super::*;
+    use crate::plugin::wasm::WriteLimits;
 
     const ALL: &str = "/workspace/**";
 
+    static WRITTEN: LazyLock<Written> = LazyLock::new(|| Written::new(WriteLimits::default()));
+    static RUN: LazyLock<Arc<str>> = LazyLock::new(|| Arc::from("r1"));
+
     fn writing<'a>(root: &'a Path, granted: &'a [String]) -> Writing<'a> {
         let tree = Tree { root, capability: Capability::FilesystemWrite, granted };
-        Writing { tree, protected: &[] }
+        Writing { tree, protected: &[], written: &WRITTEN, run_id: &RUN }
     }
 
     #[test]
@@ -231,6 +241,25 @@ mod tests {
         writing.write("samuel.toml.md", b"").unwrap();
         writing.write("scripts/other.sh", b"").unwrap();
         writing.write("sub/.gitignore", b"").unwrap();
+    }
+
+    #[test]
+    fn what_is_written_in_a_run_is_counted_with_what_it_replaces() {
+        let dir = tempfile::tempdir().unwrap();
+        let granted = [ALL.to_owned()];
+        let written = Written::new(WriteLimits { max_bytes: 10, max_files: 4 });
+        let writing = Writing { written: &written, ..writing(dir.path(), &granted) };
+        writing.write("out/a", b"12345").unwrap();
+        writing.write("out/a", b"1234").unwrap();
+        let bytes = Err(HostError::quota("bytes written in a run", 10));
+        assert_eq!(writing.write("out/a", b"12"), bytes);
+        assert_eq!(fs::read(dir.path().join("out/a")).unwrap(), b"1234");
+        let files = Err(HostError::quota("files written in a run", 4));
+        assert_eq!(writing.create_dir("x/y"), files);
+        assert!(!dir.path().join("x").exists());
+        writing.remove("out/a").unwrap();
+        writing.write("b", b"").unwrap();
+        assert_eq!(writing.write("c", b""), files);
     }
 
     #[test]

@@ -21,19 +21,6 @@ fn covers_name(pattern: &str, name: &str) -> bool {
     matches(&pattern, &name, |one| *one == '*', |one, other| *one == '?' || one == other)
 }
 
-/// Says whether a host is covered by one of the patterns: a host, or `*.` and
-/// a domain, which stands for every host below it.
-pub(super) fn covers_host(patterns: &[String], host: &str) -> bool {
-    patterns.iter().any(|pattern| match pattern.strip_prefix("*.") {
-        Some(domain) => {
-            let below = host.len().checked_sub(domain.len() + 1).and_then(|dot| host.get(dot..));
-            let below = below.and_then(|below| below.strip_prefix('.'));
-            below.is_some_and(|below| below.eq_ignore_ascii_case(domain))
-        }
-        None => pattern.eq_ignore_ascii_case(host),
-    })
-}
-
 /// Matches a pattern in which some items stand for any number of others. Takes
 /// time proportional to the product of the two lengths at most.
 fn matches<P, T>(
@@ -92,14 +79,5 @@ mod tests {
     fn a_pattern_that_backtracks_much_still_answers() {
         let path = vec!["a".repeat(2_000)];
         assert!(!covers_path(&[format!("/workspace/{}b", "*a".repeat(500))], &path));
-    }
-
-    #[test]
-    fn a_host_is_itself_or_below_a_domain() {
-        let covers = |pattern: &str, host| covers_host(&[pattern.to_owned()], host);
-        assert!(covers("api.example.com", "API.example.com"));
-        assert!(covers("*.example.com", "api.example.com") && covers("*.example.com", "a.b.example.com"));
-        assert!(!covers("*.example.com", "example.com") && !covers("*.example.com", "badexample.com"));
-        assert!(!covers("example.com", "example.com.evil.org") && !covers("*.é", "x"));
     }
 }

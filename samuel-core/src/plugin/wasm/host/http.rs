@@ -1,7 +1,7 @@
 //! `http`: requests to hosts that were granted.
 //!
 //! Redirects are followed here, one by one, since each target needs its own
-//! grant. No proxy is used and no environment read.
+//! grant, for the host and the port. No proxy is used and no environment read.
 
 use std::{
     net::IpAddr,
@@ -16,8 +16,11 @@ use ureq::{
 use url::{Host, Url};
 use wasmtime::component::{ComponentType, Lift, LinkerInstance, Lower};
 
-use super::{Guest, HostError, grant, on_a_thread, waiting};
-use crate::plugin::Capability;
+use super::{Guest, HostError, on_a_thread, waiting};
+use crate::plugin::{
+    Capability,
+    host_grant::{DEFAULT_PORT, covers_host},
+};
 
 /// All header fields of a request, in bytes.
 const MAX_HEADER_BYTES: usize = 64 * 1024;
@@ -150,8 +153,10 @@ fn check_target(url: &Url, granted: &[String]) -> Result<(), HostError> {
     let Some(host) = url.host_str().filter(|host| !host.is_empty()) else {
         return Err(HostError::invalid(format!("the url `{url}` has no host")));
     };
-    if !grant::covers_host(granted, host) {
-        return Err(HostError::denied(Capability::NetworkOutbound, host));
+    let port = url.port_or_known_default().unwrap_or_default();
+    if !covers_host(granted, host, port) {
+        let target = if port == DEFAULT_PORT { host.to_owned() } else { format!("{host}:{port}") };
+        return Err(HostError::denied(Capability::NetworkOutbound, target));
     }
     match url.scheme() {
         "https" => {}
@@ -276,7 +281,8 @@ mod tests {
         let (port, server) = serve(vec![answer.into()]);
         let asked = Request { method: "POST".into(), body: b"hi".to_vec(), ..request("") };
         let asked = Request { url: format!("http://127.0.0.1:{port}/a?b"), ..asked };
-        let response = send(asked, &["127.0.0.1"], LONG).unwrap();
+        let granted = format!("127.0.0.1:{port}");
+        let response = send(asked, &[&granted], LONG).unwrap();
         assert_eq!((response.status, &*response.body), (404, &b"none"[..]));
         assert!(response.headers.contains(&("x-kind".to_owned(), "Test".to_owned())));
         let heads = server.join().unwrap();
@@ -292,11 +298,15 @@ mod tests {
         };
         let away = turn("http://localhost:1/");
         let on = turn(&format!("http://127.0.0.1:{other}/next"));
-        let (port, server) = serve(vec![away, on]);
+        let (port, server) = serve(vec![away, on.clone(), on]);
         let url = format!("http://127.0.0.1:{port}/");
-        let denied = HostError::denied(Capability::NetworkOutbound, "localhost");
-        assert_eq!(send(request(&url), &["127.0.0.1"], LONG), Err(denied));
-        assert_eq!(send(request(&url), &["127.0.0.1"], LONG).map(|answer| answer.body), Ok(b"ok".to_vec()));
+        let (here, there) = (format!("127.0.0.1:{port}"), format!("127.0.0.1:{other}"));
+        let denied = HostError::denied(Capability::NetworkOutbound, "localhost:1");
+        assert_eq!(send(request(&url), &[&here, &there], LONG), Err(denied));
+        let denied = HostError::denied(Capability::NetworkOutbound, &*there);
+        assert_eq!(send(request(&url), &[&here], LONG), Err(denied));
+        let answer = send(request(&url), &[&here, &there], LONG);
+        assert_eq!(answer.map(|answer| answer.body), Ok(b"ok".to_vec()));
         assert!(server.join().unwrap().iter().all(|head| head.contains("secret")));
         assert!(landed.join().unwrap().iter().all(|head| !head.contains("secret")));
     }
@@ -305,19 +315,24 @@ mod tests {
     fn redirects_end() {
         let turn = "HTTP/1.1 307 Temporary Redirect\r\nLocation: /again\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
         let (port, server) = serve(vec![turn.into(); MAX_REDIRECTS + 1]);
-        let ended = send(request(&format!("http://localhost:{port}/")), &["localhost"], LONG);
+        let granted = format!("localhost:{port}");
+        let ended = send(request(&format!("http://localhost:{port}/")), &[&granted], LONG);
         assert!(matches!(ended, Err(HostError::Other(_))), "{ended:?}");
         server.join().unwrap();
     }
 
     #[test]
     fn what_is_not_granted_or_not_safe_is_not_asked() {
-        let refused = |url: &str| send(request(url), &["example.com", "127.0.0.1", "*.test"], LONG);
+        let refused = |url: &str| {
+            send(request(url), &["example.com", "example.com:80", "127.0.0.1:21", "*.test"], LONG)
+        };
         assert!(matches!(refused("https://evil.org/"), Err(HostError::Denied(_))));
         assert!(matches!(refused("https://example.com.evil.org/"), Err(HostError::Denied(_))));
         assert!(matches!(refused("https://example.com@evil.org/"), Err(HostError::Denied(_))));
         assert!(matches!(refused("https://user:pw@example.com/"), Err(HostError::Invalid(_))));
         assert!(matches!(refused("http://example.com/"), Err(HostError::Invalid(_))));
+        assert!(matches!(refused("https://example.com:8443/"), Err(HostError::Denied(_))));
+        assert!(matches!(refused("http://127.0.0.1/"), Err(HostError::Denied(_))));
         assert!(matches!(refused("file:///etc/passwd"), Err(HostError::Invalid(_))));
         assert!(matches!(refused("ftp://127.0.0.1/"), Err(HostError::Invalid(_))));
         assert!(matches!(refused("nonsense"), Err(HostError::Invalid(_))));
@@ -328,13 +343,14 @@ mod tests {
         let endless =
             format!("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{}", "x".repeat(MAX_BODY_BYTES + 1));
         let (port, server) = serve(vec![endless]);
-        let long = send(request(&format!("http://127.0.0.1:{port}/")), &["127.0.0.1"], LONG);
+        let here = format!("127.0.0.1:{port}");
+        let long = send(request(&format!("http://{here}/")), &[&here], LONG);
         assert!(matches!(long, Err(HostError::TooLarge(_))), "{long:?}");
         drop(server);
 
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://127.0.0.1:{}/", silent.local_addr().unwrap().port());
-        let waited = send(request(&url), &["127.0.0.1"], Duration::from_millis(100));
+        let there = silent.local_addr().unwrap().to_string();
+        let waited = send(request(&format!("http://{there}/")), &[&there], Duration::from_millis(100));
         assert_eq!(waited, Err(HostError::TimedOut));
     }
 }

@@ -23,6 +23,7 @@ pub(super) mod log;
 mod plugins;
 mod tasks;
 mod tree;
+pub(super) mod written;
 
 use wasmtime::{
     Engine,

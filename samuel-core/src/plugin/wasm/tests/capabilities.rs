@@ -82,9 +82,9 @@ async fn requests_are_sent_with_network_outbound() {
     // To a port where nobody listens: what is granted gets as far as that.
     let url = "http://127.0.0.1:1/";
     let send = get(url);
-    let (refused, sent) = refused_then(&send, Capability::NetworkOutbound, "127.0.0.1", |_| {}).await;
-    assert_eq!(refused, denied("network.outbound", "127.0.0.1"));
-    assert!(matches!(sent, Probed::Error(7, _)), "{sent:?}");
+    let (refused, sent) = refused_then(&send, Capability::NetworkOutbound, "127.0.0.1:1", |_| {}).await;
+    assert_eq!(refused, denied("network.outbound", "127.0.0.1:1"));
+    assert!(matches!(sent, Probed::Error(8, _)), "{sent:?}");
 }
 
 #[tokio::test]
@@ -155,7 +155,7 @@ const GATED: [(&str, &str, &str, &str, &str); 15] = [
         "(i32.const 512) (i32.const 3) (i32.const 515) (i32.const 14) (i32.const 0) (i32.const 0)
          (i32.const 0) (i32.const 0) (i32.const 0) (i64.const 0)",
         "GEThttp://a.test/",
-        "a.test",
+        "a.test:80",
     ),
     ("tasks.list", "", "", "", "read"),
     (
@@ -185,7 +185,7 @@ async fn no_function_behind_a_capability_works_without_its_grant() {
     store.import(Plan::default(), Actor::User, Existing::Refuse).unwrap();
     for (import, signature, args, data, target) in GATED {
         let interface = import.split_once('.').unwrap().0;
-        let capability = Capability::ALL.into_iter().find(|one| one.interface() == interface).unwrap();
+        let capability = Capability::ALL.into_iter().find(|one| one.interface() == Some(interface)).unwrap();
         let bytes = probe(import, signature, args, data, 8);
         let mut bench = Bench::new();
         fs::write(bench.dir.path().join("a.txt"), "contents").unwrap();
@@ -210,14 +210,13 @@ async fn no_function_behind_a_capability_works_without_its_grant() {
 }
 
 /// Targets that cover whatever the calls of [`GATED`] want.
-const EVERYTHING: [&str; 6] = ["/workspace/**", "cargo", "TOKEN", "a.test", "read", "write"];
+const EVERYTHING: [&str; 6] = ["/workspace/**", "cargo", "TOKEN", "a.test:80", "read", "write"];
 
 #[test]
 fn every_function_behind_a_capability_is_in_the_table() {
     let mut resolve = Resolve::default();
     let (package, _) = resolve.push_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit/v1")).unwrap();
-    let declared = Capability::ALL.into_iter().flat_map(|capability| {
-        let interface = capability.interface();
+    let declared = Capability::ALL.into_iter().filter_map(Capability::interface).flat_map(|interface| {
         let functions = &resolve.interfaces[resolve.packages[package].interfaces[interface]].functions;
         functions.keys().map(|name| format!("{interface}.{name}")).collect::<Vec<_>>()
     });

@@ -161,9 +161,9 @@ async fn a_component_that_runs_one_command_after_the_other_ends() {
 async fn a_server_that_does_not_answer_is_left() {
     // Connections are taken, and nobody reads from them.
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/", server.local_addr().unwrap());
-    let send = get(&url);
-    let plugin = load(&mut granted(Capability::NetworkOutbound, "127.0.0.1"), &send);
+    let here = server.local_addr().unwrap().to_string();
+    let send = get(&format!("http://{here}/"));
+    let plugin = load(&mut granted(Capability::NetworkOutbound, &here), &send);
     assert!(matches!(ends_on_time(&plugin).await, None | Some(BreakClass::Timeout)));
 }
 

@@ -21,7 +21,8 @@ fn importing(name: &str) -> Vec<u8> {
 #[test]
 fn an_import_that_the_manifest_does_not_ask_for_is_refused_by_name() {
     for capability in Capability::ALL {
-        let import = format!("samuel:plugin/{}@1.0.0", capability.interface());
+        let Some(interface) = capability.interface() else { continue };
+        let import = format!("samuel:plugin/{interface}@1.0.0");
         let error = refused(&importing(&import), "quality-check");
         let WasmError::Undeclared { import: named, capability: needed } = &error else { panic!("{error:?}") };
         assert_eq!((named, *needed), (&import, capability));
