@@ -142,6 +142,7 @@ const RESERVED: &[&str] = &[
     "*SOCK*",
     "*ENDPOINT*",
     "*_BASE",
+    "*_REGION",
     "*_REGISTRY*",
     "HOSTALIASES",
     "LOCALDOMAIN",
@@ -307,7 +308,16 @@ mod tests {
     #[test]
     fn what_an_agent_is_steered_by_is_reserved() {
         // These say how much is logged, told and waited for.
-        let harmless = ["API_TIMEOUT_MS", "DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING", "RUST_LOG"];
+        let harmless = [
+            "API_TIMEOUT_MS",
+            "DISABLE_TELEMETRY",
+            "DISABLE_ERROR_REPORTING",
+            "DISABLE_AUTOUPDATER",
+            "DISABLE_PROMPT_CACHING*",
+            "MCP_TIMEOUT",
+            "MCP_TOOL_TIMEOUT",
+            "RUST_LOG",
+        ];
         for name in adapter::ALL.iter().flat_map(|cli| cli.env).filter(|name| !harmless.contains(name)) {
             assert!(is_reserved(name), "{name}");
         }

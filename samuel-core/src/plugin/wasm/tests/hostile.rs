@@ -21,7 +21,7 @@ use crate::{
 const SOON: Duration = Duration::from_secs(15);
 
 /// The place of `timed-out` among the errors of the host.
-const TIMED_OUT: i32 = 5;
+const TIMED_OUT: i32 = 6;
 
 /// Fires a hostile handler of `quality.check` in front of a good one, and
 /// returns how it broke.
