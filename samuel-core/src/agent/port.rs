@@ -81,8 +81,8 @@ pub struct AgentRequest {
     pub prompt: String,
     /// The whole environment.
     pub env: Vec<(String, String)>,
-    /// The program, as [`Agent::locate`] found it. An agent that is one looks it
-    /// up in `env` where it is absent.
+    /// The program, as [`Agent::locate`] found it. Where it is absent, it is
+    /// looked up in the same way in `env`.
     pub program: Option<PathBuf>,
     /// The directory the agent works in.
     pub project_root: PathBuf,

@@ -76,12 +76,28 @@ impl CliAgent {
         self.command.first().map(String::as_str).unwrap_or_default()
     }
 
-    fn spec(&self, request: &AgentRequest, prompt: Option<&PromptFile>) -> CommandSpec {
+    /// Returns the program to start: a name is looked up by
+    /// [`locate`](Agent::locate) alone, so that none is found in the project.
+    fn program_for(&self, request: &AgentRequest) -> Result<PathBuf, AgentError> {
+        let program = self.program();
+        let located = request.program.clone().or_else(|| self.locate(&request.env, &request.project_root));
+        match located {
+            Some(path) => Ok(path),
+            // Starting it says what is wrong with it.
+            None if program.contains('/') => Ok(PathBuf::from(program)),
+            None => Err(self.not_found()),
+        }
+    }
+
+    fn not_found(&self) -> AgentError {
+        AgentError::NotFound { agent: self.cli.name.to_owned(), program: self.program().to_owned() }
+    }
+
+    fn spec(&self, program: &Path, request: &AgentRequest, prompt: Option<&PromptFile>) -> CommandSpec {
         let args = self.command.iter().skip(1).map(|arg| match prompt {
             Some(file) => arg.replace(PROMPT_FILE, &file.path().to_string_lossy()),
             None => arg.clone(),
         });
-        let program = request.program.as_deref().unwrap_or(Path::new(self.program()));
         let mut spec = CommandSpec::new(program, &request.project_root)
             .args(args)
             .envs(request.env.iter().cloned())
@@ -215,10 +231,7 @@ impl Agent for CliAgent {
         let is_relative_path = program.contains('/') && !program.starts_with('/');
         match is_relative_path || self.locate(env, Path::new("/")).is_some() {
             true => Ok(()),
-            false => {
-                let agent = self.cli.name.to_owned();
-                Err(AgentError::NotFound { agent, program: program.to_owned() })
-            }
+            false => Err(self.not_found()),
         }
     }
 
@@ -237,7 +250,8 @@ impl Agent for CliAgent {
         port: &dyn AgentPort,
     ) -> Result<AgentInvokeOutput, AgentError> {
         let prompt = self.prompt_file(&request)?;
-        let running = spawn(self.spec(&request, prompt.as_ref()), &self.supervisor)
+        let program = self.program_for(&request)?;
+        let running = spawn(self.spec(&program, &request, prompt.as_ref()), &self.supervisor)
             .await
             .map_err(|error| self.start_error(error))?;
         if let Some(id) = running.supervisor() {
