@@ -134,6 +134,16 @@ impl Host {
         Some(dir.join("components"))
     }
 
+    /// Returns where Samuel keeps what it must be able to rely on, such as the
+    /// key of compiled components: `SAMUEL_STATE_DIR`, else where the user's
+    /// programs keep such things.
+    pub(crate) fn state_dir(&self) -> Option<PathBuf> {
+        let own = self.var("SAMUEL_STATE_DIR").map(PathBuf::from);
+        let of_user = || self.var("XDG_STATE_HOME").map(|dir| Path::new(dir).join("samuel"));
+        let of_home = || self.var("HOME").map(|dir| Path::new(dir).join(".local/state/samuel"));
+        own.or_else(of_user).or_else(of_home).filter(|dir| dir.is_absolute())
+    }
+
     /// Returns the path of this program.
     pub(crate) fn exe(&self) -> Result<&Path, Failure> {
         self.exe.as_deref().ok_or_else(|| Failure::internal("the path of this program cannot be found out"))

@@ -62,8 +62,9 @@ impl Tier for Wasm {
 
 /// One host for all rows; what it compiles is kept over runs.
 static HOST: LazyLock<WasmHost> = LazyLock::new(|| {
-    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("wasm-cache");
-    WasmHost::new(HostConfig { cache_dir: Some(cache), ..HostConfig::default() }).unwrap()
+    let place = |name| Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name));
+    let (cache_dir, state_dir) = (place("wasm-cache"), place("wasm-state"));
+    WasmHost::new(HostConfig { cache_dir, state_dir, ..HostConfig::default() }).unwrap()
 });
 
 /// Loads the guest with what a row says of a handler, once for each that says

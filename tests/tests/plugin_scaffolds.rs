@@ -65,6 +65,7 @@ impl Desk {
             .envs(kept)
             .env("PATH", &self.path)
             .env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"))
+            .env("XDG_STATE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("state"))
             // What a plugin in Rust depends on was fetched for this workspace, and
             // built for other components.
             .env("CARGO_NET_OFFLINE", "true")

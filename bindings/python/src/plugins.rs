@@ -34,6 +34,8 @@ pub(crate) struct Surroundings {
     supervisor: Vec<String>,
     /// Where compiled components are kept.
     cache_dir: Option<PathBuf>,
+    /// Where their key is, and scripts are run from.
+    state_dir: Option<PathBuf>,
 }
 
 /// Lists what is installed, and what samuel.toml lists.
@@ -77,6 +79,7 @@ pub(crate) fn plugins_fetch(
         supervisor: supervisor_of(&surroundings.supervisor),
         cancel: cancel.clone(),
         cache_dir: surroundings.cache_dir,
+        state_dir: surroundings.state_dir,
         ..FetchOptions::default()
     };
     job(py, cancel, async move {
@@ -104,6 +107,7 @@ pub(crate) fn plugins_load(
         env: surroundings.env,
         supervisor: supervisor_of(&surroundings.supervisor),
         cache_dir: surroundings.cache_dir,
+        state_dir: surroundings.state_dir,
         store: Some(Arc::new(project.store())),
     };
     let project = project.clone();

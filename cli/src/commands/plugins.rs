@@ -35,7 +35,8 @@ pub(crate) fn load(project: &Project, host: &Host) -> Result<Loaded, Failure> {
 /// Returns what handlers of plugins get of this process.
 pub(crate) fn load_options(host: &Host) -> Result<LoadOptions, Failure> {
     let (env, supervisor) = (host.env.clone(), host.supervisor()?);
-    Ok(LoadOptions { env, supervisor, cache_dir: host.component_cache(), store: None })
+    let (cache_dir, state_dir) = (host.component_cache(), host.state_dir());
+    Ok(LoadOptions { env, supervisor, cache_dir, state_dir, store: None })
 }
 
 /// Installs a plugin once what it asks for is granted.
@@ -46,6 +47,7 @@ pub(crate) fn install(args: &InstallArgs, global: &Global, host: &Host) -> Resul
         env: host.env.clone(),
         supervisor: host.supervisor()?,
         cache_dir: host.component_cache(),
+        state_dir: host.state_dir(),
         ..FetchOptions::default()
     };
     let offer = block_on(plugins.fetch(&source, &options))??;
@@ -147,12 +149,13 @@ pub(crate) fn uninstall(args: &PluginName, global: &Global, host: &Host) -> Resu
 pub(crate) fn verify(args: &VerifyArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
     let verified = plugins(global, host)?.verify(args.name.as_deref())?;
     let data = json!({ "plugins": verified });
-    let bad = verified.iter().filter(|plugin| !plugin.changes.is_empty() || plugin.problem.is_some());
+    let bad = verified.iter().filter(|plugin| !plugin.is_intact());
     let lines: Vec<String> = bad
         .flat_map(|plugin| {
             let changes = plugin.changes.iter().map(|change| format!("{}: {change}", plugin.name));
+            let differences = plugin.differences.iter().map(|one| format!("{}: {one}", plugin.name));
             let problem = plugin.problem.iter().map(|problem| format!("{}: {problem}", plugin.name));
-            changes.chain(problem).collect::<Vec<_>>()
+            changes.chain(differences).chain(problem).collect::<Vec<_>>()
         })
         .collect();
     if !lines.is_empty() {

@@ -217,7 +217,18 @@ pub(crate) fn load_text(root: &Root, file: &Path) -> Result<Option<String>, Conf
         }
         Err(error) => return Err(ConfigError::Io { file: file.to_owned(), source: error.into() }),
     };
-    String::from_utf8(bytes).map(Some).map_err(|error| {
+    text_of(file, bytes).map(Some)
+}
+
+/// Returns the text that the bytes of a file are.
+///
+/// # Errors
+/// Returns [`ConfigError::Invalid`] where they are no UTF-8 or too many.
+pub(crate) fn text_of(file: &Path, bytes: Vec<u8>) -> Result<String, ConfigError> {
+    if bytes.len() > Config::MAX_BYTES {
+        return Err(refused(file, "", ProblemKind::TooLarge { max_bytes: Config::MAX_BYTES }));
+    }
+    String::from_utf8(bytes).map_err(|error| {
         let valid = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default();
         refused(file, &String::from_utf8_lossy(valid), ProblemKind::NotUtf8)
     })

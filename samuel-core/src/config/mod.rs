@@ -31,8 +31,8 @@ pub use chain::overlay;
 pub(crate) use document::{Document, Origins};
 pub use duration::{DurationError, format_duration, parse_duration};
 pub use error::{ConfigError, Problems};
-pub(crate) use file::load_text;
 pub use file::{CONFIG_FILE, Config, PluginEntry};
+pub(crate) use file::{load_text, text_of};
 pub(crate) use layer::MethodologyLayer;
 pub(crate) use names::is_plain_name;
 pub use names::{

@@ -68,13 +68,13 @@ impl From<InvalidMethodologyName> for ProblemKind {
 }
 
 /// Checks the name or an alias of a methodology: 1 to 64 of `a-z`, `0-9` and
-/// `-`, and no subcommand of `samuel run`.
+/// `-`, not a `-` first, and no subcommand of `samuel run`.
 ///
 /// # Errors
 /// Returns an [`InvalidMethodologyName`] with the rule it breaks.
 pub fn check_methodology_name(name: &str) -> Result<(), InvalidMethodologyName> {
     let rule = if !is_plain_name(name, 1) {
-        "use 1 to 64 of a-z, 0-9 and -"
+        "use 1 to 64 of a-z, 0-9 and -, and no - first"
     } else if RUN_SUBCOMMANDS.contains(&name) {
         "it is a subcommand of `samuel run`"
     } else {
@@ -83,10 +83,11 @@ pub fn check_methodology_name(name: &str) -> Result<(), InvalidMethodologyName> 
     Err(InvalidMethodologyName { name: super::shorten(name), rule })
 }
 
-/// Says whether a name has at least `min` and at most 64 of `a-z`, `0-9`, `-`.
+/// Says whether a name has at least `min` and at most 64 of `a-z`, `0-9`, `-`,
+/// and does not begin as options do.
 pub(crate) fn is_plain_name(name: &str, min: usize) -> bool {
     let plain = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
-    (min..=64).contains(&name.len()) && name.bytes().all(plain)
+    (min..=64).contains(&name.len()) && !name.starts_with('-') && name.bytes().all(plain)
 }
 
 /// A methodology that is not there.

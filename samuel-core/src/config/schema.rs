@@ -7,10 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Config, DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS, PluginEntry, ProblemKind, chain,
-    check_methodology_name, layer::MethodologyLayer, names::is_plain_name, shorten, table::Table,
-    value::Value,
+    check_methodology_name, layer::MethodologyLayer, shorten, table::Table, value::Value,
 };
-use crate::{context::GuardrailVars, plugin::PLUGIN_NAME_RULE};
+use crate::{context::GuardrailVars, plugin::broken_name_rule};
 
 /// The version of the schema that this Samuel reads.
 pub const CONFIG_VERSION: &str = "2";
@@ -99,8 +98,7 @@ fn read_plugins(value: &Value<'_>) -> Vec<PluginEntry> {
 
 fn read_plugin_name(value: &Value<'_>, seen: &mut BTreeSet<String>) -> Option<String> {
     let name = value.string()?;
-    if !is_plain_name(name, 2) {
-        let rule = PLUGIN_NAME_RULE;
+    if let Some(rule) = broken_name_rule(name) {
         value.refuse(ProblemKind::InvalidName { what: "plugin", name: shorten(name), rule });
     } else if !seen.insert(name.to_owned()) {
         value.refuse(ProblemKind::Doubled { what: "plugin", name: name.to_owned() });

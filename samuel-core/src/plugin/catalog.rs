@@ -5,12 +5,18 @@
 //! whose files are not those that were installed, so that what was approved is
 //! what runs.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use serde_json::{Map, Value};
 
 use super::{
-    Capabilities, LockEntry, LockFile, Manifest, PluginError, Profile, Selection, Tree, install::check_grants,
+    Capabilities, LockEntry, LockFile, Manifest, PluginError, Profile,
+    contents::Contents,
+    install::check_grants,
+    installed::{Inspection, inspect},
 };
 use crate::config::Config;
 
@@ -34,6 +40,8 @@ pub struct Plugin {
     pub config: Map<String, Value>,
     /// What samuel.lock holds of it, the grants among it.
     pub entry: LockEntry,
+    /// The very bytes that were checked, which are what runs.
+    pub(super) contents: Arc<Contents>,
 }
 
 impl Plugin {
@@ -49,7 +57,8 @@ impl Catalog {
     /// # Errors
     /// Returns [`PluginError::Listed`] for one that is not installed,
     /// [`PluginError::Changed`] for one whose files were changed,
-    /// [`PluginError::Excess`] for one that was granted what it does not ask
+    /// [`PluginError::Differs`] for one of which samuel.lock says something
+    /// else than its files, [`PluginError::Excess`] for one that was granted what it does not ask
     /// for, [`PluginError::NamespaceTaken`] for two that share a namespace,
     /// [`PluginError::MethodologyTaken`] for two that provide a methodology of
     /// one name, and [`PluginError::Manifest`] for one that is for another
@@ -82,9 +91,10 @@ impl Catalog {
                 from: listed.source.clone(),
             })?;
             let directory = plugin_directory(project_root, &entry.name);
-            let manifest = verify(&directory, &entry)?;
+            let (manifest, contents) = verify(&directory, &entry)?;
             plugins.iter().try_for_each(|other| check_beside(&manifest, &other.manifest))?;
-            plugins.push(Plugin { manifest, directory, place, config: listed.config.clone(), entry });
+            let config = listed.config.clone();
+            plugins.push(Plugin { manifest, directory, place, config, entry, contents });
         }
         Ok(Self { plugins, root: project_root.to_owned() })
     }
@@ -124,21 +134,21 @@ pub(super) fn check_beside(plugin: &Manifest, other: &Manifest) -> Result<(), Pl
 }
 
 /// Makes sure that a plugin is the one that was installed.
-fn verify(directory: &Path, entry: &LockEntry) -> Result<Manifest, PluginError> {
+fn verify(directory: &Path, entry: &LockEntry) -> Result<(Manifest, Arc<Contents>), PluginError> {
+    let name = || entry.name.clone();
     if !directory.is_dir() {
-        return Err(PluginError::Listed { name: entry.name.clone(), from: Some(entry.source.clone()) });
+        return Err(PluginError::Listed { name: name(), from: Some(entry.source.clone()) });
     }
-    let tree = Tree::of(directory, &Selection::Installed)?;
-    let changes = tree.changes_since(&entry.files);
-    if !changes.is_empty() || tree.digest() != entry.digest {
-        return Err(PluginError::Changed { name: entry.name.clone(), changes });
-    }
-    let manifest = Manifest::load(directory)?;
-    if manifest.name != entry.name {
-        return Err(PluginError::Changed { name: entry.name.clone(), changes });
+    let Inspection { contents, changes, differences, manifest } = inspect(directory, entry)?;
+    let manifest = match manifest {
+        Some(manifest) if changes.is_empty() => manifest,
+        _ => return Err(PluginError::Changed { name: name(), changes }),
+    };
+    if !differences.is_empty() {
+        return Err(PluginError::Differs { name: name(), differences });
     }
     check_grants(&manifest, &entry.granted)?;
-    Ok(manifest)
+    Ok((manifest, Arc::new(contents)))
 }
 
 /// Returns where the plugins of a project are.

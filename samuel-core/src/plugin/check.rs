@@ -2,7 +2,7 @@
 
 use std::{fs, io::Read as _, os::unix::fs::PermissionsExt as _, path::Path};
 
-use super::{Capability, Kind, MANIFEST_FILE, Manifest, ManifestProblem, PluginError};
+use super::{Capability, Kind, MANIFEST_FILE, Manifest, ManifestProblem, PluginError, contents::Contents};
 use crate::{
     config::{ConfigError, Origin, Problem, Problems},
     fs::{FileError, open_anywhere},
@@ -21,7 +21,16 @@ const WASM_MAGIC: &[u8] = b"\0asm";
 /// every file that is not what it must be, each at the place that names it.
 pub fn check(directory: &Path) -> Result<Manifest, PluginError> {
     let manifest = Manifest::load(directory)?;
-    let mut checking = Checking { directory, manifest: &manifest, list: Vec::new() };
+    hold(directory, manifest, &Files::Directory(directory))
+}
+
+/// Does the same with files that were read. `directory` is only for messages.
+pub(super) fn check_contents(directory: &Path, contents: &Contents) -> Result<Manifest, PluginError> {
+    hold(directory, contents.manifest(directory)?, &Files::Read(contents))
+}
+
+fn hold(directory: &Path, manifest: Manifest, files: &Files<'_>) -> Result<Manifest, PluginError> {
+    let mut checking = Checking { directory, manifest: &manifest, files, list: Vec::new() };
     checking.look();
     let list = checking.list;
     match list.is_empty() {
@@ -34,6 +43,7 @@ pub fn check(directory: &Path) -> Result<Manifest, PluginError> {
 struct Checking<'a> {
     directory: &'a Path,
     manifest: &'a Manifest,
+    files: &'a Files<'a>,
     list: Vec<Problem>,
 }
 
@@ -47,20 +57,20 @@ impl Checking<'_> {
                 self.refuse(place.clone(), key, ManifestProblem::AgentWithoutExec);
             }
             if manifest.kind == Kind::Skill
-                && let Some(fault) = script_fault(&self.directory.join(&binding.handler))
+                && let Some(fault) = self.files.script_fault(&binding.handler)
             {
                 self.refuse(place, key, ManifestProblem::BadFile { path: binding.handler.clone(), fault });
             }
         }
         if let Some(module) = &manifest.module
-            && let Some(fault) = module_fault(&self.directory.join(module))
+            && let Some(fault) = self.files.module_fault(module)
         {
             let problem = ManifestProblem::BadFile { path: module.clone(), fault };
             self.refuse(self.place_of("wasm.module"), "wasm.module", problem);
         }
         for (number, profile) in manifest.profiles.iter().enumerate() {
             let Some(templates) = &profile.templates else { continue };
-            if !self.directory.join(templates).is_dir() {
+            if !self.files.has_directory(templates) {
                 let key = format!("methodology[{number}].templates");
                 let problem = ManifestProblem::BadFile { path: templates.clone(), fault: "is no directory" };
                 self.refuse(self.place_of(&key), &key, problem);
@@ -88,26 +98,64 @@ pub(super) fn needs_exec(manifest: &Manifest, point: HookPoint) -> bool {
         && !manifest.capabilities.has(Capability::Exec)
 }
 
-/// Returns what keeps a script from being run.
-fn script_fault(path: &Path) -> Option<&'static str> {
-    match fs::metadata(path) {
-        Err(_) => Some("does not exist"),
-        Ok(metadata) if !metadata.is_file() => Some("is no file"),
-        Ok(metadata) if metadata.permissions().mode() & 0o111 == 0 => {
-            Some("is not executable; run chmod +x on it")
-        }
-        Ok(_) => None,
-    }
+/// Where the files are that a manifest names.
+enum Files<'a> {
+    /// In a directory.
+    Directory(&'a Path),
+    /// In memory.
+    Read(&'a Contents),
 }
 
-fn module_fault(path: &Path) -> Option<&'static str> {
-    let mut magic = [0; WASM_MAGIC.len()];
-    match open_anywhere(path) {
-        Err(FileError::NotAFile { .. }) => Some("is no file"),
-        Err(_) => Some("does not exist; build it with `samuel plugin build`"),
-        Ok(mut file) => match file.read_exact(&mut magic) {
-            Ok(()) if magic == WASM_MAGIC => None,
-            _ => Some("is no WebAssembly"),
-        },
+const MISSING: &str = "does not exist";
+const NO_FILE: &str = "is no file";
+const NOT_EXECUTABLE: &str = "is not executable; run chmod +x on it";
+const NO_MODULE: &str = "does not exist; build it with `samuel plugin build`";
+const NO_WASM: &str = "is no WebAssembly";
+
+impl Files<'_> {
+    /// Returns what keeps a script from being run.
+    fn script_fault(&self, path: &str) -> Option<&'static str> {
+        let directory = match self {
+            Self::Directory(directory) => directory,
+            Self::Read(contents) => {
+                return match contents.tree().is_executable(path) {
+                    Some(true) => None,
+                    Some(false) => Some(NOT_EXECUTABLE),
+                    None if contents.has_directory(path) => Some(NO_FILE),
+                    None => Some(MISSING),
+                };
+            }
+        };
+        match fs::metadata(directory.join(path)) {
+            Err(_) => Some(MISSING),
+            Ok(metadata) if !metadata.is_file() => Some(NO_FILE),
+            Ok(metadata) if metadata.permissions().mode() & 0o111 == 0 => Some(NOT_EXECUTABLE),
+            Ok(_) => None,
+        }
+    }
+
+    fn module_fault(&self, path: &str) -> Option<&'static str> {
+        let mut magic = [0; WASM_MAGIC.len()];
+        match self {
+            Self::Directory(directory) => match open_anywhere(&directory.join(path)) {
+                Err(FileError::NotAFile { .. }) => Some(NO_FILE),
+                Err(_) => Some(NO_MODULE),
+                Ok(mut file) => match file.read_exact(&mut magic) {
+                    Ok(()) if magic == WASM_MAGIC => None,
+                    _ => Some(NO_WASM),
+                },
+            },
+            Self::Read(contents) => match contents.get(path) {
+                None => Some(NO_MODULE),
+                Some(bytes) => (!bytes.starts_with(WASM_MAGIC)).then_some(NO_WASM),
+            },
+        }
+    }
+
+    fn has_directory(&self, path: &str) -> bool {
+        match self {
+            Self::Directory(directory) => directory.join(path).is_dir(),
+            Self::Read(contents) => contents.has_directory(path),
+        }
     }
 }

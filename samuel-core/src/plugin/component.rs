@@ -12,13 +12,13 @@ use std::{
 use serde_json::{Map, Value};
 
 use super::{
-    Capabilities, LoadOptions, MAX_BYTES, Manifest, Plugin, PluginError,
+    Capabilities, FetchOptions, LoadOptions, Manifest, Plugin, PluginError,
+    contents::Contents,
     install::blocking,
     load::Register,
     skill::allowed_env,
     wasm::{HostConfig, PluginSetup, WasmError, WasmHost, WasmPlugin, Workspace},
 };
-use crate::fs::Root;
 
 /// Where plugins keep their own files, below the project.
 const SCRATCH: &str = ".samuel/run/plugins";
@@ -27,8 +27,12 @@ const SCRATCH: &str = ".samuel/run/plugins";
 const TRIAL_LIMIT: Duration = Duration::from_secs(10);
 
 /// Sets up a host for components, the first of which is a manifest's.
-pub(super) fn host(manifest: &Manifest, cache_dir: Option<PathBuf>) -> Result<WasmHost, PluginError> {
-    let host = WasmHost::new(HostConfig { cache_dir, ..HostConfig::default() });
+pub(super) fn host(
+    manifest: &Manifest,
+    cache_dir: Option<PathBuf>,
+    state_dir: Option<PathBuf>,
+) -> Result<WasmHost, PluginError> {
+    let host = WasmHost::new(HostConfig { cache_dir, state_dir, ..HostConfig::default() });
     host.map_err(|error| unusable(manifest, error))
 }
 
@@ -50,7 +54,7 @@ pub(super) fn load(
         workspace = workspace.store(Arc::clone(store));
     }
     let own = Own { granted: plugin.granted(), config: &plugin.config };
-    let component = open(host, &plugin.directory, &plugin.manifest, own, workspace)?;
+    let component = open(host, &plugin.contents, &plugin.manifest, own, workspace)?;
     Ok(Arc::new(move |source, registry| component.register(source, registry)))
 }
 
@@ -58,20 +62,22 @@ pub(super) fn load(
 /// its handlers. Then starts it on trial, with nothing granted.
 pub(super) async fn check(
     directory: PathBuf,
-    manifest: Manifest,
-    cache_dir: Option<PathBuf>,
+    manifest: &Manifest,
+    contents: &Contents,
+    options: &FetchOptions,
 ) -> Result<(), PluginError> {
+    let (asked, contents) = (manifest.clone(), contents.clone());
+    let (cache_dir, state_dir) = (options.cache_dir.clone(), options.state_dir.clone());
     let component = blocking(move || {
         let own = Own { granted: &Capabilities::default(), config: &Map::new() };
         let workspace = Workspace::new(&directory, &directory);
-        let component = open(&host(&manifest, cache_dir)?, &directory, &manifest, own, workspace)?;
-        Ok((manifest, component))
+        open(&host(&asked, cache_dir, state_dir)?, &contents, &asked, own, workspace)
     });
-    let (manifest, component) = component.await?;
+    let component = component.await?;
     let started = component.try_start(TRIAL_LIMIT).await;
     started.map_err(|failure| PluginError::NoStart {
         name: manifest.name.clone(),
-        module: module_of(&manifest),
+        module: module_of(manifest),
         failure: Box::new(failure),
     })
 }
@@ -84,20 +90,21 @@ struct Own<'a> {
 
 fn open(
     host: &WasmHost,
-    directory: &Path,
+    contents: &Contents,
     manifest: &Manifest,
     own: Own<'_>,
     workspace: Workspace,
 ) -> Result<WasmPlugin, PluginError> {
-    let module = directory.join(module_of(manifest));
-    let bytes = Root::new(directory).read(&module, MAX_BYTES).map_err(PluginError::file("read", &module))?;
+    // A component that is not there reads as one that is none.
+    let module = manifest.module.as_deref().unwrap_or_default();
+    let bytes = contents.get(module).unwrap_or_default();
     let setup = PluginSetup {
         name: manifest.name.clone(),
         asked: manifest.capabilities.clone(),
         granted: own.granted.clone(),
         config: Value::Object(own.config.clone()),
     };
-    let loaded = host.load(&bytes, setup, Arc::new(workspace), &manifest.bindings);
+    let loaded = host.load(bytes, setup, Arc::new(workspace), &manifest.bindings);
     loaded.map_err(|error| unusable(manifest, error))
 }
 

@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use super::{Capability, Change, Kind};
+use super::{Capability, Change, Difference, Kind};
 use crate::{
     config::ConfigError,
     fs::FileError,
@@ -165,6 +165,29 @@ pub enum PluginError {
         /// What was changed.
         changes: Vec<Change>,
     },
+    /// samuel.lock says something of a plugin that its files do not.
+    #[error("samuel.lock does not fit the plugin {name}: {}", listed(differences))]
+    Differs {
+        /// The plugin.
+        name: String,
+        /// What does not fit.
+        differences: Vec<Difference>,
+    },
+    /// The text cannot be the name of a plugin.
+    #[error("\"{}\" cannot be the name of a plugin: {rule}", name.escape_debug())]
+    BadName {
+        /// The text as it was given, or its beginning.
+        name: String,
+        /// The rule that it breaks.
+        rule: &'static str,
+    },
+    /// The program that loads plugins names no private directory, from which
+    /// alone scripts are run.
+    #[error("the scripts of the plugin {name} have no private directory to run from")]
+    NoStateDir {
+        /// The plugin.
+        name: String,
+    },
     /// samuel.lock cannot be read.
     #[error("samuel.lock cannot be used: {problem}")]
     Lock {
@@ -216,6 +239,11 @@ pub enum PluginError {
     },
 }
 
+/// Lists what does not fit, one after the other.
+fn listed(differences: &[Difference]) -> String {
+    differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
 impl PluginError {
     /// Words an error of the system.
     pub(super) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
@@ -243,10 +271,11 @@ impl Coded for PluginError {
             Self::Ungranted { .. } => ErrorCode::PLUGIN_REFUSED,
             Self::Excess { .. } | Self::Lock { .. } => ErrorCode::PLUGIN_LOCK,
             Self::NotInstalled { .. } | Self::Listed { .. } => ErrorCode::PLUGIN_NOT_FOUND,
-            Self::Changed { .. } => ErrorCode::PLUGIN_CHANGED,
+            Self::Changed { .. } | Self::Differs { .. } => ErrorCode::PLUGIN_CHANGED,
             Self::Unsupported { .. } => ErrorCode::PLUGIN_UNSUPPORTED,
             Self::Busy { .. } => ErrorCode::PLUGIN_BUSY,
-            Self::NotEmpty { .. } | Self::Request { .. } => ErrorCode::USAGE,
+            Self::NotEmpty { .. } | Self::Request { .. } | Self::BadName { .. } => ErrorCode::USAGE,
+            Self::NoStateDir { .. } => ErrorCode::PLUGIN_IO,
             Self::State(error) => error.code(),
             #[cfg(feature = "wasm")]
             Self::Component { source, .. } => source.code(),
@@ -274,6 +303,8 @@ impl Coded for PluginError {
             Self::Ungranted { capability, .. } => format!("Grant {capability}, or do without the plugin."),
             Self::NotEmpty { .. } => "Name a directory that is new or empty.".to_owned(),
             Self::Request { .. } => "See `samuel plugin --help`.".to_owned(),
+            Self::BadName { .. } => "List what is installed with `samuel ls`.".to_owned(),
+            Self::NoStateDir { .. } => "Set HOME, XDG_STATE_HOME or SAMUEL_STATE_DIR.".to_owned(),
             Self::Build { .. } => "Correct what is said above and build again.".to_owned(),
             Self::State(error) => error.help(),
             Self::Io { source, .. } => {

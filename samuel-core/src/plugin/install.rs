@@ -19,12 +19,16 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Capabilities, Capability, Change, Kind, LockEntry, LockFile, MANIFEST_FILE, Manifest, PluginError,
-    Selection, Source, Tree,
+    Capabilities, Capability, Change, Difference, Kind, LockEntry, LockFile, MANIFEST_FILE, Manifest,
+    PluginError, Selection, Source,
     catalog::{check_beside, plugin_directory, plugins_directory},
     check,
+    check::check_contents,
+    check_plugin_name,
     consent::{TELLING, consequences},
+    contents::{Contents, Writing},
     edit,
+    installed::{Inspection, inspect},
     source::clone,
 };
 use crate::{
@@ -59,6 +63,9 @@ pub struct FetchOptions {
     /// Where compiled components are kept, a private directory; nowhere where
     /// absent.
     pub cache_dir: Option<PathBuf>,
+    /// Where the key is kept that compiled components are signed with, as in
+    /// [`LoadOptions`](super::LoadOptions); without it none are kept.
+    pub state_dir: Option<PathBuf>,
 }
 
 impl Default for FetchOptions {
@@ -69,6 +76,7 @@ impl Default for FetchOptions {
             timeout: Duration::from_secs(120),
             cancel: CancellationToken::new(),
             cache_dir: None,
+            state_dir: None,
         }
     }
 }
@@ -78,7 +86,7 @@ impl Default for FetchOptions {
 pub struct Offer {
     staged: TempDir,
     manifest: Manifest,
-    tree: Tree,
+    contents: Contents,
     source: String,
     commit: Option<String>,
     before: Option<LockEntry>,
@@ -130,6 +138,9 @@ pub struct Verified {
     pub name: String,
     /// What was changed; nothing where all is well.
     pub changes: Vec<Change>,
+    /// What samuel.lock says of it that its files do not; nothing where all is
+    /// well.
+    pub differences: Vec<Difference>,
     /// Why its files could not be looked at, where they could not.
     pub problem: Option<String>,
 }
@@ -146,21 +157,32 @@ pub struct Listed {
     pub is_listed: bool,
 }
 
+impl Verified {
+    fn broken(name: String, problem: String) -> Self {
+        Self { name, changes: Vec::new(), differences: Vec::new(), problem: Some(problem) }
+    }
+
+    /// Says whether the plugin is as it was installed.
+    pub fn is_intact(&self) -> bool {
+        self.changes.is_empty() && self.differences.is_empty() && self.problem.is_none()
+    }
+}
+
 impl Offer {
     /// Tries a component out, before anybody is asked.
     #[cfg(feature = "wasm")]
-    async fn check_component(&self, cache_dir: Option<PathBuf>) -> Result<(), PluginError> {
+    async fn check_component(&self, options: &FetchOptions) -> Result<(), PluginError> {
         match self.manifest.kind {
             Kind::Wasm => {
                 let directory = self.staged.path().to_owned();
-                super::component::check(directory, self.manifest.clone(), cache_dir).await
+                super::component::check(directory, &self.manifest, &self.contents, options).await
             }
             _ => Ok(()),
         }
     }
 
     #[cfg(not(feature = "wasm"))]
-    async fn check_component(&self, _: Option<PathBuf>) -> Result<(), PluginError> {
+    async fn check_component(&self, _: &FetchOptions) -> Result<(), PluginError> {
         Ok(())
     }
 
@@ -240,7 +262,7 @@ impl Plugins {
         let offer = blocking(staged).await;
         drop(checkout);
         let offer = offer?;
-        offer.check_component(options.cache_dir.clone()).await?;
+        offer.check_component(options).await?;
         Ok(offer)
     }
 
@@ -263,9 +285,9 @@ impl Plugins {
             kind: manifest.kind,
             source: offer.source.clone(),
             commit: offer.commit.clone(),
-            digest: offer.tree.digest(),
+            digest: offer.contents.tree().digest(),
             granted: granted.clone(),
-            files: offer.tree.digests(),
+            files: offer.contents.tree().digests(),
         };
         let mut lock = LockFile::load(&self.root)?;
         let before = lock.clone();
@@ -285,9 +307,10 @@ impl Plugins {
     /// One that is broken can be removed as well.
     ///
     /// # Errors
-    /// Returns [`PluginError::NotInstalled`] where there is none of the name,
-    /// and what [`install`](Self::install) returns where it cannot be removed.
+    /// Returns [`PluginError::BadName`] for what can be nobody's name,
+    /// [`PluginError::NotInstalled`] where there is none of the name, and what [`install`](Self::install) returns where it cannot be removed.
     pub fn uninstall(&self, name: &str) -> Result<Uninstalled, PluginError> {
+        check_plugin_name(name)?;
         let known = self.list()?;
         if !known.iter().any(|plugin| plugin.name == name) {
             return Err(not_installed(name, &known));
@@ -329,9 +352,11 @@ impl Plugins {
     /// Returns what is kept of a plugin, and its manifest.
     ///
     /// # Errors
-    /// Returns [`PluginError::NotInstalled`] where there is none of the name,
-    /// and [`PluginError::Manifest`] where its manifest cannot be read.
+    /// Returns [`PluginError::BadName`] for what can be nobody's name,
+    /// [`PluginError::NotInstalled`] where there is none of the name, and
+    /// [`PluginError::Manifest`] where its manifest cannot be read.
     pub fn info(&self, name: &str) -> Result<(LockEntry, Manifest), PluginError> {
+        check_plugin_name(name)?;
         let list = self.list()?;
         let found = list.iter().find(|plugin| plugin.name == name).and_then(|plugin| plugin.entry.clone());
         let entry = found.ok_or_else(|| not_installed(name, &list))?;
@@ -339,13 +364,14 @@ impl Plugins {
         Ok((entry, manifest))
     }
 
-    /// Compares the files of every installed plugin with samuel.lock; with a
-    /// name only those of one.
+    /// Compares every installed plugin with samuel.lock: its files, and what is
+    /// kept of them as a whole; with a name only one.
     ///
     /// # Errors
-    /// Returns [`PluginError::NotInstalled`] where there is none of the name,
-    /// and [`PluginError::Lock`] where samuel.lock cannot be used.
+    /// Returns [`PluginError::BadName`] for what can be nobody's name,
+    /// [`PluginError::NotInstalled`] where there is none of the name, and [`PluginError::Lock`] where samuel.lock cannot be used.
     pub fn verify(&self, name: Option<&str>) -> Result<Vec<Verified>, PluginError> {
+        name.map(check_plugin_name).transpose()?;
         let list = self.list()?;
         if let Some(name) = name.filter(|name| !list.iter().any(|plugin| plugin.name == **name)) {
             return Err(not_installed(name, &list));
@@ -357,12 +383,15 @@ impl Plugins {
     fn verify_one(&self, plugin: Listed) -> Verified {
         let Listed { entry, name, .. } = plugin;
         let Some(entry) = entry else {
-            let problem = Some("it is listed in samuel.toml and not installed".to_owned());
-            return Verified { name, changes: Vec::new(), problem };
+            return Verified::broken(name, "it is listed in samuel.toml and not installed".to_owned());
         };
-        match Tree::of(&plugin_directory(&self.root, &name), &Selection::Installed) {
-            Ok(tree) => Verified { name, changes: tree.changes_since(&entry.files), problem: None },
-            Err(error) => Verified { name, changes: Vec::new(), problem: Some(error.to_string()) },
+        match inspect(&plugin_directory(&self.root, &name), &entry) {
+            Ok(Inspection { changes, differences, manifest, .. }) => {
+                let granted = manifest.map(|manifest| check_grants(&manifest, &entry.granted));
+                let problem = granted.and_then(Result::err).map(|error| error.to_string());
+                Verified { name, changes, differences, problem }
+            }
+            Err(error) => Verified::broken(name, error.to_string()),
         }
     }
 
@@ -410,16 +439,16 @@ impl Plugins {
     ) -> Result<Offer, PluginError> {
         // The manifest decides which files belong to the plugin.
         let manifest = check(directory)?;
-        let tree = Tree::of(directory, &selection(&manifest))?;
-        tree.copy_to(staged.path())?;
-        let manifest = check(staged.path())?;
+        let contents = Contents::read(directory, &selection(&manifest))?;
+        let manifest = check_contents(directory, &contents)?;
+        contents.write_to(staged.path(), Writing::Durable)?;
         let before = LockFile::load(&self.root)?.get(&manifest.name).cloned();
         self.check_others(&manifest)?;
         // What cannot be read handled nothing that anybody was asked about.
         let installed = Manifest::load(&plugin_directory(&self.root, &manifest.name)).ok();
         let handled = installed.into_iter().flat_map(|one| one.bindings).map(|binding| binding.point);
         let handled = handled.collect();
-        Ok(Offer { staged, manifest, tree, source, commit, before, handled, _lock: lock })
+        Ok(Offer { staged, manifest, contents, source, commit, before, handled, _lock: lock })
     }
 
     /// Refuses a plugin that takes a name which another one has.
@@ -435,7 +464,7 @@ impl Plugins {
 
 /// Returns which files belong to a plugin. A component needs nothing beside
 /// itself, so that what it is built from stays where it is.
-fn selection(manifest: &Manifest) -> Selection {
+pub(super) fn selection(manifest: &Manifest) -> Selection {
     if manifest.kind == Kind::Skill {
         return Selection::Source;
     }

@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{Binding, Catalog, Kind, Plugin, PluginError, skill::Skill};
+use super::{Binding, Catalog, Kind, Plugin, PluginError, private_copy::PrivateCopy, skill::Skill};
 use crate::{
     hook::{Handler, HookPoint, PluginIdentity, PluginSource, Point, PointVisitor, RegistryBuilder},
     process::Supervisor,
@@ -27,6 +27,11 @@ pub struct LoadOptions {
     /// Where compiled components are kept, a private directory; each load
     /// compiles them again where absent.
     pub cache_dir: Option<PathBuf>,
+    /// A private directory outside of every project, made with mode 0700: there
+    /// lies the key that compiled components are signed with, without which none
+    /// are kept, and scripts are run from copies in it. Where absent, plugins of
+    /// scripts are refused.
+    pub state_dir: Option<PathBuf>,
     /// The plan that plugins with `samuel.api` see.
     pub store: Option<Arc<dyn StateStore>>,
 }
@@ -79,7 +84,8 @@ impl Catalog {
     ///
     /// # Errors
     /// Returns [`PluginError::Unsupported`] for a plugin of a kind that this
-    /// build does not run, and what its kind can have wrong.
+    /// build does not run, [`PluginError::NoStateDir`] for one of scripts where
+    /// `options` name no private directory, and what its kind can have wrong.
     pub fn load(&self, options: &LoadOptions) -> Result<Loaded, PluginError> {
         let mut loaded = Loaded::default();
         let mut loader = Loader {
@@ -91,7 +97,7 @@ impl Catalog {
         loaded.identities = self.plugins().iter().map(identity).collect();
         for plugin in self.plugins() {
             let register = match plugin.manifest.kind {
-                Kind::Skill => loader.skill(plugin),
+                Kind::Skill => loader.skill(plugin)?,
                 Kind::Wasm => loader.wasm(plugin)?,
                 Kind::Oci => loader.oci(plugin)?,
                 Kind::Methodology => continue,
@@ -131,20 +137,27 @@ struct Loader<'a> {
 }
 
 impl Loader<'_> {
-    fn skill(&self, plugin: &Plugin) -> Register {
+    fn skill(&self, plugin: &Plugin) -> Result<Register, PluginError> {
+        let name = &plugin.manifest.name;
+        let state_dir = self.options.state_dir.as_deref();
+        let state_dir = state_dir.ok_or_else(|| PluginError::NoStateDir { name: name.clone() })?;
+        let copy = Arc::new(PrivateCopy::make(state_dir, name, &plugin.contents)?);
         let handler = |binding: &Binding| {
-            let skill = Arc::new(Skill::of(plugin, binding, self.root, self.options));
-            binding.point.visit(Shared { skill, binding })
+            let skill = Skill::of(plugin, binding, Arc::clone(&copy), self.root, self.options);
+            binding.point.visit(Shared { skill: Arc::new(skill), binding })
         };
         let handlers: Vec<Register> = plugin.manifest.bindings.iter().map(handler).collect();
-        Arc::new(move |source, registry| handlers.iter().for_each(|register| register(source, registry)))
+        Ok(Arc::new(move |source, registry| handlers.iter().for_each(|register| register(source, registry))))
     }
 
     #[cfg(feature = "wasm")]
     fn wasm(&mut self, plugin: &Plugin) -> Result<Register, PluginError> {
         let host = match self.host.take() {
             Some(host) => host,
-            None => super::component::host(&plugin.manifest, self.options.cache_dir.clone())?,
+            None => {
+                let (cache_dir, state_dir) = (self.options.cache_dir.clone(), self.options.state_dir.clone());
+                super::component::host(&plugin.manifest, cache_dir, state_dir)?
+            }
         };
         super::component::load(self.host.insert(host), plugin, self.root, self.options)
     }

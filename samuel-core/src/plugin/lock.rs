@@ -11,9 +11,9 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Capabilities, Kind, PluginError};
+use super::{Capabilities, Kind, PluginError, name::broken_rule};
 use crate::{
-    config::{is_plain_name, load_text},
+    config::{load_text, shorten},
     fs::Root,
     model::Location,
     state::atomic,
@@ -85,10 +85,7 @@ impl LockFile {
             problem,
         };
         let lock: Self = toml::from_str(text).map_err(|error| {
-            let offset = error.span().map_or(0, |span| span.start);
-            let before = text.get(..offset).unwrap_or_default();
-            let line = before.matches('\n').count() + 1;
-            let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+            let (line, column) = place_at(text, error.span().map_or(0, |span| span.start));
             refused(Some(line), Some(column), error.message().to_owned())
         })?;
         if lock.version != VERSION {
@@ -96,11 +93,14 @@ impl LockFile {
         }
         let mut seen = BTreeSet::new();
         for plugin in &lock.plugins {
-            if !is_plain_name(&plugin.name, 2) || !seen.insert(&plugin.name) {
-                let problem =
-                    format!("\"{}\" is no plugin's name, or is there twice", plugin.name.escape_debug());
-                return Err(refused(None, None, problem));
-            }
+            let shown = shorten(&plugin.name).escape_debug().to_string();
+            let problem = match broken_rule(&plugin.name) {
+                Some(rule) => format!("\"{shown}\" cannot be the name of a plugin: {rule}"),
+                None if seen.insert(&plugin.name) => continue,
+                None => format!("\"{shown}\" is there twice"),
+            };
+            let (line, column) = place_of(text, &plugin.name).unzip();
+            return Err(refused(line, column, problem));
         }
         Ok(lock)
     }
@@ -139,6 +139,22 @@ impl LockFile {
         let place = self.plugins.partition_point(|plugin| plugin.name < entry.name);
         self.plugins.insert(place, entry);
     }
+}
+
+/// Returns line and column of an offset, from 1.
+fn place_at(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..offset).unwrap_or_default();
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    (before.matches('\n').count() + 1, column)
+}
+
+/// Finds the last place that gives a plugin this name.
+fn place_of(text: &str, name: &str) -> Option<(usize, usize)> {
+    let plugins = toml::de::DeTable::parse(text).ok()?;
+    let plugins = plugins.get_ref().get("plugin")?.get_ref().as_array()?.iter();
+    let names = plugins.filter_map(|plugin| plugin.get_ref().as_table()?.get("name"));
+    let found = names.filter(|value| value.get_ref().as_str() == Some(name)).last()?;
+    Some(place_at(text, found.span().start))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::{Capabilities, Capability, Kind, PluginError, Profile, read};
 use crate::{
-    config::{Document, Origins, load_text},
+    config::{Document, Origins, load_text, text_of},
     fs::Root,
     hook::HookPoint,
     model::Location,
@@ -19,9 +19,6 @@ use crate::{
 
 /// The name of the manifest in a plugin's directory.
 pub const MANIFEST_FILE: &str = "samuel-plugin.toml";
-
-/// What names of plugins look like.
-pub const PLUGIN_NAME_RULE: &str = "use 2 to 64 of a-z, 0-9 and -";
 
 /// What a plugin is, asks for and provides (contract, section 5).
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -89,6 +86,11 @@ impl Manifest {
             Some(text) => Self::parse(&file, &text),
             None => Err(PluginError::NoManifest { directory: directory.to_owned() }),
         }
+    }
+
+    /// Reads the bytes of a manifest. `file` is only for messages.
+    pub(super) fn parse_bytes(file: &Path, bytes: Vec<u8>) -> Result<Self, PluginError> {
+        Self::parse(file, &text_of(file, bytes)?)
     }
 
     pub(super) fn parse_for(host: &Version, file: &Path, text: &str) -> Result<Self, PluginError> {

@@ -12,6 +12,8 @@
 //!                                                           ├ samuel.lock: digests and grants
 //!                                                           └ samuel.toml: [[plugins]]
 //! Catalog::read ─ digests hold ─► Catalog::load ─► Loaded::register ─► the registry
+//!    reads each file once          components are compiled of these bytes,
+//!                                  scripts run from a private copy of them
 //! ```
 //!
 //! [`Plugins`] changes what is installed; [`Catalog`] is what a run or a
@@ -26,16 +28,21 @@ mod check;
 #[cfg(feature = "wasm")]
 mod component;
 mod consent;
+mod contents;
 mod edit;
 mod envelope;
 mod error;
 mod exec_grant;
 mod host_grant;
 mod install;
+mod installed;
 mod kind;
 mod load;
 mod lock;
 mod manifest;
+mod name;
+mod private;
+mod private_copy;
 mod problem;
 mod profile;
 mod read;
@@ -58,10 +65,13 @@ pub use consent::consequences;
 pub use envelope::{MAX_ANSWER_BYTES, PROTOCOL};
 pub use error::PluginError;
 pub use install::{FetchOptions, Installed, Listed, Offer, Plugins, Uninstalled, Verified};
+pub use installed::Difference;
 pub use kind::{Kind, UnknownKind};
 pub use load::{LoadOptions, Loaded};
 pub use lock::{LOCK_FILE, LockEntry, LockFile};
-pub use manifest::{Binding, MANIFEST_FILE, Manifest, PLUGIN_NAME_RULE};
+pub use manifest::{Binding, MANIFEST_FILE, Manifest};
+pub(crate) use name::broken_rule as broken_name_rule;
+pub use name::{PLUGIN_NAME_RULE, RESERVED_PLUGIN_NAMES, check_plugin_name};
 pub use problem::ManifestProblem;
 pub use profile::Profile;
 pub use sample::{sample_input, sample_text};

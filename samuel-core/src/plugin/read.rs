@@ -9,13 +9,16 @@ use std::{collections::BTreeMap, path::Component, path::Path};
 use semver::{Version, VersionReq};
 
 use super::{
-    Binding, Capabilities, Capability, Kind, Manifest, ManifestProblem, PLUGIN_NAME_RULE,
-    exec_grant::ExecGrant, host_grant::HostGrant, profile::read_profiles,
+    Binding, Capabilities, Capability, Kind, Manifest, ManifestProblem,
+    exec_grant::ExecGrant,
+    host_grant::HostGrant,
+    name::{broken_rule, is_reserved_namespace},
+    profile::read_profiles,
 };
 use crate::{
     agent::{is_reserved, is_secret},
-    config::{Origins, ProblemKind, Table, Value, is_plain_name, shorten},
-    hook::{API_NAMESPACE, HookPoint, nearest},
+    config::{Origins, ProblemKind, Table, Value, shorten},
+    hook::{HookPoint, nearest},
 };
 
 /// Reads the root table.
@@ -105,10 +108,8 @@ fn read_head(table: &mut Table<'_>, host: &Version) -> Option<Head> {
 
 fn read_plugin_name(value: &Value<'_>) -> Option<String> {
     let name = value.string()?;
-    if is_plain_name(name, 2) {
-        return Some(name.to_owned());
-    }
-    value.refuse(ProblemKind::InvalidName { what: "plugin", name: shorten(name), rule: PLUGIN_NAME_RULE });
+    let Some(rule) = broken_rule(name) else { return Some(name.to_owned()) };
+    value.refuse(ProblemKind::InvalidName { what: "plugin", name: shorten(name), rule });
     None
 }
 
@@ -145,7 +146,7 @@ fn read_namespace(value: &Value<'_>) -> Option<String> {
     let word = starts && name.len() <= 64 && chars.all(|c| c.is_ascii_alphanumeric() || c == '_');
     let rule = if !word {
         "use up to 64 of a-z, A-Z, 0-9 and _, no digit first"
-    } else if [API_NAMESPACE, "samuel"].contains(&name) {
+    } else if is_reserved_namespace(name) {
         "it is Samuel's own"
     } else {
         return Some(name.to_owned());

@@ -13,8 +13,7 @@ use std::{
 
 use serde::Serialize;
 
-use super::{Kind, MANIFEST_FILE, PLUGIN_NAME_RULE, PluginError};
-use crate::config::is_plain_name;
+use super::{Kind, MANIFEST_FILE, PluginError, check_plugin_name};
 
 /// The language a plugin is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -114,18 +113,16 @@ pub struct Scaffolded {
 /// that holds nothing but version control counts as empty.
 ///
 /// # Errors
-/// Returns [`PluginError::Request`] for a name or a language that does not go
-/// with the kind, [`PluginError::NotEmpty`] for a directory that holds
+/// Returns [`PluginError::BadName`] for what cannot be a name,
+/// [`PluginError::Request`] for a language that does not go with the kind, [`PluginError::NotEmpty`] for a directory that holds
 /// something, and [`PluginError::Io`] where it cannot be written.
 pub fn scaffold(directory: &Path, plugin: &NewPlugin) -> Result<Scaffolded, PluginError> {
     let refused = |problem: String| PluginError::Request { problem };
     let NewPlugin { name, kind, .. } = plugin;
-    if !is_plain_name(name, 2) || !name.starts_with(|c: char| c.is_ascii_lowercase()) || name.ends_with('-') {
-        let rule = format!("{PLUGIN_NAME_RULE}, a letter first");
-        return Err(refused(format!(
-            "\"{}\" cannot be the name of a new plugin: {rule}",
-            name.escape_debug()
-        )));
+    check_plugin_name(name)?;
+    if !name.starts_with(|c: char| c.is_ascii_lowercase()) || name.ends_with('-') {
+        let rule = "begin with a letter, and do not end with -";
+        return Err(PluginError::BadName { name: name.clone(), rule });
     }
     let (language, files) = match (kind, plugin.language) {
         (Kind::Methodology, _) => {
@@ -324,8 +321,8 @@ mod tests {
             let plugin = NewPlugin { name: name.to_owned(), kind, language, sdk: SdkSource::Registry };
             scaffold(&dir.path().join("new"), &plugin)
         };
-        for name in ["x", "1st", "Name", "a/b", "end-"] {
-            assert!(matches!(make(name, Kind::Wasm, None), Err(PluginError::Request { .. })), "{name}");
+        for name in ["x", "1st", "Name", "a/b", "end-", "-x", "api"] {
+            assert!(matches!(make(name, Kind::Wasm, None), Err(PluginError::BadName { .. })), "{name}");
         }
         assert!(matches!(make("a-b", Kind::Skill, Some(Language::Rust)), Err(PluginError::Request { .. })));
         assert!(matches!(make("a-b", Kind::Methodology, None), Err(PluginError::Request { .. })));

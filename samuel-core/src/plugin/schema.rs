@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{Capability, Kind};
+use super::{Capability, Kind, RESERVED_PLUGIN_NAMES};
 use crate::{
     config::{AGENTS, Sandbox},
     hook::{ChainMode, HookPoint},
@@ -78,7 +78,11 @@ fn with(mut schema: Value, keyword: &str, value: Value) -> Value {
 fn plugin() -> Value {
     table(
         json!({
-            "name": { "type": "string", "pattern": "^[a-z0-9-]{2,64}$" },
+            "name": {
+                "type": "string",
+                "pattern": "^[a-z0-9][a-z0-9-]{1,63}$",
+                "not": { "enum": RESERVED_PLUGIN_NAMES },
+            },
             "kind": { "enum": Kind::ALL },
             "version": { "description": "The plugin's version, such as 1.2.0.", "type": "string" },
             "samuel": { "description": "The versions of Samuel it works with, such as ^2.0.", "type": "string" },
@@ -147,7 +151,7 @@ fn profile() -> Value {
     );
     table(
         json!({
-            "name": { "type": "string", "pattern": "^[a-z0-9-]{1,64}$" },
+            "name": { "type": "string", "pattern": "^[a-z0-9][a-z0-9-]{0,63}$" },
             "aliases": texts,
             "templates": { "description": "The directory of its templates, relative to the plugin.", "type": "string" },
             "agent": { "enum": AGENTS },

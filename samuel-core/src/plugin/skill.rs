@@ -2,14 +2,16 @@
 //!
 //! A [`Skill`] answers at every point: it starts its script in the project,
 //! writes the [envelope](super::envelope) to its standard input and reads the
-//! answer from its standard output. The process runner sees to it that nothing
-//! of it outlives the call. What a script does is bounded by the rights of the
+//! answer from its standard output. The script of an installed plugin is run
+//! from a [`PrivateCopy`], never from where it is installed. The process runner
+//! sees to it that nothing of it outlives the call. What a script does is bounded by the rights of the
 //! user alone: its capabilities are declared, shown and recorded, and enforced
 //! only under a sandbox. Without `exec` it stands for no agent.
 
 use std::{
     io::ErrorKind,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -19,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Binding, Capabilities, Capability, LoadOptions, Plugin, agent_env, check::needs_exec, envelope,
-    source::last_line, tree::digest_file,
+    private_copy::PrivateCopy, source::last_line,
 };
 use crate::{
     agent::covers_variable,
@@ -44,15 +46,13 @@ const SHOWN_LINES: usize = 10;
 /// tried again.
 const BUSY_TRIES: usize = 20;
 const BUSY_PAUSE: Duration = Duration::from_millis(10);
-/// The largest script that is looked at before each call, in bytes.
-const MAX_SCRIPT_BYTES: u64 = super::MAX_BYTES;
 
 /// A script of a plugin, as a handler of any point.
 #[derive(Clone, Debug)]
 pub struct Skill {
     script: PathBuf,
-    /// The digest the script was installed with; nothing for one that was not.
-    digest: Option<String>,
+    /// Where the script is, if it is a plugin's.
+    copy: Option<Arc<PrivateCopy>>,
     project_root: PathBuf,
     env: Vec<(String, String)>,
     /// What the user set for the plugin.
@@ -77,7 +77,7 @@ impl Skill {
     ) -> Self {
         Self {
             script: script.into(),
-            digest: None,
+            copy: None,
             project_root: project_root.into(),
             depth: depth_of(&env),
             env,
@@ -89,12 +89,18 @@ impl Skill {
     }
 
     /// Makes the handler of a binding of an installed plugin.
-    pub(super) fn of(plugin: &Plugin, binding: &Binding, project_root: &Path, options: &LoadOptions) -> Self {
+    pub(super) fn of(
+        plugin: &Plugin,
+        binding: &Binding,
+        copy: Arc<PrivateCopy>,
+        project_root: &Path,
+        options: &LoadOptions,
+    ) -> Self {
         let mut env = allowed_env(&options.env, plugin.granted());
-        env.push(("SAMUEL_PLUGIN_DIR".to_owned(), plugin.directory.display().to_string()));
+        env.push(("SAMUEL_PLUGIN_DIR".to_owned(), copy.root().display().to_string()));
         Self {
-            script: plugin.directory.join(&binding.handler),
-            digest: plugin.entry.files.get(&binding.handler).cloned(),
+            script: copy.root().join(&binding.handler),
+            copy: Some(copy),
             project_root: project_root.to_owned(),
             depth: depth_of(&options.env),
             env,
@@ -107,7 +113,7 @@ impl Skill {
     }
 
     /// Refuses a call that must not be made.
-    async fn admit(&self, point: HookPoint) -> Result<(), HookFailure> {
+    fn admit(&self, point: HookPoint) -> Result<(), HookFailure> {
         if point == HookPoint::AgentInvoke && !self.starts_agents {
             let message = "a handler of agent.invoke needs the capability exec, which was not granted";
             return Err(HookFailure::new(BreakClass::Denied, message));
@@ -116,14 +122,23 @@ impl Skill {
             let message = format!("hooks have started hooks {MAX_DEPTH} levels deep");
             return Err(HookFailure::new(BreakClass::Failed, message));
         }
-        let Some(expected) = self.digest.clone() else { return Ok(()) };
-        let script = self.script.clone();
-        let looked = tokio::task::spawn_blocking(move || digest_file(&script, MAX_SCRIPT_BYTES)).await;
-        match looked.map_err(std::io::Error::other).and_then(|looked| looked) {
-            Ok((digest, _)) if digest == expected => Ok(()),
-            _ => {
-                let message = format!("{} was changed since it was installed", self.script.display());
-                Err(HookFailure::new(BreakClass::Untrusted, message))
+        Ok(())
+    }
+
+    /// Refuses a call where a look at the copy tells of a difference.
+    async fn hold(
+        &self,
+        look: impl FnOnce(&PrivateCopy) -> Option<String> + Send + 'static,
+    ) -> Result<(), HookFailure> {
+        let Some(copy) = self.copy.clone() else { return Ok(()) };
+        let looked = tokio::task::spawn_blocking(move || look(&copy)).await;
+        match looked.unwrap_or_else(|error| Some(error.to_string())) {
+            None => Ok(()),
+            Some(difference) => {
+                let message = "the files that the plugin runs from were changed since they were checked";
+                let mut failure = HookFailure::new(BreakClass::Untrusted, message);
+                failure.details.push(difference);
+                Err(failure)
             }
         }
     }
@@ -170,7 +185,7 @@ impl Skill {
     }
 
     async fn answer<P: Point>(&self, call: &Call<P>) -> Result<P::Output, HookFailure> {
-        self.admit(P::POINT).await?;
+        self.admit(P::POINT)?;
         let shown = agent_env::shown(call, &self.granted);
         let call = shown.as_ref().unwrap_or(call);
         let limit = match call.header().deadline_ms {
@@ -178,12 +193,15 @@ impl Skill {
             millis => Duration::from_millis(millis),
         };
         let spec = self.command(call, limit)?;
+        self.hold(PrivateCopy::difference).await?;
         let ran = self.run(spec, call.cancelled()).await;
         let output = ran.map_err(|error| {
             let mut failure = HookFailure::from(error);
             failure.class = BreakClass::Spawn;
             failure
         })?;
+        // What ran beside a change may be the change.
+        self.hold(PrivateCopy::touched).await?;
         ended_well(&output, limit)?;
         if output.stdout.is_truncated() {
             let problem = format!("it is longer than {} bytes", envelope::MAX_ANSWER_BYTES);

@@ -1,17 +1,19 @@
 //! The files of a plugin: which they are, and what they hold.
 //!
-//! A [`Tree`] is a bounded listing with a digest for each file. It is taken of a
-//! source, which is then copied, and of an installed plugin, which is compared
-//! with what samuel.lock says. An installed plugin holds no links: those of a
-//! source that stay within it become the files they lead to.
+//! A [`Tree`] is a bounded listing with a digest for each file, which is
+//! compared with what samuel.lock says. [`Contents`](super::contents::Contents)
+//! is made in the same pass where the bytes are wanted as well. An installed
+//! plugin holds no links: those of a source that stay within it become the files
+//! they lead to.
 
 use std::{
     collections::BTreeMap,
     fmt,
     fs::{self, File, OpenOptions},
     io::{self, Read},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
-    path::{Path, PathBuf},
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    path::Path,
+    sync::Arc,
 };
 
 use serde::Serialize;
@@ -44,9 +46,10 @@ struct Entry {
     /// `sha256:` and the digest of its bytes.
     digest: String,
     executable: bool,
-    /// Where its bytes are.
-    origin: PathBuf,
 }
+
+/// The bytes of files, by their paths.
+pub(super) type Bytes = BTreeMap<String, Arc<[u8]>>;
 
 /// A file that is not as it was installed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -120,10 +123,25 @@ impl Tree {
     /// [`PluginError::TooLarge`] for more than a plugin may have, and
     /// [`PluginError::Io`] where something cannot be read.
     pub fn of(root: &Path, selection: &Selection) -> Result<Self, PluginError> {
+        Ok(Self::list(root, selection, None)?.0)
+    }
+
+    /// Lists the files, and keeps the very bytes that their digests are of.
+    pub(super) fn with_bytes(root: &Path, selection: &Selection) -> Result<(Self, Bytes), PluginError> {
+        let (tree, kept) = Self::list(root, selection, Some(Bytes::new()))?;
+        Ok((tree, kept.unwrap_or_default()))
+    }
+
+    fn list(
+        root: &Path,
+        selection: &Selection,
+        kept: Option<Bytes>,
+    ) -> Result<(Self, Option<Bytes>), PluginError> {
         let real = root.canonicalize().map_err(PluginError::io("read", root))?;
-        let mut listing = Listing { root: &real, selection, looked_at: 0, bytes: 0, tree: Self::default() };
+        let tree = Self::default();
+        let mut listing = Listing { root: &real, selection, looked_at: 0, bytes: 0, tree, kept };
         listing.directory(&real, "", 0)?;
-        Ok(listing.tree)
+        Ok((listing.tree, listing.kept))
     }
 
     /// Lists the paths of the files, in order.
@@ -138,14 +156,7 @@ impl Tree {
 
     /// Returns one digest over paths and digests of all files.
     pub fn digest(&self) -> String {
-        let mut hash = Sha256::new();
-        for (path, entry) in &self.files {
-            hash.update(path.as_bytes());
-            hash.update([0]);
-            hash.update(entry.digest.as_bytes());
-            hash.update([0]);
-        }
-        written(&hash.finalize())
+        digest_of_all(self.files.iter().map(|(path, entry)| (path.as_str(), entry.digest.as_str())))
     }
 
     /// Compares with digests that were kept.
@@ -166,28 +177,9 @@ impl Tree {
         changes
     }
 
-    /// Copies the files into an empty directory, durably, and makes sure that
-    /// what was copied is what was listed.
-    ///
-    /// # Errors
-    /// Returns [`PluginError::Changed`] where a file changed meanwhile, and
-    /// [`PluginError::Io`] where the disk refuses.
-    pub fn copy_to(&self, target: &Path) -> Result<(), PluginError> {
-        for (path, entry) in &self.files {
-            let to = target.join(path);
-            if let Some(parent) = to.parent() {
-                let made = fs::DirBuilder::new().recursive(true).mode(0o755).create(parent);
-                made.map_err(PluginError::io("create", parent))?;
-            }
-            let mode = if entry.executable { 0o755 } else { 0o644 };
-            copy(&entry.origin, &to, mode).map_err(PluginError::io("copy", &entry.origin))?;
-        }
-        let copied = Self::of(target, &Selection::Installed)?;
-        let changes = copied.changes_since(&self.digests());
-        match changes.is_empty() {
-            true => Ok(()),
-            false => Err(PluginError::Changed { name: target.display().to_string(), changes }),
-        }
+    /// Says whether a file can be run; nothing of one that is not there.
+    pub(super) fn is_executable(&self, path: &str) -> Option<bool> {
+        self.files.get(path).map(|entry| entry.executable)
     }
 }
 
@@ -198,6 +190,8 @@ struct Listing<'a> {
     looked_at: u64,
     bytes: u64,
     tree: Tree,
+    /// Filled where the bytes are wanted.
+    kept: Option<Bytes>,
 }
 
 impl Listing<'_> {
@@ -239,10 +233,10 @@ impl Listing<'_> {
                 return Err(link());
             }
         }
-        let metadata = origin.symlink_metadata().map_err(PluginError::io("read", &origin))?;
-        if !metadata.is_file() {
-            return Err(PluginError::NoFile { path: origin });
-        }
+        let (file, metadata) = match open(&origin).map_err(PluginError::io("read", &origin))? {
+            Some(opened) => opened,
+            None => return Err(PluginError::NoFile { path: origin }),
+        };
         if self.tree.files.len() >= MAX_FILES {
             return Err(PluginError::TooLarge { what: "files", limit: MAX_FILES as u64 });
         }
@@ -250,30 +244,42 @@ impl Listing<'_> {
         if metadata.len() > left {
             return Err(PluginError::TooLarge { what: "bytes", limit: MAX_BYTES });
         }
-        let (digest, bytes) = digest_file(&origin, left).map_err(PluginError::io("read", &origin))?;
-        if bytes > left {
+        // It may grow meanwhile.
+        let mut file = file.take(left + 1);
+        let mut hash = Sha256::new();
+        let read = match &mut self.kept {
+            None => io::copy(&mut file, &mut Hashing(&mut hash)),
+            Some(kept) => {
+                let mut bytes = Vec::new();
+                let read = file.read_to_end(&mut bytes);
+                hash.update(&bytes);
+                kept.insert(inner.clone(), bytes.into());
+                read.map(|read| read as u64)
+            }
+        };
+        let read = read.map_err(PluginError::io("read", &origin))?;
+        if read > left {
             return Err(PluginError::TooLarge { what: "bytes", limit: MAX_BYTES });
         }
-        self.bytes += bytes;
+        self.bytes += read;
         let executable = metadata.permissions().mode() & 0o111 != 0;
-        self.tree.files.insert(inner, Entry { digest, executable, origin });
+        self.tree.files.insert(inner, Entry { digest: written(&hash.finalize()), executable });
         Ok(())
     }
 }
 
-/// Opens a file that is no link.
-fn open(path: &Path) -> io::Result<File> {
+/// Opens a file that is no link, without waiting; nothing where it is no
+/// regular file.
+fn open(path: &Path) -> io::Result<Option<(File, fs::Metadata)>> {
+    // To open a device could already do something.
+    if !path.symlink_metadata()?.is_file() {
+        return Ok(None);
+    }
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
-}
-
-/// Returns the digest of a file and how many bytes it has; of a longer one than
-/// `limit` only that it is longer.
-pub(super) fn digest_file(path: &Path, limit: u64) -> io::Result<(String, u64)> {
-    let mut hash = Sha256::new();
-    let mut file = open(path)?.take(limit.saturating_add(1));
-    let bytes = io::copy(&mut file, &mut Hashing(&mut hash))?;
-    Ok((written(&hash.finalize()), bytes))
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
+    // What was looked at is not always what is opened.
+    let metadata = file.metadata()?;
+    Ok(metadata.is_file().then_some((file, metadata)))
 }
 
 struct Hashing<'a>(&'a mut Sha256);
@@ -289,6 +295,22 @@ impl io::Write for Hashing<'_> {
     }
 }
 
+/// Returns one digest over paths and digests of files, as [`Tree::digest`] does.
+pub(super) fn digest_over(files: &BTreeMap<String, String>) -> String {
+    digest_of_all(files.iter().map(|(path, digest)| (path.as_str(), digest.as_str())))
+}
+
+fn digest_of_all<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let mut hash = Sha256::new();
+    for (path, digest) in files {
+        hash.update(path.as_bytes());
+        hash.update([0]);
+        hash.update(digest.as_bytes());
+        hash.update([0]);
+    }
+    written(&hash.finalize())
+}
+
 /// Returns the digest of some bytes as the lock file writes it.
 pub(crate) fn digest_of(bytes: &[u8]) -> String {
     written(&Sha256::digest(bytes))
@@ -296,14 +318,6 @@ pub(crate) fn digest_of(bytes: &[u8]) -> String {
 
 fn written(digest: &[u8]) -> String {
     digest.iter().fold("sha256:".to_owned(), |text, byte| text + &format!("{byte:02x}"))
-}
-
-fn copy(from: &Path, to: &Path, mode: u32) -> io::Result<()> {
-    let mut source = open(from)?.take(MAX_BYTES);
-    let mut target = OpenOptions::new().write(true).create_new(true).open(to)?;
-    io::copy(&mut source, &mut target)?;
-    target.set_permissions(fs::Permissions::from_mode(mode))?;
-    target.sync_all()
 }
 
 #[cfg(test)]
@@ -331,22 +345,6 @@ mod tests {
         fs::write(dir.path().join("samuel-plugin.toml"), "").unwrap();
         fs::write(dir.path().join("target/debug/x"), "large").unwrap();
         dir
-    }
-
-    #[test]
-    fn a_copy_has_the_files_of_the_source_without_what_builds_leave_behind() {
-        let (source, target) = (plugin(), tempfile::tempdir().unwrap());
-        symlink("check.sh", source.path().join("hooks/again.sh")).unwrap();
-        let tree = source_of(source.path()).unwrap();
-        assert_eq!(
-            tree.paths().collect::<Vec<_>>(),
-            ["hooks/again.sh", "hooks/check.sh", "samuel-plugin.toml"]
-        );
-        tree.copy_to(target.path()).unwrap();
-        let copied = installed_of(target.path()).unwrap();
-        assert_eq!((copied.digests(), copied.digest()), (tree.digests(), tree.digest()));
-        let mode = fs::metadata(target.path().join("hooks/again.sh")).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o755);
     }
 
     #[test]

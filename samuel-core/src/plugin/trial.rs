@@ -17,8 +17,10 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Catalog, LoadOptions, LockEntry, Plugin, PluginError, Selection, Tree, check,
-    install::blocking,
+    Catalog, LoadOptions, LockEntry, Plugin, PluginError, check,
+    check::check_contents,
+    contents::Contents,
+    install::{blocking, selection},
     sample::{sample_input, sample_text},
 };
 use crate::{
@@ -93,20 +95,19 @@ pub async fn try_out(directory: &Path, options: &TrialOptions) -> Result<Vec<Tri
 /// Looks at a directory as if it were installed with everything granted.
 fn as_installed(directory: &Path) -> Result<Plugin, PluginError> {
     let directory = directory.canonicalize().map_err(PluginError::io("read", directory))?;
-    let manifest = check(&directory)?;
-    let scripts = manifest.bindings.iter().map(|binding| binding.handler.clone());
-    let tree = Tree::of(&directory, &Selection::Named(scripts.chain(manifest.module.clone()).collect()))?;
+    let contents = Contents::read(&directory, &selection(&check(&directory)?))?;
+    let manifest = check_contents(&directory, &contents)?;
     let entry = LockEntry {
         name: manifest.name.clone(),
         version: manifest.version.to_string(),
         kind: manifest.kind,
         source: directory.display().to_string(),
         commit: None,
-        digest: tree.digest(),
+        digest: contents.tree().digest(),
         granted: manifest.capabilities.clone(),
-        files: tree.digests(),
+        files: contents.tree().digests(),
     };
-    Ok(Plugin { manifest, directory, place: 0, config: Map::new(), entry })
+    Ok(Plugin { manifest, directory, place: 0, config: Map::new(), entry, contents: Arc::new(contents) })
 }
 
 /// Fires one point.

@@ -136,7 +136,8 @@ pub(crate) fn load_options() -> LoadOptions {
         [("GIVEN", "given"), ("SECRET", "secret"), ("LC_ALL", "C")]
             .map(|(k, v)| (k.to_owned(), v.to_owned())),
     );
-    LoadOptions { env, supervisor: Supervisor::GroupOnly, cache_dir: None, store: None }
+    let state_dir = Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("plugins-state"));
+    LoadOptions { env, supervisor: Supervisor::GroupOnly, cache_dir: None, state_dir, store: None }
 }
 
 pub(crate) fn scope() -> Scope {

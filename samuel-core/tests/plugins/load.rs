@@ -74,6 +74,42 @@ async fn grants_that_were_added_by_hand_are_refused() {
 }
 
 #[tokio::test]
+async fn what_samuel_lock_says_of_a_plugin_as_a_whole_is_compared_too() {
+    let bench = Bench::new();
+    bench.install(&bench.skill("lint", "", &[PASS])).await;
+    let lock = bench.read(LOCK_FILE);
+    let digest = lock.lines().find(|line| line.starts_with("digest")).unwrap();
+    for (from, to, told) in [
+        (
+            "version = \"1.0.0\"",
+            "version = \"9.9.9\"",
+            "version: samuel.lock says \"9.9.9\", the files say \"1.0.0\"",
+        ),
+        (digest, "digest = \"sha256:00\"", "digest: samuel.lock says \"sha256:00\", the files say \"sha256:"),
+        ("kind = \"skill\"", "kind = \"wasm\"", "kind: samuel.lock says \"wasm\", the files say \"skill\""),
+    ] {
+        fs::write(bench.path(LOCK_FILE), lock.replacen(from, to, 1)).unwrap();
+        let error = bench.catalog().unwrap_err();
+        assert!(matches!(error, PluginError::Differs { .. }), "{error}");
+        assert!(error.to_string().contains(told), "{told}: {error}");
+        let verified = bench.plugins().verify(None).unwrap();
+        assert!(!verified[0].is_intact());
+        assert!(verified[0].differences[0].to_string().starts_with(told), "{:?}", verified[0]);
+    }
+    fs::write(bench.path(LOCK_FILE), lock).unwrap();
+    assert!(bench.catalog().is_ok() && bench.plugins().verify(None).unwrap()[0].is_intact());
+}
+
+#[tokio::test]
+async fn scripts_are_not_run_without_a_private_directory() {
+    let bench = Bench::new();
+    bench.install(&bench.skill("lint", "", &[PASS])).await;
+    let options = samuel_core::plugin::LoadOptions { state_dir: None, ..load_options() };
+    let error = bench.catalog().unwrap().load(&options).unwrap_err();
+    assert!(matches!(error, PluginError::NoStateDir { .. }), "{error}");
+}
+
+#[tokio::test]
 async fn kinds_that_this_build_does_not_run_are_named() {
     let bench = Bench::new();
     let source = bench.skill("image", "", &[]);

@@ -2,6 +2,8 @@
 
 use std::{
     fs,
+    os::unix::fs::PermissionsExt,
+    path::Path,
     time::{Duration, Instant},
 };
 
@@ -74,9 +76,10 @@ async fn the_environment_is_what_programs_need_and_what_was_granted() {
         assert!(seen.lines().any(|line| line == wanted), "{wanted}: {seen}");
     }
     assert!(!seen.contains("SECRET"), "{seen}");
+    let directory = seen.lines().find_map(|line| line.strip_prefix("SAMUEL_PLUGIN_DIR=")).unwrap();
     assert!(
-        seen.contains(&format!("SAMUEL_PLUGIN_DIR={}", bench.path(".samuel/plugins/lint").display())),
-        "{seen}"
+        !directory.starts_with(&*bench.root().to_string_lossy()),
+        "nothing runs from the project: {seen}"
     );
 }
 
@@ -176,16 +179,60 @@ async fn a_cancelled_run_takes_its_scripts_along() {
     wait_until_gone(bench.read("pid").trim().parse().unwrap());
 }
 
-#[tokio::test]
-async fn a_script_that_is_swapped_after_loading_is_not_run() {
+/// A plugin whose script reads a file beside it, both by its own name and by
+/// the variable.
+async fn with_a_sibling() -> Bench {
     let bench = Bench::new();
-    bench.install(&bench.skill("lint", "", &[("before:loop", "echo '{\"ok\": true}'")])).await;
+    let script =
+        "echo \"$0\" > script; cat \"$(dirname \"$0\")/words\" \"$SAMUEL_PLUGIN_DIR/hooks/words\" > said
+        echo '{\"ok\": true}'";
+    let source = bench.skill("lint", "", &[("before:loop", script)]);
+    fs::write(source.join("hooks/words"), "good\n").unwrap();
+    bench.install(&source).await;
+    bench
+}
+
+#[tokio::test]
+async fn what_is_swapped_after_loading_makes_no_difference() {
+    let bench = with_a_sibling().await;
     let registry: Registry = bench.registry();
-    let script = bench.path(".samuel/plugins/lint/hooks/0.sh");
-    fs::write(&script, "#!/bin/sh\ntouch ran\necho '{\"ok\": true}'\n").unwrap();
+    let installed = bench.path(".samuel/plugins/lint/hooks");
+    fs::write(installed.join("0.sh"), "#!/bin/sh\ntouch ran\necho '{\"ok\": true}'\n").unwrap();
+    fs::write(installed.join("words"), "evil\n").unwrap();
     let done = dispatch::<points::BeforeLoop>(&registry).await;
-    assert_eq!(done.outcome.broken[0].failure.class, BreakClass::Untrusted);
+    assert_eq!(done.outcome.broken, []);
+    assert_eq!(bench.read("said"), "good\ngood\n");
     assert!(!bench.path("ran").exists());
+    drop(registry);
+    assert!(!Path::new(bench.read("script").trim()).exists(), "the copy is gone with the run");
+}
+
+#[tokio::test]
+async fn a_copy_that_was_touched_once_is_not_run_again() {
+    let bench = with_a_sibling().await;
+    let registry: Registry = bench.registry();
+    dispatch::<points::BeforeLoop>(&registry).await;
+    let script = std::path::PathBuf::from(bench.read("script").trim());
+    fs::remove_file(bench.path("script")).unwrap();
+    let hooks = script.parent().unwrap();
+    fs::set_permissions(hooks, fs::Permissions::from_mode(0o700)).unwrap();
+    fs::rename(hooks.join("words"), hooks.join("aside")).unwrap();
+    fs::rename(hooks.join("aside"), hooks.join("words")).unwrap();
+    let done = dispatch::<points::BeforeLoop>(&registry).await;
+    let failure = &done.outcome.broken[0].failure;
+    assert_eq!(
+        (failure.class, failure.details.as_slice()),
+        (BreakClass::Untrusted, &["touched: hooks".to_owned()][..])
+    );
+    assert!(!bench.path("script").exists());
+}
+
+#[tokio::test]
+async fn a_plugin_that_changes_its_own_files_does_not_answer() {
+    let script =
+        "chmod 700 \"$SAMUEL_PLUGIN_DIR\"; echo x > \"$SAMUEL_PLUGIN_DIR/made\"; echo '{\"ok\": true}'";
+    let (class, message, _) = broken(script).await;
+    assert_eq!(class, BreakClass::Untrusted, "{message}");
 }
 
 #[tokio::test]

@@ -12,6 +12,8 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use samuel_core::process::{Containment, strongest_containment};
+use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
+use wit_parser::Resolve;
 
 /// The program under test.
 pub(crate) const SAMUEL: &str = env!("CARGO_BIN_EXE_samuel-under-test");
@@ -240,4 +242,36 @@ impl Dice {
         self.0 ^= self.0 << 17;
         self.0 % limit
     }
+}
+
+/// Makes a component whose handler of `quality.check` passes and says why, in
+/// one word.
+pub(crate) fn component(word: &str) -> Vec<u8> {
+    let mut resolve = Resolve::default();
+    resolve.push_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit/v1")).unwrap();
+    let world = "package test:attack; world plugin { export samuel:plugin/quality-check@1.0.0; }";
+    let package = resolve.push_str("test.wit", world).unwrap();
+    let world = resolve.select_world(&[package], Some("plugin")).unwrap();
+    // The answer lies at 1024: that it is one, that it is yes, and the word.
+    let module = format!(
+        r#"(module
+            (memory (export "memory") 2)
+            (global $top (mut i32) (i32.const 8192))
+            (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
+                (local $at i32)
+                (local.set $at (i32.and (i32.add (global.get $top) (i32.const 15)) (i32.const -16)))
+                (global.set $top (i32.add (local.get $at) (local.get 3)))
+                (local.get $at))
+            (data (i32.const 512) "{word}")
+            (func (export "samuel:plugin/quality-check@1.0.0#run") (param i32) (result i32)
+                (i32.store8 (i32.const 1028) (i32.const 1))
+                (i32.store8 (i32.const 1032) (i32.const 1))
+                (i32.store (i32.const 1036) (i32.const 512))
+                (i32.store (i32.const 1040) (i32.const {length}))
+                (i32.const 1024)))"#,
+        length = word.len()
+    );
+    let mut module = wat::parse_str(module).unwrap();
+    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8, false).unwrap();
+    ComponentEncoder::default().module(&module).unwrap().validate(true).encode().unwrap()
 }

@@ -14,6 +14,7 @@
 )]
 
 mod accounting;
+mod cache;
 mod certification;
 mod component;
 mod control_files;
@@ -23,10 +24,12 @@ mod growth;
 mod kit;
 mod logs;
 mod looking;
+mod plugin_names;
 mod plugins_env;
 mod plugins_grants;
 mod process_trees;
 mod question;
 mod secrets;
 mod supervisor;
+mod swaps;
 mod terminal;

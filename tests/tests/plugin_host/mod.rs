@@ -29,8 +29,9 @@ use tokio_util::sync::CancellationToken;
 
 /// One host for all tests of a process; what it compiles is kept over runs.
 pub(crate) static HOST: LazyLock<WasmHost> = LazyLock::new(|| {
-    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("wasm-cache");
-    WasmHost::new(HostConfig { cache_dir: Some(cache), ..HostConfig::default() }).unwrap()
+    let place = |name| Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name));
+    let (cache_dir, state_dir) = (place("wasm-cache"), place("wasm-state"));
+    WasmHost::new(HostConfig { cache_dir, state_dir, ..HostConfig::default() }).unwrap()
 });
 
 /// The namespace that contributions of tested plugins are under.

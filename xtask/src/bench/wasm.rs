@@ -123,6 +123,7 @@ fn measure_component(path: &str, runtime: &Runtime) -> Result<()> {
     let directory = tempfile::tempdir_in(crate::workspace::target())?;
     let host = WasmHost::new(HostConfig {
         cache_dir: Some(directory.path().join("cache")),
+        state_dir: Some(directory.path().join("state")),
         ..HostConfig::default()
     })?;
     let began = Instant::now();
@@ -172,15 +173,19 @@ fn guest() -> Result<Vec<u8>> {
 /// the cache.
 fn loads(bytes: &[u8], directory: &Path) -> Result<(Duration, Duration)> {
     let cache = directory.join("cache");
+    let config = || HostConfig {
+        cache_dir: Some(cache.clone()),
+        state_dir: Some(directory.join("state")),
+        ..HostConfig::default()
+    };
     let [compiled] = in_turns(
         5,
         [&mut || {
             fs::remove_dir_all(&cache).or_else(ignore_missing)?;
-            let host = WasmHost::new(HostConfig { cache_dir: Some(cache.clone()), ..HostConfig::default() })?;
-            load(&host, bytes).map(drop)
+            load(&WasmHost::new(config())?, bytes).map(drop)
         }],
     )?;
-    let host = WasmHost::new(HostConfig { cache_dir: Some(cache), ..HostConfig::default() })?;
+    let host = WasmHost::new(config())?;
     let [cached] = in_turns(ROUNDS, [&mut || load(&host, bytes).map(drop)])?;
     Ok((compiled, cached))
 }

@@ -14,14 +14,16 @@ class Surroundings:
         env: The environment that they get parts of.
         supervisor: The command that supervises their processes.
         cache_dir: Where compiled components are kept.
+        state_dir: Where their key is kept, and scripts of plugins are run from.
     """
 
-    __slots__ = ("env", "supervisor", "cache_dir")
+    __slots__ = ("env", "supervisor", "cache_dir", "state_dir")
 
     def __init__(self, env: Mapping[str, str] | None = None) -> None:
         self.env = environment(env)
         self.supervisor = supervisor()
         self.cache_dir = _cache_dir()
+        self.state_dir = _state_dir()
 
 
 def environment(env: Mapping[str, str] | None) -> list[tuple[str, str]]:
@@ -46,8 +48,19 @@ def supervisor() -> list[str]:
 def _cache_dir() -> str | None:
     """Returns where the program `samuel` keeps compiled components as well."""
     places = (("SAMUEL_CACHE_DIR", ""), ("XDG_CACHE_HOME", "samuel"), ("HOME", ".cache/samuel"))
+    path = _first(places)
+    return None if path is None else os.path.join(path, "components")
+
+
+def _state_dir() -> str | None:
+    """Returns where the program `samuel` keeps what it relies on as well."""
+    return _first((("SAMUEL_STATE_DIR", ""), ("XDG_STATE_HOME", "samuel"), ("HOME", ".local/state/samuel")))
+
+
+def _first(places: tuple[tuple[str, str], ...]) -> str | None:
+    """Returns the directory that the first of these variables which is set names."""
     for name, below in places:
         if value := os.environ.get(name):
-            path = os.path.join(value, below, "components")
+            path = os.path.join(value, below)
             return path if os.path.isabs(path) and _is_text(path) else None
     return None

@@ -1,102 +1,157 @@
 //! Compiled components, kept on disk.
 //!
 //! Compiling takes up to half a second, loading what was compiled a
-//! millisecond. An entry is native code that is run as it is, so the directory
-//! must be nobody else's: it is made with mode 0700, and one that is not is
-//! refused. An entry's name holds the digest of the component and the hash of
-//! the engine, so that another component or another engine never finds it.
+//! millisecond. An entry is native code that is run as it is, and reading one
+//! that was damaged is no safer: so each is signed with a [`Key`] that lies
+//! elsewhere, over the component and the engine it is of, and only the bytes whose
+//! signature was checked are read. Whatever else is found under its name is
+//! removed, and the component compiled anew. Without a key nothing is kept.
 
 use std::{
-    fs, io,
-    os::unix::fs::{DirBuilderExt, MetadataExt},
+    fs::{self, OpenOptions},
+    io::{self, Read as _, Write as _},
+    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
     time::SystemTime,
 };
 
+use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 use wasmtime::{Engine, component::Component};
 
-use super::WasmError;
+use super::{
+    WasmError,
+    key::{Key, TAG_BYTES},
+};
+use crate::plugin::private::{self, Reach};
 
-/// The most entries that are kept; the oldest go first.
+/// The most entries that are kept, and the most bytes; the oldest go first.
 const MAX_ENTRIES: usize = 128;
+const MAX_BYTES: u64 = 2 << 30;
+/// The largest entry that is kept or read, in bytes.
+const MAX_ENTRY_BYTES: u64 = 512 << 20;
+/// How many entries are looked at when room is made.
+const MAX_LOOKED_AT: usize = 10_000;
 
 /// A directory of compiled components.
 #[derive(Debug)]
 pub(super) struct Cache {
     dir: PathBuf,
+    key: Key,
     /// Tells entries of this engine from those of others.
     engine: u64,
 }
 
 impl Cache {
     /// Opens a directory that is nobody else's, and makes it if need be.
-    pub(super) fn open(dir: &Path, engine: &Engine) -> Result<Self, WasmError> {
-        let failed = |source| WasmError::CacheDir { path: dir.to_owned(), source };
-        if let Some(parent) = dir.parent() {
-            fs::DirBuilder::new().recursive(true).mode(0o700).create(parent).map_err(failed)?;
+    pub(super) fn open(dir: &Path, key: Key, engine: &Engine) -> Result<Self, WasmError> {
+        match private::make(dir) {
+            Ok(Reach::Private) => Ok(Self { dir: dir.to_owned(), key, engine: hash(engine) }),
+            Ok(Reach::Open) => Err(WasmError::CacheOpen { path: dir.to_owned() }),
+            Err(source) => Err(WasmError::CacheDir { path: dir.to_owned(), source }),
         }
-        match fs::DirBuilder::new().mode(0o700).create(dir) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
-            _ => {}
-        }
-        let found = fs::symlink_metadata(dir).map_err(failed)?;
-        let is_ours = found.is_dir() && found.uid() == rustix::process::geteuid().as_raw();
-        if !is_ours || found.mode() & 0o077 != 0 {
-            return Err(WasmError::CacheOpen { path: dir.to_owned() });
-        }
-        Ok(Self { dir: dir.to_owned(), engine: hash(engine) })
     }
 
     /// Returns what was compiled from these bytes before.
     pub(super) fn get(&self, engine: &Engine, bytes: &[u8]) -> Option<Component> {
-        let path = self.entry(bytes);
-        let entry = fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file)?;
-        if entry.uid() != rustix::process::geteuid().as_raw() {
-            return None;
-        }
-        match load(engine, &path) {
-            Ok(component) => Some(component),
+        let component = digest_of(bytes);
+        let path = self.entry(&component);
+        let found = match read(&path) {
+            Ok(found) => found?,
             Err(error) => {
-                tracing::warn!(path = %path.display(), %error, "a compiled component is left out");
-                None
+                self.discard(&path, &error);
+                return None;
             }
-        }
+        };
+        let loaded = match found.split_at_checked(TAG_BYTES) {
+            Some((tag, code)) if self.key.verify(tag, self.engine, &component, code) => load(engine, code),
+            _ => Err(wasmtime::Error::msg("its signature is not right")),
+        };
+        loaded.map_err(|error| self.discard(&path, &error)).ok()
     }
 
     /// Keeps what was compiled from these bytes. The cache only saves time, so
     /// what cannot be kept is compiled again.
     pub(super) fn put(&self, bytes: &[u8], component: &Component) {
         let kept = component.serialize().map_err(io::Error::other).and_then(|code| {
-            self.drop_oldest()?;
+            let size = (TAG_BYTES + code.len()) as u64;
+            if size > MAX_ENTRY_BYTES {
+                return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is too large to be kept"));
+            }
+            self.make_room(size)?;
+            let digest = digest_of(bytes);
             let mut file = tempfile::NamedTempFile::new_in(&self.dir)?;
-            io::Write::write_all(&mut file, &code)?;
+            file.write_all(&self.key.sign(self.engine, &digest, &code))?;
+            file.write_all(&code)?;
             file.as_file().sync_all()?;
-            file.persist(self.entry(bytes)).map_err(io::Error::from)
+            file.persist(self.entry(&digest)).map_err(io::Error::from)
         });
         if let Err(error) = kept {
             tracing::warn!(dir = %self.dir.display(), %error, "a compiled component is not kept");
         }
     }
 
-    fn entry(&self, bytes: &[u8]) -> PathBuf {
-        let digest = Sha256::digest(bytes);
-        let mut name: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    /// Removes what cannot be an entry of this cache.
+    fn discard(&self, path: &Path, reason: &dyn std::fmt::Display) {
+        let path_shown = path.display();
+        tracing::warn!(path = %path_shown, %reason, "a compiled component is not used, and is compiled anew");
+        if let Err(error) = fs::remove_file(path) {
+            tracing::debug!(path = %path_shown, %error, "it cannot be removed");
+        }
+    }
+
+    fn entry(&self, component: &[u8; 32]) -> PathBuf {
+        let mut name: String = component.iter().map(|byte| format!("{byte:02x}")).collect();
         name.push_str(&format!("-{:016x}.cwasm", self.engine));
         self.dir.join(name)
     }
 
-    fn drop_oldest(&self) -> io::Result<()> {
-        let mut entries: Vec<(SystemTime, PathBuf)> = fs::read_dir(&self.dir)?
+    /// Removes the oldest files until one more of some bytes fits in.
+    fn make_room(&self, size: u64) -> io::Result<()> {
+        let mut entries: Vec<(SystemTime, u64, PathBuf)> = fs::read_dir(&self.dir)?
+            .take(MAX_LOOKED_AT)
             .filter_map(|entry| {
                 let entry = entry.ok()?;
-                Some((entry.metadata().ok()?.modified().ok()?, entry.path()))
+                let found = entry.metadata().ok().filter(fs::Metadata::is_file)?;
+                Some((found.modified().ok()?, found.len(), entry.path()))
             })
             .collect();
         entries.sort();
-        let excess = (entries.len() + 1).saturating_sub(MAX_ENTRIES);
-        entries.iter().take(excess).try_for_each(|(_, path)| fs::remove_file(path))
+        let (mut count, mut bytes) = (entries.len() + 1, size);
+        bytes += entries.iter().map(|(_, size, _)| size).sum::<u64>();
+        for (_, size, path) in entries {
+            if count <= MAX_ENTRIES && bytes <= MAX_BYTES {
+                break;
+            }
+            fs::remove_file(path)?;
+            (count, bytes) = (count - 1, bytes - size);
+        }
+        Ok(())
     }
+}
+
+/// Reads an entry as a whole; nothing where there is none.
+fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let opened = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path);
+    let file = match opened {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
+    };
+    let found = file.metadata()?;
+    if !found.is_file() || found.uid() != rustix::process::geteuid().as_raw() {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no file of this user's"));
+    }
+    if found.len() > MAX_ENTRY_BYTES {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is too large"));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(found.len()).unwrap_or_default());
+    file.take(MAX_ENTRY_BYTES).read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}
+
+fn digest_of(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
 }
 
 /// Returns what tells engines apart whose compiled code differs.
@@ -108,11 +163,11 @@ fn hash(engine: &Engine) -> u64 {
 }
 
 #[expect(unsafe_code, reason = "compiled code can only be loaded on trust, see below")]
-fn load(engine: &Engine, path: &Path) -> wasmtime::Result<Component> {
-    // SAFETY: the file was written by this program's user into a directory
-    // that nobody else can write to, by an engine of the same hash, whole and
-    // under another name first. It is never changed afterwards.
-    unsafe { Component::deserialize_file(engine, path) }
+fn load(engine: &Engine, code: &[u8]) -> wasmtime::Result<Component> {
+    // SAFETY: these very bytes were signed with a key that only this user can
+    // read, by `put`, which had them from an engine of the same hash. They are in
+    // memory that nobody else writes to.
+    unsafe { Component::deserialize(engine, code) }
 }
 
 #[cfg(test)]
@@ -125,11 +180,15 @@ mod tests {
 
     const EMPTY: &str = "(component)";
 
+    fn open(dir: &Path, engine: &Engine) -> Result<Cache, WasmError> {
+        Cache::open(&dir.join("cache"), Key::open(&dir.join("state")).unwrap(), engine)
+    }
+
     #[test]
     fn a_component_is_found_by_its_bytes_and_its_engine() {
         let dir = tempfile::tempdir().unwrap();
         let engine = Engine::default();
-        let cache = Cache::open(&dir.path().join("cache"), &engine).unwrap();
+        let cache = open(dir.path(), &engine).unwrap();
         let bytes = wat::parse_str(EMPTY).unwrap();
         assert!(cache.get(&engine, &bytes).is_none());
         cache.put(&bytes, &Component::new(&engine, &bytes).unwrap());
@@ -139,7 +198,7 @@ mod tests {
         let mut config = wasmtime::Config::new();
         config.epoch_interruption(true);
         let other = Engine::new(&config).unwrap();
-        let others = Cache::open(&dir.path().join("cache"), &other).unwrap();
+        let others = open(dir.path(), &other).unwrap();
         assert!(others.get(&other, &bytes).is_none());
     }
 
@@ -147,9 +206,11 @@ mod tests {
     fn an_entry_that_is_damaged_is_left_out() {
         let dir = tempfile::tempdir().unwrap();
         let engine = Engine::default();
-        let cache = Cache::open(&dir.path().join("cache"), &engine).unwrap();
-        fs::write(cache.entry(b"x"), b"no code at all").unwrap();
+        let cache = open(dir.path(), &engine).unwrap();
+        let path = cache.entry(&digest_of(b"x"));
+        fs::write(&path, b"no code at all").unwrap();
         assert!(cache.get(&engine, b"x").is_none());
+        assert!(!path.exists());
     }
 
     #[test]
@@ -158,19 +219,20 @@ mod tests {
         let open = dir.path().join("open");
         fs::create_dir(&open).unwrap();
         fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
-        let refused = Cache::open(&open, &Engine::default());
+        let key = Key::open(&dir.path().join("state")).unwrap();
+        let refused = Cache::open(&open, key.clone(), &Engine::default());
         assert!(matches!(refused, Err(WasmError::CacheOpen { .. })), "{refused:?}");
 
         let link = dir.path().join("link");
         std::os::unix::fs::symlink(&open, &link).unwrap();
-        assert!(matches!(Cache::open(&link, &Engine::default()), Err(WasmError::CacheOpen { .. })));
+        assert!(matches!(Cache::open(&link, key, &Engine::default()), Err(WasmError::CacheOpen { .. })));
     }
 
     #[test]
     fn the_oldest_entries_make_room() {
         let dir = tempfile::tempdir().unwrap();
         let engine = Engine::default();
-        let cache = Cache::open(&dir.path().join("cache"), &engine).unwrap();
+        let cache = open(dir.path(), &engine).unwrap();
         for number in 0..MAX_ENTRIES {
             fs::write(cache.dir.join(format!("{number:04}")), b"").unwrap();
         }

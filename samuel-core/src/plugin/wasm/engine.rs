@@ -5,7 +5,11 @@
 //! them. [`WasmHost::load`] gives plugins, [`WasmHost::inspect`] looks at a
 //! component without running it.
 
-use std::{fmt, path::PathBuf, sync::Arc};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use wasmtime::{
     Config, Engine,
@@ -14,7 +18,7 @@ use wasmtime::{
 
 use super::{
     CallLimits, CodeLimits, Inspection, PluginSetup, WasmError, WasmPlugin, Workspace, WriteLimits,
-    cache::Cache, guest::Guest, host, inspect, plugin, scan::Outline, scan::scan, ticker::Ticker,
+    cache::Cache, guest::Guest, host, inspect, key::Key, plugin, scan::Outline, scan::scan, ticker::Ticker,
 };
 use crate::plugin::Binding;
 
@@ -24,6 +28,10 @@ pub struct HostConfig {
     /// Where compiled components are kept; nowhere where absent. It is made
     /// with mode 0700 and must be nobody else's.
     pub cache_dir: Option<PathBuf>,
+    /// A private directory, made with mode 0700, for the key that they are
+    /// signed with; without it, and where it cannot be used, none are kept. It
+    /// is no directory of a project's, nor below the cache's.
+    pub state_dir: Option<PathBuf>,
     /// What is compiled at all.
     pub code: CodeLimits,
     /// What one call may use.
@@ -66,7 +74,7 @@ impl WasmHost {
     /// [`WasmError::CacheDir`] or [`WasmError::CacheOpen`] where compiled
     /// components cannot be kept safely.
     pub fn new(config: HostConfig) -> Result<Self, WasmError> {
-        let HostConfig { cache_dir, code, call, write } = config;
+        let HostConfig { cache_dir, state_dir, code, call, write } = config;
         let mut settings = Config::new();
         settings
             .epoch_interruption(true)
@@ -75,7 +83,10 @@ impl WasmHost {
         let engine = Engine::new(&settings).map_err(|error| WasmError::Engine { source: error.into() })?;
         let linker = host::linker(&engine).map_err(|error| WasmError::Engine { source: error.into() })?;
         let ticker = Ticker::start(&engine).map_err(|error| WasmError::Engine { source: Box::new(error) })?;
-        let cache = cache_dir.map(|dir| Cache::open(&dir, &engine)).transpose()?;
+        let cache = match (cache_dir, state_dir.as_deref().and_then(key_in)) {
+            (Some(dir), Some(key)) => Some(Cache::open(&dir, key, &engine)?),
+            _ => None,
+        };
         Ok(Self(Arc::new(Inner { engine, linker, ticker, limits: call, write, code, cache })))
     }
 
@@ -118,6 +129,13 @@ impl WasmHost {
             self.0.compile(bytes, |outline| plugin::check_outline(outline, &setup.asked))?;
         plugin::load(&self.0, &outline, &component, setup, workspace, bindings)
     }
+}
+
+/// Returns the key in a directory. Nothing is lost without one but time.
+fn key_in(state_dir: &Path) -> Option<Key> {
+    let opened = Key::open(state_dir);
+    let warn = |error| tracing::warn!(dir = %state_dir.display(), %error, "compiled components are not kept");
+    opened.map_err(warn).ok()
 }
 
 impl Inner {

@@ -26,6 +26,7 @@ mod error;
 mod guest;
 mod host;
 mod inspect;
+mod key;
 mod limits;
 mod plugin;
 mod points;

@@ -49,8 +49,9 @@ const PRELUDE: &str = r#"
 
 /// The host of all tests: the cache keeps what is compiled over runs.
 pub(super) static HOST: LazyLock<WasmHost> = LazyLock::new(|| {
-    let cache = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tmp/wasm-cache");
-    WasmHost::new(HostConfig { cache_dir: Some(cache), ..HostConfig::default() }).unwrap()
+    let place = |name| Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tmp").join(name));
+    let (cache_dir, state_dir) = (place("wasm-cache"), place("wasm-state"));
+    WasmHost::new(HostConfig { cache_dir, state_dir, ..HostConfig::default() }).unwrap()
 });
 
 /// Makes a component. `world` lists imports and exports, such as

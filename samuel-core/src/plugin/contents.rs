@@ -1,0 +1,141 @@
+//! The files of a plugin with their bytes, read once.
+//!
+//! Whoever can write where a plugin is installed can exchange a file between a
+//! look at it and its use. So nothing is looked at twice: [`Contents`] holds the
+//! very bytes whose digests were compared, and the manifest that is obeyed, the
+//! component that is compiled and the scripts that run are made of them.
+
+use std::{
+    fmt,
+    fs::{self, OpenOptions},
+    io::{self, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
+    path::Path,
+};
+
+use super::{MANIFEST_FILE, Manifest, PluginError, Selection, Tree, tree::Bytes};
+
+/// The files of a plugin, in memory.
+#[derive(Clone, Default)]
+pub(super) struct Contents {
+    tree: Tree,
+    bytes: Bytes,
+}
+
+impl fmt::Debug for Contents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.tree.paths()).finish()
+    }
+}
+
+/// What the files are written with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Writing {
+    /// For everybody to read, on the disk before it counts.
+    Durable,
+    /// For the owner alone, and not to be written again.
+    Sealed,
+}
+
+impl Contents {
+    /// Reads the files of a directory that belong to a plugin.
+    ///
+    /// # Errors
+    /// Returns what [`Tree::of`] returns.
+    pub(super) fn read(root: &Path, selection: &Selection) -> Result<Self, PluginError> {
+        let (tree, bytes) = Tree::with_bytes(root, selection)?;
+        Ok(Self { tree, bytes })
+    }
+
+    /// Returns the digests of the files.
+    pub(super) fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// Returns the bytes of a file, by its path within the plugin.
+    pub(super) fn get(&self, path: &str) -> Option<&[u8]> {
+        self.bytes.get(path).map(|bytes| &**bytes)
+    }
+
+    /// Says whether a directory of the plugin holds any file.
+    pub(super) fn has_directory(&self, path: &str) -> bool {
+        self.tree.paths().any(|file| file != path && Path::new(file).starts_with(path))
+    }
+
+    /// Reads the manifest. `directory` is only for messages.
+    ///
+    /// # Errors
+    /// Returns what [`Manifest::load`] does.
+    pub(super) fn manifest(&self, directory: &Path) -> Result<Manifest, PluginError> {
+        match self.get(MANIFEST_FILE) {
+            Some(bytes) => Manifest::parse_bytes(&directory.join(MANIFEST_FILE), bytes.to_vec()),
+            None => Err(PluginError::NoManifest { directory: directory.to_owned() }),
+        }
+    }
+
+    /// Writes the files into an empty directory.
+    ///
+    /// # Errors
+    /// Returns [`PluginError::Io`] where the disk refuses.
+    pub(super) fn write_to(&self, target: &Path, writing: Writing) -> Result<(), PluginError> {
+        for (path, bytes) in &self.bytes {
+            let to = target.join(path);
+            if let Some(parent) = to.parent() {
+                fs::create_dir_all(parent).map_err(PluginError::io("create", parent))?;
+            }
+            let mode = match (writing, self.tree.is_executable(path).unwrap_or_default()) {
+                (Writing::Durable, true) => 0o755,
+                (Writing::Durable, false) => 0o644,
+                (Writing::Sealed, true) => 0o500,
+                (Writing::Sealed, false) => 0o400,
+            };
+            write(&to, bytes, mode, writing).map_err(PluginError::io("write", &to))?;
+        }
+        Ok(())
+    }
+}
+
+fn write(to: &Path, bytes: &[u8], mode: u32, writing: Writing) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
+    file.write_all(bytes)?;
+    // The mode at creation is subject to the umask.
+    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))?;
+    match writing {
+        Writing::Durable => file.sync_all(),
+        Writing::Sealed => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_copy_has_the_files_of_the_source_without_what_builds_leave_behind() {
+        let (source, target) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::create_dir_all(source.path().join("hooks")).unwrap();
+        fs::create_dir_all(source.path().join("target/debug")).unwrap();
+        let script = source.path().join("hooks/check.sh");
+        fs::write(&script, "#!/bin/sh\n").unwrap();
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(source.path().join("samuel-plugin.toml"), "").unwrap();
+        fs::write(source.path().join("target/debug/x"), "large").unwrap();
+        symlink("check.sh", source.path().join("hooks/again.sh")).unwrap();
+
+        let contents = Contents::read(source.path(), &Selection::Source).unwrap();
+        let paths: Vec<_> = contents.tree().paths().collect();
+        assert_eq!(paths, ["hooks/again.sh", "hooks/check.sh", "samuel-plugin.toml"]);
+        assert!(contents.has_directory("hooks") && !contents.has_directory("hooks/check.sh"));
+        // What is changed after it was read makes no difference.
+        fs::write(&script, "#!/bin/sh\nevil\n").unwrap();
+        contents.write_to(target.path(), Writing::Durable).unwrap();
+        let copied = Tree::of(target.path(), &Selection::Installed).unwrap();
+        assert_eq!(&copied, contents.tree());
+        let mode = fs::metadata(target.path().join("hooks/again.sh")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o755);
+    }
+}
