@@ -28,6 +28,7 @@ use std::{
 use crate::{
     clock::Clock,
     config::{Config, ConfigError, KnownMethodology, MethodologySettings},
+    context::template::TemplatePlace,
     git::Caller,
     hook::{ChainSpec, HookPoint, Registry, RegistryBuilder, RegistryError},
     state::{FileStore, RunDir},
@@ -127,10 +128,15 @@ impl Project {
         self.methodology.settings(&self.config)
     }
 
-    /// Returns the directories of the prompt templates that come before the
-    /// built-in ones, the project's own first.
-    pub(crate) fn template_directories(&self) -> Vec<PathBuf> {
+    /// Returns the places of the prompt templates that come before the built-in
+    /// ones, the project's own first.
+    pub(crate) fn templates(&self) -> Vec<TemplatePlace> {
         self.methodology.templates(&self.root)
+    }
+
+    /// Returns the directories that these places are, or were read from.
+    pub(crate) fn template_directories(&self) -> Vec<PathBuf> {
+        self.templates().iter().map(|place| place.path("")).collect()
     }
 
     /// Puts the chains of points in order as the project configures them.

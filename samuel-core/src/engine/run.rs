@@ -116,8 +116,7 @@ impl Run {
         };
         // Before anything of them is used, so that no change falls in between.
         let control_files = ControlFiles::of(&frozen.project, &frozen.settings.quality_checks);
-        let directories = frozen.project.template_directories();
-        let templates = ralph::Templates::load(frozen.project.root(), &directories)?;
+        let templates = ralph::Templates::load(&frozen.project.templates())?;
         let replaced = templates.replaced();
         let defaults = Ralph {
             project_root: frozen.project.root().to_owned(),

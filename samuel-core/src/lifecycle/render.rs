@@ -71,9 +71,9 @@ pub(super) fn render(
     scope: Scope,
     drafts: &mut Drafts,
 ) -> Result<(), LifecycleError> {
-    let directories = project.template_directories();
-    let agents = LoadedTemplate::load(project.root(), &directories, AGENTS_TEMPLATE_FILE, AGENTS_TEMPLATE)?;
-    let folder = LoadedTemplate::load(project.root(), &directories, FOLDER_TEMPLATE_FILE, FOLDER_TEMPLATE)?;
+    let places = project.templates();
+    let agents = LoadedTemplate::load(&places, AGENTS_TEMPLATE_FILE, AGENTS_TEMPLATE)?;
+    let folder = LoadedTemplate::load(&places, FOLDER_TEMPLATE_FILE, FOLDER_TEMPLATE)?;
     let plugins: Vec<&str> = project.config().plugins.iter().map(|plugin| plugin.name.as_str()).collect();
     let data = |folder| Data {
         context,

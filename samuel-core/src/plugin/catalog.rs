@@ -18,7 +18,7 @@ use super::{
     install::check_grants,
     installed::{Inspection, inspect},
 };
-use crate::config::Config;
+use crate::{config::Config, context::template::TemplatePlace};
 
 /// The plugins of a project that take part, in the order of samuel.toml.
 #[derive(Clone, Debug, Default)]
@@ -48,6 +48,12 @@ impl Plugin {
     /// Returns what the user granted.
     pub fn granted(&self) -> &Capabilities {
         &self.entry.granted
+    }
+
+    /// Returns the templates in one of its directories, as they were checked.
+    pub(crate) fn templates(&self, directory: &str) -> TemplatePlace {
+        let files = Arc::new(self.contents.below(directory));
+        TemplatePlace::Checked { directory: self.directory.join(directory), files }
     }
 }
 

@@ -6,6 +6,7 @@
 //! component that is compiled and the scripts that run are made of them.
 
 use std::{
+    collections::BTreeMap,
     fmt,
     fs::{self, OpenOptions},
     io::{self, Write as _},
@@ -60,6 +61,15 @@ impl Contents {
     /// Says whether a directory of the plugin holds any file.
     pub(super) fn has_directory(&self, path: &str) -> bool {
         self.tree.paths().any(|file| file != path && Path::new(file).starts_with(path))
+    }
+
+    /// Returns the files directly in a directory of the plugin, by their names.
+    pub(super) fn below(&self, directory: &str) -> BTreeMap<String, Vec<u8>> {
+        let inner = |path: &str| {
+            let name = Path::new(path).strip_prefix(directory).ok()?.to_str()?;
+            (!name.is_empty() && !name.contains('/')).then(|| name.to_owned())
+        };
+        self.bytes.iter().filter_map(|(path, bytes)| Some((inner(path)?, bytes.to_vec()))).collect()
     }
 
     /// Reads the manifest. `directory` is only for messages.

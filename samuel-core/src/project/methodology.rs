@@ -5,14 +5,13 @@
 //! where the built-in one is not all that is named, so that a broken plugin is
 //! in nobody's way who does without it.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{path::Path, sync::Arc};
 
 use super::{ProjectError, known_methodologies};
 use crate::{
     config::{Config, KnownMethodology, MethodologySettings, resolve_methodology},
+    context::template::TemplatePlace,
+    fs::Root,
     hook::{ChainSpec, HookPoint},
     plugin::{Catalog, Profile},
 };
@@ -31,7 +30,8 @@ pub(super) struct Methodology {
 #[derive(Debug)]
 struct Provided {
     plugin: String,
-    directory: PathBuf,
+    /// Its own templates, as they were checked.
+    templates: Option<TemplatePlace>,
     profile: Profile,
 }
 
@@ -50,7 +50,7 @@ impl Methodology {
         let provided = provided.map(|(plugin, profile)| {
             Arc::new(Provided {
                 plugin: plugin.manifest.name.clone(),
-                directory: plugin.directory.clone(),
+                templates: profile.templates.as_deref().map(|templates| plugin.templates(templates)),
                 profile: profile.clone(),
             })
         });
@@ -81,11 +81,10 @@ impl Methodology {
 
     /// Returns where its prompt templates are looked for, the project's own
     /// before the plugin's.
-    pub(super) fn templates(&self, root: &Path) -> Vec<PathBuf> {
-        let own = root.join(".samuel/templates").join(&self.name);
-        let provided = self.provided.as_deref().and_then(|provided| {
-            provided.profile.templates.as_ref().map(|templates| provided.directory.join(templates))
-        });
+    pub(super) fn templates(&self, root: &Path) -> Vec<TemplatePlace> {
+        let directory = root.join(".samuel/templates").join(&self.name);
+        let own = TemplatePlace::Directory { root: Root::new(root), directory };
+        let provided = self.provided.as_deref().and_then(|provided| provided.templates.clone());
         std::iter::once(own).chain(provided).collect()
     }
 }

@@ -214,6 +214,41 @@ fn a_component_runs_as_it_was_checked() {
     assert_eq!((tally.evil, tally.good), (0, tally.calls), "{tally:?}");
 }
 
+#[test]
+fn a_template_is_used_as_it_was_checked() {
+    let target = Target::with_tasks(&["one"]);
+    target.write(
+        "../source/samuel-plugin.toml",
+        "[plugin]\nname = \"samuel-tdd\"\nkind = \"methodology\"\nversion = \"1.0.0\"\nsamuel = \"^2.0\"\n\
+         [[methodology]]\nname = \"tdd\"\ntemplates = \"templates\"\n",
+    );
+    target.write("../source/templates/prompt.md.tmpl", "good");
+    assert_eq!(target.run(&["install", "--yes", "../source"]).code, Some(0));
+    let (installed, evil) = (target.path(".samuel/plugins/samuel-tdd"), target.path("../evil"));
+    program(&evil, b"evil");
+    let done = AtomicBool::new(false);
+    let mut good = 0;
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                exchange(&installed.join("templates/prompt.md.tmpl"), &evil);
+            }
+        });
+        for _ in 0..times(60, 500) {
+            let ran = target.run(&["run", "tdd", "prompt"]);
+            let text = ran.text();
+            if ran.code == Some(0) {
+                assert!(text.contains("good") && !text.contains("evil"), "{text}");
+                good += 1;
+            } else {
+                assert!(text.contains("changed"), "{text}");
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert!(good > 0);
+}
+
 /// The copy that is run is the same user's as whoever hunts it, who may win a
 /// single race: but that is noticed, its answer is not taken, and it was the
 /// last call.

@@ -5,15 +5,12 @@
 //! are parsed before the loop starts, so that a broken one never costs an
 //! iteration (design, prompts).
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::{io, path::PathBuf};
 
 use super::templates::{DISCOVERY_PROMPT, DISCOVERY_PROMPT_FILE, PROMPT, PROMPT_FILE};
 use crate::{
-    context::template::{Template, TemplateError},
-    fs::{FileError, Root},
+    context::template::{Template, TemplateError, TemplatePlace},
+    fs::FileError,
     model::{Coded, ErrorCode, Location, payload::Mode},
 };
 
@@ -29,16 +26,16 @@ pub struct Templates {
 }
 
 impl Templates {
-    /// Loads the templates that are found first in these directories of a
-    /// project, else the built-in ones.
+    /// Loads the templates that are found first in these places, else the
+    /// built-in ones.
     ///
     /// # Errors
     /// Returns a [`TemplatesError`] for a template that cannot be read or
     /// parsed.
-    pub fn load(project_root: &Path, directories: &[PathBuf]) -> Result<Self, TemplatesError> {
+    pub fn load(places: &[TemplatePlace]) -> Result<Self, TemplatesError> {
         let mut replaced = Vec::new();
         let mut one = |name: &str, built_in: &str| {
-            let loaded = LoadedTemplate::load(project_root, directories, name, built_in)?;
+            let loaded = LoadedTemplate::load(places, name, built_in)?;
             replaced.extend(loaded.is_found.then_some(loaded.path));
             Ok::<_, TemplatesError>(loaded.template)
         };
@@ -73,24 +70,18 @@ pub(crate) struct LoadedTemplate {
 }
 
 impl LoadedTemplate {
-    /// Loads a template from the first directory that has it, else takes the
-    /// one that is built in.
-    pub(crate) fn load(
-        project_root: &Path,
-        directories: &[PathBuf],
-        name: &str,
-        built_in: &str,
-    ) -> Result<Self, TemplatesError> {
-        let root = Root::new(project_root);
-        for directory in directories {
-            let path = directory.join(name);
-            match root.read_text(&path, MAX_BYTES) {
-                Ok(text) => return Self::parse(name, &text, path, true),
-                Err(error) if error.is_not_found() => {}
-                Err(error) => return Err(TemplatesError::Read { path, source: error.into() }),
+    /// Loads a template from the first place that has it, else takes the one
+    /// that is built in.
+    pub(crate) fn load(places: &[TemplatePlace], name: &str, built_in: &str) -> Result<Self, TemplatesError> {
+        for place in places {
+            let path = place.path(name);
+            match place.read(name, MAX_BYTES) {
+                Ok(Some(text)) => return Self::parse(name, &text, path, true),
+                Ok(None) => {}
+                Err(source) => return Err(TemplatesError::Read { path, source }),
             }
         }
-        let path = directories.first().map(|directory| directory.join(name)).unwrap_or_default();
+        let path = places.first().map(|place| place.path(name)).unwrap_or_default();
         Self::parse(name, built_in, path, false)
     }
 
@@ -159,19 +150,24 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::fs::Root;
+
+    fn place(directory: PathBuf) -> TemplatePlace {
+        TemplatePlace::Directory { root: Root::new(&directory), directory }
+    }
 
     #[test]
     fn a_template_of_the_project_replaces_the_built_in_one() {
         let dir = tempfile::tempdir().unwrap();
         let [own, plugin] = ["own", "plugin"].map(|name| dir.path().join(name));
-        let directories = [own.clone(), plugin.clone()];
-        assert!(Templates::load(dir.path(), &directories).unwrap().replaced().is_empty());
+        let places = [own.clone(), plugin.clone()].map(place);
+        assert!(Templates::load(&places).unwrap().replaced().is_empty());
         fs::create_dir(&own).unwrap();
         fs::create_dir(&plugin).unwrap();
         fs::write(own.join(PROMPT_FILE), "mine").unwrap();
         fs::write(plugin.join(PROMPT_FILE), "the plugin's").unwrap();
         fs::write(plugin.join(DISCOVERY_PROMPT_FILE), "the plugin's").unwrap();
-        let templates = Templates::load(dir.path(), &directories).unwrap();
+        let templates = Templates::load(&places).unwrap();
         let rendered = |mode| templates.of(mode).render(&serde_json::json!({})).unwrap().text;
         assert_eq!(rendered(Mode::Implementation), "mine");
         assert_eq!(rendered(Mode::Discovery), "the plugin's");
@@ -182,7 +178,7 @@ mod tests {
     fn a_broken_template_is_an_error_with_its_place() {
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join(PROMPT_FILE), "one\n{{ if }}").unwrap();
-        let error = Templates::load(directory.path(), &[directory.path().to_owned()]).unwrap_err();
+        let error = Templates::load(&[place(directory.path().to_owned())]).unwrap_err();
         assert_eq!(error.location().and_then(|place| place.line), Some(2));
     }
 }
