@@ -70,7 +70,7 @@ pub(crate) enum Command {
     Info(PluginName),
     /// Remove a plugin
     Uninstall(PluginName),
-    /// Compare the files of plugins with what was installed
+    /// Compare plugins with what was installed
     Verify(VerifyArgs),
     /// Make, check, build and try plugins
     #[command(subcommand)]
@@ -404,7 +404,7 @@ pub(crate) struct PluginDirectory {
                         --lang python\n  samuel plugin new licence --sdk-path ~/samuel/bindings/rust"
 )]
 pub(crate) struct NewPluginArgs {
-    /// The plugin's name: 2 to 64 of a-z, 0-9 and -
+    /// The plugin's name: 2 to 64 of a-z, 0-9 and -, a letter first
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
     /// What it is made of: wasm, skill or oci

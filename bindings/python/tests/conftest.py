@@ -15,6 +15,12 @@ pytest_plugins = ["samuel.testing.pytest_plugin"]
 LIMIT = 60.0
 
 
+@pytest.fixture(autouse=True)
+def private_directory(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keeps what plugins run from out of the home of whoever tests."""
+    monkeypatch.setenv("SAMUEL_STATE_DIR", str(tmp_path_factory.mktemp("state")))
+
+
 @pytest.fixture
 def script() -> Callable[..., subprocess.CompletedProcess[str]]:
     """Runs a program in an interpreter of its own, to its end."""

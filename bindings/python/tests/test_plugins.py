@@ -174,7 +174,7 @@ def test_plugins_are_listed_verified_and_removed(samuel_project: MakeProject, sk
     project = samuel_project()
     installed = project.install(skill, grant=True)
     assert project.plugins() == (samuel.ListedPlugin("lint", True, installed),)
-    assert project.verify() == (samuel.VerifiedPlugin("lint", ()),)
+    assert project.verify() == (samuel.VerifiedPlugin("lint", (), ()),)
     script = Path(project.root, ".samuel/plugins/lint/hooks/check")
     script.write_text("#!/bin/sh\nevil\n")
     assert project.verify("lint")[0].changes == (samuel.PluginChange("hooks/check", "changed"),)

@@ -56,6 +56,7 @@ SOURCES: list[tuple[str, list[str | tuple[str, str]]]] = [
     ("plugin/kind.rs", [("Kind", "PluginKind")]),
     ("plugin/lock.rs", [("LockEntry", "InstalledPlugin")]),
     ("plugin/tree.rs", [("ChangeKind", "PluginChangeKind"), ("Change", "PluginChange")]),
+    ("plugin/installed.rs", [("Difference", "PluginDifference")]),
     ("plugin/install.rs", [("Listed", "ListedPlugin"), ("Verified", "VerifiedPlugin")]),
 ]
 

@@ -42,7 +42,7 @@ pub struct Config {
 /// A plugin to load: `[[plugins]]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PluginEntry {
-    /// Its name, 2 to 64 of `a-z`, `0-9` and `-`.
+    /// Its name, as [`check_plugin_name`](crate::plugin::check_plugin_name) allows it.
     pub name: String,
     /// Where it comes from, as the plugin loader understands it.
     pub source: Option<String>,

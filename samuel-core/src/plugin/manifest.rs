@@ -23,7 +23,7 @@ pub const MANIFEST_FILE: &str = "samuel-plugin.toml";
 /// What a plugin is, asks for and provides (contract, section 5).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Manifest {
-    /// Its name, 2 to 64 of `a-z`, `0-9` and `-`.
+    /// Its name, as [`check_plugin_name`](super::check_plugin_name) allows it.
     pub name: String,
     /// What it is made of.
     pub kind: Kind,

@@ -46,10 +46,10 @@ pub(super) struct PrivateCopy {
 }
 
 /// What changes of a file or directory whenever somebody writes to it, puts
-/// another one in its place, or changes its mode.
+/// another one in its place, or changes its mode. Its number is not among it:
+/// some file systems give a file another one with time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Stamp {
-    place: (u64, u64),
     mode: u32,
     size: u64,
     modified: (i64, i64),
@@ -60,7 +60,6 @@ impl Stamp {
     fn of(path: &Path) -> io::Result<Self> {
         let found = fs::symlink_metadata(path)?;
         Ok(Self {
-            place: (found.dev(), found.ino()),
             mode: found.mode(),
             size: found.size(),
             modified: (found.mtime(), found.mtime_nsec()),

@@ -4420,6 +4420,33 @@ class PluginChange(Record):
         _set(self, "kind", kind)
 
 
+class PluginDifference(Record):
+    """Something samuel.lock says of a plugin that its files do not.
+
+    Attributes:
+        key: The key of samuel.lock: `name`, `version`, `kind` or `digest`.
+        expected: What samuel.lock says.
+        found: What the files say.
+    """
+
+    __slots__ = ("key", "expected", "found")
+    __match_args__ = ("key", "expected", "found")
+    _rust = "Difference"
+    key: str
+    expected: str
+    found: str
+
+    def __init__(
+        self,
+        key: str,
+        expected: str,
+        found: str,
+    ) -> None:
+        _set(self, "key", key)
+        _set(self, "expected", expected)
+        _set(self, "found", found)
+
+
 class ListedPlugin(Record):
     """An installed plugin in a listing.
 
@@ -4453,24 +4480,29 @@ class VerifiedPlugin(Record):
     Attributes:
         name: The plugin.
         changes: What was changed; nothing where all is well.
+        differences: What samuel.lock says of it that its files do not; nothing where all is
+            well.
         problem: Why its files could not be looked at, where they could not.
     """
 
-    __slots__ = ("name", "changes", "problem")
-    __match_args__ = ("name", "changes", "problem")
+    __slots__ = ("name", "changes", "differences", "problem")
+    __match_args__ = ("name", "changes", "differences", "problem")
     _rust = "Verified"
     name: str
     changes: tuple[PluginChange, ...]
+    differences: tuple[PluginDifference, ...]
     problem: str | None
 
     def __init__(
         self,
         name: str,
         changes: Iterable[PluginChange],
+        differences: Iterable[PluginDifference],
         problem: str | None = None,
     ) -> None:
         _set(self, "name", name)
         _set(self, "changes", items(changes))
+        _set(self, "differences", items(differences))
         _set(self, "problem", problem)
 
 
@@ -4576,6 +4608,7 @@ __all__ = [
     "PilotVars",
     "PluginChange",
     "PluginChangeKind",
+    "PluginDifference",
     "PluginKind",
     "Priority",
     "Progress",
