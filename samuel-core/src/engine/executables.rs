@@ -14,7 +14,7 @@ use super::{control_files::ControlFiles, run::Frozen};
 use crate::{
     config::{CheckCommand, format_duration},
     hook::{HookPoint, PluginIdentity, Registry, Tier},
-    process::find_program,
+    methodology::ralph::compose_agent_env,
 };
 
 /// What a run would execute: the agent, then plugins, quality checks, handlers
@@ -155,8 +155,9 @@ fn agent(frozen: &Frozen) -> Executable {
     if words.is_empty() {
         words = settings.agent_command.iter().chain(&settings.agent_args).cloned().collect();
     }
-    let path = frozen.env.iter().rev().find(|(name, _)| name == "PATH").map_or("", |(_, value)| value);
-    let program = words.first().and_then(|program| find_program(program, path, frozen.project.root()));
+    // Looked up as it is for the call: what is shown is what starts.
+    let env = compose_agent_env(&frozen.env, &*frozen.agent, &[]);
+    let program = frozen.agent.locate(&env, frozen.project.root());
     let mut entry = Executable {
         place: program.map(|program| program.display().to_string()),
         command: (!words.is_empty()).then(|| command_line(&words)),
