@@ -26,6 +26,9 @@ const MAX_FILE_BYTES: u64 = 4 << 20;
 /// How many words of a check's command line are looked at.
 const MAX_WORDS: usize = 1_000;
 
+/// What stands before why a file has no digest.
+const UNREADABLE: &str = "unreadable: ";
+
 /// What the files were when the run was built.
 #[derive(Debug)]
 pub(super) struct ControlFiles {
@@ -69,7 +72,12 @@ impl ControlFiles {
         let gone = self.before.keys().filter(|path| !now.contains_key(*path));
         changes.extend(gone.map(|path| (path.as_str(), "missing")));
         changes.sort_unstable();
-        changes.into_iter().map(|(path, how)| format!("{how}: {path}")).collect()
+        let told =
+            |(path, how): (&str, &str)| match now.get(path).and_then(|seen| seen.strip_prefix(UNREADABLE)) {
+                Some(why) => format!("{how}: {path} ({why})"),
+                None => format!("{how}: {path}"),
+            };
+        changes.into_iter().map(told).collect()
     }
 
     /// Returns what a file was when the run was built: its length and a digest.
@@ -92,7 +100,7 @@ impl ControlFiles {
             match digest(&self.root, path) {
                 Ok(digest) => seen.insert(self.shown(path), digest),
                 Err(error) if error.is_not_found() => None,
-                Err(error) => seen.insert(self.shown(path), error.to_string()),
+                Err(error) => seen.insert(self.shown(path), format!("{UNREADABLE}{error}")),
             };
         }
         for directory in &self.plugins {

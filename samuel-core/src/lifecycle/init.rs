@@ -1,6 +1,6 @@
 //! `samuel init`: a directory becomes a project.
 
-use std::{fs, io, io::Write, path::PathBuf, sync::Arc};
+use std::{io, io::Write, path::PathBuf, sync::Arc};
 
 use serde::Serialize;
 
@@ -14,6 +14,7 @@ use super::{
 use crate::{
     config::{CONFIG_FILE, Config},
     context::ContextView,
+    fs::{PROJECT_FILE, Root},
     hook::points,
     model::payload::{InitAfterInput, InitBeforeInput},
     project::Project,
@@ -170,8 +171,9 @@ fn back_up(project: &Project, text: &str) -> Result<PathBuf, LifecycleError> {
     let names = std::iter::once(String::new()).chain((2..).map(|number| format!("-{number}")));
     for number in names {
         let path = project.root().join(format!("{CONFIG_FILE}.bak-{stamp}{number}"));
-        let written = fs::File::create_new(&path)
-            .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()));
+        let created = Root::new(project.root()).create_new(&path, PROJECT_FILE).map_err(io::Error::from);
+        let written =
+            created.and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()));
         match written {
             Ok(()) => return Ok(path),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
