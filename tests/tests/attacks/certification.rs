@@ -4,9 +4,11 @@
 //! from that user, and it can end Samuel. So nothing that it completes may count
 //! because of who said so, and no end of Samuel may make it count.
 
+#![allow(clippy::indexing_slicing, reason = "a failed set-up fails the test")]
+
 use std::{
     fs,
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Write},
     process::{Child, Command, Stdio},
 };
 
@@ -103,7 +105,6 @@ impl Attack {
         std::thread::spawn(move || {
             let mut events = events;
             for line in stdout.lines().map_while(Result::ok) {
-                use std::io::Write;
                 writeln!(events, "{line}").unwrap();
             }
         });
