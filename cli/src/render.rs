@@ -6,6 +6,8 @@ mod escape;
 mod hooks;
 mod plugins;
 mod profile;
+#[cfg(test)]
+mod properties;
 mod repair;
 mod status;
 mod tasks;

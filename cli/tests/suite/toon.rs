@@ -145,7 +145,7 @@ fn recover_prints_the_mended_text_and_names_what_it_left_out() {
     let ran = bench.toon(&["recover"], DAMAGED.as_bytes());
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(ran.stdout, "tasks[1]{id,title}:\n  2,ok\nname: b\n");
-    for part in ["warning: <stdin>:2:3: width_mismatch: ", "left out from line 4 on:\n<<<<<<< HEAD\n"] {
+    for part in ["warning: <stdin>:2:3: width_mismatch: ", "left out from line 4 on:\n    <<<<<<< HEAD\n"] {
         assert!(ran.stderr.contains(part), "{part}\n{}", ran.stderr);
     }
     printed(bench.toon(&["check"], ran.stdout.as_bytes()));

@@ -1,5 +1,6 @@
 //! Text of others on a terminal: what a clone, an agent, a plugin or a command
 //! line brings along gives the terminal no orders and hides nothing.
+#![allow(clippy::indexing_slicing, reason = "a failed set-up fails the test")]
 
 use std::{
     ffi::{OsStr, OsString},

@@ -1,0 +1,139 @@
+//! What holds for every renderer, whatever the texts are that it is given: they
+//! stay in their line, and nothing in them acts on a terminal.
+#![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use samuel_core::{
+    engine::{
+        ChainReport, Checkup, Finding, HandlerReport, Health, OriginReport, SettingReport, SkippedReport,
+        Subject,
+    },
+    hook::{ChainMode, HookPoint, Kind, Layer, OnFailure, Tier},
+    model::{ErrorCode, Location, Progress, Status, Task, TaskId},
+    project::{NextStep, ProjectStatus, TaskCounts},
+    state::{LeftRow, Repair, RestoredRow},
+};
+
+use super::{chain_table, checkup_text, columns, repair_text, safe, safe_lines, status_text, task_table};
+use crate::{failure::Failure, reply::described};
+
+fn task(text: &str) -> Task {
+    Task {
+        status: Status::Pending,
+        commit_sha: Some(text.to_owned()),
+        skip_reason: Some(text.to_owned()),
+        depends_on: vec![TaskId::new(text)],
+        ..Task::new(TaskId::new(text), text)
+    }
+}
+
+fn status(text: &str) -> ProjectStatus {
+    ProjectStatus {
+        project: text.to_owned(),
+        root: PathBuf::from(text),
+        methodology: text.to_owned(),
+        source_prd: Some(text.to_owned()),
+        revision: 1,
+        tasks: TaskCounts::default(),
+        next: NextStep::Task { task: Box::new(task(text)) },
+        progress: Progress::default(),
+        running: false,
+        holder: None,
+        diagnostics: Vec::new(),
+        unparsed: 0,
+    }
+}
+
+fn chain(text: &str) -> ChainReport {
+    let origin = || OriginReport { file: PathBuf::from(text), line: 1, column: 1 };
+    ChainReport {
+        point: HookPoint::BeforeLoop,
+        kind: Kind::Gate,
+        enabled: true,
+        mode: ChainMode::Both,
+        strict: false,
+        on_failure: OnFailure::Warn,
+        advisory: false,
+        run: vec![HandlerReport {
+            order: 1,
+            id: text.to_owned(),
+            tier: Tier::Wasm,
+            layer: Layer::Plugin,
+            source: text.to_owned(),
+            strict: false,
+            timeout_ms: None,
+            on_failure: OnFailure::Warn,
+            origin: Some(origin()),
+        }],
+        skipped: vec![SkippedReport {
+            id: text.to_owned(),
+            tier: None,
+            source: text.to_owned(),
+            why: text.to_owned(),
+            by: None,
+            origin: Some(origin()),
+        }],
+        settings: vec![SettingReport { key: text.to_owned(), value: text.to_owned(), origin: origin() }],
+        warnings: Vec::new(),
+    }
+}
+
+fn checkup(text: &str) -> Checkup {
+    let location = Some(Location { file: PathBuf::from(text), line: Some(1), column: None });
+    let finding = Finding {
+        subject: Subject::Configuration,
+        health: Health::Failed,
+        message: text.to_owned(),
+        details: vec![text.to_owned()],
+        help: Some(text.to_owned()),
+        location,
+    };
+    Checkup { findings: vec![finding] }
+}
+
+fn repair(text: &str) -> Repair {
+    let row = RestoredRow { text: text.to_owned(), id: TaskId::new(text), changes: vec![text.to_owned()] };
+    let left = LeftRow { text: text.to_owned(), reason: text.to_owned() };
+    let backup = Some(PathBuf::from(text));
+    Repair { diagnostics: Vec::new(), restored: vec![row], left: vec![left], backup }
+}
+
+/// Every page with a text in every place that can hold one.
+fn pages(text: &str) -> Vec<(&'static str, String)> {
+    let step = NextStep::Blocked { reasons: vec![text.to_owned(), text.to_owned()] };
+    let failure = Failure::new(ErrorCode::STATE_IO, text).at(Path::new(text));
+    vec![
+        ("tasks", task_table(&[task(text)])),
+        ("status", status_text(&status(text))),
+        ("blocked", status_text(&ProjectStatus { next: step, ..status(text) })),
+        ("checkup", checkup_text(&checkup(text))),
+        ("repair", repair_text(&repair(text))),
+        ("chains", chain_table(&[chain(text)])),
+        ("columns", columns(&[[text.to_owned(), text.to_owned()]])),
+        ("failure", described(&failure.detail([text.to_owned()]))),
+    ]
+}
+
+fn acts(c: char) -> bool {
+    c != '\n' && safe(&c.to_string()) != c.to_string()
+}
+
+proptest! {
+    #[test]
+    fn no_renderer_lets_a_text_act_or_begin_a_line(
+        text in prop_oneof![any::<String>(), "[\\x00-\\x9f\\u200b-\\u206f\\ufeff\\u{e0020}a-z]{0,30}"]
+    ) {
+        let plain = pages("x");
+        for ((name, page), (_, plain)) in pages(&format!("x{text}x")).into_iter().zip(plain) {
+            // A failure moves in what goes on in another line.
+            let own = |page: &str| page.lines().filter(|line| !line.starts_with("    ")).count();
+            match name {
+                "failure" => prop_assert_eq!(own(&page), own(&plain), "{}", page),
+                _ => prop_assert_eq!(page.lines().count(), plain.lines().count(), "{}", page),
+            }
+            prop_assert!(!safe_lines(&page).chars().any(|c| acts(c) && c != '\t'), "{}: {:?}", name, page);
+        }
+    }
+}
