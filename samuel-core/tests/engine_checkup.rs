@@ -83,7 +83,8 @@ fn healths(checkup: &Checkup) -> Vec<(&str, &str)> {
 fn a_project_that_has_everything_is_healthy() {
     let bench = Bench::healthy();
     let checkup = bench.check();
-    let subjects = ["configuration", "plugins", "hooks", "templates", "agent", "checks", "git", "state"];
+    let subjects =
+        ["configuration", "plugins", "hooks", "templates", "agent", "checks", "git", "processes", "state"];
     assert_eq!(healths(&checkup), subjects.map(|subject| (subject, "ok")), "{checkup:#?}");
     assert!(checkup.is_healthy());
     let messages: Vec<&str> = checkup.findings.iter().map(|finding| finding.message.as_str()).collect();
@@ -130,7 +131,7 @@ fn every_problem_of_the_configuration_is_named_and_what_needs_it_is_skipped() {
     );
     assert_eq!(first.location.as_ref().and_then(|place| place.line), Some(2));
     let skipped = rest.iter().filter(|finding| finding.health == Health::Skipped).count();
-    assert_eq!((rest.len(), skipped), (7, 6), "git is looked at all the same");
+    assert_eq!((rest.len(), skipped), (8, 6), "git and the machine are looked at all the same");
 }
 
 #[test]

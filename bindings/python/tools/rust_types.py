@@ -47,6 +47,7 @@ SOURCES: list[tuple[str, list[str | tuple[str, str]]]] = [
     ("agent/event.rs", ["AgentEvent"]),
     ("model/code.rs", ["Location"]),
     ("engine/event.rs", [("Failure", "IterationFailure"), "Event", "RunFault", ("RunReport", "RunReport")]),
+    ("process/left.rs", ["Process"]),
     ("state/lock.rs", ["Holder"]),
     ("state/diagnostic.rs", ["DiagnosticKind", ("Diagnostic", "StateDiagnostic")]),
     ("project/status.rs", ["TaskCounts", "NextStep", "ProjectStatus"]),

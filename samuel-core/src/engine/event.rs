@@ -243,16 +243,10 @@ pub struct RunReport {
     pub usage: Usage,
     /// Whether all processes are gone that it started. If not, a
     /// [`Swept`](Event::Swept) told which may be left.
-    #[serde(default = "all_swept")]
     pub swept: bool,
     /// The error that ended it, where one did.
     #[serde(default)]
     pub fault: Option<RunFault>,
-}
-
-/// Reports of earlier versions say nothing of it.
-fn all_swept() -> bool {
-    true
 }
 
 impl RunReport {

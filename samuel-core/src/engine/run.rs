@@ -320,15 +320,9 @@ impl Run {
         };
         let first = begin.first;
         let closing = Arc::clone(&hub);
-        let store = Arc::clone(&self.frozen.store);
         let task = tokio::spawn(async move {
             driver.services.log_note(old_logs.removed).await;
             let report = driver.run(first).await;
-            // Without the note the next start looks for what is not there.
-            let ended = this_loop().map(|this| move || store.note(Note::SupervisorEnded(this)));
-            if let Some(ended) = ended {
-                let _ = tokio::task::spawn_blocking(ended).await;
-            }
             // Whoever sees the last event can start the next run.
             drop(lock);
             closing.close();

@@ -55,7 +55,7 @@ pub(super) fn launch(spec: &CommandSpec, supervisor: &Supervisor) -> Result<Laun
     let stdio = [stdin, stdout.into(), stderr];
     let program = job.program.clone();
     let control = match supervisor.command_line() {
-        Some(command_line) => start_supervised(command_line, job, stdio)?,
+        Some(command_line) => start_supervised(command_line, job, stdio, spec.background)?,
         None => start_group(job, stdio)?,
     };
     Ok(Launched {
@@ -137,16 +137,20 @@ fn open_stdin(stdin: &Stdin) -> Result<(OwnedFd, Option<OwnedFd>), ProcessError>
 }
 
 /// Starts the supervisor with the control socket as its standard input and
-/// hands it the command's descriptors. Our copies are closed on return.
+/// hands it the command's descriptors. Our copies are closed on return. What is to
+/// stay when the command exits gets no mark.
 fn start_supervised(
     (program, args): (PathBuf, Vec<std::ffi::OsString>),
     mut job: Job,
     stdio: [OwnedFd; 3],
+    stays: bool,
 ) -> Result<Control, ProcessError> {
     let client = identify(job.client).unwrap_or(SupervisorId { pid: job.client, start_time: 0 });
     let mark = Mark::new(client);
     job.mark = mark.to_string().into();
-    job.env.push((mark::VARIABLE.into(), job.mark.clone()));
+    if !stays {
+        job.env.push((mark::VARIABLE.into(), job.mark.clone()));
+    }
     let (ours, theirs) = StdUnixStream::pair()?;
     send_stdio(&ours, &stdio)?;
     ours.set_nonblocking(true)?;

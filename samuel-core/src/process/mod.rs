@@ -13,17 +13,25 @@
 //!   copied to a file if asked;
 //! - with a [`Supervisor`] process in between, every descendant goes with the
 //!   command, those that left its group or session too, and they go even when
-//!   the program that embeds Samuel is killed by SIGKILL.
+//!   the program that embeds Samuel is killed by SIGKILL, and when the command
+//!   kills or stops its supervisor.
 //!
 //! ```text
 //! Samuel ── control socket ──► supervisor (subreaper, own session)
-//!    │                            │  own process group
+//!    │                             │  link
+//!    │                          keeper (subreaper, own session, control group)
+//!    │                             │  own process group
 //!    └── stdin, stdout, stderr ──► command ──► descendants
 //! ```
 //!
 //! The supervisor holds one end of the control socket and Samuel the other.
-//! When Samuel's end closes, for whatever reason, the supervisor kills
-//! everything below it. It is a small program that the caller names, because
+//! When Samuel's end closes, for whatever reason, the keeper kills
+//! everything below it. Each of the three does the work of the one below if that is
+//! lost: the keeper and the supervisor as parents, Samuel by the [`Containment`],
+//! and the next program that calls [`sweep_remains`] for a Samuel that is dead too. A PID
+//! namespace would hide the supervisors altogether, but each command would count its
+//! pids from 1: files with pids that outlive a command then name processes that live,
+//! and without root `sudo` stops working. The supervisor is a small program that the caller names, because
 //! Samuel is a library and may live in a Python interpreter: the `samuel`
 //! binary, or anything that calls [`supervisor_main`]. Without one
 //! ([`Supervisor::GroupOnly`], the only choice outside Linux) Samuel can

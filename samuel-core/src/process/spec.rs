@@ -19,7 +19,8 @@ const DEFAULT_GRACE: Duration = Duration::from_secs(2);
 ///
 /// The environment starts empty and holds only what [`env`](Self::env) and
 /// [`envs`](Self::envs) put there, and below a supervisor the variable
-/// `SAMUEL_PROCESS_MARK` by which the command's processes are found again. A program name without a slash is looked up
+/// `SAMUEL_PROCESS_MARK`, by which the processes of a command are found again that is
+/// not in the [background](Self::background). A program name without a slash is looked up
 /// in the `PATH` of that environment, a relative one starts at the working
 /// directory.
 ///

@@ -29,6 +29,9 @@ const REAP_LIMIT: Duration = Duration::from_secs(35);
 /// The same of a program that never showed that it is a supervisor.
 const DOUBTFUL_LIMIT: Duration = Duration::from_secs(5);
 
+/// How often it may be found stopped meanwhile.
+const MAX_STOPS: u32 = 3;
+
 /// How often it is looked at meanwhile, whether somebody has stopped it.
 const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 
@@ -256,13 +259,17 @@ impl Drop for Supervised {
         runtime.spawn(async move {
             let limit = if is_doubtful { DOUBTFUL_LIMIT } else { REAP_LIMIT };
             let deadline = Instant::now() + limit;
-            while Instant::now() < deadline {
+            let mut stops = 0;
+            while Instant::now() < deadline && stops < MAX_STOPS {
                 if timeout(LOOK_INTERVAL, child.wait()).await.is_ok() {
                     return;
                 }
                 match last_resort::look(id) {
                     Seen::Alive => {}
-                    Seen::Stopped => last_resort::wake(id),
+                    Seen::Stopped => {
+                        stops += 1;
+                        last_resort::wake(id);
+                    }
                     Seen::Beyond => break,
                 }
             }

@@ -3761,6 +3761,39 @@ class Warning(EventBase):
         _set(self, "message", message)
 
 
+class Swept(EventBase):
+    """Processes were ended, or could not be, without the supervisor that was to do that: it was
+    killed.
+
+    Attributes:
+        swept: Whether all are gone for certain.
+        ended: Those that were ended, where they are known.
+        left: Those that could not be ended, where they are known.
+    """
+
+    __slots__ = ("swept", "ended", "left")
+    __match_args__ = ("swept", "ended", "left")
+    _tag = ('event', 'swept')
+    swept: bool
+    ended: tuple[Process, ...]
+    left: tuple[Process, ...]
+
+    def __init__(
+        self,
+        swept: bool,
+        ended: Iterable[Process],
+        left: Iterable[Process],
+        *,
+        seq: int = 0,
+        at: str = "",
+        run_id: str = "",
+    ) -> None:
+        super().__init__(seq=seq, at=at, run_id=run_id)
+        _set(self, "swept", swept)
+        _set(self, "ended", items(ended))
+        _set(self, "left", items(left))
+
+
 class Lagged(EventBase):
     """Agent text was lost, because it was not read in time.
 
@@ -3795,11 +3828,13 @@ class RunFinished(EventBase):
         failed_iterations: How many of them failed.
         completed: The tasks that it completed.
         usage: What it consumed.
+        swept: Whether all processes are gone that it started. If not, a `Swept` told which may
+            be left.
         fault: The error that ended it, where one did.
     """
 
-    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "usage", "fault")
-    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "detail", "fault")
+    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "usage", "swept", "fault")
+    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "fault")
     _tag = ('event', 'run_finished')
     exit_reason: ExitReason
     detail: str | None
@@ -3807,6 +3842,7 @@ class RunFinished(EventBase):
     failed_iterations: int
     completed: tuple[str, ...]
     usage: Usage
+    swept: bool
     fault: RunFault | None
 
     def __init__(
@@ -3816,6 +3852,7 @@ class RunFinished(EventBase):
         failed_iterations: int,
         completed: Iterable[str],
         usage: Usage,
+        swept: bool,
         detail: str | None = None,
         fault: RunFault | None = None,
         *,
@@ -3830,6 +3867,7 @@ class RunFinished(EventBase):
         _set(self, "failed_iterations", failed_iterations)
         _set(self, "completed", items(completed))
         _set(self, "usage", usage)
+        _set(self, "swept", swept)
         _set(self, "fault", fault)
 
 
@@ -3849,6 +3887,7 @@ Event: TypeAlias = (
     | Resumed
     | Stopping
     | Warning
+    | Swept
     | Lagged
     | RunFinished
 )
@@ -3891,17 +3930,20 @@ class RunReport(Record):
         failed_iterations: How many of them failed.
         completed: The tasks that it completed.
         usage: What it consumed.
+        swept: Whether all processes are gone that it started. If not, a `Swept` told which may
+            be left.
         fault: The error that ended it, where one did.
     """
 
-    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "usage", "fault")
-    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "detail", "fault")
+    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "usage", "swept", "fault")
+    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "fault")
     exit_reason: ExitReason
     detail: str | None
     iterations: int
     failed_iterations: int
     completed: tuple[str, ...]
     usage: Usage
+    swept: bool
     fault: RunFault | None
 
     def __init__(
@@ -3911,6 +3953,7 @@ class RunReport(Record):
         failed_iterations: int,
         completed: Iterable[str],
         usage: Usage,
+        swept: bool,
         detail: str | None = None,
         fault: RunFault | None = None,
     ) -> None:
@@ -3920,7 +3963,31 @@ class RunReport(Record):
         _set(self, "failed_iterations", failed_iterations)
         _set(self, "completed", items(completed))
         _set(self, "usage", usage)
+        _set(self, "swept", swept)
         _set(self, "fault", fault)
+
+
+class Process(Record):
+    """A process as a person finds it again.
+
+    Attributes:
+        pid: Its process id.
+        name: The name of its program, at most 15 bytes as Linux keeps it, with what cannot be
+            printed escaped; empty where it is not known.
+    """
+
+    __slots__ = ("pid", "name")
+    __match_args__ = ("pid", "name")
+    pid: int
+    name: str
+
+    def __init__(
+        self,
+        pid: int,
+        name: str,
+    ) -> None:
+        _set(self, "pid", pid)
+        _set(self, "name", name)
 
 
 class Holder(Record):
@@ -4611,6 +4678,7 @@ __all__ = [
     "PluginDifference",
     "PluginKind",
     "Priority",
+    "Process",
     "Progress",
     "ProgressStatus",
     "ProjectStatus",
@@ -4646,6 +4714,7 @@ __all__ = [
     "SuggestedDocument",
     "Suggestion",
     "SuggestionKind",
+    "Swept",
     "SyncAfterInput",
     "SyncAfterOutput",
     "SyncBeforeInput",

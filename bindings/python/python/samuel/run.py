@@ -194,13 +194,15 @@ def _logger() -> logging.Logger | None:
 
 
 def _log_events(native: _samuel.RunHandle, stream: _samuel.EventStream | None, logger: logging.Logger) -> None:
-    from .records import HookFired, RunFinished, RunStarted, Warning
+    from .records import HookFired, RunFinished, RunStarted, Swept, Warning
 
     while batch := wait_for(native, partial(_taken, stream)):
         for event in batch:
             match event:
                 case Warning(message):
                     logger.warning("%s", message)
+                case Swept(swept=swept, ended=ended, left=left):
+                    logger.warning("processes ended: %s, left: %s, swept: %s", ended, left, swept)
                 case HookFired(point=point, outcome=outcome):
                     for warning in outcome.warnings:
                         logger.warning("%s %s %s: %s", point, warning.handler, warning.class_, warning.message)
