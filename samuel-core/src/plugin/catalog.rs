@@ -18,11 +18,7 @@ use super::{
     install::check_grants,
     installed::{Inspection, inspect},
 };
-<<<<<<< HEAD
-use crate::{config::Config, context::template::TemplatePlace};
-=======
-use crate::{config::Config, fs::Root};
->>>>>>> bee7352 (Look at no more of a script than a plugin may have, and say what stands in the place of a file that was exchanged)
+use crate::{config::Config, context::template::TemplatePlace, fs::Root};
 
 /// The plugins of a project that take part, in the order of samuel.toml.
 #[derive(Clone, Debug, Default)]
@@ -101,14 +97,10 @@ impl Catalog {
                 from: listed.source.clone(),
             })?;
             let directory = plugin_directory(project_root, &entry.name);
-<<<<<<< HEAD
-            let (manifest, contents) = verify(&directory, &entry)?;
-=======
             // Its files are read where they are, and that is in the project.
             let inside = Root::new(project_root).check_inside(&directory);
             inside.map_err(PluginError::file("read", &directory))?;
-            let manifest = verify(&directory, &entry)?;
->>>>>>> bee7352 (Look at no more of a script than a plugin may have, and say what stands in the place of a file that was exchanged)
+            let (manifest, contents) = verify(&directory, &entry)?;
             plugins.iter().try_for_each(|other| check_beside(&manifest, &other.manifest))?;
             let config = listed.config.clone();
             plugins.push(Plugin { manifest, directory, place, config, entry, contents });

@@ -276,28 +276,10 @@ fn open(path: &Path) -> io::Result<Option<(File, fs::Metadata)>> {
         return Ok(None);
     }
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-<<<<<<< HEAD
     let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
     // What was looked at is not always what is opened.
     let metadata = file.metadata()?;
     Ok(metadata.is_file().then_some((file, metadata)))
-=======
-    OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
-}
-
-/// Returns the digest of a file and how many bytes it has; of a longer one than
-/// `limit` only that it is longer.
-pub(super) fn digest_file(path: &Path, limit: u64) -> io::Result<(String, u64)> {
-    let mut hash = Sha256::new();
-    let file = open(path)?;
-    let length = file.metadata()?.len();
-    if length > limit {
-        return Ok((String::new(), length));
-    }
-    let mut file = file.take(limit.saturating_add(1));
-    let bytes = io::copy(&mut file, &mut Hashing(&mut hash))?;
-    Ok((written(&hash.finalize()), bytes))
->>>>>>> bee7352 (Look at no more of a script than a plugin may have, and say what stands in the place of a file that was exchanged)
 }
 
 struct Hashing<'a>(&'a mut Sha256);
