@@ -388,7 +388,7 @@ async fn a_prompt_template_sees_what_plugins_contributed() {
     let plugin = FakePlugin::new("samuel-python").namespace("python").handler("context", handler);
     let run = bench.run(completes_each_task()).register(|handlers| plugin.register(handlers));
     let (_, prompt) = prompt_of(&bench, run).await;
-    assert!(prompt.starts_with("Use .venv and 3.12.\n"), "{prompt}");
+    assert!(prompt.contains("\n\nUse .venv and 3.12.\n"), "{prompt}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
