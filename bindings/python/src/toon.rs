@@ -72,14 +72,13 @@ fn decode_error(py: Python<'_>, text: &str, error: &toon::Error) -> PyErr {
     made.map_or_else(|error| error, PyErr::from_value)
 }
 
-/// Reads what can be read of a document: its value, what was wrong, and the
+/// A value, the faults that are described, how many more there are, and the
 /// text that was left out.
+type Recovered<'py> = (Bound<'py, PyAny>, Bound<'py, PyList>, usize, Bound<'py, PyList>);
+
+/// Reads what can be read of a document.
 #[pyfunction]
-pub(crate) fn toon_recover<'py>(
-    py: Python<'py>,
-    text: &[u8],
-    indent: usize,
-) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyList>, usize, Bound<'py, PyList>)> {
+pub(crate) fn toon_recover<'py>(py: Python<'py>, text: &[u8], indent: usize) -> PyResult<Recovered<'py>> {
     let options = DecodeOptions { indent_size: indent, ..DecodeOptions::default() };
     let recovered = toon::recover_with::<toon::Value>(text, options);
     let value = match &recovered.value {

@@ -152,8 +152,8 @@ fn place_at(text: &str, offset: usize) -> (usize, usize) {
 fn place_of(text: &str, name: &str) -> Option<(usize, usize)> {
     let plugins = toml::de::DeTable::parse(text).ok()?;
     let plugins = plugins.get_ref().get("plugin")?.get_ref().as_array()?.iter();
-    let names = plugins.filter_map(|plugin| plugin.get_ref().as_table()?.get("name"));
-    let found = names.filter(|value| value.get_ref().as_str() == Some(name)).next_back()?;
+    let mut names = plugins.filter_map(|plugin| plugin.get_ref().as_table()?.get("name"));
+    let found = names.rfind(|value| value.get_ref().as_str() == Some(name))?;
     Some(place_at(text, found.span().start))
 }
 

@@ -118,11 +118,14 @@ fn an_entry_that_was_exchanged_or_forged_is_compiled_anew() {
     );
 }
 
+/// What stands where an entry stood.
+type Attack = fn(&Path);
+
 #[test]
 fn an_entry_that_is_no_file_of_a_bounded_size_is_left() {
     let bench = Bench::new();
     let entry = bench.entry_of("good", &bench.target.home());
-    let attacks: [(&str, fn(&Path)); 5] = [
+    let attacks: [(&str, Attack); 5] = [
         ("a FIFO", |path| {
             let mode = rustix::fs::Mode::RWXU;
             rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).unwrap();

@@ -168,7 +168,7 @@ fn twenty_thousand_bad_rows_of_a_plan_are_read_and_repaired() {
 fn a_plan_of_tasks_that_depend_on_each_other_is_looked_at_in_one_pass() {
     let tasks = 10_000;
     let depends = |on: usize| row_of(on, tasks);
-    let chain: Vec<String> = (0..tasks).map(|id| depends(id)).collect();
+    let chain: Vec<String> = (0..tasks).map(depends).collect();
     let target = Target::new();
     target.write(".samuel/run/prd.toon", plan(&chain, ""));
     for args in [&["run", "status"][..], &["run", "done", "1"], &["doctor"], &["run", "enqueue", "one more"]]

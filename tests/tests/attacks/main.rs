@@ -10,7 +10,8 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "a failed set-up fails the test"
+    clippy::print_stdout,
+    reason = "a failed set-up fails the test; tests say which of them were skipped"
 )]
 
 mod accounting;
