@@ -14,14 +14,19 @@
     reason = "a failed set-up fails the test; tests say which of them were skipped"
 )]
 
+    reason = "a failed set-up fails the test, and one that cannot run says so"
+)]
+
 mod accounting;
 mod cache;
 mod certification;
 mod component;
 mod control_files;
+mod corruptions;
 mod fifos;
 mod framing;
 mod growth;
+mod kills;
 mod kit;
 mod logs;
 mod looking;
@@ -34,3 +39,4 @@ mod secrets;
 mod supervisor;
 mod swaps;
 mod terminal;
+mod writers;

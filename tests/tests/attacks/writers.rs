@@ -1,0 +1,74 @@
+//! Many writers beside a loop that is killed again and again.
+
+use std::{
+    collections::BTreeSet,
+    os::unix::process::CommandExt,
+    process::{Child, Command, Stdio},
+    sync::Arc,
+    thread,
+    time::Duration,
+};
+
+use samuel_core::{
+    clock::SystemClock,
+    project::Project,
+    state::{FileStore, StateStore},
+};
+
+use crate::kit::{Dice, Target, kill_group, times};
+
+const ENQUEUE_MANY: &str = env!("CARGO_BIN_EXE_enqueue-many");
+
+/// How many write at the same time.
+const WRITERS: usize = 16;
+
+fn store(target: &Target) -> FileStore {
+    Project::open(target.root(), None, Arc::new(SystemClock::new())).unwrap().store()
+}
+
+/// Starts a loop in a process group of its own.
+fn start(target: &Target) -> Child {
+    let args =
+        ["run", "start", "--agent", "scripted", "--agent-command", "script.toml", "--yes", "--pause", "0"];
+    let mut command = target.samuel(&args);
+    command.args(["--max-iterations", "100000"]).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    command.spawn().unwrap()
+}
+
+#[test]
+fn sixteen_writers_beside_a_loop_that_is_killed_lose_nothing() {
+    let each = times(10, 100);
+    let target = Target::with_tasks(&["The first"]);
+    target.write("script.toml", "[[calls]]\nrepeat = true\nsteps = [{ done = {} }]\n");
+    let writer = |number: usize| {
+        let mut command = Command::new(ENQUEUE_MANY);
+        command.arg(target.root()).args([format!("writer {number}"), each.to_string()]);
+        command.stdout(Stdio::piped()).spawn().unwrap()
+    };
+    let writers: Vec<Child> = (0..WRITERS).map(writer).collect();
+    let readers: Vec<_> =
+        writers.into_iter().map(|writer| thread::spawn(|| writer.wait_with_output().unwrap())).collect();
+    let mut dice = Dice(0xc0ff_ee11);
+    let mut killed = 0;
+    while killed < 3 || readers.iter().any(|reader| !reader.is_finished()) {
+        let mut running = start(&target);
+        thread::sleep(Duration::from_millis(50 + dice.below(350)));
+        kill_group(&running);
+        running.wait().unwrap();
+        killed += 1;
+        store(&target).load().expect("the plan can be read at any moment");
+    }
+    let mut told = Vec::new();
+    for reader in readers {
+        let output = reader.join().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        told.extend(String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned));
+    }
+    let unique: BTreeSet<&String> = told.iter().collect();
+    assert_eq!((told.len(), unique.len()), (WRITERS * each, WRITERS * each));
+    let loaded = store(&target).load().unwrap();
+    assert!(loaded.diagnostics.is_empty(), "{:?}", loaded.diagnostics);
+    let stored: BTreeSet<&str> = loaded.plan.tasks.iter().map(|task| task.id.as_str()).collect();
+    assert!(told.iter().all(|id| stored.contains(id.as_str())), "an acknowledged task is lost");
+    assert_eq!(stored.len(), told.len() + 1);
+}
