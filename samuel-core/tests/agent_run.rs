@@ -92,11 +92,12 @@ async fn a_prompt_file_is_private_and_gone_afterwards() {
 async fn the_environment_is_the_requests_and_nothing_else() {
     let (outcome, _) =
         call("command", "env | cut -d= -f1 | sort | tr '\\n' ' '", AgentClocks::default()).await;
-    // The shell itself adds PWD and, while it runs env, its own marks.
+    // The shell itself adds PWD and, while it runs env, its own marks. The last is
+    // by which a command's processes are found.
     let stdout = outcome.unwrap().stdout;
     let names: Vec<&str> =
         stdout.split_whitespace().filter(|name| !["PWD", "SHLVL", "OLDPWD", "_"].contains(name)).collect();
-    assert_eq!(names, ["PATH"]);
+    assert_eq!(names, ["PATH", "SAMUEL_PROCESS_MARK"]);
 }
 
 #[tokio::test]
