@@ -8,9 +8,9 @@
 use std::{
     collections::BTreeMap,
     fmt,
-    fs::{self, OpenOptions},
+    fs::{self, DirBuilder, OpenOptions},
     io::{self, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::Path,
 };
 
@@ -91,7 +91,10 @@ impl Contents {
         for (path, bytes) in &self.bytes {
             let to = target.join(path);
             if let Some(parent) = to.parent() {
-                fs::create_dir_all(parent).map_err(PluginError::io("create", parent))?;
+                // Whatever the mask is, nobody else writes there.
+                let directories = if writing == Writing::Durable { 0o755 } else { 0o700 };
+                let made = DirBuilder::new().recursive(true).mode(directories).create(parent);
+                made.map_err(PluginError::io("create", parent))?;
             }
             let mode = match (writing, self.tree.is_executable(path).unwrap_or_default()) {
                 (Writing::Durable, true) => 0o755,
