@@ -8,7 +8,7 @@
 use std::{
     collections::BTreeMap,
     fmt,
-    fs::{self, DirBuilder, OpenOptions},
+    fs::{DirBuilder, OpenOptions},
     io::{self, Write as _},
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::Path,
@@ -123,7 +123,10 @@ fn write(to: &Path, bytes: &[u8], mode: u32, writing: Writing) -> io::Result<()>
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::{
+        fs,
+        os::unix::fs::{PermissionsExt, symlink},
+    };
 
     use super::*;
 
