@@ -189,11 +189,8 @@ impl Replacement {
         let kept = place.found.as_ref().filter(|found| kind_of(found) == FileKind::File);
         // What everybody may write anybody may exchange.
         let kept = kept.map(|found| found.st_mode & 0o7775);
+        Self::clear(&place, temporary)?;
         let (dir, name) = place.into_parts();
-        match unlinkat(&dir, temporary, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => {}
-            Err(error) => return Err(error.into()),
-        }
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = File::from(openat(&dir, temporary, flags, Mode::from_raw_mode(mode))?);
         let replacement = Self { dir, name, temporary: temporary.to_owned(), is_placed: false };
@@ -201,6 +198,14 @@ impl Replacement {
             file.set_permissions(Permissions::from_mode(kept))?;
         }
         Ok((replacement, file))
+    }
+
+    /// Removes what was left behind under a temporary name.
+    pub(crate) fn clear(place: &Place, temporary: &OsStr) -> Result<(), FileError> {
+        match unlinkat(place.dir(), temporary, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Puts the new content in place, for all to see. A power failure may still

@@ -45,10 +45,17 @@ impl Staged {
         content: impl IntoIterator<Item = &'a [u8]>,
         manner: &Manner,
     ) -> Result<Self, StateError> {
-        let staged = (|| {
+        let found = (|| {
             let mut place = root.walk(target, manner.link)?;
             place.make_missing(PROJECT_DIRECTORY)?;
-            let temporary = format!(".{}.tmp", place.name.to_string_lossy());
+            Ok::<_, FileError>(place)
+        })();
+        let place = found.map_err(StateError::file("write", target))?;
+        let temporary = format!(".{}.tmp", place.name.to_string_lossy());
+        // Where this fails, it is the leftover that is in the way.
+        let cleared = Replacement::clear(&place, temporary.as_ref());
+        cleared.map_err(StateError::file("remove", target.with_file_name(&temporary)))?;
+        let staged = (|| {
             let (replacement, file) = Replacement::begin(place, temporary.as_ref(), manner.mode)?;
             store(&file, content, manner.durability)?;
             Ok::<_, FileError>(Self { target: target.to_owned(), replacement })
