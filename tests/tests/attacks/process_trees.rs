@@ -96,7 +96,12 @@ fn start_of_sleep(token: &str, dice: &mut Dice) -> String {
 async fn grow_and_end(seed: u64, containment: Containment) {
     let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     let token = format!("8{seed:06}.{:07}", std::process::id());
-    let way = [Way::Exit, Way::Timeout, Way::Cancel, Way::Kill][usize::try_from(dice.below(4)).unwrap()];
+    let way = match dice.below(4) {
+        0 => Way::Exit,
+        1 => Way::Timeout,
+        2 => Way::Cancel,
+        _ => Way::Kill,
+    };
     let dir = tempfile::tempdir().unwrap();
     write_tree(dir.path(), &mut dice, &token, way);
     let timeout =
@@ -135,7 +140,8 @@ fn none_survives_the_end_of_its_command() {
         let trees: Vec<_> = batch
             .iter()
             .map(|seed| {
-                let containment = containments[usize::try_from(*seed).unwrap() % containments.len()];
+                let turn = usize::try_from(*seed).unwrap() % containments.len();
+                let containment = *containments.get(turn).unwrap();
                 runtime.spawn(grow_and_end(*seed, containment))
             })
             .collect();
