@@ -54,12 +54,16 @@ pub(crate) fn hooks(global: &Global, host: &Host) -> Result<Reply, Failure> {
 /// Repairs the plan, if somebody agrees.
 pub(crate) fn fix(yes: bool, global: &Global, host: &Host) -> Result<Reply, Failure> {
     let store = host.project(global, None)?.store();
+    if yes {
+        let repair = store.repair(host.actor())?;
+        return Ok(Reply::new(&repair, repair_text(&repair)));
+    }
     let preview = store.preview_repair()?;
     let text = repair_text(&preview);
     if !preview.changes_something() {
         return Ok(Reply::new(&preview, text));
     }
-    let agreed = yes || (host.can_ask && confirm(&text, "Repair it?"));
+    let agreed = host.can_ask && confirm(&text, "Repair it?");
     if !agreed {
         let failure = Failure::new(ErrorCode::DOCTOR_FAILED, "nobody has agreed to the repair");
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();

@@ -6,13 +6,13 @@
 
 use std::{collections::HashSet, iter};
 
-use serde::de::{DeserializeSeed, IntoDeserializer, MapAccess};
+use serde::de::{DeserializeSeed, IgnoredAny, IntoDeserializer, MapAccess};
 
 use super::{Document, record::Record, task::COLUMNS};
 use crate::{
     model::{Task, TaskId},
     state::apply::{top_level, used_ids},
-    toon::{self, DecodeOptions, Limits, Map, NumberText, Value},
+    toon::{self, DecodeOptions, ErrorKind, Limits, Map, NumberText, Value},
 };
 
 /// What became of a row that could not be read.
@@ -123,10 +123,16 @@ const MAX_CELLS: usize = 4_096;
 
 /// Tells the cells of a row apart; of too many there are none.
 fn cells(row: &str) -> Option<Vec<Value>> {
-    let text = format!("cells[0]: {}", row.trim());
     let limits = Limits { cells: MAX_CELLS, ..Limits::default() };
     let options = DecodeOptions { numbers: NumberText::AsWritten, limits, ..DecodeOptions::default() };
-    let recovered = toon::recover_with::<Value>(text.as_bytes(), options);
+    let declared = |cells: u64| format!("cells[{cells}]: {}", row.trim());
+    // A sound row is read in strict mode, once its cells are counted.
+    let counted = toon::from_str_with::<IgnoredAny>(&declared(0), options);
+    let found = match counted.as_ref().map_err(toon::Error::kind) {
+        Err(ErrorKind::CountMismatch { found, .. }) => *found,
+        _ => 0,
+    };
+    let recovered = toon::recover_with::<Value>(declared(found).as_bytes(), options);
     match recovered.value?.get("cells")? {
         Value::Array(cells) if !cells.is_empty() => Some(cells.clone()),
         _ => None,

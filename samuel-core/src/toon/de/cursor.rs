@@ -13,7 +13,11 @@ use crate::toon::{
     scan,
 };
 
-use super::{header::Columns, repair::Repair, token::Token};
+use super::{
+    header::Columns,
+    repair::{Found, Repair},
+    token::Token,
+};
 
 /// The first line that is not blank and not a comment, without its indentation.
 #[derive(Debug, Clone, Copy)]
@@ -38,7 +42,7 @@ pub(crate) struct Scope {
     depth: usize,
     span: Option<usize>,
     keys: usize,
-    units: usize,
+    found: Found,
 }
 
 pub(crate) struct Cursor<'de> {
@@ -198,17 +202,17 @@ impl<'de> Cursor<'de> {
     }
 
     pub(crate) fn scope(&self) -> Scope {
-        let units = self.repair.as_ref().map_or(0, |repair| repair.open_units());
-        Scope { depth: self.depth, span: self.span, keys: self.keys.len(), units }
+        let found = self.repair.as_ref().map(|repair| repair.found()).unwrap_or_default();
+        Scope { depth: self.depth, span: self.span, keys: self.keys.len(), found }
     }
 
-    /// Closes what was opened since.
+    /// Closes what was opened since, and forgets what was found within it.
     pub(crate) fn leave_to(&mut self, scope: Scope) {
         (self.depth, self.span) = (scope.depth, scope.span);
         self.row_open = false;
         self.keys.truncate(scope.keys);
         if let Some(repair) = &mut self.repair {
-            repair.close_units(scope.units);
+            repair.forget_since(scope.found);
         }
     }
 

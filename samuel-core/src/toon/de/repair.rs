@@ -123,6 +123,13 @@ impl Notes {
     }
 }
 
+/// How much was found up to some place.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Found {
+    units: usize,
+    notes: (usize, usize, usize),
+}
+
 /// How long a path is at most, in bytes; a document can be one long key.
 const MAX_PATH: usize = 512;
 
@@ -227,12 +234,15 @@ impl<'de> Repair<'de> {
         self.failure.take()
     }
 
-    pub(super) fn open_units(&self) -> usize {
-        self.units.len()
+    /// Says how much was found so far.
+    pub(super) fn found(&self) -> Found {
+        Found { units: self.units.len(), notes: self.notes.size() }
     }
 
-    pub(super) fn close_units(&mut self, open: usize) {
-        self.units.truncate(open);
+    /// Forgets what was found since, and closes the units that were opened.
+    pub(super) fn forget_since(&mut self, found: Found) {
+        self.units.truncate(found.units);
+        self.notes.shrink(found.notes);
     }
 
     /// Notes a fault for which text is dropped; `inner` leads on from the
