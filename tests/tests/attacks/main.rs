@@ -36,6 +36,7 @@ mod plugins_grants;
 mod process_trees;
 mod question;
 mod secrets;
+mod streams;
 mod supervisor;
 mod swaps;
 mod terminal;
