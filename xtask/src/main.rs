@@ -6,6 +6,7 @@
 
 mod bench;
 mod ci;
+mod deny;
 mod python;
 mod tally;
 mod test;
@@ -23,6 +24,7 @@ usage: cargo xtask <task>
   test [--long]      format, lints, tests, examples, documentation; --long adds
                      the suites that take minutes
   ci                 what CI runs: .ci/run
+  deny               the dependencies, by cargo deny and deny.toml
   bench <name>       measures a release build; without a name lists them
   toon-oracle        compares the TOON codec with the reference, from npm
 ";
@@ -46,6 +48,7 @@ fn run(args: &[String]) -> Result<()> {
     match task.as_str() {
         "test" => test::run(args),
         "ci" => ci::run(),
+        "deny" => deny::run(),
         "bench" => bench::run(args),
         "toon-oracle" => toon_oracle::run(args),
         "help" | "--help" | "-h" => {

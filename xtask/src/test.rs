@@ -15,7 +15,7 @@ use std::{
 use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::{
-    python,
+    deny, python,
     tally::Tally,
     workspace::{cargo, root, target},
 };
@@ -45,6 +45,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "--deny", "warnings"]),
     );
     codec_alone(&mut tally);
+    deny::check(&mut tally);
     tests(&mut tally, long)?;
     python_tests(&mut tally, long)?;
     check(

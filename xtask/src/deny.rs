@@ -1,0 +1,118 @@
+//! What `deny.toml` says about the dependencies, checked by `cargo deny`.
+//!
+//! Bans, licences and sources need the crates alone. Advisories need a database
+//! that is fetched from GitHub, and are skipped where it cannot be had. A
+//! `cargo-deny` that is not installed is built once, beside what is built here.
+
+use std::{
+    env, fs,
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result, bail, ensure};
+
+use crate::{
+    tally::Tally,
+    workspace::{cargo, root, target},
+};
+
+/// The version that is built where none is installed.
+const VERSION: &str = "0.20.2";
+
+/// How long the database and the crates of other systems may take to arrive.
+const FETCH: Duration = Duration::from_secs(60);
+
+/// Checks the dependencies and nothing else.
+///
+/// # Errors
+/// Fails where a check failed.
+pub(crate) fn run() -> Result<()> {
+    let mut tally = Tally::default();
+    check(&mut tally);
+    tally.print();
+    ensure!(tally.failed == 0, "{} failed", tally.failed);
+    Ok(())
+}
+
+/// Checks the dependencies.
+pub(crate) fn check(tally: &mut Tally) {
+    println!("== cargo deny");
+    let program = match program() {
+        Ok(program) => program,
+        Err(error) => return tally.skip(&format!("cargo-deny cannot be installed: {error:#}")),
+    };
+    let mut fetch = cargo(&["fetch", "--locked", "--quiet"]);
+    if let Err(error) = within(FETCH, &mut fetch) {
+        return tally.skip(&format!("cargo deny: the crates of other systems cannot be fetched: {error:#}"));
+    }
+    let deny = |args: &[&str]| {
+        let mut command = Command::new(&program);
+        command.args(["--locked", "--log-level", "error"]).args(args).current_dir(root());
+        command
+    };
+    let holds = |which: &[&str]| {
+        deny(&[&["check", "--hide-inclusion-graph"], which].concat())
+            .status()
+            .is_ok_and(|status| status.success())
+    };
+    tally.check("cargo deny: bans, licences, sources", holds(&["bans", "licenses", "sources"]));
+    match within(FETCH, &mut deny(&["fetch", "db"])) {
+        Ok(()) => tally.check("cargo deny: advisories", holds(&["advisories"])),
+        Err(error) => tally.skip(&format!("cargo deny: the database of advisories cannot be had: {error:#}")),
+    }
+}
+
+/// Finds the program, or builds it.
+fn program() -> Result<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let tools = target().join("tools");
+    let kept = tools.join("bin/cargo-deny");
+    let installed = env::split_paths(&path).map(|directory| directory.join("cargo-deny"));
+    if let Some(found) = installed.chain([kept.clone()]).find(|program| program.is_file()) {
+        return Ok(found);
+    }
+    // Without optimisation it takes a minute to build, and checks in a second.
+    let build = tools.join("build");
+    let mut install = cargo(&["install", "cargo-deny", "--locked", "--debug", "--version", VERSION]);
+    install.arg("--root").arg(&tools).env("CARGO_TARGET_DIR", &build).env("CARGO_PROFILE_DEV_DEBUG", "0");
+    let built = within(Duration::from_secs(600), &mut install);
+    // What it was built from takes several times its size.
+    let _ = fs::remove_dir_all(&build);
+    built.map(|()| kept)
+}
+
+/// Runs a command that may take so long, and returns the last thing it said
+/// where it fails.
+fn within(limit: Duration, command: &mut Command) -> Result<()> {
+    let said = tempfile::NamedTempFile::new()?;
+    let stderr = said.reopen()?;
+    let spawned = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr).spawn();
+    let mut child = spawned.context("it cannot be run")?;
+    let Some(status) = wait(&mut child, limit)? else {
+        bail!("it took more than {} s", limit.as_secs());
+    };
+    let said = fs::read(said.path())?;
+    let said = String::from_utf8_lossy(&said);
+    let reason = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no reason given");
+    ensure!(status, "{}", reason.trim());
+    Ok(())
+}
+
+/// Waits for the end of a child, and ends it where that takes too long.
+fn wait(child: &mut Child, limit: Duration) -> Result<Option<bool>> {
+    let deadline = Instant::now() + limit;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status.success()));
+        }
+        if Instant::now() >= deadline {
+            child.kill()?;
+            child.wait()?;
+            return Ok(None);
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+}
