@@ -190,7 +190,10 @@ impl ExecGrant {
         let is_exact = !self.args.is_empty() && !self.args.iter().any(|word| word.contains('*'));
         let name = self.program.rsplit('/').next().unwrap_or_default();
         let is_project_file = self.program.contains('/') && !self.program.starts_with('/');
-        if (LAUNCHERS.contains(&name) && !is_exact) || (OPENERS.contains(&name) && takes_anything) {
+        // Where the first word is free it may be a subcommand or script that starts
+        // programs: `git submodule foreach`, `sed 1e`, `tar cIf`.
+        let is_open = takes_anything || self.args.first().is_some_and(|first| first.contains('*'));
+        if (LAUNCHERS.contains(&name) && !is_exact) || (OPENERS.contains(&name) && is_open) {
             return Some(Reach::AnyProgram);
         }
         (is_project_file || BUILDERS.contains(&name) || LAUNCHERS.contains(&name))
@@ -294,6 +297,9 @@ mod tests {
             "node **",
             "xargs",
             "find **",
+            "git *",
+            "sed *",
+            "tar *",
         ] {
             assert_eq!(reach(target), Some(Reach::AnyProgram), "{target}");
         }

@@ -149,6 +149,8 @@ pub(crate) fn ran(mut command: Command, limit: Duration) -> Ran {
         }
         thread::sleep(Duration::from_millis(2));
     };
+    // A process that escaped may hold a pipe for ever.
+    wait_for("the end of the output", || stdout.is_finished() && stderr.is_finished());
     let (stdout, stderr) = (stdout.join().unwrap(), stderr.join().unwrap());
     Ran { code: status.code(), stdout, stderr, hung }
 }
@@ -222,7 +224,10 @@ pub(crate) fn end(processes: &[u32]) {
 
 /// What can hold a command's processes on this machine, each of which is attacked.
 pub(crate) fn containments() -> Vec<Containment> {
-    let (strongest, _) = strongest_containment();
+    let (strongest, why) = strongest_containment();
+    if let Some(why) = why {
+        println!("skipped: attacks on a command in a control group, since none can be made: {why}");
+    }
     [Containment::Mark, Containment::Cgroup].into_iter().filter(|known| *known <= strongest).collect()
 }
 

@@ -539,7 +539,7 @@ fn no_git_is_started_by_looking_or_by_a_run() {
 #[test]
 fn a_project_of_another_user_is_refused_until_it_is_trusted() {
     if !rustix::process::geteuid().is_root() {
-        // Nobody else may give files away.
+        println!("skipped: a project of another user, since only root gives files away");
         return;
     }
     let target = Origin::new().clone();

@@ -6,7 +6,7 @@ use std::{
     process::{Child, Command, Stdio},
     sync::Arc,
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use samuel_core::{
@@ -50,7 +50,9 @@ fn sixteen_writers_beside_a_loop_that_is_killed_lose_nothing() {
         writers.into_iter().map(|writer| thread::spawn(|| writer.wait_with_output().unwrap())).collect();
     let mut dice = Dice(0xc0ff_ee11);
     let mut killed = 0;
+    let deadline = Instant::now() + Duration::from_secs(if each > 10 { 600 } else { 60 });
     while killed < 3 || readers.iter().any(|reader| !reader.is_finished()) {
+        assert!(Instant::now() < deadline, "a writer does not come to its end");
         let mut running = start(&target);
         thread::sleep(Duration::from_millis(50 + dice.below(350)));
         kill_group(&running);
