@@ -6,7 +6,8 @@
 //! one fails, and the caller goes on without.
 
 use std::{
-    fs, io,
+    fs::{self, File},
+    io,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -29,7 +30,10 @@ pub(super) struct Cgroup {
 impl Cgroup {
     /// Makes the group of the command with this mark.
     pub(super) fn create(mark: &str) -> io::Result<Self> {
-        let group = Self { path: own_group()?.join(format!("{NAME}{mark}")) };
+        let own = own_group()?;
+        // Who may not leave this group may not enter another.
+        rustix::fs::access(own.join("cgroup.procs"), rustix::fs::Access::WRITE_OK)?;
+        let group = Self { path: own.join(format!("{NAME}{mark}")) };
         fs::create_dir(&group.path)?;
         if !group.path.join("cgroup.kill").exists() {
             group.remove();
@@ -58,14 +62,9 @@ impl Cgroup {
         found
     }
 
-    /// Returns another handle of the same group.
-    pub(super) fn again(&self) -> Self {
-        Self { path: self.path.clone() }
-    }
-
-    /// Moves this process in. What it starts from now on is in there too.
-    pub(super) fn join(&self) -> io::Result<()> {
-        fs::write(self.path.join("cgroup.procs"), "0")
+    /// Opens the group, for a process to be born in it.
+    pub(super) fn open(&self) -> io::Result<File> {
+        File::open(&self.path)
     }
 
     /// Kills everything in the group and below, also what is being forked.

@@ -3,7 +3,6 @@
 use super::{
     cgroup::Cgroup,
     client::{Client, WatchedClient},
-    containment::Containment,
     link::report,
     proc_table::{Entry, State},
     remains::{self, Traces},
@@ -19,11 +18,15 @@ use tokio::{
     io::AsyncReadExt,
     net::UnixStream,
     signal::unix::{Signal as SignalStream, SignalKind, signal},
-    time::{Instant, MissedTickBehavior, interval, sleep_until},
+    time::{Instant, MissedTickBehavior, interval, sleep_until, timeout},
 };
 
 /// How often the keeper is looked at, beside the signals that tell of it.
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
+
+/// How long a keeper may take to exit after its last word, before it is killed
+/// with its control group.
+const EXIT_LIMIT: Duration = Duration::from_millis(30);
 
 /// How often a stopped keeper may go on. One that is stopped again and again
 /// is under attack, and ends with its command.
@@ -93,6 +96,11 @@ struct Watch {
 impl Watch {
     async fn complete(mut self) {
         self.relay().await;
+        if self.keeper.is_some() && self.last.is_some() {
+            // It has nothing left to do but to exit.
+            let _ = timeout(EXIT_LIMIT, self.deaths.recv()).await;
+            self.look_for_stop();
+        }
         let limit = if self.abandoned.is_some() { ABANDONED_SWEEP_LIMIT } else { SWEEP_LIMIT };
         match self.last {
             Some(Report::Swept { leaked, survivors }) => {
@@ -169,11 +177,6 @@ impl Watch {
                 Some(message) => {
                     if matches!(message, Report::StartFailed { .. }) {
                         self.last = Some(message);
-                    }
-                    if matches!(message, Report::Ready { containment: Containment::Mark, .. })
-                        && let Some(group) = self.cgroup.take()
-                    {
-                        group.remove();
                     }
                     report(&self.control, message);
                 }

@@ -6,7 +6,6 @@
 
 use super::{
     Containment,
-    cgroup::Cgroup,
     client::{Client, WatchedClient},
     link::{next_order, report},
     sweep::{ABANDONED_SWEEP_LIMIT, Family, SWEEP_LIMIT, Swept},
@@ -32,8 +31,8 @@ pub(super) struct Keeper {
     pub(super) link: StdUnixStream,
     pub(super) job: Job,
     pub(super) stdio: [OwnedFd; 3],
-    /// The group that it moves into with the command.
-    pub(super) cgroup: Option<Cgroup>,
+    /// What holds it together with the command.
+    pub(super) containment: Containment,
     pub(super) client: Client,
 }
 
@@ -42,13 +41,11 @@ impl Keeper {
     pub(super) fn keep(self) -> io::Result<()> {
         setsid()?;
         set_child_subreaper(Some(rustix::process::getpid()))?;
-        let joined = self.cgroup.filter(|group| group.join().is_ok());
-        let containment = if joined.is_some() { Containment::Cgroup } else { Containment::Mark };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(async {
             self.link.set_nonblocking(true)?;
             let mut shim = Shim::new(UnixStream::from_std(self.link)?, self.client)?;
-            shim.report(Report::Ready { keeper: std::process::id(), containment });
+            shim.report(Report::Ready { keeper: std::process::id(), containment: self.containment });
             match start(self.job, self.stdio) {
                 Ok(leader) => shim.watch(leader).await,
                 Err(error) => {

@@ -26,7 +26,10 @@ use std::{
     fs::OpenOptions,
     io::{self, IoSliceMut},
     mem::MaybeUninit,
-    os::{fd::OwnedFd, unix::net::UnixStream as StdUnixStream},
+    os::{
+        fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+        unix::net::UnixStream as StdUnixStream,
+    },
     process::{ExitCode, exit},
 };
 
@@ -47,43 +50,66 @@ fn supervise() -> io::Result<()> {
     let _ = setsid();
     set_child_subreaper(Some(rustix::process::getpid()))?;
     let client = Client::open(job.client);
-    let cgroup = make_cgroup(&job);
     let (link, to_supervisor) = StdUnixStream::pair()?;
     let mark = job.mark.to_string_lossy().into_owned();
-    let for_keeper = (cgroup.as_ref().map(Cgroup::again), client.try_clone()?);
-    match fork()? {
+    let for_keeper = client.try_clone()?;
+    let (born, cgroup) = fork_contained(&job)?;
+    match born {
         Some(keeper) => {
             drop((stdio, to_supervisor, for_keeper));
             Guard { control, link, keeper, cgroup, client, mark }.watch()
         }
         None => {
             drop((control, link, client));
-            let (cgroup, client) = for_keeper;
-            let kept = Keeper { link: to_supervisor, job, stdio, cgroup, client }.keep();
+            let containment = if cgroup.is_some() { Containment::Cgroup } else { Containment::Mark };
+            let kept = Keeper { link: to_supervisor, job, stdio, containment, client: for_keeper }.keep();
             // What called the supervisor must not go on in the keeper.
             exit(i32::from(kept.is_err()))
         }
     }
 }
 
-/// Makes the control group where one is wanted and can be had.
-fn make_cgroup(job: &Job) -> Option<Cgroup> {
+/// Forks this process, the child in a control group of its own where one is wanted
+/// and can be had.
+fn fork_contained(job: &Job) -> io::Result<(Option<Pid>, Option<Cgroup>)> {
     let wanted = job.containment >= Containment::Cgroup;
-    wanted.then(|| Cgroup::create(job.mark.to_str()?).ok()).flatten()
+    let group = wanted.then(|| Cgroup::create(job.mark.to_str()?).ok()).flatten();
+    if let Some(group) = group {
+        match group.open().and_then(|directory| fork(Some(directory.as_fd()))) {
+            Ok(born) => return Ok((born, Some(group))),
+            Err(_) => group.remove(),
+        }
+    }
+    Ok((fork(None)?, None))
 }
 
-/// Forks this process; returns the child's pid in the parent.
+/// Forks this process; returns the child's pid in the parent. With the directory of a control
+/// group the child is born in there: to move it later takes the kernel ten
+/// milliseconds and more.
 #[expect(
     unsafe_code,
     reason = "to start the program again instead would double what a command costs, and an interpreter takes long"
 )]
-fn fork() -> io::Result<Option<Pid>> {
-    // SAFETY: the child may only do what needs no other thread. `supervisor_main` asks
-    // for a program that does nothing else, so no thread of it holds a lock, and the C library
-    // keeps its own locks usable in the child.
-    match unsafe { libc::fork() } {
-        -1 => Err(io::Error::last_os_error()),
-        pid => Ok(Pid::from_raw(pid)),
+fn fork(cgroup: Option<BorrowedFd<'_>>) -> io::Result<Option<Pid>> {
+    const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
+    let group = cgroup.map_or(0, |directory| u64::from(directory.as_raw_fd().cast_unsigned()));
+    let flags = if cgroup.is_some() { CLONE_INTO_CGROUP } else { 0 };
+    let exit_signal = u64::from(libc::SIGCHLD.cast_unsigned());
+    // `struct clone_args`: flags, pidfd, child_tid, parent_tid, exit_signal, stack,
+    // stack_size, tls, set_tid, set_tid_size, cgroup.
+    let args: [u64; 11] = [flags, 0, 0, 0, exit_signal, 0, 0, 0, 0, 0, group];
+    // SAFETY: the child goes on with a copy of this thread and its stack, and may only do what needs
+    // no other thread. `supervisor_main` asks for a program that does nothing else, so no
+    // thread of it holds a lock. The kernel reads `args`, which outlives the call.
+    let pid = unsafe {
+        match cgroup {
+            Some(_) => libc::syscall(libc::SYS_clone3, &raw const args, size_of_val(&args)),
+            None => libc::fork().into(),
+        }
+    };
+    match i32::try_from(pid) {
+        Ok(-1) | Err(_) => Err(io::Error::last_os_error()),
+        Ok(pid) => Ok(Pid::from_raw(pid)),
     }
 }
 
