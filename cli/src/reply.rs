@@ -150,7 +150,7 @@ pub(crate) fn described(failure: &Failure) -> String {
             [place.line, place.column].into_iter().flatten().map(|number| format!(":{number}")).collect();
         text.push_str(&format!("  --> {}{position}\n", safe(&place.file.display().to_string())));
     }
-    text.push_str(&format!("help: {}\n", failure.help));
+    text.push_str(&format!("help: {}\n", set_in(&failure.help)));
     text
 }
 

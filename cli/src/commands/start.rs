@@ -2,7 +2,7 @@
 
 use samuel_core::{
     engine::{EventRecord, Profile, Run, RunHandle, RunReport},
-    model::ErrorCode,
+    model::{ErrorCode, ExitReason},
     project::Project,
 };
 use tokio::sync::mpsc;
@@ -195,7 +195,14 @@ fn answer(followed: Followed) -> Result<Reply, Failure> {
     let detail = report.detail.as_deref().map(|detail| format!(": {}", safe(detail))).unwrap_or_default();
     let message = format!("the run ended before the plan was done: {}{detail}", report.exit_reason);
     let exit = signal.filter(|_| code == ErrorCode::RUN_CANCELLED).map(Signal::exit_code);
-    let failure = Failure::new(code, message).with_data(data).exit_with(exit);
+    let mut failure = Failure::new(code, message).with_data(data).exit_with(exit);
+    if report.exit_reason == ExitReason::ControlFilesChanged {
+        // The command that was used may have --yes, which would accept the change unseen.
+        failure = failure.advise(
+            "Look at what changed, for instance with `git diff`. Then start again without --yes, so that you are \
+             shown what would run.",
+        );
+    }
     Err(match report.fault.and_then(|fault| fault.location) {
         Some(place) => failure.at_place(&place.file, place.line.unwrap_or(0), place.column.unwrap_or(0)),
         None => failure,

@@ -13,6 +13,10 @@ const GENERAL: &[&str] = &[
     "HOME",
     "USER",
     "LOGNAME",
+    // Whose the project is, where the caller is root by sudo: git asks for it.
+    "SUDO_UID",
+    "SUDO_GID",
+    "SUDO_USER",
     "SHELL",
     "PWD",
     "TMPDIR",

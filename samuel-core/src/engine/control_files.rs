@@ -16,12 +16,12 @@ use crate::{
     config::{CONFIG_FILE, CheckCommand},
     fs::{FileError, Root},
     methodology::ralph::templates::{DISCOVERY_PROMPT_FILE, PROMPT_FILE},
-    plugin::{LOCK_FILE, Selection, Tree, digest_of, plugin_directory},
+    plugin::{LOCK_FILE, Selection, Tree, digest_of_stream, plugin_directory},
     project::Project,
 };
 
 /// How much of a file is looked at, beside its length.
-const MAX_FILE_BYTES: u64 = 4 << 20;
+const MAX_FILE_BYTES: u64 = 256 << 20;
 
 /// How many words of a check's command line are looked at.
 const MAX_WORDS: usize = 1_000;
@@ -128,7 +128,10 @@ fn files_named(command: &str, root: &Path) -> Vec<PathBuf> {
     });
     let is_file = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|found| found.is_file());
     let stays_inside = |path: &PathBuf| path.starts_with(root);
-    let named = words.iter().take(MAX_WORDS).map(|word| lexical(&root.join(word)));
+    // What is quoted as one word may be a command line of its own: `bash -c 'sh a.sh'`.
+    let inner = words.iter().flat_map(|word| word.split_whitespace());
+    let all = words.iter().map(String::as_str).chain(inner).take(MAX_WORDS);
+    let named = all.map(|word| lexical(&root.join(word)));
     named.filter(stays_inside).filter(is_file).collect()
 }
 
@@ -148,9 +151,8 @@ fn lexical(path: &Path) -> PathBuf {
 fn digest(root: &Path, path: &Path) -> Result<String, FileError> {
     let file = Root::new(root).open(path)?;
     let length = file.metadata()?.len();
-    let mut start = Vec::new();
-    file.take(MAX_FILE_BYTES).read_to_end(&mut start)?;
-    Ok(format!("{length}:{}", digest_of(&start)))
+    let digest = digest_of_stream(file.take(MAX_FILE_BYTES))?;
+    Ok(format!("{length}:{digest}"))
 }
 
 #[cfg(test)]

@@ -214,7 +214,17 @@ impl Run {
         };
         let ids: Vec<SupervisorId> = with_role(SupervisorRole::Supervisor);
         let loops: Vec<SupervisorId> = with_role(SupervisorRole::Loop);
-        let remains = sweep_remains(&ids, &loops, SWEEP_WAIT).await;
+        // A loop that still runs keeps its processes: it works on the original of a
+        // project that was copied, or its lock was removed.
+        let own = this_process();
+        let others = wait_for_sweep(&loops, Duration::ZERO).await;
+        let remains = match others.iter().any(|id| Some(*id) != own) {
+            true => {
+                wait_for_sweep(&ids, SWEEP_WAIT).await;
+                Remains::default()
+            }
+            false => sweep_remains(&ids, &loops, SWEEP_WAIT).await,
+        };
         if let Some(id) = wait_for_sweep(&ids, Duration::ZERO).await.first() {
             return Err(RunError::Unswept { pid: id.pid });
         }

@@ -311,9 +311,15 @@ fn digest_of_all<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> String 
     written(&hash.finalize())
 }
 
-/// Returns the digest of some bytes as the lock file writes it.
-pub(crate) fn digest_of(bytes: &[u8]) -> String {
-    written(&Sha256::digest(bytes))
+/// Returns the digest of all that can be read, as the lock file writes it, without
+/// holding it in memory.
+///
+/// # Errors
+/// Returns an error where reading fails.
+pub(crate) fn digest_of_stream(mut read: impl Read) -> io::Result<String> {
+    let mut hash = Sha256::new();
+    io::copy(&mut read, &mut Hashing(&mut hash))?;
+    Ok(written(&hash.finalize()))
 }
 
 fn written(digest: &[u8]) -> String {

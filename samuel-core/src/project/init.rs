@@ -21,7 +21,7 @@ use crate::{
     methodology::ralph::Detected,
     model::{Plan, Project as PlanProject},
     prd::{self, Conversion, Document, Finding, Form, MAX_INPUT_BYTES, PrdError},
-    state::{Actor, Existing, Imported, StateError, StateStore},
+    state::{Actor, Existing, Holder, Imported, LoopLock, StateError, StateStore},
 };
 
 /// How a project is initialised.
@@ -143,8 +143,15 @@ impl Project {
         PlanProject { name: self.name(), description, ..PlanProject::default() }
     }
 
+    /// Stores a plan. Another one is replaced as a whole only where no loop works
+    /// on it: its tasks would go from under the agent's hands.
     fn import(&self, plan: Plan, existing: Existing) -> Result<Imported, StateError> {
         let store = self.store();
+        let holder = Holder::this_process(self.clock().now(), "replacing the plan");
+        let _no_loop = match existing {
+            Existing::Replace => Some(LoopLock::acquire(&self.run_dir(), &holder)?),
+            Existing::Refuse => None,
+        };
         match store.import(plan.clone(), Actor::User, existing) {
             // Nothing is lost with a plan that has nothing in it.
             Err(StateError::Exists { path }) => match store.load() {

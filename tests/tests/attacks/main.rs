@@ -14,9 +14,6 @@
     reason = "a failed set-up fails the test; tests say which of them were skipped"
 )]
 
-    reason = "a failed set-up fails the test, and one that cannot run says so"
-)]
-
 mod accounting;
 mod cache;
 mod certification;
