@@ -15,6 +15,7 @@
 )]
 
 mod accounting;
+mod beside;
 mod cache;
 mod certification;
 mod component;
