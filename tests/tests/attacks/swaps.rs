@@ -149,6 +149,7 @@ impl Bench {
                     race();
                 }
             });
+            let _ending = Ending(&done);
             while tally.calls < calls {
                 let Ok(registry) = self.load() else {
                     tally.refused += 1;
@@ -165,7 +166,6 @@ impl Bench {
                     }
                 }
             }
-            done.store(true, Ordering::Relaxed);
         });
         tally
     }
@@ -180,6 +180,16 @@ fn program(path: &Path, bytes: &[u8]) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, bytes).unwrap();
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Ends the race, also where an attack that succeeds fails the test: the thread
+/// that races is waited for.
+struct Ending<'a>(&'a AtomicBool);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Puts a file or directory in the place of another one, which takes its place.
@@ -234,6 +244,7 @@ fn a_template_is_used_as_it_was_checked() {
                 exchange(&installed.join("templates/prompt.md.tmpl"), &evil);
             }
         });
+        let _ending = Ending(&done);
         for _ in 0..times(60, 500) {
             let ran = target.run(&["run", "tdd", "prompt"]);
             let text = ran.text();
@@ -244,7 +255,6 @@ fn a_template_is_used_as_it_was_checked() {
                 assert!(text.contains("changed"), "{text}");
             }
         }
-        done.store(true, Ordering::Relaxed);
     });
     assert!(good > 0);
 }
