@@ -102,6 +102,40 @@ async fn a_command_that_kills_its_supervisor_is_an_error_and_does_not_win() {
     }
 }
 
+#[test]
+fn the_loss_of_both_supervisors_is_told_although_the_call_does_not_wait_for_what_is_left() {
+    // One thread for what blocks, and it is taken: so the sweep outlasts the call for certain.
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .max_blocking_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    let (release, held) = std::sync::mpsc::channel::<()>();
+    let mark = Mark::new("untold");
+    runtime.block_on(async {
+        let spec = mark.on(shell("echo ready; sleep 30", Path::new("/")));
+        let mut running = spawn(spec, &supervisor()).await.unwrap();
+        assert_eq!(running.next_line().await.unwrap().text, "ready");
+        let held = tokio::task::spawn_blocking(move || drop(held.recv()));
+        let stat = fs::read_to_string(format!("/proc/{}/stat", running.pid())).unwrap();
+        let keeper = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(1).unwrap();
+        for pid in [running.supervisor().unwrap().pid.cast_signed(), keeper.parse().unwrap()] {
+            kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+        }
+        running.kill();
+        let output = running.wait().await.unwrap();
+        assert_eq!((output.swept, output.left_behind), (false, Some(vec![])));
+        release.send(()).unwrap();
+        held.await.unwrap();
+        let gone = Instant::now() + 5 * SECOND;
+        while !mark.processes().is_empty() {
+            assert!(Instant::now() < gone, "left: {:?}", mark.processes());
+            tokio::task::yield_now().await;
+        }
+    });
+}
+
 /// The client half of the tests below: starts a hostile command, reports its
 /// supervisor and waits for its own end.
 #[test]

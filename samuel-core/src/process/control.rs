@@ -93,6 +93,14 @@ impl Control {
         }
     }
 
+    /// Tells whether the supervisor is lost and what it was to end is being ended by others.
+    pub(super) fn is_lost(&self) -> bool {
+        match self {
+            Self::Supervised(supervised) => supervised.is_lost(),
+            Self::Group(_) => false,
+        }
+    }
+
     /// Returns which process supervises.
     pub(super) fn supervisor(&self) -> Option<SupervisorId> {
         match self {

@@ -258,7 +258,13 @@ impl Drive {
             }
             Alarm::Stop(end) => self.stop(end, self.grace),
             Alarm::DrainOver => self.settle(),
-            Alarm::CloseOver => return Ok(true),
+            Alarm::CloseOver => {
+                if self.control.is_lost() {
+                    // Nobody waits for what those find who do its work, so it may be anything.
+                    self.left_behind.get_or_insert_default();
+                }
+                return Ok(true);
+            }
         }
         Ok(false)
     }

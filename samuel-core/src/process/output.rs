@@ -30,7 +30,8 @@ pub struct CommandOutput {
     /// [`wait_for_sweep`](super::wait_for_sweep) waits for its end.
     pub swept: bool,
     /// The processes that may be left, those that are known, where the sweep is over and
-    /// did not end them all for certain. None where all are gone, and while one is at work.
+    /// did not end them all for certain, or where the supervisor was lost. None where all
+    /// are gone, and while a supervisor is at work.
     pub left_behind: Option<Vec<Process>>,
     /// From the call to the end of the command.
     pub duration: Duration,

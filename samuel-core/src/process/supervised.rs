@@ -226,9 +226,17 @@ impl Supervised {
         }
     }
 
+    /// Tells whether the supervisor is lost and its work is being done here.
+    pub(super) fn is_lost(&self) -> bool {
+        matches!(self.stage, Stage::Sweeping(_))
+    }
+
     /// The supervisor is dead or out of reach, by the command's doing perhaps.
     fn lose(&mut self) {
         self.pulse.stop();
+        if self.is_lost() {
+            return;
+        }
         if matches!(self.stage, Stage::Doubtful) {
             self.stage = Stage::NotASupervisor;
             return;
