@@ -6,7 +6,9 @@ mod process_support;
 
 use process_support::{Mark, plays, role_args, run_supervised, shell, supervise_if_asked, supervisor};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, Signal, kill_process, pidfd_getfd, pidfd_open};
-use samuel_core::process::{CommandSpec, End, ProcessError, SupervisorId, run, spawn, wait_for_sweep};
+use samuel_core::process::{
+    CommandSpec, End, ProcessError, SupervisorId, run, spawn, sweep_remains, this_process, wait_for_sweep,
+};
 use std::{
     fs,
     io::{BufRead, BufReader},
@@ -211,6 +213,63 @@ async fn a_supervisor_that_is_asked_to_end_takes_its_command_along() {
     kill_process(Pid::from_raw(id.pid.cast_signed()).unwrap(), Signal::TERM).unwrap();
     assert_eq!(running.wait().await.unwrap().status.code(), None);
     mark.assert_gone();
+}
+
+/// Starts a process that is nobody's command, with these variables.
+fn bystander(variables: &[(&str, &str)]) -> (std::process::Child, SupervisorId) {
+    let child = Command::new("sleep").arg("30").envs(variables.iter().copied()).spawn().unwrap();
+    let id = SupervisorId { pid: child.id(), start_time: start_time(child.id()) };
+    (child, id)
+}
+
+fn start_time(pid: u32) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap().parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_forged_note_ends_no_process_and_holds_up_nobody() {
+    let live = this_process().unwrap();
+    let parent = std::os::unix::process::parent_id();
+    let foreign = format!("{parent}.{}.00000000000000ab", start_time(parent));
+    let common = ["", "1", ".", "1.", "1.1.", "sleep"];
+    let variables = common.iter().map(|value| vec![("SAMUEL_PROCESS_MARK", *value)]);
+    let (mut bystanders, mut ids): (Vec<_>, Vec<_>) =
+        variables.chain([vec![]]).map(|variables| bystander(&variables)).unzip();
+    let (stopped, id) = bystander(&[]);
+    kill_process(Pid::from_child(&stopped), Signal::STOP).unwrap();
+    bystanders.push(stopped);
+    ids.push(id);
+    assert_eq!(wait_for_sweep(&ids, Duration::ZERO).await, []);
+    // A supervisor whose client lives is somebody's, and is waited for only.
+    let (other, others) = bystander(&[("SAMUEL_PROCESS_MARK", &foreign)]);
+    bystanders.push(other);
+    let mut clients = ids.clone();
+    clients.extend([live, SupervisorId { pid: 0, start_time: 0 }, SupervisorId { pid: 1, start_time: 1 }]);
+    ids.push(others);
+    let remains = sweep_remains(&ids, &clients, Duration::ZERO).await;
+    assert_eq!((remains.ended, remains.left), (vec![], vec![]));
+    for child in &mut bystanders {
+        assert_eq!(child.try_wait().unwrap(), None, "{} was ended", child.id());
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn supervisors_of_a_dead_client_that_are_stuck_are_ended_together() {
+    // A client with this start time has long been dead.
+    let marks: Vec<String> = (0..4).map(|n| format!("{}.7.{n:016x}", std::process::id() + 1)).collect();
+    let (mut stuck, ids): (Vec<_>, Vec<_>) =
+        marks.iter().map(|mark| bystander(&[("SAMUEL_PROCESS_MARK", mark)])).unzip();
+    for child in stuck.iter().take(2) {
+        kill_process(Pid::from_child(child), Signal::STOP).unwrap();
+    }
+    sweep_remains(&ids, &[], SECOND / 20).await;
+    assert_eq!(wait_for_sweep(&ids, Duration::ZERO).await, []);
+    for child in &mut stuck {
+        assert!(!child.wait().unwrap().success());
+    }
 }
 
 #[tokio::test]

@@ -5,12 +5,14 @@
 //! cannot be done (no cgroup v2, not ours to write, Linux before 5.14) making
 //! one fails, and the caller goes on without.
 
+use super::mark::Mark;
 use std::{
     fs::{self, File},
     io,
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    time::Duration,
 };
+use tokio::time::Instant;
 
 /// How the names of all groups of this module begin.
 const NAME: &str = "samuel-";
@@ -42,18 +44,20 @@ impl Cgroup {
         Ok(group)
     }
 
-    /// Finds the groups whose marks begin so, wherever they were made.
-    pub(super) fn find(prefix: &str) -> Vec<Self> {
-        let wanted = format!("{NAME}{prefix}");
+    /// Finds the groups of commands with these marks, wherever they were made, as far as
+    /// it gets by `deadline`. A group with a name of any other form is nobody's command.
+    pub(super) fn find(wanted: impl Fn(&Mark) -> bool, deadline: Instant) -> Vec<Self> {
         let Ok((mount, _)) = mount() else { return Vec::new() };
         let (mut found, mut waiting, mut visited) = (Vec::new(), vec![mount], 0);
         while let Some(directory) = waiting.pop()
             && visited < MAX_VISITED
+            && Instant::now() < deadline
         {
             visited += 1;
             for path in children(&directory) {
                 let name = path.file_name().and_then(|name| name.to_str());
-                match name.is_some_and(|name| name.starts_with(&wanted)) {
+                let mark = name.and_then(|name| Mark::parse(name.strip_prefix(NAME)?));
+                match mark.is_some_and(|mark| wanted(&mark)) {
                     true => found.push(Self { path }),
                     false => waiting.push(path),
                 }

@@ -4,6 +4,7 @@ use super::{
     cgroup::Cgroup,
     client::{Client, WatchedClient},
     link::report,
+    mark::Mark,
     proc_table::{Entry, State},
     remains::{self, Traces},
     sweep::{ABANDONED_SWEEP_LIMIT, Family, SWEEP_LIMIT},
@@ -39,7 +40,7 @@ pub(super) struct Guard {
     pub(super) keeper: Pid,
     pub(super) cgroup: Option<Cgroup>,
     pub(super) client: Client,
-    pub(super) mark: String,
+    pub(super) mark: Mark,
 }
 
 impl Guard {
@@ -83,7 +84,7 @@ struct Watch {
     endings: [SignalStream; 3],
     client: WatchedClient,
     cgroup: Option<Cgroup>,
-    mark: String,
+    mark: Mark,
     /// The start of a report of the keeper.
     incoming: Vec<u8>,
     /// What the keeper said last, once it has done its work.
@@ -230,7 +231,7 @@ impl Watch {
         let swept = family.sweep(&mut self.deaths, limit).await;
         let mut survivors = swept.survivors;
         if !emptied || self.cgroup.is_none() {
-            survivors = survivors.max(remains::sweep(&Traces::of_mark(&self.mark), limit).left.len());
+            survivors = survivors.max(remains::sweep(&Traces::of_mark(self.mark), limit).left.len());
         }
         u32::try_from(survivors).unwrap_or(u32::MAX)
     }

@@ -32,7 +32,7 @@ pub(super) use elsewhere::{Traces, look, sweep, wake};
 #[cfg(not(target_os = "linux"))]
 mod elsewhere {
     use super::{Seen, SupervisorId};
-    use crate::process::Remains;
+    use crate::process::{Remains, mark::Mark};
     use std::time::Duration;
 
     /// No traces.
@@ -40,7 +40,7 @@ mod elsewhere {
     pub(in crate::process) struct Traces;
 
     impl Traces {
-        pub(in crate::process) fn of_mark(_: &str) -> Self {
+        pub(in crate::process) fn of_mark(_: Mark) -> Self {
             Self
         }
 

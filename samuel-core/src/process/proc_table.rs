@@ -1,6 +1,6 @@
 //! The process table of Linux, as far as ending processes needs it.
 
-use super::SupervisorId;
+use super::{SupervisorId, mark::Mark};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -164,20 +164,51 @@ pub(super) async fn wait_until_gone(id: SupervisorId, deadline: Instant) -> bool
     }
 }
 
-/// Waits for the end of a supervisor, and ends one that is stopped, held by a
-/// tracer or not ready by the deadline; returns whether it went by itself.
-pub(super) async fn end_if_stuck(id: SupervisorId, deadline: Instant) -> bool {
+/// Returns the entry of a supervisor. A process without a mark is none: who writes
+/// the name of any other process where supervisors are noted reaches nothing.
+pub(super) fn find_supervisor(id: SupervisorId) -> Option<Entry> {
+    find(id).filter(|entry| !Mark::carried_by(entry.pid).is_empty())
+}
+
+/// Waits for the ends of supervisors, and ends those that are stopped, held by a tracer
+/// or not ready by the deadline; returns those that it ended.
+///
+/// What is no supervisor, and one whose client lives in another process, is left alone. The
+/// call takes at most [`STUCK_INTERVAL`] more than until the deadline.
+pub(super) async fn end_stuck(ids: &[SupervisorId], deadline: Instant) -> Vec<SupervisorId> {
+    let mut at_work = ids.to_vec();
+    let mut ended = Vec::new();
     loop {
-        let soon = deadline.min(Instant::now() + STUCK_INTERVAL);
-        let is_stuck = |entry: &Entry| matches!(entry.state, State::Stopped | State::Traced);
-        if let Some(entry) = find(id).filter(|entry| is_stuck(entry) || Instant::now() >= deadline) {
+        let is_over = Instant::now() >= deadline;
+        at_work.retain(|id| {
+            let Some(entry) = find_supervisor(*id) else { return false };
+            let is_stuck = is_over || matches!(entry.state, State::Stopped | State::Traced);
+            if !is_stuck || !is_abandoned(entry.pid) {
+                return true;
+            }
             entry.signal(Signal::KILL);
-            wait_until_gone(id, Instant::now() + STUCK_INTERVAL).await;
-            return false;
+            ended.push(*id);
+            false
+        });
+        if is_over || at_work.is_empty() {
+            break;
         }
-        if wait_until_gone(id, soon).await {
-            return true;
-        }
+        wait_until_all_gone(&at_work, deadline.min(Instant::now() + STUCK_INTERVAL)).await;
+    }
+    wait_until_all_gone(&ended, Instant::now() + STUCK_INTERVAL).await;
+    ended
+}
+
+/// Tells whether a supervisor's client is dead, or is this process, which asks.
+fn is_abandoned(supervisor: Pid) -> bool {
+    let is_over = |client: SupervisorId| client.pid == std::process::id() || find(client).is_none();
+    Mark::carried_by(supervisor).iter().all(|mark| is_over(mark.client()))
+}
+
+/// Waits for all of them together.
+async fn wait_until_all_gone(ids: &[SupervisorId], deadline: Instant) {
+    for id in ids {
+        wait_until_gone(*id, deadline).await;
     }
 }
 

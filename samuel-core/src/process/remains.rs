@@ -8,15 +8,13 @@
 use super::{
     Process, Remains, SupervisorId,
     cgroup::Cgroup,
-    mark::{self, Mark},
+    mark::Mark,
     proc_table::{Entry, all},
     sweep::stop_until_still,
 };
 use rustix::process::{Pid, Signal, getpid};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs::File,
-    io::Read,
     thread,
     time::Duration,
 };
@@ -29,27 +27,26 @@ const LOOK_AGAIN: Duration = Duration::from_millis(2);
 /// executed shows no environment.
 const QUIET_LOOKS: usize = 2;
 
-/// How much of an environment is read; more than a process can be started with.
-const MAX_ENVIRONMENT: u64 = 8 << 20;
-
 /// By what processes are found.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Traces {
-    /// How their marks begin.
-    marks: Vec<String>,
+    /// Their marks.
+    marks: Vec<Mark>,
+    /// Those whose commands they were.
+    clients: Vec<SupervisorId>,
     /// Pids of those that led their sessions.
     sessions: Vec<i32>,
 }
 
 impl Traces {
     /// What one command leaves.
-    pub(super) fn of_mark(mark: &str) -> Self {
-        Self { marks: vec![mark.to_owned()], sessions: Vec::new() }
+    pub(super) fn of_mark(mark: Mark) -> Self {
+        Self { marks: vec![mark], ..Self::default() }
     }
 
     /// What all commands of dead processes leave.
     pub(super) fn of_clients(clients: &[SupervisorId]) -> Self {
-        Self { marks: clients.iter().map(|client| Mark::prefix(*client)).collect(), sessions: Vec::new() }
+        Self { clients: clients.to_vec(), ..Self::default() }
     }
 
     /// Adds the sessions of supervisors.
@@ -61,7 +58,16 @@ impl Traces {
     }
 
     fn is_empty(&self) -> bool {
-        self.marks.is_empty() && self.sessions.is_empty()
+        !self.seeks_marks() && self.sessions.is_empty()
+    }
+
+    fn seeks_marks(&self) -> bool {
+        !self.marks.is_empty() || !self.clients.is_empty()
+    }
+
+    /// Tells whether a mark is among those.
+    fn include(&self, mark: &Mark) -> bool {
+        self.marks.contains(mark) || self.clients.contains(&mark.client())
     }
 
     /// Returns the processes that can be found now.
@@ -89,18 +95,7 @@ impl Traces {
     }
 
     fn is_marked(&self, pid: Pid) -> bool {
-        if self.marks.is_empty() {
-            return false;
-        }
-        let Ok(file) = File::open(format!("/proc/{}/environ", pid.as_raw_nonzero())) else { return false };
-        let mut environment = Vec::new();
-        // What could be read counts.
-        let _ = file.take(MAX_ENVIRONMENT).read_to_end(&mut environment);
-        environment.split(|byte| *byte == 0).any(|variable| {
-            let value = variable.strip_prefix(mark::VARIABLE.as_bytes());
-            let value = value.and_then(|value| value.strip_prefix(b"=")).unwrap_or_default();
-            self.marks.iter().any(|mark| value.starts_with(mark.as_bytes()))
-        })
+        self.seeks_marks() && Mark::carried_by(pid).iter().any(|mark| self.include(mark))
     }
 }
 
@@ -111,8 +106,12 @@ pub(super) fn sweep(traces: &Traces, limit: Duration) -> Remains {
     if traces.is_empty() {
         return Remains::default();
     }
-    let deadline = Instant::now() + limit;
-    let groups: Vec<Cgroup> = traces.marks.iter().flat_map(|mark| Cgroup::find(mark)).collect();
+    let (now, deadline) = (Instant::now(), Instant::now() + limit);
+    // The other half of the time is for those that are in no group.
+    let groups = match traces.seeks_marks() {
+        true => Cgroup::find(|mark| traces.include(mark), now + limit / 2),
+        false => Vec::new(),
+    };
     let spared = ourselves();
     let mut names = BTreeMap::new();
     let mut quiet = 0;

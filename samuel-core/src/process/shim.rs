@@ -14,7 +14,8 @@
 //! (`remains`), which knows the control group or the mark of the command.
 
 use super::{
-    cgroup::Cgroup, client::Client, containment::Containment, guard::Guard, keeper::Keeper, wire::Job,
+    cgroup::Cgroup, client::Client, containment::Containment, guard::Guard, keeper::Keeper, mark::Mark,
+    wire::Job,
 };
 use rustix::{
     io::fcntl_dupfd_cloexec,
@@ -51,7 +52,7 @@ fn supervise() -> io::Result<()> {
     set_child_subreaper(Some(rustix::process::getpid()))?;
     let client = Client::open(job.client);
     let (link, to_supervisor) = StdUnixStream::pair()?;
-    let mark = job.mark.to_string_lossy().into_owned();
+    let mark = job.mark.to_str().and_then(Mark::parse).ok_or(io::ErrorKind::InvalidData)?;
     let for_keeper = client.try_clone()?;
     let (born, cgroup) = fork_contained(&job)?;
     match born {

@@ -251,7 +251,7 @@ impl Supervised {
 
     fn traces(&self) -> Traces {
         let leaders = self.keeper.into_iter().chain([self.id.pid]);
-        Traces::of_mark(&self.mark.to_string()).with_sessions(leaders)
+        Traces::of_mark(self.mark).with_sessions(leaders)
     }
 }
 

@@ -87,15 +87,16 @@ pub fn supervisor_main() -> ExitCode {
 /// Waits until these supervisors are gone, at most until `limit` has passed.
 ///
 /// Returns those that are still there. A process that has taken over the pid
-/// of one, with another start time, does not count. The supervisors need not
-/// be children of this process.
+/// of one, with another start time, does not count, nor does one that is no
+/// supervisor. The supervisors need not be children of this process.
 pub async fn wait_for_sweep(ids: &[SupervisorId], limit: Duration) -> Vec<SupervisorId> {
     #[cfg(target_os = "linux")]
     {
         let deadline = tokio::time::Instant::now() + limit;
         let mut left = Vec::new();
         for id in ids {
-            if !super::proc_table::wait_until_gone(*id, deadline).await {
+            let is_there = super::proc_table::find_supervisor(*id).is_some();
+            if is_there && !super::proc_table::wait_until_gone(*id, deadline).await {
                 left.push(*id);
             }
         }
@@ -121,7 +122,9 @@ pub fn this_process() -> Option<SupervisorId> {
 /// `clients` are processes that have run commands, as [`this_process`] named them;
 /// one that is still alive is left alone with all it has. `supervisors` are those of
 /// commands that nobody waits for any more: one that is at work has `limit`
-/// to finish, one that is stopped or held is ended at once. Then everything that
+/// to finish, one that is stopped or held is ended at once. Neither list needs to be
+/// trusted: a process that carries no mark is left alone, and so is a supervisor of another
+/// process that lives. Then everything that
 /// carries the mark of a dead client, or lives in its control groups, is ended here. The
 /// call takes at most 2 s more than `limit`.
 pub async fn sweep_remains(
@@ -132,17 +135,14 @@ pub async fn sweep_remains(
     #[cfg(target_os = "linux")]
     {
         use super::{proc_table, remains};
-        let mut sessions = Vec::new();
         let deadline = tokio::time::Instant::now() + limit;
-        for id in supervisors {
-            if !proc_table::end_if_stuck(*id, deadline).await {
-                sessions.push(id.pid);
-            }
-        }
+        let ended = proc_table::end_stuck(supervisors, deadline).await;
+        let over = deadline.max(tokio::time::Instant::now());
         let dead: Vec<SupervisorId> =
             clients.iter().copied().filter(|client| proc_table::find(*client).is_none()).collect();
-        let traces = remains::Traces::of_clients(&dead).with_sessions(sessions);
-        let swept = tokio::task::spawn_blocking(move || remains::sweep(&traces, REMAINS_LIMIT));
+        let traces = remains::Traces::of_clients(&dead).with_sessions(ended.iter().map(|id| id.pid));
+        let limit = (deadline + REMAINS_LIMIT).duration_since(over);
+        let swept = tokio::task::spawn_blocking(move || remains::sweep(&traces, limit));
         // Without a runtime any more nobody asks.
         swept.await.unwrap_or_default()
     }
