@@ -32,6 +32,10 @@ mod contents;
 mod edit;
 mod envelope;
 mod error;
+#[cfg_attr(
+    not(feature = "wasm"),
+    allow(dead_code, reason = "only the host of components asks what a grant covers")
+)]
 mod exec_grant;
 mod host_grant;
 mod install;
