@@ -128,10 +128,10 @@ impl<'de> Deserialize<'de> for Tasks {
 fn attempts_leave_out_what_whole_types_leave_out() {
     let rows = "[6]{id,title,status,iteration}:\n  1,a,pending,1\n  2,b,perhaps,1\n  3,c,pending,soon\n  4,d\n  \
                 5,e,pending,null\n  6,f,perhaps,9";
-    let items = "[5]:\n  - id: 1\n    title: a\n    status: pending\n    deep:\n      a: 1\n  - id: 2\n    \
+    let items = "[6]:\n  - id: 1\n    title: a\n    status: pending\n    deep:\n      a: 1\n  - id: 2\n    \
                  status:\n      - pending\n  - text\n  - id: 4\n    deep:\n      b:\n        c: 1\n  - id: 5\n    \
-                 title: e\n    status: pending";
-    for (text, read) in [(rows, ["1", "5"]), (items, ["1", "5"])] {
+                 title: e\n    status: pending\n  - id: 6\n    title: f\n    status: pending\n    iteration: soon";
+    for (text, read) in [(rows, &["1", "5"][..]), (items, &["1", "5", "6"])] {
         let tried = toon::recover::<Tasks>(text);
         let whole = toon::recover::<Vec<Task>>(text);
         let ids: Vec<&str> = tried.value.as_ref().unwrap().0.iter().map(|task| task.id.as_str()).collect();

@@ -1,6 +1,7 @@
 //! A plan and everything else that stands in its file.
 
 use std::{
+    cell::RefCell,
     collections::{HashMap, HashSet},
     fmt,
     sync::Arc,
@@ -212,11 +213,9 @@ impl<'de> Deserialize<'de> for Rows {
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Rows, A::Error> {
                 let mut rows = Rows::default();
                 rows.tasks.reserve(seq.size_hint().unwrap_or_default().min(RESERVED_ROWS));
-                let mut seen = HashSet::default();
-                while seq.next_element_seed(Attempt(NextRow { rows: &mut rows, seen: &mut seen }))?.is_some()
-                {
-                }
-                Ok(rows)
+                let read = RefCell::new((rows, HashSet::default()));
+                while seq.next_element_seed(Attempt(NextRow(&read)))?.is_some() {}
+                Ok(read.into_inner().0)
             }
         }
 
@@ -226,10 +225,8 @@ impl<'de> Deserialize<'de> for Rows {
 
 /// Reads a row whose id is none of those seen. The check belongs to the row,
 /// so that recovery leaves out this row and no other.
-struct NextRow<'a> {
-    rows: &'a mut Rows,
-    seen: &'a mut HashSet<TaskId, foldhash::fast::RandomState>,
-}
+#[derive(Clone, Copy)]
+struct NextRow<'a>(&'a RefCell<(Rows, HashSet<TaskId, foldhash::fast::RandomState>)>);
 
 impl<'de> DeserializeSeed<'de> for NextRow<'_> {
     type Value = ();
@@ -247,9 +244,9 @@ impl<'de> Visitor<'de> for NextRow<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Self { rows, seen } = self;
         let mut task = Task::new(TaskId::new(""), "");
         let others = record::read(&mut task, &mut map)?;
+        let (rows, seen) = &mut *self.0.borrow_mut();
         if task.id.as_str().is_empty() {
             return Err(A::Error::missing_field("id"));
         }

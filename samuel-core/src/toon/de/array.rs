@@ -198,6 +198,7 @@ impl<'de> SeqAccess<'de> for Items<'_, '_, 'de> {
         let index = self.count as usize - 1;
         if self.cursor.repair.is_some() {
             self.cursor.open_unit_index(line.start, index);
+            self.cursor.expect_item(Some(line));
         }
         let content = self.cursor.item_node(line).map_err(|error| error.or_at(line.start).in_index(index))?;
         let value =

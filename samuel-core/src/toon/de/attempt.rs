@@ -15,8 +15,8 @@ use serde::{
 use crate::toon::error::{Error, ErrorKind, Result};
 
 use super::{
-    cursor::{Cursor, Line},
-    reader::Reader,
+    cursor::{Cursor, Line, Scope},
+    reader::{Node, Reader},
 };
 
 /// Asks the decoder for an [`Attempt`].
@@ -47,7 +47,7 @@ pub(super) const ATTEMPT_NAME: &str = "$samuel::toon::Attempt";
 ///             }
 ///             fn visit_seq<A: de::SeqAccess<'de>>(self, mut seq: A) -> Result<Numbers, A::Error> {
 ///                 let mut numbers = Vec::new();
-///                 while let Some(number) = seq.next_element_seed(Attempt(PhantomData))? {
+///                 while let Some(number) = seq.next_element_seed(Attempt(PhantomData::<(u8, u8)>))? {
 ///                     numbers.extend(number);
 ///                 }
 ///                 Ok(Numbers(numbers))
@@ -63,7 +63,7 @@ pub(super) const ATTEMPT_NAME: &str = "$samuel::toon::Attempt";
 /// ```
 pub struct Attempt<S>(pub S);
 
-impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Attempt<S> {
+impl<'de, S: DeserializeSeed<'de> + Clone> DeserializeSeed<'de> for Attempt<S> {
     type Value = Option<S::Value>;
 
     fn deserialize<D: Deserializer<'de>>(
@@ -74,7 +74,7 @@ impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Attempt<S> {
     }
 }
 
-impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for Attempt<S> {
+impl<'de, S: DeserializeSeed<'de> + Clone> Visitor<'de> for Attempt<S> {
     type Value = Option<S::Value>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -88,45 +88,88 @@ impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for Attempt<S> {
         self.0.deserialize(element).map(Some)
     }
 
-    /// Takes what [`Trial`] offers.
-    fn visit_seq<A: SeqAccess<'de>>(self, mut trial: A) -> std::result::Result<Self::Value, A::Error> {
-        trial.next_element_seed(self.0)
-    }
-}
-
-/// The element as a sequence of one, or of none if it cannot be read. So the
-/// decoder is the one that sees the failure.
-pub(super) struct Trial<'c, 'a, 'de>(Option<Reader<'c, 'a, 'de>>);
-
-impl<'c, 'a, 'de> Trial<'c, 'a, 'de> {
-    pub(super) fn new(reader: Reader<'c, 'a, 'de>) -> Self {
-        Self(Some(reader))
-    }
-}
-
-impl<'de> SeqAccess<'de> for Trial<'_, '_, 'de> {
-    type Error = Error;
-
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
-        let Some(Reader { cursor, node }) = self.0.take() else {
-            return Err(Error::custom("an element was asked for twice"));
-        };
-        let scope = cursor.scope();
-        match seed.deserialize(Reader { cursor: &mut *cursor, node }) {
-            Ok(value) => Ok(Some(value)),
-            Err(error) if matches!(error.kind(), ErrorKind::Limit { .. }) => Err(error),
-            Err(error) => {
-                cursor.leave_to(scope);
-                if let Some(repair) = &mut cursor.repair {
-                    repair.fail(error);
-                }
-                Ok(None)
+    /// Takes what [`Trials`] offers.
+    fn visit_seq<A: SeqAccess<'de>>(self, mut trials: A) -> std::result::Result<Self::Value, A::Error> {
+        while trials.size_hint() == Some(1) {
+            if let Some(element) = trials.next_element_seed(self.0.clone())? {
+                return Ok(Some(element));
             }
+        }
+        Ok(None)
+    }
+}
+
+/// An element as a sequence: none for each time that it cannot be read. So the
+/// decoder is the one that sees why. An item is read again without the field
+/// that failed, as often as there is one; a row is one unit.
+pub(super) struct Trials<'c, 'a, 'de> {
+    cursor: &'c mut Cursor<'de>,
+    next: Option<Next<'a, 'de>>,
+    /// The element's line, if it is an item.
+    item: Option<Line>,
+    scope: Scope,
+}
+
+enum Next<'a, 'de> {
+    Node(Node<'a, 'de>),
+    Again(Line),
+}
+
+impl<'c, 'a, 'de> Trials<'c, 'a, 'de> {
+    pub(super) fn new(Reader { cursor, node }: Reader<'c, 'a, 'de>) -> Self {
+        let item = cursor.repair.as_mut().and_then(|repair| repair.item.take());
+        let scope = cursor.scope();
+        Self { cursor, next: Some(Next::Node(node)), item, scope }
+    }
+
+    fn read<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value> {
+        match self.next.take() {
+            Some(Next::Node(node)) => seed.deserialize(Reader { cursor: self.cursor, node }),
+            Some(Next::Again(line)) => {
+                self.cursor.take(line);
+                self.cursor.item_node(line)?.read(self.cursor, seed)
+            }
+            None => Err(Error::custom("an element was asked for once too often")),
         }
     }
 }
 
+impl<'de> SeqAccess<'de> for Trials<'_, '_, 'de> {
+    type Error = Error;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
+        let error = match self.read(seed) {
+            Ok(value) => return Ok(Some(value)),
+            Err(error) if matches!(error.kind(), ErrorKind::Limit { .. }) => return Err(error),
+            Err(error) => error,
+        };
+        let repair = self.cursor.repair.as_mut();
+        let is_without = repair.is_some_and(|repair| repair.give_up_within(&error, &self.scope));
+        self.cursor.leave_to(self.scope);
+        match self.item.filter(|_| is_without) {
+            Some(line) => self.next = Some(Next::Again(line)),
+            None => {
+                if let Some(repair) = &mut self.cursor.repair {
+                    repair.fail(error);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(usize::from(self.next.is_some()))
+    }
+}
+
 impl Cursor<'_> {
+    /// Says whether what is read next is an item, and on which line.
+    pub(super) fn expect_item(&mut self, item: Option<Line>) {
+        if let Some(repair) = &mut self.repair {
+            repair.item = item;
+        }
+    }
+
     /// Drops the element that was read last, the one on `line` and what is below
     /// `depth` with it, if it was an [`Attempt`] that failed.
     pub(super) fn drop_failed(&mut self, line: Line, depth: usize) -> Result<()> {

@@ -42,7 +42,7 @@ pub(crate) struct Scope {
     depth: usize,
     span: Option<usize>,
     keys: usize,
-    found: Found,
+    pub(super) found: Found,
 }
 
 pub(crate) struct Cursor<'de> {

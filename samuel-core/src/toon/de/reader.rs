@@ -18,7 +18,7 @@ use crate::toon::{
 
 use super::{
     array::{Inline, Items},
-    attempt::{ATTEMPT_NAME, Trial},
+    attempt::{ATTEMPT_NAME, Trials},
     cursor::Cursor,
     enums::MapEnum,
     header::{Columns, Header},
@@ -325,7 +325,7 @@ impl<'de> Deserializer<'de> for Reader<'_, '_, 'de> {
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value> {
         match name {
             VALUE_NAME => self.deserialize_any(visitor),
-            ATTEMPT_NAME if self.cursor.recovering() => visitor.visit_seq(Trial::new(self)),
+            ATTEMPT_NAME if self.cursor.recovering() => visitor.visit_seq(Trials::new(self)),
             _ => visitor.visit_newtype_struct(self),
         }
     }

@@ -19,7 +19,7 @@ use std::{
 use crate::toon::error::{Error, ErrorKind, Result};
 
 use super::{
-    cursor::{Cursor, Line},
+    cursor::{Cursor, Line, Scope},
     header::{Columns, Header},
     reader::Content,
     token::{Form, Token},
@@ -165,6 +165,8 @@ pub(crate) struct Repair<'de> {
     broken: HashMap<usize, (ErrorKind, usize, String)>,
     /// Why the element that was read last could not be.
     failure: Option<Error>,
+    /// The line of the item that is about to be read.
+    pub(super) item: Option<Line>,
     units: Vec<Unit<'de>>,
     /// Per table and leaf column, what the type wanted where it failed.
     hints: HashMap<(usize, usize), Hint>,
@@ -223,6 +225,18 @@ impl<'de> Repair<'de> {
             let units = &self.units;
             self.notes.add(None, || (kind, from..to, path(units)));
         }
+    }
+
+    /// Marks the unit within an element in which it failed as broken; false if
+    /// it failed as a whole.
+    pub(super) fn give_up_within(&mut self, error: &Error, scope: &Scope) -> bool {
+        let (outer, inner) = self.units.split_at(scope.found.units.min(self.units.len()));
+        let Some(unit) = inner.last() else {
+            return false;
+        };
+        let offset = if error.has_position() { error.offset() } else { unit.start };
+        let path = shortened(path(outer) + &error.inner_path());
+        self.broken.insert(unit.start, (error.kind().clone(), offset, path)).is_none()
     }
 
     /// Remembers why an element could not be read, until it is dropped.

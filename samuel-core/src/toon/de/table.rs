@@ -164,6 +164,7 @@ impl<'de> SeqAccess<'de> for Rows<'_, '_, 'de> {
             }
             if self.cursor.repair.is_some() {
                 self.cursor.open_unit_index(line.start, self.scope.count as usize - 1);
+                self.cursor.expect_item(None);
             }
             let value = self.value(line.start, seed)?;
             if self.cursor.repair.is_some() {
