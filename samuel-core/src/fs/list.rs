@@ -70,4 +70,12 @@ mod tests {
         assert_eq!(root.list(dir.path(), 1).unwrap().len(), 1);
         assert!(root.list(&dir.path().join("none"), 1).unwrap_err().is_not_found());
     }
+
+    #[test]
+    fn a_directory_of_the_same_name_further_up_is_not_listed() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("a/inner/decoy")).unwrap();
+        let listed = Root::new(dir.path()).list(&dir.path().join("a/b/inner"), 10);
+        assert!(listed.as_ref().is_err_and(FileError::is_not_found), "{listed:?}");
+    }
 }

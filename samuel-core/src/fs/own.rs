@@ -49,15 +49,13 @@ impl Root {
     /// one is the owner's alone.
     pub(crate) fn open_own(&self, path: &Path, flags: OFlags) -> Result<File, FileError> {
         let place = self.own_place(path)?;
-        if !place.missing.is_empty() {
-            return Err(Errno::NOENT.into());
-        }
+        let parent = place.parent()?;
         match place.kind() {
             None | Some(FileKind::File) => {}
             Some(kind) => return Err(FileError::NotAFile { kind }),
         }
         let own = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        regular(openat(place.dir(), &*place.name, own | flags, Mode::from_raw_mode(PRIVATE_FILE))?)
+        regular(openat(parent, &*place.name, own | flags, Mode::from_raw_mode(PRIVATE_FILE))?)
     }
 
     /// Makes a file that is not there yet. What the mask of the user leaves of
@@ -67,11 +65,8 @@ impl Root {
         if place.found.is_some() {
             return Err(Errno::EXIST.into());
         }
-        if !place.missing.is_empty() {
-            return Err(Errno::NOENT.into());
-        }
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(File::from(openat(place.dir(), &*place.name, flags, Mode::from_raw_mode(mode))?))
+        Ok(File::from(openat(place.parent()?, &*place.name, flags, Mode::from_raw_mode(mode))?))
     }
 
     /// Replaces a file of the project, or makes it with the directories above it.
@@ -116,12 +111,13 @@ impl Root {
     /// Renames a file of Samuel's own within its directory.
     pub(crate) fn rename_own(&self, path: &Path, name: &OsStr) -> Result<(), FileError> {
         let place = self.walk(path, LastLink::Keep)?;
-        Ok(renameat(place.dir(), &*place.name, place.dir(), name)?)
+        let parent = place.parent()?;
+        Ok(renameat(parent, &*place.name, parent, name)?)
     }
 
     /// Makes the entries of a file's directory durable.
     pub(crate) fn sync_parent(&self, path: &Path) -> Result<(), FileError> {
-        Ok(fsync(self.walk(path, LastLink::Keep)?.dir())?)
+        Ok(fsync(self.walk(path, LastLink::Keep)?.parent()?)?)
     }
 
     /// Says whether something is at a path, links followed.
@@ -136,13 +132,13 @@ impl Root {
     /// Removes a file of Samuel's own, or the link in its place.
     pub(crate) fn remove_own(&self, path: &Path) -> Result<(), FileError> {
         let place = self.walk(path, LastLink::Keep)?;
-        Ok(unlinkat(place.dir(), &*place.name, AtFlags::empty())?)
+        Ok(unlinkat(place.parent()?, &*place.name, AtFlags::empty())?)
     }
 
     /// Removes an empty directory.
     pub(crate) fn remove_directory(&self, path: &Path) -> Result<(), FileError> {
         let place = self.walk(path, LastLink::Keep)?;
-        Ok(unlinkat(place.dir(), &*place.name, AtFlags::REMOVEDIR)?)
+        Ok(unlinkat(place.parent()?, &*place.name, AtFlags::REMOVEDIR)?)
     }
 
     /// Follows the path of a file of Samuel's own. Of a link in its place it says
@@ -202,7 +198,7 @@ impl Replacement {
 
     /// Removes what was left behind under a temporary name.
     pub(crate) fn clear(place: &Place, temporary: &OsStr) -> Result<(), FileError> {
-        match unlinkat(place.dir(), temporary, AtFlags::empty()) {
+        match unlinkat(place.parent()?, temporary, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
             Err(error) => Err(error.into()),
         }
@@ -295,5 +291,29 @@ mod tests {
         fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
         replace(&root, &path, b"two").unwrap();
         assert_eq!((mode(), fs::read(&path).unwrap().as_slice()), (0o640, b"two".as_slice()));
+    }
+
+    #[test]
+    fn below_a_directory_that_is_not_there_nothing_above_it_is_touched() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::new(dir.path());
+        fs::create_dir_all(dir.path().join("a/empty")).unwrap();
+        fs::write(dir.path().join("a/file"), "decoy").unwrap();
+        let file = dir.path().join("a/b/file");
+        let place = || root.walk(&file, LastLink::Keep).unwrap();
+        for (what, result) in [
+            ("remove", root.remove_own(&file)),
+            ("rename", root.rename_own(&file, "renamed".as_ref())),
+            ("remove a directory", root.remove_directory(&dir.path().join("a/b/empty"))),
+            ("sync", root.sync_parent(&file)),
+            ("open", place().open(OFlags::empty()).map(drop).map_err(FileError::from)),
+            ("replace", Replacement::begin(place(), ".new".as_ref(), PRIVATE_FILE).map(drop)),
+        ] {
+            assert!(result.as_ref().is_err_and(FileError::is_not_found), "{what}: {result:?}");
+        }
+        let mut left: Vec<_> =
+            fs::read_dir(dir.path().join("a")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["empty", "file"]);
     }
 }

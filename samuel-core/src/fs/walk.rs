@@ -56,8 +56,18 @@ pub(crate) fn kind_of(stat: &Stat) -> FileKind {
 }
 
 impl Place {
+    /// Returns the last directory on the way that is there.
     pub(crate) fn dir(&self) -> BorrowedFd<'_> {
         self.dir.as_fd()
+    }
+
+    /// Returns the directory that the name is in, if that is there: where some
+    /// above it are missing, [`Place::dir`] is further up.
+    pub(crate) fn parent(&self) -> io::Result<BorrowedFd<'_>> {
+        match self.missing.is_empty() {
+            true => Ok(self.dir()),
+            false => Err(Errno::NOENT.into()),
+        }
     }
 
     /// Returns the kind of what is there.
@@ -70,7 +80,7 @@ impl Place {
     /// terminal does not become the process's own.
     pub(crate) fn open(&self, flags: OFlags) -> io::Result<OwnedFd> {
         let own = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        Ok(openat(&self.dir, &*self.name, own | flags, Mode::empty())?)
+        Ok(openat(self.parent()?, &*self.name, own | flags, Mode::empty())?)
     }
 
     /// Opens a regular file for reading.
