@@ -13,7 +13,9 @@ use crate::fs::read_up_to;
 /// The largest index that is read, in bytes: about two million files.
 const MAX_BYTES: u64 = 256 << 20;
 /// The longest path, in bytes.
-const MAX_PATH: usize = 4_096;
+pub(super) const MAX_PATH: usize = 4_096;
+/// How long all paths may be together, in bytes: version 4 stores little of each.
+pub(super) const MAX_PATHS: usize = 256 << 20;
 
 const MODE_LINK: u32 = 0o120_000;
 const MODE_SUBMODULE: u32 = 0o160_000;
@@ -163,8 +165,14 @@ impl Index {
     /// # Errors
     /// Returns a [`GitError`] where the index is damaged or split, or names a
     /// path that an index must not.
-    pub(crate) fn for_each(
+    pub(crate) fn for_each(&self, receive: impl FnMut(Entry<'_>) -> ControlFlow<()>) -> Result<(), GitError> {
+        self.for_each_within(MAX_PATHS, receive)
+    }
+
+    /// Hands out every entry, as long as their paths have no more bytes.
+    fn for_each_within(
         &self,
+        mut left: usize,
         mut receive: impl FnMut(Entry<'_>) -> ControlFlow<()>,
     ) -> Result<(), GitError> {
         let mut fields = Fields(self.bytes.get(12..).unwrap_or_default());
@@ -198,6 +206,8 @@ impl Index {
             if path.len() > MAX_PATH || !is_plain(path) {
                 return Err(self.damaged("it names a path that no index may"));
             }
+            let too_long = || self.damaged("its paths are too long together");
+            left = left.checked_sub(path.len()).ok_or_else(too_long)?;
             if receive(raw.at(path, self.written)).is_break() {
                 return Ok(());
             }
@@ -359,6 +369,18 @@ mod tests {
             made.run(&["update-index", "--index-version", version]);
             assert_eq!(paths(&made).unwrap(), expected, "version {version}");
         }
+    }
+
+    #[test]
+    fn paths_are_not_too_long_together() {
+        let made = many();
+        made.run(&["update-index", "--index-version", "4"]);
+        let all = paths(&made).unwrap().iter().map(String::len).sum();
+        let index = open(&made).index().unwrap();
+        let read = |limit| index.for_each_within(limit, |_| ControlFlow::Continue(()));
+        read(all).unwrap();
+        let error = read(all - 1).unwrap_err().to_string();
+        assert!(error.ends_with("its paths are too long together"), "{error}");
     }
 
     #[test]

@@ -11,7 +11,9 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use super::{Caller, Entry, GitError, ObjectId, Repository, Stat, Walk, ignores::Walking, read};
+use super::{
+    Caller, Entry, GitError, ObjectId, Repository, Stat, Walk, ignores::Walking, index::MAX_PATHS, read,
+};
 
 /// The largest file whose content is compared; of a larger one, what the system
 /// says of it.
@@ -73,6 +75,7 @@ impl Repository {
             return Err(timed_out());
         }
         let mut untracked = Vec::new();
+        let mut left = MAX_PATHS;
         let walk = Walk::of_repository(self);
         let ended = walk.files(
             deadline,
@@ -83,8 +86,9 @@ impl Repository {
                 path == OWN_DIRECTORY || tracked.get(path).is_some_and(is_known)
             },
             |file| {
+                left = left.saturating_sub(file.path.as_os_str().len());
                 untracked.push(file.path.to_owned());
-                untracked.len() < MAX_UNTRACKED
+                untracked.len() < MAX_UNTRACKED && left > 0
             },
         );
         if ended == Walking::CutShort && Instant::now() > deadline {

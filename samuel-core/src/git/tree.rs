@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     GitError, ObjectId, Repository,
-    index::is_plain,
+    index::{MAX_PATH, MAX_PATHS, is_plain},
     log::{read_commit, tree_of},
     odb::{Kind, Objects},
 };
@@ -33,7 +33,8 @@ impl Repository {
                 None => return Ok(Vec::new()),
             }
         }
-        let mut reading = Reading { objects, files: Vec::new(), entries: 0, hash: self.hash.len() };
+        let mut reading =
+            Reading { objects, files: Vec::new(), entries: 0, left: MAX_PATHS, hash: self.hash.len() };
         reading.tree(&tree, &mut Vec::new(), 0)?.ok_or_else(missing)?;
         Ok(reading.files)
     }
@@ -48,6 +49,8 @@ struct Reading {
     objects: Objects,
     files: Vec<TreeFile>,
     entries: usize,
+    /// How many bytes of paths may still be taken.
+    left: usize,
     hash: usize,
 }
 
@@ -59,7 +62,8 @@ impl Reading {
         let length = path.len();
         for entry in (Entries { left: &data, hash: self.hash }) {
             self.entries += 1;
-            if self.entries > MAX_ENTRIES || !is_plain(entry.name) {
+            let is_too_long = path.len() + entry.name.len() > MAX_PATH;
+            if self.entries > MAX_ENTRIES || is_too_long || !is_plain(entry.name) {
                 return Ok(None);
             }
             path.extend_from_slice(entry.name);
@@ -69,6 +73,8 @@ impl Reading {
                     return Ok(None);
                 }
             } else {
+                let Some(left) = self.left.checked_sub(path.len()) else { return Ok(None) };
+                self.left = left;
                 self.files.push((path.clone(), entry.mode, entry.id));
             }
             path.truncate(length);
@@ -102,5 +108,60 @@ impl<'a> Iterator for Entries<'a> {
         let mode = u32::from_str_radix(std::str::from_utf8(mode).ok()?, 8).ok()?;
         self.left = rest;
         Some(Entry { mode, name: name.get(1..)?, id: ObjectId::of(id) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+    use std::process::Command;
+
+    use super::*;
+    use crate::methodology::ralph::testing::Repository as Made;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    /// Makes a commit that has one file, empty, at a path.
+    fn commit_of(path: &str) -> (Made, ObjectId) {
+        let made = Made::with(&[("empty", "")]);
+        let git = |args: &[&str]| {
+            let who = ["-c", "user.name=Tester", "-c", "user.email=tester@example.org"];
+            let output = Command::new("git").args(who).args(args).current_dir(made.path()).output().unwrap();
+            assert!(output.status.success(), "{output:?}");
+            String::from_utf8(output.stdout).unwrap().trim().to_owned()
+        };
+        let blob = git(&["rev-parse", "HEAD:empty"]);
+        git(&["rm", "--quiet", "empty"]);
+        git(&["update-index", "--add", "--cacheinfo", &format!("100644,{blob},{path}")]);
+        let commit = git(&["commit-tree", &git(&["write-tree"]), "-m", "One"]);
+        let id = ObjectId::from_hex(commit.as_bytes(), made.opened().hash).unwrap();
+        (made, id)
+    }
+
+    #[test]
+    fn a_path_that_no_file_can_have_is_refused() {
+        for (path, is_read) in [
+            ("x".repeat(MAX_PATH), true),
+            ("x".repeat(MAX_PATH + 1), false),
+            (format!("{}/y", "x".repeat(MAX_PATH - 2)), true),
+            (format!("{}/y", "x".repeat(MAX_PATH)), false),
+        ] {
+            let (made, commit) = commit_of(&path);
+            let files = made.opened().files_of(&commit, LONG);
+            assert_eq!(files.as_ref().is_ok_and(|files| files.len() == 1), is_read, "{}", path.len());
+        }
+    }
+
+    #[test]
+    fn paths_are_not_too_long_together() {
+        let (made, commit) = commit_of("ab/c");
+        let repository = made.opened();
+        for (left, is_read) in [(4, true), (3, false)] {
+            let (objects, hash) = (repository.objects(LONG).unwrap(), repository.hash);
+            let tree = tree_of(&read_commit(&objects, &commit).unwrap().unwrap(), hash).unwrap();
+            let mut reading = Reading { objects, files: Vec::new(), entries: 0, left, hash: hash.len() };
+            assert_eq!(reading.tree(&tree, &mut Vec::new(), 0).unwrap().is_some(), is_read);
+        }
     }
 }
