@@ -111,7 +111,9 @@ fn committed(commit: &[u8]) -> (i64, i32) {
     let (_, time) = text.rsplit_once('>').unwrap_or_default();
     let mut parts = time.split_whitespace();
     let seconds = parts.next().and_then(|text| text.parse().ok()).unwrap_or(0);
-    let zone = parts.next().and_then(|text| text.parse::<i32>().ok()).unwrap_or(0);
+    // Hours and minutes have two digits each; anything else says nothing.
+    let zone = parts.next().and_then(|text| text.parse::<i32>().ok());
+    let zone = zone.filter(|zone| (-9_999..=9_999).contains(zone)).unwrap_or(0);
     (seconds, zone / 100 * 3_600 + zone % 100 * 60)
 }
 
@@ -218,6 +220,10 @@ mod tests {
         let commit =
             b"tree x\nauthor A <a> 1 +0000\ncommitter B <b> 1763770000 -0330\n\n\n One\n two \n\nthree\n";
         assert_eq!((committed(commit), subject(commit)), ((1_763_770_000, -12_600), "One two".to_owned()));
+        for zone in ["+2147483647", "-2147483648", "+99999", "UTC", ""] {
+            let commit = format!("tree x\ncommitter B <b> 1763770000 {zone}\n\nOne\n");
+            assert_eq!(committed(commit.as_bytes()), (1_763_770_000, 0), "{zone}");
+        }
         assert_eq!((committed(b""), subject(b"tree x\n\n")), ((0, 0), String::new()));
         assert_eq!(short_digits(0, HashKind::Sha1), 7);
         assert_eq!(short_digits(1 << 20, HashKind::Sha1), 11);
