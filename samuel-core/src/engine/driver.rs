@@ -160,7 +160,8 @@ impl Driver {
             Effect::Mutate(mutation) => flight.launch(id, async move { mutate(&services, mutation).await }),
             Effect::Dispatch { call, turn } => self.dispatch(id, *call, turn, flight),
             Effect::Fingerprint => flight.launch(id, async move {
-                let print = services.blocking(|services| services.work_tree.fingerprint()).await;
+                let look = |services: &Services| services.work_tree.fingerprint(|late| services.warn(late));
+                let print = services.blocking(look).await;
                 print.map_or_else(
                     |error| EffectResult::Failed(RunFault::of(&error)),
                     EffectResult::Fingerprint,

@@ -7,13 +7,16 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant, UNIX_EPOCH},
 };
 
 use sha2::{Digest, Sha256};
 
-use crate::git::{Content, Listing, ObjectId, Repository, Walk};
+use crate::git::{Content, GitError, Listing, ObjectId, Repository, Walk, Walking};
 
 /// How long one look at the project may take.
 const MAX_TIME: Duration = Duration::from_secs(4);
@@ -28,11 +31,23 @@ pub(super) struct WorkTree {
     repository: Option<Repository>,
     /// The commit the iteration started from.
     start: Mutex<Option<ObjectId>>,
+    /// The hash of the last look that was done in time.
+    last: Mutex<Vec<u8>>,
+    /// How long one look may take.
+    limit: Duration,
+    has_warned: AtomicBool,
 }
 
 impl WorkTree {
     pub(super) fn new(root: PathBuf, repository: Option<Repository>) -> Self {
-        Self { root, repository, start: Mutex::default() }
+        Self {
+            root,
+            repository,
+            start: Mutex::default(),
+            last: Mutex::default(),
+            limit: MAX_TIME,
+            has_warned: AtomicBool::new(false),
+        }
     }
 
     /// Remembers where an iteration starts.
@@ -49,25 +64,46 @@ impl WorkTree {
     pub(super) fn changed_files(&self) -> Option<Vec<String>> {
         let repository = self.repository.as_ref()?;
         let start = (*self.start.lock().unwrap_or_else(PoisonError::into_inner))?;
-        repository.changes_since(&start, MAX_TIME).ok()
+        repository.changes_since(&start, self.limit).ok()
     }
 
     /// Returns a text that stays the same as long as nothing in the project
-    /// changes: the commit, and a hash over what its files hold.
-    pub(super) fn fingerprint(&self) -> String {
-        let listing = self.repository.as_ref().and_then(|repository| repository.listing(MAX_TIME).ok());
-        let digest = match listing {
-            Some(listing) => hash_contents(&listing),
-            None => self.hash_names(),
-        };
+    /// changes: the commit, and a hash over what its files hold. Where these were
+    /// not looked at in time, the hash is that of the last look, and `warn` is told
+    /// the first time: another kind of hash would look like a change.
+    pub(super) fn fingerprint(&self, warn: impl FnOnce(String)) -> String {
+        let looked = self.look();
+        if looked.is_none() && !self.has_warned.swap(true, Ordering::Relaxed) {
+            warn(format!(
+                "the project's files could not be looked at within {:?}: until they can, only commits count \
+                 as changes",
+                self.limit
+            ));
+        }
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(digest) = looked {
+            *last = digest;
+        }
+        let digest = last.clone();
+        drop(last);
         let head = self.head().map(|head| head.to_string()).unwrap_or_default();
         let hex: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
         format!("{head} {hex}")
     }
 
+    /// Hashes what the files hold; nothing where the time did not suffice.
+    fn look(&self) -> Option<Vec<u8>> {
+        match self.repository.as_ref().map(|repository| repository.listing(self.limit)) {
+            Some(Ok(listing)) => Some(hash_contents(&listing)),
+            Some(Err(GitError::TimedOut { .. })) => None,
+            Some(Err(_)) | None => self.hash_names(),
+        }
+    }
+
     /// Without a repository: names, sizes and times of all files that are not
-    /// ignored.
-    fn hash_names(&self) -> Vec<u8> {
+    /// ignored; nothing where the time did not suffice.
+    fn hash_names(&self) -> Option<Vec<u8>> {
+        let deadline = Instant::now() + self.limit;
         let mut hash = Sha256::new();
         let mut files = 0;
         let own = Path::new(".samuel");
@@ -76,8 +112,8 @@ impl WorkTree {
             let changed = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
             metadata.is_file().then(|| (metadata.len(), changed.unwrap_or_default().as_nanos()))
         };
-        Walk::of(&self.root).files(
-            Instant::now() + MAX_TIME,
+        let ended = Walk::of(&self.root).files(
+            deadline,
             |path, _| path == own,
             |file| {
                 if let Some((size, changed)) = seen(file.path) {
@@ -89,7 +125,8 @@ impl WorkTree {
                 files < MAX_FILES
             },
         );
-        hash.finalize().to_vec()
+        let is_late = ended == Walking::CutShort && Instant::now() > deadline;
+        (!is_late).then(|| hash.finalize().to_vec())
     }
 }
 
@@ -109,7 +146,7 @@ fn hash_contents(listing: &Listing) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed set-up fails the test")]
 
     use super::*;
     use crate::methodology::ralph::testing::Repository as Made;
@@ -118,9 +155,9 @@ mod tests {
     fn a_fingerprint_changes_with_the_content_and_with_nothing_else() {
         let made = Made::with(&[("a.rs", "a\n"), (".gitignore", "*.log\n")]);
         let tree = WorkTree::new(made.path().to_owned(), Some(made.opened()));
-        let mut last = tree.fingerprint();
+        let mut last = tree.fingerprint(|_| ());
         let mut differs = |what: &str, expected: bool| {
-            let now = tree.fingerprint();
+            let now = tree.fingerprint(|_| ());
             assert_eq!(now != last, expected, "{what}");
             last = now;
         };
@@ -144,6 +181,25 @@ mod tests {
         differs("an index that cannot be read", true);
         made.write("a.rs", "c\n");
         differs("a file that only names tell of", true);
+    }
+
+    #[test]
+    fn what_is_not_looked_at_in_time_is_as_it_was_last_seen() {
+        let made = Made::with(&[("a.rs", "a\n")]);
+        for repository in [Some(made.opened()), None] {
+            let mut tree = WorkTree::new(made.path().to_owned(), repository);
+            let before = tree.fingerprint(|warning| panic!("{warning}"));
+            made.write("a.rs", "longer\n");
+            tree.limit = Duration::ZERO;
+            let mut warnings = Vec::new();
+            for _ in 0..3 {
+                assert_eq!(tree.fingerprint(|warning| warnings.push(warning)), before);
+            }
+            assert_eq!(warnings.len(), 1);
+            tree.limit = MAX_TIME;
+            assert_ne!(tree.fingerprint(|warning| panic!("{warning}")), before);
+            made.write("a.rs", "a\n");
+        }
     }
 
     #[test]
