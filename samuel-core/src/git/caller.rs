@@ -162,10 +162,10 @@ impl Caller {
     /// Returns an [`OwnerError`] that names what belongs to somebody else.
     pub fn check(&self, root: &Path) -> Result<(), OwnerError> {
         let root = real(root);
-        self.owns(&root, &root)?;
-        let Some(top) = root.ancestors().find(|ancestor| exists(&ancestor.join(".git"))) else {
-            return Ok(());
-        };
+        let top = root.ancestors().find(|ancestor| exists(&ancestor.join(".git")));
+        // Who trusts a repository trusts what is in it.
+        self.owns(&root, top.unwrap_or(&root))?;
+        let Some(top) = top else { return Ok(()) };
         self.owns(top, top)?;
         self.owns(&top.join(".git"), top)
     }
@@ -265,5 +265,17 @@ mod tests {
         caller.check(project.path()).unwrap();
         caller.check(home.path()).unwrap_err();
         assert_eq!(caller.excludes(), b"*.bak\n");
+    }
+
+    #[test]
+    fn a_repository_that_is_trusted_is_trusted_with_what_is_in_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        let inner = top.join("inner");
+        fs::create_dir_all(top.join(".git")).unwrap();
+        fs::create_dir(&inner).unwrap();
+        stranger().trusting(top.to_str().unwrap()).check(&inner).unwrap();
+        stranger().trusting(inner.to_str().unwrap()).check(&inner).unwrap_err();
+        assert_eq!(stranger().check(&inner).unwrap_err().directory, top);
     }
 }
