@@ -57,18 +57,14 @@ impl Coded for OwnerError {
 
     fn help(&self) -> String {
         let directory = self.directory.display().to_string();
-        let quoted = shell_quoted(&directory);
+        // Only a zero byte cannot be quoted, and no path has one.
+        let quoted = shlex::try_quote(&directory).unwrap_or((&directory).into());
         format!("If you trust who owns it, run `git config --global --add safe.directory {quoted}`.")
     }
 
     fn location(&self) -> Option<Location> {
         Some(Location { file: self.path.clone(), line: None, column: None })
     }
-}
-
-fn shell_quoted(text: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "/._-+@%:,".contains(c);
-    if text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
 impl Caller {
