@@ -6,8 +6,8 @@
 //! where its [`Head`] is, what the index holds, which files of the work tree
 //! differ from that, which are untracked, and the last commits.
 //!
-//! Everything read is data from somebody else. Files are opened without waiting
-//! and through no link, only regular ones, up to a limit; sizes, depths and
+//! Everything read is data from somebody else. Files are opened without waiting,
+//! only regular ones, up to a limit; sizes, depths and
 //! counts in them are checked before memory is taken; each question has a
 //! deadline. Configuration of the repository says how its files are stored and
 //! nothing else; it includes no other file.

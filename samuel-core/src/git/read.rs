@@ -1,7 +1,9 @@
 //! Opening files of a repository.
 //!
-//! They are opened as all files that somebody else may have made, each below the
-//! directory it is in: a link leads to a neighbour at the most.
+//! They are opened as all files that somebody else may have made. A link in place
+//! of the file itself leads no further than the directory it is in; links among
+//! the directories above are followed wherever they lead. Only regular files are
+//! read, up to a limit.
 
 use std::{
     fs::{File, Metadata},
