@@ -28,12 +28,6 @@ impl Root {
         Self { path: path.into() }
     }
 
-    /// Names the root of a path: the project, or where it lies elsewhere, the
-    /// path itself.
-    pub(crate) fn of(project: &Path, path: &Path) -> Self {
-        Self::new(if path.starts_with(project) { project } else { path })
-    }
-
     /// Returns the directory.
     pub fn path(&self) -> &Path {
         &self.path

@@ -86,7 +86,7 @@ impl Workspace {
     /// Returns what the plugins' own files do not leave: the project, where they
     /// are kept in it.
     pub(super) fn scratch_root(&self) -> Root {
-        Root::of(&self.root, &self.scratch)
+        Root::new(if self.scratch.starts_with(&self.root) { &self.root } else { &self.scratch })
     }
 
     /// Returns the project's root.
