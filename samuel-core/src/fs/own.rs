@@ -13,6 +13,7 @@ use std::{
         unix::fs::{OpenOptionsExt, PermissionsExt},
     },
     path::Path,
+    sync::atomic::{AtomicU64, Ordering},
 };
 
 use rustix::{
@@ -34,6 +35,13 @@ pub(crate) const PRIVATE_DIRECTORY: u32 = 0o700;
 pub(crate) const PROJECT_FILE: u32 = 0o664;
 /// The permissions of a directory of the project.
 pub(crate) const PROJECT_DIRECTORY: u32 = 0o755;
+
+/// How a file is made that is not there yet.
+const NEW: OFlags =
+    OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// How many temporary names are tried before it is an error that they are taken.
+const MAX_NAMES: usize = 1_000;
 
 /// Whether content is on the disk before it is put in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,8 +73,7 @@ impl Root {
         if place.found.is_some() {
             return Err(Errno::EXIST.into());
         }
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(File::from(openat(place.parent()?, &*place.name, flags, Mode::from_raw_mode(mode))?))
+        Ok(File::from(openat(place.parent()?, &*place.name, NEW, Mode::from_raw_mode(mode))?))
     }
 
     /// Replaces a file of the project, or makes it with the directories above it.
@@ -83,8 +90,7 @@ impl Root {
             return Err(FileError::NotAFile { kind });
         }
         place.make_missing(PROJECT_DIRECTORY)?;
-        let temporary = format!(".{}.{}.tmp", place.name.to_string_lossy(), std::process::id());
-        let (replacement, mut file) = Replacement::begin(place, temporary.as_ref(), PROJECT_FILE)?;
+        let (replacement, mut file) = Replacement::begin(place, PROJECT_FILE)?;
         file.write_all(content)?;
         if durability == Durability::Synced {
             file.sync_all()?;
@@ -175,21 +181,45 @@ pub(crate) struct Replacement {
 }
 
 impl Replacement {
-    /// Makes an empty file beside a place whose directory is there, over one with the temporary name that
-    /// was left behind. It gets the permissions of the file that it replaces;
-    /// where there is none, `mode` and the user's mask decide.
-    pub(crate) fn begin(place: Place, temporary: &OsStr, mode: u32) -> Result<(Self, File), FileError> {
+    /// Makes an empty file beside a place whose directory is there, under a
+    /// temporary name that nobody else has. It gets the permissions of the file
+    /// that it replaces; where there is none, `mode` and the user's mask decide.
+    pub(crate) fn begin(place: Place, mode: u32) -> Result<(Self, File), FileError> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        for _ in 0..MAX_NAMES {
+            // Another container may have this process's id, so that what has the
+            // name is not ours to remove.
+            let count = COUNT.fetch_add(1, Ordering::Relaxed);
+            let temporary = format!(".samuel-{}-{count}.tmp", std::process::id());
+            match Self::make(&place, temporary.as_ref(), mode) {
+                Err(FileError::Io(error)) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                made => return Self::of(place, temporary.into(), made?),
+            }
+        }
+        Err(Errno::EXIST.into())
+    }
+
+    /// Begins as [`Replacement::begin`] does, under a temporary name that only
+    /// the caller uses, over a file with it that was left behind.
+    pub(crate) fn begin_as(place: Place, temporary: &OsStr, mode: u32) -> Result<(Self, File), FileError> {
+        Self::clear(&place, temporary)?;
+        let file = Self::make(&place, temporary, mode)?;
+        Self::of(place, temporary.to_owned(), file)
+    }
+
+    fn make(place: &Place, temporary: &OsStr, mode: u32) -> Result<File, FileError> {
         if place.kind() == Some(FileKind::Directory) {
             return Err(FileError::NotAFile { kind: FileKind::Directory });
         }
+        Ok(File::from(openat(place.parent()?, temporary, NEW, Mode::from_raw_mode(mode))?))
+    }
+
+    fn of(place: Place, temporary: OsString, file: File) -> Result<(Self, File), FileError> {
         let kept = place.found.as_ref().filter(|found| kind_of(found) == FileKind::File);
         // What everybody may write anybody may exchange.
         let kept = kept.map(|found| found.st_mode & 0o7775);
-        Self::clear(&place, temporary)?;
         let (dir, name) = place.into_parts();
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = File::from(openat(&dir, temporary, flags, Mode::from_raw_mode(mode))?);
-        let replacement = Self { dir, name, temporary: temporary.to_owned(), is_placed: false };
+        let replacement = Self { dir, name, temporary, is_placed: false };
         if let Some(kept) = kept {
             file.set_permissions(Permissions::from_mode(kept))?;
         }
@@ -248,7 +278,7 @@ mod tests {
     fn replace(root: &Root, path: &Path, content: &[u8]) -> Result<(), FileError> {
         let mut place = root.walk(path, LastLink::Keep)?;
         place.make_missing(PROJECT_DIRECTORY)?;
-        let (replacement, mut file) = Replacement::begin(place, ".new".as_ref(), PRIVATE_FILE)?;
+        let (replacement, mut file) = Replacement::begin(place, PRIVATE_FILE)?;
         file.write_all(content)?;
         Ok(replacement.place()?.sync()?)
     }
@@ -307,7 +337,7 @@ mod tests {
             ("remove a directory", root.remove_directory(&dir.path().join("a/b/empty"))),
             ("sync", root.sync_parent(&file)),
             ("open", place().open(OFlags::empty()).map(drop).map_err(FileError::from)),
-            ("replace", Replacement::begin(place(), ".new".as_ref(), PRIVATE_FILE).map(drop)),
+            ("replace", Replacement::begin(place(), PRIVATE_FILE).map(drop)),
         ] {
             assert!(result.as_ref().is_err_and(FileError::is_not_found), "{what}: {result:?}");
         }
@@ -315,5 +345,23 @@ mod tests {
             fs::read_dir(dir.path().join("a")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         left.sort();
         assert_eq!(left, ["empty", "file"]);
+    }
+
+    #[test]
+    fn replacements_at_once_do_not_meet_and_the_name_may_be_long() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::new(dir.path());
+        let path = dir.path().join("x".repeat(255));
+        let begin = || Replacement::begin(root.walk(&path, LastLink::Keep).unwrap(), PRIVATE_FILE).unwrap();
+        let ((one, mut first), (two, mut second)) = (begin(), begin());
+        first.write_all(b"one").unwrap();
+        second.write_all(b"two").unwrap();
+        let _ = one.place().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"one");
+        drop(first);
+        let _ = two.place().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        root.replace(&path, b"three", Durability::Unsynced).unwrap();
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 }

@@ -1,8 +1,8 @@
 //! Replacing files so that readers and crashes see the old or the new one.
 //!
 //! [`Staged`] holds the new content, already on the disk under a temporary
-//! name; [`Staged::commit`] puts it in place. Whoever stages a file holds the
-//! run directory's lock, so one fixed temporary name is enough, and a crash
+//! name; [`Staged::commit`] puts it in place. Whoever stages a file of a run
+//! directory holds its lock, so one fixed temporary name is enough, and a crash
 //! leaves at most one such file behind.
 
 use std::{
@@ -51,12 +51,17 @@ impl Staged {
             Ok::<_, FileError>(place)
         })();
         let place = found.map_err(StateError::file("write", target))?;
-        let temporary = format!(".{}.tmp", place.name.to_string_lossy());
-        // Where this fails, it is the leftover that is in the way.
-        let cleared = Replacement::clear(&place, temporary.as_ref());
-        cleared.map_err(StateError::file("remove", target.with_file_name(&temporary)))?;
+        let temporary = manner.has_fixed_name.then(|| format!(".{}.tmp", place.name.to_string_lossy()));
+        if let Some(temporary) = &temporary {
+            // Where this fails, it is the leftover that is in the way.
+            let cleared = Replacement::clear(&place, temporary.as_ref());
+            cleared.map_err(StateError::file("remove", target.with_file_name(temporary)))?;
+        }
         let staged = (|| {
-            let (replacement, file) = Replacement::begin(place, temporary.as_ref(), manner.mode)?;
+            let (replacement, file) = match temporary {
+                Some(temporary) => Replacement::begin_as(place, temporary.as_ref(), manner.mode)?,
+                None => Replacement::begin(place, manner.mode)?,
+            };
             store(&file, content, manner.durability)?;
             Ok::<_, FileError>(Self { target: target.to_owned(), replacement })
         })();
@@ -101,12 +106,20 @@ struct Manner {
     /// The permissions of a file that is new.
     mode: u32,
     durability: Durability,
+    /// Whether the lock that is held makes one temporary name enough.
+    has_fixed_name: bool,
 }
 
 /// A file of Samuel's: it is no link, and the owner's alone.
-const PRIVATE: Manner = Manner { link: LastLink::Keep, mode: PRIVATE_FILE, durability: Durability::Synced };
+const PRIVATE: Manner =
+    Manner { link: LastLink::Keep, mode: PRIVATE_FILE, durability: Durability::Synced, has_fixed_name: true };
 /// A file of the project: a link stays one, and what it leads to is replaced.
-const PUBLIC: Manner = Manner { link: LastLink::Follow, mode: PROJECT_FILE, durability: Durability::Synced };
+const PUBLIC: Manner = Manner {
+    link: LastLink::Follow,
+    mode: PROJECT_FILE,
+    durability: Durability::Synced,
+    has_fixed_name: false,
+};
 
 /// A replacement that all see and a power failure may still undo.
 #[derive(Debug)]

@@ -127,8 +127,7 @@ impl CountCache {
         DirBuilder::new().recursive(true).mode(PRIVATE_DIRECTORY).create(root.path())?;
         // Two writers at once each rename a whole file.
         let place = root.walk(&self.path, LastLink::Keep)?;
-        let temporary = format!(".{FILE}.{}.tmp", std::process::id());
-        let (replacement, mut file) = Replacement::begin(place, temporary.as_ref(), PRIVATE_FILE)?;
+        let (replacement, mut file) = Replacement::begin(place, PRIVATE_FILE)?;
         file.write_all(HEADER)?;
         file.write_all(records.as_flattened())?;
         // Losing it to a power failure costs time only.

@@ -3,13 +3,7 @@
 //! What decides what runs, and what Samuel keeps, no plugin writes, whatever
 //! was granted; and no more is written in a run than [`Written`] lets through.
 
-use std::{
-    io::Write,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::{io::Write, sync::Arc};
 
 use rustix::fs::{AtFlags, unlinkat};
 use wasmtime::component::LinkerInstance;
@@ -131,11 +125,8 @@ fn is_below(names: &[String], path: &str) -> bool {
 
 /// Puts a file in the place of another, so that a reader sees either.
 fn replace(mut place: fs::Place, contents: &[u8]) -> Result<(), FileError> {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let draft = format!(".samuel-{}-{count}.tmp", std::process::id());
     place.make_missing(PROJECT_DIRECTORY)?;
-    let (replacement, mut file) = Replacement::begin(place, draft.as_ref(), PROJECT_FILE)?;
+    let (replacement, mut file) = Replacement::begin(place, PROJECT_FILE)?;
     file.write_all(contents)?;
     // After a power failure the plugin may write it again.
     let _ = replacement.place()?;

@@ -113,7 +113,9 @@ impl KvStore {
             Err(error) if error.is_not_found() => return Ok(Vec::new()),
             Err(error) => return Err(failed(error)),
         };
-        Ok(files.iter().filter_map(|file| self.read(&self.dir.join(&file.name)).ok().flatten()).collect())
+        // What was left behind under a temporary name is no entry.
+        let files = files.iter().filter(|file| !file.name.as_encoded_bytes().starts_with(b"."));
+        Ok(files.filter_map(|file| self.read(&self.dir.join(&file.name)).ok().flatten()).collect())
     }
 
     /// Reads an entry; nothing where there is none or where it is no entry.
@@ -129,8 +131,7 @@ impl KvStore {
     fn write(&self, path: &Path, key: &str, value: &[u8]) -> Result<(), FileError> {
         let mut place = self.root.walk(path, LastLink::Keep)?;
         place.make_missing(PRIVATE_DIRECTORY)?;
-        let temporary = format!(".{}.tmp", std::process::id());
-        let (replacement, mut file) = Replacement::begin(place, temporary.as_ref(), PRIVATE_FILE)?;
+        let (replacement, mut file) = Replacement::begin(place, PRIVATE_FILE)?;
         let length = u16::try_from(key.len()).map_err(io::Error::other)?;
         file.write_all(&length.to_le_bytes())?;
         file.write_all(key.as_bytes())?;
