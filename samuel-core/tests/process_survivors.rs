@@ -119,7 +119,7 @@ fn the_loss_of_both_supervisors_is_told_although_the_call_does_not_wait_for_what
         let spec = mark.on(shell("echo ready; sleep 30", Path::new("/")));
         let mut running = spawn(spec, &supervisor()).await.unwrap();
         assert_eq!(running.next_line().await.unwrap().text, "ready");
-        let held = tokio::task::spawn_blocking(move || drop(held.recv()));
+        let held = tokio::task::spawn_blocking(move || held.recv());
         let stat = fs::read_to_string(format!("/proc/{}/stat", running.pid())).unwrap();
         let keeper = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(1).unwrap();
         for pid in [running.supervisor().unwrap().pid.cast_signed(), keeper.parse().unwrap()] {
@@ -129,7 +129,7 @@ fn the_loss_of_both_supervisors_is_told_although_the_call_does_not_wait_for_what
         let output = running.wait().await.unwrap();
         assert_eq!((output.swept, output.left_behind), (false, Some(vec![])));
         release.send(()).unwrap();
-        held.await.unwrap();
+        held.await.unwrap().unwrap();
         let gone = Instant::now() + 5 * SECOND;
         while !mark.processes().is_empty() {
             assert!(Instant::now() < gone, "left: {:?}", mark.processes());

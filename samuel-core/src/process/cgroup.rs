@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 
 /// How the names of all groups of this module begin.
 const NAME: &str = "samuel-";
@@ -20,13 +20,17 @@ const NAME: &str = "samuel-";
 /// How many groups are looked at in search of those of a dead process.
 const MAX_VISITED: usize = 20_000;
 
-/// How long to wait between two looks at a group that dies.
-const LOOK_AGAIN: Duration = Duration::from_micros(200);
+/// How long to wait before the second look at a group that dies; each later wait
+/// is twice the one before.
+const FIRST_PAUSE: Duration = Duration::from_micros(200);
+
+/// The longest wait between two looks.
+const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
 /// A control group that was made for a command.
 #[derive(Debug)]
 pub(super) struct Cgroup {
-    path: PathBuf,
+    pub(super) path: PathBuf,
 }
 
 impl Cgroup {
@@ -90,14 +94,15 @@ impl Cgroup {
     }
 
     /// Kills everything and waits for its end; returns whether the group is empty.
-    pub(super) fn empty(&self, limit: Duration) -> bool {
-        let deadline = Instant::now() + limit;
+    pub(super) async fn empty(&self, deadline: Instant) -> bool {
+        let mut pause = FIRST_PAUSE;
         while self.is_populated() {
             self.kill();
             if Instant::now() >= deadline {
                 return false;
             }
-            std::thread::sleep(LOOK_AGAIN);
+            sleep_until(deadline.min(Instant::now() + pause)).await;
+            pause = LONGEST_PAUSE.min(pause * 2);
         }
         true
     }

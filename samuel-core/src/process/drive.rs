@@ -18,6 +18,7 @@ use super::{
     lines::{LineQueue, LineSplitter},
     schedule::{Alarm, Schedule},
     streams::{Ready, Streams},
+    wire::REPORT_LIMIT,
 };
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::{
@@ -33,9 +34,9 @@ const DRAIN_LIMIT: Duration = Duration::from_millis(100);
 /// within 100 ms of the deadline.
 const SWEEP_WAIT: Duration = Duration::from_millis(60);
 
-/// How long the call waits for the sweep after a normal exit, above the limit
-/// of the sweep itself.
-const SETTLE_WAIT: Duration = Duration::from_millis(600);
+/// How long the call waits for the sweep after a normal exit: above the limit
+/// of the supervisor, whose report of survivors comes at the end of that.
+const SETTLE_WAIT: Duration = REPORT_LIMIT.saturating_add(Duration::from_millis(100));
 
 /// How long the call waits for the supervisor to exit after its last word.
 const REAP_WAIT: Duration = Duration::from_millis(20);

@@ -7,8 +7,8 @@ use super::{
     mark::Mark,
     proc_table::{Entry, State},
     remains::{self, Traces},
-    sweep::{ABANDONED_SWEEP_LIMIT, Family, SWEEP_LIMIT},
-    wire::{Order, Report},
+    sweep::{ABANDONED_SWEEP_LIMIT, Family},
+    wire::{Order, REPORT_LIMIT, Report, SWEEP_LIMIT},
 };
 use rustix::{
     net::{SendFlags, send},
@@ -65,6 +65,8 @@ impl Guard {
                 mark: self.mark,
                 incoming: Vec::new(),
                 last: None,
+                owed: None,
+                report_by: None,
                 stops: 0,
                 abandoned: None,
             };
@@ -89,6 +91,10 @@ struct Watch {
     incoming: Vec<u8>,
     /// What the keeper said last, once it has done its work.
     last: Option<Report>,
+    /// A report of survivors that may still turn out to be dead.
+    owed: Option<Report>,
+    /// Until when Samuel waits for the last report, once the last order was given.
+    report_by: Option<Instant>,
     stops: u32,
     /// Until when the keeper may sweep by itself, once nobody gives orders any more.
     abandoned: Option<Instant>,
@@ -102,16 +108,21 @@ impl Watch {
             let _ = timeout(EXIT_LIMIT, self.deaths.recv()).await;
             self.look_for_stop();
         }
-        let limit = if self.abandoned.is_some() { ABANDONED_SWEEP_LIMIT } else { SWEEP_LIMIT };
+        // One for all that is left to do, since one is waiting for the end of it.
+        let deadline = match self.abandoned {
+            Some(_) => Instant::now() + ABANDONED_SWEEP_LIMIT,
+            None => self.report_by(),
+        };
         match self.last {
             Some(Report::Swept { leaked, survivors }) => {
-                let survivors = if self.leave_cgroup(limit) { survivors } else { survivors.max(1) };
+                let is_empty = self.leave_cgroup(deadline).await;
+                let survivors = if is_empty { survivors } else { survivors.max(1) };
                 report(&self.control, Report::Swept { leaked, survivors });
             }
             // The command did not start.
-            Some(_) => drop(self.leave_cgroup(limit)),
+            Some(_) => drop(self.leave_cgroup(deadline).await),
             None => {
-                let survivors = self.sweep(limit).await;
+                let survivors = self.sweep(deadline).await;
                 report(&self.control, Report::KeeperLost { survivors });
             }
         }
@@ -127,6 +138,8 @@ impl Watch {
             let [term, int, hup] = &mut self.endings;
             let is_abandoned = self.abandoned.is_some();
             let deadline = self.abandoned.unwrap_or_else(Instant::now);
+            let owed = self.owed;
+            let report_by = self.report_by.unwrap_or_else(Instant::now);
             tokio::select! {
                 read = self.link.read(&mut reports) => match read {
                     Ok(size @ 1..) => self.pass_on(reports.get(..size).unwrap_or_default()),
@@ -139,6 +152,10 @@ impl Watch {
                 _ = self.deaths.recv() => self.look_for_stop(),
                 _ = looks.tick() => self.look_for_tracer(),
                 () = sleep_until(deadline), if is_abandoned => return,
+                () = sleep_until(report_by), if owed.is_some() => {
+                    self.owed = None;
+                    owed.into_iter().for_each(|owed| report(&self.control, owed));
+                }
                 () = self.client.gone(), if !is_abandoned => self.abandon(),
                 _ = term.recv(), if !is_abandoned => self.abandon(),
                 _ = int.recv(), if !is_abandoned => self.abandon(),
@@ -147,12 +164,21 @@ impl Watch {
         }
     }
 
+    /// Returns until when Samuel waits for the last report.
+    fn report_by(&mut self) -> Instant {
+        *self.report_by.get_or_insert_with(|| Instant::now() + REPORT_LIMIT)
+    }
+
     /// Passes orders on to the keeper, and answers for itself.
     fn obey(&mut self, orders: &[u8]) {
         for byte in orders {
-            if Order::from_byte(*byte) == Some(Order::Answer) {
+            let order = Order::from_byte(*byte);
+            if order == Some(Order::Answer) {
                 report(&self.control, Report::Alive);
             } else {
+                if order != Some(Order::Terminate) {
+                    self.report_by();
+                }
                 self.look_for_tracer();
                 // A keeper that is gone shows at the other end of the link.
                 let _ = send(&self.link, &[*byte], SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
@@ -161,7 +187,7 @@ impl Watch {
     }
 
     /// Passes reports on to Samuel. The last one waits until the keeper is gone
-    /// too, so that it is true, unless somebody refuses to die.
+    /// too, so that it is true, but not longer than Samuel waits for it.
     fn pass_on(&mut self, bytes: &[u8]) {
         self.incoming.extend(bytes);
         while let Some(frame) = self.incoming.first_chunk().copied() {
@@ -170,9 +196,14 @@ impl Watch {
                 Some(swept @ Report::Swept { survivors: 0, .. }) => self.last = Some(swept),
                 Some(Report::Swept { leaked, .. }) => {
                     self.last = Some(Report::Swept { leaked, survivors: 0 });
+                    let told = Report::decode(frame);
                     match &self.cgroup {
-                        Some(group) => group.kill(),
-                        None => report(&self.control, Report::decode(frame).unwrap_or(Report::Alive)),
+                        Some(group) => {
+                            group.kill();
+                            self.owed = told;
+                            self.report_by.get_or_insert_with(|| Instant::now() + SWEEP_LIMIT);
+                        }
+                        None => told.into_iter().for_each(|told| report(&self.control, told)),
                     }
                 }
                 Some(message) => {
@@ -223,26 +254,89 @@ impl Watch {
 
     /// Does the work of a keeper that was killed, and returns how many
     /// processes are left. Its children are ours now.
-    async fn sweep(&mut self, limit: Duration) -> u32 {
+    async fn sweep(&mut self, deadline: Instant) -> u32 {
         // It may live on where it was given up.
         self.signal_keeper(Signal::KILL);
-        let emptied = self.leave_cgroup(limit);
+        let emptied = self.leave_cgroup(deadline).await;
         let mut family = Family::inherited();
-        let swept = family.sweep(&mut self.deaths, limit).await;
+        let swept = family.sweep(&mut self.deaths, deadline).await;
         let mut survivors = swept.survivors;
         if !emptied || self.cgroup.is_none() {
+            let limit = deadline.saturating_duration_since(Instant::now());
             survivors = survivors.max(remains::sweep(&Traces::of_mark(self.mark), limit).left.len());
         }
         u32::try_from(survivors).unwrap_or(u32::MAX)
     }
 
     /// Empties and removes the control group; returns whether nobody is left in it.
-    fn leave_cgroup(&mut self, limit: Duration) -> bool {
+    async fn leave_cgroup(&mut self, deadline: Instant) -> bool {
         let Some(group) = &self.cgroup else { return true };
-        let is_empty = group.empty(limit);
+        let is_empty = group.empty(deadline).await;
         if is_empty {
             group.remove();
         }
         is_empty
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
+
+    use super::*;
+    use tokio::{io::AsyncWriteExt, time::timeout};
+
+    /// A watch over a keeper that the test plays, with a group in which somebody refuses to die.
+    fn watch(group: &std::path::Path) -> (Watch, UnixStream, UnixStream) {
+        std::fs::write(group.join("cgroup.events"), "populated 1\nfrozen 0\n").unwrap();
+        let (control, samuel) = UnixStream::pair().unwrap();
+        let (link, keeper) = UnixStream::pair().unwrap();
+        let stream = |kind| signal(kind).unwrap();
+        let watch = Watch {
+            control,
+            link,
+            keeper: None,
+            deaths: stream(SignalKind::child()),
+            endings: [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(stream),
+            client: Client::open(0).watch(),
+            cgroup: Some(Cgroup { path: group.to_owned() }),
+            mark: Mark::parse("1.1.0000000000000000").unwrap(),
+            incoming: Vec::new(),
+            last: None,
+            owed: None,
+            report_by: None,
+            stops: 0,
+            abandoned: None,
+        };
+        (watch, samuel, keeper)
+    }
+
+    async fn last_report(mut samuel: UnixStream) -> Option<Report> {
+        let mut frame = [0; Report::SIZE];
+        timeout(Duration::from_secs(5), samuel.read_exact(&mut frame)).await.unwrap().unwrap();
+        Report::decode(frame)
+    }
+
+    #[tokio::test]
+    async fn survivors_are_reported_while_the_keeper_still_tries_to_end_them() {
+        let group = tempfile::tempdir().unwrap();
+        let (mut watch, mut samuel, mut keeper) = watch(group.path());
+        samuel.write_all(&[Order::Sweep as u8]).await.unwrap();
+        let told = Report::Swept { leaked: 2, survivors: 1 };
+        keeper.write_all(&told.encode()).await.unwrap();
+        tokio::select! {
+            () = watch.relay() => unreachable!("the keeper lives"),
+            report = last_report(samuel) => assert_eq!(report, Some(told)),
+        }
+    }
+
+    #[tokio::test]
+    async fn who_stays_in_the_group_of_a_keeper_that_saw_nobody_is_reported() {
+        let group = tempfile::tempdir().unwrap();
+        let (watch, samuel, mut keeper) = watch(group.path());
+        keeper.write_all(&Report::Swept { leaked: 0, survivors: 0 }.encode()).await.unwrap();
+        drop(keeper);
+        let ((), report) = tokio::join!(watch.complete(), last_report(samuel));
+        assert_eq!(report, Some(Report::Swept { leaked: 0, survivors: 1 }));
     }
 }

@@ -8,8 +8,8 @@ use super::{
     Containment,
     client::{Client, WatchedClient},
     link::{next_order, report},
-    sweep::{ABANDONED_SWEEP_LIMIT, Family, SWEEP_LIMIT, Swept},
-    wire::{Job, Order, Report},
+    sweep::{ABANDONED_SWEEP_LIMIT, Family, Swept},
+    wire::{Job, Order, Report, SWEEP_LIMIT},
 };
 use rustix::process::{Pid, set_child_subreaper, setsid};
 use std::{
@@ -23,6 +23,7 @@ use std::{
 use tokio::{
     net::UnixStream,
     signal::unix::{Signal as SignalStream, SignalKind, signal},
+    time::Instant,
 };
 
 /// What a keeper is made with.
@@ -112,8 +113,8 @@ impl Shim {
         let told = family.status().is_some();
         let swept = match reason {
             Reason::Ordered(Order::Release) => Swept::default(),
-            Reason::Ordered(_) => family.sweep(&mut self.deaths, SWEEP_LIMIT).await,
-            Reason::Abandoned => family.sweep(&mut self.deaths, ABANDONED_SWEEP_LIMIT).await,
+            Reason::Ordered(_) => family.sweep(&mut self.deaths, Instant::now() + SWEEP_LIMIT).await,
+            Reason::Abandoned => family.sweep(&mut self.deaths, Instant::now() + ABANDONED_SWEEP_LIMIT).await,
         };
         if let (false, Some(status)) = (told, family.status()) {
             self.report(Report::Exited(status));
@@ -122,7 +123,7 @@ impl Shim {
         self.report(Report::Swept { leaked: count(swept.leaked), survivors: count(swept.survivors) });
         if swept.survivors > 0 {
             // Samuel knows and goes on; nobody waits for the rest.
-            family.sweep(&mut self.deaths, ABANDONED_SWEEP_LIMIT).await;
+            family.sweep(&mut self.deaths, Instant::now() + ABANDONED_SWEEP_LIMIT).await;
         }
     }
 

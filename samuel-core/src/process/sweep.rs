@@ -16,10 +16,6 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-/// How long a sweep tries while Samuel waits for its result. Only a process
-/// stuck in the kernel, or one of another user, outlives it.
-pub(super) const SWEEP_LIMIT: Duration = Duration::from_millis(500);
-
 /// How long a sweep tries when nobody waits any more: then even a machine
 /// under heavy load must not leave anything.
 pub(super) const ABANDONED_SWEEP_LIMIT: Duration = Duration::from_secs(30);
@@ -89,8 +85,7 @@ impl Family {
     ///
     /// Everything is stopped first, so that nothing can fork away
     /// between being seen and being killed. `deaths` is the stream of SIGCHLD.
-    pub(super) async fn sweep(&mut self, deaths: &mut SignalStream, limit: Duration) -> Swept {
-        let deadline = Instant::now() + limit;
+    pub(super) async fn sweep(&mut self, deaths: &mut SignalStream, deadline: Instant) -> Swept {
         let running_group =
             self.leader.filter(|_| self.status.is_none()).map(|leader| leader.as_raw_nonzero().get());
         self.signal_group(Signal::KILL);

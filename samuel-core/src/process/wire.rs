@@ -20,6 +20,7 @@ use std::{
     io::{self, Read},
     os::unix::ffi::{OsStrExt, OsStringExt},
     path::PathBuf,
+    time::Duration,
 };
 
 /// Opens a job and names the version of this protocol.
@@ -27,6 +28,14 @@ const MAGIC: [u8; 4] = *b"sup2";
 
 /// The most that arguments and environment may take, above what Linux accepts.
 const MAX_JOB_BYTES: u32 = 16 * 1024 * 1024;
+
+/// How long a sweep tries while Samuel waits for its result. Only a process
+/// stuck in the kernel, or one of another user, outlives it.
+pub(super) const SWEEP_LIMIT: Duration = Duration::from_millis(500);
+
+/// How long a supervisor takes at most from the last order to its last report, with
+/// all that it does meanwhile: the keeper's sweep, and as long for what the keeper leaves.
+pub(super) const REPORT_LIMIT: Duration = SWEEP_LIMIT.saturating_mul(2);
 
 /// A command as the supervisor starts it: everything is resolved already.
 #[derive(Clone, Debug, PartialEq, Eq)]
