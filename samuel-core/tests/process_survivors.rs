@@ -218,6 +218,12 @@ async fn a_supervisor_that_is_asked_to_end_takes_its_command_along() {
 /// Starts a process that is nobody's command, with these variables.
 fn bystander(variables: &[(&str, &str)]) -> (std::process::Child, SupervisorId) {
     let child = Command::new("sleep").arg("30").envs(variables.iter().copied()).spawn().unwrap();
+    // A process that is just being executed shows no environment yet.
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while fs::read(format!("/proc/{}/environ", child.id())).unwrap().is_empty() {
+        assert!(Instant::now() < deadline, "the process shows no environment");
+        std::thread::yield_now();
+    }
     let id = SupervisorId { pid: child.id(), start_time: start_time(child.id()) };
     (child, id)
 }
