@@ -129,7 +129,8 @@ fn files_named(command: &str, root: &Path) -> Vec<PathBuf> {
     let is_file = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|found| found.is_file());
     let stays_inside = |path: &PathBuf| path.starts_with(root);
     // What is quoted as one word may be a command line of its own: `bash -c 'sh a.sh'`.
-    let inner = words.iter().flat_map(|word| word.split_whitespace());
+    let lines = words.iter().filter(|word| word.contains(char::is_whitespace));
+    let inner = lines.flat_map(|line| line.split_whitespace());
     let all = words.iter().map(String::as_str).chain(inner).take(MAX_WORDS);
     let named = all.map(|word| lexical(&root.join(word)));
     named.filter(stays_inside).filter(is_file).collect()
@@ -214,6 +215,7 @@ mod tests {
         assert_eq!(named("cd . && sh ci/deep/../check.sh; true"), ["ci/check.sh"]);
         assert_eq!(named("python 'ci/with space.py' --all"), ["ci/with space.py"]);
         assert_eq!(named(&format!("sh {}/check.sh", root.display())), ["check.sh"]);
+        assert_eq!(named("bash -c 'set -e; sh ci/check.sh'"), ["ci/check.sh"]);
         assert_eq!(named("cargo test ci ci/deep /bin/sh ../etc missing.sh"), [""; 0]);
         assert_eq!(named("sh 'check.sh"), ["check.sh"], "the shell may read what shlex does not");
 
