@@ -9,6 +9,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     io::Read as _,
+    os::unix::fs::MetadataExt as _,
     path::{Component, Path, PathBuf},
 };
 
@@ -20,8 +21,9 @@ use crate::{
     project::Project,
 };
 
-/// How much of a file is looked at, beside its length.
-const MAX_FILE_BYTES: u64 = 256 << 20;
+/// How long a file may be whose content is compared. Of a longer one its length
+/// and its stamps are, which whoever writes to it cannot leave as they were.
+const MAX_FILE_BYTES: u64 = 64 << 20;
 
 /// How many words of a check's command line are looked at.
 const MAX_WORDS: usize = 1_000;
@@ -151,7 +153,11 @@ fn lexical(path: &Path) -> PathBuf {
 
 fn digest(root: &Path, path: &Path) -> Result<String, FileError> {
     let file = Root::new(root).open(path)?;
-    let length = file.metadata()?.len();
+    let found = file.metadata()?;
+    let length = found.len();
+    if length > MAX_FILE_BYTES {
+        return Ok(format!("{length}:{}:{}.{:09}", found.ino(), found.ctime(), found.ctime_nsec()));
+    }
     let digest = digest_of_stream(file.take(MAX_FILE_BYTES))?;
     Ok(format!("{length}:{digest}"))
 }
@@ -225,5 +231,19 @@ mod tests {
         assert!(control.changes().is_empty(), "no check names it");
         fs::write(root.join("ci/check.sh"), "exit 0").unwrap();
         assert_eq!(control.changes(), ["changed: ci/check.sh"]);
+    }
+
+    #[test]
+    fn no_part_of_a_long_file_can_be_exchanged() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let length = MAX_FILE_BYTES + 1;
+        fs::File::create(root.join("check")).unwrap().set_len(length).unwrap();
+        let project = Project::open(&root, None, Arc::new(SystemClock::new())).unwrap();
+        let control = ControlFiles::of(&project, &[CheckCommand::new("./check")]);
+        assert!(control.changes().is_empty());
+        let file = fs::File::options().write(true).open(root.join("check")).unwrap();
+        std::os::unix::fs::FileExt::write_at(&file, b"x", length - 1).unwrap();
+        assert_eq!(control.changes(), ["changed: check"]);
     }
 }
