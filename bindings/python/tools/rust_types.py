@@ -41,7 +41,7 @@ SOURCES: list[tuple[str, list[str | tuple[str, str]]]] = [
     ("hook/failure.rs", ["BreakClass", "HookFailure"]),
     (
         "hook/outcome.rs",
-        ["Said", "Broken", "Abort", ("Warning", "HookWarning"), "Timing", ("Outcome", "HookOutcome")],
+        ["Speaker", "Said", "Broken", "Abort", ("Warning", "HookWarning"), "Timing", ("Outcome", "HookOutcome")],
     ),
     ("engine/executables.rs", ["ExecutableKind", "Executable", "Executables"]),
     ("agent/event.rs", ["AgentEvent"]),

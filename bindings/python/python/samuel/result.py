@@ -28,12 +28,14 @@ class RunResult(Record):
         exceptions: What handlers raised, in order, with their tracebacks; the
             first 16.
         fault: The error that ended it, where one did.
+        swept: Whether all processes are gone that it started. If not, an event
+            `swept` told which may be left.
     """
 
     __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "usage",
-                 "failures", "exceptions", "fault")
+                 "failures", "exceptions", "fault", "swept")
     __match_args__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "usage",
-                 "failures", "exceptions", "fault")
+                 "failures", "exceptions", "fault", "swept")
     exit_reason: ExitReason
     detail: str | None
     iterations: int
@@ -43,6 +45,7 @@ class RunResult(Record):
     failures: tuple[IterationFailure, ...]
     exceptions: tuple[BaseException, ...]
     fault: RunFault | None
+    swept: bool
 
     def __init__(
         self,
@@ -55,6 +58,7 @@ class RunResult(Record):
         failures: tuple[IterationFailure, ...] = (),
         exceptions: tuple[BaseException, ...] = (),
         fault: RunFault | None = None,
+        swept: bool = True,
     ) -> None:
         _set(self, "exit_reason", exit_reason)
         _set(self, "detail", detail)
@@ -65,6 +69,7 @@ class RunResult(Record):
         _set(self, "failures", items(failures))
         _set(self, "exceptions", items(exceptions))
         _set(self, "fault", fault)
+        _set(self, "swept", swept)
 
     @property
     def ok(self) -> bool:

@@ -88,7 +88,7 @@ impl<'de, S: DeserializeSeed<'de> + Clone> Visitor<'de> for Attempt<S> {
         self.0.deserialize(element).map(Some)
     }
 
-    /// Takes what [`Trials`] offers.
+    /// Takes the tries of one element, up to the first that succeeds.
     fn visit_seq<A: SeqAccess<'de>>(self, mut trials: A) -> std::result::Result<Self::Value, A::Error> {
         while trials.size_hint() == Some(1) {
             if let Some(element) = trials.next_element_seed(self.0.clone())? {
