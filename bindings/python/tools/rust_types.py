@@ -234,7 +234,7 @@ class Reader:
             return ZEROS[kind]
         for item in self.items:
             if isinstance(item, Words) and item.name == kind:
-                return {"Mode": '"implementation"', "Status": '"pending"', "Source": '"manual"',
+                return {"Speaker": '"handler"', "Mode": '"implementation"', "Status": '"pending"', "Source": '"manual"',
                         "Priority": '"medium"', "Complexity": '"medium"', "Deliver": '"next"',
                         "ProgressStatus": '"not_started"'}[kind]
         return f"{kind}()" if kind == "HookResults" else "None"

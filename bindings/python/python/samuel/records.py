@@ -2780,6 +2780,14 @@ class HookFailure(Record):
         _set(self, "details", items(details))
 
 
+Speaker: TypeAlias = Literal["handler", "user"]
+"""In whose name text for the agent is said. A handler's id does not tell: it may be any name.
+
+- `handler`: The handler's own.
+- `user`: The user's: what the caller of a run steers it with.
+"""
+
+
 class Said(Record):
     """Text for the agent, with who said it.
 
@@ -2787,23 +2795,27 @@ class Said(Record):
         handler: The handler's id.
         point: The point it said it at.
         item: What it said.
+        speaker: In whose name it is said.
     """
 
-    __slots__ = ("handler", "point", "item")
-    __match_args__ = ("handler", "point", "item")
+    __slots__ = ("handler", "point", "item", "speaker")
+    __match_args__ = ("handler", "point", "item", "speaker")
     handler: str
     point: HookPointId
     item: TextItem
+    speaker: Speaker
 
     def __init__(
         self,
         handler: str,
         point: HookPointId,
         item: TextItem,
+        speaker: Speaker = "handler",
     ) -> None:
         _set(self, "handler", handler)
         _set(self, "point", point)
         _set(self, "item", item)
+        _set(self, "speaker", speaker)
 
 
 class Broken(Record):
@@ -4016,13 +4028,20 @@ class Holder(Record):
         _set(self, "doing", doing)
 
 
-DiagnosticKind: TypeAlias = Literal["missing_header", "skipped", "count_mismatch", "unusual"]
+DiagnosticKind: TypeAlias = Literal[
+    "missing_header",
+    "skipped",
+    "count_mismatch",
+    "unusual",
+    "more",
+]
 """Kinds of things that are wrong with a file.
 
 - `missing_header`: The version header is missing.
 - `skipped`: A row or a line was skipped; the next save keeps it as text.
 - `count_mismatch`: A declared count disagrees with what follows.
 - `unusual`: Something is written in an unusual way and was understood.
+- `more`: Faults that are only counted.
 """
 
 
@@ -4035,22 +4054,26 @@ class StateDiagnostic(Record):
         column: The column in characters, from 1, where it is known.
         kind: What kind of thing it is.
         reason: What is wrong, in words.
+        count: How many faults this stands for: 1, but for the last one of a file that has very
+            many.
     """
 
-    __slots__ = ("file", "line", "column", "kind", "reason")
-    __match_args__ = ("file", "kind", "reason", "line", "column")
+    __slots__ = ("file", "line", "column", "kind", "reason", "count")
+    __match_args__ = ("file", "kind", "reason", "count", "line", "column")
     _rust = "Diagnostic"
     file: str
     line: int | None
     column: int | None
     kind: DiagnosticKind
     reason: str
+    count: int
 
     def __init__(
         self,
         file: str,
         kind: DiagnosticKind,
         reason: str,
+        count: int,
         line: int | None = None,
         column: int | None = None,
     ) -> None:
@@ -4059,6 +4082,7 @@ class StateDiagnostic(Record):
         _set(self, "column", column)
         _set(self, "kind", kind)
         _set(self, "reason", reason)
+        _set(self, "count", count)
 
 
 class TaskCounts(Record):
@@ -4706,6 +4730,7 @@ __all__ = [
     "Severity",
     "SoftDeadline",
     "Source",
+    "Speaker",
     "StateDiagnostic",
     "StateVars",
     "Status",
