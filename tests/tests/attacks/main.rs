@@ -21,6 +21,7 @@ mod certification;
 mod component;
 mod control_files;
 mod corruptions;
+mod fetching;
 mod fifos;
 mod framing;
 mod growth;
