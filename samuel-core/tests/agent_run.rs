@@ -176,6 +176,35 @@ async fn each_clock_is_an_outcome_of_its_own() {
 }
 
 #[tokio::test]
+async fn an_agent_that_may_be_silent_is_ended_by_the_idle_clock_from_its_start() {
+    for name in ["command", "kiro"] {
+        let idle = AgentClocks { idle: Some(SHORT), ..AgentClocks::default() };
+        let (outcome, _) = call(name, "sleep 600", idle).await;
+        let error = outcome.unwrap_err();
+        assert!(matches!(error, AgentError::Clock { clock: "idle", limit: SHORT, .. }), "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_needs_most_of_its_wall_clock_is_not_asked_to_end() {
+    let clocks = AgentClocks { wall: Some(5 * SHORT), ..AgentClocks::default() };
+    let script = "trap 'echo asked to end' TERM; sleep 1.2 & wait $!; echo done";
+    let (outcome, _) = call("command", script, clocks).await;
+    assert_eq!(outcome.unwrap().stdout, "done");
+}
+
+#[tokio::test]
+async fn an_agent_at_its_wall_clock_has_a_grace_in_which_it_cleans_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let cleaned = dir.path().join("cleaned");
+    let clocks = AgentClocks { wall: Some(2 * SHORT), ..AgentClocks::default() };
+    let script = format!("trap 'sleep 0.5; echo > {}; exit' TERM; sleep 600 & wait $!", cleaned.display());
+    let (outcome, _) = call("command", &script, clocks).await;
+    assert!(matches!(outcome.unwrap_err(), AgentError::Clock { clock: "wall", .. }));
+    assert!(cleaned.exists(), "the call returns when the agent is gone");
+}
+
+#[tokio::test]
 async fn an_agent_that_lingers_after_its_final_event_has_succeeded() {
     let clocks = AgentClocks { linger: Some(SHORT), ..AgentClocks::default() };
     let (outcome, _) = call("claude", &format!("echo '{INIT}'; echo '{DONE}'; sleep 600"), clocks).await;

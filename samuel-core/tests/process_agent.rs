@@ -108,6 +108,13 @@ async fn silence_from_the_start_is_no_first_byte() {
 }
 
 #[tokio::test]
+async fn silence_from_the_start_is_idle_where_no_first_byte_is_waited_for() {
+    let clocks = Clocks { idle: Some(SECOND / 4), ..Clocks::default() };
+    let output = start(agent("sleep 30").clocks(clocks)).await.wait().await.unwrap();
+    assert_eq!(output.end, End::Idle);
+}
+
+#[tokio::test]
 async fn silence_after_output_is_idle_and_standard_error_is_a_sign_of_life() {
     let clocks = Clocks { first_byte: Some(5 * SECOND), idle: Some(SECOND / 2), linger: None };
     let line = "for i in 1 2 3 4 5 6 7 8; do echo $i >&2; sleep 0.1; done; sleep 30";

@@ -95,13 +95,66 @@ async fn a_command_that_ignores_sigterm_is_killed() {
 }
 
 #[tokio::test]
-async fn a_command_has_its_grace_to_clean_up_and_that_lies_inside_the_timeout() {
+async fn a_command_has_its_whole_timeout_and_after_it_its_grace_to_clean_up() {
     let dir = tempdir().unwrap();
     let line = "trap 'echo cleaned; exit 7' TERM; echo ready; while :; do sleep 0.05; done";
-    let output = run_supervised(shell(line, dir.path()).timeout(SECOND)).await.unwrap();
+    let spec = shell(line, dir.path()).timeout(SECOND).grace(10 * SECOND);
+    let output = run_supervised(spec).await.unwrap();
     assert_eq!((output.end, output.status), (End::TimedOut, ExitStatus::Exited(7)));
     assert_eq!(output.stdout.text(), "ready\ncleaned\n");
-    assert!(output.duration < SECOND, "took {:?}", output.duration);
+    assert!(output.duration >= SECOND, "took {:?}", output.duration);
+}
+
+#[tokio::test]
+async fn nothing_is_sent_to_a_command_that_needs_most_of_its_timeout() {
+    let dir = tempdir().unwrap();
+    let line = "trap 'echo asked to end' TERM; sleep 1.6 & wait $!; echo done";
+    let spec = shell(line, dir.path()).timeout(2 * SECOND).grace(2 * SECOND);
+    let output = run_supervised(spec).await.unwrap();
+    assert_eq!((output.end, output.stdout.text().as_str()), (End::Exited, "done\n"));
+}
+
+#[tokio::test]
+async fn a_command_that_was_killed_is_gone_with_its_whole_tree_when_the_call_returns() {
+    let dir = tempdir().unwrap();
+    let mark = Mark::new("whole-tree");
+    // Each takes a moment to stop and to kill.
+    let line = "trap '' TERM; for i in $(seq 100); do setsid sleep 30 & done; wait";
+    let spec = mark.on(shell(line, dir.path()).timeout(SECOND / 2).grace(SECOND / 10));
+    let output = run_supervised(spec).await.unwrap();
+    assert_eq!((output.end, output.swept, mark.processes()), (End::TimedOut, true, vec![]));
+}
+
+#[tokio::test]
+async fn a_call_that_is_dropped_can_leave_the_command_its_grace() {
+    let dir = tempdir().unwrap();
+    let mark = Mark::new("dropped-politely");
+    let cleaned = dir.path().join("cleaned");
+    let line = "trap 'sleep 0.2; echo yes > cleaned; exit' TERM; echo > ready; while :; do sleep 0.05; done";
+    let spec = mark.on(shell(line, dir.path()).grace(20 * SECOND).grace_when_dropped(true));
+    let (supervisor, cancel) = (supervisor(), CancellationToken::new());
+    tokio::select! {
+        ended = run(spec, &supervisor, &cancel) => unreachable!("{ended:?}"),
+        () = until(|| dir.path().join("ready").exists()) => {}
+    }
+    until(|| cleaned.exists() && mark.processes().is_empty()).await;
+
+    let stubborn = "trap '' TERM; echo > stubborn; while :; do sleep 0.05; done";
+    let spec = mark.on(shell(stubborn, dir.path()).grace(SECOND / 10).grace_when_dropped(true));
+    tokio::select! {
+        ended = run(spec, &supervisor, &cancel) => unreachable!("{ended:?}"),
+        () = until(|| dir.path().join("stubborn").exists()) => {}
+    }
+    until(|| mark.processes().is_empty()).await;
+}
+
+/// Waits until something is so, for a time that only a hang takes.
+async fn until(mut is_so: impl FnMut() -> bool) {
+    let hangs = Instant::now() + 10 * SECOND;
+    while !is_so() {
+        assert!(Instant::now() < hangs, "it never came");
+        tokio::task::yield_now().await;
+    }
 }
 
 #[tokio::test]

@@ -62,7 +62,7 @@ async fn two_hundred_hostile_commands_end_on_time_and_leave_no_process() {
             latest = latest.max(took);
         }
     }
-    assert!(latest < timeout + SECOND / 2, "one took {latest:?}");
+    assert!(latest < timeout + 5 * SECOND, "one took {latest:?}");
     assert_eq!(supervisors.len(), 200);
     assert_eq!(wait_for_sweep(&supervisors, 5 * SECOND).await, []);
     mark.assert_gone();

@@ -66,12 +66,13 @@ impl Isolated {
             .envs(self.env.iter().map(|(name, value)| (name, value)))
             .env("PYTHONPATH", self.path.join(":"))
             .stdin(envelope.to_string())
+            .grace_when_dropped(true)
             .limits(OutputLimits { head: MAX_BYTES, ..OutputLimits::default() })
             .timeout(match call.header().deadline_ms {
                 0 => Duration::from_secs(24 * 60 * 60),
                 limit => Duration::from_millis(limit) + Duration::from_secs(30),
             });
-        // The deadline is dispatch's: it drops this future, and the process with it.
+        // The deadline is dispatch's: it drops this future, and the process ends behind it.
         let output = run(spec, &self.supervisor, &CancellationToken::new())
             .await
             .map_err(|error| HookFailure::new(BreakClass::Spawn, error.to_string()))?;

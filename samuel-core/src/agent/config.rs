@@ -8,8 +8,7 @@ use crate::clock::{Clock, SystemClock};
 /// The longest time before the end of the wall clock at which its notice comes.
 const MAX_NOTICE: Duration = Duration::from_secs(5 * 60);
 
-/// How long before the end of the wall clock an agent is asked to end by itself,
-/// and at most a third of it.
+/// How long an agent that a clock has ended may take to end by itself.
 pub(super) const GRACE: Duration = Duration::from_secs(2);
 
 /// An agent, as configuration describes it.
@@ -60,7 +59,8 @@ pub struct AgentClocks {
     /// The longest wait for the first output. Default 60 s; switched off for
     /// agents that may print nothing before their end (`command`, `kiro`).
     pub first_byte: Option<Duration>,
-    /// The longest silence after that. Default 10 minutes.
+    /// The longest silence after that, and from the start where `first_byte` is switched
+    /// off. Default 10 minutes.
     pub idle: Option<Duration>,
     /// How long a program may live on after its final event. Default 10 s.
     pub linger: Option<Duration>,
@@ -112,12 +112,11 @@ impl AgentClocks {
 }
 
 impl Deadlines {
-    /// Returns when the notice comes and how much time is left then, until the
-    /// agent is asked to end.
+    /// Returns when the notice comes and how much time is left then.
     pub(super) fn notice(self) -> Option<(Duration, Duration)> {
         let wall = self.wall?;
         let left = (wall / 10).min(MAX_NOTICE);
-        Some((wall.saturating_sub(left).saturating_sub(GRACE.min(wall / 3)), left))
+        Some((wall.saturating_sub(left), left))
     }
 }
 
@@ -145,7 +144,7 @@ mod tests {
         let notice =
             |wall| AgentClocks { wall: Some(wall), ..AgentClocks::default() }.resolve(Speaks::Throughout);
         let secs = Duration::from_secs;
-        assert_eq!(notice(secs(100)).notice(), Some((secs(88), secs(10))));
-        assert_eq!(notice(secs(36_000)).notice(), Some((secs(35_698), secs(300))));
+        assert_eq!(notice(secs(100)).notice(), Some((secs(90), secs(10))));
+        assert_eq!(notice(secs(36_000)).notice(), Some((secs(35_700), secs(300))));
     }
 }

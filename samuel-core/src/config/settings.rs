@@ -104,7 +104,8 @@ pub struct SessionBudget {
 pub struct AgentClocks {
     /// The longest wait for the first byte of output. Default 60 s.
     pub first_byte: Duration,
-    /// The longest silence after that. Default 10 min.
+    /// The longest silence after that; from the start for an agent without the clock before.
+    /// Default 10 min.
     pub idle: Duration,
     /// How long it may live on after its final event. Default 10 s.
     pub linger: Duration,

@@ -36,8 +36,6 @@ const GENERAL_ENV: &[&str] =
 const MAX_DEPTH: u32 = 3;
 /// The variable that counts them.
 const DEPTH: &str = "SAMUEL_HOOK_DEPTH";
-/// The longest time between SIGTERM and SIGKILL at the deadline.
-const GRACE: Duration = Duration::from_secs(1);
 /// How much of what a script says beside its answer is kept, in bytes.
 const MAX_STDERR: usize = 16 << 10;
 /// How many lines of it go into a failure.
@@ -157,7 +155,7 @@ impl Skill {
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .stdin(envelope::encode(call, &self.config)?)
             .timeout(limit)
-            .grace(GRACE.min(limit / 10))
+            .grace_when_dropped(true)
             .limits(OutputLimits {
                 head: envelope::MAX_ANSWER_BYTES,
                 tail: MAX_STDERR,

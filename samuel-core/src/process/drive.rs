@@ -30,13 +30,9 @@ use tokio_util::sync::CancellationToken;
 /// How long an exited command's output may stay open, held by a process that it left.
 const DRAIN_LIMIT: Duration = Duration::from_millis(100);
 
-/// How long the call waits for the sweep after a kill, so that it returns
-/// within 100 ms of the deadline.
-const SWEEP_WAIT: Duration = Duration::from_millis(60);
-
-/// How long the call waits for the sweep after a normal exit: above the limit
-/// of the supervisor, whose report of survivors comes at the end of that.
-const SETTLE_WAIT: Duration = REPORT_LIMIT.saturating_add(Duration::from_millis(100));
+/// How long the call waits for the sweep: above the limit of the supervisor, whose
+/// report of survivors comes at the end of that.
+const SWEEP_WAIT: Duration = REPORT_LIMIT.saturating_add(Duration::from_millis(100));
 
 /// How long the call waits for the supervisor to exit after its last word.
 const REAP_WAIT: Duration = Duration::from_millis(20);
@@ -307,7 +303,7 @@ impl Drive {
         self.closing = true;
         let leftovers = if self.end.is_some() { Leftovers::Kill } else { self.leftovers };
         self.control.settle(leftovers);
-        self.schedule.settle(SWEEP_WAIT, SETTLE_WAIT, Instant::now());
+        self.schedule.close(Instant::now() + SWEEP_WAIT);
     }
 
     /// Moves what a stream is ready for.

@@ -7,8 +7,8 @@
 //!
 //! - the command has its own process group, no terminal and exactly the
 //!   environment of its specification;
-//! - it ends by its deadline, politely first (SIGTERM) and then by SIGKILL, and
-//!   the call returns within 100 ms of the deadline whatever the command does;
+//! - it is ended at its deadline and not before, politely first (SIGTERM) and after a
+//!   grace by SIGKILL, and the call returns once everything is gone;
 //! - output is read as it comes, kept as head and tail, counted in full and
 //!   copied to a file if asked;
 //! - with a [`Supervisor`] process in between, every descendant goes with the

@@ -8,7 +8,11 @@ use super::{
     drive::{Drive, Listener, Wish},
     lines::LineQueue,
 };
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 use tokio::{
     sync::{mpsc, oneshot, watch},
     task::{JoinError, JoinHandle},
@@ -50,7 +54,7 @@ pub struct Stopper {
 /// A [`ProcessError`] if the command could not be started.
 pub async fn spawn(spec: CommandSpec, supervisor: &Supervisor) -> Result<Running, ProcessError> {
     let lines = Arc::new(LineQueue::default());
-    let (wish, wishes) = mpsc::unbounded_channel();
+    let (stopper, wishes) = Stopper::new();
     let (heard, last_output) = watch::channel(Instant::now());
     let (started, is_started) = oneshot::channel();
     let program = PathBuf::from(&spec.program);
@@ -58,7 +62,6 @@ pub async fn spawn(spec: CommandSpec, supervisor: &Supervisor) -> Result<Running
     let drive = Drive::launch(spec, supervisor, Some(Arc::clone(&lines)), Some(listener))?;
     let supervisor = drive.supervisor();
     let task = tokio::spawn(async move { drive.complete(&CancellationToken::new()).await });
-    let stopper = Stopper { wishes: wish };
     let mut running = Running { task: Some(task), lines, stopper, last_output, supervisor, program, pid: 0 };
     match is_started.await {
         Ok(pid) => {
@@ -90,13 +93,9 @@ impl Running {
     pub async fn wait(mut self) -> Result<CommandOutput, ProcessError> {
         self.lines.abandon();
         let Some(task) = &mut self.task else { return Err(self.runtime_stopped()) };
-        let result = task.await;
+        let ended = task.await;
         self.task = None;
-        match result.map_err(JoinError::try_into_panic) {
-            Ok(result) => result,
-            Err(Ok(panic)) => std::panic::resume_unwind(panic),
-            Err(Err(_)) => Err(self.runtime_stopped()),
-        }
+        joined(ended, &self.program)
     }
 
     /// Returns the supervisor's identity, for a journal: after a crash
@@ -150,7 +149,25 @@ impl Drop for Running {
     }
 }
 
+/// Returns what the task of a command has returned.
+pub(super) fn joined(
+    ended: Result<Result<CommandOutput, ProcessError>, JoinError>,
+    program: &Path,
+) -> Result<CommandOutput, ProcessError> {
+    match ended.map_err(JoinError::try_into_panic) {
+        Ok(result) => result,
+        Err(Ok(panic)) => std::panic::resume_unwind(panic),
+        Err(Err(_)) => Err(ProcessError::RuntimeStopped { program: program.to_owned() }),
+    }
+}
+
 impl Stopper {
+    /// Makes one, with the end at which its wishes arrive.
+    pub(super) fn new() -> (Self, mpsc::UnboundedReceiver<Wish>) {
+        let (wishes, granted) = mpsc::unbounded_channel();
+        (Self { wishes }, granted)
+    }
+
     /// Sends SIGTERM now and kills what is left after `grace`.
     pub fn terminate(&self, grace: Duration) {
         self.wish(Wish::Terminate(grace));

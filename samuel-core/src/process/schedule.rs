@@ -36,7 +36,6 @@ pub(super) enum Alarm {
 pub(super) struct Schedule {
     called: Instant,
     timeout: Option<Duration>,
-    grace: Duration,
     clocks: Clocks,
     started: Option<Instant>,
     last_output: Option<Instant>,
@@ -58,13 +57,12 @@ impl Schedule {
     pub(super) fn new(spec: &CommandSpec, called: Instant) -> Self {
         Self {
             called,
-            timeout: spec.timeout.map(|timeout| timeout.min(NEVER)),
-            grace: spec.grace_within_timeout(),
+            timeout: spec.timeout,
             clocks: spec.clocks,
             started: None,
             last_output: None,
             finishing: None,
-            kill_at: spec.timeout.map(|timeout| called + timeout.min(NEVER)),
+            kill_at: spec.timeout.map(|timeout| called + timeout.saturating_add(spec.grace).min(NEVER)),
             phase: Phase::Running,
         }
     }
@@ -86,14 +84,18 @@ impl Schedule {
         let stop = |from: Option<Instant>, after: Option<Duration>, end| {
             Some((from? + after?.min(NEVER), Alarm::Stop(end)))
         };
-        let before_kill = self.timeout.map(|timeout| timeout.saturating_sub(self.grace));
-        let silent = self.last_output.is_none();
+        let silent_since = self.started.filter(|_| self.last_output.is_none());
+        let heard = match self.clocks.first_byte {
+            Some(_) => self.last_output,
+            // No other clock ends a silence from the start.
+            None => self.last_output.or(self.started),
+        };
         [
             self.started.is_none().then_some((self.called + START_LIMIT, Alarm::NotStarted)),
-            stop(Some(self.called), before_kill, End::TimedOut),
+            stop(Some(self.called), self.timeout, End::TimedOut),
             stop(self.finishing, self.clocks.linger, End::Linger),
-            stop(self.started.filter(|_| silent), self.clocks.first_byte, End::NoFirstByte),
-            stop(self.last_output, self.clocks.idle, End::Idle),
+            stop(silent_since, self.clocks.first_byte, End::NoFirstByte),
+            stop(heard, self.clocks.idle, End::Idle),
         ]
         .into_iter()
         .flatten()
@@ -128,23 +130,14 @@ impl Schedule {
         self.phase = Phase::Stopping;
     }
 
-    /// The command has exited: its output may come until `at`, but not beyond its
-    /// own deadline.
+    /// The command has exited: its output may come until `at`.
     pub(super) fn drain(&mut self, at: Instant) {
-        self.phase = Phase::Draining(self.kill_at.map_or(at, |deadline| deadline.min(at)));
+        self.phase = Phase::Draining(at);
     }
 
     /// The last order was given: its answer may come until `at`.
     pub(super) fn close(&mut self, at: Instant) {
         self.phase = Phase::Closing(at);
-    }
-
-    /// The last order was given to a command that has exited: the answer may take
-    /// `long`, or `short` beyond the command's own deadline if that is less.
-    pub(super) fn settle(&mut self, short: Duration, long: Duration, now: Instant) {
-        let latest = self.kill_at.map(|deadline| deadline.max(now) + short);
-        let at = now + long;
-        self.close(latest.map_or(at, |latest| latest.min(at)));
     }
 
     pub(super) fn elapsed(&self, now: Instant) -> Duration {
@@ -168,16 +161,27 @@ mod tests {
     }
 
     #[test]
-    fn the_grace_lies_inside_the_timeout_and_is_at_most_a_third() {
-        let (schedule, now) = schedule(spec().timeout(9 * SECOND).grace(60 * SECOND));
-        assert_eq!(schedule.next(), (now + 6 * SECOND, Alarm::Stop(End::TimedOut)));
+    fn nothing_is_sent_before_the_timeout_and_the_kill_comes_a_grace_after_it() {
+        let (mut schedule, now) = schedule(spec().timeout(9 * SECOND).grace(60 * SECOND));
+        assert_eq!(schedule.next(), (now + 9 * SECOND, Alarm::Stop(End::TimedOut)));
+        schedule.kill_after(60 * SECOND, now + 9 * SECOND);
+        assert_eq!(schedule.next(), (now + 69 * SECOND, Alarm::Kill));
     }
 
     #[test]
-    fn the_kill_comes_at_the_timeout_even_if_another_clock_has_stopped_the_command() {
-        let (mut schedule, now) = schedule(spec().timeout(9 * SECOND));
+    fn a_command_that_another_clock_has_stopped_gets_no_more_time_than_one_that_timed_out() {
+        let (mut schedule, now) = schedule(spec().timeout(9 * SECOND).grace(SECOND));
         schedule.kill_after(Duration::MAX, now);
-        assert_eq!(schedule.next(), (now + 9 * SECOND, Alarm::Kill));
+        assert_eq!(schedule.next(), (now + 10 * SECOND, Alarm::Kill));
+    }
+
+    #[test]
+    fn a_silence_from_the_start_is_idle_where_nothing_waits_for_the_first_byte() {
+        let clocks = Clocks { idle: Some(SECOND), ..Clocks::default() };
+        let (mut schedule, now) = schedule(spec().clocks(clocks));
+        assert_eq!(schedule.next().1, Alarm::NotStarted);
+        schedule.command_started(now);
+        assert_eq!(schedule.next(), (now + SECOND, Alarm::Stop(End::Idle)));
     }
 
     #[test]
@@ -201,15 +205,6 @@ mod tests {
         schedule.finishing(now);
         schedule.finishing(now + SECOND);
         assert_eq!(schedule.next(), (now + SECOND, Alarm::Stop(End::Linger)));
-    }
-
-    #[test]
-    fn no_wait_after_the_exit_goes_far_beyond_the_deadline() {
-        let (mut schedule, now) = schedule(spec().timeout(SECOND));
-        schedule.drain(now + 2 * SECOND);
-        assert_eq!(schedule.next(), (now + SECOND, Alarm::DrainOver));
-        schedule.settle(SECOND / 10, 2 * SECOND, now + SECOND);
-        assert_eq!(schedule.next(), (now + SECOND + SECOND / 10, Alarm::CloseOver));
     }
 
     #[test]

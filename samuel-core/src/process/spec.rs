@@ -12,8 +12,8 @@ use std::{
     time::Duration,
 };
 
-/// The longest time between SIGTERM and SIGKILL when nothing else is asked for.
-const DEFAULT_GRACE: Duration = Duration::from_secs(2);
+/// The time between SIGTERM and SIGKILL when nothing else is asked for.
+const DEFAULT_GRACE: Duration = Duration::from_millis(300);
 
 /// A command to run: program, surroundings and limits.
 ///
@@ -50,6 +50,7 @@ pub struct CommandSpec {
     pub(super) limits: OutputLimits,
     pub(super) spill: Spill,
     pub(super) background: bool,
+    pub(super) grace_when_dropped: bool,
     pub(super) merge_stderr: bool,
     pub(super) containment: Containment,
 }
@@ -119,7 +120,8 @@ pub enum Spill {
 pub struct Clocks {
     /// The longest wait for the first byte of output, from the start.
     pub first_byte: Option<Duration>,
-    /// The longest silence between two pieces of output, once there was one.
+    /// The longest silence between two pieces of output. It runs from the start where there
+    /// is no `first_byte`, else from the first output.
     pub idle: Option<Duration>,
     /// How long the command may live on after
     /// [`Stopper::finishing`](super::Stopper::finishing).
@@ -141,6 +143,7 @@ impl CommandSpec {
             limits: OutputLimits::default(),
             spill: Spill::Never,
             background: false,
+            grace_when_dropped: false,
             merge_stderr: false,
             containment: Containment::Cgroup,
         }
@@ -199,20 +202,27 @@ impl CommandSpec {
     }
 
     /// Ends the command this long after the call, counted from before it was
-    /// started. Without one it may run for ever.
+    /// started: by SIGTERM then and not before, by SIGKILL after the [`grace`](Self::grace).
+    /// Without one it may run for ever.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Sets the time between SIGTERM and SIGKILL. Default 2 s.
-    ///
-    /// Before the [`timeout`](Self::timeout) it lies inside the timeout and is
-    /// at most a third of it.
+    /// Sets the time between SIGTERM and SIGKILL. Default 300 ms.
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
+        self
+    }
+
+    /// Lets a command whose [`run`](super::run) is dropped have its
+    /// [`grace`](Self::grace) too: SIGTERM when the call is dropped, SIGKILL after it, while
+    /// the caller goes on. Default `false`: it is killed at once.
+    #[must_use]
+    pub fn grace_when_dropped(mut self, grace: bool) -> Self {
+        self.grace_when_dropped = grace;
         self
     }
 
@@ -278,15 +288,6 @@ impl CommandSpec {
     pub fn cwd(&self) -> &Path {
         &self.cwd
     }
-
-    /// Returns the time before the timeout, or after another reason to stop,
-    /// that the command has between SIGTERM and SIGKILL.
-    pub(super) fn grace_within_timeout(&self) -> Duration {
-        match self.timeout {
-            Some(timeout) => self.grace.min(timeout / 3),
-            None => self.grace,
-        }
-    }
 }
 
 /// Shows what runs where, but neither values of variables nor the input:
@@ -306,6 +307,7 @@ impl fmt::Debug for CommandSpec {
             .field("limits", &self.limits)
             .field("spill", &self.spill)
             .field("background", &self.background)
+            .field("grace_when_dropped", &self.grace_when_dropped)
             .field("merge_stderr", &self.merge_stderr)
             .field("containment", &self.containment)
             .finish()

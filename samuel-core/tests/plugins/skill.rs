@@ -138,12 +138,26 @@ async fn a_script_and_what_it_started_end_at_the_deadline() {
     assert_eq!((failure.class, failure.message.as_str()), (BreakClass::Timeout, "no answer within 1s"));
     for file in ["pid", "child"] {
         let pid: i32 = bench.read(file).trim().parse().unwrap();
-        wait_until_gone(pid);
+        wait_until_gone(pid).await;
     }
 }
 
+#[tokio::test]
+async fn a_script_has_its_grace_behind_a_call_that_returned_at_the_deadline() {
+    let bench = Bench::new();
+    let script = "echo $$ > pid; trap 'sleep 0.1; echo > cleaned; exit' TERM; sleep 300 & wait $!";
+    bench.install(&bench.skill("lint", "", &[("context.extra", script)])).await;
+    let config = bench.read("samuel.toml") + "\n[hooks.\"context.extra\"]\ntimeout = 1\n";
+    fs::write(bench.path("samuel.toml"), config).unwrap();
+    let done = dispatch::<points::ContextExtra>(&bench.registry()).await;
+    assert_eq!(done.outcome.broken[0].failure.class, BreakClass::Timeout);
+    assert!(!bench.path("cleaned").exists(), "the call does not wait for that");
+    wait_until_gone(bench.read("pid").trim().parse().unwrap()).await;
+    assert!(bench.path("cleaned").exists());
+}
+
 /// Waits until a process is gone, or only waits to be collected.
-fn wait_until_gone(pid: i32) {
+async fn wait_until_gone(pid: i32) {
     let started = Instant::now();
     let is_alive = || {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -153,7 +167,7 @@ fn wait_until_gone(pid: i32) {
     };
     while is_alive() {
         assert!(started.elapsed() < Duration::from_secs(15), "{pid} is still there");
-        std::thread::sleep(Duration::from_millis(20));
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 
@@ -176,7 +190,7 @@ async fn a_cancelled_run_takes_its_scripts_along() {
     watch.await.unwrap();
     assert_eq!(done.outcome.broken[0].failure.class, BreakClass::Cancelled);
     assert!(done.outcome.abort.is_none());
-    wait_until_gone(bench.read("pid").trim().parse().unwrap());
+    wait_until_gone(bench.read("pid").trim().parse().unwrap()).await;
 }
 
 /// A plugin whose script reads a file beside it, both by its own name and by

@@ -176,6 +176,13 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_check_that_needs_most_of_its_time_passes() {
+        let check = Check { timeout: Duration::from_secs(1), ..Check::new("sleep 0.8") };
+        let output = run(&[check], &CancellationToken::new()).await.unwrap();
+        assert_eq!(output, QualityCheckOutput::default());
+    }
+
+    #[tokio::test]
     async fn a_missing_program_and_a_signal_are_failures_that_say_so() {
         let output = outcome(&["no-such-program-anywhere", "kill -9 $$"]).await;
         let messages: Vec<&str> = output.failures.iter().map(|failure| failure.message.as_str()).collect();

@@ -142,6 +142,7 @@ fn prepare(loaded: &Loaded, command: Command, left: Duration) -> Result<CommandS
         .envs(command.env)
         .stdin(command.stdin)
         .timeout(asked.min(left))
+        .grace_when_dropped(true)
         .limits(OutputLimits { head: half, tail: half, ..OutputLimits::default() }))
 }
 
