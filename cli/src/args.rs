@@ -159,7 +159,8 @@ pub(crate) struct ConvertArgs {
 #[command(after_help = "Ctrl-C ends the run after the iteration under way, a second one stops the agent, a \
                         third one leaves at once. What was done is saved; `samuel run start` goes on.\n\nExit \
                         codes: 0 done, 3 blocked, 4 a limit was reached, 5 corrupt state, 75 another loop \
-                        runs, 78 not trusted, 130 and 143 ended by a signal")]
+                        runs, 78 not trusted, 129, 130 and 143 ended by SIGHUP, \
+                        SIGINT and SIGTERM")]
 pub(crate) struct StartArgs {
     /// The agent: claude, codex, gemini, copilot, kiro, command or scripted
     #[arg(long, value_name = "NAME")]

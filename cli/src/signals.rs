@@ -2,22 +2,27 @@
 //!
 //! The first SIGINT finishes the iteration; the second, or SIGTERM or SIGHUP
 //! at any time, stops the agent and lets the closing points run for ten
-//! seconds; the one after that leaves at once. Before a loop runs any of them
-//! leaves, which is not decided here. [`Escalation`] decides, without
+//! seconds; the one after that leaves at once. Two of one kind in quick succession count
+//! once: GNU `timeout` sends SIGTERM to the process and then to its group. A SIGHUP that was
+//! ignored when the process started, as `nohup` has it, stays ignored. Before a loop runs any
+//! of them leaves, which is not decided here. [`Escalation`] decides, without
 //! any I/O; [`watch`] acts on it.
 
-use std::time::Duration;
+use std::{mem::MaybeUninit, ptr, time::Duration};
 
 use samuel_core::engine::{Controller, machine::Command};
 use tokio::{
     signal::unix::{Signal as Stream, SignalKind, signal},
     sync::mpsc,
+    time::Instant,
 };
 
 use crate::failure::Failure;
 
 /// How long the closing points may take after a stop.
 const CLOSING: Duration = Duration::from_secs(10);
+/// How long after a signal another one of its kind counts as the same.
+const DOUBLED: Duration = Duration::from_millis(500);
 /// How long the process has to say its last word.
 const LAST_WORD: Duration = Duration::from_millis(300);
 
@@ -53,18 +58,29 @@ pub(crate) enum Order {
 
 /// How far signals have gone.
 #[derive(Debug, Default)]
-pub(crate) struct Escalation(Option<Order>);
+pub(crate) struct Escalation {
+    last: Option<Order>,
+    /// The signal that led to it, and when.
+    counted: Option<(Signal, Instant)>,
+}
 
 impl Escalation {
-    /// Takes a signal and says what it leads to.
-    pub(crate) fn take(&mut self, signal: Signal) -> Order {
-        let order = match (self.0, signal) {
+    /// Takes a signal and says what it leads to; nothing if it is the one before once more.
+    pub(crate) fn take(&mut self, signal: Signal, now: Instant) -> Option<Order> {
+        let is_doubled = |(counted, at): (Signal, Instant)| {
+            counted == signal && now.saturating_duration_since(at) < DOUBLED
+        };
+        if self.counted.is_some_and(is_doubled) {
+            return None;
+        }
+        let order = match (self.last, signal) {
             (None, Signal::Interrupt) => Order::Finish,
             (None | Some(Order::Finish), _) => Order::Stop,
             (Some(Order::Stop | Order::Leave), _) => Order::Leave,
         };
-        self.0 = Some(order);
-        order
+        self.last = Some(order);
+        self.counted = Some((signal, now));
+        Some(order)
     }
 }
 
@@ -72,7 +88,8 @@ impl Escalation {
 pub(crate) struct Signals {
     interrupt: Stream,
     terminate: Stream,
-    hang_up: Stream,
+    /// None where it was ignored at the start.
+    hang_up: Option<Stream>,
 }
 
 impl Signals {
@@ -85,7 +102,7 @@ impl Signals {
         Ok(Self {
             interrupt: stream(SignalKind::interrupt())?,
             terminate: stream(SignalKind::terminate())?,
-            hang_up: stream(SignalKind::hangup())?,
+            hang_up: (!is_hang_up_ignored()).then(|| stream(SignalKind::hangup())).transpose()?,
         })
     }
 
@@ -94,8 +111,28 @@ impl Signals {
         tokio::select! {
             _ = self.interrupt.recv() => Signal::Interrupt,
             _ = self.terminate.recv() => Signal::Terminate,
-            _ = self.hang_up.recv() => Signal::HangUp,
+            () = received(self.hang_up.as_mut()) => Signal::HangUp,
         }
+    }
+}
+
+/// Waits for a signal; for ever where it is not listened to.
+async fn received(stream: Option<&mut Stream>) {
+    match stream {
+        Some(stream) => drop(stream.recv().await),
+        None => std::future::pending().await,
+    }
+}
+
+/// Tells whether SIGHUP is ignored, as `nohup` asks of what it starts.
+#[expect(unsafe_code, reason = "nothing else tells it outside of Linux, and no crate here asks it safely")]
+fn is_hang_up_ignored() -> bool {
+    let mut current = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: without a new action the call only writes the one in force to `current`, of which any
+    // bytes are a value.
+    unsafe {
+        let asked = libc::sigaction(libc::SIGHUP, ptr::null(), current.as_mut_ptr());
+        asked == 0 && current.assume_init().sa_sigaction == libc::SIG_IGN
     }
 }
 
@@ -112,8 +149,9 @@ pub(crate) async fn watch(
     loop {
         let order = tokio::select! {
             signal = signals.next() => {
+                let Some(order) = escalation.take(signal, Instant::now()) else { continue };
                 last = signal;
-                escalation.take(signal)
+                order
             }
             () = until(deadline) => Order::Leave,
         };
@@ -121,7 +159,7 @@ pub(crate) async fn watch(
             Order::Finish => run.send(Command::Cancel),
             Order::Stop => {
                 run.send(Command::Stop);
-                deadline = Some(tokio::time::Instant::now() + CLOSING);
+                deadline = Some(Instant::now() + CLOSING);
             }
             Order::Leave => {}
         }
@@ -134,7 +172,7 @@ pub(crate) async fn watch(
     }
 }
 
-async fn until(deadline: Option<tokio::time::Instant>) {
+async fn until(deadline: Option<Instant>) {
     match deadline {
         Some(deadline) => tokio::time::sleep_until(deadline).await,
         None => std::future::pending().await,
@@ -145,9 +183,27 @@ async fn until(deadline: Option<tokio::time::Instant>) {
 mod tests {
     use super::*;
 
+    /// What signals lead to that come a second apart.
     fn orders(signals: &[Signal]) -> Vec<Order> {
+        let (mut escalation, mut now) = (Escalation::default(), Instant::now());
+        let orders = signals.iter().filter_map(|signal| {
+            now += Duration::from_secs(1);
+            escalation.take(*signal, now)
+        });
+        orders.collect()
+    }
+
+    #[test]
+    fn two_of_one_kind_in_quick_succession_count_once_and_two_kinds_do_not() {
+        let (mut escalation, now) = (Escalation::default(), Instant::now());
+        let soon = now + Duration::from_millis(499);
+        assert_eq!(escalation.take(Signal::Terminate, now), Some(Order::Stop));
+        assert_eq!(escalation.take(Signal::Terminate, soon), None);
+        // Those that do not count put nothing off.
+        assert_eq!(escalation.take(Signal::Terminate, now + DOUBLED), Some(Order::Leave));
         let mut escalation = Escalation::default();
-        signals.iter().map(|signal| escalation.take(*signal)).collect()
+        assert_eq!(escalation.take(Signal::Interrupt, now), Some(Order::Finish));
+        assert_eq!(escalation.take(Signal::HangUp, soon), Some(Order::Stop));
     }
 
     #[test]

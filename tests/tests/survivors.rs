@@ -109,7 +109,7 @@ fn a_second_sigint_ends_the_agents_whole_tree() {
     let mut run = Run::start("int");
     run.signal(Signal::INT);
     // The first one lets the iteration go on.
-    thread::sleep(Duration::from_millis(300));
+    thread::sleep(Duration::from_millis(600));
     assert!(run.child.try_wait().unwrap().is_none());
     run.signal(Signal::INT);
     assert_eq!(run.ends(), Some(130));

@@ -2,7 +2,9 @@
 
 use rustix::process::Signal;
 
-use crate::bench::{AtTerminal, Bench, wait_for_file, wait_until};
+use std::time::Duration;
+
+use crate::bench::{AtTerminal, Beside, Bench, wait_for_file, wait_until};
 
 /// An agent that says it is up and waits; SIGTERM does not impress it.
 const STUBBORN: &str = "trap '' TERM INT; echo $$ > pid; touch up; until [ -e go ]; do sleep 0.05; done; \
@@ -10,6 +12,12 @@ const STUBBORN: &str = "trap '' TERM INT; echo $$ > pid; touch up; until [ -e go
 
 fn is_alive(bench: &Bench) -> bool {
     std::path::Path::new(&format!("/proc/{}", bench.read("pid").trim())).exists()
+}
+
+/// Sends a signal that does not count as the one before once more.
+fn once_more(run: &Beside, signal: Signal) {
+    std::thread::sleep(Duration::from_millis(600));
+    run.signal(signal);
 }
 
 fn progress(bench: &Bench) -> String {
@@ -36,7 +44,7 @@ fn the_second_interrupt_stops_the_agent_and_closes_the_run() {
     wait_for_file(&bench.path("up"));
     run.signal(Signal::INT);
     run.wait_for("finishing the iteration");
-    run.signal(Signal::INT);
+    once_more(&run, Signal::INT);
     run.wait_for("iteration 1: cancelled");
     assert_eq!(run.code(), 130);
     assert!(!is_alive(&bench));
@@ -50,10 +58,10 @@ fn the_third_interrupt_leaves_at_once_and_the_agent_goes_all_the_same() {
     let mut run = bench.spawn(&bench.start_args(STUBBORN));
     wait_for_file(&bench.path("up"));
     for said in ["finishing the iteration", "stopping the agent"] {
-        run.signal(Signal::INT);
+        once_more(&run, Signal::INT);
         run.wait_for(said);
     }
-    run.signal(Signal::INT);
+    once_more(&run, Signal::INT);
     assert_eq!(run.code(), 130);
     wait_until("the agent is gone", || !is_alive(&bench));
     bench.write("go", "");
@@ -69,6 +77,40 @@ fn a_termination_stops_at_once() {
     assert_eq!(run.code(), 143);
     assert!(!is_alive(&bench));
     assert!(progress(&bench).contains("the loop ended after 1 iteration"), "{}", progress(&bench));
+}
+
+#[test]
+fn a_termination_that_is_sent_twice_still_closes_the_run() {
+    let bench = Bench::with_tasks(&["First"]);
+    let mut run = bench.spawn(&bench.start_args(STUBBORN));
+    wait_for_file(&bench.path("up"));
+    run.signal(Signal::TERM);
+    run.wait_for("stopping the agent");
+    run.signal(Signal::TERM);
+    assert_eq!(run.code(), 143);
+    assert!(!is_alive(&bench));
+    assert!(progress(&bench).contains("the loop ended after 1 iteration"), "{}", progress(&bench));
+}
+
+#[test]
+fn a_hang_up_stops_the_run_but_for_one_that_was_told_to_ignore_it() {
+    let bench = Bench::with_tasks(&["First", "Second"]);
+    let run = bench.spawn(&bench.start_args(STUBBORN));
+    wait_for_file(&bench.path("up"));
+    run.signal(Signal::HUP);
+    assert_eq!(run.code(), 129);
+    assert!(progress(&bench).contains("the loop ended after 1 iteration"), "{}", progress(&bench));
+
+    std::fs::remove_file(bench.path("up")).unwrap();
+    let mut run = bench.spawn_ignoring_hang_up(&bench.start_args(STUBBORN));
+    wait_for_file(&bench.path("up"));
+    run.signal(Signal::HUP);
+    run.signal(Signal::INT);
+    run.wait_for("finishing the iteration");
+    bench.write("go", "");
+    run.wait_for(": succeeded");
+    assert_eq!(run.code(), 130);
+    assert_eq!(bench.status("1"), "completed");
 }
 
 #[test]
