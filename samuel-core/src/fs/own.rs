@@ -17,7 +17,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, Mode, OFlags, fsync, openat, renameat, unlinkat},
+    fs::{AtFlags, Mode, OFlags, RenameFlags, Stat, fstat, fsync, openat, renameat, renameat_with, unlinkat},
     io::Errno,
 };
 
@@ -145,6 +145,35 @@ impl Root {
     pub(crate) fn remove_directory(&self, path: &Path) -> Result<(), FileError> {
         let place = self.walk(path, LastLink::Keep)?;
         Ok(unlinkat(place.parent()?, &*place.name, AtFlags::REMOVEDIR)?)
+    }
+
+    /// Says whether an open file is the one at a path.
+    pub(crate) fn is_at(&self, file: &File, path: &Path) -> bool {
+        let found = self.walk(path, LastLink::Keep).ok().and_then(|place| place.found);
+        let open = fstat(file).ok();
+        let same = |(found, open): (&Stat, &Stat)| (found.st_dev, found.st_ino) == (open.st_dev, open.st_ino);
+        found.as_ref().zip(open.as_ref()).is_some_and(same)
+    }
+
+    /// Makes room for a file of Samuel's own where something else stands: a
+    /// directory is renamed, anything else that is no file is removed.
+    pub(crate) fn clear_the_way(&self, path: &Path) -> Result<(), FileError> {
+        let place = self.walk(path, LastLink::Keep)?;
+        match place.kind() {
+            None | Some(FileKind::File) => Ok(()),
+            Some(FileKind::Directory) => {
+                let parent = place.parent()?;
+                for number in 1..=MAX_NAMES {
+                    let aside = format!("{}.aside-{number}", place.name.to_string_lossy());
+                    match renameat_with(parent, &*place.name, parent, aside, RenameFlags::NOREPLACE) {
+                        Err(Errno::EXIST) => {}
+                        renamed => return Ok(renamed?),
+                    }
+                }
+                Err(Errno::EXIST.into())
+            }
+            Some(_) => Ok(unlinkat(place.parent()?, &*place.name, AtFlags::empty())?),
+        }
     }
 
     /// Follows the path of a file of Samuel's own. Of a link in its place it says

@@ -4,17 +4,21 @@
 //! of one change ([`FileLock`]), `loop.lock` as long as a loop runs
 //! ([`LoopLock`]); they are two because the agent changes state from inside
 //! the loop. The system releases a lock with the process that holds it, however
-//! that ends. The files say who holds them and are never deleted: a process
-//! that waits for a deleted file would wait for nobody.
+//! that ends. The files say who holds them and are never deleted by Samuel.
+//!
+//! Others may delete or replace them. Whoever gets `lock` looks whether it is
+//! still the file at its path, and else tries again. A loop also locks the root
+//! directory of the work tree itself, which nobody replaces who wants to work
+//! in it, and [puts its file back](LoopLock::keep).
 
 use std::{
     fmt,
     fs::{File, TryLockError},
     io::{self, Read, Seek, SeekFrom, Write},
     path::Path,
-    sync::mpsc,
+    sync::{Mutex, PoisonError, mpsc},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use jiff::Timestamp;
@@ -22,13 +26,16 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::{RunDir, StateError};
-use crate::fs::Root;
+use crate::fs::{FileError, LastLink, PRIVATE_FILE, Replacement, Root};
 
 /// How long a writer waits for others.
 pub const LOCK_WAIT: Duration = Duration::from_secs(10);
 /// How long a loop waits for the loop lock: long enough for somebody who only
 /// looks whether it is held.
 const LOOP_LOCK_WAIT: Duration = Duration::from_millis(250);
+/// How long it takes at most to look again who holds a lock, where its file does
+/// not say so: the running loop is putting it back then.
+const HOLDER_PAUSE: Duration = Duration::from_millis(10);
 /// A lock file holds one short line; more is not read.
 const MAX_HOLDER_BYTES: u64 = 4 << 10;
 
@@ -59,11 +66,16 @@ impl fmt::Display for Holder {
 /// The loop lock, held until it is dropped.
 #[derive(Debug)]
 pub struct LoopLock {
-    _file: File,
+    dir: RunDir,
+    holder: Holder,
+    file: Mutex<File>,
+    /// The root directory; nothing where the file system locks no directories.
+    _tree: Option<File>,
 }
 
 impl LoopLock {
-    /// Takes the lock of a run directory for a run.
+    /// Takes the lock of a work tree for a run: its root directory, and the
+    /// file that says who holds it.
     ///
     /// # Errors
     /// Returns [`StateError::LoopRunning`] if another loop holds it, and
@@ -72,22 +84,28 @@ impl LoopLock {
         let path = dir.loop_lock();
         dir.check()?;
         dir.create()?;
-        let mut file = open(dir.root(), &path)?;
-        match wait_for(&file, Mode::Exclusive, LOOP_LOCK_WAIT) {
-            Ok(true) => {}
-            Ok(false) => return Err(StateError::LoopRunning { holder: read_holder(&mut file), path }),
-            Err(error) => return Err(StateError::io("lock", path)(error)),
-        }
-        write_holder(&mut file, holder).map_err(StateError::io("write", path))?;
-        Ok(Self { _file: file })
+        let running =
+            || StateError::LoopRunning { holder: holder_in(dir, LOOP_LOCK_WAIT), path: path.clone() };
+        let tree = match lock_tree(dir, Mode::Exclusive, LOOP_LOCK_WAIT) {
+            Tree::Taken(tree) => Some(tree),
+            Tree::Held => return Err(running()),
+            Tree::Unlockable => None,
+        };
+        let taken = take(dir.root(), &path, Mode::Exclusive, LOOP_LOCK_WAIT)?;
+        let mut file = taken.map_err(|_held| running())?;
+        write_holder(&mut file, holder).map_err(StateError::io("write", &path))?;
+        Ok(Self { dir: dir.clone(), holder: holder.clone(), file: Mutex::new(file), _tree: tree })
     }
 
-    /// Returns who runs a loop on a run directory, if anybody does. The outer
+    /// Returns who runs a loop on a work tree, if anybody does. The outer
     /// option says whether the lock is held, the inner one who holds it.
     ///
     /// # Errors
     /// Returns [`StateError::Io`] if the lock file cannot be read.
     pub fn holder(dir: &RunDir) -> Result<Option<Option<Holder>>, StateError> {
+        if matches!(lock_tree(dir, Mode::Shared, Duration::ZERO), Tree::Held) {
+            return Ok(Some(holder_in(dir, Duration::ZERO)));
+        }
         let path = dir.loop_lock();
         let mut file = match dir.root().open(&path) {
             Ok(file) => file,
@@ -99,6 +117,62 @@ impl LoopLock {
             Ok(false) => Ok(Some(read_holder(&mut file))),
             Err(error) => Err(StateError::io("lock", path)(error)),
         }
+    }
+
+    /// Puts the lock file back if it is gone, replaced, or does not say any more
+    /// who holds it; says whether it had to.
+    ///
+    /// # Errors
+    /// Returns [`StateError::Io`] if that is not possible. The root directory
+    /// stays locked all the same.
+    pub fn keep(&self) -> Result<bool, StateError> {
+        let (root, path) = (self.dir.root(), self.dir.loop_lock());
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if root.is_at(&file, &path) && holder_in(&self.dir, Duration::ZERO).as_ref() == Some(&self.holder) {
+            return Ok(false);
+        }
+        self.dir.create()?;
+        root.clear_the_way(&path).map_err(StateError::file("put back", &path))?;
+        let put_back = || {
+            let (replacement, mut new) = Replacement::begin(root.walk(&path, LastLink::Keep)?, PRIVATE_FILE)?;
+            // Nobody else has it open yet.
+            new.lock()?;
+            write_holder(&mut new, &self.holder)?;
+            let _ = replacement.place()?;
+            Ok::<_, FileError>(new)
+        };
+        *file = put_back().map_err(StateError::file("put back", &path))?;
+        Ok(true)
+    }
+}
+
+/// What came of locking the root directory.
+enum Tree {
+    Taken(File),
+    Held,
+    /// The file system does not know locks of directories, or nobody may read
+    /// this one. Then the lock file alone counts.
+    Unlockable,
+}
+
+fn lock_tree(dir: &RunDir, mode: Mode, wait: Duration) -> Tree {
+    let Ok(tree) = File::open(dir.root().path()) else { return Tree::Unlockable };
+    match wait_for(&tree, mode, wait) {
+        Ok(true) => Tree::Taken(tree),
+        Ok(false) => Tree::Held,
+        Err(_) => Tree::Unlockable,
+    }
+}
+
+/// Reads who holds the loop lock, for a time if nobody has written it yet.
+fn holder_in(dir: &RunDir, wait: Duration) -> Option<Holder> {
+    let deadline = Instant::now() + wait;
+    loop {
+        let found = dir.root().open(&dir.loop_lock()).ok().and_then(|mut file| read_holder(&mut file));
+        if found.is_some() || Instant::now() >= deadline {
+            return found;
+        }
+        thread::sleep(HOLDER_PAUSE);
     }
 }
 
@@ -116,10 +190,8 @@ impl FileLock {
         holder: &Holder,
         wait: Duration,
     ) -> Result<Self, StateError> {
-        let mut file = open(root, path)?;
-        if !wait_for(&file, Mode::Exclusive, wait).map_err(StateError::io("lock", path))? {
-            return Err(locked(&mut file, path, wait));
-        }
+        let taken = take(root, path, Mode::Exclusive, wait)?;
+        let mut file = taken.map_err(|mut held| locked(&mut held, path, wait))?;
         write_holder(&mut file, holder).map_err(StateError::io("write", path))?;
         Ok(Self { _file: file })
     }
@@ -127,14 +199,30 @@ impl FileLock {
     /// Takes the lock for reading beside other readers, within a time. Where
     /// there is no lock file nobody has written yet, and there is no lock.
     pub(crate) fn shared(root: &Root, path: &Path, wait: Duration) -> Result<Option<Self>, StateError> {
-        let mut file = match root.open(path) {
-            Ok(file) => file,
-            Err(error) if error.is_not_found() => return Ok(None),
-            Err(error) => return Err(StateError::file("open", path)(error)),
-        };
-        match wait_for(&file, Mode::Shared, wait).map_err(StateError::io("lock", path))? {
-            true => Ok(Some(Self { _file: file })),
-            false => Err(locked(&mut file, path, wait)),
+        if !root.has(path).map_err(StateError::file("look for", path))? {
+            return Ok(None);
+        }
+        let taken = take(root, path, Mode::Shared, wait)?;
+        taken.map(|file| Some(Self { _file: file })).map_err(|mut held| locked(&mut held, path, wait))
+    }
+}
+
+/// Takes the lock of the file that is at a path when it is taken: one that was
+/// removed or replaced in the meantime keeps nobody out. Returns the file also
+/// where it is held for too long.
+fn take(root: &Root, path: &Path, mode: Mode, wait: Duration) -> Result<Result<File, File>, StateError> {
+    let deadline = Instant::now() + wait;
+    loop {
+        let file = open(root, path)?;
+        let left = deadline.saturating_duration_since(Instant::now());
+        if !wait_for(&file, mode, left).map_err(StateError::io("lock", path))? {
+            return Ok(Err(file));
+        }
+        if root.is_at(&file, path) {
+            return Ok(Ok(file));
+        }
+        if Instant::now() >= deadline {
+            return Ok(Err(file));
         }
     }
 }
@@ -239,6 +327,63 @@ mod tests {
         assert_eq!(LoopLock::holder(&dir).unwrap(), None);
         LoopLock::acquire(&dir, &holder("run-2")).unwrap();
         assert!(dir.loop_lock().exists(), "lock files stay");
+    }
+
+    #[test]
+    fn a_lock_file_that_is_removed_or_replaced_admits_no_second_loop_and_is_put_back() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = RunDir::new(root.path());
+        let path = dir.loop_lock();
+        let first = LoopLock::acquire(&dir, &holder("run-1")).unwrap();
+        assert!(!first.keep().unwrap());
+        let attacks: [fn(&Path); 5] = [
+            |path| std::fs::remove_file(path).unwrap(),
+            |path| std::fs::write(path, "").unwrap(),
+            |path| {
+                std::fs::remove_file(path).unwrap();
+                std::fs::create_dir(path).unwrap();
+                std::fs::write(path.join("file"), "").unwrap();
+            },
+            |path| {
+                std::fs::write(path.with_extension("new"), "").unwrap();
+                std::fs::rename(path.with_extension("new"), path).unwrap();
+            },
+            |path| std::fs::remove_dir_all(path.parent().unwrap()).unwrap(),
+        ];
+        for attack in attacks {
+            attack(&path);
+            assert!(LoopLock::holder(&dir).unwrap().is_some());
+            let refused = LoopLock::acquire(&dir, &holder("run-2"));
+            assert!(refused.is_err(), "{refused:?}");
+            assert!(first.keep().unwrap());
+            assert!(!first.keep().unwrap());
+            let Err(StateError::LoopRunning { holder: Some(found), .. }) =
+                LoopLock::acquire(&dir, &holder("run-2"))
+            else {
+                panic!("the second loop got the lock");
+            };
+            assert_eq!(found, holder("run-1"));
+        }
+        drop(first);
+        assert_eq!(LoopLock::holder(&dir).unwrap(), None);
+    }
+
+    #[test]
+    fn whoever_waited_for_a_file_that_was_replaced_waits_for_the_new_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let (at, path) = (Root::new(dir.path()), dir.path().join("lock"));
+        let first = FileLock::exclusive(&at, &path, &holder("first"), LOCK_WAIT).unwrap();
+        std::thread::scope(|scope| {
+            let waits =
+                scope.spawn(|| FileLock::exclusive(&at, &path, &holder("second"), LOCK_WAIT).unwrap());
+            std::fs::remove_file(&path).unwrap();
+            let third = FileLock::exclusive(&at, &path, &holder("third"), LOCK_WAIT).unwrap();
+            drop(first);
+            drop(third);
+            let second = waits.join().unwrap();
+            assert!(FileLock::exclusive(&at, &path, &holder("fourth"), Duration::ZERO).is_err());
+            drop(second);
+        });
     }
 
     #[test]

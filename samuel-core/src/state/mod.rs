@@ -52,6 +52,7 @@ pub use context::{
 pub use diagnostic::{Diagnostic, DiagnosticKind};
 pub use error::StateError;
 pub use file::FileStore;
+pub(crate) use journal::MAX_REVISION;
 pub use journal::{
     Checkpoint, JournalEntry, JournalRecord, MAX_RECORD_BYTES, Note, NotedEvent, Supervisor, SupervisorRole,
 };

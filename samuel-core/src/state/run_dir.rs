@@ -23,8 +23,8 @@ impl RunDir {
     /// Names the run directory of a project with one methodology:
     /// `.samuel/run` below its root.
     pub fn new(project_root: impl AsRef<Path>) -> Self {
-        let root = project_root.as_ref();
-        Self { path: root.join(".samuel").join("run"), root: Root::new(root) }
+        let root = Root::new(project_root.as_ref());
+        Self { path: all_runs(&root), root }
     }
 
     /// Names the run directory of one of several methodologies:
@@ -84,9 +84,11 @@ impl RunDir {
         self.path.join("journal.1.jsonl")
     }
 
-    /// Returns the lock a loop holds as long as it runs, `loop.lock`.
+    /// Returns the lock a loop holds as long as it runs, `loop.lock`. It is one
+    /// for the whole work tree, whatever methodologies there are.
     pub fn loop_lock(&self) -> PathBuf {
-        self.path.join("loop.lock")
+        let directory = if self.root.path() == self.path { self.path.clone() } else { all_runs(&self.root) };
+        directory.join("loop.lock")
     }
 
     /// Returns the lock every writer holds for a moment, `lock`.
@@ -179,6 +181,11 @@ impl RunDir {
             .chain(artifacts)
             .try_for_each(|path| self.root.check_inside(&path).map_err(StateError::file("use", &path)))
     }
+}
+
+/// Returns the directory that the run directories of a project are in.
+fn all_runs(root: &Root) -> PathBuf {
+    root.path().join(".samuel").join("run")
 }
 
 /// A file that is generated anew in each iteration.

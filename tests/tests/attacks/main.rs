@@ -35,6 +35,7 @@ mod plugins_grants;
 mod process_trees;
 mod question;
 mod secrets;
+mod state_files;
 mod streams;
 mod supervisor;
 mod swaps;

@@ -14,7 +14,7 @@ use rustix::fs::OFlags;
 use serde::Deserialize;
 
 use super::{
-    JournalEntry, JournalRecord, MAX_RECORD_BYTES, Supervisor, active_supervisors,
+    JournalEntry, JournalRecord, MAX_RECORD_BYTES, MAX_REVISION, Supervisor, active_supervisors,
     reverse::{Line, LinesFromEnd},
 };
 use crate::state::{RunDir, StateError, atomic::Staged};
@@ -284,12 +284,14 @@ impl Appended {
     }
 }
 
-/// Reads a record, as far as this version can.
+/// Reads a record, as far as this version can. One that leaves no room to count
+/// on is none of Samuel's.
 fn record(line: &[u8]) -> Option<JournalRecord> {
-    serde_json::from_slice(line).ok().or_else(|| {
+    let known = serde_json::from_slice(line).ok().or_else(|| {
         let Numbers { seq, revision, at } = serde_json::from_slice(line).ok()?;
         Some(JournalRecord { seq, at, revision, entry: JournalEntry::Unknown })
-    })
+    });
+    known.filter(|record: &JournalRecord| record.seq.max(record.revision) <= MAX_REVISION)
 }
 
 #[cfg(test)]

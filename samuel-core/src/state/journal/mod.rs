@@ -10,7 +10,7 @@ mod record;
 mod reverse;
 
 pub(crate) use file::{JournalFile, ROTATE_BYTES, Tail};
-pub(crate) use record::active_supervisors;
 pub use record::{
     Checkpoint, JournalEntry, JournalRecord, MAX_RECORD_BYTES, Note, NotedEvent, Supervisor, SupervisorRole,
 };
+pub(crate) use record::{MAX_REVISION, active_supervisors};

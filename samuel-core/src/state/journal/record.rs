@@ -9,6 +9,10 @@ use super::super::{Actor, Change, Mutation, StateError};
 /// The longest record, as a line of the journal.
 pub const MAX_RECORD_BYTES: usize = 4 << 20;
 
+/// The highest revision of a plan, and the highest number of a record: the
+/// highest that JSON knows exactly. Nobody reaches it by counting.
+pub(crate) const MAX_REVISION: u64 = 1 << 53;
+
 /// One record of the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JournalRecord {

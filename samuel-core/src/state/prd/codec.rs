@@ -141,7 +141,7 @@ mod tests {
             Complexity, Plan, Priority, Progress, ProgressStatus, Project, Source, Status, TaskId, Usage,
         },
         state::{
-            Change, Mutation, NewTask, apply,
+            Change, MAX_REVISION, Mutation, NewTask, apply,
             prd::{Lines, encode_changed, read_excerpt},
         },
     };
@@ -207,7 +207,7 @@ mod tests {
 
     prop_compose! {
         fn plan()(
-            revision in 0..u64::MAX,
+            revision in 0..=MAX_REVISION,
             (name, description, source_prd) in (text(), text(), option::of(text())),
             (created_at, updated_at) in (time(), time()),
             mut tasks in vec(task(), 0..6),

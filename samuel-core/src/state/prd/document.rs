@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     model::{PLAN_VERSION, Plan, Progress, Project, Task, TaskId},
-    state::{Change, Mutation, StateError, apply::apply_reserving},
+    state::{Change, MAX_REVISION, Mutation, StateError, apply::apply_reserving},
     toon::{Attempt, Map},
 };
 
@@ -160,7 +160,7 @@ impl<'de> Deserialize<'de> for Document {
                 while let Some(key) = map.next_key::<String>()? {
                     match key.as_str() {
                         "version" => version = text(&mut map)?,
-                        "revision" => plan.revision = or_default(&mut map)?,
+                        "revision" => plan.revision = or_default::<_, Revision>(&mut map)?.0,
                         "project" => {
                             let project: Split<Project> = or_default(&mut map)?;
                             (plan.project, others.project) = (project.record, project.others);
@@ -185,6 +185,20 @@ impl<'de> Deserialize<'de> for Document {
         }
 
         deserializer.deserialize_map(DocumentVisitor)
+    }
+}
+
+/// The revision of a plan, which leaves room to count on.
+#[derive(Default)]
+struct Revision(u64);
+
+impl<'de> Deserialize<'de> for Revision {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let revision = u64::deserialize(deserializer)?;
+        if revision > MAX_REVISION {
+            return Err(D::Error::custom(format_args!("no plan has a revision beyond {MAX_REVISION}")));
+        }
+        Ok(Self(revision))
     }
 }
 
