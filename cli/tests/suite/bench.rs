@@ -153,7 +153,10 @@ impl Bench {
     pub(crate) fn spawn_ignoring_hang_up(&self, args: &[&str]) -> Beside {
         let samuel = self.command(args);
         let mut shell = Command::new("/bin/sh");
-        shell.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]).arg(samuel.get_program()).args(samuel.get_args());
+        shell
+            .args(["-c", "trap '' HUP; exec \"$0\" \"$@\""])
+            .arg(samuel.get_program())
+            .args(samuel.get_args());
         let set = samuel.get_envs().filter_map(|(name, value)| Some((name, value?)));
         shell.current_dir(self.root()).env_clear().envs(set).stdin(Stdio::null()).stderr(Stdio::null());
         Beside::of(&mut shell)

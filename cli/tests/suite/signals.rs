@@ -4,7 +4,7 @@ use rustix::process::Signal;
 
 use std::time::Duration;
 
-use crate::bench::{AtTerminal, Beside, Bench, wait_for_file, wait_until};
+use crate::bench::{AtTerminal, Bench, Beside, wait_for_file, wait_until};
 
 /// An agent that says it is up and waits; SIGTERM does not impress it.
 const STUBBORN: &str = "trap '' TERM INT; echo $$ > pid; touch up; until [ -e go ]; do sleep 0.05; done; \

@@ -17,11 +17,12 @@ pub enum Containment {
     Group,
     /// The supervisor, and a mark in the environment of the command by which
     /// its processes are found should the supervisor be lost. One that cleans its
-    /// environment, leaves the session and loses its parent is not found then,
-    /// so the loss of both supervisors is always reported as not swept.
+    /// environment, leaves the session and loses its parent is not found then.
     Mark,
     /// A control group (cgroup v2) of the command's own beside all that. The
-    /// kernel kills everything in it at once, whoever else is dead.
+    /// kernel kills everything in it at once, whoever else is dead. A process that may write to
+    /// the control groups of the machine can leave it, so here too the loss of both supervisors
+    /// is reported as not swept.
     Cgroup,
 }
 

@@ -14,11 +14,7 @@ use super::{
 use rustix::process::{Pid, set_child_subreaper, setsid};
 use std::{
     io,
-    os::{
-        fd::OwnedFd,
-        unix::{net::UnixStream as StdUnixStream, process::CommandExt},
-    },
-    process::{Command, Stdio},
+    os::{fd::OwnedFd, unix::net::UnixStream as StdUnixStream},
 };
 use tokio::{
     net::UnixStream,
@@ -45,13 +41,13 @@ impl Keeper {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(async {
             self.link.set_nonblocking(true)?;
-            let mut shim = Shim::new(UnixStream::from_std(self.link)?, self.client)?;
-            shim.report(Report::Ready { keeper: std::process::id(), containment: self.containment });
+            let mut watch = Watch::new(UnixStream::from_std(self.link)?, self.client)?;
+            watch.report(Report::Ready { keeper: std::process::id(), containment: self.containment });
             match start(self.job, self.stdio) {
-                Ok(leader) => shim.watch(leader).await,
+                Ok(leader) => watch.complete(leader).await,
                 Err(error) => {
                     let errno = error.raw_os_error().unwrap_or_default();
-                    shim.report(Report::StartFailed { errno });
+                    watch.report(Report::StartFailed { errno });
                 }
             }
             Ok(())
@@ -61,22 +57,12 @@ impl Keeper {
 
 /// Starts the command. The descriptors are closed here on return, so that
 /// only the command holds them.
-fn start(job: Job, [stdin, stdout, stderr]: [OwnedFd; 3]) -> io::Result<Pid> {
-    let child = Command::new(&job.program)
-        .args(&job.args)
-        .current_dir(&job.cwd)
-        .env_clear()
-        .envs(job.env)
-        .process_group(0)
-        .stdin(Stdio::from(stdin))
-        .stdout(Stdio::from(stdout))
-        .stderr(Stdio::from(stderr))
-        .spawn()?;
-    Ok(Pid::from_child(&child))
+fn start(job: Job, stdio: [OwnedFd; 3]) -> io::Result<Pid> {
+    Ok(Pid::from_child(&job.command(stdio).spawn()?))
 }
 
-/// The keeper at work.
-struct Shim {
+/// A keeper at work.
+struct Watch {
     control: UnixStream,
     /// SIGCHLD. Taking it also undoes an inherited setting to ignore it, with
     /// which the kernel would throw exit codes away.
@@ -92,7 +78,7 @@ enum Reason {
     Abandoned,
 }
 
-impl Shim {
+impl Watch {
     fn new(control: UnixStream, client: Client) -> io::Result<Self> {
         Ok(Self {
             control,
@@ -106,7 +92,7 @@ impl Shim {
         })
     }
 
-    async fn watch(&mut self, leader: Pid) {
+    async fn complete(&mut self, leader: Pid) {
         let mut family = Family::new(leader);
         self.report(Report::Started { pid: leader.as_raw_nonzero().get().cast_unsigned() });
         let reason = self.attend(&mut family).await;

@@ -1,7 +1,7 @@
 //! What Samuel does about a supervisor by itself: look at it, let it go on,
 //! and do its work.
 
-use super::{SupervisorId, pulse::Seen};
+use super::{SupervisorId, heartbeat::Seen};
 
 #[cfg(target_os = "linux")]
 pub(super) use super::remains::{Traces, sweep};

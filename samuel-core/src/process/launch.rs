@@ -177,17 +177,7 @@ fn send_stdio(socket: &StdUnixStream, stdio: &[OwnedFd; 3]) -> io::Result<()> {
     Ok(())
 }
 
-fn start_group(job: Job, [stdin, stdout, stderr]: [OwnedFd; 3]) -> Result<Control, ProcessError> {
-    let child = Command::new(&job.program)
-        .args(&job.args)
-        .current_dir(&job.cwd)
-        .env_clear()
-        .envs(job.env)
-        .process_group(0)
-        .stdin(Stdio::from(stdin))
-        .stdout(Stdio::from(stdout))
-        .stderr(Stdio::from(stderr))
-        .spawn()
-        .map_err(|source| start_error(job.program, source))?;
-    Ok(Control::Group(Group::new(child)))
+fn start_group(job: Job, stdio: [OwnedFd; 3]) -> Result<Control, ProcessError> {
+    let child = Command::from(job.command(stdio)).spawn();
+    Ok(Control::Group(Group::new(child.map_err(|source| start_error(job.program, source))?)))
 }

@@ -1,15 +1,15 @@
 //! A command below a supervisor process.
 //!
 //! Samuel's end of the control socket. The supervisor is asked at intervals whether it is
-//! still there ([`Pulse`]). When it is lost, everything that it was to end is
+//! still there ([`Heartbeat`]). When it is lost, everything that it was to end is
 //! ended here, by the traces that the command carries.
 
 use super::{
     Containment, Process, SupervisorId,
     control::Event,
+    heartbeat::{Beat, Heartbeat, Seen, Verdict},
     last_resort::{self, Traces},
     mark::Mark,
-    pulse::{Beat, Pulse, Seen, Verdict},
     wire::{Job, Order, Report},
 };
 use std::{future::pending, io, time::Duration};
@@ -53,7 +53,7 @@ pub(super) struct Supervised {
     outgoing: Vec<u8>,
     /// The start of a report.
     incoming: Vec<u8>,
-    pulse: Pulse,
+    heartbeat: Heartbeat,
     stage: Stage,
 }
 
@@ -82,7 +82,7 @@ impl Supervised {
             keeper: None,
             outgoing: job.encode(),
             incoming: Vec::new(),
-            pulse: Pulse::default(),
+            heartbeat: Heartbeat::default(),
             stage: Stage::Doubtful,
         }
     }
@@ -95,7 +95,7 @@ impl Supervised {
 
     /// Gives the last order, which a stopped supervisor must hear too.
     pub(super) fn close(&mut self, order: Order) {
-        self.pulse.stop();
+        self.heartbeat.stop();
         match last_resort::look(self.id) {
             Seen::Alive => self.order(order),
             Seen::Stopped => {
@@ -130,10 +130,9 @@ impl Supervised {
                 Stage::Sweeping(sweep) => {
                     let left = sweep.await;
                     self.stage = Stage::Finished;
-                    // Only a control group knows of everything that was in it.
-                    let is_sure = self.containment >= Containment::Cgroup;
-                    let swept = is_sure && left.as_ref().is_ok_and(Vec::is_empty);
-                    return Event::Lost { swept, left: left.unwrap_or_default() };
+                    // Nobody is above them any more: what left the control group and cleaned its
+                    // environment meanwhile is not found by anybody.
+                    return Event::Lost { swept: false, left: left.unwrap_or_default() };
                 }
                 Stage::Doubtful | Stage::AtWork => {}
             }
@@ -148,7 +147,7 @@ impl Supervised {
             let ready = tokio::select! {
                 biased;
                 ready = self.control.ready(interest) => ready,
-                () = at(self.pulse.due()) => {
+                () = at(self.heartbeat.due()) => {
                     self.beat();
                     continue;
                 }
@@ -184,11 +183,11 @@ impl Supervised {
                     continue;
                 }
                 Some(Report::Alive) => {
-                    self.pulse.answered(Instant::now());
+                    self.heartbeat.answered(Instant::now());
                     continue;
                 }
                 Some(Report::Started { pid }) => {
-                    self.pulse.start(Instant::now());
+                    self.heartbeat.start(Instant::now());
                     Event::Started { pid }
                 }
                 Some(Report::StartFailed { errno }) => {
@@ -216,10 +215,10 @@ impl Supervised {
     /// Asks the supervisor, or looks why it does not answer.
     fn beat(&mut self) {
         let now = Instant::now();
-        if self.pulse.beat(now) == Beat::Ask {
+        if self.heartbeat.beat(now) == Beat::Ask {
             return self.order(Order::Answer);
         }
-        match self.pulse.judge(last_resort::look(self.id)) {
+        match self.heartbeat.judge(last_resort::look(self.id)) {
             Verdict::Wait => {}
             Verdict::Continue => last_resort::wake(self.id),
             Verdict::Lost => self.lose(),
@@ -233,7 +232,7 @@ impl Supervised {
 
     /// The supervisor is dead or out of reach, by the command's doing perhaps.
     fn lose(&mut self) {
-        self.pulse.stop();
+        self.heartbeat.stop();
         if self.is_lost() {
             return;
         }

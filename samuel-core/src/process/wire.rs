@@ -18,8 +18,15 @@ use super::{Containment, ExitStatus};
 use std::{
     ffi::{OsStr, OsString},
     io::{self, Read},
-    os::unix::ffi::{OsStrExt, OsStringExt},
+    os::{
+        fd::OwnedFd,
+        unix::{
+            ffi::{OsStrExt, OsStringExt},
+            process::CommandExt,
+        },
+    },
     path::PathBuf,
+    process::{Command, Stdio},
     time::Duration,
 };
 
@@ -54,6 +61,22 @@ pub(super) struct Job {
 }
 
 impl Job {
+    /// Returns the command as it is started: in a process group of its own, with these as its
+    /// standard input, output and error.
+    pub(super) fn command(&self, [stdin, stdout, stderr]: [OwnedFd; 3]) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .args(&self.args)
+            .current_dir(&self.cwd)
+            .env_clear()
+            .envs(self.env.iter().map(|(name, value)| (name, value)))
+            .process_group(0)
+            .stdin(Stdio::from(stdin))
+            .stdout(Stdio::from(stdout))
+            .stderr(Stdio::from(stderr));
+        command
+    }
+
     /// Encodes the job with its header.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut body = Vec::new();

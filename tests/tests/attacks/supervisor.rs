@@ -54,9 +54,25 @@ fn is_reported(ended: &Result<CommandOutput, ProcessError>) -> bool {
     }
 }
 
+/// What an attack may have left at its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Left {
+    /// Nothing.
+    Nothing,
+    /// Nothing in a control group; elsewhere what was told.
+    ToldWithoutGroup,
+    /// Whatever was told.
+    Told,
+}
+
 /// Makes an attack as often as is asked for, and fails if a process survives or
 /// the call hangs.
 fn withstands(script: &str) {
+    leaves(Left::Nothing, script);
+}
+
+/// The same of an attack that may leave more.
+fn leaves(allowed: Left, script: &str) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     for containment in containments() {
         let attacks: Vec<_> = (0..TIMES)
@@ -79,7 +95,12 @@ fn withstands(script: &str) {
                 assert_ne!(output.status.code(), Some(9), "the attack found no supervisor");
                 assert_eq!(output.containment, containment);
             }
-            let may_be_left = containment < Containment::Cgroup && is_reported(&ended);
+            let is_allowed = match allowed {
+                Left::Nothing => false,
+                Left::ToldWithoutGroup => containment < Containment::Cgroup,
+                Left::Told => true,
+            };
+            let may_be_left = is_allowed && is_reported(&ended);
             let left = if may_be_left { named(&token) } else { survivors(&token) };
             end(&left);
             assert!(left.is_empty() || may_be_left, "{containment:?}: {left:?} survived: {ended:?}");
@@ -109,7 +130,22 @@ fn stopping_the_parent_and_the_one_above() {
 
 #[test]
 fn killing_both_and_leaving_with_a_clean_environment() {
-    withstands("kill -9 $supervisor $keeper; (env -i setsid sh -c 'sleep TOKEN & sleep TOKEN' &); exit 0");
+    leaves(
+        Left::ToldWithoutGroup,
+        "kill -9 $supervisor $keeper; (env -i setsid sh -c 'sleep TOKEN & sleep TOKEN' &); exit 0",
+    );
+}
+
+#[test]
+fn killing_both_after_leaving_the_control_group() {
+    leaves(
+        Left::Told,
+        "group=$(sed -n 's/^0:://p' /proc/self/cgroup)
+mount=$(sed -n 's/.* \\(\\/[^ ]*\\) [^-]* - cgroup2 .*/\\1/p' /proc/self/mountinfo | head -n 1)
+case $group in */samuel-*) echo $$ > $mount${group%/samuel-*}/cgroup.procs;; esac
+(env -i PATH=$PATH setsid sh -c 'sleep TOKEN & sleep TOKEN' &)
+kill -9 $supervisor $keeper; exit 0",
+    );
 }
 
 #[test]
@@ -191,8 +227,10 @@ fn starts_anew(target: &Target, token: &str) {
 fn killing_both_and_samuel_and_then_a_new_start() {
     for _ in 0..TIMES {
         let token = token();
-        let target =
-            killed_run("setsid sleep TOKEN &\nkill -9 $supervisor $keeper $samuel; sleep TOKEN", &token);
+        // Samuel could end the attack between two signals.
+        let attack =
+            "setsid sleep TOKEN &\nkill -STOP $samuel; kill -9 $supervisor $keeper $samuel; sleep TOKEN";
+        let target = killed_run(attack, &token);
         wait_for("the attack to be over", || !named(&token).is_empty());
         starts_anew(&target, &token);
         let log = std::fs::read_to_string(target.path(".samuel/run/progress.md")).unwrap();

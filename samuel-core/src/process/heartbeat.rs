@@ -1,6 +1,6 @@
 //! Whether a supervisor still answers.
 //!
-//! A [`Pulse`] says when to ask and when an answer is overdue. It has no timer of its
+//! A [`Heartbeat`] says when to ask and when an answer is overdue. It has no timer of its
 //! own and sends nothing.
 
 use std::time::Duration;
@@ -52,7 +52,7 @@ pub(super) enum Seen {
 
 /// The questions to one supervisor.
 #[derive(Debug, Default)]
-pub(super) struct Pulse {
+pub(super) struct Heartbeat {
     /// When the next beat is due; never while nothing runs.
     due: Option<Instant>,
     /// Whether an answer is awaited.
@@ -61,7 +61,7 @@ pub(super) struct Pulse {
     stops: u32,
 }
 
-impl Pulse {
+impl Heartbeat {
     /// The command runs.
     pub(super) fn start(&mut self, now: Instant) {
         self.due = Some(now + INTERVAL);
@@ -116,30 +116,30 @@ mod tests {
 
     #[test]
     fn a_supervisor_is_asked_while_its_command_runs_and_looked_at_when_it_does_not_answer() {
-        let (mut pulse, now) = (Pulse::default(), Instant::now());
-        assert_eq!(pulse.due(), None);
-        pulse.start(now);
-        assert_eq!(pulse.due(), Some(now + INTERVAL));
-        assert_eq!(pulse.beat(now), Beat::Ask);
-        assert_eq!(pulse.beat(now + PATIENCE), Beat::Look);
-        pulse.answered(now + PATIENCE);
-        assert_eq!(pulse.beat(now + 2 * INTERVAL), Beat::Ask);
-        pulse.stop();
-        pulse.answered(now);
-        assert_eq!(pulse.due(), None);
+        let (mut heartbeat, now) = (Heartbeat::default(), Instant::now());
+        assert_eq!(heartbeat.due(), None);
+        heartbeat.start(now);
+        assert_eq!(heartbeat.due(), Some(now + INTERVAL));
+        assert_eq!(heartbeat.beat(now), Beat::Ask);
+        assert_eq!(heartbeat.beat(now + PATIENCE), Beat::Look);
+        heartbeat.answered(now + PATIENCE);
+        assert_eq!(heartbeat.beat(now + 2 * INTERVAL), Beat::Ask);
+        heartbeat.stop();
+        heartbeat.answered(now);
+        assert_eq!(heartbeat.due(), None);
     }
 
     #[test]
     fn one_that_is_only_slow_is_waited_for_and_one_that_is_stopped_goes_on_three_times() {
-        let mut pulse = Pulse::default();
+        let mut heartbeat = Heartbeat::default();
         for _ in 0..MAX_LOOKS {
-            assert_eq!(pulse.judge(Seen::Alive), Verdict::Wait);
+            assert_eq!(heartbeat.judge(Seen::Alive), Verdict::Wait);
         }
-        assert_eq!(pulse.judge(Seen::Alive), Verdict::Lost);
+        assert_eq!(heartbeat.judge(Seen::Alive), Verdict::Lost);
         for _ in 0..MAX_STOPS {
-            assert_eq!(pulse.judge(Seen::Stopped), Verdict::Continue);
+            assert_eq!(heartbeat.judge(Seen::Stopped), Verdict::Continue);
         }
-        assert_eq!(pulse.judge(Seen::Stopped), Verdict::Lost);
-        assert_eq!(pulse.judge(Seen::Beyond), Verdict::Lost);
+        assert_eq!(heartbeat.judge(Seen::Stopped), Verdict::Lost);
+        assert_eq!(heartbeat.judge(Seen::Beyond), Verdict::Lost);
     }
 }
