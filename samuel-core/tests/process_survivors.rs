@@ -253,8 +253,7 @@ async fn a_forged_note_ends_no_process_and_holds_up_nobody() {
     let mut clients = ids.clone();
     clients.extend([live, SupervisorId { pid: 0, start_time: 0 }, SupervisorId { pid: 1, start_time: 1 }]);
     ids.push(others);
-    let remains = sweep_remains(&ids, &clients, Duration::ZERO).await;
-    assert_eq!((remains.ended, remains.left), (vec![], vec![]));
+    sweep_remains(&ids, &clients, Duration::ZERO).await;
     for child in &mut bystanders {
         assert_eq!(child.try_wait().unwrap(), None, "{} was ended", child.id());
         child.kill().unwrap();
@@ -276,6 +275,21 @@ async fn supervisors_of_a_dead_client_that_are_stuck_are_ended_together() {
     for child in &mut stuck {
         assert!(!child.wait().unwrap().success());
     }
+}
+
+#[tokio::test]
+async fn what_a_dead_client_has_left_is_ended_although_nobody_has_noted_it() {
+    // A client with this start time has long been dead, and this process lives.
+    let dead = format!("{}.7.00000000000000ab", std::process::id());
+    let live = this_process().unwrap();
+    let live = format!("{}.{}.00000000000000ab", live.pid, live.start_time);
+    let (mut left, _) = bystander(&[("SAMUEL_PROCESS_MARK", &dead)]);
+    let (mut other, _) = bystander(&[("SAMUEL_PROCESS_MARK", &live)]);
+    sweep_remains(&[], &[], Duration::ZERO).await;
+    assert!(!left.wait().unwrap().success());
+    assert_eq!(other.try_wait().unwrap(), None);
+    other.kill().unwrap();
+    other.wait().unwrap();
 }
 
 #[tokio::test]

@@ -48,9 +48,9 @@ impl Cgroup {
         Ok(group)
     }
 
-    /// Finds the groups of commands with these marks, wherever they were made, as far as
-    /// it gets by `deadline`. A group with a name of any other form is nobody's command.
-    pub(super) fn find(wanted: impl Fn(&Mark) -> bool, deadline: Instant) -> Vec<Self> {
+    /// Finds the groups of commands that are wanted by mark and path, wherever they were made, as
+    /// far as it gets by `deadline`. A group with a name of any other form is nobody's command.
+    pub(super) fn find(wanted: impl Fn(&Mark, &Path) -> bool, deadline: Instant) -> Vec<Self> {
         let Ok((mount, _)) = mount() else { return Vec::new() };
         let (mut found, mut waiting, mut visited) = (Vec::new(), vec![mount], 0);
         while let Some(directory) = waiting.pop()
@@ -61,7 +61,7 @@ impl Cgroup {
             for path in children(&directory) {
                 let name = path.file_name().and_then(|name| name.to_str());
                 let mark = name.and_then(|name| Mark::parse(name.strip_prefix(NAME)?));
-                match mark.is_some_and(|mark| wanted(&mark)) {
+                match mark.is_some_and(|mark| wanted(&mark, &path)) {
                     true => found.push(Self { path }),
                     false => waiting.push(path),
                 }

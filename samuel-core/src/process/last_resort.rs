@@ -44,7 +44,7 @@ mod elsewhere {
             Self
         }
 
-        pub(in crate::process) fn of_clients(_: &[SupervisorId]) -> Self {
+        pub(in crate::process) fn of_dead(_: &[SupervisorId]) -> Self {
             Self
         }
 

@@ -3,18 +3,22 @@
 //! [`Traces`] say what is known of such processes: the mark in their
 //! environment, which is the name of their control group too, and the sessions of
 //! the supervisors. Whatever descends from one of them belongs to them.
-//! A process that lost all of that is only found by a control group.
+//! A process that lost all of that is only found by a control group. Those of commands that
+//! nobody has noted are found too, where all that is known is that whoever ran them is dead.
 
 use super::{
     Process, Remains, SupervisorId,
     cgroup::Cgroup,
     mark::Mark,
-    proc_table::{Entry, all},
+    proc_table::{Entry, all, find, pid_of},
     sweep::stop_until_still,
 };
-use rustix::process::{Pid, Signal, getpid};
+use rustix::process::{Pid, Signal, Uid, geteuid, getpid};
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fs,
+    os::unix::fs::MetadataExt,
+    path::Path,
     thread,
     time::Duration,
 };
@@ -34,6 +38,8 @@ pub(super) struct Traces {
     marks: Vec<Mark>,
     /// Those whose commands they were.
     clients: Vec<SupervisorId>,
+    /// Whether the commands of everybody who is dead are meant, of this user.
+    of_dead: bool,
     /// Pids of those that led their sessions.
     sessions: Vec<i32>,
 }
@@ -44,9 +50,9 @@ impl Traces {
         Self { marks: vec![mark], ..Self::default() }
     }
 
-    /// What all commands of dead processes leave.
-    pub(super) fn of_clients(clients: &[SupervisorId]) -> Self {
-        Self { clients: clients.to_vec(), ..Self::default() }
+    /// What all commands of dead processes leave: of these, and of any other of this user.
+    pub(super) fn of_dead(clients: &[SupervisorId]) -> Self {
+        Self { clients: clients.to_vec(), of_dead: true, ..Self::default() }
     }
 
     /// Adds the sessions of supervisors.
@@ -62,19 +68,37 @@ impl Traces {
     }
 
     fn seeks_marks(&self) -> bool {
-        !self.marks.is_empty() || !self.clients.is_empty()
+        !self.marks.is_empty() || !self.clients.is_empty() || self.of_dead
     }
 
-    /// Tells whether a mark is among those.
+    /// Tells whether a mark is among those that are named.
     fn include(&self, mark: &Mark) -> bool {
         self.marks.contains(mark) || self.clients.contains(&mark.client())
     }
 
+    /// Tells whether a mark is of a command that nobody runs any more.
+    fn is_abandoned(&self, mark: &Mark, spared: &Spared) -> bool {
+        self.of_dead && !spared.marks.contains(mark) && find(mark.client()).is_none()
+    }
+
+    /// Tells whether a control group is that of such a command.
+    fn include_group(&self, mark: &Mark, path: &Path, spared: &Spared) -> bool {
+        let group = Cgroup { path: path.to_owned() };
+        let is_ours = || {
+            let processes = group.processes();
+            !processes.is_empty()
+                && owner(path) == Some(geteuid())
+                && processes.into_iter().filter_map(pid_of).all(shares_our_pids)
+        };
+        self.include(mark) || (self.is_abandoned(mark, spared) && is_ours())
+    }
+
     /// Returns the processes that can be found now.
-    fn living(&self, spared: &BTreeSet<i32>) -> Vec<Entry> {
+    fn living(&self, spared: &Spared) -> Vec<Entry> {
         let table: Vec<Entry> = all().into_iter().filter(|entry| !entry.is_dead()).collect();
         let mut found: BTreeSet<i32> = BTreeSet::new();
-        let has_trace = |entry: &&Entry| self.sessions.contains(&entry.session) || self.is_marked(entry.pid);
+        let has_trace =
+            |entry: &&Entry| self.sessions.contains(&entry.session) || self.is_marked(entry.pid, spared);
         found.extend(table.iter().filter(has_trace).map(|entry| entry.key().0));
         // Whoever descends from one of them, in whatever order they are listed.
         loop {
@@ -90,13 +114,40 @@ impl Traces {
         }
         table
             .into_iter()
-            .filter(|entry| found.contains(&entry.key().0) && !spared.contains(&entry.key().0))
+            .filter(|entry| found.contains(&entry.key().0) && !spared.pids.contains(&entry.key().0))
             .collect()
     }
 
-    fn is_marked(&self, pid: Pid) -> bool {
-        self.seeks_marks() && Mark::carried_by(pid).iter().any(|mark| self.include(mark))
+    fn is_marked(&self, pid: Pid, spared: &Spared) -> bool {
+        if !self.seeks_marks() {
+            return false;
+        }
+        let marks = Mark::carried_by(pid);
+        marks.iter().any(|mark| self.include(mark))
+            || (marks.iter().any(|mark| self.is_abandoned(mark, spared))
+                && owner(Path::new(&format!("/proc/{}", pid.as_raw_nonzero()))) == Some(geteuid())
+                && shares_our_pids(pid))
     }
+}
+
+/// Who is never ended: this process and those above it, which may carry an outer command's mark.
+#[derive(Debug, Default)]
+struct Spared {
+    pids: BTreeSet<i32>,
+    /// Their marks. Whoever carries one of them too belongs to where this process was started.
+    marks: Vec<Mark>,
+}
+
+fn owner(path: &Path) -> Option<Uid> {
+    Some(Uid::from_raw(path.metadata().ok()?.uid()))
+}
+
+/// Tells whether a process counts processes as we do. A mark of another container names another
+/// process than the one that has this pid here.
+fn shares_our_pids(pid: Pid) -> bool {
+    let namespace = |process: &str| fs::read_link(format!("/proc/{process}/ns/pid")).ok();
+    let theirs = namespace(&pid.as_raw_nonzero().to_string());
+    theirs.is_some() && theirs == namespace("self")
 }
 
 /// Kills everything that the traces lead to, and waits until it is gone.
@@ -107,12 +158,12 @@ pub(super) fn sweep(traces: &Traces, limit: Duration) -> Remains {
         return Remains::default();
     }
     let (now, deadline) = (Instant::now(), Instant::now() + limit);
+    let spared = ourselves();
     // The other half of the time is for those that are in no group.
     let groups = match traces.seeks_marks() {
-        true => Cgroup::find(|mark| traces.include(mark), now + limit / 2),
+        true => Cgroup::find(|mark, path| traces.include_group(mark, path, &spared), now + limit / 2),
         false => Vec::new(),
     };
-    let spared = ourselves();
     let mut names = BTreeMap::new();
     let mut quiet = 0;
     let left = loop {
@@ -137,13 +188,13 @@ pub(super) fn sweep(traces: &Traces, limit: Duration) -> Remains {
     Remains { ended: processes(ended), left: processes(left) }
 }
 
-/// This process and those above it, which may carry an outer command's mark.
-fn ourselves() -> BTreeSet<i32> {
-    let mut spared = BTreeSet::new();
+fn ourselves() -> Spared {
+    let mut spared = Spared::default();
     let mut next = Some(getpid());
     while let Some(pid) = next
-        && spared.insert(pid.as_raw_nonzero().get())
+        && spared.pids.insert(pid.as_raw_nonzero().get())
     {
+        spared.marks.extend(Mark::carried_by(pid));
         next = Entry::read(pid).and_then(|entry| Pid::from_raw(entry.parent));
     }
     spared

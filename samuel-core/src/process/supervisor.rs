@@ -125,8 +125,9 @@ pub fn this_process() -> Option<SupervisorId> {
 /// to finish, one that is stopped or held is ended at once. Neither list needs to be
 /// trusted: a process that carries no mark is left alone, and so is a supervisor of another
 /// process that lives. Then everything that
-/// carries the mark of a dead client, or lives in its control groups, is ended here. The
-/// call takes at most 2 s more than `limit`.
+/// carries the mark of a dead client, or lives in its control groups, is ended here: of these
+/// clients, and of any other of this user, for a note of it may have been lost. What this process
+/// itself was started in is left alone. The call takes at most 2 s more than `limit`.
 pub async fn sweep_remains(
     supervisors: &[SupervisorId],
     clients: &[SupervisorId],
@@ -140,7 +141,7 @@ pub async fn sweep_remains(
         let over = deadline.max(tokio::time::Instant::now());
         let dead: Vec<SupervisorId> =
             clients.iter().copied().filter(|client| proc_table::find(*client).is_none()).collect();
-        let traces = remains::Traces::of_clients(&dead).with_sessions(ended.iter().map(|id| id.pid));
+        let traces = remains::Traces::of_dead(&dead).with_sessions(ended.iter().map(|id| id.pid));
         let limit = (deadline + REMAINS_LIMIT).duration_since(over);
         let swept = tokio::task::spawn_blocking(move || remains::sweep(&traces, limit));
         // Without a runtime any more nobody asks.
