@@ -185,8 +185,16 @@ pub(crate) struct StartArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) session: Option<String>,
     /// Run what the project brings without asking
+    ///
+    /// What the last run left changed of the files that decide what runs is not covered: see --accept.
     #[arg(long, short)]
     pub(crate) yes: bool,
+    /// Go on after control files were changed: show what changed, and ask
+    #[arg(long, conflicts_with = "yes")]
+    pub(crate) accept: bool,
+    /// Run what the project brings, without asking, if it has this digest, which the question prints
+    #[arg(long, value_name = "DIGEST", conflicts_with = "yes")]
+    pub(crate) trust_hash: Option<String>,
     /// Show the next prompt and every hook point's chain; start no process and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

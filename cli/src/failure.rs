@@ -8,7 +8,7 @@ use std::{error::Error, io, ops::Deref, path::Path};
 use samuel_core::{
     agent::AgentError,
     config::SandboxError,
-    engine::RunError,
+    engine::{Executables, RunError},
     model::{Coded, ErrorCode, Location},
     plugin::PluginError,
     prd::PrdError,
@@ -183,10 +183,20 @@ impl From<StateError> for Failure {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         let failure = Self::of(&error);
+        let data = |executables: &Executables| serde_json::json!({ "executables": executables, "digest": executables.digest() });
         match &error {
-            RunError::Untrusted { executables } => failure
-                .with_data(serde_json::json!({ "executables": executables }))
-                .detail(executables.lines()),
+            // Whoever declined was just shown the list.
+            RunError::Declined { executables } => failure.with_data(data(executables)),
+            RunError::Untrusted { executables } | RunError::OtherDigest { executables } => failure
+                .with_data(data(executables))
+                .detail(executables.lines())
+                .detail([format!("digest of all this: {}", executables.digest())]),
+            RunError::Unaccepted { executables } => failure
+                .reword("the last run left control files changed, and nobody has accepted that")
+                .with_data(data(executables))
+                .detail(executables.change_lines())
+                .detail(executables.lines())
+                .detail([format!("digest of all this: {}", executables.digest())]),
             RunError::Agent(AgentError::Config { .. }) => {
                 failure.advise("Pass --agent-command, or set agent_command in samuel.toml.")
             }

@@ -29,8 +29,8 @@ pub(crate) struct Host {
     cwd: Result<PathBuf, String>,
     /// This program.
     exe: Option<PathBuf>,
-    /// The command line as a shell takes it, as far as it is text.
-    pub(crate) command_line: Option<String>,
+    /// The words of the command line after the program, where all are text.
+    words: Option<Vec<String>>,
     /// Whether somebody can answer a question.
     pub(crate) can_ask: bool,
     /// Whether progress can be drawn.
@@ -49,10 +49,30 @@ impl Host {
             env,
             cwd: std::env::current_dir().map_err(|error| error.to_string()),
             exe: std::env::current_exe().ok(),
-            command_line: command_line(words),
+            words: words.iter().skip(1).map(|word| word.to_str().map(str::to_owned)).collect(),
             can_ask: on_terminal && io::stdin().is_terminal(),
             can_draw: on_terminal && Stream::Out.is_terminal() && !is_dumb,
         }
+    }
+
+    /// Returns the command line as a shell takes it, as far as it is text.
+    pub(crate) fn command_line(&self) -> Option<String> {
+        quoted(self.words.as_ref()?.iter().map(String::as_str))
+    }
+
+    /// Returns the command line of a start as one that asks about what was changed:
+    /// with `--accept`, and without what would answer in advance.
+    pub(crate) fn command_line_that_asks(&self) -> Option<String> {
+        let words = self.words.as_ref()?;
+        let answers = |place: usize| {
+            let word = words.get(place).map(String::as_str).unwrap_or_default();
+            let is_digest = place > 0 && words.get(place - 1).is_some_and(|word| word == "--trust-hash");
+            let is_answer = ["--yes", "-y", "--accept", "--trust-hash"].contains(&word)
+                || word.starts_with("--trust-hash=");
+            !is_value(words, place) && (is_answer || is_digest)
+        };
+        let kept = words.iter().enumerate().filter(|(place, _)| !answers(*place));
+        quoted(kept.map(|(_, word)| word.as_str()).chain(["--accept"]))
     }
 
     /// Returns an environment variable that is set and not empty.
@@ -166,8 +186,12 @@ impl Host {
     }
 }
 
-/// Quotes the words of this process for a shell.
-fn command_line(words: &[OsString]) -> Option<String> {
-    let given: Option<Vec<&str>> = words.iter().skip(1).map(|word| word.to_str()).collect();
-    shlex::try_join(std::iter::once("samuel").chain(given?)).ok()
+/// Quotes a command line of this program for a shell.
+fn quoted<'a>(words: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    shlex::try_join(std::iter::once("samuel").chain(words)).ok()
+}
+
+/// Says of each word whether it is the value of an option that takes any word.
+fn is_value(words: &[String], place: usize) -> bool {
+    place.checked_sub(1).and_then(|before| words.get(before)).is_some_and(|word| word == "--agent-command")
 }

@@ -10,24 +10,30 @@ use samuel_core::{
 use serde_json::json;
 
 use crate::{
+    args::StartArgs,
     failure::Failure,
     host::Host,
     render::safe,
     terminal::{self, Stream},
 };
 
-/// Returns who decides: the flag, else the person at the terminal, else nobody.
-pub(crate) fn policy(yes: bool, host: &Host) -> TrustPolicy {
-    match (yes, host.can_ask) {
-        (true, _) => TrustPolicy::TrustAll,
-        (false, true) => TrustPolicy::ask(ask),
-        (false, false) => TrustPolicy::Refuse,
+/// Returns who decides: the flags, else the person at the terminal, else nobody.
+pub(crate) fn policy(args: &StartArgs, host: &Host) -> TrustPolicy {
+    match &args.trust_hash {
+        Some(digest) => TrustPolicy::Digest(digest.clone()),
+        None if args.yes => TrustPolicy::TrustAll,
+        None if host.can_ask => TrustPolicy::ask(ask),
+        None => TrustPolicy::Refuse,
     }
 }
 
 /// Shows what would run and asks.
 fn ask(executables: &Executables) -> bool {
-    confirm(&listed(executables), "Run this?")
+    let question = match executables.changes.is_empty() {
+        true => "Run this?",
+        false => "Accept these changes, and run this?",
+    };
+    confirm(&listed(executables), question)
 }
 
 /// Refuses to fire points at handlers of plugins that nobody has allowed.
@@ -38,9 +44,12 @@ pub(crate) fn allow(
     host: &Host,
 ) -> Result<(), Failure> {
     let executables = Executables::of_points(registry, fires);
-    let asked = || host.can_ask && confirm(&shown("This command executes:", &executables), "Run this?");
-    if executables.is_empty() || yes || asked() {
+    if executables.is_empty() || yes {
         return Ok(());
+    }
+    if host.can_ask {
+        let listed = shown("This command executes:", &executables.lines());
+        return if confirm(&listed, "Run this?") { Ok(()) } else { Err(declined(&executables)) };
     }
     let failure = Failure::new(ErrorCode::TRUST_REFUSED, "nobody has allowed what this command would run");
     Err(failure.with_data(json!({ "executables": executables })).detail(executables.lines()))
@@ -59,13 +68,24 @@ pub(crate) fn confirm(shown: &str, question: &str) -> bool {
     ask().unwrap_or(false)
 }
 
-/// Lists what a run would execute.
-pub(crate) fn listed(executables: &Executables) -> String {
-    shown("This run executes:", executables)
+/// What a question that was answered with no ends with. The list was just shown.
+fn declined(executables: &Executables) -> Failure {
+    let failure = Failure::new(ErrorCode::TRUST_REFUSED, "not run: what this command would run was declined");
+    let failure = failure.with_data(json!({ "executables": executables }));
+    failure.advise("Run it again and answer y, or pass --yes.")
 }
 
-fn shown(title: &str, executables: &Executables) -> String {
-    let lines = executables.lines();
+/// Lists what a run would execute, after what the last one left changed.
+pub(crate) fn listed(executables: &Executables) -> String {
+    let changes = match executables.changes.is_empty() {
+        true => String::new(),
+        false => shown("The last run left these control files changed:", &executables.change_lines()),
+    };
+    let listed = shown("This run executes:", &executables.lines());
+    format!("{changes}{listed}  digest of all this: {}\n", executables.digest())
+}
+
+fn shown(title: &str, lines: &[String]) -> String {
     let lines = lines.iter().map(|line| format!("  {}\n", safe(line)));
     std::iter::once(format!("{title}\n")).chain(lines).collect()
 }

@@ -5,10 +5,7 @@
 
 use std::{
     pin::Pin,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll, Waker},
 };
 
@@ -39,7 +36,6 @@ use crate::{
 pub(crate) struct PyRun {
     run: Mutex<Option<Run>>,
     executables: Executables,
-    trusted: Arc<AtomicBool>,
     bell: Arc<Bell>,
     raised: Raised,
 }
@@ -65,11 +61,8 @@ impl PyRun {
             supervisor: options.supervisor(),
             env: Arc::new(options.env.clone()),
         };
-        let trusted = Arc::new(AtomicBool::new(false));
-        let asked = Arc::clone(&trusted);
         let mut registered = Ok(());
         let built = options.builder(py, project).map(|builder| {
-            let builder = builder.trust(TrustPolicy::ask(move |_| asked.load(Ordering::SeqCst)));
             builder.register(|registry| {
                 if let Some(plugins) = &plugins {
                     plugins.get().0.register(registry);
@@ -81,7 +74,7 @@ impl PyRun {
             .and(built)
             .and_then(|builder| detached(py, || builder.build()).map_err(|error| raise(py, &error)));
         let run = built.inspect_err(|_| bell.end())?;
-        Ok(Self { executables: run.executables().clone(), run: Mutex::new(Some(run)), trusted, bell, raised })
+        Ok(Self { executables: run.executables().clone(), run: Mutex::new(Some(run)), bell, raised })
     }
 
     /// What the run would execute.
@@ -90,13 +83,18 @@ impl PyRun {
         to_python(py, &self.executables)
     }
 
-    /// Starts the run, once; whether it could start is told by the handle. So
-    /// many streams of events begin with the run.
-    fn start(&self, trusted: bool, streams: usize) -> PyResult<PyRunHandle> {
+    /// Starts the run, once; whether it could start is told by the handle. Whether
+    /// it is trusted was `decided` by somebody who saw what would run. So many
+    /// streams of events begin with the run.
+    fn start(&self, trusted: bool, decided: bool, streams: usize) -> PyResult<PyRunHandle> {
         let run = self.run.lock().unwrap_or_else(PoisonError::into_inner).take();
         let run = run.ok_or_else(|| PyRuntimeError::new_err("the run was started before"))?;
-        self.trusted.store(trusted, Ordering::SeqCst);
-        let progress = Progress::start(run, Arc::clone(&self.bell), streams)?;
+        let policy = match (decided, trusted) {
+            (true, _) => TrustPolicy::ask(move |_| trusted),
+            (false, true) => TrustPolicy::TrustAll,
+            (false, false) => TrustPolicy::Refuse,
+        };
+        let progress = Progress::start(run.trusting(policy), Arc::clone(&self.bell), streams)?;
         Ok(PyRunHandle { progress, raised: Arc::clone(&self.raised) })
     }
 }
@@ -131,8 +129,8 @@ impl PyRunHandle {
 
 fn raise_end(py: Python<'_>, error: &RunError) -> PyErr {
     let message = raise(py, error);
-    if let RunError::Untrusted { executables } = error {
-        let lines = executables.lines().join("\n");
+    if let RunError::Untrusted { executables } | RunError::Unaccepted { executables } = error {
+        let lines = [executables.change_lines(), executables.lines()].concat().join("\n");
         // The note is a help; without it the error says the same.
         let _ = message.value(py).as_any().call_method1("add_note", (lines,));
     }

@@ -43,6 +43,7 @@ SOURCES: list[tuple[str, list[str | tuple[str, str]]]] = [
         "hook/outcome.rs",
         ["Speaker", "Said", "Broken", "Abort", ("Warning", "HookWarning"), "Timing", ("Outcome", "HookOutcome")],
     ),
+    ("engine/control_files/change.rs", ["ControlFileChange"]),
     ("engine/executables.rs", ["ExecutableKind", "Executable", "Executables"]),
     ("agent/event.rs", ["AgentEvent"]),
     ("model/code.rs", ["Location"]),

@@ -37,7 +37,7 @@ pub(crate) fn start(
     if args.dry_run {
         return preview::dry_run(builder);
     }
-    let run = builder.trust(trust::policy(args.yes, host)).build()?;
+    let run = builder.trust(trust::policy(&args, host)).build()?;
     if args.yes && !global.json {
         // The run goes on whether or not this can be shown.
         let _ = terminal::show(Stream::Err, &trust::listed(run.executables()));
@@ -51,10 +51,14 @@ pub(crate) fn start(
 }
 
 /// Puts the command that was used where its advice names a bare start, which
-/// may be one of another agent.
+/// may be one of another agent. Where something has to be accepted, the command
+/// asks: its `--yes` would not.
 fn go_on_with(failure: Failure, host: &Host) -> Failure {
-    let Some(command) = &host.command_line else { return failure };
-    let help = failure.help.replace("`samuel run start`", &format!("`{}`", safe(command)));
+    let (Some(command), Some(asking)) = (host.command_line(), host.command_line_that_asks()) else {
+        return failure;
+    };
+    let help = failure.help.replace("`samuel run start --accept`", &format!("`{}`", safe(&asking)));
+    let help = help.replace("`samuel run start`", &format!("`{}`", safe(&command)));
     failure.advise(help)
 }
 
@@ -197,10 +201,9 @@ fn answer(followed: Followed) -> Result<Reply, Failure> {
     let exit = signal.filter(|_| code == ErrorCode::RUN_CANCELLED).map(Signal::exit_code);
     let mut failure = Failure::new(code, message).with_data(data).exit_with(exit);
     if report.exit_reason == ExitReason::ControlFilesChanged {
-        // The command that was used may have --yes, which would accept the change unseen.
         failure = failure.advise(
-            "Look at what changed, for instance with `git diff`. Then start again without --yes, so that you are \
-             shown what would run.",
+            "Look at what changed, for instance with `git diff`. Then undo it, or go on with `samuel run start \
+             --accept`, which shows it and asks.",
         );
     }
     Err(match report.fault.and_then(|fault| fault.location) {

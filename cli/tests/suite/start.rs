@@ -54,12 +54,12 @@ fn an_agent_that_fails_three_times_ends_the_run_with_code_4() {
 
 #[test]
 fn an_agent_that_changes_what_runs_ends_the_run_before_the_next_iteration() {
-    let bench = Bench::with_tasks(&["First", "Second"]);
     for (path, how) in [
         ("samuel.toml", "changed"),
         (".samuel/templates/ralph/prompt.md.tmpl", "new"),
         ("samuel.lock", "new"),
     ] {
+        let bench = Bench::with_tasks(&["First", "Second"]);
         bench.write("samuel.toml", "version = \"2\"\n");
         let agent = format!("mkdir -p .samuel/templates/ralph; echo '# more' >> {path}");
         let ran = bench.start(&agent, &["--json"]);
@@ -73,8 +73,15 @@ fn an_agent_that_changes_what_runs_ends_the_run_before_the_next_iteration() {
         assert_eq!((&report["iterations"], &report["detail"]), (&1.into(), &format!("{how}: {path}").into()));
     }
     // The last task is not done either.
+    let bench = Bench::with_tasks(&["First", "Second"]);
     let ran = bench.start(&format!("{DONE}; echo >> samuel.toml"), &[]);
     assert_eq!((ran.code, bench.status("1")), (4, "pending".to_owned()), "{ran:?}");
+    // The line to paste has no answer in it, and keeps what belongs to the agent.
+    let ran = bench.start("echo >> samuel.toml", &["--agent-command", "--yes"]);
+    assert_eq!(ran.code, 78, "{ran:?}");
+    let line = "`samuel run start --pause 0 --agent command --agent-command /bin/sh --agent-command -c \
+                --agent-command 'echo >> samuel.toml' --agent-command --yes --accept`";
+    assert!(ran.stderr.contains(line), "{ran:?}");
 }
 
 #[test]

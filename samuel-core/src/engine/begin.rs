@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{
+    control_files::ControlRecord,
     driver::Saved,
     error::RunError,
     follow::{began_in, committed_in, completed_in, outdates_check},
@@ -104,6 +105,16 @@ impl Run {
 
 /// What a run saved, and the id it had.
 type OfRun = (String, Saved);
+
+/// Returns what the last run saved of its control files; nothing of a run that saved
+/// nothing.
+pub(super) fn last_control_record(store: &dyn StateStore) -> Result<ControlRecord, StateError> {
+    let Some(record) = store.last_checkpoint()? else { return Ok(ControlRecord::default()) };
+    let JournalEntry::Checkpoint(mut checkpoint) = record.entry else { return Ok(ControlRecord::default()) };
+    let saved = checkpoint.state.get_mut("control_files").map(serde_json::Value::take);
+    // A checkpoint of another version says nothing of them.
+    Ok(saved.and_then(|saved| serde_json::from_value(saved).ok()).unwrap_or_default())
+}
 
 /// Returns what was saved last, and the number of its record; 0 without one.
 fn last_saved(store: &dyn StateStore) -> Result<(u64, Option<OfRun>), StateError> {

@@ -15,6 +15,7 @@ use tokio::{sync::mpsc, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    control_files::{ControlFileChange, ControlRecord, Stamps},
     error::described,
     fire::Place,
     follow::Follower,
@@ -63,6 +64,9 @@ pub(super) struct Saved {
     /// completions.
     #[serde(default)]
     pub(super) told: Option<u64>,
+    /// What the run was built from, for whoever takes it up or starts the next.
+    #[serde(default)]
+    pub(super) control_files: ControlRecord,
 }
 
 /// What the driver keeps while it runs.
@@ -198,16 +202,17 @@ impl Driver {
         flight.launch(id, async move {
             let point = call.point();
             services.enter(&place, task);
-            if let Some(changed) = services.changed_before_check(point).await {
-                return changed;
-            }
+            let stamps = match services.look_before_check(point).await {
+                Ok(stamps) => stamps,
+                Err(changed) => return changed,
+            };
             let reply = services.fire(call, &place).await;
             // Completions made while the point fired belong before its end.
             if matches!(point, HookPoint::AgentInvoke | HookPoint::QualityCheck) {
                 follower.look().await;
             }
             // A check that passed may have been exchanged by what it ran.
-            let changed = services.changed_before_check(point).await;
+            let changed = services.look_after_check(point, stamps).await;
             changed.unwrap_or_else(|| EffectResult::Hook(Box::new(reply)))
         });
     }
@@ -223,7 +228,14 @@ impl Driver {
         let elapsed = self.elapsed_before + self.services.clock.elapsed().saturating_sub(self.started);
         let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
         let last_failures = self.services.workbench.with(|desk| desk.last_failures.clone());
-        let saved = Saved { machine: self.machine.clone(), elapsed_ms, last_failures, told: Some(self.told) };
+        let has_ended = self.machine.is_ended();
+        let control_files = self.services.blocking(move |services| match has_ended {
+            true => services.control_files.record_of_end(),
+            false => services.control_files.record(),
+        });
+        let control_files = control_files.await.unwrap_or_default();
+        let (machine, told) = (self.machine.clone(), Some(self.told));
+        let saved = Saved { machine, elapsed_ms, last_failures, told, control_files };
         let saved = match serde_json::to_value(saved) {
             Ok(state) => {
                 let note = Note::Checkpoint(Checkpoint { run_id, state });
@@ -320,23 +332,41 @@ fn next_work(plan: &Plan, unread: usize) -> NextWork {
 
 /// Puts the end of the run in the place of what is next, where what decides
 /// what runs was changed.
-fn unless_changed(next: NextWork, changes: &[String]) -> NextWork {
+fn unless_changed(next: NextWork, changes: &[ControlFileChange]) -> NextWork {
     if changes.is_empty() {
         return next;
     }
-    NextWork::Stop { reason: ExitReason::ControlFilesChanged, detail: listed(changes) }
+    NextWork::Stop { reason: ExitReason::ControlFilesChanged, detail: listed(&in_words(changes)) }
+}
+
+fn in_words(changes: &[ControlFileChange]) -> Vec<String> {
+    changes.iter().map(ToString::to_string).collect()
 }
 
 impl Services {
-    /// Returns why a check that is about to be made, or was made, does not
-    /// count: what decides what runs is not as it was shown.
-    async fn changed_before_check(self: &Arc<Self>, point: HookPoint) -> Option<EffectResult> {
+    /// Looks at the control files before a check is made. Returns the stamps of the
+    /// scripts, or why the check would not count: what decides what runs is not as it
+    /// was shown.
+    async fn look_before_check(self: &Arc<Self>, point: HookPoint) -> Result<Stamps, EffectResult> {
+        if point != HookPoint::QualityCheck {
+            return Ok(Stamps::new());
+        }
+        let look = |services: &Self| (services.control_files.stamps(), services.control_files.changes());
+        match self.blocking(look).await {
+            Ok((stamps, changes)) if changes.is_empty() => Ok(stamps),
+            Ok((_, changes)) => Err(EffectResult::ControlFilesChanged(listed(&in_words(&changes)))),
+            Err(error) => Err(EffectResult::Failed(RunFault::of(&error))),
+        }
+    }
+
+    /// Returns why a check that was made does not count.
+    async fn look_after_check(self: &Arc<Self>, point: HookPoint, stamps: Stamps) -> Option<EffectResult> {
         if point != HookPoint::QualityCheck {
             return None;
         }
-        match self.blocking(|services| services.control_files.changes()).await {
+        match self.blocking(move |services| services.control_files.changes_since(&stamps)).await {
             Ok(changes) if changes.is_empty() => None,
-            Ok(changes) => Some(EffectResult::ControlFilesChanged(listed(&changes))),
+            Ok(changes) => Some(EffectResult::ControlFilesChanged(listed(&in_words(&changes)))),
             Err(error) => Some(EffectResult::Failed(RunFault::of(&error))),
         }
     }

@@ -38,6 +38,27 @@ pub enum RunError {
         /// What it would run.
         executables: Box<Executables>,
     },
+    /// Whoever was asked said no.
+    #[error("not started: what this project would run was declined")]
+    Declined {
+        /// What it would run.
+        executables: Box<Executables>,
+    },
+    /// The trust policy allows what runs, but not what the last run left changed.
+    #[error(
+        "the last run left control files changed, and nobody has accepted that: {}",
+        in_words(executables)
+    )]
+    Unaccepted {
+        /// What it would run, with the changes.
+        executables: Box<Executables>,
+    },
+    /// The trust policy allows something else.
+    #[error("what this project would run is not what was trusted: its digest is {}", executables.digest())]
+    OtherDigest {
+        /// What it would run.
+        executables: Box<Executables>,
+    },
     /// Processes of an earlier run are still being ended.
     #[error("process {pid} still ends what an earlier run left behind")]
     Unswept {
@@ -56,6 +77,12 @@ impl RunError {
     pub(super) fn broken(error: tokio::task::JoinError) -> Self {
         Self::Broken { message: error.to_string() }
     }
+}
+
+/// Names the control files that the last run left changed.
+fn in_words(executables: &Executables) -> String {
+    let changes: Vec<String> = executables.changes.iter().map(ToString::to_string).collect();
+    changes.join("; ")
 }
 
 /// Writes an error with its causes on one line.
@@ -78,7 +105,10 @@ impl Coded for RunError {
             Self::Registry(error) => error.code(),
             Self::Template(error) => error.code(),
             Self::State(error) => error.code(),
-            Self::Untrusted { .. } => ErrorCode::TRUST_REFUSED,
+            Self::Untrusted { .. }
+            | Self::Declined { .. }
+            | Self::Unaccepted { .. }
+            | Self::OtherDigest { .. } => ErrorCode::TRUST_REFUSED,
             Self::Unswept { .. } => ErrorCode::STATE_LOOP_RUNNING,
             Self::Broken { .. } => ErrorCode::INTERNAL,
         }
@@ -99,6 +129,17 @@ impl Coded for RunError {
             Self::Config(error) => error.help(),
             Self::State(error) => error.help(),
             Self::Template(error) => error.help(),
+            Self::Declined { .. } => {
+                "Change what it would run in samuel.toml, or start it again and answer y.".to_owned()
+            }
+            Self::Unaccepted { .. } => {
+                "Look at the changes, for instance with `git diff`. Then undo them, or go on with `samuel run start \
+                 --accept`, which shows them and asks."
+                    .to_owned()
+            }
+            Self::OtherDigest { .. } => {
+                "Review what would run, then pass its digest, or start without --trust-hash to be asked.".to_owned()
+            }
             Self::Agent(AgentError::Unknown { suggestion: Some(nearest), .. }) => did_you_mean(nearest),
             Self::Sandbox(SandboxError::Unknown { nearest: Some(nearest), .. }) => did_you_mean(nearest),
             Self::Registry(RegistryError::Resolve(ResolveError::UnknownHandler {

@@ -4,17 +4,21 @@
 //! whole command line, each plugin with what it was granted, each quality check,
 //! each handler and each prompt template. The list is complete and its order is
 //! fixed, so whoever wants to know whether something else would run now than was
-//! approved once compares two of them.
+//! approved once compares two of them, or their digests.
 
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::{control_files::ControlFiles, run::Frozen};
+use super::{
+    control_files::{ControlFileChange, ControlFiles},
+    run::Frozen,
+};
 use crate::{
     config::{CheckCommand, format_duration},
     hook::{HookPoint, PluginIdentity, Registry, Tier},
     methodology::ralph::compose_agent_env,
+    plugin::digest_of,
 };
 
 /// What a run would execute: the agent, then plugins, quality checks, handlers
@@ -23,6 +27,9 @@ use crate::{
 pub struct Executables {
     /// Everything that would execute.
     pub entries: Vec<Executable>,
+    /// The control files that the last run left changed, and that nobody has accepted
+    /// since. After a run that was cut off, those that are not as that run found them.
+    pub changes: Vec<ControlFileChange>,
 }
 
 /// One thing that would execute.
@@ -76,17 +83,18 @@ impl Executables {
     /// Collects what a run would execute.
     pub(super) fn of(
         frozen: &Frozen,
+        agent_files: &[PathBuf],
         registry: &Registry,
         templates: &[PathBuf],
         control_files: &ControlFiles,
     ) -> Self {
-        let mut entries = vec![agent(frozen)];
+        let mut entries = vec![agent(frozen, agent_files, control_files)];
         entries.extend(registry.plugins().iter().map(plugin));
         let checks = frozen.settings.quality_checks.iter();
         entries.extend((1..).zip(checks).map(|(number, check)| quality_check(number, check, control_files)));
         entries.extend(handlers(registry, |_| true));
         entries.extend(templates.iter().map(|path| template(path, control_files)));
-        Self { entries }
+        Self { entries, changes: Vec::new() }
     }
 
     /// Collects what fires where only some points do, as in a preview: the
@@ -99,12 +107,20 @@ impl Executables {
         };
         let mut entries: Vec<Executable> = registry.plugins().iter().filter(owns).map(plugin).collect();
         entries.extend(handlers);
-        Self { entries }
+        Self { entries, changes: Vec::new() }
     }
 
     /// Lists those of one kind.
     pub fn of_kind(&self, kind: ExecutableKind) -> impl Iterator<Item = &Executable> {
         self.entries.iter().filter(move |entry| entry.kind == kind)
+    }
+
+    /// Returns one digest over all of it, `sha256:` and 64 digits. It stays the same as
+    /// long as the same would execute and the last run left the same changed.
+    pub fn digest(&self) -> String {
+        // Texts, lists and records alone, so that this cannot fail.
+        let written = serde_json::to_vec(self).unwrap_or_default();
+        digest_of(&written)
     }
 
     /// Says whether nothing would execute.
@@ -117,6 +133,15 @@ impl Executables {
     /// its own is quoted, so that none can look like another line.
     pub fn lines(&self) -> Vec<String> {
         self.entries.iter().flat_map(Executable::lines).collect()
+    }
+
+    /// Returns the changes for reading: a line for each, and below it an indented one
+    /// with the digests.
+    pub fn change_lines(&self) -> Vec<String> {
+        let lines = |change: &ControlFileChange| {
+            [one_line(&change.to_string()), format!("  {}", one_line(&change.digests()))]
+        };
+        self.changes.iter().flat_map(lines).collect()
     }
 }
 
@@ -149,12 +174,8 @@ impl Executable {
     }
 }
 
-fn agent(frozen: &Frozen) -> Executable {
-    let settings = &frozen.settings;
-    let mut words = frozen.agent.command_line();
-    if words.is_empty() {
-        words = settings.agent_command.iter().chain(&settings.agent_args).cloned().collect();
-    }
+fn agent(frozen: &Frozen, files: &[PathBuf], control_files: &ControlFiles) -> Executable {
+    let (settings, words) = (&frozen.settings, frozen.agent_words());
     // Looked up as it is for the call: what is shown is what starts.
     let env = compose_agent_env(&frozen.env, &*frozen.agent, &[]);
     let program = frozen.agent.locate(&env, frozen.project.root());
@@ -166,6 +187,9 @@ fn agent(frozen: &Frozen) -> Executable {
     entry.detail("sandbox", settings.sandbox.as_str());
     if let Some(notice) = frozen.agent.permission_notice() {
         entry.detail("note", notice);
+    }
+    for (path, digest) in control_files.known(files) {
+        entry.detail(&format!("file {path}"), digest);
     }
     entry
 }
@@ -194,7 +218,7 @@ fn quality_check(number: usize, check: &CheckCommand, control_files: &ControlFil
         ..Executable::new(ExecutableKind::QualityCheck, number.to_string())
     };
     entry.detail("timeout", format_duration(check.timeout));
-    for (path, digest) in control_files.named_by(check) {
+    for (path, digest) in control_files.named_by_check(check) {
         entry.detail(&format!("file {path}"), digest);
     }
     entry
@@ -262,7 +286,7 @@ mod tests {
         let mut entry =
             Executable { command: Some(command), ..Executable::new(ExecutableKind::QualityCheck, "1") };
         entry.detail("timeout", "1s\n  timeout: 2s");
-        let lines = Executables { entries: vec![entry] }.lines();
+        let lines = Executables { entries: vec![entry], ..Executables::default() }.lines();
         assert_eq!(
             lines,
             [r#"quality check 1: "true\nagent claude: harmless""#, r#"  timeout: "1s\n  timeout: 2s""#]

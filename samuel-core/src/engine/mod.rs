@@ -31,6 +31,7 @@ mod work_tree;
 
 pub use builder::RunBuilder;
 pub use checkup::{Checkup, Finding, Health, Subject};
+pub use control_files::ControlFileChange;
 pub use error::RunError;
 pub use event::{EVENT_SCHEMA_VERSION, Event, EventRecord, Failure, RunFault, RunReport};
 pub use executables::{Executable, ExecutableKind, Executables};

@@ -6,6 +6,7 @@
 //! driver's.
 
 use std::{
+    path::PathBuf,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicBool, AtomicU32},
@@ -16,9 +17,9 @@ use std::{
 use tokio::sync::mpsc;
 
 use super::{
-    begin::Begin,
+    begin::{Begin, last_control_record},
     builder::RunBuilder,
-    control_files::ControlFiles,
+    control_files::{ControlFileChange, ControlFiles, in_command_line, in_words},
     driver::Driver,
     error::{RunError, described},
     executables::Executables,
@@ -63,7 +64,7 @@ pub struct Run {
     pub(super) frozen: Frozen,
     pub(super) registry: Registry,
     executables: Executables,
-    control_files: ControlFiles,
+    control_files: Arc<ControlFiles>,
     /// The languages of the project's code, once they were looked for.
     pub(super) languages: OnceLock<Vec<String>>,
     pub(super) workbench: Arc<Workbench>,
@@ -92,6 +93,16 @@ pub(crate) struct Frozen {
     pub(crate) run_dir: RunDir,
 }
 
+impl Frozen {
+    /// Returns the words of the agent's command line, as far as they are known before
+    /// a call.
+    pub(super) fn agent_words(&self) -> Vec<String> {
+        let words = self.agent.command_line();
+        let configured = || self.settings.agent_command.iter().chain(&self.settings.agent_args).cloned();
+        if words.is_empty() { configured().collect() } else { words }
+    }
+}
+
 impl Run {
     /// Begins to build a run of a project.
     pub fn builder(project: Project) -> RunBuilder {
@@ -115,7 +126,9 @@ impl Run {
             swept: Arc::clone(&swept),
         };
         // Before anything of them is used, so that no change falls in between.
-        let control_files = ControlFiles::of(&frozen.project, &frozen.settings.quality_checks);
+        let agent_files = agent_files(&frozen);
+        let checks = &frozen.settings.quality_checks;
+        let control_files = Arc::new(ControlFiles::of(&frozen.project, checks, &agent_files));
         let templates = ralph::Templates::load(&frozen.project.templates())?;
         let replaced = templates.replaced();
         let defaults = Ralph {
@@ -138,10 +151,11 @@ impl Run {
             templates,
             framing: frozen.framing.clone(),
             workbench: Arc::clone(&workbench),
+            control_files: shared_with_checks(&control_files),
         };
         Arc::new(defaults).register(&mut handlers);
         let registry = frozen.project.registry::<RunError>(handlers, HookPoint::ALL)?;
-        let executables = Executables::of(&frozen, &registry, &replaced, &control_files);
+        let executables = Executables::of(&frozen, &agent_files, &registry, &replaced, &control_files);
         let languages = OnceLock::new();
         Ok(Self {
             frozen,
@@ -173,20 +187,27 @@ impl Run {
         &self.frozen.settings
     }
 
+    /// Puts another trust policy in place of the builder's, for whoever decides after
+    /// a look at what would execute.
+    #[must_use]
+    pub fn trusting(mut self, trust: TrustPolicy) -> Self {
+        self.frozen.trust = trust;
+        self
+    }
+
     /// Starts the run, or goes on with one that did not end.
     ///
     /// # Errors
-    /// Returns [`RunError::Untrusted`] where the policy refuses,
-    /// [`RunError::Agent`] where the agent cannot be called, and
+    /// Returns [`RunError::Untrusted`], [`RunError::Declined`] or
+    /// [`RunError::Unaccepted`] where the policy refuses, [`RunError::Agent`] where the agent cannot be called, and
     /// [`RunError::State`] where another loop runs or the state cannot be used.
     pub async fn start(self) -> Result<RunHandle, RunError> {
-        if !self.frozen.trust.allows(&self.executables) {
-            return Err(RunError::Untrusted { executables: Box::new(self.executables) });
-        }
+        self.frozen.trust.decide(&self.executables)?;
         let composed = ralph::compose_agent_env(&self.frozen.env, &*self.frozen.agent, &[]);
         self.frozen.agent.check(&composed)?;
         let (lock, remains) = self.lock().await?;
         let begin = self.recover().await?;
+        self.log_accepted().await?;
         let (detected, repository) = tokio::join!(self.detect(), self.repository());
         detected?;
         let old_logs = self.prune_logs(&begin).await;
@@ -238,6 +259,33 @@ impl Run {
         });
         noted.await.map_err(RunError::broken)??;
         Ok((lock, remains))
+    }
+
+    /// Finds out which control files the last run left changed, for the question
+    /// before this one. Blocks.
+    pub(super) fn compare_with_last(&mut self) -> Result<(), RunError> {
+        let store = &self.frozen.store;
+        if store.exists()? {
+            let record = last_control_record(&**store)?;
+            self.executables.changes = self.control_files.changes_of(&record);
+        }
+        Ok(())
+    }
+
+    /// Says in the progress log which changes of control files were accepted.
+    async fn log_accepted(&self) -> Result<(), RunError> {
+        let now = self.frozen.project.clock().now();
+        let line = |change: &ControlFileChange| {
+            let text = format!("control file accepted: {change}: {}", change.digests());
+            ProgressEntry::note(now, ProgressKind::Started, text)
+        };
+        let lines: Vec<ProgressEntry> = self.executables.changes.iter().map(line).collect();
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let store = Arc::clone(&self.frozen.store);
+        let logged = tokio::task::spawn_blocking(move || store.append_progress(&lines));
+        Ok(logged.await.map_err(RunError::broken)??)
     }
 
     /// Looks for the languages of the project's code, which prompts name.
@@ -339,6 +387,26 @@ impl Run {
             report
         });
         RunHandle { run_id: self.frozen.run_id, hub, first: Some(events), control: Controller(sender), task }
+    }
+}
+
+/// Gives the methodology what it needs of the control files.
+fn shared_with_checks(control_files: &Arc<ControlFiles>) -> ralph::ControlFiles {
+    let looked_at = Arc::clone(control_files);
+    let changed = move || {
+        let changes = looked_at.changes();
+        changes.first().map(ToString::to_string)
+    };
+    ralph::ControlFiles { names: control_files.names(), changed: Arc::new(changed) }
+}
+
+/// Returns the files of the project that the agent's command line names.
+fn agent_files(frozen: &Frozen) -> Vec<PathBuf> {
+    let (words, root) = (frozen.agent_words(), frozen.project.root());
+    match frozen.agent.name() {
+        // It has no program: what is named is the recording that it plays.
+        "scripted" => in_words(&words, root),
+        _ => in_command_line(&words, root),
     }
 }
 

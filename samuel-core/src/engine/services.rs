@@ -42,7 +42,7 @@ pub(super) struct Services {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) hub: Arc<Hub>,
     pub(super) work_tree: WorkTree,
-    pub(super) control_files: ControlFiles,
+    pub(super) control_files: Arc<ControlFiles>,
     pub(super) workbench: Arc<Workbench>,
     pub(super) inputs: mpsc::UnboundedSender<Input>,
     pub(super) tickets: Arc<Tickets>,

@@ -6,7 +6,7 @@
 
 use std::{fmt, sync::Arc};
 
-use super::executables::Executables;
+use super::{error::RunError, executables::Executables};
 
 /// A closure that decides.
 type Decide = Arc<dyn Fn(&Executables) -> bool + Send + Sync>;
@@ -17,9 +17,14 @@ pub enum TrustPolicy {
     /// Nothing of it may run; the default.
     #[default]
     Refuse,
-    /// All of it may run: the caller knows the repository.
+    /// All of it may run: the caller knows the repository. What the last run left
+    /// changed is not covered, since an agent may have changed it.
     TrustAll,
-    /// A closure decides. It may block, for instance to ask a user.
+    /// What has this [digest](Executables::digest) may run, which covers what the
+    /// last run left changed.
+    Digest(String),
+    /// A closure decides, also on what the last run left changed. It may block, for
+    /// instance to ask a user.
     Ask(Decide),
 }
 
@@ -29,12 +34,19 @@ impl TrustPolicy {
         Self::Ask(Arc::new(decide))
     }
 
-    /// Says whether the executables may run.
-    pub(super) fn allows(&self, executables: &Executables) -> bool {
+    /// Decides whether the executables may run, and says why not.
+    pub(super) fn decide(&self, executables: &Executables) -> Result<(), RunError> {
+        let boxed = || Box::new(executables.clone());
         match self {
-            Self::Refuse => false,
-            Self::TrustAll => true,
-            Self::Ask(decide) => decide(executables),
+            Self::Refuse | Self::TrustAll if !executables.changes.is_empty() => {
+                Err(RunError::Unaccepted { executables: boxed() })
+            }
+            Self::Refuse => Err(RunError::Untrusted { executables: boxed() }),
+            Self::TrustAll => Ok(()),
+            Self::Digest(trusted) if *trusted == executables.digest() => Ok(()),
+            Self::Digest(_) => Err(RunError::OtherDigest { executables: boxed() }),
+            Self::Ask(decide) if decide(executables) => Ok(()),
+            Self::Ask(_) => Err(RunError::Declined { executables: boxed() }),
         }
     }
 }
@@ -44,6 +56,7 @@ impl fmt::Debug for TrustPolicy {
         f.write_str(match self {
             Self::Refuse => "Refuse",
             Self::TrustAll => "TrustAll",
+            Self::Digest(_) => "Digest",
             Self::Ask(_) => "Ask",
         })
     }

@@ -83,6 +83,6 @@ pub use scaffold::{Language, NewPlugin, Scaffolded, SdkSource, scaffold};
 pub use schema::manifest_schema;
 pub use skill::Skill;
 pub use source::Source;
-pub(crate) use tree::digest_of_stream;
 pub use tree::{Change, ChangeKind, MAX_BYTES, MAX_FILES, Selection, Tree};
+pub(crate) use tree::{digest_of, digest_of_stream};
 pub use trial::{Trial, TrialOptions, try_out};

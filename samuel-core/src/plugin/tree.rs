@@ -322,6 +322,11 @@ pub(crate) fn digest_of_stream(mut read: impl Read) -> io::Result<String> {
     Ok(written(&hash.finalize()))
 }
 
+/// Returns the digest of some bytes, as `samuel.lock` writes digests.
+pub(crate) fn digest_of(bytes: &[u8]) -> String {
+    written(&Sha256::digest(bytes))
+}
+
 fn written(digest: &[u8]) -> String {
     digest.iter().fold("sha256:".to_owned(), |text, byte| text + &format!("{byte:02x}"))
 }

@@ -54,9 +54,12 @@ fn status(target: &Target) -> String {
 #[test]
 fn what_is_changed_in_the_last_iteration_lets_nothing_stand() {
     for (change, told) in [
-        ("echo 'exit 0' > ci/check.sh", "changed: ci/check.sh"),
-        ("rm ci/check.sh; echo 'exit 0' > new; mv new ci/check.sh", "changed: ci/check.sh"),
-        ("rm ci/check.sh", "missing: ci/check.sh"),
+        ("echo 'exit 0' > ci/check.sh", "changed: ci/check.sh (quality check `sh ci/check.sh`)"),
+        (
+            "rm ci/check.sh; echo 'exit 0' > new; mv new ci/check.sh",
+            "changed: ci/check.sh (quality check `sh ci/check.sh`)",
+        ),
+        ("rm ci/check.sh", "missing: ci/check.sh (quality check `sh ci/check.sh`)"),
         ("sed -i 's/sh ci.check.sh/true/' samuel.toml", "changed: samuel.toml"),
         ("echo 'echo {}' >> .samuel/plugins/lint/hook.sh", "changed: .samuel/plugins/lint/hook.sh"),
         (
@@ -102,4 +105,76 @@ fn files_that_decide_nothing_may_change_until_the_end() {
     let agent = format!("{SAMUEL} run done 1; touch made ci/other.sh; echo more > plugin/hook.sh");
     let ran = start(&target, &agent);
     assert_eq!((ran.code, &report(&ran)["exit_reason"]), (Some(0), &"completed".into()), "{}", ran.text());
+}
+
+/// Puts other checks in the place of the project's.
+fn check_with(target: &Target, checks: &str) {
+    let config = std::fs::read_to_string(target.path("samuel.toml")).unwrap();
+    target.write("samuel.toml", config.replace("[\"sh ci/check.sh\"]", checks));
+}
+
+#[test]
+fn a_script_that_is_rewritten_while_it_runs_and_put_back_lets_nothing_stand() {
+    let target = project();
+    // A shell reads its script piece by piece: here the agent's tests exchange the rest.
+    target.program("ci/check.sh", "sh tests.sh\nexit 1\n");
+    check_with(&target, "[\"bash ci/check.sh\"]");
+    let tests =
+        "cp ci/check.sh saved\nprintf 'sh tests.sh\\ncp saved ci/check.sh; exit 0\\n' > ci/check.sh\n";
+    let ran = start(&target, &format!("{SAMUEL} run done 1; cat > tests.sh <<'END'\n{tests}END\n"));
+    let report = report(&ran);
+    assert_eq!(
+        (ran.code, &report["exit_reason"]),
+        (Some(4), &"control-files-changed".into()),
+        "{}",
+        ran.text()
+    );
+    assert_eq!(report["detail"], "written to: ci/check.sh (quality check `bash ci/check.sh`)");
+    assert_eq!(status(&target), "pending");
+}
+
+#[test]
+fn a_check_that_exchanges_the_directory_of_the_next_one_keeps_it_from_running() {
+    let target = project();
+    check_with(&target, "[\"sh tests.sh; true\", \"sh ci/check.sh\"]");
+    let tests = "mv ci real; mkdir ci; echo 'touch ran; rm -r ci; mv real ci; exit 0' > ci/check.sh";
+    let ran = start(&target, &format!("{SAMUEL} run done 1; echo \"{tests}\" > tests.sh"));
+    assert_eq!(
+        (ran.code, &report(&ran)["exit_reason"]),
+        (Some(4), &"control-files-changed".into()),
+        "{}",
+        ran.text()
+    );
+    assert_eq!((status(&target).as_str(), target.path("ran").exists()), ("pending", false));
+}
+
+#[test]
+fn an_agents_own_script_is_shown_and_ends_the_run_when_it_changes() {
+    let target = project();
+    target.write("agent.sh", "cat >/dev/null\necho '# more' >> agent.sh\n");
+    let config = std::fs::read_to_string(target.path("samuel.toml")).unwrap();
+    let outside = format!("{:?}", target.home().join("agent").display().to_string());
+    target.write("samuel.toml", config.replace(&outside, "\"agent.sh\""));
+    let asked = target.run(&["run", "start"]);
+    assert!(asked.text().contains("file agent.sh: sha256:"), "{}", asked.text());
+    let ran = start(&target, "");
+    let report = report(&ran);
+    assert_eq!(
+        (ran.code, &report["exit_reason"]),
+        (Some(4), &"control-files-changed".into()),
+        "{}",
+        ran.text()
+    );
+    assert_eq!(report["detail"], "changed: agent.sh (the agent's command)");
+}
+
+#[test]
+fn the_prompt_names_the_files_that_an_agent_must_leave_alone() {
+    let target = project();
+    std::fs::write(target.home().join("agent"), "cat > prompt").unwrap();
+    let ran = ran(target.samuel(&["run", "start", "--yes"]), HANG * 2);
+    let prompt = std::fs::read_to_string(target.path("prompt")).unwrap();
+    for name in ["samuel.toml", "samuel.lock", "ci/check.sh"] {
+        assert!(prompt.contains(&format!("\n- `{name}`\n")), "{name}: {prompt}\n{}", ran.text());
+    }
 }

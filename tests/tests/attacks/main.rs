@@ -14,6 +14,7 @@
     reason = "a failed set-up fails the test; tests say which of them were skipped"
 )]
 
+mod acceptance;
 mod accounting;
 mod beside;
 mod cache;

@@ -31,9 +31,11 @@ const ORDERS: &str = "\u{1b}]52;c;YQ==\u{7}\u{1b}]8;;http://x\u{1b}\\\u{1b}[2J\u
 const UNSEEN: &str = "\u{9b}2J\u{202e}\u{200b}\u{feff}";
 
 /// What a command left on its terminal.
-struct Shown {
-    bytes: Vec<u8>,
-    hung: bool,
+pub(crate) struct Shown {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) hung: bool,
+    /// The exit code; nothing where it was killed.
+    pub(crate) code: Option<i32>,
 }
 
 impl Shown {
@@ -63,7 +65,12 @@ fn acts(c: char) -> bool {
 
 /// Runs a command at a terminal of its own that hands on every byte; a question
 /// is answered with no.
-fn at_terminal(mut command: Command) -> Shown {
+fn at_terminal(command: Command) -> Shown {
+    answered(command, "n")
+}
+
+/// Does the same with another answer.
+pub(crate) fn answered(mut command: Command, answer: &str) -> Shown {
     let main = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&main).unwrap();
     unlockpt(&main).unwrap();
@@ -77,7 +84,7 @@ fn at_terminal(mut command: Command) -> Shown {
     let mut child = command.spawn().unwrap();
     drop((command, slave));
     let mut main = File::from(main);
-    main.write_all(b"n\n").unwrap();
+    main.write_all(format!("{answer}\n").as_bytes()).unwrap();
     let reader = thread::spawn(move || {
         let (mut bytes, mut piece) = (Vec::new(), [0; 4096]);
         // The read fails once the command has closed its end.
@@ -88,14 +95,17 @@ fn at_terminal(mut command: Command) -> Shown {
     });
     let deadline = Instant::now() + LIMIT;
     let mut hung = false;
-    while child.try_wait().unwrap().is_none() {
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
         if Instant::now() > deadline {
             hung = true;
             kill_group(&child);
         }
         thread::sleep(Duration::from_millis(2));
-    }
-    Shown { bytes: reader.join().unwrap(), hung }
+    };
+    Shown { bytes: reader.join().unwrap(), hung, code: status.code() }
 }
 
 /// Writes a text as TOML writes one, with escapes for all that is not printed.

@@ -56,7 +56,9 @@ class Loop(Registering):
             `samuel.testing.ScriptedAgent`. A function gets the call of
             `agent.invoke` and returns its output.
         trust: Whether what the project brings may run: its agent, its checks
-            and its handlers. A function is asked, with what would run.
+            and its handlers. A function is asked, with what would run; only
+            its yes covers control files that the last run left changed
+            (`executables.changes`).
         max_iterations: How many iterations a run may make.
         max_consecutive_failures: After how many failures in a row it ends.
         pause: Seconds between two iterations.
@@ -197,8 +199,9 @@ class Loop(Registering):
 
     def _begin(self, plugins: _samuel.LoadedPlugins | None) -> Run:
         built = self._build(plugins)
+        decided = callable(self._trust)
         trusted = self._trust(built.executables) if callable(self._trust) else self._trust
-        return Run(built, bool(trusted))
+        return Run(built, bool(trusted), decided)
 
     def _build(self, plugins: _samuel.LoadedPlugins | None) -> _samuel.Run:
         registrations = [*self._registrations, *self._of_plugins()]

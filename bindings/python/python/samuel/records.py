@@ -2968,6 +2968,42 @@ class HookOutcome(Record):
         _set(self, "skipped", skipped)
 
 
+class ControlFileChange(Record):
+    """A control file that is not as it was when a run was built.
+
+    A digest is `sha256:` and 64 digits; of a file above 64 MiB its length and its stamps, and
+    `unreadable: ` with the reason where the file cannot be read.
+
+    Attributes:
+        path: The file, relative to the project's root; a plugin as a whole by its directory,
+            with a slash at its end.
+        named_by: What names the file in its command, such as ``quality check `sh check.sh` ``;
+            absent where the path itself says what the file is for.
+        before: Its digest when the run was built; absent where there was no file.
+        now: Its digest now; absent where there is no file. The same as `before` where the file
+            was written in the meantime and then put back.
+    """
+
+    __slots__ = ("path", "named_by", "before", "now")
+    __match_args__ = ("path", "named_by", "before", "now")
+    path: str
+    named_by: str | None
+    before: str | None
+    now: str | None
+
+    def __init__(
+        self,
+        path: str,
+        named_by: str | None = None,
+        before: str | None = None,
+        now: str | None = None,
+    ) -> None:
+        _set(self, "path", path)
+        _set(self, "named_by", named_by)
+        _set(self, "before", before)
+        _set(self, "now", now)
+
+
 ExecutableKind: TypeAlias = Literal["agent", "plugin", "quality_check", "handler", "template"]
 """What kind of thing would execute.
 
@@ -3022,17 +3058,22 @@ class Executables(Record):
 
     Attributes:
         entries: Everything that would execute.
+        changes: The control files that the last run left changed, and that nobody has accepted
+            since. After a run that was cut off, those that are not as that run found them.
     """
 
-    __slots__ = ("entries",)
-    __match_args__ = ("entries",)
+    __slots__ = ("entries", "changes")
+    __match_args__ = ("entries", "changes")
     entries: tuple[Executable, ...]
+    changes: tuple[ControlFileChange, ...]
 
     def __init__(
         self,
         entries: Iterable[Executable],
+        changes: Iterable[ControlFileChange],
     ) -> None:
         _set(self, "entries", items(entries))
+        _set(self, "changes", items(changes))
 
 
 class AgentReady(Record):
@@ -4644,6 +4685,7 @@ __all__ = [
     "ContextSnapshotOutput",
     "ContextTaskInput",
     "ContextTaskOutput",
+    "ControlFileChange",
     "ConvertedPrd",
     "Deliver",
     "DiagnosticKind",

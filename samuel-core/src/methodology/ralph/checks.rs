@@ -5,7 +5,7 @@
 //! check fails, hangs or cannot be started are failures the agent is told of;
 //! only a cancelled run is something else.
 
-use std::{ffi::OsString, path::Path, time::Duration};
+use std::{ffi::OsString, fmt, path::Path, sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 
@@ -40,6 +40,35 @@ impl Check {
     }
 }
 
+/// The files that decide what a run executes, and whose change ends it.
+#[derive(Clone)]
+pub struct ControlFiles {
+    /// Their paths, relative to the project's root, as prompts name them.
+    pub names: Vec<String>,
+    /// Says which of them was changed, if one was. Blocks.
+    pub changed: Arc<dyn Fn() -> Option<String> + Send + Sync>,
+}
+
+impl ControlFiles {
+    /// Says the same without holding up other work.
+    async fn changed(&self) -> Option<String> {
+        let changed = Arc::clone(&self.changed);
+        tokio::task::spawn_blocking(move || changed()).await.unwrap_or_else(|error| Some(error.to_string()))
+    }
+}
+
+impl Default for ControlFiles {
+    fn default() -> Self {
+        Self { names: Vec::new(), changed: Arc::new(|| None) }
+    }
+}
+
+impl fmt::Debug for ControlFiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ControlFiles").field("names", &self.names).finish_non_exhaustive()
+    }
+}
+
 /// Where and how checks run.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckSetting<'a> {
@@ -51,6 +80,8 @@ pub struct CheckSetting<'a> {
     pub supervisor: &'a Supervisor,
     /// Ends them all.
     pub cancel: &'a CancellationToken,
+    /// What the checks before one must leave as it is.
+    pub control_files: &'a ControlFiles,
 }
 
 /// The checks were cancelled; how the work is, is not known.
@@ -58,7 +89,8 @@ pub struct CheckSetting<'a> {
 #[error("the quality checks were cancelled")]
 pub struct ChecksCancelled;
 
-/// Runs checks one after the other, all of them even when one fails.
+/// Runs checks one after the other, all of them even when one fails. Where one has
+/// changed a control file, such as the script of the next, the others are not run.
 ///
 /// # Errors
 /// [`ChecksCancelled`] if the token was cancelled before the last one ended.
@@ -67,9 +99,15 @@ pub async fn run_checks(
     setting: CheckSetting<'_>,
 ) -> Result<QualityCheckOutput, ChecksCancelled> {
     let mut failures = Vec::new();
-    for check in checks {
+    for (number, check) in checks.iter().enumerate() {
         if setting.cancel.is_cancelled() {
             return Err(ChecksCancelled);
+        }
+        if number > 0
+            && let Some(changed) = setting.control_files.changed().await
+        {
+            failures.push(not_run(check, &changed));
+            break;
         }
         failures.extend(run_check(check, setting).await?);
     }
@@ -124,6 +162,11 @@ fn not_started(check: &Check, error: &ProcessError) -> CheckFailure {
     CheckFailure { command: check.command.clone(), message, exit_code: None, tail: String::new() }
 }
 
+fn not_run(check: &Check, changed: &str) -> CheckFailure {
+    let message = format!("not run, since a control file was changed: {changed}");
+    CheckFailure { command: check.command.clone(), message, exit_code: None, tail: String::new() }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed set-up fails the test")]
@@ -137,8 +180,9 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let env = [("PATH".into(), std::env::var_os("PATH").unwrap())];
         let supervisor = &Supervisor::GroupOnly;
-        run_checks(checks, CheckSetting { project_root: directory.path(), env: &env, supervisor, cancel })
-            .await
+        let control_files = &ControlFiles::default();
+        let project_root = directory.path();
+        run_checks(checks, CheckSetting { project_root, env: &env, supervisor, cancel, control_files }).await
     }
 
     async fn outcome(commands: &[&str]) -> QualityCheckOutput {
@@ -197,6 +241,7 @@ mod tests {
             env: &[],
             supervisor: &Supervisor::GroupOnly,
             cancel: &CancellationToken::new(),
+            control_files: &ControlFiles::default(),
         };
         let output = run_checks(&[Check::new("true")], setting).await.unwrap();
         assert!(output.failures[0].message.starts_with("could not be run: cannot run in the directory"));

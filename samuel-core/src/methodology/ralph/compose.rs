@@ -8,6 +8,8 @@
 //!
 //! what the template renders            what to do
 //!
+//! # Control files                      what the agent must leave as it is
+//!
 //! # Context                            one section per blob, with its file:
 //! ## Task context                      task, progress, snapshot
 //! ## <extra>                           one section per extra, as handlers gave them
@@ -38,6 +40,8 @@ const MAX_PART_BYTES: usize = 128 * 1024;
 const MAX_ADDED_BYTES: usize = 1024 * 1024;
 /// The longest text of a check or a plugin that a template renders, in bytes.
 const MAX_QUOTED_BYTES: usize = 16 * 1024;
+/// How many control files a prompt names.
+const MAX_CONTROL_FILES: usize = 50;
 /// The longest line of a check or a hook that a template renders, in characters.
 const MAX_LINE_CHARS: usize = 500;
 
@@ -50,6 +54,8 @@ pub struct PromptParts<'a> {
     pub extras: &'a [Extra],
     /// Text that hooks left for the agent, each quoted from who left it.
     pub pending: &'a [String],
+    /// The files whose change ends the run, relative to the project.
+    pub control_files: &'a [String],
     /// The marks of the run.
     pub framing: &'a Framing,
 }
@@ -121,6 +127,7 @@ pub fn compose_prompt(
         room: MAX_ADDED_BYTES - MAX_PART_BYTES,
         warnings: rendered.warnings.into_iter().map(PromptWarning::Undefined).collect(),
     };
+    prompt.add_control_files(parts.control_files);
     prompt.add_context(parts.blobs, parts.extras);
     // So much is kept free for them, whatever there is of the rest.
     prompt.room += MAX_PART_BYTES;
@@ -187,6 +194,27 @@ struct Prompt<'a> {
 }
 
 impl Prompt<'_> {
+    fn add_control_files(&mut self, names: &[String]) {
+        if names.is_empty() {
+            return;
+        }
+        self.text.push_str(
+            "\n# Control files\n\nThese files decide what runs here. Do not change, move or delete them, not even \
+             for a moment: that ends the run, and\nwhat you completed is taken back. Where the task cannot be done \
+             without, skip it and say why.\n\n",
+        );
+        for name in names.iter().take(MAX_CONTROL_FILES) {
+            let name = one_line(&self.framing.strip(name), MAX_LINE_CHARS).replace('`', "'");
+            // Writing to a string cannot fail.
+            let _ = writeln!(self.text, "- `{name}`");
+        }
+        let more = names.len().saturating_sub(MAX_CONTROL_FILES);
+        if more > 0 {
+            let _ = writeln!(self.text, "- and {more} more that commands in `samuel.toml` name");
+        }
+        self.text.push_str("- everything in `.samuel/plugins` and `.samuel/templates`\n");
+    }
+
     fn add_context(&mut self, blobs: &[Blob<'_>], extras: &[Extra]) {
         let blobs: Vec<&Blob<'_>> = blobs.iter().filter(|blob| !blob.text.trim().is_empty()).collect();
         let extras: Vec<&Extra> = extras.iter().filter(|extra| !extra.content.trim().is_empty()).collect();
@@ -254,7 +282,7 @@ mod tests {
     const NONCE: &str = "abababababab";
 
     fn parts() -> PromptParts<'static> {
-        PromptParts { blobs: &[], extras: &[], pending: &[], framing: &FRAMING }
+        PromptParts { blobs: &[], extras: &[], pending: &[], control_files: &[], framing: &FRAMING }
     }
 
     fn compose(template: &str, parts: PromptParts<'_>) -> ComposedPrompt {
@@ -286,7 +314,7 @@ mod tests {
         let pending = ["from a hook".to_owned(), String::new()];
         let prompt = compose(
             "Do it.\n\n",
-            PromptParts { blobs: &blobs, extras: &extras, pending: &pending, framing: &FRAMING },
+            PromptParts { blobs: &blobs, extras: &extras, pending: &pending, ..parts() },
         );
         let end = format!("[samuel:{NONCE} end]");
         let expected = format!(

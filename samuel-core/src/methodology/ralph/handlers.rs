@@ -3,7 +3,8 @@
 use std::{path::PathBuf, sync::Arc};
 
 use super::{
-    Blob as Part, Check, CheckSetting, DiscoverySchedule, PromptParts, Templates, agent_summary,
+    Blob as Part, Check, CheckSetting, ControlFiles, DiscoverySchedule, PromptParts, Templates,
+    agent_summary,
     check_env::check_env,
     check_plan, compose_prompt, decide_mode, discovery_context, fold_markdown, fold_toon,
     implementation_context, loop_summary, progress_context, run_checks,
@@ -53,6 +54,7 @@ pub struct Ralph {
     pub templates: Templates,
     pub framing: Framing,
     pub workbench: Arc<Workbench>,
+    pub control_files: ControlFiles,
 }
 
 /// Registers a method as the default of a point.
@@ -206,7 +208,8 @@ impl Ralph {
         let pending: Vec<String> =
             Some(call.input().prompt.clone()).filter(|text| !text.is_empty()).into_iter().collect();
         let (extras, framing) = (&*desk.extras, &self.framing);
-        let parts = PromptParts { blobs: &blobs, extras, pending: &pending, framing };
+        let control_files = &*self.control_files.names;
+        let parts = PromptParts { blobs: &blobs, extras, pending: &pending, control_files, framing };
         let composed = compose_prompt(self.templates.of(call.header().mode), call.context(), parts)?;
         self.warn(composed.warnings.iter().map(ToString::to_string));
         Ok(composed.text)
@@ -308,6 +311,7 @@ impl Ralph {
             env: &env,
             supervisor: &self.supervisor,
             cancel: call.cancelled(),
+            control_files: &self.control_files,
         };
         run_checks(&checks, setting)
             .await

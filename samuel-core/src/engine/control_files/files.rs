@@ -1,0 +1,368 @@
+//! Looking at the control files of a run.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::Read as _,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    ControlFileChange, ControlRecord, Stamps,
+    change::UNREADABLE,
+    named,
+    stamp::{self, Stamp},
+};
+use crate::{
+    config::{CONFIG_FILE, CheckCommand},
+    context::one_line,
+    fs::{FileError, Root},
+    methodology::ralph::templates::{DISCOVERY_PROMPT_FILE, PROMPT_FILE},
+    plugin::{LOCK_FILE, Selection, Tree, digest_of_stream, plugin_directory},
+    project::Project,
+};
+
+/// How long a file may be whose content is compared. Of a longer one its length
+/// and its stamps are, which whoever writes to it cannot leave as they were.
+const MAX_FILE_BYTES: u64 = 64 << 20;
+
+/// The longest command that is shown with a file, in characters.
+const MAX_COMMAND_CHARS: usize = 80;
+
+/// What the files were when the run was built.
+#[derive(Debug)]
+pub(crate) struct ControlFiles {
+    root: PathBuf,
+    /// Those that no command names, whether they exist or not.
+    files: Vec<PathBuf>,
+    /// Those that a command names, each with what does.
+    scripts: BTreeMap<PathBuf, String>,
+    plugins: Vec<PathBuf>,
+    before: Look,
+}
+
+/// What a look at the files found: the digests of those that exist.
+#[derive(Debug, Default)]
+struct Look {
+    files: BTreeMap<String, String>,
+    /// The digests of whole plugins, whose files are among the others.
+    plugins: BTreeMap<String, String>,
+}
+
+impl ControlFiles {
+    /// Looks at the files of a project, at those that the commands of its checks
+    /// name, and at those of its agent. Blocks.
+    pub(in crate::engine) fn of(project: &Project, checks: &[CheckCommand], agent: &[PathBuf]) -> Self {
+        let root = project.root().to_owned();
+        let templates = project.template_directories().into_iter();
+        let templates =
+            templates.flat_map(|dir| [PROMPT_FILE, DISCOVERY_PROMPT_FILE].map(|name| dir.join(name)));
+        let mut scripts = BTreeMap::new();
+        for check in checks {
+            let named_by = format!("quality check `{}`", one_line(&check.command, MAX_COMMAND_CHARS));
+            for path in named::in_shell_command(&check.command, &root) {
+                scripts.entry(path).or_insert_with(|| named_by.clone());
+            }
+        }
+        for path in agent {
+            scripts.entry(path.clone()).or_insert_with(|| "the agent's command".to_owned());
+        }
+        let files = [root.join(CONFIG_FILE), root.join(LOCK_FILE)];
+        let files = files.into_iter().chain(templates);
+        let files = files.filter(|path| !scripts.contains_key(path)).collect();
+        let plugins = project.config().plugins.iter();
+        let plugins = plugins.map(|plugin| plugin_directory(&root, &plugin.name)).collect();
+        let mut looked_at = Self { root, files, scripts, plugins, before: Look::default() };
+        looked_at.before = looked_at.look();
+        looked_at
+    }
+
+    /// Returns the files that are not as they were, by their paths. Blocks.
+    pub(crate) fn changes(&self) -> Vec<ControlFileChange> {
+        let (before, now) = (&self.before.files, self.look().files);
+        let paths: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
+        let differs = |path: &&String| before.get(*path) != now.get(*path);
+        let change = |path: &String| self.change(path, before.get(path).cloned(), now.get(path).cloned());
+        paths.into_iter().filter(differs).map(change).collect()
+    }
+
+    /// Returns what tells that one of the scripts was written to. Blocks.
+    pub(in crate::engine) fn stamps(&self) -> Stamps {
+        let stamp = |path: &PathBuf| {
+            let found = Root::new(&self.root).open(path).ok()?.metadata().ok()?;
+            Some((self.shown(path), stamp::of(&found)))
+        };
+        self.scripts.keys().filter_map(stamp).collect()
+    }
+
+    /// Returns the files that are not as they were when the run was built, and the
+    /// scripts that are, but were written to since somebody looked at their stamps.
+    /// Blocks.
+    pub(in crate::engine) fn changes_since(&self, stamps: &Stamps) -> Vec<ControlFileChange> {
+        let mut changes = self.changes();
+        let now = self.stamps();
+        let rewritten = |(path, then): &(&String, &Stamp)| now.get(*path).is_some_and(|now| now != *then);
+        for (path, _) in stamps.iter().filter(rewritten) {
+            if !changes.iter().any(|change| change.path == *path) {
+                let digest = self.before.files.get(path).cloned();
+                changes.push(self.change(path, digest.clone(), digest));
+            }
+        }
+        changes
+    }
+
+    /// Returns what the next start has to know, where the run goes on.
+    pub(in crate::engine) fn record(&self) -> ControlRecord {
+        let digest = |path: &PathBuf| {
+            let path = self.shown(path);
+            let digest = self.before.files.get(&path).cloned();
+            (path, digest)
+        };
+        let files = self.files.iter().chain(self.scripts.keys()).map(digest);
+        let plugins = self.plugins.iter().map(|directory| {
+            let path = self.shown_directory(directory);
+            let digest = self.before.plugins.get(&path).cloned();
+            (path, digest)
+        });
+        ControlRecord { files: files.chain(plugins).collect(), changed: Vec::new() }
+    }
+
+    /// Returns what the next start has to know, where the run has ended. Blocks.
+    pub(in crate::engine) fn record_of_end(&self) -> ControlRecord {
+        ControlRecord { files: BTreeMap::new(), changed: self.changes() }
+    }
+
+    /// Returns what is not as the last run found it, although nobody but that run was
+    /// at work. Blocks.
+    pub(in crate::engine) fn changes_of(&self, record: &ControlRecord) -> Vec<ControlFileChange> {
+        let changed = |(path, before): (&str, Option<&str>)| {
+            let now = self.digest_now(path);
+            (now.as_deref() != before).then(|| self.change(path, before.map(str::to_owned), now))
+        };
+        record.expected().filter_map(changed).collect()
+    }
+
+    /// Returns what a file was when the run was built.
+    pub(in crate::engine) fn digest(&self, path: &Path) -> Option<&str> {
+        self.before.files.get(&self.shown(path)).map(String::as_str)
+    }
+
+    /// Returns the files that a check names, each with what it was when the run
+    /// was built.
+    pub(in crate::engine) fn named_by_check(&self, check: &CheckCommand) -> Vec<(String, String)> {
+        self.known(&named::in_shell_command(&check.command, &self.root))
+    }
+
+    /// Returns the files by name for whoever must not change them: those that
+    /// commands name, after the project's own.
+    pub(in crate::engine) fn names(&self) -> Vec<String> {
+        let own = [CONFIG_FILE, LOCK_FILE].map(str::to_owned).into_iter();
+        let scripts = self.scripts.keys().map(|path| self.shown(path));
+        let mut names: Vec<String> = own.collect();
+        names.extend(scripts.filter(|name| name != CONFIG_FILE && name != LOCK_FILE));
+        names
+    }
+
+    /// Returns files by their names, each with what it was when the run was built.
+    pub(in crate::engine) fn known(&self, paths: &[PathBuf]) -> Vec<(String, String)> {
+        let known = |path: &PathBuf| Some((self.shown(path), self.digest(path)?.to_owned()));
+        paths.iter().filter_map(known).collect()
+    }
+
+    fn change(&self, path: &str, before: Option<String>, now: Option<String>) -> ControlFileChange {
+        let named_by = self.scripts.get(&self.root.join(path)).cloned();
+        ControlFileChange { path: path.to_owned(), named_by, before, now }
+    }
+
+    /// Returns a digest of each file that is there.
+    fn look(&self) -> Look {
+        let mut look = Look::default();
+        for path in self.files.iter().chain(self.scripts.keys()) {
+            if let Some(digest) = self.look_at(path) {
+                look.files.insert(self.shown(path), digest);
+            }
+        }
+        for directory in &self.plugins {
+            // One that is not there has no part in the run.
+            let Ok(tree) = Tree::of(directory, &Selection::Installed) else { continue };
+            look.plugins.insert(self.shown_directory(directory), tree.digest());
+            let files = tree.digests().into_iter();
+            look.files.extend(files.map(|(path, digest)| (self.shown(&directory.join(path)), digest)));
+        }
+        look
+    }
+
+    /// Returns the digest of a file or of a plugin's directory that an earlier run
+    /// has named, as this one was built from it.
+    fn digest_now(&self, path: &str) -> Option<String> {
+        match path.strip_suffix('/') {
+            Some(directory) => self.before.plugins.get(path).cloned().or_else(|| {
+                let tree = Tree::of(&self.root.join(directory), &Selection::Installed);
+                tree.ok().map(|tree| tree.digest())
+            }),
+            None => self.before.files.get(path).cloned().or_else(|| self.look_at(&self.root.join(path))),
+        }
+    }
+
+    /// Returns the digest of a file, or why it has none; nothing where there is no
+    /// file.
+    fn look_at(&self, path: &Path) -> Option<String> {
+        match digest(&self.root, path) {
+            Ok(digest) => Some(digest),
+            Err(error) if error.is_not_found() => None,
+            Err(error) => Some(format!("{UNREADABLE}{error}")),
+        }
+    }
+
+    fn shown(&self, path: &Path) -> String {
+        path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
+    }
+
+    fn shown_directory(&self, path: &Path) -> String {
+        format!("{}/", self.shown(path))
+    }
+}
+
+fn digest(root: &Path, path: &Path) -> Result<String, FileError> {
+    let file = Root::new(root).open(path)?;
+    let found = file.metadata()?;
+    let length = found.len();
+    if length > MAX_FILE_BYTES {
+        return Ok(format!("{length}:{}:{}.{:09}", found.ino(), found.ctime(), found.ctime_nsec()));
+    }
+    Ok(digest_of_stream(file.take(MAX_FILE_BYTES))?)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed set-up fails the test")]
+
+    use std::{fs, sync::Arc};
+
+    use super::*;
+    use crate::clock::SystemClock;
+
+    fn told(changes: &[ControlFileChange]) -> Vec<String> {
+        changes.iter().map(ToString::to_string).collect()
+    }
+
+    /// A project with these files.
+    fn project(files: &[(&str, &str)]) -> (tempfile::TempDir, Project) {
+        let dir = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let project = Project::open(dir.path(), None, Arc::new(SystemClock::new())).unwrap();
+        (dir, project)
+    }
+
+    #[test]
+    fn every_file_that_decides_what_runs_is_looked_at() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write("samuel.toml", "[[plugins]]\nname = \"lint\"\n");
+        write(".samuel/plugins/lint/hook.sh", "true");
+        write(".samuel/plugins/lint/old.sh", "true");
+        let project = Project::open(dir.path(), None, Arc::new(SystemClock::new())).unwrap();
+        let control = ControlFiles::of(&project, &[], &[]);
+        assert!(control.changes().is_empty());
+
+        write("src/main.rs", "fn main() {}");
+        write(".samuel/run/progress.md", "");
+        assert!(control.changes().is_empty(), "the agent's work and Samuel's are none of them");
+
+        write("samuel.toml", "[[plugins]]\nname = \"Lint\"\n");
+        write("samuel.lock", "");
+        write(".samuel/plugins/lint/hook.sh", "nice");
+        write(".samuel/templates/ralph/prompt.md.tmpl", "mine");
+        fs::remove_file(dir.path().join(".samuel/plugins/lint/old.sh")).unwrap();
+        let expected = [
+            "changed: .samuel/plugins/lint/hook.sh",
+            "missing: .samuel/plugins/lint/old.sh",
+            "new: .samuel/templates/ralph/prompt.md.tmpl",
+            "new: samuel.lock",
+            "changed: samuel.toml",
+        ];
+        assert_eq!(told(&control.changes()), expected);
+    }
+
+    #[test]
+    fn a_script_that_a_check_or_the_agent_names_decides_what_runs() {
+        let (dir, project) = project(&[("ci/check.sh", "exit 1"), ("check.sh", "exit 1"), ("agent.sh", "")]);
+        let root = dir.path();
+        let control =
+            ControlFiles::of(&project, &[CheckCommand::new("sh ci/check.sh")], &[root.join("agent.sh")]);
+        fs::write(root.join("check.sh"), "exit 0").unwrap();
+        assert!(control.changes().is_empty(), "nothing names it");
+        fs::write(root.join("ci/check.sh"), "exit 0").unwrap();
+        fs::remove_file(root.join("agent.sh")).unwrap();
+        let expected = [
+            "missing: agent.sh (the agent's command)",
+            "changed: ci/check.sh (quality check `sh ci/check.sh`)",
+        ];
+        assert_eq!(told(&control.changes()), expected);
+        assert_eq!(control.names(), ["samuel.toml", "samuel.lock", "agent.sh", "ci/check.sh"]);
+    }
+
+    #[test]
+    fn a_script_that_was_written_to_and_put_back_is_told_of() {
+        let (dir, project) = project(&[("check.sh", "exit 1")]);
+        let control = ControlFiles::of(&project, &[CheckCommand::new("sh check.sh")], &[]);
+        let stamps = control.stamps();
+        assert!(control.changes_since(&stamps).is_empty());
+        fs::write(dir.path().join("copy"), "exit 1").unwrap();
+        fs::rename(dir.path().join("copy"), dir.path().join("check.sh")).unwrap();
+        assert!(control.changes().is_empty());
+        let told = told(&control.changes_since(&stamps));
+        assert_eq!(told, ["written to: check.sh (quality check `sh check.sh`)"]);
+    }
+
+    #[test]
+    fn what_a_run_left_changed_is_compared_with_what_it_was_built_from() {
+        let plugin = ".samuel/plugins/lint/hook.sh";
+        let config = "[[plugins]]\nname = \"lint\"\n";
+        let (dir, opened) = project(&[("samuel.toml", config), (plugin, "true"), ("check.sh", "exit 1")]);
+        let checks = [CheckCommand::new("sh check.sh")];
+        let before = ControlFiles::of(&opened, &checks, &[]);
+        let (under_way, ended) = (before.record(), before.record_of_end());
+        let text = serde_json::to_string(&under_way).unwrap();
+        let under_way: ControlRecord = serde_json::from_str(&text).unwrap();
+        assert!(before.changes_of(&under_way).is_empty());
+
+        fs::write(dir.path().join("check.sh"), "exit 0").unwrap();
+        fs::write(dir.path().join(plugin), "nice").unwrap();
+        fs::write(dir.path().join("samuel.lock"), "").unwrap();
+        // The next run asks nothing of the script.
+        let now = ControlFiles::of(&opened, &[], &[]);
+        let expected = ["changed: .samuel/plugins/lint/", "changed: check.sh", "new: samuel.lock"];
+        let mut found = told(&now.changes_of(&under_way));
+        found.sort();
+        assert_eq!(found, expected);
+        assert!(now.changes_of(&ended).is_empty(), "what changes after the end is the user's");
+        let ended = before.record_of_end();
+        let expected = ["changed: .samuel/plugins/lint/hook.sh", "changed: check.sh", "new: samuel.lock"];
+        assert_eq!(told(&now.changes_of(&ended)), expected);
+        fs::write(dir.path().join("check.sh"), "exit 1").unwrap();
+        assert_eq!(told(&now.changes_of(&ended)), [expected[0], expected[2]]);
+    }
+
+    #[test]
+    fn no_part_of_a_long_file_can_be_exchanged() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let length = MAX_FILE_BYTES + 1;
+        fs::File::create(root.join("check")).unwrap().set_len(length).unwrap();
+        let project = Project::open(&root, None, Arc::new(SystemClock::new())).unwrap();
+        let control = ControlFiles::of(&project, &[CheckCommand::new("./check")], &[]);
+        assert!(control.changes().is_empty());
+        let file = fs::File::options().write(true).open(root.join("check")).unwrap();
+        std::os::unix::fs::FileExt::write_at(&file, b"x", length - 1).unwrap();
+        assert_eq!(told(&control.changes()), ["changed: check (quality check `./check`)"]);
+    }
+}

@@ -1,0 +1,162 @@
+//! Going on after an agent changed what decides what runs.
+//!
+//! Whoever pastes the line that a run ended with, or starts as ever, must not
+//! accept unseen what the agent wrote.
+
+#![allow(clippy::indexing_slicing, reason = "a failed set-up fails the test")]
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::{
+    kit::{HANG, Ran, SAMUEL, Target, ran},
+    terminal::answered,
+};
+
+/// What the agent puts into samuel.toml: a check that passes and leaves a mark.
+const CHANGE: &str = "sed -i 's/\"false\"/\"touch taken\"/' samuel.toml";
+
+/// A project with one task and a check that fails, and an agent outside of it.
+fn project() -> Target {
+    let target = Target::with_tasks(&["One"]);
+    let agent = target.home().join("agent").display().to_string();
+    target.write(
+        "samuel.toml",
+        format!(
+            "version = \"2\"\n[methodology.ralph]\nagent = \"command\"\nagent_command = [\"sh\", {agent:?}]\n\
+             quality_checks = [\"false\"]\nmax_iterations = 3\npause = 0\n"
+        ),
+    );
+    target
+}
+
+/// Says what the agent does from now on.
+fn agent(target: &Target, does: &str) {
+    std::fs::write(target.home().join("agent"), format!("cat >/dev/null; {does}")).unwrap();
+}
+
+fn start(target: &Target, args: &[&str]) -> Ran {
+    let ran = ran(target.samuel(&[&["run", "start"], args].concat()), HANG * 2);
+    assert!(!ran.hung, "{args:?}: {}", ran.text());
+    ran
+}
+
+/// A project whose last run ended since its agent changed samuel.toml, and how it
+/// ended.
+fn changed() -> (Target, Ran) {
+    let target = project();
+    agent(&target, CHANGE);
+    let ran = start(&target, &["--yes"]);
+    assert_eq!(ran.code, Some(4), "{}", ran.text());
+    agent(&target, &format!("{SAMUEL} run done 1"));
+    (target, ran)
+}
+
+/// Returns the digest that a refusal prints.
+fn digest(ran: &Ran) -> String {
+    let text = ran.text();
+    let (_, rest) = text.split_once("digest of all this: ").expect("a refusal prints the digest");
+    rest.lines().next().unwrap().to_owned()
+}
+
+#[test]
+fn the_line_that_goes_on_asks_and_a_start_with_yes_refuses() {
+    let (target, ended) = changed();
+    let text = ended.text();
+    assert!(text.contains("`samuel run start --accept`"), "{text}");
+    for args in [&["--yes"][..], &[], &["--accept"], &["--yes", "--dry-run", "--accept"]] {
+        let refused = start(&target, args);
+        let code = if args.len() == 3 { 2 } else { 78 };
+        assert_eq!(refused.code, Some(code), "{args:?}: {}", refused.text());
+        assert!(!target.path("taken").exists(), "{args:?}");
+        if code == 78 {
+            assert!(refused.text().contains("changed: samuel.toml"), "{args:?}: {}", refused.text());
+            assert!(refused.text().contains("quality check 1: touch taken"), "{}", refused.text());
+            assert!(refused.text().contains("`samuel run start --accept`"), "{}", refused.text());
+        }
+    }
+}
+
+#[test]
+fn what_was_seen_is_accepted_by_its_digest_and_nothing_else_is() {
+    let (target, _) = changed();
+    let seen = digest(&start(&target, &["--accept"]));
+    let other = start(&target, &["--accept", "--trust-hash", "sha256:0"]);
+    assert_eq!(other.code, Some(78), "{}", other.text());
+    // It changes once more before the answer.
+    let config = std::fs::read_to_string(target.path("samuel.toml")).unwrap();
+    target.write("samuel.toml", format!("{config}# more\n"));
+    assert_eq!(start(&target, &["--accept", "--trust-hash", &seen]).code, Some(78));
+    target.write("samuel.toml", config);
+    let done = start(&target, &["--accept", "--trust-hash", &seen]);
+    assert_eq!(done.code, Some(0), "{}", done.text());
+    assert!(target.path("taken").exists());
+    let log = std::fs::read_to_string(target.path(".samuel/run/progress.md")).unwrap();
+    assert!(log.contains("control file accepted: changed: samuel.toml: sha256:"), "{log}");
+    // What was accepted once is not asked for again.
+    assert_eq!(start(&target, &["--yes"]).code, Some(0));
+}
+
+#[test]
+fn at_a_terminal_the_change_is_shown_and_one_answer_decides() {
+    let (target, _) = changed();
+    let no = answered(target.samuel(&["run", "start", "--accept"]), "n");
+    let text = String::from_utf8_lossy(&no.bytes).into_owned();
+    assert_eq!(no.code, Some(78), "{text}");
+    assert!(!no.hung && !target.path("taken").exists());
+    assert_eq!(text.matches("changed: samuel.toml").count(), 1, "{text}");
+    assert_eq!(text.matches("quality check 1: touch taken").count(), 1, "a no prints no list: {text}");
+    assert!(text.contains("Accept these changes, and run this? [y/N]"), "{text}");
+    assert!(text.contains("was declined"), "{text}");
+
+    let yes = answered(target.samuel(&["run", "start", "--accept"]), "y");
+    assert_eq!(yes.code, Some(0), "{}", String::from_utf8_lossy(&yes.bytes));
+    assert!(target.path("taken").exists());
+}
+
+#[test]
+fn what_is_put_back_needs_no_answer() {
+    let (target, _) = changed();
+    let config = std::fs::read_to_string(target.path("samuel.toml")).unwrap();
+    target.write("samuel.toml", config.replace("touch taken", "false"));
+    let again = start(&target, &["--yes"]);
+    assert_eq!(again.code, Some(4), "{}", again.text());
+    // A change of the user's own, after that run has ended, is none of an agent.
+    target.write("samuel.toml", config.replace("touch taken", "touch mine"));
+    assert_eq!(start(&target, &["--yes"]).code, Some(0));
+    assert!(target.path("mine").exists());
+}
+
+#[test]
+fn an_agent_that_changes_what_runs_and_kills_samuel_is_not_taken_up_unseen() {
+    let target = project();
+    let pid = target.home().join("pid").display().to_string();
+    agent(&target, &format!("{CHANGE}; kill -9 \"$(cat {pid})\"; sleep 5"));
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("echo $$ > {pid}; exec {SAMUEL} run start --yes")]).current_dir(target.root());
+    shell.env_clear().envs(target.samuel(&[]).get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let killed = ran(shell, HANG * 2);
+    assert_eq!(killed.code, None, "{}", killed.text());
+    agent(&target, &format!("{SAMUEL} run done 1"));
+    let refused = start(&target, &["--yes"]);
+    assert_eq!(refused.code, Some(78), "{}", refused.text());
+    assert!(refused.text().contains("changed: samuel.toml"), "{}", refused.text());
+    assert!(!target.path("taken").exists());
+    let done = start(&target, &["--accept", "--trust-hash", &digest(&refused)]);
+    assert_eq!(done.code, Some(0), "{}", done.text());
+}
+
+#[test]
+fn programs_are_told_what_changed() {
+    let (target, _) = changed();
+    let refused = start(&target, &["--yes", "--json"]);
+    let document: Value = serde_json::from_slice(&refused.stdout).unwrap();
+    assert_eq!(document["error"]["code"], "E_TRUST_REFUSED");
+    let change = &document["data"]["executables"]["changes"][0];
+    assert_eq!(change["path"], "samuel.toml");
+    for side in ["before", "now"] {
+        assert!(change[side].as_str().unwrap().starts_with("sha256:"), "{change}");
+    }
+    assert_eq!(document["data"]["digest"].as_str().unwrap(), digest(&start(&target, &[])));
+}
