@@ -401,9 +401,10 @@ pub(crate) enum PluginCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct PluginDirectory {
+    // Not named as the one that -C sets: for clap they would be one argument.
     /// The plugin's directory
     #[arg(value_name = "DIR", default_value = ".")]
-    pub(crate) directory: PathBuf,
+    pub(crate) plugin: PathBuf,
 }
 
 #[derive(Debug, Args)]
@@ -435,9 +436,10 @@ pub(crate) struct NewPluginArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct PluginTestArgs {
+    // Not named as the one that -C sets: for clap they would be one argument.
     /// The plugin's directory
     #[arg(value_name = "DIR", default_value = ".")]
-    pub(crate) directory: PathBuf,
+    pub(crate) plugin: PathBuf,
     /// Only this hook point
     #[arg(long, value_name = "POINT")]
     pub(crate) point: Option<String>,

@@ -17,6 +17,8 @@ use samuel_core::{
 };
 use serde_json::Value;
 
+use crate::render::holder_text;
+
 /// An error at the edge. It reads as the [`Fault`] it holds.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure(Box<Fault>);
@@ -131,6 +133,16 @@ impl Failure {
         self
     }
 
+    /// Names the holder of a lock with the time of the place, where there is one.
+    fn held_by(self, error: &StateError) -> Self {
+        let (StateError::LoopRunning { holder, .. } | StateError::Locked { holder, .. }) = error else {
+            return self;
+        };
+        let Some(holder) = holder else { return self };
+        let message = self.message.replace(&holder.to_string(), &holder_text(holder));
+        self.reword(message)
+    }
+
     /// Adds a cause.
     pub(crate) fn because(mut self, cause: &dyn Error) -> Self {
         self.0.causes.push(cause.to_string());
@@ -169,6 +181,7 @@ impl From<ProjectError> for Failure {
             ProjectError::Prd(PrdError::Invalid { errors, .. }) => failure
                 .with_data(serde_json::json!({ "findings": errors }))
                 .detail(errors.iter().map(ToString::to_string)),
+            ProjectError::State(error) => failure.held_by(error),
             _ => failure,
         }
     }
@@ -176,7 +189,7 @@ impl From<ProjectError> for Failure {
 
 impl From<StateError> for Failure {
     fn from(error: StateError) -> Self {
-        Self::of(&error)
+        Self::of(&error).held_by(&error)
     }
 }
 
@@ -197,6 +210,7 @@ impl From<RunError> for Failure {
                 .detail(executables.change_lines())
                 .detail(executables.lines())
                 .detail([format!("digest of all this: {}", executables.digest())]),
+            RunError::State(error) => failure.held_by(error),
             RunError::Agent(AgentError::Config { .. }) => {
                 failure.advise("Pass --agent-command, or set agent_command in samuel.toml.")
             }

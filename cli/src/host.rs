@@ -116,13 +116,8 @@ impl Host {
 
     /// Finds the root of the project that a command works on.
     pub(crate) fn root(&self, global: &Global) -> Result<PathBuf, Failure> {
-        if let Some(directory) = &global.directory {
-            let directory = self.absolute(directory)?;
-            let found = directory.canonicalize().ok().filter(|directory| directory.is_dir());
-            return found.ok_or_else(|| {
-                Failure::usage(format!("{} is no directory", directory.display()))
-                    .advise("Pass an existing directory to -C.")
-            });
+        if global.directory.is_some() {
+            return self.directory(global);
         }
         let of_run = self.var("SAMUEL_PROJECT_ROOT").map(PathBuf::from).filter(|root| root.is_absolute());
         if let Some(root) = of_run.filter(|root| root.is_dir()) {
@@ -130,6 +125,18 @@ impl Host {
         }
         let cwd = self.absolute(Path::new(""))?;
         Ok(find_root(&cwd).unwrap_or(cwd))
+    }
+
+    /// Returns the directory a command works in where it needs no project: the one
+    /// that `-C` names, else the current one.
+    pub(crate) fn directory(&self, global: &Global) -> Result<PathBuf, Failure> {
+        let Some(directory) = &global.directory else { return self.absolute(Path::new("")) };
+        let directory = self.absolute(directory)?;
+        let found = directory.canonicalize().ok().filter(|directory| directory.is_dir());
+        found.ok_or_else(|| {
+            Failure::usage(format!("{} is not a directory", directory.display()))
+                .advise("Pass an existing directory to -C.")
+        })
     }
 
     /// Says on whose behalf the command changes tasks, as far as the caller

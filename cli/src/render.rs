@@ -11,6 +11,7 @@ mod properties;
 mod repair;
 mod status;
 mod tasks;
+mod time;
 mod toon;
 mod watch;
 
@@ -23,5 +24,6 @@ pub(crate) use profile::profile_table;
 pub(crate) use repair::repair_text;
 pub(crate) use status::status_text;
 pub(crate) use tasks::task_table;
+pub(crate) use time::holder_text;
 pub(crate) use toon::toon_sizes;
 pub(crate) use watch::Watch;

@@ -29,16 +29,16 @@ const BUILD_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// Carries out a command about a plugin's directory.
 pub(crate) fn run(command: PluginCommand, global: &Global, host: &Host) -> Result<Reply, Failure> {
     match command {
-        PluginCommand::Validate(args) => validate(&args, host),
+        PluginCommand::Validate(args) => validate(&args, global, host),
         PluginCommand::Schema => schema(),
-        PluginCommand::New(args) => new(&args, host),
-        PluginCommand::Build(args) => build_plugin(&args, host),
+        PluginCommand::New(args) => new(&args, global, host),
+        PluginCommand::Build(args) => build_plugin(&args, global, host),
         PluginCommand::Test(args) => test(&args, global, host),
     }
 }
 
-fn validate(args: &PluginDirectory, host: &Host) -> Result<Reply, Failure> {
-    let directory = host.absolute(&args.directory)?;
+fn validate(args: &PluginDirectory, global: &Global, host: &Host) -> Result<Reply, Failure> {
+    let directory = host.directory(global)?.join(&args.plugin);
     let manifest = check(&directory)?;
     let text = format!("{} {} is in order\n", safe(&manifest.name), manifest.version);
     Ok(Reply::new(json!({ "manifest": manifest }), text))
@@ -50,12 +50,12 @@ fn schema() -> Result<Reply, Failure> {
     Ok(Reply::new(schema, text))
 }
 
-fn new(args: &NewPluginArgs, host: &Host) -> Result<Reply, Failure> {
-    let here = host.absolute("".as_ref())?;
+fn new(args: &NewPluginArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
+    let here = host.directory(global)?;
     let is_here = here.file_name().is_some_and(|name| name == args.name.as_str())
         && std::fs::read_dir(&here).is_ok_and(|mut entries| entries.next().is_none());
     let directory = match &args.path {
-        Some(path) => host.absolute(path)?,
+        Some(path) => here.join(path),
         None if is_here => here,
         None => here.join(&args.name),
     };
@@ -80,8 +80,8 @@ fn new_text(done: &Scaffolded) -> String {
     text + "Next: read its README.md, then `samuel plugin build` and `samuel plugin test` there\n"
 }
 
-fn build_plugin(args: &PluginDirectory, host: &Host) -> Result<Reply, Failure> {
-    let directory = host.absolute(&args.directory)?;
+fn build_plugin(args: &PluginDirectory, global: &Global, host: &Host) -> Result<Reply, Failure> {
+    let directory = host.directory(global)?.join(&args.plugin);
     let options = BuildOptions {
         env: host.env.clone(),
         supervisor: host.supervisor()?,
@@ -105,7 +105,7 @@ fn build_plugin(args: &PluginDirectory, host: &Host) -> Result<Reply, Failure> {
 }
 
 fn test(args: &PluginTestArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
-    let directory = host.absolute(&args.directory)?;
+    let directory = host.absolute(&args.plugin)?;
     let point = args.point.as_deref().map(str::parse::<HookPoint>).transpose();
     let point = point.map_err(|unknown| unknown_point(&unknown))?;
     // Without a project it sees an empty one, which it cannot harm.

@@ -6,8 +6,11 @@ use std::sync::Arc;
 use samuel_core::{
     config::{DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS},
     model::ErrorCode,
-    plugin::{Catalog, FetchOptions, Installed, Kind, Listed, LoadOptions, Loaded, Offer, Plugins, Source},
+    plugin::{
+        Catalog, FetchOptions, Installed, Kind, Listed, LoadOptions, Loaded, Offer, Plugins, Source, Unlisted,
+    },
     project::Project,
+    state::LoopLock,
 };
 use serde_json::json;
 
@@ -16,7 +19,7 @@ use crate::{
     args::{Global, InstallArgs, LsArgs, PluginName, VerifyArgs},
     failure::Failure,
     host::Host,
-    render::{columns, info_text, offer_data, offer_text, safe},
+    render::{columns, holder_text, info_text, offer_data, offer_text, safe},
     reply::Reply,
     trust::confirm,
 };
@@ -60,7 +63,18 @@ pub(crate) fn install(args: &InstallArgs, global: &Global, host: &Host) -> Resul
         "the credentials in the URL are not kept: another installation asks git's credential helper"
             .to_owned()
     });
-    Ok(Reply::new(&done, installed_text(&done)).warn(told))
+    Ok(Reply::new(&done, installed_text(&done)).warn(told).warn(beside_a_loop(global, host)))
+}
+
+/// Says what becomes of a loop whose plugins were changed under it.
+fn beside_a_loop(global: &Global, host: &Host) -> Option<String> {
+    let project = host.project(global, None).ok()?;
+    let holder = LoopLock::holder(&project.run_dir()).ok()??;
+    let by = holder.map(|holder| format!(" ({})", holder_text(&holder))).unwrap_or_default();
+    Some(format!(
+        "a loop is running{by}; it keeps the plugins it was started with, and ends at its next look at them with \
+         \"control-files-changed\". Start it again for this change to take part"
+    ))
 }
 
 fn refused(offer: &Offer) -> Failure {
@@ -74,7 +88,7 @@ fn installed_text(done: &Installed) -> String {
     let entry = &done.entry;
     let word = match &done.replaced {
         None => "Installed".to_owned(),
-        Some(before) if *before == entry.version => "Installed again".to_owned(),
+        Some(before) if *before == entry.version => "Reinstalled".to_owned(),
         Some(before) => format!("Updated from {} to", safe(before)),
     };
     let mut text = match done.replaced.as_ref().is_some_and(|before| *before != entry.version) {
@@ -141,8 +155,20 @@ pub(crate) fn info(args: &PluginName, global: &Global, host: &Host) -> Result<Re
 /// Removes a plugin.
 pub(crate) fn uninstall(args: &PluginName, global: &Global, host: &Host) -> Result<Reply, Failure> {
     let done = plugins(global, host)?.uninstall(&args.name)?;
-    let text = format!("Removed {}\n", safe(&done.name));
-    Ok(Reply::new(&done, text))
+    let mut text = format!("Removed {}\n", safe(&done.name));
+    done.unlisted.iter().for_each(|unlisted| text.push_str(&unlisted_text(unlisted)));
+    Ok(Reply::new(&done, text).warn(beside_a_loop(global, host)))
+}
+
+/// Says what became of a chain that named handlers of a plugin that is gone.
+fn unlisted_text(unlisted: &Unlisted) -> String {
+    let (key, names) = (safe(&unlisted.key), safe(&unlisted.names.join(", ")));
+    match unlisted.is_removed {
+        false => format!("  took {names} out of {key} in samuel.toml\n"),
+        true => format!(
+            "  removed {key} from samuel.toml, which named only {names}; the point has its usual handlers again\n"
+        ),
+    }
 }
 
 /// Compares files with what was installed.

@@ -5,7 +5,7 @@ use samuel_core::{
     project::{NextStep, ProjectStatus},
 };
 
-use super::safe;
+use super::{holder_text, safe};
 
 /// How many reasons for being blocked are shown.
 const REASONS: usize = 10;
@@ -39,7 +39,7 @@ pub(crate) fn status_text(status: &ProjectStatus) -> String {
             if progress.tokens > 0 { format!(", {} tokens", progress.tokens) } else { String::new() };
         line("Iterations", format!("{}{tokens}{cost}", progress.total_iterations_run));
     }
-    let holder = status.holder.as_ref().map(|holder| format!(", {}", safe(&holder.to_string())));
+    let holder = status.holder.as_ref().map(|holder| format!(", {}", holder_text(holder)));
     match (status.running, progress.status) {
         (true, _) => line("Loop", format!("running{}", holder.unwrap_or_default())),
         (false, ProgressStatus::Running) => line("Loop", "not running (the last one was cut off)".to_owned()),

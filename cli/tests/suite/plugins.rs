@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::bench::{AtTerminal, Bench};
+use crate::bench::{AtTerminal, Bench, wait_for_file};
 
 /// Writes the source of a plugin with one script.
 fn source(bench: &Bench, name: &str, more: &str, point: &str, script: &str) -> PathBuf {
@@ -303,4 +303,71 @@ fn at_a_terminal_the_user_is_asked_and_asked_again_only_for_what_is_new() {
     let (code, shown) = at_terminal(&bench, &["install", "plugins/lint"], "y\n");
     assert_eq!(code, 0, "{shown}");
     assert!(shown.contains("+ samuel.api") && shown.contains("  exec"), "{shown}");
+}
+
+#[test]
+fn a_plugin_that_goes_takes_its_handlers_out_of_the_chains_and_says_so() {
+    let bench = Bench::with_tasks(&["One"]);
+    lint(&bench);
+    bench.ok(&["install", "plugins/lint", "--yes"]);
+    let config = bench.read("samuel.toml");
+    let chains = "\n[hooks.\"quality.check\"]\nhandlers = [\"default\", \"lint\"]\n\n\
+                  [methodology.ralph.hooks.\"quality.check\"]\nhandlers = [\"lint:hook.sh\"]\n";
+    bench.write("samuel.toml", &format!("{config}{chains}"));
+    bench.ok(&["doctor", "--hooks"]);
+    assert_eq!(
+        bench.ok(&["uninstall", "lint"]).stdout,
+        "Removed lint\n  took lint out of hooks.\"quality.check\".handlers in samuel.toml\n  removed \
+         methodology.ralph.hooks.\"quality.check\".handlers from samuel.toml, which named only lint:hook.sh; the \
+         point has its usual handlers again\n"
+    );
+    bench.ok(&["doctor", "--hooks"]);
+    assert!(!bench.read("samuel.toml").contains("lint"), "{}", bench.read("samuel.toml"));
+}
+
+#[test]
+fn a_plugin_is_recorded_by_the_path_it_was_given_by() {
+    let bench = Bench::empty();
+    let directory = lint(&bench);
+    let elsewhere = bench.root().parent().unwrap().join("shared/lint");
+    fs::create_dir_all(elsewhere.parent().unwrap()).unwrap();
+    fs::rename(&directory, &elsewhere).unwrap();
+    bench.ok(&["install", "../shared/lint", "--yes"]);
+    assert!(
+        bench.read("samuel.toml").contains("source = \"../shared/lint\""),
+        "{}",
+        bench.read("samuel.toml")
+    );
+    bench.ok(&["install", elsewhere.to_str().unwrap(), "--yes"]);
+    let absolute = format!("source = \"{}\"", elsewhere.display());
+    assert!(bench.read("samuel.toml").contains(&absolute), "{}", bench.read("samuel.toml"));
+}
+
+#[test]
+fn a_new_plugin_is_made_checked_and_built_where_dash_c_says() {
+    let bench = Bench::empty();
+    fs::create_dir(bench.path("there")).unwrap();
+    bench.ok(&["-C", "there", "plugin", "new", "facts", "--kind", "skill"]);
+    assert!(bench.path("there/facts/samuel-plugin.toml").exists() && !bench.path("facts").exists());
+    bench.ok(&["-C", "there", "plugin", "validate", "facts"]);
+    bench.ok(&["-C", "there/facts", "plugin", "build"]);
+    bench.ok(&["plugin", "test", "there/facts", "-C", "."]);
+}
+
+#[test]
+fn whoever_changes_plugins_beside_a_loop_is_told_what_becomes_of_it() {
+    let bench = Bench::with_tasks(&["One"]);
+    lint(&bench);
+    let agent = "touch working; until [ -e go ]; do sleep 0.05; done";
+    let beside = bench.spawn(&bench.start_args(agent));
+    wait_for_file(&bench.path("working"));
+    let ran = bench.ok(&["install", "plugins/lint", "--yes"]);
+    for part in
+        ["a loop is running (process ", "keeps the plugins it was started with", "control-files-changed"]
+    {
+        assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
+    }
+    bench.write("go", "");
+    assert_eq!(beside.code(), 4, "the loop ends as was said");
+    assert_eq!(bench.ok(&["uninstall", "lint"]).stderr, "");
 }

@@ -46,8 +46,10 @@ pub const TRANSPORTS: &[&str] = &["https", "http", "ssh", "git", "file"];
 const MAX_OUTPUT: usize = 1 << 20;
 /// How many bytes of the end of standard error are kept.
 const MAX_STDERR: usize = 4 << 10;
-/// How many characters of the last line are told.
+/// How many characters of what it says are told.
 const MAX_LINE: usize = 500;
+/// How many lines of it.
+const COMPLAINT_LINES: usize = 3;
 
 /// How git is run.
 #[derive(Debug)]
@@ -74,7 +76,8 @@ pub enum GitProgramError {
     Failed {
         /// What it was called for.
         subcommand: String,
-        /// The last line it wrote to standard error, or how it ended.
+        /// What it wrote to standard error up to its verdict, `fatal: ...`, on one
+        /// line, or how it ended.
         message: String,
     },
 }
@@ -119,7 +122,7 @@ impl GitProgram<'_> {
         let message = match output.end {
             End::TimedOut => "git did not end in time".to_owned(),
             End::Cancelled => "it was cancelled".to_owned(),
-            _ => last_line(&output.stderr.text()).unwrap_or_else(|| output.status.to_string()),
+            _ => complaint(&output.stderr.text()).unwrap_or_else(|| output.status.to_string()),
         };
         let subcommand = args.first().copied().unwrap_or_default().to_owned();
         Err(GitProgramError::Failed { subcommand, message })
@@ -130,6 +133,17 @@ impl GitProgram<'_> {
 pub(crate) fn last_line(text: &str) -> Option<String> {
     let line = text.lines().rev().find(|line| !line.trim().is_empty())?;
     Some(line.trim().chars().take(MAX_LINE).collect())
+}
+
+/// Returns what git complains of: what programs that it ran said, and its verdict.
+/// The advice that follows fits any failure.
+fn complaint(stderr: &str) -> Option<String> {
+    let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let Some(verdict) = lines.iter().position(|line| line.starts_with("fatal:")) else {
+        return last_line(stderr);
+    };
+    let said = lines.get(verdict.saturating_sub(COMPLAINT_LINES - 1)..=verdict).unwrap_or_default();
+    Some(said.join("; ").chars().take(MAX_LINE).collect())
 }
 
 /// Says why git must not fetch from an address: it would run a program for it.
@@ -148,6 +162,24 @@ pub(crate) fn refused_transport(address: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_complaint_is_the_verdict_and_what_led_to_it_without_the_advice() {
+        let advice = "\nPlease make sure you have the correct access rights\nand the repository exists.\n";
+        let ssh = format!(
+            "ssh: connect to host x port 22: refused\r\nfatal: Could not read from remote.\n{advice}"
+        );
+        let both = "ssh: connect to host x port 22: refused; fatal: Could not read from remote.";
+        assert_eq!(complaint(&ssh).as_deref(), Some(both));
+        let missing =
+            format!("fatal: '/x' does not appear to be a git repository\nfatal: Could not read\n{advice}");
+        assert_eq!(
+            complaint(&missing).as_deref(),
+            Some("fatal: '/x' does not appear to be a git repository")
+        );
+        assert_eq!(complaint("warning: a\nerror: b\n").as_deref(), Some("error: b"));
+        assert_eq!(complaint(" \n"), None);
+    }
 
     #[test]
     fn what_another_program_would_fetch_is_refused() {

@@ -41,7 +41,7 @@ pub enum PluginError {
     Fetch {
         /// The URL.
         url: String,
-        /// What git said, its last line.
+        /// What git said.
         message: String,
     },
     /// A component cannot be loaded as its manifest says.
@@ -287,6 +287,10 @@ impl Coded for PluginError {
         match self {
             Self::Manifest(error) => error.help_or(self.code().help),
             Self::Config(error) => error.help(),
+            Self::Fetch { .. } => {
+                "Check the URL and the revision, and whether the host can be reached with `git ls-remote <URL>`."
+                    .to_owned()
+            }
             Self::NotInstalled { nearest: Some(name), .. } => format!("Did you mean {name}?"),
             Self::Listed { from: Some(source), .. } => format!("Run `samuel install {source}`."),
             Self::Listed { from: None, .. } => {

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Capabilities, Capability, Change, Difference, Kind, LockEntry, LockFile, MANIFEST_FILE, Manifest,
-    PluginError, Selection, Source,
+    PluginError, Selection, Source, Unlisted,
     catalog::{check_beside, plugin_directory, plugins_directory},
     check,
     check::check_contents,
@@ -129,6 +129,8 @@ pub struct Uninstalled {
     pub name: String,
     /// Its version, where samuel.lock knew it.
     pub version: Option<String>,
+    /// The chains in samuel.toml that named its handlers.
+    pub unlisted: Vec<Unlisted>,
 }
 
 /// A plugin of a project, and whether its files are those that were installed.
@@ -242,8 +244,8 @@ impl Plugins {
         let mut commit = None;
         let mut checkout = None;
         let directory = match source {
-            Source::Directory(directory) => directory.clone(),
-            Source::Git { url, revision } => {
+            Source::Directory { path, .. } => path.clone(),
+            Source::Git { url, revision, .. } => {
                 let into = tempfile::Builder::new().prefix(STAGING).tempdir_in(self.directory());
                 let into = into.map_err(PluginError::io("write to", self.directory()))?;
                 let git = GitProgram {
@@ -303,8 +305,8 @@ impl Plugins {
         })
     }
 
-    /// Removes a plugin: its files, its grants and its place in samuel.toml.
-    /// One that is broken can be removed as well.
+    /// Removes a plugin: its files, its grants, its place in samuel.toml and its
+    /// handlers in the chains there. One that is broken can be removed as well.
     ///
     /// # Errors
     /// Returns [`PluginError::BadName`] for what can be nobody's name,
@@ -320,9 +322,13 @@ impl Plugins {
         let before = lock.clone();
         let entry = lock.remove(name);
         let swap = Swap::begin(&self.root, name, None)?;
-        let put = edit::remove(&self.root, name).and_then(|()| lock.save(&self.root));
+        let mut unlisted = Vec::new();
+        let put = edit::remove(&self.root, name).and_then(|taken_out| {
+            unlisted = taken_out;
+            lock.save(&self.root)
+        });
         swap.settle(put, || before.save(&self.root))?;
-        Ok(Uninstalled { name: name.to_owned(), version: entry.map(|entry| entry.version) })
+        Ok(Uninstalled { name: name.to_owned(), version: entry.map(|entry| entry.version), unlisted })
     }
 
     /// Lists what is installed, and what samuel.toml lists, in its order.

@@ -24,6 +24,7 @@ mod agent_env;
 mod build;
 mod capability;
 mod catalog;
+mod chains;
 mod check;
 #[cfg(feature = "wasm")]
 mod component;
@@ -64,6 +65,7 @@ pub use build::{BuildOptions, BuildReport, build};
 pub use capability::{Capabilities, Capability, UnknownCapability};
 pub(crate) use catalog::plugin_directory;
 pub use catalog::{Catalog, Plugin};
+pub use chains::Unlisted;
 pub use check::check;
 pub use consent::consequences;
 pub use envelope::{MAX_ANSWER_BYTES, PROTOCOL};

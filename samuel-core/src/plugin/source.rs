@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use super::{MANIFEST_FILE, Manifest, PluginError};
@@ -15,14 +15,21 @@ use crate::{
 /// Where a plugin comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// A directory, absolute.
-    Directory(PathBuf),
+    /// A directory.
+    Directory {
+        /// The directory, absolute.
+        path: PathBuf,
+        /// Whether it was named by a relative path, so that one is recorded.
+        is_relative: bool,
+    },
     /// A git repository.
     Git {
-        /// Its URL.
+        /// Its URL, or its path, absolute.
         url: String,
         /// The branch, tag or commit; the remote's default where absent.
         revision: Option<String>,
+        /// Whether it was named by a relative path, so that one is recorded.
+        is_relative: bool,
     },
 }
 
@@ -40,23 +47,21 @@ impl Source {
             return Err(refused(problem));
         }
         if is_url(text) {
-            let text = address;
-            let (url, revision) = match text.split_once('#') {
-                Some((url, revision)) => (url, Some(revision.to_owned())),
-                None => (text, None),
-            };
-            // Git takes what begins so for an option.
-            if revision.as_deref().is_some_and(|revision| revision.is_empty() || revision.starts_with('-')) {
-                return Err(refused("what follows # is no revision"));
-            }
-            return Ok(Self::Git { url: url.to_owned(), revision });
+            return repository(address, base).map_err(refused);
         }
+        let is_relative = Path::new(text).is_relative();
         let path = base.join(text);
         if path.is_dir() {
-            return path.canonicalize().map(Self::Directory).map_err(PluginError::io("read", path));
+            let path = path.canonicalize().map_err(PluginError::io("read", path))?;
+            return Ok(Self::Directory { path, is_relative });
         }
         let Some(parent) = path.parent().filter(|_| path.is_file()) else {
-            return Err(refused("there is no such file or directory, and it is no URL of a git repository"));
+            return Err(refused(match text.split_once('#') {
+                Some((directory, _)) if base.join(directory).is_dir() => {
+                    "to install a revision of a git repository in a directory, put git+ before its path"
+                }
+                _ => "there is no such file or directory, and it is not the URL of a git repository",
+            }));
         };
         let parent = parent.canonicalize().map_err(PluginError::io("read", &path))?;
         let is_manifest = path.file_name().is_some_and(|name| name == MANIFEST_FILE);
@@ -66,23 +71,22 @@ impl Source {
             path.canonicalize().ok().filter(|path| *path == module)
         };
         match is_manifest || is_module().is_some() {
-            true => Ok(Self::Directory(parent)),
+            true => Ok(Self::Directory { path: parent, is_relative }),
             false => Err(refused(
                 "the file is neither a samuel-plugin.toml nor the component that one beside it names",
             )),
         }
     }
 
-    /// Returns the text that samuel.toml keeps: a path within the project
-    /// relative to it, a URL without its credentials.
+    /// Returns the text that samuel.toml keeps: a path relative to the project,
+    /// unless an absolute one was given that leads out of it; a URL without its
+    /// credentials.
     pub fn recorded(&self, project_root: &Path) -> String {
         match self {
-            Self::Directory(path) => {
-                let root = project_root.canonicalize().unwrap_or_else(|_| project_root.to_owned());
-                match path.strip_prefix(root) {
-                    Ok(inner) if !inner.as_os_str().is_empty() => format!("./{}", inner.display()),
-                    _ => path.display().to_string(),
-                }
+            Self::Directory { path, is_relative } => recorded_path(path, *is_relative, project_root),
+            Self::Git { url, revision, is_relative } if Path::new(url).is_absolute() => {
+                let path = recorded_path(Path::new(url), *is_relative, project_root);
+                format!("git+{path}{}", behind_hash(revision.as_deref()))
             }
             git => without_credentials(&git.to_string()).into_owned(),
         }
@@ -99,14 +103,58 @@ impl Source {
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Directory(path) => write!(f, "{}", path.display()),
-            Self::Git { url, revision } => {
+            Self::Directory { path, .. } => write!(f, "{}", path.display()),
+            Self::Git { url, revision, .. } => {
                 let prefix = if is_url(url) { "" } else { "git+" };
-                write!(f, "{prefix}{url}")?;
-                revision.iter().try_for_each(|revision| write!(f, "#{revision}"))
+                write!(f, "{prefix}{url}{}", behind_hash(revision.as_deref()))
             }
         }
     }
+}
+
+fn behind_hash(revision: Option<&str>) -> String {
+    revision.map(|revision| format!("#{revision}")).unwrap_or_default()
+}
+
+/// Reads the URL or the path of a git repository, with its revision.
+fn repository(address: &str, base: &Path) -> Result<Source, &'static str> {
+    let (url, revision) = match address.split_once('#') {
+        Some((url, revision)) => (url, Some(revision.to_owned())),
+        None => (address, None),
+    };
+    // Git takes what begins so for an option.
+    if revision.as_deref().is_some_and(|revision| revision.is_empty() || revision.starts_with('-')) {
+        return Err("what follows # is not a revision");
+    }
+    if is_url(url) {
+        return Ok(Source::Git { url: url.to_owned(), revision, is_relative: false });
+    }
+    // Git itself would look from the directory that it fetches into.
+    let is_relative = Path::new(url).is_relative();
+    let found = base.join(url).canonicalize().ok().and_then(|path| path.into_os_string().into_string().ok());
+    match found {
+        Some(url) => Ok(Source::Git { url, revision, is_relative }),
+        None => Err("there is no such file or directory"),
+    }
+}
+
+/// Writes a path as seen from a project where it was given so or leads into it.
+fn recorded_path(path: &Path, is_relative: bool, project_root: &Path) -> String {
+    let root = project_root.canonicalize().unwrap_or_else(|_| project_root.to_owned());
+    let below = path.strip_prefix(&root).ok().filter(|below| !below.as_os_str().is_empty());
+    match below {
+        Some(below) => format!("./{}", below.display()),
+        None if is_relative => relative(path, &root).display().to_string(),
+        None => path.display().to_string(),
+    }
+}
+
+/// Returns an absolute path as seen from a directory.
+fn relative(path: &Path, from: &Path) -> PathBuf {
+    let shared = path.components().zip(from.components()).take_while(|(left, right)| left == right).count();
+    let up = from.components().skip(shared).map(|_| Component::ParentDir);
+    let relative: PathBuf = up.chain(path.components().skip(shared)).collect();
+    if relative.as_os_str().is_empty() { PathBuf::from(".") } else { relative }
 }
 
 fn is_url(text: &str) -> bool {
@@ -165,19 +213,30 @@ mod tests {
 
     #[test]
     fn urls_are_told_from_paths_and_carry_a_revision() {
-        let git = |url: &str, revision: Option<&str>| Source::Git {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("project/sub")).unwrap();
+        fs::create_dir_all(root.join("p")).unwrap();
+        let git = |url: &str, revision: Option<&str>, is_relative| Source::Git {
             url: url.to_owned(),
             revision: revision.map(str::to_owned),
+            is_relative,
         };
-        let parse = |text| Source::parse(text, Path::new("/")).unwrap();
-        assert_eq!(parse("https://example.org/p.git"), git("https://example.org/p.git", None));
-        assert_eq!(parse("git@example.org:a/p.git#v1"), git("git@example.org:a/p.git", Some("v1")));
-        assert_eq!(parse("git+/srv/p"), git("/srv/p", None));
-        assert_eq!(parse(&parse("git+/srv/p#main").to_string()), git("/srv/p", Some("main")));
+        let parse = |text: &str| Source::parse(text, &root.join("project")).unwrap();
+        assert_eq!(parse("https://example.org/p.git"), git("https://example.org/p.git", None, false));
+        assert_eq!(parse("git@example.org:a/p.git#v1"), git("git@example.org:a/p.git", Some("v1"), false));
+        let p = root.join("p").display().to_string();
+        assert_eq!(parse(&format!("git+{p}")), git(&p, None, false));
+        assert_eq!(parse("git+../p#main"), git(&p, Some("main"), true));
+        assert_eq!(parse("git+../p#main").recorded(&root.join("project")), "git+../p#main");
+        assert_eq!(parse("git+sub").recorded(&root.join("project")), "git+./sub");
+        assert_eq!(parse(&format!("git+{p}#v1")).recorded(&root.join("project")), format!("git+{p}#v1"));
+        assert_eq!(parse(&parse(&format!("git+{p}#main")).to_string()), git(&p, Some("main"), false));
         for bad in [
             "https://example.org/p#",
             "https://example.org/p#--upload-pack=x",
             "no/such/path",
+            "git+no/such/path",
             "git+fd::3",
             "git+ext::sh -c id",
             "git+-u",
@@ -185,18 +244,26 @@ mod tests {
         ] {
             assert!(matches!(Source::parse(bad, Path::new("/")), Err(PluginError::Source { .. })), "{bad}");
         }
+        let error = Source::parse("../p#v1", &root.join("project")).unwrap_err();
+        assert!(error.to_string().contains("put git+ before its path"), "{error}");
     }
 
     #[test]
-    fn a_directory_is_kept_relative_to_the_project_it_is_in() {
+    fn a_directory_is_kept_relative_to_the_project_where_it_was_given_so_or_is_in_it() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         fs::create_dir_all(root.join("project/plugins/lint")).unwrap();
         fs::create_dir_all(root.join("other")).unwrap();
         let project = root.join("project");
-        let parse = |text| Source::parse(text, &project).unwrap();
+        let parse = |text: &str| Source::parse(text, &project).unwrap();
+        let absolute = |path: &str| root.join(path).display().to_string();
         assert_eq!(parse("plugins/lint").recorded(&project), "./plugins/lint");
-        assert_eq!(parse("../other").recorded(&project), root.join("other").display().to_string());
+        assert_eq!(parse(&absolute("project/plugins/lint")).recorded(&project), "./plugins/lint");
+        assert_eq!(parse("../other").recorded(&project), "../other");
+        assert_eq!(parse("..").recorded(&project), "..");
+        assert_eq!(parse(&absolute("other")).recorded(&project), absolute("other"));
+        let from_below = Source::parse("../../other", &project.join("plugins")).unwrap();
+        assert_eq!(from_below.recorded(&project), "../other");
         fs::write(root.join("other").join(MANIFEST_FILE), "").unwrap();
         fs::write(root.join("other/notes.txt"), "").unwrap();
         assert_eq!(parse("../other/samuel-plugin.toml"), parse("../other"));

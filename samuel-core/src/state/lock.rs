@@ -59,7 +59,7 @@ impl Holder {
 
 impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "process {} ({}, since {})", self.pid, self.doing, self.since)
+        write!(f, "process {} ({}, since {:.0})", self.pid, self.doing, self.since)
     }
 }
 

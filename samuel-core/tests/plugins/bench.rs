@@ -67,7 +67,9 @@ impl Bench {
     }
 
     pub(crate) async fn fetch(&self, source: &Path) -> Result<Offer, PluginError> {
-        self.plugins().fetch(&Source::Directory(source.to_owned()), &options()).await
+        self.plugins()
+            .fetch(&Source::Directory { path: source.to_owned(), is_relative: false }, &options())
+            .await
     }
 
     /// Installs a source with everything it asks for.

@@ -77,7 +77,8 @@ impl Bench {
             program(&target.path("../source").join(name), &bytes);
         }
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-        let source = Source::Directory(target.path("../source").canonicalize().unwrap());
+        let source =
+            Source::Directory { path: target.path("../source").canonicalize().unwrap(), is_relative: false };
         let plugins = Plugins::of(target.root());
         let offer = runtime.block_on(plugins.fetch(&source, &FetchOptions::default())).unwrap();
         let granted = offer.manifest().capabilities.clone();
