@@ -43,4 +43,6 @@ pub mod project;
 pub mod state;
 #[cfg(feature = "engine")]
 pub mod testing;
+#[cfg(feature = "engine")]
+pub mod text;
 pub mod toon;

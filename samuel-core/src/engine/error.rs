@@ -1,6 +1,7 @@
 //! What can keep a run from being built, started or waited for.
 
 use super::executables::Executables;
+pub(super) use crate::text::described;
 use crate::{
     agent::AgentError,
     config::{ConfigError, SandboxError},
@@ -83,17 +84,6 @@ impl RunError {
 fn in_words(executables: &Executables) -> String {
     let changes: Vec<String> = executables.changes.iter().map(ToString::to_string).collect();
     changes.join("; ")
-}
-
-/// Writes an error with its causes on one line.
-pub(super) fn described(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
 }
 
 impl Coded for RunError {

@@ -269,7 +269,7 @@ impl Services {
 /// Says why nobody answered at `agent.invoke`.
 fn unanswered(outcome: &Outcome) -> Failure {
     let message = match outcome.broken.first() {
-        Some(broken) => format!("{} broke: {}", broken.handler, broken.failure),
+        Some(broken) => broken.to_string(),
         None => "no handler runs at agent.invoke".to_owned(),
     };
     Failure { class: FailureClass::AgentStart, message }

@@ -242,6 +242,7 @@ impl<'a, P: Point> Folding<'a, P> {
         self.warn(slot, failure.class.as_str(), failure.message.clone());
         self.outcome.broken.push(Broken {
             handler: Arc::clone(&handler),
+            point: P::POINT,
             failure: failure.clone(),
             abandoned: is_left_behind && slot.tier.is_left_behind(),
         });
@@ -254,7 +255,7 @@ impl<'a, P: Point> Folding<'a, P> {
         match self.chain.failure_action(slot) {
             OnFailure::Warn => Flow::Continue,
             action => {
-                self.outcome.abort = Some(Abort { handler, action, failure });
+                self.outcome.abort = Some(Abort { handler, point: P::POINT, action, failure });
                 Flow::Stop
             }
         }

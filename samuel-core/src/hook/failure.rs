@@ -8,7 +8,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::ErrorCode;
+use crate::{model::ErrorCode, text::described};
 
 /// How a handler broke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,7 +74,8 @@ impl fmt::Display for BreakClass {
 
 /// A handler that could not answer.
 ///
-/// Any error becomes one through `?`, with the class [`BreakClass::Failed`].
+/// Any error becomes one through `?`, with the class [`BreakClass::Failed`] and
+/// its causes in the message.
 /// It is no `std::error::Error` itself, because only then can `?` do that.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookFailure {
@@ -102,12 +103,6 @@ impl fmt::Display for HookFailure {
 
 impl<E: std::error::Error> From<E> for HookFailure {
     fn from(error: E) -> Self {
-        let mut details = Vec::new();
-        let mut source = error.source();
-        while let Some(cause) = source {
-            details.push(cause.to_string());
-            source = cause.source();
-        }
-        Self { class: BreakClass::Failed, message: error.to_string(), details }
+        Self::new(BreakClass::Failed, described(&error))
     }
 }

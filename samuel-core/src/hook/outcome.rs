@@ -4,7 +4,7 @@
 //! loop decides by, what events carry and what the progress log is written
 //! from. The output itself stays with [`Dispatched`](super::Dispatched).
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -81,6 +81,8 @@ pub enum Speaker {
 pub struct Broken {
     /// The handler's id.
     pub handler: Arc<str>,
+    /// The point that it was asked at.
+    pub point: HookPoint,
     /// How it broke.
     pub failure: HookFailure,
     /// Whether its thread is still running, because nothing can end it.
@@ -92,10 +94,24 @@ pub struct Broken {
 pub struct Abort {
     /// The handler's id.
     pub handler: Arc<str>,
+    /// The point that it was asked at.
+    pub point: HookPoint,
     /// What ends.
     pub action: OnFailure,
     /// How the handler broke.
     pub failure: HookFailure,
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the handler {} of {} broke: {}", self.handler, self.point, self.failure)
+    }
+}
+
+impl fmt::Display for Abort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the handler {} of {} broke: {}", self.handler, self.point, self.failure)
+    }
 }
 
 /// Something the user should know of a handler.

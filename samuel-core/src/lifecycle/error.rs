@@ -33,7 +33,7 @@ pub enum LifecycleError {
     },
     /// A handler broke where that ends the command. At the `after` points the
     /// command has written by then.
-    #[error("{handler} broke at {point}: {failure}")]
+    #[error("the handler {handler} of {point} broke: {failure}")]
     Broke {
         /// The point.
         point: HookPoint,

@@ -172,7 +172,7 @@ async fn a_broken_gate_ends_the_command_unless_it_is_told_to_warn() {
         lifecycle.sync(&SyncOptions { dry_run: true }).await
     };
     let error = sync("version = \"2\"\n").await.unwrap_err();
-    assert_eq!(error.to_string(), "api:x broke at sync.before: failed: no network");
+    assert_eq!(error.to_string(), "the handler api:x of sync.before broke: failed: no network");
     assert_eq!(error.code().name, "E_HOOK_FAILED");
     let warned = sync("version = \"2\"\n[hooks.\"sync.before\"]\nstrict = false\n").await.unwrap();
     assert_eq!(warned.warnings, ["sync.before api:x failed: no network"]);

@@ -28,6 +28,8 @@ const MAX_CONTRIBUTED_BYTES: usize = 1 << 20;
 const MAX_KEYS: usize = 256;
 /// How much of a bad answer is shown, in characters.
 const SHOWN_CHARS: usize = 200;
+/// How much of it is shown in the message itself, which is one line.
+const QUOTED_CHARS: usize = 60;
 
 /// What a handler is given.
 #[derive(Serialize)]
@@ -70,11 +72,15 @@ pub(super) struct Answer<O> {
 pub(super) fn decode<P: Point>(bytes: &[u8]) -> Result<Answer<P::Output>, HookFailure> {
     let bad = |problem: String| bad_output(&problem, bytes);
     if bytes.iter().all(u8::is_ascii_whitespace) {
-        return Err(HookFailure::new(BreakClass::BadOutput, "there is no answer"));
+        return Err(HookFailure::new(
+            BreakClass::BadOutput,
+            "nothing was printed, where an answer in JSON is expected",
+        ));
     }
     // The parser refuses what is nested too deeply, and what follows.
-    let value: Value = serde_json::from_slice(bytes).map_err(|error| bad(error.to_string()))?;
-    let Value::Object(mut fields) = value else { return Err(bad("the answer is no object".to_owned())) };
+    let value: Value = serde_json::from_slice(bytes)
+        .map_err(|error| bad(format!("it is not one JSON document: {error}")))?;
+    let Value::Object(mut fields) = value else { return Err(bad("it is not a JSON object".to_owned())) };
     let contributed = contributed(&mut fields).map_err(bad)?;
     let output = serde_json::from_value(Value::Object(fields)).map_err(|error| bad(error.to_string()))?;
     Ok(Answer { output, contributed })
@@ -91,7 +97,7 @@ fn contributed(fields: &mut Map<String, Value>) -> Result<BTreeMap<String, Value
     let values = match fields.remove("contribute") {
         None | Some(Value::Null) => return Ok(BTreeMap::new()),
         Some(Value::Object(values)) => values,
-        Some(_) => return Err("`contribute` is no object".to_owned()),
+        Some(_) => return Err("`contribute` is not an object".to_owned()),
     };
     if values.len() > MAX_KEYS {
         return Err(format!("`contribute` has more than {MAX_KEYS} keys"));
@@ -107,13 +113,18 @@ fn contributed(fields: &mut Map<String, Value>) -> Result<BTreeMap<String, Value
     Ok(values.into_iter().collect())
 }
 
-/// Words a bad answer.
+/// Words a bad answer: what is wrong with it, and how it begins.
 pub(super) fn bad_output(problem: &str, bytes: &[u8]) -> HookFailure {
     // A character has four bytes at most.
     let beginning = bytes.get(..SHOWN_CHARS * 4).unwrap_or(bytes);
     let shown: String = String::from_utf8_lossy(beginning).chars().take(SHOWN_CHARS).collect();
-    let mut failure =
-        HookFailure::new(BreakClass::BadOutput, format!("the answer cannot be used: {problem}"));
+    let mut quoted: String = shown.trim().chars().take(QUOTED_CHARS).collect();
+    if quoted.len() < shown.trim().len() {
+        quoted.push('…');
+    }
+    let message =
+        format!("what was printed cannot be used as an answer: {problem}; it begins with {quoted:?}");
+    let mut failure = HookFailure::new(BreakClass::BadOutput, message);
     failure.details.push(shown);
     failure
 }
@@ -139,7 +150,15 @@ mod tests {
             let failure = refusal::<points::BeforeLoop>(text);
             assert_eq!(failure.details, [text.to_owned()]);
         }
-        assert_eq!(refusal::<points::BeforeLoop>(" \n").message, "there is no answer");
+        let nothing = "nothing was printed, where an answer in JSON is expected";
+        assert_eq!(refusal::<points::BeforeLoop>(" \n").message, nothing);
+        assert_eq!(
+            refusal::<points::BeforeLoop>("nothing to do\nbye\n").message,
+            "what was printed cannot be used as an answer: it is not one JSON document: expected ident at line 1 \
+             column 2; it begins with \"nothing to do\\nbye\""
+        );
+        let long = refusal::<points::BeforeLoop>(&"x".repeat(1_000)).message;
+        assert!(long.ends_with(&format!("{}…\"", "x".repeat(QUOTED_CHARS))), "{long}");
         let deep = format!("{{\"ok\":true,\"x\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
         assert_eq!(refusal::<points::BeforeLoop>(&deep).details[0].chars().count(), 200);
     }
@@ -162,7 +181,7 @@ mod tests {
             let text = format!("{{\"{foreign}\":{{\"other\":{{\"Key\":1}}}}}}");
             assert!(refusal::<points::AfterLoop>(&text).message.contains("own namespace"));
         }
-        assert!(refusal::<points::AfterLoop>("{\"contribute\":[1]}").message.contains("no object"));
+        assert!(refusal::<points::AfterLoop>("{\"contribute\":[1]}").message.contains("not an object"));
         let large = format!("{{\"contribute\":{{\"a\":\"{}\"}}}}", "x".repeat(MAX_VALUE_BYTES));
         assert!(refusal::<points::AfterLoop>(&large).message.contains("too large"));
         assert!(refusal::<points::AfterLoop>("{\"contribute\":{\"\":1}}").message.contains("empty key"));

@@ -2753,8 +2753,8 @@ BreakClass: TypeAlias = Literal[
 class HookFailure(Record):
     """A handler that could not answer.
 
-    Any error becomes one through `?`, with the class `BreakClass::Failed`. It is no
-    `std::error::Error` itself, because only then can `?` do that.
+    Any error becomes one through `?`, with the class `BreakClass::Failed` and its causes in the
+    message. It is no `std::error::Error` itself, because only then can `?` do that.
 
     Attributes:
         class_: How the handler broke.
@@ -2823,23 +2823,27 @@ class Broken(Record):
 
     Attributes:
         handler: The handler's id.
+        point: The point that it was asked at.
         failure: How it broke.
         abandoned: Whether its thread is still running, because nothing can end it.
     """
 
-    __slots__ = ("handler", "failure", "abandoned")
-    __match_args__ = ("handler", "failure", "abandoned")
+    __slots__ = ("handler", "point", "failure", "abandoned")
+    __match_args__ = ("handler", "point", "failure", "abandoned")
     handler: str
+    point: HookPointId
     failure: HookFailure
     abandoned: bool
 
     def __init__(
         self,
         handler: str,
+        point: HookPointId,
         failure: HookFailure,
         abandoned: bool,
     ) -> None:
         _set(self, "handler", handler)
+        _set(self, "point", point)
         _set(self, "failure", failure)
         _set(self, "abandoned", abandoned)
 
@@ -2849,23 +2853,27 @@ class Abort(Record):
 
     Attributes:
         handler: The handler's id.
+        point: The point that it was asked at.
         action: What ends.
         failure: How the handler broke.
     """
 
-    __slots__ = ("handler", "action", "failure")
-    __match_args__ = ("handler", "action", "failure")
+    __slots__ = ("handler", "point", "action", "failure")
+    __match_args__ = ("handler", "point", "action", "failure")
     handler: str
+    point: HookPointId
     action: OnFailure
     failure: HookFailure
 
     def __init__(
         self,
         handler: str,
+        point: HookPointId,
         action: OnFailure,
         failure: HookFailure,
     ) -> None:
         _set(self, "handler", handler)
+        _set(self, "point", point)
         _set(self, "action", action)
         _set(self, "failure", failure)
 

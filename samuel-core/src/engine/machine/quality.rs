@@ -144,8 +144,7 @@ impl Machine {
 /// the work, so nothing can stand on it.
 fn cancelled(reply: &HookReply) -> Option<Failure> {
     let broken = reply.outcome.broken.iter().find(|broken| broken.failure.class == BreakClass::Cancelled)?;
-    let message = format!("{} broke: {}", broken.handler, broken.failure);
-    Some(Failure { class: FailureClass::HookBroke, message })
+    Some(Failure { class: FailureClass::HookBroke, message: broken.to_string() })
 }
 
 /// Returns the iteration's failure, and the reasons to write beside the tasks.

@@ -31,7 +31,7 @@ impl Machine {
     /// Says whether the point's outcome keeps the iteration from going on.
     pub(super) fn verdict(&mut self, outcome: &Outcome) -> Option<Failure> {
         if let Some(abort) = &outcome.abort {
-            let message = format!("{} broke: {}", abort.handler, abort.failure);
+            let message = abort.to_string();
             if abort.action == OnFailure::AbortLoop {
                 self.end_strictly(&message);
             }

@@ -146,8 +146,7 @@ impl Machine {
             // Where a broken handler is only a warning, there is still no
             // answer of the agent to go on with.
             (None, Some(broken)) => {
-                let message = format!("{} broke: {}", broken.handler, broken.failure);
-                Some(Failure { class: FailureClass::HookBroke, message })
+                Some(Failure { class: FailureClass::HookBroke, message: broken.to_string() })
             }
             (None, None) => {
                 let message = format!("{agent} gave no answer");

@@ -51,7 +51,10 @@ fn a_failed_check_takes_back_what_the_iteration_completed() {
 fn a_broken_check_takes_back_too_with_its_own_class() {
     let sim = first_check(aborts(OnFailure::AbortIteration)).run();
     assert_eq!(sim.failures(), [Some(FailureClass::HookBroke), None]);
-    assert_eq!(taken_back(&sim), [(vec![id("1")], vec!["h broke: failed: broke".into()])]);
+    assert_eq!(
+        taken_back(&sim),
+        [(vec![id("1")], vec!["the handler h of quality.check broke: failed: broke".into()])]
+    );
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     agent::AbilityCall,
     context::Framing,
-    hook::{Abort, BreakClass, Broken, HookFailure, OnFailure, Outcome, Speaker},
+    hook::{Abort, BreakClass, Broken, HookFailure, HookPoint, OnFailure, Outcome, Speaker},
     model::{
         Plan, Status,
         payload::{Actor, CheckFailure, Deliver, TextItem, Turn},
@@ -73,7 +73,7 @@ pub(super) fn says(fired: &Fired, content: &str, deliver: Deliver) -> HookReply 
 /// A handler broke, and nothing follows from it.
 pub(super) fn broken(class: BreakClass) -> HookReply {
     let failure = HookFailure::new(class, "broke");
-    let broken = Broken { handler: "h".into(), failure, abandoned: false };
+    let broken = Broken { handler: "h".into(), point: HookPoint::QualityCheck, failure, abandoned: false };
     HookReply { outcome: Outcome { broken: vec![broken], ..Default::default() }, ..Default::default() }
 }
 
@@ -81,7 +81,8 @@ pub(super) fn broken(class: BreakClass) -> HookReply {
 pub(super) fn aborts(action: OnFailure) -> HookReply {
     let mut reply = broken(BreakClass::Failed);
     let failure = HookFailure::new(BreakClass::Failed, "broke");
-    reply.outcome.abort = Some(Abort { handler: "h".into(), action, failure });
+    reply.outcome.abort =
+        Some(Abort { handler: "h".into(), point: HookPoint::QualityCheck, action, failure });
     reply
 }
 

@@ -86,7 +86,7 @@ fn a_handler_that_ends_the_loop_does_so_at_every_point_after_the_iteration_was_c
             .hook(point, |_| aborts(OnFailure::AbortLoop))
             .run();
         assert_eq!(sim.report().exit_reason, ExitReason::StrictHook, "{point}");
-        assert!(sim.report().detail.unwrap().contains("h broke"), "{point}");
+        assert!(sim.report().detail.unwrap().contains("the handler h of"), "{point}");
         sim.assert_left_well(point.as_str());
         assert_eq!((sim.count(HookPoint::AfterLoop), sim.count(HookPoint::SessionEnd)), (1, 1), "{point}");
         let late = [HookPoint::SessionStop, HookPoint::AfterLoop, HookPoint::SessionEnd];

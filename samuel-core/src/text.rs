@@ -1,0 +1,54 @@
+//! Words that messages are put together from: counts, and errors with their causes.
+
+/// Counts something in words: `1 task`, `2 tasks`, `0 entries`.
+///
+/// The noun is given in the singular and takes the ending that English gives it.
+pub fn counted(count: impl TryInto<u64>, noun: &str) -> String {
+    // What is more than there can be of anything is many.
+    let count = count.try_into().unwrap_or(u64::MAX);
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {}", plural(noun)) }
+}
+
+/// Returns a noun in the plural, by its ending.
+fn plural(noun: &str) -> String {
+    let is_vowel = |c: char| "aeiou".contains(c);
+    match noun.strip_suffix('y') {
+        Some(stem) if !stem.ends_with(is_vowel) => format!("{stem}ies"),
+        _ if ["s", "x", "ch", "sh"].iter().any(|ending| noun.ends_with(ending)) => format!("{noun}es"),
+        _ => format!("{noun}s"),
+    }
+}
+
+/// Writes an error with its causes on one line. A cause that the text before it
+/// ends with already is not repeated.
+pub(crate) fn described(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let words = cause.to_string();
+        if !text.ends_with(&words) {
+            text = format!("{text}: {words}");
+        }
+        source = cause.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_has_one_form() {
+        for (count, noun, expected) in [
+            (0, "task", "0 tasks"),
+            (1, "task", "1 task"),
+            (2, "entry", "2 entries"),
+            (1, "entry", "1 entry"),
+            (3, "key", "3 keys"),
+            (2, "process", "2 processes"),
+        ] {
+            assert_eq!(counted(count, noun), expected);
+        }
+    }
+}
