@@ -9,7 +9,7 @@ use agent_support::{Recorder, request};
 use process_support::{Mark, supervise_if_asked, supervisor};
 use samuel_core::{
     agent::{self, Agent, AgentClocks, AgentConfig, AgentError, AgentEvent, LogFiles},
-    model::payload::AgentInvokeOutput,
+    model::{Coded, payload::AgentInvokeOutput},
 };
 use std::{os::unix::fs::PermissionsExt, path::Path, sync::Arc, time::Duration};
 
@@ -153,6 +153,45 @@ async fn a_program_that_does_not_exist_is_named() {
     let agent = agent::build(&config, supervisor()).unwrap();
     let error = agent.invoke(request(Path::new("/"), ""), &Recorder::default()).await.unwrap_err();
     assert!(matches!(error, AgentError::NotFound { program, .. } if program == "no-such-agent"));
+}
+
+#[tokio::test]
+async fn each_way_in_which_an_agent_cannot_start_is_a_message_of_its_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str, mode| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    file("plain", "#!/bin/sh\n", 0o644);
+    file("crlf", "#!/bin/sh\r\nexit 0\r\n", 0o755);
+    file("env-crlf", "#!/usr/bin/env sh\r\nexit 0\r\n", 0o755);
+    file("orphan", "#!/nowhere/sh\n", 0o755);
+    file("busy", "#!/bin/sh\n", 0o755);
+    std::fs::create_dir(dir.path().join("directory")).unwrap();
+    let _writer = std::fs::File::options().append(true).open(dir.path().join("busy")).unwrap();
+    for (program, message, help) in [
+        ("./absent", "needs the program \"./absent\", which was not found", "Install the agent"),
+        ("./gone/agent", "there is no directory `DIR/./gone`", "or create `DIR/./gone`"),
+        ("./directory", "`DIR/./directory` is a directory, not a program", "Name the program"),
+        ("./plain", "`DIR/./plain` is not executable: permission is denied", "chmod +x DIR/./plain"),
+        ("./crlf", "the first line of `DIR/./crlf` ends with a carriage return", "Unix line ends"),
+        ("./env-crlf", "the first line of `DIR/./env-crlf` ends with a carriage return", "Unix line ends"),
+        ("./orphan", "`DIR/./orphan` is a script for `/nowhere/sh`, which was not found", "the first line"),
+        ("./busy", "`DIR/./busy` is open for writing (text file busy)", "whoever writes it"),
+    ] {
+        let config = AgentConfig { command: vec![program.into()], ..AgentConfig::new("command") };
+        let agent = agent::build(&config, supervisor()).unwrap();
+        let error = agent.invoke(request(dir.path(), ""), &Recorder::default()).await.unwrap_err();
+        let shown = |text: String| text.replace(&*dir.path().to_string_lossy(), "DIR");
+        assert!(shown(error.to_string()).contains(message), "{program}: {error}");
+        assert!(shown(error.help()).contains(help), "{program}: {}", error.help());
+    }
+    // What can be seen before a run is said before it.
+    let absolute = dir.path().join("crlf").display().to_string();
+    let config = AgentConfig { command: vec![absolute], ..AgentConfig::new("command") };
+    let error = agent::build(&config, supervisor()).unwrap().check(&[]).unwrap_err();
+    assert!(error.to_string().contains("carriage return"), "{error}");
 }
 
 #[tokio::test]

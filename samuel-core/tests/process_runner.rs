@@ -410,7 +410,7 @@ async fn each_reason_not_to_start_is_an_error_of_its_own_that_names_the_path() {
         let at = |program: &Path| CommandSpec::new(program, dir.path());
         assert!(matches!(
             error(at(Path::new("no-such-program"))).await,
-            ProcessError::ProgramNotFound { program } if program == Path::new("no-such-program")
+            ProcessError::ProgramNotFound { program, .. } if program == Path::new("no-such-program")
         ));
         assert!(matches!(
             error(at(&plain)).await,
@@ -418,10 +418,11 @@ async fn each_reason_not_to_start_is_an_error_of_its_own_that_names_the_path() {
         ));
         assert!(matches!(
             error(at(&orphan)).await,
-            ProcessError::MissingInterpreter { path } if path == orphan
+            ProcessError::MissingInterpreter { path, interpreter: Some(interpreter) }
+                if path == orphan && interpreter == "/nowhere/sh"
         ));
         let found = error(at(&garbage)).await;
-        assert!(matches!(&found, ProcessError::NotExecutable { path, .. } if *path == garbage), "{found:?}");
+        assert!(matches!(&found, ProcessError::UnknownFormat { path } if *path == garbage), "{found:?}");
         let missing = dir.path().join("missing");
         assert!(matches!(
             error(CommandSpec::new("true", &missing)).await,

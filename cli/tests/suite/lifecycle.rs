@@ -171,9 +171,10 @@ fn doctor_alone_says_what_keeps_a_run_from_starting_and_what_does_not() {
     assert_eq!(lines[0], "ok       configuration   samuel.toml can be used, for ralph");
     assert_eq!(
         lines[4],
-        "FAILED   agent           agent \"claude\" needs the program \"/nowhere/agent\", which was not found"
+        "FAILED   agent           agent \"claude\" could not be run: program `/nowhere/agent` was not found: \
+         there is no directory `/nowhere`"
     );
-    assert!(lines[5].starts_with("                         help: Install the agent"), "{lines:?}");
+    assert!(lines[5].starts_with("                         help: Correct the path, or create `/nowhere`."), "{lines:?}");
     assert!(lines[6].starts_with("warning  checks "), "{lines:?}");
     let document = bench.samuel(&["doctor", "--json"]).json();
     assert_eq!(

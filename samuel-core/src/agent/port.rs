@@ -14,7 +14,7 @@ use crate::{
         Coded, ErrorCode, Usage,
         payload::{AgentInvokeOutput, TaskBrief, Turn},
     },
-    process::Process,
+    process::{Process, ProcessError},
 };
 
 /// A program that works on a prompt.
@@ -166,13 +166,12 @@ pub enum AgentError {
         program: String,
     },
     /// The agent's program could not be run.
-    #[error("agent \"{agent}\" could not be run")]
+    #[error("agent \"{agent}\" could not be run: {cause}")]
     Start {
         /// The agent.
         agent: String,
-        /// Why not.
-        #[source]
-        source: Box<dyn std::error::Error + Send + Sync>,
+        /// Why not. It stands in the text, which is all that a log of the run shows.
+        cause: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A clock ended the agent.
     #[error("agent \"{agent}\" was ended: {clock} clock of {limit:?} ran out")]
@@ -250,5 +249,13 @@ impl Coded for AgentError {
             Self::NotFound { .. } => ErrorCode::AGENT_NOT_FOUND,
             _ => ErrorCode::AGENT_FAILED,
         }
+    }
+
+    fn help(&self) -> String {
+        match self {
+            Self::Start { cause, .. } => cause.downcast_ref::<ProcessError>().and_then(ProcessError::help),
+            _ => None,
+        }
+        .unwrap_or_else(|| self.code().help.to_owned())
     }
 }

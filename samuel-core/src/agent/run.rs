@@ -7,6 +7,7 @@
 //! its work has succeeded even if it must be ended because it lingers.
 
 use std::{
+    ffi::OsStr,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -25,7 +26,7 @@ use crate::{
     model::{Usage, payload::AgentInvokeOutput},
     process::{
         Clocks, CommandOutput, CommandSpec, End, ExitStatus, OutputLimits, ProcessError, Spill, Supervisor,
-        find_on_path, find_program, spawn,
+        find_on_path, find_program, problem_of_program, spawn,
     },
 };
 use async_trait::async_trait;
@@ -126,16 +127,16 @@ impl CliAgent {
         }
         PromptFile::create(request)
             .map(Some)
-            .map_err(|source| AgentError::Start { agent: self.cli.name.to_owned(), source: Box::new(source) })
+            .map_err(|source| AgentError::Start { agent: self.cli.name.to_owned(), cause: Box::new(source) })
     }
 
     fn start_error(&self, error: ProcessError) -> AgentError {
         let agent = self.cli.name.to_owned();
         match error {
-            ProcessError::ProgramNotFound { program } => {
+            ProcessError::ProgramNotFound { program, missing_directory: None } => {
                 AgentError::NotFound { agent, program: program.display().to_string() }
             }
-            error => AgentError::Start { agent, source: Box::new(error) },
+            error => AgentError::Start { agent, cause: Box::new(error) },
         }
     }
 
@@ -229,10 +230,16 @@ impl Agent for CliAgent {
         let program = self.program();
         // A path may be relative to the project, which is not known here.
         let is_relative_path = program.contains('/') && !program.starts_with('/');
-        match is_relative_path || self.locate(env, Path::new("/")).is_some() {
-            true => Ok(()),
-            false => Err(self.not_found()),
+        if is_relative_path {
+            return Ok(());
         }
+        let program = match self.locate(env, Path::new("/")) {
+            Some(path) => path.into_os_string(),
+            None if program.contains('/') => program.into(),
+            None => return Err(self.not_found()),
+        };
+        let problem = problem_of_program(&program, path_of(env).map(OsStr::new), Path::new("/"));
+        problem.map_or(Ok(()), |problem| Err(self.start_error(problem)))
     }
 
     fn locate(&self, env: &[(String, String)], project_root: &Path) -> Option<PathBuf> {
@@ -240,8 +247,7 @@ impl Agent for CliAgent {
         if program.contains('/') {
             return find_program(program, "", project_root);
         }
-        let path = env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_str());
-        find_on_path(program, path, None)
+        find_on_path(program, path_of(env), None)
     }
 
     async fn invoke(
@@ -264,6 +270,11 @@ impl Agent for CliAgent {
         let output = followed.map_err(|error| self.start_error(error))?;
         self.outcome(&output, parser.as_ref(), watch.cancelled)
     }
+}
+
+/// Returns the `PATH` of an environment.
+fn path_of(env: &[(String, String)]) -> Option<&str> {
+    env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_str())
 }
 
 /// Tells the port where processes may be left.

@@ -136,6 +136,7 @@ impl Coded for RunError {
                 nearest: Some(nearest),
                 ..
             })) => did_you_mean(nearest),
+            Self::Agent(error) => error.help(),
             _ => self.code().help.to_owned(),
         }
     }

@@ -9,7 +9,6 @@
 //! only under a sandbox. Without `exec` it stands for no agent.
 
 use std::{
-    io::ErrorKind,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -173,7 +172,7 @@ impl Skill {
     ) -> Result<CommandOutput, ProcessError> {
         for _ in 0..BUSY_TRIES {
             match process::run(spec.clone(), &self.supervisor, cancel).await {
-                Err(ProcessError::Start { source, .. }) if source.kind() == ErrorKind::ExecutableFileBusy => {
+                Err(ProcessError::Busy { .. }) => {
                     tokio::time::sleep(BUSY_PAUSE).await;
                 }
                 ran => return ran,
@@ -193,11 +192,7 @@ impl Skill {
         let spec = self.command(call, limit)?;
         self.hold(PrivateCopy::difference).await?;
         let ran = self.run(spec, call.cancelled()).await;
-        let output = ran.map_err(|error| {
-            let mut failure = HookFailure::from(error);
-            failure.class = BreakClass::Spawn;
-            failure
-        })?;
+        let output = ran.map_err(|error| HookFailure::new(BreakClass::Spawn, error.explained()))?;
         // What ran beside a change may be the change.
         self.hold(PrivateCopy::touched).await?;
         ended_well(&output, limit)?;

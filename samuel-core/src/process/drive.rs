@@ -14,9 +14,10 @@ use super::{
     CommandOutput, CommandSpec, End, ExitStatus, Process, ProcessError, Supervisor, SupervisorId,
     capture::{Capture, Stream},
     control::{Control, Event, Leftovers},
-    launch::{Launched, launch, start_error},
+    launch::{Launched, launch},
     lines::{LineQueue, LineSplitter},
     schedule::{Alarm, Schedule},
+    startable::start_error,
     streams::{Ready, Streams},
     wire::REPORT_LIMIT,
 };

@@ -3,8 +3,12 @@
 //! A command that ran and failed is no error here: its
 //! [`ExitStatus`](super::ExitStatus) and [`End`](super::End) tell.
 
-use super::{Process, listed};
-use std::{io, path::PathBuf};
+use super::{Process, listed, startable::shown};
+use std::{
+    ffi::{OsStr, OsString},
+    io,
+    path::{Path, PathBuf},
+};
 
 /// A command that could not be started, or whose supervisor was lost.
 #[derive(Debug, thiserror::Error)]
@@ -12,28 +16,58 @@ use std::{io, path::PathBuf};
 pub enum ProcessError {
     /// No such program, neither at the path nor in the `PATH` of the
     /// command's environment.
-    #[error("program `{}` was not found", program.display())]
+    #[error("program `{}` was not found{}", program.display(), no_directory(missing_directory.as_deref()))]
     ProgramNotFound {
         /// The program as it was asked for.
         program: PathBuf,
+        /// The directory it should be in, if that does not exist.
+        missing_directory: Option<PathBuf>,
     },
-    /// The program exists but cannot be executed: no permission, a directory,
-    /// or no executable format.
-    #[error("`{}` is not executable", path.display())]
+    /// A directory stands where the program should be.
+    #[error("`{}` is a directory, not a program", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The program exists, and we are not permitted to execute it.
+    #[error("`{}` is not executable: permission is denied", path.display())]
     NotExecutable {
         /// The file that was found.
         path: PathBuf,
         /// What the system said, if it was asked.
         source: Option<io::Error>,
     },
-    /// The program is a script whose interpreter is missing.
-    #[error("the interpreter that `{}` names does not exist", path.display())]
-    MissingInterpreter {
+    /// The file is neither a script that names its interpreter nor a program for this machine.
+    #[error("`{}` is neither a script that begins with `#!` nor a program for this machine", path.display())]
+    UnknownFormat {
+        /// The file that was found.
+        path: PathBuf,
+    },
+    /// The program is a script whose first line ends with a carriage return.
+    #[error(
+        "the first line of `{}` ends with a carriage return, which counts as part of its interpreter's name",
+        path.display()
+    )]
+    CarriageReturn {
         /// The script.
         path: PathBuf,
     },
+    /// The program is a script whose interpreter is missing, or its loader is.
+    #[error("`{}` {}", path.display(), needs(interpreter.as_deref()))]
+    MissingInterpreter {
+        /// The script or program.
+        path: PathBuf,
+        /// The interpreter that a script names.
+        interpreter: Option<OsString>,
+    },
+    /// The program is being written.
+    #[error("`{}` is open for writing (text file busy)", path.display())]
+    Busy {
+        /// The program.
+        path: PathBuf,
+    },
     /// The working directory is missing, not a directory, or closed to us.
-    #[error("cannot run in the directory `{}`", path.display())]
+    #[error("cannot run in the directory `{}`: {}", path.display(), why_not_in(source))]
     BadWorkingDirectory {
         /// The working directory as it was given.
         path: PathBuf,
@@ -144,6 +178,69 @@ impl ProcessError {
             Self::SupervisorLost { swept: false, left, .. } => Some(left),
             _ => None,
         }
+    }
+
+    /// Returns what to do next, one line, where that is known.
+    pub fn help(&self) -> Option<String> {
+        Some(match self {
+            Self::ProgramNotFound { missing_directory: Some(directory), .. } => {
+                format!("Correct the path, or create `{}`.", directory.display())
+            }
+            Self::ProgramNotFound { program, .. } if program.components().count() > 1 => {
+                "Correct the path, or create the file.".to_owned()
+            }
+            Self::ProgramNotFound { .. } => "Install it, or add its directory to PATH.".to_owned(),
+            Self::Directory { .. } => "Name the program, not its directory.".to_owned(),
+            Self::NotExecutable { path, .. } => format!("Run `chmod +x {}`.", path.display()),
+            Self::UnknownFormat { .. } => {
+                "Begin a script with a line such as `#!/bin/sh`; build a program for this machine.".to_owned()
+            }
+            Self::CarriageReturn { path } => {
+                format!(
+                    "Save it with Unix line ends, for instance by `sed -i 's/\\r$//' {}`.",
+                    path.display()
+                )
+            }
+            Self::MissingInterpreter { interpreter: Some(_), .. } => {
+                "Install that, or correct the first line of the script.".to_owned()
+            }
+            Self::MissingInterpreter { .. } => "Install a build for this system.".to_owned(),
+            Self::Busy { .. } => "Wait until whoever writes it has closed it, then try again.".to_owned(),
+            Self::BadWorkingDirectory { .. } => "Create the directory, or correct its path.".to_owned(),
+            _ => return None,
+        })
+    }
+
+    /// Says what happened, why, and what to do next, for where all of that has to fit into one text.
+    pub fn explained(&self) -> String {
+        let causes = std::iter::successors(std::error::Error::source(self), |cause| cause.source());
+        // What is understood is in the text itself.
+        let causes = causes.filter(|_| self.help().is_none());
+        let text = causes.fold(self.to_string(), |text, cause| format!("{text}: {cause}"));
+        match self.help() {
+            Some(help) => format!("{text}. {help}"),
+            None => text,
+        }
+    }
+}
+
+fn no_directory(missing: Option<&Path>) -> String {
+    missing.map(|directory| format!(": there is no directory `{}`", directory.display())).unwrap_or_default()
+}
+
+fn needs(interpreter: Option<&OsStr>) -> String {
+    match interpreter {
+        Some(interpreter) => format!("is a script for `{}`, which was not found", shown(interpreter)),
+        None => "needs a program loader that this system does not have".to_owned(),
+    }
+}
+
+fn why_not_in(source: &io::Error) -> String {
+    match source.kind() {
+        io::ErrorKind::NotFound => "it does not exist".to_owned(),
+        io::ErrorKind::NotADirectory => "it is not a directory".to_owned(),
+        io::ErrorKind::PermissionDenied => "it may not be entered".to_owned(),
+        _ => source.to_string(),
     }
 }
 

@@ -6,6 +6,7 @@ use super::{
     group::Group,
     lookup,
     mark::{self, Mark},
+    startable::{self, start_error},
     supervised::Supervised,
     supervisor::identify,
     wire::Job,
@@ -67,29 +68,13 @@ pub(super) fn launch(spec: &CommandSpec, supervisor: &Supervisor) -> Result<Laun
     })
 }
 
-/// Says what the system's refusal to execute `program` means.
-pub(super) fn start_error(program: PathBuf, source: io::Error) -> ProcessError {
-    match source.kind() {
-        io::ErrorKind::NotFound if program.exists() => ProcessError::MissingInterpreter { path: program },
-        io::ErrorKind::NotFound => ProcessError::ProgramNotFound { program },
-        io::ErrorKind::PermissionDenied => {
-            ProcessError::NotExecutable { path: program, source: Some(source) }
-        }
-        io::ErrorKind::ArgumentListTooLong => ProcessError::TooLong { program },
-        _ if source.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error()) => {
-            ProcessError::NotExecutable { path: program, source: Some(source) }
-        }
-        _ => ProcessError::Start { program, source },
-    }
-}
-
 /// Checks what can be checked before anything runs, so that an error says
 /// which part is wrong.
 fn prepare(spec: &CommandSpec) -> Result<Job, ProcessError> {
     check_cwd(&spec.cwd)?;
     let has_nul = |text: &OsStr| text.as_bytes().contains(&0);
     if has_nul(&spec.program) {
-        return Err(ProcessError::ProgramNotFound { program: spec.program.clone().into() });
+        return Err(startable::not_found(spec.program.clone(), &spec.cwd));
     }
     if let Some(index) = spec.args.iter().position(|arg| has_nul(arg)) {
         return Err(ProcessError::BadArgument { program: spec.program.clone().into(), position: index + 1 });
@@ -100,8 +85,10 @@ fn prepare(spec: &CommandSpec) -> Result<Job, ProcessError> {
         }
     }
     let path_var = spec.env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
+    let program = lookup::resolve(&spec.program, path_var, &spec.cwd)?;
+    startable::check(&program, path_var, &spec.cwd)?;
     Ok(Job {
-        program: lookup::resolve(&spec.program, path_var, &spec.cwd)?,
+        program,
         args: spec.args.clone(),
         cwd: spec.cwd.clone(),
         env: spec.env.clone(),

@@ -1,6 +1,6 @@
 //! Finding a program the way a shell does, without reading our own environment.
 
-use super::ProcessError;
+use super::{ProcessError, startable};
 use std::{
     ffi::OsStr,
     os::unix::ffi::OsStrExt,
@@ -57,8 +57,8 @@ pub(super) fn resolve(name: &OsStr, path_var: Option<&OsStr>, cwd: &Path) -> Res
         }
     }
     Err(match refused {
-        Some(path) => ProcessError::NotExecutable { path, source: None },
-        None => ProcessError::ProgramNotFound { program: name.into() },
+        Some(path) => startable::refused(path, None),
+        None => startable::not_found(name.to_owned(), cwd),
     })
 }
 
@@ -146,11 +146,8 @@ mod tests {
         ));
         assert!(matches!(
             resolve(OsStr::new("absent"), Some(path_var), dir.path()),
-            Err(ProcessError::ProgramNotFound { program }) if program == Path::new("absent")
+            Err(ProcessError::ProgramNotFound { program, .. }) if program == Path::new("absent")
         ));
-        assert!(matches!(
-            resolve(OsStr::new("/"), None, dir.path()),
-            Err(ProcessError::NotExecutable { .. })
-        ));
+        assert!(matches!(resolve(OsStr::new("/"), None, dir.path()), Err(ProcessError::Directory { .. })));
     }
 }

@@ -59,6 +59,7 @@ mod run;
 mod running;
 mod schedule;
 mod spec;
+mod startable;
 mod streams;
 mod supervised;
 mod supervisor;
@@ -98,6 +99,7 @@ pub use output::{Captured, CommandOutput, End, ExitStatus};
 pub use run::run;
 pub use running::{Running, Stopper, spawn};
 pub use spec::{Clocks, CommandSpec, OutputLimits, Spill, Stdin};
+pub(crate) use startable::{problem_of_line, problem_of_program};
 pub use supervisor::{
     Supervisor, SupervisorId, strongest_containment, supervisor_main, sweep_remains, this_process,
     wait_for_sweep,

@@ -288,6 +288,9 @@ async fn a_script_that_cannot_be_started_is_a_failed_start() {
     fs::write(source.join("hooks/0.sh"), "#!/no/such/interpreter\n").unwrap();
     bench.install(&source).await;
     let done = dispatch::<points::BeforeLoop>(&bench.registry()).await;
-    assert_eq!(done.outcome.broken[0].failure.class, BreakClass::Spawn);
+    let failure = &done.outcome.broken[0].failure;
+    assert_eq!(failure.class, BreakClass::Spawn);
+    let said = "hooks/0.sh` is a script for `/no/such/interpreter`, which was not found. Install that";
+    assert!(failure.message.contains(said), "{failure:?}");
     assert!(done.outcome.abort.is_some(), "before:loop is strict");
 }

@@ -179,7 +179,7 @@ impl Agent for InstantAgent {
         let worked = tokio::task::spawn_blocking(move || agent.work(&request)).await;
         let call = worked.map_err(anyhow::Error::from).and_then(|call| call);
         let failed =
-            |error: anyhow::Error| AgentError::Start { agent: "instant".to_owned(), source: error.into() };
+            |error: anyhow::Error| AgentError::Start { agent: "instant".to_owned(), cause: error.into() };
         self.calls.lock().unwrap_or_else(PoisonError::into_inner).push(call.map_err(failed)?);
         Ok(AgentInvokeOutput::default())
     }

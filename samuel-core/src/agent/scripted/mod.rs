@@ -118,7 +118,7 @@ fn write_logs(logs: &LogFiles, out: &str, err: &str) -> Result<(), AgentError> {
     for (path, text) in [(&logs.out, out), (&logs.err, err)] {
         create_private(path)
             .and_then(|mut file| file.write_all(text.as_bytes()))
-            .map_err(|source| AgentError::Start { agent: NAME.to_owned(), source: Box::new(source) })?;
+            .map_err(|source| AgentError::Start { agent: NAME.to_owned(), cause: Box::new(source) })?;
     }
     Ok(())
 }

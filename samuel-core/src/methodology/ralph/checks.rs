@@ -131,16 +131,16 @@ async fn run_check(
     let failure = match process::run(spec, setting.supervisor, setting.cancel).await {
         Ok(output) if output.end == End::Cancelled => return Err(ChecksCancelled),
         Ok(output) if output.success() => return Ok(None),
-        Ok(output) => failure(check, &output),
+        Ok(output) => failure(check, &output, setting),
         Err(error) => not_started(check, &error),
     };
     Ok(Some(failure))
 }
 
-fn failure(check: &Check, output: &CommandOutput) -> CheckFailure {
+fn failure(check: &Check, output: &CommandOutput, setting: CheckSetting<'_>) -> CheckFailure {
     let (message, exit_code) = match (output.end, output.status) {
         (End::TimedOut, _) => (format!("timed out after {}", human_duration(check.timeout)), None),
-        (_, ExitStatus::Exited(code)) => (explain_code(code), Some(code)),
+        (_, ExitStatus::Exited(code)) => (explain_code(code, check, setting), Some(code)),
         (_, ExitStatus::Signaled(signal)) => (format!("ended by signal {signal}"), None),
     };
     // It is told to the agent, shown and kept.
@@ -148,8 +148,12 @@ fn failure(check: &Check, output: &CommandOutput) -> CheckFailure {
     CheckFailure { command: check.command.clone(), message, exit_code, tail }
 }
 
-/// Names the codes that a shell gives itself.
-fn explain_code(code: i32) -> String {
+/// Explains the codes that a shell gives itself.
+fn explain_code(code: i32, check: &Check, setting: CheckSetting<'_>) -> String {
+    let problem = || process::problem_of_line(&check.command, setting.env, setting.project_root);
+    if let (126 | 127, Some(problem)) = (code, problem()) {
+        return format!("could not be run: {}", problem.explained());
+    }
     match code {
         126 => "exit code 126: a program of the command cannot be executed".to_owned(),
         127 => "exit code 127: a program of the command was not found".to_owned(),
@@ -158,7 +162,7 @@ fn explain_code(code: i32) -> String {
 }
 
 fn not_started(check: &Check, error: &ProcessError) -> CheckFailure {
-    let message = format!("could not be run: {error}");
+    let message = format!("could not be run: {}", error.explained());
     CheckFailure { command: check.command.clone(), message, exit_code: None, tail: String::new() }
 }
 
@@ -232,6 +236,21 @@ mod tests {
         let messages: Vec<&str> = output.failures.iter().map(|failure| failure.message.as_str()).collect();
         assert_eq!(messages, ["exit code 127: a program of the command was not found", "ended by signal 9"]);
         assert_eq!(output.failures[1].exit_code, None);
+    }
+
+    #[tokio::test]
+    async fn a_check_that_cannot_start_says_which_file_and_why() {
+        let output =
+            outcome(&["printf '#!/bin/sh\\r\\n' > crlf; chmod +x crlf; touch plain", "./crlf", "./plain"])
+                .await;
+        let messages: Vec<&str> = output.failures.iter().map(|failure| failure.message.as_str()).collect();
+        assert_eq!(messages.len(), 2);
+        assert!(messages[0].starts_with("could not be run: the first line of `"), "{messages:?}");
+        assert!(messages[0].contains("/./crlf` ends with a carriage return"), "{messages:?}");
+        assert!(
+            messages[1].contains("/./plain` is not executable: permission is denied. Run `chmod +x"),
+            "{messages:?}"
+        );
     }
 
     #[tokio::test]

@@ -19,7 +19,7 @@ use crate::{
     hook::{Answer, BreakClass, Call, HookFailure, RegistryBuilder, points},
     methodology::{Access, AgentFault, Workbench},
     model::{
-        FailureClass, TaskId,
+        Coded, FailureClass, TaskId,
         payload::{
             AfterAgentInvokeOutput, AfterLoopOutput, AgentInvokeOutput, BeforeAgentInvokeOutput,
             BeforeLoopOutput, ContextProgressOutput, ContextSnapshotOutput, ContextTaskOutput,
@@ -272,7 +272,11 @@ impl Ralph {
             AgentError::Cancelled { .. } => HookFailure::new(BreakClass::Cancelled, error.to_string()),
             error => HookFailure::from(ErrorRef(error)),
         };
-        failure.message = error.to_string();
+        failure.message = match error {
+            // Nothing else that is shown of it says what to do.
+            AgentError::NotFound { .. } | AgentError::Start { .. } => format!("{error}. {}", error.help()),
+            error => error.to_string(),
+        };
         let message =
             std::iter::once(&failure.message).chain(&failure.details).cloned().collect::<Vec<_>>().join(": ");
         let message = redacted(&message).into_owned();

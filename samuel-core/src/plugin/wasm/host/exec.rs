@@ -161,12 +161,12 @@ fn output_of(ended: CommandOutput) -> Output {
 
 fn refused(error: &ProcessError) -> HostError {
     match error {
-        ProcessError::ProgramNotFound { program } => HostError::NotFound(program.display().to_string()),
+        ProcessError::ProgramNotFound { program, .. } => HostError::NotFound(program.display().to_string()),
         ProcessError::BadVariable { .. }
         | ProcessError::BadArgument { .. }
         | ProcessError::TooLong { .. } => HostError::invalid(error.to_string()),
         ProcessError::NoTimeToStart { .. } => HostError::TimedOut,
-        error => HostError::Other(error.to_string()),
+        error => HostError::Other(error.explained()),
     }
 }
 
