@@ -16,7 +16,7 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use crate::git::{Content, GitError, Listing, ObjectId, Repository, Walk, Walking};
+use crate::git::{Budget, Content, GitError, ObjectId, Repository, Walk, Walking, hash_of, state_of};
 
 /// How long one look at the project may take.
 const MAX_TIME: Duration = Duration::from_secs(4);
@@ -94,7 +94,7 @@ impl WorkTree {
     /// Hashes what the files hold; nothing where the time did not suffice.
     fn look(&self) -> Option<Vec<u8>> {
         match self.repository.as_ref().map(|repository| repository.listing(self.limit)) {
-            Some(Ok(listing)) => Some(hash_contents(&listing)),
+            Some(Ok(listing)) => Some(hash_of(&listing)),
             Some(Err(GitError::TimedOut { .. })) => None,
             Some(Err(_)) | None => self.hash_names(),
         }
@@ -112,11 +112,20 @@ impl WorkTree {
             let changed = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
             metadata.is_file().then(|| (metadata.len(), changed.unwrap_or_default().as_nanos()))
         };
-        let ended = Walk::of(&self.root).files(
+        let budget = Budget::new(self.limit);
+        let ended = Walk::of(&self.root).with_repositories().files(
             deadline,
             |path, _| path == own,
             |file| {
-                if let Some((size, changed)) = seen(file.path) {
+                if file.is_repository {
+                    hash.update(file.path.as_os_str().as_encoded_bytes());
+                    match state_of(&self.root.join(file.path), budget) {
+                        Ok(Some(Content::Id(id))) => hash.update(id.as_bytes()),
+                        Ok(Some(Content::Seen(seen))) => hash.update(seen),
+                        // Late ones make the walk late as well.
+                        Ok(None) | Err(_) => {}
+                    }
+                } else if let Some((size, changed)) = seen(file.path) {
                     hash.update(file.path.as_os_str().as_encoded_bytes());
                     hash.update(size.to_le_bytes());
                     hash.update(changed.to_le_bytes());
@@ -128,20 +137,6 @@ impl WorkTree {
         let is_late = ended == Walking::CutShort && Instant::now() > deadline;
         (!is_late).then(|| hash.finalize().to_vec())
     }
-}
-
-fn hash_contents(listing: &Listing) -> Vec<u8> {
-    let mut hash = Sha256::new();
-    for (path, (mode, content)) in listing {
-        hash.update(path.len().to_le_bytes());
-        hash.update(path);
-        hash.update(mode.to_le_bytes());
-        match content {
-            Content::Id(id) => hash.update(id.as_bytes()),
-            Content::Seen(seen) => hash.update(seen),
-        }
-    }
-    hash.finalize().to_vec()
 }
 
 #[cfg(test)]
@@ -181,6 +176,25 @@ mod tests {
         differs("an index that cannot be read", true);
         made.write("a.rs", "c\n");
         differs("a file that only names tell of", true);
+    }
+
+    #[test]
+    fn work_in_a_repository_within_the_project_is_a_change_with_and_without_one_around() {
+        let (made, inner) = (Made::with(&[("a.rs", "a\n")]), Made::with(&[("b.rs", "b\n")]));
+        made.run(&["clone", "--quiet", inner.path().to_str().unwrap(), "inner"]);
+        for repository in [Some(made.opened()), None] {
+            let tree = WorkTree::new(made.path().to_owned(), repository);
+            let mut last = tree.fingerprint(|warning| panic!("{warning}"));
+            for round in 0..2 {
+                made.write("inner/b.rs", &format!("{:?} {round}\n", tree.repository.is_some()));
+                let now = tree.fingerprint(|warning| panic!("{warning}"));
+                assert_ne!(now, last);
+                made.run(&["-C", "inner", "commit", "--quiet", "--all", "--message", "More"]);
+                let committed = tree.fingerprint(|warning| panic!("{warning}"));
+                assert_ne!(committed, now);
+                last = committed;
+            }
+        }
     }
 
     #[test]

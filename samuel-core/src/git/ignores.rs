@@ -34,6 +34,8 @@ pub(crate) struct Walk {
     skips_hidden: bool,
     /// Whether the directory as a whole is ignored.
     is_ignored: bool,
+    /// Whether the tops of other repositories are handed out.
+    tells_repositories: bool,
     patterns: usize,
 }
 
@@ -44,6 +46,8 @@ pub(crate) struct Walked<'a> {
     pub(crate) path: &'a Path,
     /// Whether it is a link.
     pub(crate) is_link: bool,
+    /// Whether it is the top of another repository, which is not entered.
+    pub(crate) is_repository: bool,
 }
 
 /// How a walk ended.
@@ -64,6 +68,7 @@ impl Walk {
             outer: Vec::new(),
             skips_hidden: false,
             is_ignored: false,
+            tells_repositories: false,
             patterns: 0,
         };
         walk.add(root, &root.join(".git/info/exclude"));
@@ -74,7 +79,14 @@ impl Walk {
     pub(crate) fn of_repository(repository: &Repository) -> Self {
         let top = &repository.top;
         let root = repository.root.clone();
-        let mut walk = Self { root, outer: Vec::new(), skips_hidden: false, is_ignored: false, patterns: 0 };
+        let mut walk = Self {
+            root,
+            outer: Vec::new(),
+            skips_hidden: false,
+            is_ignored: false,
+            tells_repositories: false,
+            patterns: 0,
+        };
         walk.outer.extend(rules(top, &repository.excludes, MAX_PATTERNS));
         walk.add(top, &repository.common_dir.join("info/exclude"));
         // What is above the project has a say in it.
@@ -91,6 +103,12 @@ impl Walk {
     /// Leaves out what begins with a dot.
     pub(crate) fn without_hidden(mut self) -> Self {
         self.skips_hidden = true;
+        self
+    }
+
+    /// Hands out the tops of other repositories, too.
+    pub(crate) fn with_repositories(mut self) -> Self {
+        self.tells_repositories = true;
         self
     }
 
@@ -172,9 +190,15 @@ impl Walk {
                 is_known(&place.relative, is_dir) || self.ignores(&place.rules, &place.directory, is_dir);
             goes_on = is_out
                 || match is_dir {
-                    true if is_repository(&place.directory) => true,
+                    true if is_repository(&place.directory) => {
+                        let found = Walked { path: &place.relative, is_link: false, is_repository: true };
+                        !self.tells_repositories || receive(found)
+                    }
                     true => self.directory(place, deadline, is_known, receive, depth + 1),
-                    false => receive(Walked { path: &place.relative, is_link: kind.is_symlink() }),
+                    false => {
+                        let is_link = kind.is_symlink();
+                        receive(Walked { path: &place.relative, is_link, is_repository: false })
+                    }
                 };
             place.leave();
             if !goes_on {

@@ -6,13 +6,14 @@ use std::{
     fs,
     ops::ControlFlow,
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use sha2::{Digest, Sha256};
 
 use super::{
-    Caller, Entry, GitError, ObjectId, Repository, Stat, Walk, ignores::Walking, index::MAX_PATHS, read,
+    Budget, Entry, GitError, ObjectId, Repository, Stat, Walk, ignores::Walking, index::MAX_PATHS, read,
+    state_of,
 };
 
 /// The largest file whose content is compared; of a larger one, what the system
@@ -22,6 +23,8 @@ const MAX_HASHED: u64 = 16 << 20;
 const MAX_HASHED_ALTOGETHER: u64 = 128 << 20;
 /// How many untracked files are looked at.
 const MAX_UNTRACKED: usize = 200_000;
+/// The mode of a repository within another one.
+const SUBMODULE: u32 = 0o160_000;
 /// Samuel's own directory, which is no part of the project's content.
 const OWN_DIRECTORY: &[u8] = b".samuel";
 
@@ -30,7 +33,8 @@ const OWN_DIRECTORY: &[u8] = b".samuel";
 pub(crate) enum Content {
     /// Its content has this id, as a blob.
     Id(ObjectId),
-    /// It is too large to be read; it has this size and was changed then.
+    /// A digest: of what the system says of a file that is too large to be read, or
+    /// of what a repository within the project holds beside its commit.
     Seen([u8; 16]),
 }
 
@@ -53,15 +57,17 @@ impl Repository {
     /// # Errors
     /// Returns a [`GitError`] where the repository cannot be read, or not in time.
     pub(crate) fn listing(&self, limit: Duration) -> Result<Listing, GitError> {
-        let timed_out = || GitError::TimedOut { limit };
-        let deadline = Instant::now() + limit;
-        let mut looking = Looking::new(self);
+        self.listing_within(Budget::new(limit))
+    }
+
+    pub(super) fn listing_within(&self, budget: Budget) -> Result<Listing, GitError> {
+        let mut looking = Looking::new(self, budget);
         let index = self.index()?;
         let prefix = self.prefix();
         let mut tracked = HashMap::new();
         let mut late = false;
         index.for_each(|entry| {
-            late = Instant::now() > deadline;
+            late = budget.is_over();
             if late {
                 return ControlFlow::Break(());
             }
@@ -72,13 +78,13 @@ impl Repository {
             ControlFlow::Continue(())
         })?;
         if late {
-            return Err(timed_out());
+            return Err(budget.timed_out());
         }
         let mut untracked = Vec::new();
         let mut left = MAX_PATHS;
-        let walk = Walk::of_repository(self);
+        let walk = Walk::of_repository(self).with_repositories();
         let ended = walk.files(
-            deadline,
+            budget.deadline,
             |path, is_dir| {
                 let path = path.as_os_str().as_encoded_bytes();
                 // A directory may stand where a file was tracked.
@@ -87,20 +93,23 @@ impl Repository {
             },
             |file| {
                 left = left.saturating_sub(file.path.as_os_str().len());
-                untracked.push(file.path.to_owned());
+                untracked.push((file.path.to_owned(), file.is_repository));
                 untracked.len() < MAX_UNTRACKED && left > 0
             },
         );
-        if ended == Walking::CutShort && Instant::now() > deadline {
-            return Err(timed_out());
+        if ended == Walking::CutShort && budget.is_over() {
+            return Err(budget.timed_out());
         }
-        for path in untracked {
-            if Instant::now() > deadline {
-                return Err(timed_out());
+        for (path, is_repository) in untracked {
+            if budget.is_over() {
+                return Err(budget.timed_out());
             }
-            looking.untracked(&path);
+            match is_repository {
+                true => looking.repository(&path),
+                false => looking.untracked(&path),
+            }
         }
-        Ok(looking.listing)
+        if looking.is_late { Err(budget.timed_out()) } else { Ok(looking.listing) }
     }
 
     /// Returns the files that differ from those of a commit, sorted.
@@ -135,12 +144,16 @@ struct Looking<'a> {
     listing: Listing,
     /// How many bytes may still be read.
     left: u64,
+    budget: Budget,
+    /// Whether a repository within the project was not looked at in time.
+    is_late: bool,
 }
 
 impl<'a> Looking<'a> {
-    fn new(repository: &'a Repository) -> Self {
+    fn new(repository: &'a Repository, budget: Budget) -> Self {
         let parents = Parents::of(&repository.root);
-        Self { repository, parents, listing: Listing::new(), left: MAX_HASHED_ALTOGETHER }
+        let (listing, left) = (Listing::new(), MAX_HASHED_ALTOGETHER);
+        Self { repository, parents, listing, left, budget, is_late: false }
     }
 
     fn entry(&mut self, entry: &Entry<'_>, path: &[u8]) {
@@ -153,7 +166,7 @@ impl<'a> Looking<'a> {
         let Ok(metadata) = fs::symlink_metadata(&on_disk) else { return };
         if entry.is_submodule() {
             if metadata.is_dir() {
-                let content = checked_out(&on_disk).map_or(staged.1, Content::Id);
+                let content = self.nested(&on_disk).unwrap_or(staged.1);
                 self.listing.insert(path.to_vec(), (entry.mode(), content));
             }
             return;
@@ -165,6 +178,20 @@ impl<'a> Looking<'a> {
         };
         if let Some(content) = content {
             self.listing.insert(path.to_vec(), (mode, content));
+        }
+    }
+
+    /// Returns what a repository within the project holds, if it is one.
+    fn nested(&mut self, directory: &Path) -> Option<Content> {
+        let state = state_of(directory, self.budget);
+        self.is_late |= state.is_err();
+        state.ok().flatten()
+    }
+
+    fn repository(&mut self, path: &Path) {
+        if let Some(content) = self.nested(&self.repository.root.join(path)) {
+            let path = path.as_os_str().as_encoded_bytes().to_vec();
+            self.listing.insert(path, (SUBMODULE, content));
         }
     }
 
@@ -195,14 +222,6 @@ impl<'a> Looking<'a> {
             None => Some(seen(metadata)),
         }
     }
-}
-
-/// Returns the commit that a submodule is at.
-fn checked_out(directory: &Path) -> Option<ObjectId> {
-    // Owned by whoever owns the project, which has been checked.
-    let repository = Repository::open(directory, &Caller::of_anybody()).ok()??;
-    let is_its_own = directory.canonicalize().is_ok_and(|real| real == repository.top);
-    is_its_own.then(|| repository.head().ok()?.commit())?
 }
 
 fn seen(metadata: &fs::Metadata) -> Content {
@@ -287,7 +306,7 @@ fn as_path(path: &[u8]) -> &Path {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
-    use super::*;
+    use super::{super::Caller, *};
     use crate::methodology::ralph::testing::Repository as Made;
 
     const LONG: Duration = Duration::from_secs(60);
@@ -373,5 +392,42 @@ mod tests {
         let args = ["-C", "sub", "commit", "--quiet", "--allow-empty", "--message", "More"];
         made.run(&args);
         assert_eq!(changed(&made), ["sub"]);
+    }
+
+    #[test]
+    fn what_is_not_committed_in_a_submodule_or_another_repository_counts() {
+        let (made, inner) = (Made::with(&[("a.rs", "")]), Made::with(&[("b.rs", "")]));
+        let path = inner.path().to_str().unwrap();
+        made.run(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", path, "sub"]);
+        made.commit("Add a submodule");
+        made.run(&["clone", "--quiet", path, "other"]);
+        let listed = || open(made.path()).listing(LONG).unwrap();
+        let mut last = listed();
+        let commit = open(inner.path()).head().unwrap().commit().unwrap();
+        for name in ["sub", "other"] {
+            assert_eq!(last.get(name.as_bytes()), Some(&(SUBMODULE, Content::Id(commit))), "{name}");
+        }
+        let mut differs = |what: &str, path: &str| {
+            let now = listed();
+            assert_ne!(now.get(path.as_bytes()), last.get(path.as_bytes()), "{what}");
+            last = now;
+        };
+        for name in ["sub", "other"] {
+            made.write(&format!("{name}/b.rs"), "changed\n");
+            differs("a changed file", name);
+            made.write(&format!("{name}/new.rs"), "");
+            differs("a new file", name);
+            made.run(&["-C", name, "add", "--all"]);
+            made.run(&["-C", name, "commit", "--quiet", "--message", "More"]);
+            differs("a commit", name);
+        }
+        made.run(&["init", "--quiet", "sub/deep"]);
+        differs("an empty repository in it", "sub");
+        made.write("sub/deep/c.rs", "");
+        differs("a file in that", "sub");
+        fs::write(made.path().join("other/.git/HEAD"), "nonsense").unwrap();
+        differs("one that cannot be read", "other");
+        made.write("other/b.rs", "again\n");
+        differs("a file in it", "other");
     }
 }
