@@ -59,7 +59,9 @@ pub struct ScriptedCall {
 /// One thing the scripted agent does.
 ///
 /// In texts `{{task_id}}`, `{{task_title}}` and `{{iteration}}` stand for those
-/// of the call and `{{head}}` for the commit that is checked out. Paths are
+/// of the call and `{{head}}` for the commit that is checked out. In a command line
+/// each becomes a quoted reference to a variable (`SAMUEL_TASK_TITLE` and so on), so
+/// that no title is read as code. Paths are
 /// relative to the project and stay inside it. A step that writes, deletes, runs
 /// or changes tasks is asked for at `ability.before` first; one that is blocked
 /// is left out, one that fails ends the call with exit code 1.

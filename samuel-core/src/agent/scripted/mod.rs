@@ -6,6 +6,7 @@
 //! It powers demonstrations, examples and tests of loops.
 
 mod action;
+mod fill;
 mod play;
 
 use std::{

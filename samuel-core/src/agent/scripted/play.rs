@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::{
     NAME, ScriptedAgent, Step,
     action::{Action, ActionError, DeleteFile, EditFile, RunCommand, WriteFile},
+    fill,
 };
 use crate::{
     agent::{
@@ -31,6 +32,8 @@ pub(super) struct Play<'a> {
     noticed: bool,
     calls: u32,
     answer: Answer,
+    /// The commit that was checked out when a text last asked for it.
+    head: Option<String>,
     /// What was consumed so far.
     pub(super) usage: Option<Usage>,
 }
@@ -86,8 +89,8 @@ impl<E: Into<ActionError>> From<E> for Failure {
 impl<'a> Play<'a> {
     pub(super) fn new(agent: &'a ScriptedAgent, request: &'a AgentRequest, port: &'a dyn AgentPort) -> Self {
         let started = agent.clock.elapsed();
-        let (noticed, calls, answer, usage) = (false, 0, Answer::default(), None);
-        Self { agent, request, port, started, noticed, calls, answer, usage }
+        let (noticed, calls, answer, head, usage) = (false, 0, Answer::default(), None, None);
+        Self { agent, request, port, started, noticed, calls, answer, head, usage }
     }
 
     /// Returns everything that was said.
@@ -181,7 +184,10 @@ impl<'a> Play<'a> {
                 new_string: self.filled(new).await?,
             }),
             Step::Delete { path } => Action::Delete(DeleteFile { file_path: self.filled(path).await? }),
-            Step::Run { command, .. } => Action::Run(RunCommand { command: self.filled(command).await? }),
+            Step::Run { command, .. } => {
+                self.look_up_head(command).await?;
+                Action::Run(RunCommand { command: fill::command(command) })
+            }
             step => Action::Mutate(self.mutation(step).await?),
         })
     }
@@ -225,24 +231,38 @@ impl<'a> Play<'a> {
 
     /// Replaces the placeholders of a text.
     async fn filled(&mut self, text: &str) -> Result<String, Stop> {
-        if !text.contains("{{") {
-            return Ok(text.to_owned());
+        self.look_up_head(text).await?;
+        Ok(fill::text(text, |name| self.value(name)))
+    }
+
+    /// Finds out which commit is checked out, if a text asks for it.
+    async fn look_up_head(&mut self, text: &str) -> Result<(), Stop> {
+        if !fill::asks_for(text, fill::HEAD) {
+            return Ok(());
         }
+        let spec = self.command("git").args(["rev-parse", "HEAD"]);
+        match self.run(spec).await {
+            Ok(output) => self.head = Some(output.trim().to_owned()),
+            Err(Failure::Stop(stop)) => return Err(stop),
+            Err(Failure::Action(error)) => return Err(broken(format!("there is no commit: {error}"))),
+        }
+        Ok(())
+    }
+
+    fn value(&self, name: fill::Name) -> String {
         let task = self.request.task.as_ref();
-        let mut text = text
-            .replace("{{task_id}}", task.map_or("", |task| task.id.as_str()))
-            .replace("{{task_title}}", task.map_or("", |task| task.title.as_str()))
-            .replace("{{iteration}}", &self.request.iteration.to_string());
-        if text.contains("{{head}}") {
-            let spec = self.command("git").args(["rev-parse", "HEAD"]);
-            let head = match self.run(spec).await {
-                Ok(output) => output.trim().to_owned(),
-                Err(Failure::Stop(stop)) => return Err(stop),
-                Err(Failure::Action(error)) => return Err(broken(format!("there is no commit: {error}"))),
-            };
-            text = text.replace("{{head}}", &head);
+        match name {
+            fill::TASK_ID => task.map(|task| task.id.clone()).unwrap_or_default(),
+            fill::TASK_TITLE => task.map(|task| task.title.clone()).unwrap_or_default(),
+            fill::ITERATION => self.request.iteration.to_string(),
+            _ => self.head.clone().unwrap_or_default(),
         }
-        Ok(text)
+    }
+
+    /// Returns the variables by which a command line reads the call's values.
+    fn variables(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let names = [fill::TASK_ID, fill::TASK_TITLE, fill::ITERATION, fill::HEAD];
+        names.map(|name| (name.variable, self.value(name))).into_iter()
     }
 
     /// Asks for a tool call, makes it and reports how it went.
@@ -296,6 +316,7 @@ impl<'a> Play<'a> {
             Action::Delete(file) => Ok(file.apply(root).await?),
             Action::Run(run) => {
                 let spec = CommandSpec::shell(run.command, root).envs(self.request.env.iter().cloned());
+                let spec = spec.envs(self.variables());
                 self.run(spec).await
             }
             Action::Mutate(mutation) => match &self.agent.mutations {
