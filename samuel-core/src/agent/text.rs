@@ -73,14 +73,24 @@ impl Answer {
     }
 }
 
-/// Returns the last line a program wrote for people, which is where it says why
-/// it failed: of its errors, else of its output unless that is an event.
+/// Returns the line in which a program says why it failed: the last one on stderr
+/// that calls itself an error, since help may follow it, else the last one that it
+/// wrote for people, there or in its output unless that is an event.
 pub(crate) fn last_words(stderr: &str, stdout: &str) -> Option<String> {
-    let last_line = |text: &str| {
-        let mut lines = text.lines().rev().map(|line| without_colours(line).trim().to_owned());
-        lines.find(|line| !line.is_empty())
+    let lines = |text: &str| -> Vec<String> {
+        let lines = text.lines().rev().map(|line| without_colours(line).trim().to_owned());
+        lines.filter(|line| !line.is_empty()).collect()
     };
-    let words = last_line(stderr).or_else(|| last_line(stdout).filter(|line| !line.starts_with('{')))?;
+    let is_error = |line: &String| {
+        let line = line.to_lowercase();
+        ["error:", "fatal:"].iter().any(|sign| line.starts_with(sign) || line.contains(&format!(" {sign}")))
+    };
+    let last_line = |text: &str| lines(text).into_iter().next();
+    let words = lines(stderr)
+        .into_iter()
+        .find(is_error)
+        .or_else(|| last_line(stderr))
+        .or_else(|| last_line(stdout).filter(|line| !line.starts_with('{')))?;
     Some(excerpt(&words, MAX_LAST_WORDS))
 }
 
@@ -141,6 +151,9 @@ mod tests {
     fn last_words_are_those_of_the_errors_before_those_of_the_output() {
         assert_eq!(last_words("a\n\u{1b}[31mno login\u{1b}[0m \n\n", "out").as_deref(), Some("no login"));
         assert_eq!(last_words(" \n", "first\nlast\n").as_deref(), Some("last"));
+        let helped = "Error: no login\nhelp: run `login` first\n\nusage: x\n";
+        assert_eq!(last_words(helped, "").as_deref(), Some("Error: no login"));
+        assert_eq!(last_words("git: fatal: no\nhint: y\nterror: z\n", "").as_deref(), Some("git: fatal: no"));
         assert_eq!(last_words("", "words\n{\"type\":\"result\"}\n"), None);
         let long = last_words(&"é".repeat(MAX_LAST_WORDS), "").unwrap_or_default();
         assert!(long.len() < MAX_LAST_WORDS + 5 && long.ends_with('…'), "{long}");
