@@ -27,10 +27,11 @@ use std::{
 
 use crate::{
     clock::Clock,
-    config::{Config, ConfigError, KnownMethodology, MethodologySettings},
+    config::{CONFIG_FILE, Config, ConfigError, KnownMethodology, MethodologySettings},
     context::template::TemplatePlace,
     git::Caller,
     hook::{ChainSpec, HookPoint, Registry, RegistryBuilder, RegistryError},
+    plugin::LOCK_FILE,
     state::{FileStore, RunDir},
 };
 
@@ -72,7 +73,8 @@ impl Project {
     ///
     /// # Errors
     /// Returns [`ProjectError::Owner`] for a project that belongs to another user
-    /// whom the caller does not trust,
+    /// whom the caller does not trust, or whose samuel.toml, samuel.lock or
+    /// `.samuel` does,
     /// [`ProjectError::Config`] where samuel.toml cannot be used or
     /// configures a methodology that does not exist,
     /// [`ProjectError::Methodology`] where the one to use does not exist, and
@@ -86,6 +88,7 @@ impl Project {
     ) -> Result<Self, ProjectError> {
         let root = root.into();
         caller.check(&root)?;
+        caller.check_within(&root, &[CONFIG_FILE, LOCK_FILE, ".samuel"])?;
         let config = Config::load(&root)?;
         let methodology = Methodology::find(&root, methodology, &config)?;
         Ok(Self { root, config, methodology, clock, caller })

@@ -2,7 +2,7 @@
 //!
 //! [`Executables`] lists everything that a project makes run: the agent with its
 //! whole command line, each plugin with what it was granted, each quality check,
-//! each handler and each prompt template. The list is complete and its order is
+//! each hook point that is configured, each handler and each prompt template. The list is complete and its order is
 //! fixed, so whoever wants to know whether something else would run now than was
 //! approved once compares two of them, or their digests.
 
@@ -16,13 +16,13 @@ use super::{
 };
 use crate::{
     config::{CheckCommand, format_duration},
-    hook::{HookPoint, PluginIdentity, Registry, Tier},
+    hook::{ChainSpec, HookPoint, PluginIdentity, Registry, Tier},
     methodology::ralph::compose_agent_env,
     plugin::digest_of,
 };
 
-/// What a run would execute: the agent, then plugins, quality checks, handlers
-/// and prompt templates, each in the order in which they are configured or run.
+/// What a run would execute: the agent, then plugins, quality checks, hook points
+/// that are configured, handlers and prompt templates, each in the order in which they are configured or run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Executables {
     /// Everything that would execute.
@@ -38,7 +38,7 @@ pub struct Executable {
     /// What it is.
     pub kind: ExecutableKind,
     /// Which one: the agent, plugin or handler by its name, a quality check by
-    /// its number from 1, a template by its path.
+    /// its number from 1, a hook point by its id, a template by its path.
     pub id: String,
     /// Where it is: the agent's program, a plugin's directory, the hook point
     /// of a handler; absent where that says nothing more.
@@ -60,6 +60,8 @@ pub enum ExecutableKind {
     Plugin,
     /// A quality check.
     QualityCheck,
+    /// A hook point whose chain is configured, which can turn off what checks.
+    HookPoint,
     /// A handler of a hook point, beside the built-in ones.
     Handler,
     /// A prompt template in the place of a built-in one.
@@ -73,6 +75,7 @@ impl ExecutableKind {
             Self::Agent => "agent",
             Self::Plugin => "plugin",
             Self::QualityCheck => "quality check",
+            Self::HookPoint => "hook point",
             Self::Handler => "handler",
             Self::Template => "prompt template",
         }
@@ -92,6 +95,7 @@ impl Executables {
         entries.extend(registry.plugins().iter().map(plugin));
         let checks = frozen.settings.quality_checks.iter();
         entries.extend((1..).zip(checks).map(|(number, check)| quality_check(number, check, control_files)));
+        entries.extend(HookPoint::ALL.iter().filter_map(|point| hook_point(*point, registry.spec(*point)?)));
         entries.extend(handlers(registry, |_| true));
         entries.extend(templates.iter().map(|path| template(path, control_files)));
         Self { entries, changes: Vec::new() }
@@ -222,6 +226,31 @@ fn quality_check(number: usize, check: &CheckCommand, control_files: &ControlFil
         entry.detail(&format!("file {path}"), digest);
     }
     entry
+}
+
+/// Lists what is configured of a point's chain; nothing where nothing is.
+fn hook_point(point: HookPoint, spec: &ChainSpec) -> Option<Executable> {
+    // The fields are named, so that one that is added is not forgotten here.
+    let ChainSpec { handlers, order, on_failure, strict, timeout, enabled, mode } = spec;
+    let mut entry = Executable::new(ExecutableKind::HookPoint, point.to_string());
+    let details = [
+        ("enabled", enabled.map(|enabled| enabled.to_string())),
+        (
+            "handlers",
+            handlers.as_ref().map(|ids| if ids.is_empty() { "none".to_owned() } else { command_line(ids) }),
+        ),
+        ("strict", strict.map(|strict| strict.to_string())),
+        ("on_failure", on_failure.map(|action| action.as_str().to_owned())),
+        ("mode", mode.map(|mode| mode.as_str().to_owned())),
+        ("timeout", timeout.map(format_duration)),
+    ];
+    for (name, value) in details {
+        entry.details.extend(value.map(|value| (name.to_owned(), value)));
+    }
+    for (handler, order) in order {
+        entry.detail(&format!("order of {handler}"), order.to_string());
+    }
+    (!entry.details.is_empty()).then_some(entry)
 }
 
 fn handlers(registry: &Registry, fires: impl Fn(HookPoint) -> bool) -> Vec<Executable> {

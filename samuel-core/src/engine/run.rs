@@ -353,7 +353,7 @@ impl Run {
         }
         services.warn_of(&begin.diagnostics);
         let has_checks = !self.frozen.settings.quality_checks.is_empty();
-        if let Some(told) = ralph::kept_from_checks(&self.frozen.env).filter(|_| has_checks) {
+        for told in ralph::kept_from_checks(&self.frozen.env).into_iter().filter(|_| has_checks) {
             services.warn(told);
         }
         for told in [&old_logs.removed, &old_logs.failure].into_iter().flatten() {

@@ -98,6 +98,14 @@ impl Caller {
         self
     }
 
+    /// Counts what root owns as the caller's too.
+    fn or_root(mut self) -> Self {
+        if !self.uids.is_empty() {
+            self.uids.push(0);
+        }
+        self
+    }
+
     /// Trusts a directory as `safe.directory` says it: a path, a path that ends
     /// in `/*` for all below it, `*` for every directory; an empty text takes
     /// back what was trusted before.
@@ -164,6 +172,19 @@ impl Caller {
         let Some(top) = top else { return Ok(()) };
         self.owns(top, top)?;
         self.owns(&top.join(".git"), top)
+    }
+
+    /// Refuses a project directory in which one of these files or directories belongs
+    /// to another user. What root owns, as after a start with `sudo`, is not refused:
+    /// root can change every file.
+    ///
+    /// # Errors
+    /// Returns an [`OwnerError`] that names what belongs to somebody else.
+    pub(crate) fn check_within(&self, root: &Path, names: &[&str]) -> Result<(), OwnerError> {
+        let root = real(root);
+        let top = root.ancestors().find(|ancestor| exists(&ancestor.join(".git"))).unwrap_or(&root);
+        let with_root = self.clone().or_root();
+        names.iter().try_for_each(|name| with_root.owns(&root.join(name), top))
     }
 
     /// Refuses a path of another user, unless its directory is trusted.

@@ -135,12 +135,17 @@ impl Repository {
 }
 
 /// Says whether a name may be that of a reference, which is a path below the
-/// repository.
+/// repository. The rules are those of `git check-ref-format`.
 fn is_ref(name: &str) -> bool {
-    let parts = || name.split('/');
+    let is_part = |part: &str| {
+        !part.is_empty() && !part.starts_with('.') && !part.ends_with('.') && !part.ends_with(".lock")
+    };
+    let is_refused = |char: char| char.is_whitespace() || char.is_control() || "~^:?*[\\".contains(char);
     name.starts_with("refs/")
-        && parts().all(|part| !part.is_empty() && !part.starts_with('.'))
-        && !name.contains(|char: char| char.is_control() || char == '\\')
+        && name.split('/').all(is_part)
+        && !name.contains("..")
+        && !name.contains("@{")
+        && !name.contains(is_refused)
 }
 
 #[cfg(test)]
@@ -184,7 +189,17 @@ mod tests {
         let made = Made::with(&[("a.rs", "")]);
         for text in
             ["ref: ../../etc/passwd", "ref: refs/../../x", "ref: refs/heads/.x", "", "x", "ref: refs//x"]
+                .into_iter()
+                .chain([
+                    "a b", "a\u{a0}b", "a~1", "a^", "a:b", "a?", "a*", "a[b", "a\\b", "a..b", "a@{b",
+                    "a.lock", "a.",
+                ])
         {
+            let text = if text.contains("refs") || text.len() < 2 {
+                text.to_owned()
+            } else {
+                format!("ref: refs/heads/{text}")
+            };
             fs::write(made.path().join(".git/HEAD"), text).unwrap();
             head(&made).unwrap_err();
         }

@@ -178,3 +178,22 @@ fn the_prompt_names_the_files_that_an_agent_must_leave_alone() {
         assert!(prompt.contains(&format!("\n- `{name}`\n")), "{name}: {prompt}\n{}", ran.text());
     }
 }
+
+#[test]
+fn no_program_that_an_agent_puts_into_the_project_is_run_by_its_name() {
+    let target = project();
+    check_with(&target, "[\"verify\"]");
+    target.program("../home/bin/verify", "#!/bin/sh\nexit 1\n");
+    let fake = "printf '#!/bin/sh\\ntouch fake\\n' > verify; chmod +x verify; mkdir -p bin; cp verify bin";
+    std::fs::write(target.home().join("agent"), format!("cat >/dev/null; {SAMUEL} run done 1; {fake}"))
+        .unwrap();
+    let own = format!("{}:{}", target.home().join("bin").display(), std::env::var("PATH").unwrap());
+    for path in [format!(":bin:./bin:{own}"), format!("bin::{own}:.")] {
+        let mut command = target.samuel(&["run", "start", "--yes", "--json"]);
+        command.env("PATH", path);
+        let ran = ran(command, HANG * 2);
+        assert_eq!(ran.code, Some(4), "{}", ran.text());
+        assert_eq!((status(&target).as_str(), target.path("fake").exists()), ("pending", false));
+        assert!(ran.text().contains("not absolute: "), "{}", ran.text());
+    }
+}

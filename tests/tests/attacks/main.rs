@@ -30,6 +30,7 @@ mod kills;
 mod kit;
 mod logs;
 mod looking;
+mod owners;
 mod plugin_names;
 mod plugins_env;
 mod plugins_grants;

@@ -120,3 +120,31 @@ fn what_is_shown_cannot_hide_a_line() {
     assert!(!text.contains('\u{1b}') && !text.contains('\r'), "{text:?}");
     assert!(!text.lines().any(|line| line.trim().starts_with("quality check 2")), "{text}");
 }
+
+#[test]
+fn a_chain_that_turns_the_check_off_is_shown() {
+    let target = Target::with_tasks(&["One"]);
+    let config = |chain: &str| {
+        configure(
+            &target,
+            &format!(
+                "agent = \"command\"\nagent_command = [\"true\"]\nquality_checks = [\"false\"]\n\
+                 [hooks.\"quality.check\"]\n{chain}"
+            ),
+        );
+        shown(&target)
+    };
+    for (chain, line) in [
+        ("enabled = false", "enabled: false"),
+        ("handlers = []", "handlers: none"),
+        ("strict = false", "strict: false"),
+        ("mode = \"discovery\"", "mode: discovery"),
+        ("on_failure = \"warn\"", "on_failure: warn"),
+        ("timeout = \"1s\"", "timeout: 1s"),
+    ] {
+        let (text, entries) = config(chain);
+        let head = text.find("  hook point quality.check\n");
+        assert!(head.is_some_and(|at| text[at..].contains(&format!("    {line}\n"))), "{line}: {text}");
+        assert!(entries["entries"].as_array().unwrap().iter().any(|entry| entry["kind"] == "hook_point"));
+    }
+}

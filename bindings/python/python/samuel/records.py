@@ -3012,12 +3012,20 @@ class ControlFileChange(Record):
         _set(self, "now", now)
 
 
-ExecutableKind: TypeAlias = Literal["agent", "plugin", "quality_check", "handler", "template"]
+ExecutableKind: TypeAlias = Literal[
+    "agent",
+    "plugin",
+    "quality_check",
+    "hook_point",
+    "handler",
+    "template",
+]
 """What kind of thing would execute.
 
 - `agent`: The agent.
 - `plugin`: An installed plugin.
 - `quality_check`: A quality check.
+- `hook_point`: A hook point whose chain is configured, which can turn off what checks.
 - `handler`: A handler of a hook point, beside the built-in ones.
 - `template`: A prompt template in the place of a built-in one.
 """
@@ -3029,7 +3037,7 @@ class Executable(Record):
     Attributes:
         kind: What it is.
         id: Which one: the agent, plugin or handler by its name, a quality check by its number
-            from 1, a template by its path.
+            from 1, a hook point by its id, a template by its path.
         place: Where it is: the agent's program, a plugin's directory, the hook point of a
             handler; absent where that says nothing more.
         command: What is started. Of an agent it is plain where each word ends; a quality check
@@ -3061,8 +3069,9 @@ class Executable(Record):
 
 
 class Executables(Record):
-    """What a run would execute: the agent, then plugins, quality checks, handlers and prompt
-    templates, each in the order in which they are configured or run.
+    """What a run would execute: the agent, then plugins, quality checks, hook points that are
+    configured, handlers and prompt templates, each in the order in which they are configured or
+    run.
 
     Attributes:
         entries: Everything that would execute.

@@ -17,7 +17,7 @@
 //! # Messages                           text that hooks left for the agent
 //! ```
 //!
-//! What hooks, checks, files and earlier agents said is quoted by the run's
+//! What the plan, hooks, checks, files and earlier agents said is quoted by the run's
 //! [`Framing`], also where a template asks for it. Contents are fenced with more
 //! backticks than they contain themselves, so that none can end its own section.
 //! Parts without content are left out.
@@ -42,6 +42,8 @@ const MAX_ADDED_BYTES: usize = 1024 * 1024;
 const MAX_QUOTED_BYTES: usize = 16 * 1024;
 /// How many control files a prompt names.
 const MAX_CONTROL_FILES: usize = 50;
+/// The longest name of the project or of its branch, in characters.
+const MAX_NAME_CHARS: usize = 200;
 /// The longest line of a check or a hook that a template renders, in characters.
 const MAX_LINE_CHARS: usize = 500;
 
@@ -56,6 +58,9 @@ pub struct PromptParts<'a> {
     pub pending: &'a [String],
     /// The files whose change ends the run, relative to the project.
     pub control_files: &'a [String],
+    /// Whether the project is in a git repository; templates know it as
+    /// `.Project.HasRepository`.
+    pub has_repository: bool,
     /// The marks of the run.
     pub framing: &'a Framing,
 }
@@ -120,7 +125,7 @@ pub fn compose_prompt(
     parts: PromptParts<'_>,
 ) -> Result<ComposedPrompt, TemplateError> {
     let framing = parts.framing;
-    let rendered = template.render(&quoted(context, framing))?;
+    let rendered = template.render(&quoted(context, &parts))?;
     let mut prompt = Prompt {
         text: format!("{}\n{}\n", framing.preamble(), rendered.text.trim_end()),
         framing,
@@ -137,10 +142,21 @@ pub fn compose_prompt(
 
 /// Returns the context as templates see it: nothing in it has the nonce, and what
 /// checks, hooks and plugins said in it is quoted, or kept to its line.
-fn quoted(context: &ContextView, framing: &Framing) -> Value {
+fn quoted(context: &ContextView, parts: &PromptParts<'_>) -> Value {
+    let framing = parts.framing;
     // What the template engine cannot read it tells of itself.
     let mut value = serde_json::to_value(context).unwrap_or_default();
     framing.strip_all(&mut value);
+    if let Some(project) = value.get_mut("Project").and_then(Value::as_object_mut) {
+        project.insert("HasRepository".to_owned(), parts.has_repository.into());
+    }
+    change(value.pointer_mut("/Project/Description"), |text| {
+        let says = !text.trim().is_empty();
+        says.then(|| framing.quote("the plan, about the project", text, MAX_QUOTED_BYTES))
+    });
+    for name in ["/Project/Name", "/Project/Branch"] {
+        change(value.pointer_mut(name), |text| Some(one_line(text, MAX_NAME_CHARS).replace('`', "'")));
+    }
     let lines = [("LastFailures", &["Command", "Message"][..]), ("Suggestions", &["Name", "Reason"])];
     for (list, fields) in lines {
         for item in
@@ -282,7 +298,14 @@ mod tests {
     const NONCE: &str = "abababababab";
 
     fn parts() -> PromptParts<'static> {
-        PromptParts { blobs: &[], extras: &[], pending: &[], control_files: &[], framing: &FRAMING }
+        PromptParts {
+            blobs: &[],
+            extras: &[],
+            pending: &[],
+            control_files: &[],
+            has_repository: true,
+            framing: &FRAMING,
+        }
     }
 
     fn compose(template: &str, parts: PromptParts<'_>) -> ComposedPrompt {

@@ -15,7 +15,7 @@ use crate::{
     clock::Clock,
     config::MethodologySettings,
     context::{ConfigVars, ContextLimits, FailedCheck, Framing, GuardrailVars, PilotVars},
-    git::Caller,
+    git::{Caller, Repository},
     hook::{Answer, BreakClass, Call, HookFailure, RegistryBuilder, points},
     methodology::{Access, AgentFault, Workbench},
     model::{
@@ -209,7 +209,10 @@ impl Ralph {
             Some(call.input().prompt.clone()).filter(|text| !text.is_empty()).into_iter().collect();
         let (extras, framing) = (&*desk.extras, &self.framing);
         let control_files = &*self.control_files.names;
-        let parts = PromptParts { blobs: &blobs, extras, pending: &pending, control_files, framing };
+        // One that cannot be read here is one all the same.
+        let has_repository = !matches!(Repository::open(&self.project_root, &self.caller), Ok(None));
+        let parts =
+            PromptParts { blobs: &blobs, extras, pending: &pending, control_files, has_repository, framing };
         let composed = compose_prompt(self.templates.of(call.header().mode), call.context(), parts)?;
         self.warn(composed.warnings.iter().map(ToString::to_string));
         Ok(composed.text)

@@ -16,7 +16,7 @@ pub const DISCOVERY_PROMPT: &str = include_str!("discovery-prompt.md.tmpl");
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed set-up fails the test")]
 
     use super::*;
     use crate::{
@@ -48,7 +48,13 @@ mod tests {
     }
 
     fn render(source: &str, context: &PromptContext) -> String {
-        let rendered = Template::parse("built-in", source).unwrap().render(context).unwrap();
+        render_in(source, context, true)
+    }
+
+    fn render_in(source: &str, context: &PromptContext, has_repository: bool) -> String {
+        let mut context = serde_json::to_value(context).unwrap();
+        context["Project"]["HasRepository"] = has_repository.into();
+        let rendered = Template::parse("built-in", source).unwrap().render(&context).unwrap();
         assert_eq!(rendered.warnings, []);
         rendered.text
     }
@@ -70,6 +76,13 @@ mod tests {
         assert!(
             section(&text, "The task").contains("  - `src/lex.rs`\n- Files to create:\n  - `tests/lex.rs`\n")
         );
+    }
+
+    #[test]
+    fn the_prompt_asks_for_a_commit_only_where_there_is_a_repository() {
+        let text = render_in(PROMPT, &context(), false);
+        assert!(text.contains("\n   samuel run done 1.2\n"), "{text}");
+        assert!(!text.contains("Commit.") && !text.contains("--commit-sha"), "{text}");
     }
 
     #[test]
@@ -125,7 +138,8 @@ mod tests {
         }];
         let text = render(PROMPT, &rich);
         assert!(
-            text.contains("**demo** (A demonstration) in `/work/demo`, on the branch `main`.\n"),
+            text.contains("**demo** in `/work/demo`, on the branch `main`.\n")
+                && text.contains("\nA demonstration\n"),
             "{text}"
         );
         assert!(text.contains("- `AGENTS.md`: "));
