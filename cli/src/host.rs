@@ -108,9 +108,12 @@ impl Host {
             caller = caller.called_by(uid);
         }
         let absolute = |name| self.var(name).map(Path::new).filter(|path| path.is_absolute());
-        match absolute("HOME") {
-            Some(home) => caller.with_home(home, absolute("XDG_CONFIG_HOME")),
-            None => caller,
+        let global = self.var("GIT_CONFIG_GLOBAL").and_then(|path| self.absolute(Path::new(path)).ok());
+        let xdg = absolute("XDG_CONFIG_HOME");
+        match (absolute("HOME"), global) {
+            (Some(home), Some(global)) => caller.with_global_config(&global, home, xdg),
+            (Some(home), None) => caller.with_home(home, xdg),
+            (None, _) => caller,
         }
     }
 

@@ -363,7 +363,7 @@ fn repository(root: &Path, caller: &Caller, env: &[(String, String)]) -> Finding
         Err(GitError::Owner(error)) => return Finding::failed(Subject::Git, &error),
         Err(error) => {
             let message = format!("{}; prompts lack what it knows", described(&error));
-            return Finding::warning(Subject::Git, message, "Check that `git status` works here.");
+            return Finding::warning(Subject::Git, message, &error.help());
         }
     };
     let path = env.iter().rev().find(|(name, _)| name == "PATH").map_or("", |(_, value)| value);

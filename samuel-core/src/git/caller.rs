@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::config;
+use super::config::{self, Setting};
 use crate::{
     fs::read_anywhere,
     model::{Coded, ErrorCode, Location},
@@ -18,6 +18,13 @@ use crate::{
 
 /// The largest configuration or ignore file of the user that is read, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
+
+/// The configuration of the system.
+const SYSTEM_CONFIG: &str = "/etc/gitconfig";
+/// How many files may include each other, as in git.
+const MAX_INCLUDES: usize = 10;
+/// How many files of the user's configuration are read altogether.
+const MAX_CONFIG_FILES: usize = 100;
 
 /// Who looks at a project: a user, and whose directories that user trusts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,20 +141,31 @@ impl Caller {
     /// the user keeps configuration, by default `.config` in the home. What is
     /// not there or cannot be read says nothing.
     #[must_use]
-    pub fn with_home(mut self, home: &Path, xdg_config: Option<&Path>) -> Self {
+    pub fn with_home(self, home: &Path, xdg_config: Option<&Path>) -> Self {
         let of_user = xdg_config.map_or_else(|| home.join(".config"), Path::to_owned).join("git");
+        let files = [PathBuf::from(SYSTEM_CONFIG), of_user.join("config"), home.join(".gitconfig")];
+        self.with_config(home, &of_user, &files)
+    }
+
+    /// Does the same with another file in the place of the user's own two, as
+    /// `GIT_CONFIG_GLOBAL` names one.
+    #[must_use]
+    pub fn with_global_config(self, global: &Path, home: &Path, xdg_config: Option<&Path>) -> Self {
+        let of_user = xdg_config.map_or_else(|| home.join(".config"), Path::to_owned).join("git");
+        self.with_config(home, &of_user, &[PathBuf::from(SYSTEM_CONFIG), global.to_owned()])
+    }
+
+    fn with_config(mut self, home: &Path, of_user: &Path, files: &[PathBuf]) -> Self {
         self.home = Some(home.to_owned());
         let mut excludes = of_user.join("ignore");
-        for file in [Path::new("/etc/gitconfig"), &of_user.join("config"), &home.join(".gitconfig")] {
-            for setting in config::settings(&of_the_user(file)) {
-                if setting.is("safe", "directory") {
-                    self = self.trusting(&setting.value);
-                } else if setting.is("core", "excludesfile") {
-                    excludes = match setting.value.strip_prefix("~/") {
-                        Some(rest) => home.join(rest),
-                        None => home.join(&setting.value),
-                    };
-                }
+        let mut settings = Vec::new();
+        let mut left = MAX_CONFIG_FILES;
+        files.iter().for_each(|file| settings_of(file, home, MAX_INCLUDES, &mut left, &mut settings));
+        for setting in settings {
+            if setting.is("safe", "directory") {
+                self = self.trusting(&setting.value);
+            } else if setting.is("core", "excludesfile") {
+                excludes = in_home(&setting.value, home, home);
             }
         }
         self.excludes = of_the_user(&excludes);
@@ -224,6 +242,29 @@ fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
+/// Reads the settings of a file of the user, with those of the files it includes, each
+/// in its place. What is included under a condition is not read: it is meant for some
+/// repositories only.
+fn settings_of(file: &Path, home: &Path, depth: usize, left: &mut usize, found: &mut Vec<Setting>) {
+    *left = left.saturating_sub(1);
+    for setting in config::settings(&of_the_user(file)) {
+        if !setting.is("include", "path") {
+            found.push(setting);
+        } else if depth > 0 && *left > 0 {
+            let directory = file.parent().unwrap_or(home);
+            settings_of(&in_home(&setting.value, home, directory), home, depth - 1, left, found);
+        }
+    }
+}
+
+/// Returns the file that a path of the user's configuration means.
+fn in_home(path: &str, home: &Path, directory: &Path) -> PathBuf {
+    match path.strip_prefix("~/") {
+        Some(rest) => home.join(rest),
+        None => directory.join(path),
+    }
+}
+
 /// Reads a file of the user, who may keep it behind a link.
 fn of_the_user(path: &Path) -> Vec<u8> {
     read_anywhere(path, MAX_BYTES).unwrap_or_default()
@@ -282,6 +323,24 @@ mod tests {
         caller.check(project.path()).unwrap();
         caller.check(home.path()).unwrap_err();
         assert_eq!(caller.excludes(), b"*.bak\n");
+    }
+
+    #[test]
+    fn files_that_the_configuration_includes_and_another_global_one_are_read() {
+        let home = tempfile::tempdir().unwrap();
+        let project = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(home.path().join(name), text).unwrap();
+        fs::create_dir(home.path().join("git")).unwrap();
+        write(".gitconfig", "[include]\n\tpath = git/more\n");
+        write("git/more", "[include]\n\tpath = ~/.gitconfig\n\tpath = trust\n");
+        write("git/trust", &format!("[safe]\n\tdirectory = {}\n", project.path().display()));
+        stranger().with_home(home.path(), None).check(project.path()).unwrap();
+
+        write("other", "[safe]\n\tdirectory = /nowhere\n");
+        let with_global =
+            |name: &str| stranger().with_global_config(&home.path().join(name), home.path(), None);
+        with_global("other").check(project.path()).unwrap_err();
+        with_global("git/trust").check(project.path()).unwrap();
     }
 
     #[test]

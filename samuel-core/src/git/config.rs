@@ -1,7 +1,10 @@
 //! The form of git's configuration files.
 //!
-//! [`settings`] reads sections, keys and values. What `include` names is not
-//! read, and nothing is ever taken for a command.
+//! [`settings`] reads sections, keys and values, [`checked`] the same of a file in
+//! which git would refuse no line. What `include` names is the caller's to read,
+//! and nothing is ever taken for a command.
+
+use std::cell::Cell;
 
 /// A setting: section in lower case, subsection as written, key in lower case,
 /// value. A key without a value is `true`.
@@ -19,37 +22,75 @@ impl Setting {
         self.subsection.is_none() && self.section == section && self.key == key
     }
 
-    /// Reads the value as git reads a boolean.
-    pub(super) fn is_true(&self) -> bool {
-        matches!(self.value.to_ascii_lowercase().as_str(), "true" | "yes" | "on" | "1")
+    /// Reads the value as git reads a boolean; nothing where it is none.
+    pub(super) fn boolean(&self) -> Option<bool> {
+        match self.value.to_ascii_lowercase().as_str() {
+            "true" | "yes" | "on" => Some(true),
+            "false" | "no" | "off" | "" => Some(false),
+            number => number.parse::<i32>().ok().map(|number| number != 0),
+        }
     }
 }
 
 /// Reads the settings of a file, in their order. Lines that are none are passed
 /// over.
 pub(super) fn settings(text: &[u8]) -> Vec<Setting> {
+    read(text).0
+}
+
+/// Reads the settings of a file, in their order.
+///
+/// # Errors
+/// Returns the number of the first line that git would not take, from 1.
+pub(super) fn checked(text: &[u8]) -> Result<Vec<Setting>, usize> {
+    match read(text) {
+        (settings, None) => Ok(settings),
+        (_, Some(line)) => Err(line),
+    }
+}
+
+/// Reads the settings, and finds the first line that is none.
+fn read(text: &[u8]) -> (Vec<Setting>, Option<usize>) {
     let text = String::from_utf8_lossy(text);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let (mut section, mut subsection) = (String::new(), None);
-    let mut found = Vec::new();
-    let mut lines = text.lines();
+    let (mut found, mut bad) = (Vec::new(), None);
+    let number = Cell::new(0);
+    let mut lines = text.lines().inspect(|_| number.set(number.get() + 1));
     while let Some(line) = lines.next() {
+        let at = number.get();
         let mut line = line.trim();
         if let Some(inner) = line.strip_prefix('[') {
-            let Some((name, rest)) = header(inner) else { continue };
+            let Some((name, rest)) = header(inner) else {
+                bad.get_or_insert(at);
+                continue;
+            };
             (section, subsection) = name;
             line = rest.trim();
         }
         if line.is_empty() || line.starts_with(['#', ';']) {
             continue;
         }
-        let (key, value) = match line.split_once('=') {
-            Some((key, value)) => (key.trim(), unquoted(value.trim(), &mut lines)),
-            None => (line, "true".to_owned()),
+        let (key, value, is_whole) = match line.split_once('=') {
+            Some((key, value)) => {
+                let (value, is_whole) = unquoted(value.trim(), &mut lines);
+                (key.trim(), value, is_whole)
+            }
+            None => (line.split(['#', ';']).next().unwrap_or(line).trim(), "true".to_owned(), true),
         };
+        if !is_whole || !is_key(key) || section.is_empty() {
+            bad.get_or_insert(at);
+        }
         let (section, subsection) = (section.clone(), subsection.clone());
         found.push(Setting { section, subsection, key: key.to_ascii_lowercase(), value });
     }
-    found
+    (found, bad)
+}
+
+/// Says whether git takes a word for a key.
+fn is_key(word: &str) -> bool {
+    word.starts_with(|first: char| first.is_ascii_alphabetic())
+        && word.chars().all(|char| char.is_ascii_alphanumeric() || char == '-')
 }
 
 type Name = (String, Option<String>);
@@ -58,6 +99,10 @@ type Name = (String, Option<String>);
 fn header(text: &str) -> Option<(Name, &str)> {
     let end = text.find([' ', '\t', ']'])?;
     let (section, rest) = text.split_at(end);
+    let is_name = |char: char| char.is_ascii_alphanumeric() || char == '-' || char == '.';
+    if section.is_empty() || !section.chars().all(is_name) {
+        return None;
+    }
     let rest = rest.trim_start();
     if let Some(rest) = rest.strip_prefix(']') {
         return Some(((section.to_ascii_lowercase(), None), rest));
@@ -78,9 +123,11 @@ fn header(text: &str) -> Option<(Name, &str)> {
 }
 
 /// Reads a value: quotes and escapes resolved, a comment left out, and what
-/// stands on the next line after a `\` taken with it.
-fn unquoted<'a>(first: &'a str, lines: &mut impl Iterator<Item = &'a str>) -> String {
+/// stands on the next line after a `\` taken with it. Says too whether git would take
+/// it: its quotes end, and its escapes are known.
+fn unquoted<'a>(first: &'a str, lines: &mut impl Iterator<Item = &'a str>) -> (String, bool) {
     let mut value = String::new();
+    let mut is_known = true;
     // How much of the value is inside quotes or before trailing space.
     let (mut kept, mut quoted) = (0, false);
     let mut chars = first.chars();
@@ -91,7 +138,11 @@ fn unquoted<'a>(first: &'a str, lines: &mut impl Iterator<Item = &'a str>) -> St
             Some('\\') => match chars.next() {
                 Some('n') => value.push('\n'),
                 Some('t') => value.push('\t'),
-                Some(char) => value.push(char),
+                Some('b') => _ = value.pop(),
+                Some(char) => {
+                    is_known &= matches!(char, '"' | '\\');
+                    value.push(char);
+                }
                 None => match lines.next() {
                     Some(next) => {
                         chars = next.chars();
@@ -111,12 +162,33 @@ fn unquoted<'a>(first: &'a str, lines: &mut impl Iterator<Item = &'a str>) -> St
         kept = value.len();
     }
     value.truncate(kept);
-    value
+    (value, is_known && !quoted)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_line_that_git_refuses_is_found() {
+        let good =
+            "\u{feff}[core]\n\tfileMode = false ; no\n bare # yes\n[a.b \"c\"] d-e = \"x\\\\\\\"\\n\" # y\n";
+        assert!(checked(good.as_bytes()).is_ok());
+        for (bad, line) in [
+            ("[core]\n\tbare = false\n[broken\n", 3),
+            ("key = 1\n", 1),
+            ("[core]\nbare false\n", 2),
+            ("[core]\n1a = 1\n", 2),
+            ("[core]\na_b = 1\n", 2),
+            ("[core]\na = \"open\n", 2),
+            ("[core]\na = 1\\\n 2\nb = \\x\n", 4),
+            ("[co re]\n", 1),
+            ("[a \"b]\n", 1),
+            ("<<<<<<< HEAD\n[core]\n", 1),
+        ] {
+            assert_eq!(checked(bad.as_bytes()), Err(line), "{bad}");
+        }
+    }
 
     #[test]
     fn settings_are_read_as_git_reads_them() {

@@ -58,7 +58,7 @@ impl Repository {
         let path = self.git_dir.join("HEAD");
         if !self.refs_in_files {
             let path = self.common_dir.join("config");
-            return Err(GitError::Unsupported { path, format: "where it keeps its references".to_owned() });
+            return Err(GitError::Unsupported { path, format: GitError::REFTABLE.to_owned() });
         }
         match self.target(&self.head_text()?, &path)? {
             Target::Id(id) => Ok(Head::Detached(id)),

@@ -201,7 +201,7 @@ impl Index {
             let path = path.strip_suffix(b"/").filter(|_| raw.mode == MODE_DIRECTORY).unwrap_or(path);
             if path.is_empty() {
                 // It replaces an entry of the other half.
-                return Err(self.unsupported("a split index"));
+                return Err(self.unsupported(GitError::SPLIT_INDEX));
             }
             if path.len() > MAX_PATH || !is_plain(path) {
                 return Err(self.damaged("it names a path that no index may"));
@@ -223,7 +223,7 @@ impl Index {
             let is_needed = name.first().is_some_and(u8::is_ascii_lowercase) && name != b"sdir";
             if is_needed {
                 return Err(match name {
-                    b"link" => self.unsupported("a split index"),
+                    b"link" => self.unsupported(GitError::SPLIT_INDEX),
                     other => self.unsupported(&format!("the extension {:?}", String::from_utf8_lossy(other))),
                 });
             }

@@ -127,7 +127,8 @@ impl Repository {
             text => text.map_err(GitError::read(&path))?,
         };
         let unsupported = |format: String| GitError::Unsupported { path: path.clone(), format };
-        let settings = config::settings(&text);
+        let settings =
+            config::checked(&text).map_err(|line| GitError::Config { path: path.clone(), line })?;
         let version = settings.iter().rfind(|one| one.is("core", "repositoryformatversion"));
         let version = version.map_or("0", |one| one.value.as_str());
         if !["0", "1"].contains(&version) {
@@ -135,7 +136,10 @@ impl Repository {
         }
         for setting in settings.iter().filter(|one| one.subsection.is_none()) {
             match (setting.section.as_str(), setting.key.as_str()) {
-                ("core", "filemode") => self.file_mode = setting.is_true(),
+                ("core", "filemode") => {
+                    let damaged = || GitError::damaged(&path, "its core.fileMode is neither true nor false");
+                    self.file_mode = setting.boolean().ok_or_else(damaged)?;
+                }
                 ("extensions", "objectformat") => {
                     self.hash = match setting.value.as_str() {
                         "sha1" => HashKind::Sha1,
@@ -162,6 +166,9 @@ fn nearest(root: &Path) -> Result<Option<(PathBuf, bool)>, GitError> {
         match fs::symlink_metadata(&dot_git) {
             Ok(metadata) if metadata.is_dir() => return Ok(Some((top.to_owned(), true))),
             Ok(metadata) if metadata.is_file() => return Ok(Some((top.to_owned(), false))),
+            Ok(metadata) if metadata.is_symlink() => {
+                return Err(GitError::Unsupported { path: dot_git, format: GitError::LINKED.to_owned() });
+            }
             Ok(_) => return Err(GitError::damaged(&dot_git, "it is neither a directory nor a file")),
             Err(error) if read::is_absent(&error) => {}
             Err(error) => return Err(GitError::read(&dot_git)(error)),
@@ -206,7 +213,8 @@ fn is_submodule(git_dir: &Path, top: &Path) -> bool {
 /// Checks that a directory is that of a linked work tree which is at `dot_git`,
 /// and returns the directory it shares.
 fn of_work_tree(git_dir: &Path, dot_git: &Path) -> Result<PathBuf, GitError> {
-    let stray = || GitError::damaged(dot_git, "it leads to a directory that does not lead back");
+    let format = || GitError::SEPARATE.to_owned();
+    let stray = || GitError::Unsupported { path: dot_git.to_owned(), format: format() };
     let back = git_dir.join("gitdir");
     let common = git_dir.join("commondir");
     let (Ok(back), Ok(common)) = (pointer(&back), pointer(&common)) else { return Err(stray()) };
@@ -291,7 +299,7 @@ mod tests {
         let other = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink(made.path().join(".git"), other.path().join(".git")).unwrap();
         let error = open(other.path()).unwrap_err().to_string();
-        assert!(error.ends_with(".git: it is neither a directory nor a file"), "{error}");
+        assert!(error.ends_with(".git: a link in the place of this directory is not supported"), "{error}");
     }
 
     #[test]

@@ -534,3 +534,38 @@ fn no_git_is_started_by_looking_or_by_a_run() {
         assert_eq!(target.marks(), [""; 0], "{verb:?}: {}", ran.text());
     }
 }
+
+#[test]
+fn a_repository_that_is_not_read_is_told_of_with_what_to_do() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let separate = format!("--separate-git-dir={}", elsewhere.path().join("git").display());
+    let cases: [(&str, &str); 5] = [
+        ("--quiet", "git update-index --no-split-index"),
+        ("--ref-format=reftable", "git refs migrate --ref-format=files"),
+        (&separate, "unset core.worktree"),
+        ("--quiet", "line 1 is no setting"),
+        ("--quiet", "Put the directory itself in the place of the link"),
+    ];
+    for (number, (option, help)) in cases.into_iter().enumerate() {
+        let target = Target::with_tasks(&["First"]);
+        let made = Command::new("git").args(["init", option]).current_dir(target.root()).output();
+        if !made.unwrap().status.success() {
+            println!("skipped: this git knows no {option}");
+            continue;
+        }
+        match number {
+            0 => {
+                git(&target.root(), &["add", "--all"]);
+                git(&target.root(), &["update-index", "--split-index"]);
+            }
+            3 => target.write(".git/config", "<<<<<<< HEAD\n[core]\n\tbare = false\n"),
+            4 => {
+                fs::rename(target.path(".git"), target.home().join("git")).unwrap();
+                symlink(target.home().join("git"), target.path(".git")).unwrap();
+            }
+            _ => {}
+        }
+        let doctor = target.run(&["doctor"]);
+        assert!(doctor.text().contains(help), "{help}: {}", doctor.text());
+    }
+}

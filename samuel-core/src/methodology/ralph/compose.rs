@@ -420,9 +420,10 @@ mod tests {
         let parts = PromptParts { blobs: &blobs, extras: &extras, ..parts() };
         let prompt = compose_in(template, context, parts).text;
         let marks = prompt.lines().skip(1).filter(|line| line.contains(NONCE));
-        // The blob, the section and the text of the plugin; each begins and ends.
+        // The description, the blob, the section and the text of the plugin; each begins and
+        // ends.
         let (begin, end): (Vec<&str>, Vec<&str>) = marks.partition(|line| line.contains("begin"));
-        assert_eq!((begin.len(), end.len()), (3, 3), "{prompt}");
+        assert_eq!((begin.len(), end.len()), (4, 4), "{prompt}");
         assert!(!begin.iter().any(|line| line.contains(&format!("{NONCE} begin: message"))), "{prompt}");
     }
 
