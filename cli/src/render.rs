@@ -24,6 +24,6 @@ pub(crate) use profile::profile_table;
 pub(crate) use repair::repair_text;
 pub(crate) use status::status_text;
 pub(crate) use tasks::task_table;
-pub(crate) use time::holder_text;
+pub(crate) use time::{holder_text, time_of_day};
 pub(crate) use toon::toon_sizes;
 pub(crate) use watch::Watch;

@@ -19,6 +19,8 @@ use crate::{args::StartArgs, failure::Failure, host::Host};
 pub(crate) struct Setting {
     agent: Option<String>,
     agent_command: Option<Vec<String>>,
+    /// Whether samuel.toml says which agent its `agent_command` is of.
+    is_agent_configured: bool,
     sandbox: Option<Sandbox>,
     max_iterations: Option<u32>,
     pause: Option<Duration>,
@@ -42,6 +44,7 @@ impl Setting {
         Ok(Self {
             agent: args.agent.clone().or(implied),
             agent_command,
+            is_agent_configured: is_configured,
             sandbox,
             max_iterations: args.max_iterations,
             pause: args.pause,
@@ -54,8 +57,12 @@ impl Setting {
     fn apply(&self, settings: &mut MethodologySettings) {
         if let Some(agent) = self.agent.as_ref().filter(|agent| **agent != settings.agent) {
             settings.agent.clone_from(agent);
-            // The command line in samuel.toml is that of another agent.
-            settings.agent_command.clear();
+            // The command line in samuel.toml is that of another agent, unless it
+            // is that of none: then it can only be meant for one that needs it.
+            let needs_it = matches!(agent.as_str(), "command" | "scripted");
+            if self.is_agent_configured || !needs_it {
+                settings.agent_command.clear();
+            }
         }
         if let Some(command) = &self.agent_command {
             settings.agent_command.clone_from(command);
@@ -82,6 +89,13 @@ fn split(line: &str) -> Result<Vec<String>, Failure> {
 pub(crate) fn builder(project: Project, setting: &Setting, host: &Host) -> Result<RunBuilder, Failure> {
     let mut settings = project.settings();
     setting.apply(&mut settings);
+    let configured = project.settings();
+    if settings.agent == "command"
+        && settings.agent_command.is_empty()
+        && !configured.agent_command.is_empty()
+    {
+        return Err(no_command(project.methodology(), &configured.agent));
+    }
     let scripted = match settings.agent.as_str() {
         "scripted" => Some(scripted(&project, &settings, host)?),
         _ => None,
@@ -95,6 +109,19 @@ pub(crate) fn builder(project: Project, setting: &Setting, host: &Host) -> Resul
         builder = builder.agent(agent);
     }
     Ok(builder)
+}
+
+/// The failure of the agent `command` where samuel.toml has a command, but of
+/// another agent.
+fn no_command(methodology: &str, agent: &str) -> Failure {
+    let message = format!(
+        "the agent \"command\" has no command: agent_command in samuel.toml is that of the agent \"{agent}\""
+    );
+    let help = format!(
+        "Give the command with --agent-command, or set agent = \"command\" and agent_command in \
+         [methodology.{methodology}]."
+    );
+    Failure::new(ErrorCode::CONFIG_INVALID, message).advise(help)
 }
 
 /// Begins a run of a project with its plugins and what it takes from this

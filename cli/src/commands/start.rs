@@ -20,9 +20,13 @@ use crate::{
     render::{Watch, profile_table, safe, safe_json},
     reply::Reply,
     signals::{self, Order, Signal, Signals},
-    terminal::{self, Stream},
+    terminal::{self, Stream, remark},
     trust,
 };
+
+/// What a command has to know that takes the place of an agent.
+const COMMAND_HINT: &str = "hint: the command is given each task's prompt on stdin, and has to record the task itself: \
+                            `$SAMUEL_BINARY run done $SAMUEL_TASK_ID`. One that is not recorded stays open.";
 
 /// Runs the loop until it ends.
 pub(crate) fn start(
@@ -41,6 +45,9 @@ pub(crate) fn start(
     if args.yes && !global.json {
         // The run goes on whether or not this can be shown.
         let _ = terminal::show(Stream::Err, &trust::listed(run.executables()));
+    }
+    if run.settings().agent == "command" && !global.json {
+        remark(COMMAND_HINT);
     }
     let show = if global.json { Show::Json } else { Show::lines(host.can_draw) };
     let ended = block_on(async {
@@ -197,7 +204,10 @@ fn answer(followed: Followed) -> Result<Reply, Failure> {
         return Ok(Reply { data, ..Reply::default() });
     };
     let detail = report.detail.as_deref().map(|detail| format!(": {}", safe(detail))).unwrap_or_default();
-    let message = format!("the run ended before the plan was done: {}{detail}", report.exit_reason);
+    let message = match report.settled {
+        true => format!("the run ended as {}{detail}", report.exit_reason),
+        false => format!("the run ended before the plan was done: {}{detail}", report.exit_reason),
+    };
     let exit = signal.filter(|_| code == ErrorCode::RUN_CANCELLED).map(Signal::exit_code);
     let mut failure = Failure::new(code, message).with_data(data).exit_with(exit);
     if report.exit_reason == ExitReason::ControlFilesChanged {

@@ -41,6 +41,7 @@ fn status(text: &str) -> ProjectStatus {
         progress: Progress::default(),
         running: false,
         holder: None,
+        waits_until: Some(jiff::Timestamp::MAX),
         diagnostics: Vec::new(),
         unparsed: 0,
     }

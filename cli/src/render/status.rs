@@ -5,7 +5,7 @@ use samuel_core::{
     project::{NextStep, ProjectStatus},
 };
 
-use super::{holder_text, safe};
+use super::{holder_text, safe, time_of_day};
 
 /// How many reasons for being blocked are shown.
 const REASONS: usize = 10;
@@ -40,6 +40,9 @@ pub(crate) fn status_text(status: &ProjectStatus) -> String {
         line("Iterations", format!("{}{tokens}{cost}", progress.total_iterations_run));
     }
     let holder = status.holder.as_ref().map(|holder| format!(", {}", holder_text(holder)));
+    if let (true, Some(until)) = (status.running, status.waits_until) {
+        line("Waiting", format!("until {}, for the agent's usage limit", time_of_day(until)));
+    }
     match (status.running, progress.status) {
         (true, _) => line("Loop", format!("running{}", holder.unwrap_or_default())),
         (false, ProgressStatus::Running) => line("Loop", "not running (the last one was cut off)".to_owned()),

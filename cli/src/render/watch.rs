@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use samuel_core::{
     agent::AgentEvent,
-    engine::{Event, EventRecord, Failure, RunReport},
+    engine::{CheckLog, CheckResult, Event, EventRecord, PlanChange, RunReport},
     model::{
-        IterationOutcome, TaskId, Usage,
-        payload::{Mode, TaskBrief},
+        TaskId, Usage,
+        payload::{CheckFailure, Mode, TaskBrief},
     },
     process::Process,
 };
 
-use super::safe;
+use super::{safe, time_of_day};
 use crate::{
     reply::set_in,
     terminal::{self, MovingLine, Stream, remark},
@@ -24,18 +24,25 @@ use crate::{
 /// How much of what an agent says or does fits into the moving line.
 const ACTIVITY: usize = 60;
 
+/// How many lines are shown of what a failed check printed, and how much of each.
+const TAIL_LINES: usize = 10;
+const TAIL_WIDTH: usize = 200;
+
 /// Shows a run to a person.
 pub(crate) struct Watch {
     /// Whether there is a terminal to draw on.
     draws: bool,
     bar: Option<MovingLine>,
     max_iterations: u32,
-    /// The iteration under way: its number, what it is about, its start.
-    iteration: Option<(u32, String, jiff::Timestamp)>,
+    /// The iteration under way: its number, what it is about, and when it began, in
+    /// milliseconds since the run was built.
+    iteration: Option<(u32, String, u64)>,
     /// What earlier calls of the agent consumed, and the one under way.
     spent: Usage,
     call: Usage,
     activity: String,
+    /// Whether the check of the iteration under way was told to have failed.
+    told_check: bool,
 }
 
 impl Watch {
@@ -49,6 +56,7 @@ impl Watch {
             spent: Usage::default(),
             call: Usage::default(),
             activity: "starting".to_owned(),
+            told_check: false,
         }
     }
 
@@ -99,15 +107,26 @@ impl Watch {
             Event::TaskCompleted { task, title, .. } => {
                 self.line(&format!("  done: {} {}", safe(task.as_str()), safe(title)));
             }
-            Event::TasksTakenBack { tasks, .. } => self.line(&format!("  taken back: {}", ids(tasks))),
-            Event::QualityChecked { failures, .. } => {
-                for failure in failures {
-                    let (command, message) = (safe(&failure.command), safe(&failure.message));
-                    self.line(&format!("  check failed: {command}: {message}"));
-                }
+            Event::PlanChanged { change, task, title, reason, .. } => {
+                self.line(&format!("  {}", plan_changed(*change, task, title, reason.as_deref())));
             }
-            Event::IterationFinished { iteration, outcome, failure, usage, .. } => {
-                self.iteration_finished(*iteration, *outcome, failure.as_ref(), *usage, record.at);
+            Event::TasksTakenBack { tasks, reasons } => {
+                let why = reasons.iter().map(|reason| safe(reason)).collect::<Vec<_>>().join("; ");
+                // A check that failed has just been told.
+                let why = if self.told_check { String::new() } else { format!(": {why}") };
+                self.line(&format!("  taken back: {}{why}", ids(tasks)));
+            }
+            Event::QualityChecked { result, failures, reason, logs, .. } => {
+                self.checked(*result, failures, reason.as_deref(), logs);
+            }
+            Event::AbilityBlocked { ability_id, reason, prevented, .. } => {
+                let what = if *prevented { "blocked" } else { "blocked too late, so the turn ends" };
+                self.line(&format!("  {what}: {}: {}", safe(ability_id), safe(reason)));
+            }
+            Event::IterationFinished { .. } => self.iteration_finished(record),
+            Event::Waiting { wait_ms, reason, until: Some(until) } => {
+                let wait = seconds(Duration::from_millis(*wait_ms));
+                self.line(&format!("waiting until {} ({wait}) for {}", time_of_day(*until), safe(reason)));
             }
             Event::Warning { message } => self.warn(message),
             Event::Swept { swept, ended, left } => self.swept(*swept, ended, left),
@@ -147,7 +166,7 @@ impl Watch {
                 self.bar = self.draws.then(MovingLine::new);
             }
             Event::IterationStarted { iteration, mode, task } => {
-                self.iteration = Some((*iteration, about(*mode, task.as_ref()), record.at));
+                self.iteration = Some((*iteration, about(*mode, task.as_ref()), record.elapsed_ms));
                 self.activity = "preparing".to_owned();
             }
             Event::AgentStarted { agent, .. } => {
@@ -160,9 +179,12 @@ impl Watch {
                 self.call = Usage::default();
                 self.activity = "checking".to_owned();
             }
-            Event::Waiting { wait_ms, reason } => {
+            Event::Waiting { wait_ms, reason, until } => {
                 let wait = seconds(Duration::from_millis(*wait_ms));
-                self.activity = format!("waiting {wait}: {}", safe(reason));
+                self.activity = match until {
+                    Some(until) => format!("waiting until {} for {}", time_of_day(*until), safe(reason)),
+                    None => format!("waiting {wait}: {}", safe(reason)),
+                };
             }
             Event::Paused => self.activity = "paused".to_owned(),
             _ => {}
@@ -191,19 +213,52 @@ impl Watch {
         }
     }
 
-    fn iteration_finished(
+    /// Tells how the checks went, as far as there is something to tell: the end of
+    /// what each printed that failed, and where the rest is.
+    fn checked(
         &mut self,
-        iteration: u32,
-        outcome: IterationOutcome,
-        failure: Option<&Failure>,
-        usage: Usage,
-        at: jiff::Timestamp,
+        result: CheckResult,
+        failures: &[CheckFailure],
+        reason: Option<&str>,
+        logs: &[CheckLog],
     ) {
-        let started = self.iteration.take().map(|(_, _, started)| started).unwrap_or(at);
-        let took = seconds(at.duration_since(started).unsigned_abs());
-        let mut line = format!("iteration {iteration}: {outcome} in {took}{}", consumed(usage));
+        let verdict = match result {
+            CheckResult::Advisory => "check failed, which is only advice",
+            CheckResult::Cancelled => "check cancelled",
+            _ => "check failed",
+        };
+        self.told_check = !failures.is_empty() || reason.is_some();
+        for failure in failures {
+            self.line(&format!("  {verdict}: {}: {}", safe(&failure.command), safe(&failure.message)));
+            let printed: Vec<&str> = failure.tail.lines().filter(|line| !line.trim().is_empty()).collect();
+            for line in printed.iter().skip(printed.len().saturating_sub(TAIL_LINES)) {
+                self.line(&format!("    | {}", cut(line, TAIL_WIDTH)));
+            }
+            if let Some(log) = logs.iter().find(|log| log.command == failure.command) {
+                self.line(&format!("    all of it: {}", safe(&log.path)));
+            }
+        }
+        if let Some(reason) = reason {
+            self.line(&format!("  {verdict}: {}", safe(reason)));
+        }
+    }
+
+    fn iteration_finished(&mut self, record: &EventRecord) {
+        self.told_check = false;
+        let Event::IterationFinished { iteration, outcome, failure, usage, excused, unrecorded, .. } =
+            &record.event
+        else {
+            return;
+        };
+        let begun = self.iteration.take().map_or(record.elapsed_ms, |(_, _, begun)| begun);
+        let took = seconds(Duration::from_millis(record.elapsed_ms.saturating_sub(begun)));
+        let outcome = if *excused { "met a usage limit" } else { outcome.as_str() };
+        let mut line = format!("iteration {iteration}: {outcome} in {took}{}", consumed(*usage));
         if let Some(failure) = failure {
             line.push_str(&format!(", {}: {}", failure.class, safe(&failure.message)));
+        }
+        if *unrecorded {
+            line.push_str(", but the task was not recorded as done");
         }
         self.line(&line);
         self.activity = "between iterations".to_owned();
@@ -228,6 +283,13 @@ impl Watch {
             report.iterations,
             consumed(report.usage)
         ));
+        if !report.unrecorded.is_empty() {
+            let open = ids(&report.unrecorded);
+            self.line(&format!("  not recorded as done, though the agent ended well: {open}"));
+        }
+        if report.undelivered > 0 {
+            self.line(&format!("  texts that did not reach the agent: {}", report.undelivered));
+        }
     }
 
     fn draw(&self) {
@@ -260,6 +322,19 @@ fn about(mode: Mode, task: Option<&TaskBrief>) -> String {
     }
 }
 
+/// Says what became of a task beside the loop.
+fn plan_changed(change: PlanChange, task: &TaskId, title: &str, reason: Option<&str>) -> String {
+    let what = match change {
+        PlanChange::Skipped => "skipped",
+        PlanChange::Blocked => "blocked",
+        PlanChange::Reset => "pending again",
+        PlanChange::Added => "added",
+        _ => "changed",
+    };
+    let why = reason.map(|reason| format!(": {}", safe(reason))).unwrap_or_default();
+    format!("{what}: {} {}{why}", safe(task.as_str()), safe(title))
+}
+
 fn ids(tasks: &[TaskId]) -> String {
     tasks.iter().map(|task| safe(task.as_str())).collect::<Vec<_>>().join(", ")
 }
@@ -271,7 +346,11 @@ fn consumed(usage: Usage) -> String {
 }
 
 fn shortened(text: &str) -> String {
-    let mut short: String = text.chars().take(ACTIVITY).collect();
+    cut(text, ACTIVITY)
+}
+
+fn cut(text: &str, chars: usize) -> String {
+    let mut short: String = text.chars().take(chars).collect();
     if short.len() < text.len() {
         short.push('…');
     }

@@ -17,4 +17,5 @@ mod preview;
 mod signals;
 mod start;
 mod state_file;
+mod telling;
 mod toon;

@@ -4,7 +4,7 @@
 use std::{ops::RangeInclusive, time::Duration};
 
 use super::{
-    AGENTS, CheckCommand, MethodologySettings, Sandbox,
+    AGENTS, CheckCommand, MethodologySettings, RateLimitPolicy, Sandbox,
     chain::{Chains, read_chains},
     table::Table,
     value::Value,
@@ -12,6 +12,7 @@ use super::{
 
 /// The time limits of single settings.
 const UP_TO_A_DAY: RangeInclusive<Duration> = Duration::ZERO..=DAY;
+const UP_TO_A_MONTH: RangeInclusive<Duration> = Duration::ZERO..=DAY.saturating_mul(30);
 const SECOND_TO_DAY: RangeInclusive<Duration> = Duration::from_secs(1)..=DAY;
 const SECOND_TO_MONTH: RangeInclusive<Duration> = Duration::from_secs(1)..=DAY.saturating_mul(30);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -26,6 +27,8 @@ pub(crate) struct MethodologyLayer {
     pause: Option<Duration>,
     max_consecutive_failures: Option<u32>,
     quality_checks: Option<Vec<CheckCommand>>,
+    rate_limit: Option<RateLimitPolicy>,
+    rate_limit_wait: Option<Duration>,
     sandbox: Option<Sandbox>,
     keep_runs: Option<u32>,
     keep_bytes: Option<u64>,
@@ -119,6 +122,8 @@ impl MethodologyLayer {
                 .take("max_consecutive_failures")
                 .and_then(|value| value.integer(1)),
             quality_checks: table.take("quality_checks").and_then(|value| read_checks(&value)),
+            rate_limit: table.take("rate_limit").and_then(|value| read_rate_limit(&value)),
+            rate_limit_wait: table.take("rate_limit_wait").and_then(|value| value.duration(UP_TO_A_MONTH)),
             sandbox: table.take("sandbox").and_then(|value| read_sandbox(&value)),
             keep_runs: table.take("keep_runs").and_then(|value| value.integer(0)),
             keep_bytes: table.take("keep_bytes").and_then(|value| value.integer(0)),
@@ -147,6 +152,8 @@ impl MethodologyLayer {
         set(&mut settings.pause, &self.pause);
         set(&mut settings.max_consecutive_failures, &self.max_consecutive_failures);
         set(&mut settings.quality_checks, &self.quality_checks);
+        set(&mut settings.rate_limit, &self.rate_limit);
+        set(&mut settings.rate_limit_wait, &self.rate_limit_wait);
         set(&mut settings.sandbox, &self.sandbox);
         set(&mut settings.keep_runs, &self.keep_runs);
         set(&mut settings.keep_bytes, &self.keep_bytes);
@@ -166,6 +173,11 @@ fn set<T: Clone>(target: &mut T, value: &Option<T>) {
 fn read_sandbox(value: &Value<'_>) -> Option<Sandbox> {
     let names = Sandbox::ALL.iter().map(|sandbox| sandbox.as_str()).collect::<Vec<_>>();
     Sandbox::parse(value.one_of("sandbox", &names)?).ok()
+}
+
+fn read_rate_limit(value: &Value<'_>) -> Option<RateLimitPolicy> {
+    let names: Vec<&str> = RateLimitPolicy::NAMES.iter().map(|(name, _)| *name).collect();
+    RateLimitPolicy::parse(value.one_of("rate_limit", &names)?)
 }
 
 /// Reads the checks: each a command line, or one with its timeout.

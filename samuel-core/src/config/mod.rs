@@ -44,7 +44,8 @@ pub use problem::{Problem, ProblemKind};
 pub use sandbox::{Sandbox, SandboxError};
 pub use schema::CONFIG_VERSION;
 pub use settings::{
-    AGENTS, AgentClocks, CheckCommand, ContextSettings, MethodologySettings, PilotSettings, SessionBudget,
+    AGENTS, AgentClocks, CheckCommand, ContextSettings, MethodologySettings, PilotSettings, RateLimitPolicy,
+    SessionBudget,
 };
 pub use source::Origin;
 pub(crate) use table::Table;

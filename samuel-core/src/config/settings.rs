@@ -7,6 +7,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::Sandbox;
 
 /// The names `agent` can have in samuel.toml.
@@ -31,6 +33,12 @@ pub struct MethodologySettings {
     pub max_consecutive_failures: u32,
     /// The commands that check the work, in the order they run. Default none.
     pub quality_checks: Vec<CheckCommand>,
+    /// What a run does about a usage limit of the agent that lasts longer than
+    /// [`rate_limit_wait`](Self::rate_limit_wait). Default: it waits.
+    pub rate_limit: RateLimitPolicy,
+    /// How long a usage limit is no question, and how long altogether one is
+    /// waited for of which nobody says when it ends; up to 30 days. Default 6 h.
+    pub rate_limit_wait: Duration,
     /// What the agent runs in. Default the host.
     pub sandbox: Sandbox,
     /// What a run may consume. Default without limits.
@@ -58,6 +66,8 @@ impl Default for MethodologySettings {
             pause: Duration::from_secs(2),
             max_consecutive_failures: 3,
             quality_checks: Vec::new(),
+            rate_limit: RateLimitPolicy::default(),
+            rate_limit_wait: Duration::from_secs(6 * 60 * 60),
             sandbox: Sandbox::Host,
             session_budget: SessionBudget::default(),
             keep_runs: 20,
@@ -66,6 +76,27 @@ impl Default for MethodologySettings {
             pilot: PilotSettings::default(),
             context: ContextSettings::default(),
         }
+    }
+}
+
+/// What a run does about a usage limit that lasts long: `rate_limit`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RateLimitPolicy {
+    /// It waits until the limit ends. The default.
+    #[default]
+    Wait,
+    /// It ends, as `rate-limited`.
+    Stop,
+}
+
+impl RateLimitPolicy {
+    /// Every policy, by its name in samuel.toml.
+    pub const NAMES: &[(&str, Self)] = &[("wait", Self::Wait), ("stop", Self::Stop)];
+
+    /// Finds a policy by its name.
+    pub(super) fn parse(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, policy)| *policy)
     }
 }
 

@@ -88,6 +88,7 @@ impl Run {
             prd_path: self.frozen.run_dir.prd().display().to_string(),
             progress_path: self.frozen.run_dir.progress().display().to_string(),
             agent: self.frozen.agent.name().to_owned(),
+            binary: self.frozen.binary.clone(),
             sandbox: settings.sandbox.as_str().to_owned(),
             checks: settings.quality_checks.iter().map(|check| check.command.clone()).collect(),
             has_checks: !settings.quality_checks.is_empty() || self.checks_otherwise(),
@@ -97,6 +98,8 @@ impl Run {
                 max_cost_usd: settings.session_budget.max_cost_usd,
                 max_tokens: settings.session_budget.max_tokens,
                 pause_ms: millis(settings.pause),
+                rate_limit: settings.rate_limit,
+                max_limit_wait_ms: millis(settings.rate_limit_wait),
             },
             framing: self.frozen.framing.clone(),
         }

@@ -32,6 +32,8 @@ use crate::{
     state::{Actor, Checkpoint, Mutation, Next, Note, ProgressEntry, StateError, next_task},
 };
 
+/// How often a long wait looks at the time of day.
+const LOOK_AT_THE_TIME: Duration = Duration::from_secs(60);
 /// How many reasons for being blocked are told.
 const REASONS: usize = 5;
 
@@ -139,8 +141,8 @@ impl Driver {
         match effect {
             Effect::Log(_) => {}
             Effect::Emit(mut event) => {
-                if let Event::RunFinished(report) = &mut event {
-                    report.swept = services.swept.load(Ordering::Relaxed);
+                services.complete(&mut event);
+                if let Event::RunFinished(report) = &event {
                     flight.report = Some(report.clone());
                 }
                 services.emit(event);
@@ -174,12 +176,8 @@ impl Driver {
             Effect::Sleep(wait) => {
                 let token = flight.token(id);
                 flight.launch(id, async move {
-                    let duration = match wait {
-                        Wait::For(ms) => Duration::from_millis(ms),
-                        Wait::Until(moment) => moment.duration_since(services.clock.now()).unsigned_abs(),
-                    };
                     tokio::select! {
-                        () = services.clock.sleep(duration) => {}
+                        () = services.wait(wait) => {}
                         () = token.cancelled() => {}
                     }
                     EffectResult::Done
@@ -238,7 +236,8 @@ impl Driver {
         let saved = Saved { machine, elapsed_ms, last_failures, told, control_files };
         let saved = match serde_json::to_value(saved) {
             Ok(state) => {
-                let note = Note::Checkpoint(Checkpoint { run_id, state });
+                let waits_until = self.machine.waits_until();
+                let note = Note::Checkpoint(Checkpoint { run_id, state, waits_until });
                 let noted = self.services.blocking(move |services| services.store.note(note)).await;
                 noted.and_then(|noted| noted).map_err(|error| described(&error))
             }
@@ -302,7 +301,7 @@ async fn load(services: &Arc<Services>) -> EffectResult {
     let plan = loaded.plan;
     services.workbench.with(|desk| {
         desk.plan = Arc::clone(&plan);
-        desk.attempts = 0;
+        desk.unread = unread;
     });
     services.refresh();
     let queue = plan.count(Status::Pending) + plan.count(Status::InProgress);
@@ -344,6 +343,46 @@ fn in_words(changes: &[ControlFileChange]) -> Vec<String> {
 }
 
 impl Services {
+    /// Fills in what only the driver knows of an event.
+    fn complete(&self, event: &mut Event) {
+        match event {
+            Event::RunFinished(report) => {
+                report.swept = self.swept.load(Ordering::Relaxed);
+                report.settled = self
+                    .workbench
+                    .with(|desk| matches!(next_task(&desk.plan), Next::AllDone) && desk.unread == 0);
+            }
+            Event::Waiting { wait_ms, until: Some(until), .. } => {
+                let left = self.time_until(*until);
+                *wait_ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns how long it is until a moment; nothing for one that is over.
+    fn time_until(&self, moment: jiff::Timestamp) -> Duration {
+        Duration::try_from(moment.duration_since(self.clock.now())).unwrap_or_default()
+    }
+
+    /// Waits. A moment is waited for as long as it takes by the clock that never
+    /// goes back, but no longer than until the time of day has come: the machine
+    /// may have been suspended in between.
+    async fn wait(&self, wait: Wait) {
+        let moment = match wait {
+            Wait::For(ms) => return self.clock.sleep(Duration::from_millis(ms)).await,
+            Wait::Until(moment) => moment,
+        };
+        let deadline = self.clock.elapsed().saturating_add(self.time_until(moment));
+        loop {
+            let left = deadline.saturating_sub(self.clock.elapsed()).min(self.time_until(moment));
+            if left.is_zero() {
+                return;
+            }
+            self.clock.sleep(left.min(LOOK_AT_THE_TIME)).await;
+        }
+    }
+
     /// Looks at the control files before a check is made. Returns the stamps of the
     /// scripts, or why the check would not count: what decides what runs is not as it
     /// was shown.

@@ -60,6 +60,12 @@ pub enum RunError {
         /// What it would run.
         executables: Box<Executables>,
     },
+    /// The prompt of an iteration cannot be composed.
+    #[error("the prompt could not be composed: {message}")]
+    Prompt {
+        /// Which handler broke, and how.
+        message: String,
+    },
     /// Processes of an earlier run are still being ended.
     #[error("process {pid} still ends what an earlier run left behind")]
     Unswept {
@@ -99,6 +105,7 @@ impl Coded for RunError {
             | Self::Declined { .. }
             | Self::Unaccepted { .. }
             | Self::OtherDigest { .. } => ErrorCode::TRUST_REFUSED,
+            Self::Prompt { .. } => ErrorCode::HOOK_FAILED,
             Self::Unswept { .. } => ErrorCode::STATE_LOOP_RUNNING,
             Self::Broken { .. } => ErrorCode::INTERNAL,
         }

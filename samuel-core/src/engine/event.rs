@@ -12,7 +12,7 @@ use crate::{
     hook::{HookPoint, Outcome},
     model::{
         Coded, ErrorCode, ExitReason, FailureClass, IterationOutcome, Location, TaskId, Usage,
-        payload::{CheckFailure, Mode, TaskBrief, Turn},
+        payload::{Actor, CheckFailure, Mode, TaskBrief, Turn},
     },
     process::Process,
 };
@@ -28,8 +28,12 @@ pub struct EventRecord {
     /// The number of the event within its run, from 1. Events that a slow
     /// consumer lost leave a gap.
     pub seq: u64,
-    /// When it happened.
+    /// When it happened, by the time of day. That may be set back in between:
+    /// `elapsed_ms` says how long something took.
     pub at: jiff::Timestamp,
+    /// Milliseconds since this part of the run was built. Never goes back.
+    #[serde(default)]
+    pub elapsed_ms: u64,
     /// The run.
     pub run_id: std::sync::Arc<str>,
     /// What happened.
@@ -111,6 +115,19 @@ pub enum Event {
         /// Whether a failed check can still take it back.
         provisional: bool,
     },
+    /// The plan was changed beside the loop: by the agent, or by somebody else.
+    PlanChanged {
+        /// What became of it.
+        change: PlanChange,
+        /// The task.
+        task: TaskId,
+        /// Its title.
+        title: String,
+        /// Why, as far as whoever did it said so.
+        reason: Option<String>,
+        /// Who did it, as far as that is known.
+        actor: Actor,
+    },
     /// Completions were taken back.
     TasksTakenBack {
         /// The tasks.
@@ -122,10 +139,32 @@ pub enum Event {
     QualityChecked {
         /// The iteration, from 1; 0 before the first.
         iteration: u32,
-        /// Whether all passed.
+        /// Whether the work stands: all passed, or what did not is only advice.
         ok: bool,
+        /// How they went.
+        #[serde(default)]
+        result: CheckResult,
         /// Those that failed.
         failures: Vec<CheckFailure>,
+        /// Why a handler refused the work that named no failed check, in its words.
+        #[serde(default)]
+        reason: Option<String>,
+        /// Where all is that the failed commands printed.
+        #[serde(default)]
+        logs: Vec<CheckLog>,
+    },
+    /// A handler kept the agent from calling a tool, or ended its turn because of
+    /// a call.
+    AbilityBlocked {
+        /// The iteration, from 1.
+        iteration: u32,
+        /// The tool, such as `Bash`.
+        ability_id: String,
+        /// Why, in the handler's words.
+        reason: String,
+        /// Whether the call was prevented. Else it was seen too late, and the turn
+        /// ended with it.
+        prevented: bool,
     },
     /// An iteration ended.
     IterationFinished {
@@ -141,6 +180,13 @@ pub enum Event {
         usage: Usage,
         /// How many iterations in a row have failed.
         consecutive_failures: u32,
+        /// Whether it met a usage limit of the agent, and so counts as no failure.
+        #[serde(default)]
+        excused: bool,
+        /// Whether the agent ended well without saying what became of the task: it
+        /// neither recorded it as done nor put it aside.
+        #[serde(default)]
+        unrecorded: bool,
     },
     /// The run waits: for the pause between iterations, or for a usage limit.
     Waiting {
@@ -148,6 +194,9 @@ pub enum Event {
         wait_ms: u64,
         /// What for.
         reason: String,
+        /// The end of the usage limit that is waited for; nothing in a pause.
+        #[serde(default)]
+        until: Option<jiff::Timestamp>,
     },
     /// The run holds until it is resumed.
     Paused,
@@ -190,6 +239,48 @@ impl Event {
     pub fn may_be_lost(&self) -> bool {
         matches!(self, Self::Agent { report: AgentEvent::Text { .. } | AgentEvent::Unreadable { .. }, .. })
     }
+}
+
+/// What became of a task that was changed beside the loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum PlanChange {
+    /// It is left out.
+    Skipped,
+    /// It cannot be worked on until somebody resets it.
+    Blocked,
+    /// It is pending again.
+    Reset,
+    /// It is new.
+    Added,
+}
+
+/// How the quality checks went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum CheckResult {
+    /// All passed.
+    #[default]
+    Passed,
+    /// Something failed, and what the iteration completed was taken back.
+    Failed,
+    /// Something failed, and `strict = false` makes that advice.
+    Advisory,
+    /// They were cancelled, and say nothing about the work.
+    Cancelled,
+    /// Nothing is there that could be asked.
+    Unverified,
+}
+
+/// Where all is that a quality check printed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckLog {
+    /// The check's command.
+    pub command: String,
+    /// The file, relative to the project where it is in it.
+    pub path: String,
 }
 
 /// How an iteration or an agent call failed.
@@ -239,6 +330,17 @@ pub struct RunReport {
     pub failed_iterations: u32,
     /// The tasks that it completed.
     pub completed: Vec<TaskId>,
+    /// Tasks that an agent worked on, ending well, and that nobody recorded as done
+    /// or put aside since.
+    #[serde(default)]
+    pub unrecorded: Vec<TaskId>,
+    /// How many texts waited for the agent and did not reach it any more.
+    #[serde(default)]
+    pub undelivered: u32,
+    /// Whether every task of the plan was completed or skipped at the end, whatever
+    /// the reason why the run ended.
+    #[serde(default)]
+    pub settled: bool,
     /// What it consumed.
     pub usage: Usage,
     /// Whether all processes are gone that it started. If not, a

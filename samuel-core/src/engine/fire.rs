@@ -10,14 +10,15 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     error::described,
-    event::{Event, Failure},
+    event::{CheckLog, Event, Failure},
     machine::{AgentEnd, HookReply, ReplyData},
     services::Services,
 };
 use crate::{
     agent::apply_deny_list,
     hook::{
-        Blob, DEFAULT_ID, HookCall, HookPoint, Outcome, Output, Point, Scope, ScratchFile, Warning, points,
+        Blob, BreakClass, DEFAULT_ID, HookCall, HookPoint, Outcome, Output, Point, Scope, ScratchFile,
+        Warning, points,
     },
     model::{
         FailureClass, Usage,
@@ -118,6 +119,10 @@ impl Services {
         };
         let done = self.registry.dispatch::<P>(input, &scope).await;
         let mut outcome = done.outcome;
+        if place.cancel.is_cancelled() {
+            // Whoever ended it need not be warned that it ended.
+            outcome.warnings.retain(|warning| warning.class != BreakClass::Cancelled.as_str());
+        }
         self.write_scratch(done.scratch, &mut outcome).await;
         for message in self.workbench.with(|desk| std::mem::take(&mut desk.warnings)) {
             outcome.warnings.push(Warning {
@@ -221,7 +226,7 @@ impl Services {
     async fn fire_agent(self: &Arc<Self>, input: AgentInvokeInput, place: &Place) -> HookReply {
         self.workbench.with(|desk| {
             desk.agent_fault = None;
-            desk.attempts += 1;
+            desk.counts_of(place.iteration).calls += 1;
         });
         let started = self.clock.elapsed();
         let (output, outcome) = self.run::<points::AgentInvoke>(input, place).await;
@@ -240,17 +245,23 @@ impl Services {
         };
         let resets_at = fault.and_then(|fault| fault.resets_at);
         let output = answered.then_some(output);
-        let end = AgentEnd { output, failure, resets_at, usage, duration_ms };
+        let ended_at = self.clock.now();
+        let end = AgentEnd { output, failure, resets_at, ended_at, usage, duration_ms };
         HookReply { outcome, data: ReplyData::Agent(Box::new(end)) }
     }
 
     async fn fire_quality(self: &Arc<Self>, input: QualityCheckInput, place: &Place) -> HookReply {
+        self.workbench.with(|desk| desk.check_logs.clear());
         let (output, outcome) = self.run::<points::QualityCheck>(input, place).await;
         let failures = output.failures;
-        if outcome.skipped.is_none() {
-            self.workbench.with(|desk| desk.last_failures.clone_from(&failures));
-        }
-        HookReply { outcome, data: ReplyData::Checks(failures) }
+        let logs = self.workbench.with(|desk| {
+            if outcome.skipped.is_none() {
+                desk.last_failures.clone_from(&failures);
+            }
+            std::mem::take(&mut desk.check_logs)
+        });
+        let logs = logs.into_iter().map(|(command, path)| CheckLog { command, path }).collect();
+        HookReply { outcome, data: ReplyData::Checks { failures, logs } }
     }
 
     /// Says whether any handler is told which files changed.

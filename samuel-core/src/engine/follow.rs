@@ -11,12 +11,13 @@ use notify::{RecursiveMode, Watcher};
 use tokio::sync::{Mutex, Notify};
 
 use super::{
-    machine::{Completion, Input},
+    machine::{Completion, Input, PlanChanged},
     services::Services,
 };
 use crate::{
-    model::{Task, TaskId, payload::Actor},
-    state::{JournalEntry, JournalRecord, Mutation, StateError},
+    engine::event::PlanChange,
+    model::{Status, Task, TaskId, payload::Actor},
+    state::{Change, JournalEntry, JournalRecord, Mutation, StateError},
 };
 
 /// The journal's name in the run directory.
@@ -77,11 +78,37 @@ impl Follower {
         if matches!(record.entry, JournalEntry::Imported { .. }) {
             return Some(Input::Unheard);
         }
+        if let Some(changed) = self.plan_changed(record) {
+            return Some(Input::PlanChanged(changed));
+        }
         let (id, actor) = completion(record)?;
         // A task that is gone again was completed all the same.
         let Some(task) = self.services.task(id) else { return Some(Input::Unheard) };
         let Task { id: task, title, description, .. } = task;
         Some(Input::TaskCompleted(Completion { task, title, description, actor, seq: record.seq }))
+    }
+
+    /// Returns how a record changed the plan, if it is no completion and nothing
+    /// that the loop itself did.
+    fn plan_changed(&self, record: &JournalRecord) -> Option<PlanChanged> {
+        let JournalEntry::Mutation { actor, mutation, change, .. } = &record.entry else { return None };
+        let (task, what) = match change {
+            _ if *actor == Actor::Runtime => return None,
+            Change::Added { id } => (id, PlanChange::Added),
+            Change::Task { id, from, to } if from != to => match to {
+                Status::Skipped => (id, PlanChange::Skipped),
+                Status::Blocked => (id, PlanChange::Blocked),
+                Status::Pending => (id, PlanChange::Reset),
+                Status::InProgress | Status::Completed => return None,
+            },
+            _ => return None,
+        };
+        let reason = match mutation {
+            Mutation::Skip { reason, .. } | Mutation::Block { reason, .. } => reason.clone(),
+            _ => None,
+        };
+        let title = self.services.task(task).map(|task| task.title).unwrap_or_default();
+        Some(PlanChanged { change: what, task: task.clone(), title, reason, actor: *actor })
     }
 
     /// Looks whenever the run directory changes, until the task is dropped.

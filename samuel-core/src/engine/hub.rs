@@ -8,11 +8,13 @@ use std::{
     pin::Pin,
     sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll, Waker},
+    time::Duration,
 };
 
 use futures_core::Stream;
 
 use super::event::{EVENT_SCHEMA_VERSION, Event, EventRecord};
+use crate::clock::Clock;
 
 /// How many events a reader may be behind before agent text is dropped.
 const BACKLOG: usize = 1_024;
@@ -21,6 +23,9 @@ const BACKLOG: usize = 1_024;
 #[derive(Debug)]
 pub(super) struct Hub {
     run_id: Arc<str>,
+    clock: Arc<dyn Clock>,
+    /// The clock's reading when the run was built.
+    built: Duration,
     state: Mutex<State>,
 }
 
@@ -40,18 +45,21 @@ struct Reader {
 }
 
 impl Hub {
-    pub(super) fn new(run_id: Arc<str>) -> Self {
-        Self { run_id, state: Mutex::default() }
+    pub(super) fn new(run_id: Arc<str>, clock: Arc<dyn Clock>) -> Self {
+        let built = clock.elapsed();
+        Self { run_id, clock, built, state: Mutex::default() }
     }
 
     /// Hands out an event; never waits.
-    pub(super) fn send(&self, at: jiff::Timestamp, event: Event) {
+    pub(super) fn send(&self, event: Event) {
         let mut state = lock(&self.state);
         state.seq += 1;
+        let elapsed = self.clock.elapsed().saturating_sub(self.built);
         let record = EventRecord {
             schema_version: EVENT_SCHEMA_VERSION,
             seq: state.seq,
-            at,
+            at: self.clock.now(),
+            elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
             run_id: Arc::clone(&self.run_id),
             event,
         };
@@ -142,7 +150,11 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::AgentEvent;
+    use crate::{agent::AgentEvent, testing::VirtualClock};
+
+    fn hub() -> Hub {
+        Hub::new("r".into(), Arc::new(VirtualClock::new()))
+    }
 
     fn text(n: usize) -> Event {
         Event::Agent { iteration: 1, report: AgentEvent::Text { text: n.to_string() } }
@@ -150,12 +162,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_slow_reader_loses_agent_text_and_never_a_change_of_state() {
-        let hub = Hub::new("r".into());
+        let hub = hub();
         let mut events = hub.subscribe();
         for n in 0..BACKLOG + 10 {
-            hub.send(jiff::Timestamp::UNIX_EPOCH, text(n));
+            hub.send(text(n));
         }
-        hub.send(jiff::Timestamp::UNIX_EPOCH, Event::Paused);
+        hub.send(Event::Paused);
         hub.close();
         let mut seen = Vec::new();
         while let Some(record) = events.next().await {
@@ -168,7 +180,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_stream_that_begins_after_the_end_is_empty() {
-        let hub = Hub::new("r".into());
+        let hub = hub();
         hub.close();
         assert_eq!(hub.subscribe().next().await, None);
     }

@@ -33,7 +33,9 @@ pub use builder::RunBuilder;
 pub use checkup::{Checkup, Finding, Health, Subject};
 pub use control_files::ControlFileChange;
 pub use error::RunError;
-pub use event::{EVENT_SCHEMA_VERSION, Event, EventRecord, Failure, RunFault, RunReport};
+pub use event::{
+    CheckLog, CheckResult, EVENT_SCHEMA_VERSION, Event, EventRecord, Failure, PlanChange, RunFault, RunReport,
+};
 pub use executables::{Executable, ExecutableKind, Executables};
 pub use handle::{Controller, RunHandle};
 pub use hook_report::{

@@ -34,7 +34,7 @@ pub(super) struct Port {
 impl Port {
     fn tell(&self, report: AgentEvent) {
         let iteration = self.iteration.load(std::sync::atomic::Ordering::Relaxed);
-        self.hub.send(self.clock.now(), Event::Agent { iteration, report });
+        self.hub.send(Event::Agent { iteration, report });
     }
 
     fn input(&self, input: Input) {
@@ -99,7 +99,7 @@ impl AgentPort for Port {
             task: None,
             body: ProgressBody::Note { kind: ProgressKind::Error, text },
         };
-        self.hub.send(self.clock.now(), Event::Swept { swept: false, ended: Vec::new(), left });
+        self.hub.send(Event::Swept { swept: false, ended: Vec::new(), left });
         let store = Arc::clone(&self.store);
         // The event has told it already.
         let _ = tokio::task::spawn_blocking(move || store.append_progress(&[entry])).await;

@@ -104,7 +104,8 @@ impl Run {
     /// Says what the next iteration would be.
     ///
     /// # Errors
-    /// Returns [`RunError::State`] where the plan cannot be read.
+    /// Returns [`RunError::State`] where the plan cannot be read, and
+    /// [`RunError::Prompt`] where a handler breaks that the prompt depends on.
     pub async fn preview(mut self, glance: Glance) -> Result<Preview, RunError> {
         let mut looked = Looking::at(&mut self, glance).await?;
         looked.preview.chains = chains(&self);
@@ -116,6 +117,9 @@ impl Run {
         }
         if looked.preview.stop.is_none() {
             looked.compose(&self).await;
+        }
+        if let Some(message) = looked.broken.take() {
+            return Err(RunError::Prompt { message });
         }
         looked.keep_to_mode(&self);
         Ok(looked.finish(&self))
@@ -148,6 +152,8 @@ struct Looking {
     consecutive_failures: u32,
     /// Text that waits for the next prompt.
     pending: String,
+    /// Why no prompt can be composed.
+    broken: Option<String>,
 }
 
 impl Looking {
@@ -178,6 +184,7 @@ impl Looking {
                 Glance::Still => Access::ReadAlone,
             };
         });
+        let pending = begin.machine.pending_text(task.as_ref());
         let preview = Preview {
             iteration,
             mode: Mode::Implementation,
@@ -192,7 +199,8 @@ impl Looking {
             preview,
             plan,
             consecutive_failures: begin.machine.consecutive_failures(),
-            pending: begin.machine.pending_text(),
+            pending,
+            broken: None,
         };
         looking.rebase(run);
         Ok(looking)
@@ -286,6 +294,10 @@ impl Looking {
         };
         let done = run.registry.dispatch::<P>(input, &scope).await;
         self.preview.context = done.context;
+        if let Some(abort) = &done.outcome.abort {
+            let message = format!("{} broke at {}: {}", abort.handler, P::POINT, abort.failure.message);
+            self.broken.get_or_insert(message);
+        }
         let warnings = done.outcome.warnings.iter();
         self.preview.warnings.extend(warnings.map(|warning| {
             format!("{} {} {}: {}", P::POINT, warning.handler, warning.class, warning.message)

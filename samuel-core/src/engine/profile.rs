@@ -20,7 +20,7 @@ const SLOW_CONTEXT: Duration = Duration::from_millis(50);
 pub struct Profile {
     handlers: BTreeMap<(HookPoint, String), Times>,
     /// The iteration under way and its start.
-    open: Option<(u32, jiff::Timestamp)>,
+    open: Option<(u32, Duration)>,
     /// The last iteration that ended; what names it still comes after it.
     ended: u32,
     iterations: Duration,
@@ -69,20 +69,21 @@ impl Profile {
 
     /// Takes an event into account; those of other kinds change nothing.
     pub fn take(&mut self, record: &EventRecord) {
+        let elapsed = Duration::from_millis(record.elapsed_ms);
         match &record.event {
             Event::HookFired { point, iteration, outcome, .. } => {
                 let took: Duration = outcome.timings.iter().map(|timing| timing.took).sum();
-                self.enter(*iteration, record.at, took);
+                self.enter(*iteration, elapsed, took);
                 for timing in &outcome.timings {
                     let key = (*point, timing.handler.to_string());
                     self.handlers.entry(key).or_default().add(timing.took, self.open.is_some());
                 }
             }
-            Event::IterationStarted { iteration, .. } => self.enter(*iteration, record.at, Duration::ZERO),
+            Event::IterationStarted { iteration, .. } => self.enter(*iteration, elapsed, Duration::ZERO),
             Event::IterationFinished { iteration, .. } => {
                 self.ended = *iteration;
                 if let Some((_, started)) = self.open.take() {
-                    self.iterations += record.at.duration_since(started).unsigned_abs();
+                    self.iterations += elapsed.saturating_sub(started);
                 }
             }
             _ => {}
@@ -91,10 +92,9 @@ impl Profile {
 
     /// Begins an iteration with the first that is heard of it, which may be a
     /// point that has just ended.
-    fn enter(&mut self, iteration: u32, at: jiff::Timestamp, took: Duration) {
+    fn enter(&mut self, iteration: u32, elapsed: Duration, took: Duration) {
         if iteration > self.ended && self.open.is_none_or(|(open, _)| open != iteration) {
-            let started = at.checked_sub(took).unwrap_or(at);
-            self.open = Some((iteration, started));
+            self.open = Some((iteration, elapsed.saturating_sub(took)));
         }
     }
 
@@ -171,9 +171,11 @@ mod tests {
         model::{IterationOutcome, Usage, payload::Turn},
     };
 
-    fn at(ms: i64, event: Event) -> EventRecord {
-        let at = jiff::Timestamp::from_millisecond(ms).unwrap_or_default();
-        EventRecord { schema_version: EVENT_SCHEMA_VERSION, seq: 1, at, run_id: "r".into(), event }
+    fn at(elapsed_ms: u64, event: Event) -> EventRecord {
+        // Somebody sets the time of day back with every event.
+        let at = jiff::Timestamp::UNIX_EPOCH - Duration::from_millis(elapsed_ms);
+        let schema_version = EVENT_SCHEMA_VERSION;
+        EventRecord { schema_version, seq: 1, at, elapsed_ms, run_id: "r".into(), event }
     }
 
     fn fired(point: HookPoint, iteration: u32, took_ms: u64) -> Event {
@@ -191,6 +193,8 @@ mod tests {
             completed: Vec::new(),
             usage: Usage::default(),
             consecutive_failures: 0,
+            excused: false,
+            unrecorded: false,
         }
     }
 
@@ -198,9 +202,9 @@ mod tests {
     fn a_row_has_median_p95_maximum_and_share_of_the_iterations() {
         let mut profile = Profile::new();
         for n in 1..=20 {
-            let start = i64::from(n) * 1_000;
+            let start = u64::from(n) * 1_000;
             let took = if n == 20 { 80 } else { u64::from(n) };
-            profile.take(&at(start + took as i64, fired(HookPoint::ContextSnapshot, n, took)));
+            profile.take(&at(start + took, fired(HookPoint::ContextSnapshot, n, took)));
             profile.take(&at(start + 100, finished(n)));
         }
         let rows = profile.rows();

@@ -112,7 +112,7 @@ impl Run {
     /// Puts the handlers together with what they share.
     pub(super) fn assemble(frozen: Frozen, mut handlers: RegistryBuilder) -> Result<Self, RunError> {
         let inputs = mpsc::unbounded_channel();
-        let hub = Arc::new(Hub::new(Arc::clone(&frozen.run_id)));
+        let hub = Arc::new(Hub::new(Arc::clone(&frozen.run_id), frozen.project.clock()));
         let (tickets, iteration, workbench) = (Arc::default(), Arc::default(), Arc::default());
         let swept = Arc::new(AtomicBool::new(true));
         let port = Port {
@@ -356,7 +356,8 @@ impl Run {
         for told in ralph::kept_from_checks(&self.frozen.env).into_iter().filter(|_| has_checks) {
             services.warn(told);
         }
-        for told in [&old_logs.removed, &old_logs.failure].into_iter().flatten() {
+        // That old ones went is what was asked for: the progress log says so.
+        if let Some(told) = &old_logs.failure {
             services.warn(told);
         }
         services.tell_of_remains(remains);

@@ -99,7 +99,7 @@ impl Tickets {
 
 impl Services {
     pub(super) fn emit(&self, event: Event) {
-        self.hub.send(self.clock.now(), event);
+        self.hub.send(event);
     }
 
     pub(super) fn warn(&self, message: impl Into<String>) {

@@ -72,12 +72,7 @@ pub(crate) fn state_of(directory: &Path, budget: Budget) -> Result<Option<Conten
     }
 }
 
-fn of_listing(
-    repository: &Repository,
-    head: Option<ObjectId>,
-    listing: &Listing,
-    budget: Budget,
-) -> Content {
+fn of_listing(repository: &Repository, head: Option<ObjectId>, listing: &Listing, budget: Budget) -> Content {
     if let Some(head) = head.filter(|head| is_clean(repository, head, listing, budget)) {
         return Content::Id(head);
     }

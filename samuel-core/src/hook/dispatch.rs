@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Abort, BreakClass, Broken, Call, HookFailure, HookPoint, Kind, OnFailure, Outcome, Output, Point,
-    Registry, Said, ScratchFile, Speaker, Timing, Warning,
+    Registry, Said, ScratchFile, Speaker, Tier, Timing, Warning,
     bounded::{Ended, bounded},
     call::Link,
     registry::{Chain, Slot},
@@ -159,6 +159,10 @@ impl<'a, P: Point> Folding<'a, P> {
         let ended = bounded(answer, limit, clock, &self.scope.cancel).await;
         let took = clock.elapsed().saturating_sub(started);
         let is_left_behind = !matches!(ended, Ended::Answered(_));
+        let ended = match ended {
+            Ended::Answered(Ok(output)) => Ended::Answered(usable(slot, output)),
+            ended => ended,
+        };
         let failure = match ended {
             Ended::Answered(Ok(output)) => {
                 let data = link.take_contributions();
@@ -275,10 +279,21 @@ impl<'a, P: Point> Folding<'a, P> {
             (_, Kind::Observe) => false,
             _ => true,
         };
-        if counts {
-            self.outcome.refused = self.output.as_ref().and_then(|output| output.refusal());
+        let refusal = self.output.as_ref().and_then(|output| output.refusal());
+        match P::POINT {
+            _ if counts => self.outcome.refused = refusal,
+            HookPoint::QualityCheck => self.outcome.advice = refusal,
+            // What observers refuse is a warning already.
+            _ => {}
         }
     }
+}
+
+/// Refuses what a handler answered and nobody can use; the runtime's own defaults
+/// answer nothing of that kind.
+fn usable<O: Output>(slot: &Slot, output: O) -> Result<O, HookFailure> {
+    let problem = if slot.tier == Tier::BuiltIn { None } else { output.problem() };
+    problem.map_or(Ok(output), |problem| Err(HookFailure::new(BreakClass::BadOutput, problem)))
 }
 
 /// Writes a duration the way the configuration does.

@@ -36,6 +36,7 @@ pub use handler::{Blocking, Handler, IntoHandler, blocking};
 pub(crate) use methods::handler_methods;
 pub use outcome::{Abort, Broken, Outcome, Said, ScratchFile, Speaker, Timing, Warning};
 pub use output::Output;
+pub(crate) use output::without_version;
 pub(crate) use point::nearest;
 pub use point::{HookCall, HookPoint, Kind, Point, PointVisitor, UnknownPoint, types as points};
 pub use registry::{

@@ -16,6 +16,10 @@ use crate::model::payload::TextItem;
 pub struct Outcome {
     /// The reason of the first refusal that counts at this point.
     pub refused: Option<String>,
+    /// The reason of the first refusal, where the point's `strict = false` makes it
+    /// advice that does not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
     /// Text for the agent, with who said it.
     pub said: Vec<Said>,
     /// Handlers that broke.

@@ -11,7 +11,7 @@ use std::{cmp::Ordering, fmt};
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::model::payload::*;
+use crate::{model::payload::*, toon};
 
 /// A point's output.
 ///
@@ -32,6 +32,11 @@ pub trait Output:
     /// Returns the reason, where the outcome says that something must not go
     /// on or did not go well.
     fn refusal(&self) -> Option<String> {
+        None
+    }
+
+    /// Returns what makes the output unusable although it has the form of one.
+    fn problem(&self) -> Option<String> {
         None
     }
 
@@ -154,7 +159,35 @@ ok_output! {
 }
 
 block_output! { PromptSubmitOutput SessionStopOutput }
-last_writer! { ContextSnapshotOutput ContextProgressOutput ContextTaskOutput AgentInvokeOutput }
+last_writer! { ContextProgressOutput AgentInvokeOutput }
+
+/// Outputs of which the last one stands, and whose text has to be TOON.
+macro_rules! toon_output {
+    ($($name:ident)+) => {
+        $(impl Output for $name {
+            fn combine(&mut self, later: Self) -> Vec<String> {
+                *self = later;
+                Vec::new()
+            }
+
+            fn problem(&self) -> Option<String> {
+                let body = without_version(&self.toon_blob);
+                let error = toon::from_str::<toon::Value>(body).err().filter(|_| !is_blank(body))?;
+                Some(format!("the text is no TOON: {error}"))
+            }
+        })+
+    };
+}
+
+toon_output! { ContextSnapshotOutput ContextTaskOutput }
+
+/// Takes off the version line that TOON files open with.
+pub(crate) fn without_version(text: &str) -> &str {
+    match text.split_once('\n') {
+        Some((header, body)) if header.starts_with("# toon ") => body,
+        _ => text,
+    }
+}
 
 impl Output for SyncBeforeOutput {
     fn combine(&mut self, later: Self) -> Vec<String> {

@@ -8,4 +8,4 @@
 pub mod ralph;
 mod workbench;
 
-pub use workbench::{Access, AgentFault, Desk, Workbench};
+pub use workbench::{Access, AgentFault, Counts, Desk, Workbench};

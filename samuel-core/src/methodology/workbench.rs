@@ -36,10 +36,37 @@ pub struct Desk {
     pub agent_fault: Option<AgentFault>,
     /// What the default handlers want the user to know.
     pub warnings: Vec<String>,
-    /// How often the agent was called in the iteration.
-    pub attempts: u32,
+    /// How many lines of the plan cannot be read.
+    pub unread: usize,
+    /// What was done in the iteration so far.
+    pub counts: Counts,
+    /// The failed commands of the check under way, and the files that hold all of
+    /// their output, relative to the project where they are in it.
+    pub check_logs: Vec<(String, String)>,
     /// What the default handlers may do beside answering.
     pub access: Access,
+}
+
+/// What was done in one iteration, by which the files of its logs are numbered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// The iteration, from 1; 0 before the first.
+    pub iteration: u32,
+    /// How often the agent was called.
+    pub calls: u32,
+    /// How many checks were made.
+    pub checks: u32,
+}
+
+impl Desk {
+    /// Returns the counts of an iteration. What comes after it and before the next
+    /// one, such as a last turn, goes on counting.
+    pub fn counts_of(&mut self, iteration: u32) -> &mut Counts {
+        if self.counts.iteration != iteration {
+            self.counts = Counts { iteration, ..Counts::default() };
+        }
+        &mut self.counts
+    }
 }
 
 /// What default handlers may do beside answering.

@@ -27,6 +27,8 @@ words! {
         Budget = "budget",
         /// The wall-clock limit was reached.
         WallClock = "wall-clock",
+        /// The agent's usage limit lasts longer than the run waits.
+        RateLimited = "rate-limited",
         /// Discovery found nothing twice in a row.
         EmptyDiscovery = "empty-discovery",
         /// A handler broke at a point that ends the loop then.
@@ -56,6 +58,7 @@ impl ExitReason {
             | Self::NoProgress
             | Self::Budget
             | Self::WallClock
+            | Self::RateLimited
             | Self::EmptyDiscovery
             | Self::StrictHook
             | Self::ControlFilesChanged => 4,
@@ -132,7 +135,7 @@ mod tests {
         for reason in ExitReason::ALL {
             assert_eq!(reason.as_str().parse::<ExitReason>().as_ref(), Ok(reason));
         }
-        assert_eq!(ExitReason::ALL.len(), 14);
+        assert_eq!(ExitReason::ALL.len(), 15);
     }
 
     #[test]

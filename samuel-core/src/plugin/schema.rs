@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Capability, Kind, RESERVED_PLUGIN_NAMES};
 use crate::{
-    config::{AGENTS, Sandbox},
+    config::{AGENTS, RateLimitPolicy, Sandbox},
     hook::{ChainMode, HookPoint},
 };
 
@@ -144,6 +144,7 @@ fn profile() -> Value {
     let texts = json!({ "type": "array", "items": text });
     let count = json!({ "type": "integer", "minimum": 1 });
     let duration = json!({ "$ref": "#/$defs/duration" });
+    let rate_limits: Vec<&str> = RateLimitPolicy::NAMES.iter().map(|(name, _)| *name).collect();
     let sandboxes: Vec<&str> = Sandbox::ALL.iter().map(|sandbox| sandbox.as_str()).collect();
     let pilot = table(
         json!({ "enabled": { "type": "boolean" }, "discover_interval": count, "max_discovery_tasks": count, "focus": text }),
@@ -164,6 +165,8 @@ fn profile() -> Value {
                 "type": "array",
                 "items": { "oneOf": [text, table(json!({ "command": text, "timeout": duration }), &["command"])] },
             },
+            "rate_limit": { "enum": rate_limits },
+            "rate_limit_wait": duration,
             "sandbox": { "enum": sandboxes },
             "keep_runs": { "type": "integer", "minimum": 0 },
             "keep_bytes": { "type": "integer", "minimum": 0 },

@@ -11,7 +11,7 @@
 //! ```
 
 use super::{
-    CommandOutput, CommandSpec, End, ExitStatus, Process, ProcessError, Supervisor, SupervisorId,
+    CommandOutput, CommandSpec, End, ExitStatus, Process, ProcessError, Spill, Supervisor, SupervisorId,
     capture::{Capture, Stream},
     control::{Control, Event, Leftovers},
     launch::{Launched, launch},
@@ -102,7 +102,9 @@ impl Drive {
     ) -> Result<Self, ProcessError> {
         let schedule = Schedule::new(&spec, Instant::now());
         let stdout = Capture::new(Stream::Stdout, spec.limits, &spec.spill)?;
-        let stderr = Capture::new(Stream::Stderr, spec.limits, &spec.spill)?;
+        // Where both streams are one, nothing of its own is left to keep.
+        let of_stderr = if spec.merge_stderr { &Spill::Never } else { &spec.spill };
+        let stderr = Capture::new(Stream::Stderr, spec.limits, of_stderr)?;
         let Launched { control, stdin, stdout: stdout_pipe, stderr: stderr_pipe, program } =
             launch(&spec, supervisor)?;
         let supervisor_program = supervisor.command_line().map(|(program, _)| program);

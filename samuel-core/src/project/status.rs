@@ -2,12 +2,15 @@
 
 use std::path::PathBuf;
 
+use jiff::Timestamp;
 use serde::Serialize;
 
 use super::Project;
 use crate::{
     model::{Plan, Progress, Status, Task},
-    state::{BlockReason, Diagnostic, Holder, LoopLock, Next, StateError, StateStore, next_task},
+    state::{
+        BlockReason, Diagnostic, Holder, JournalEntry, LoopLock, Next, StateError, StateStore, next_task,
+    },
 };
 
 /// Where a project stands, as [`Project::status`] read it.
@@ -33,6 +36,9 @@ pub struct ProjectStatus {
     pub running: bool,
     /// Who runs it, where that is known.
     pub holder: Option<Holder>,
+    /// Until when the loop that is running waits for a usage limit of its agent,
+    /// where it does.
+    pub waits_until: Option<Timestamp>,
     /// What is wrong with the plan file and was worked around.
     pub diagnostics: Vec<Diagnostic>,
     /// How many lines of the plan file could not be understood and are kept.
@@ -112,6 +118,10 @@ impl Project {
     pub fn status(&self) -> Result<ProjectStatus, StateError> {
         let loaded = self.store().load()?;
         let held = LoopLock::holder(&self.run_dir())?;
+        let waits_until = match held {
+            Some(_) => self.waits_until()?,
+            None => None,
+        };
         let plan = &loaded.plan;
         Ok(ProjectStatus {
             project: plan.project.name.clone(),
@@ -124,8 +134,17 @@ impl Project {
             progress: plan.progress.clone(),
             running: held.is_some(),
             holder: held.flatten(),
+            waits_until,
             unparsed: loaded.unparsed.len(),
             diagnostics: loaded.diagnostics,
         })
+    }
+
+    /// Returns the end of the usage limit that the loop waits for. One that is over
+    /// is waited for no more, whatever was saved last.
+    fn waits_until(&self) -> Result<Option<Timestamp>, StateError> {
+        let saved = self.store().last_checkpoint()?.map(|record| record.entry);
+        let Some(JournalEntry::Checkpoint(checkpoint)) = saved else { return Ok(None) };
+        Ok(checkpoint.waits_until.filter(|until| *until > self.clock().now()))
     }
 }

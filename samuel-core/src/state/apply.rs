@@ -7,7 +7,9 @@
 use jiff::Timestamp;
 
 use super::{Change, Mutation, NewTask, StateError, graph};
-use crate::model::{Plan, Progress, Status, Task, TaskId, Usage, add_cost, commit_hash, payload::Mode};
+use crate::model::{
+    Plan, Progress, ProgressStatus, Status, Task, TaskId, Usage, add_cost, commit_hash, payload::Mode,
+};
 
 /// Changes a plan. After an error the plan is as it was.
 ///
@@ -60,6 +62,10 @@ pub(crate) fn apply_reserving(
         }
     };
     if change != Change::Unchanged {
+        if plan.progress.status == ProgressStatus::Completed && change.leaves_work() {
+            // Nobody may read of a plan with work left that it is done.
+            plan.progress.status = ProgressStatus::Stopped;
+        }
         plan.project.updated_at = Some(now);
         count_tasks(plan);
     }
@@ -252,9 +258,25 @@ fn add_usage(progress: &mut Progress, usage: Usage) -> Change {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
     use super::*;
-    use crate::model::{InvalidTask, ProgressStatus};
+    use crate::model::InvalidTask;
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+    #[test]
+    fn a_plan_with_work_left_is_not_completed() {
+        let changes = [
+            Mutation::Reset { id: TaskId::new("1") },
+            Mutation::Enqueue { task: NewTask::new("more") },
+            Mutation::TakeBack { ids: vec![TaskId::new("1")], failures: Vec::new() },
+        ];
+        for change in changes {
+            let mut plan = plan(&["1"]);
+            plan.tasks[0].status = Status::Completed;
+            plan.progress.status = ProgressStatus::Completed;
+            apply(&mut plan, &change, NOW).unwrap();
+            assert_eq!(plan.progress.status, ProgressStatus::Stopped, "{}", change.name());
+        }
+    }
 
     fn plan(ids: &[&str]) -> Plan {
         let tasks = ids.iter().map(|id| Task::new(TaskId::new(*id), "t")).collect();

@@ -221,6 +221,15 @@ impl Change {
         }
     }
 
+    /// Says whether a task is open because of it.
+    pub(crate) fn leaves_work(&self) -> bool {
+        match self {
+            Self::Added { .. } | Self::TakenBack { .. } => true,
+            Self::Task { to, .. } => !matches!(to, Status::Completed | Status::Skipped),
+            Self::Unchanged | Self::Progress => false,
+        }
+    }
+
     /// Returns the task that this change, and no earlier one, completed.
     pub fn completed(&self) -> Option<&TaskId> {
         match self {

@@ -118,6 +118,18 @@ impl RunDir {
         (file("out"), file("err"))
     }
 
+    /// Returns the file that keeps the prompt of an agent call:
+    /// `logs/<run>/<iteration>-<attempt>.prompt`.
+    pub fn prompt_log(&self, run_id: &str, iteration: u32, attempt: u32) -> PathBuf {
+        self.logs(run_id).join(format!("{iteration}-{attempt}.prompt"))
+    }
+
+    /// Returns the file that keeps all that a quality check printed:
+    /// `logs/<run>/<iteration>-check-<n>.out`, checks counted from 1.
+    pub fn check_log(&self, run_id: &str, iteration: u32, check: u32) -> PathBuf {
+        self.logs(run_id).join(format!("{iteration}-check-{check}.out"))
+    }
+
     /// Returns a plugin's own directory, `plugins/<name>`.
     pub fn plugin(&self, name: &str) -> PathBuf {
         self.path.join("plugins").join(name)
@@ -234,5 +246,7 @@ mod tests {
         let (out, err) = RunDir::at("/r").agent_logs("run-1", 3, 2);
         assert_eq!(out, Path::new("/r/logs/run-1/3-2.out"));
         assert_eq!(err, Path::new("/r/logs/run-1/3-2.err"));
+        let check = RunDir::at("/r").check_log("run-1", 3, 2);
+        assert_eq!(check, Path::new("/r/logs/run-1/3-check-2.out"));
     }
 }

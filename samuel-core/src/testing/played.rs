@@ -112,7 +112,19 @@ fn write_event(text: &mut String, event: &Event) -> fmt::Result {
                 None => writeln!(text),
             }
         }
-        Event::Waiting { wait_ms, reason } => writeln!(text, "waits {wait_ms} ms: {}", one_line(reason)),
+        Event::Waiting { wait_ms, reason, until } => {
+            write!(text, "waits {wait_ms} ms: {}", one_line(reason))?;
+            match until {
+                Some(until) => writeln!(text, ", until {until}"),
+                None => writeln!(text),
+            }
+        }
+        Event::PlanChanged { change, task, reason, .. } => {
+            writeln!(text, "task {task} {change:?}{}", in_brackets(reason))
+        }
+        Event::AbilityBlocked { ability_id, reason, .. } => {
+            writeln!(text, "{} blocked: {}", one_line(ability_id), one_line(reason))
+        }
         Event::Paused => writeln!(text, "paused"),
         Event::Resumed => writeln!(text, "resumed"),
         Event::Stopping { reason, detail } => writeln!(text, "stopping: {reason}{}", in_brackets(detail)),

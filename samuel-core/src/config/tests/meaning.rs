@@ -21,6 +21,8 @@ fn every_key_is_read() {
             CheckCommand { command: "cargo test".to_owned(), timeout: Duration::from_secs(1800) },
             CheckCommand { command: "cargo clippy".to_owned(), timeout: Duration::from_secs(300) },
         ],
+        rate_limit: RateLimitPolicy::Stop,
+        rate_limit_wait: Duration::from_secs(7 * 3600),
         sandbox: Sandbox::Bwrap,
         session_budget: SessionBudget {
             max_cost_usd: Some(2.0),
@@ -133,12 +135,12 @@ fn every_key_that_is_set_knows_its_place() {
     let config = parse(FULL).unwrap();
     let place = |key: &str| config.origin(key).map(|origin| (origin.line, origin.column));
     assert_eq!(place("default_methodology"), Some((3, 1)));
-    assert_eq!(place("methodology.ralph.session_budget.max_tokens"), Some((15, 38)));
+    assert_eq!(place("methodology.ralph.session_budget.max_tokens"), Some((17, 38)));
     assert_eq!(place("methodology.ralph.quality_checks[1].timeout"), Some((13, 61)));
-    assert_eq!(place("hooks.context.snapshot.order.samuel-python"), Some((44, 1)));
-    assert_eq!(place("hooks.quality.check.timeout"), Some((47, 1)));
-    assert_eq!(place("hooks.\"quality.check\".timeout"), Some((47, 1)));
-    assert_eq!(place("methodology.ralph.hooks.quality.check.strict"), Some((52, 1)));
+    assert_eq!(place("hooks.context.snapshot.order.samuel-python"), Some((46, 1)));
+    assert_eq!(place("hooks.quality.check.timeout"), Some((49, 1)));
+    assert_eq!(place("hooks.\"quality.check\".timeout"), Some((49, 1)));
+    assert_eq!(place("methodology.ralph.hooks.quality.check.strict"), Some((54, 1)));
     assert_eq!(place("methodology.ralph.max_tokens"), None);
     assert_eq!(config.origin("version").unwrap().to_string(), "samuel.toml:2:1");
     assert_eq!(Config::default().origin("version"), None);
@@ -154,21 +156,21 @@ fn a_chain_says_where_each_of_its_fields_comes_from() {
     assert_eq!(
         origins(HookPoint::QualityCheck, "ralph"),
         [
-            "hooks.\"quality.check\".enabled 48",
-            "methodology.ralph.hooks.\"quality.check\".strict 52",
-            "hooks.\"quality.check\".timeout 47",
-            "methodology.ralph.hooks.\"quality.check\".handlers 51",
+            "hooks.\"quality.check\".enabled 50",
+            "methodology.ralph.hooks.\"quality.check\".strict 54",
+            "hooks.\"quality.check\".timeout 49",
+            "methodology.ralph.hooks.\"quality.check\".handlers 53",
         ],
         "the on_failure of [hooks] has no say any more"
     );
     assert!(
-        origins(HookPoint::QualityCheck, "x").contains(&"hooks.\"quality.check\".on_failure 49".to_owned())
+        origins(HookPoint::QualityCheck, "x").contains(&"hooks.\"quality.check\".on_failure 51".to_owned())
     );
     assert_eq!(
         origins(HookPoint::ContextSnapshot, "ralph"),
         [
-            "hooks.\"context.snapshot\".order.\"samuel-default\" 45",
-            "hooks.\"context.snapshot\".order.\"samuel-python\" 44",
+            "hooks.\"context.snapshot\".order.\"samuel-default\" 47",
+            "hooks.\"context.snapshot\".order.\"samuel-python\" 46",
         ]
     );
 }

@@ -149,6 +149,8 @@ impl Machine {
         match self.phase {
             Phase::AfterLoop => self.fire_session_end(),
             Phase::SessionEnd => self.finish(),
+            // What cannot be written now is tried once more at the very end.
+            Phase::Mutate(Then::EndLoop) => self.fire_last_points(),
             Phase::Mutate(Then::Finish) => {
                 self.mutations.pop_front();
                 self.mutate(Then::Finish);

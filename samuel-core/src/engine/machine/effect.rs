@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::event::{Event, Failure, RunFault};
+use super::{
+    super::event::{CheckLog, Event, Failure, RunFault},
+    PlanChanged,
+};
 use crate::{
     agent::{AbilityCall, AbilityDecision, AbilityResult},
     hook::{HookCall, Outcome},
@@ -41,6 +44,8 @@ pub enum Input {
     Command(Command),
     /// A task was completed.
     TaskCompleted(Completion),
+    /// Somebody else changed the plan in another way.
+    PlanChanged(PlanChanged),
     /// Something may have been completed that nobody tells of: a whole plan was
     /// stored, or the journal cannot be read.
     Unheard,
@@ -233,8 +238,13 @@ pub enum ReplyData {
     Invocation(Box<BeforeAgentInvokeInput>),
     /// `agent.invoke`: how the call ended.
     Agent(Box<AgentEnd>),
-    /// `quality.check`: the checks that failed.
-    Checks(Vec<CheckFailure>),
+    /// `quality.check`: the checks that failed, and where all is that they printed.
+    Checks {
+        /// Those that failed.
+        failures: Vec<CheckFailure>,
+        /// Their output, of those that the default handler ran.
+        logs: Vec<CheckLog>,
+    },
     /// `ability.before`: the arguments as handlers left them.
     Ability(Option<Json>),
 }
@@ -248,6 +258,9 @@ pub struct AgentEnd {
     pub failure: Option<Failure>,
     /// When a usage limit ends.
     pub resets_at: Option<jiff::Timestamp>,
+    /// The time of day when the call ended.
+    #[serde(default)]
+    pub ended_at: jiff::Timestamp,
     /// What it consumed.
     pub usage: Usage,
     /// How long it took, in milliseconds.

@@ -5,14 +5,18 @@ use super::{
     turn::Closing,
 };
 use crate::{
+    context::one_line,
     engine::event::{Event, RunReport},
-    hook::points,
+    hook::{Speaker, points},
     model::{
         ExitReason, ProgressStatus, Usage,
         payload::{AfterLoopInput, SessionEndInput, SessionStopInput, Turn},
     },
-    state::Mutation,
+    state::{Mutation, ProgressKind},
 };
+
+/// How much of a text is shown that did not reach the agent, in characters.
+const MAX_SHOWN_CHARS: usize = 200;
 
 /// How many times in a row a stop can be blocked (contract, hook points).
 const MAX_STOP_BLOCKS: u32 = 8;
@@ -59,9 +63,9 @@ impl Machine {
         if self.pending.is_empty() {
             return self.fire_after_loop();
         }
-        let pending = std::mem::take(&mut self.pending);
+        self.delivering = std::mem::take(&mut self.pending);
         self.closing = Some(Closing::Delivery);
-        let prompt = self.frame_alone(&pending);
+        let prompt = self.frame_alone(&self.delivering);
         self.begin_turn(Turn::Final, prompt);
     }
 
@@ -81,9 +85,18 @@ impl Machine {
         self.fire_after_loop();
     }
 
+    /// Closes the books and fires the last points.
     pub(super) fn fire_after_loop(&mut self) {
         self.closing = None;
+        let undelivered = std::mem::take(&mut self.delivering);
+        self.put_back(undelivered);
         self.withdraw_unchecked();
+        // Who hears of the end is not told of what was taken back.
+        self.take_back_outside();
+        self.mutate(Then::EndLoop);
+    }
+
+    pub(super) fn fire_last_points(&mut self) {
         let input = AfterLoopInput {
             iterations_run: self.counters.iterations,
             exit_reason: self.reason().as_str().to_owned(),
@@ -135,6 +148,7 @@ impl Machine {
 
     pub(super) fn report(&mut self) {
         self.drop_side();
+        let undelivered = self.tell_of_undelivered();
         self.phase = Phase::Ended;
         self.effect(super::Effect::Checkpoint);
         let ending = self.ending.clone().unwrap_or(Ending::new(ExitReason::Error, None));
@@ -144,11 +158,31 @@ impl Machine {
             iterations: self.counters.iterations,
             failed_iterations: self.counters.failed,
             completed: self.counters.completed.clone(),
+            unrecorded: self.counters.unrecorded.clone(),
+            undelivered,
+            // The driver knows, as it does below.
+            settled: false,
             usage: self.counters.usage,
-            // The driver knows.
             swept: true,
             fault: ending.fault,
         }));
+    }
+
+    /// Tells of text that waited for the agent and does not reach it any more, and
+    /// returns how much there is.
+    fn tell_of_undelivered(&mut self) -> u32 {
+        let left = std::mem::take(&mut self.pending);
+        for said in &left {
+            let from = match said.speaker {
+                Speaker::User => "the user".to_owned(),
+                Speaker::Handler => format!("{} at {}", said.handler, said.point),
+            };
+            let start = one_line(&said.item.content, MAX_SHOWN_CHARS);
+            let message = format!("a text from {from} did not reach the agent: {start}");
+            self.log(ProgressKind::Found, None, message.clone());
+            self.emit(Event::Warning { message });
+        }
+        u32::try_from(left.len()).unwrap_or(u32::MAX)
     }
 
     pub(super) fn reason(&self) -> ExitReason {

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Effect, Ending, HookReply, Loaded, Machine, NextWork, Phase, ReplyData, Then, standing::Verdict,
+    Effect, Ending, HookReply, Loaded, Machine, NextWork, Phase, ReplyData, Then, settle::NOTHING_RECORDED,
+    standing::Verdict,
 };
 use crate::{
     engine::event::{Event, Failure},
@@ -56,6 +57,12 @@ pub(super) struct Iteration {
     /// Whether the failure is one to wait for and not to count.
     pub(super) excused: bool,
     pub(super) cancelled: bool,
+    /// Whether somebody else changed the plan since it began, which is progress.
+    #[serde(default)]
+    pub(super) plan_changed: bool,
+    /// Whether anything was said of what became of its task.
+    #[serde(default)]
+    pub(super) answered: bool,
 }
 
 impl Iteration {
@@ -127,7 +134,7 @@ impl Machine {
             self.take_back_outside();
             return self.mutate(Then::BeginIteration);
         }
-        let phase = if self.limited_until.is_some() { Phase::Peek } else { Phase::Load };
+        let phase = if self.limit.until.is_some() { Phase::Peek } else { Phase::Load };
         self.wait_for(phase, Effect::Load);
     }
 
@@ -143,15 +150,30 @@ impl Machine {
         if self.is_over_budget(counters.usage) {
             return Some((ExitReason::Budget, None));
         }
-        if counters.consecutive_failures >= self.setup.limits.max_consecutive_failures.max(1) {
-            let detail = format!("{} iterations in a row failed", counters.consecutive_failures);
+        None
+    }
+
+    /// Returns the reason not to go on with a plan that has work left, if there is
+    /// one. Where none is left, the run has done all its work whatever happened
+    /// on the way.
+    fn futile(&self) -> Option<(ExitReason, Option<String>)> {
+        let failures = self.counters.consecutive_failures;
+        if failures >= self.setup.limits.max_consecutive_failures.max(1) {
+            let detail = format!("{failures} iterations in a row failed");
             return Some((ExitReason::ConsecutiveFailures, Some(detail)));
         }
-        if self.repeat.count >= MAX_REPEATS {
-            let detail = format!("the same result {} times in a row, and nothing changed", self.repeat.count);
-            return Some((ExitReason::NoProgress, Some(detail)));
+        if self.repeat.count < MAX_REPEATS {
+            return None;
         }
-        None
+        let count = self.repeat.count;
+        let detail = match self.counters.unrecorded.last() {
+            Some(task) if self.repeat.key.starts_with(NOTHING_RECORDED) => format!(
+                "{count} times in a row the agent ended well without recording task {task} as done, and nothing \
+                 changed"
+            ),
+            _ => format!("the same result {count} times in a row, and nothing changed"),
+        };
+        Some((ExitReason::NoProgress, Some(detail)))
     }
 
     pub(super) fn after_load(&mut self, loaded: Loaded) {
@@ -203,8 +225,13 @@ impl Machine {
                 return Some((ExitReason::Blocked, Some(detail.to_owned())));
             }
             NextWork::AllDone => return Some((ExitReason::Completed, None)),
-            NextWork::Blocked(reason) => return Some((ExitReason::Blocked, Some(reason.clone()))),
-            NextWork::Task(_) => {}
+            NextWork::Blocked(reason) if self.futile().is_none() => {
+                return Some((ExitReason::Blocked, Some(reason.clone())));
+            }
+            NextWork::Blocked(_) | NextWork::Task(_) => {}
+        }
+        if let Some(end) = self.futile() {
+            return Some(end);
         }
         let at_cap = self.counters.iterations >= self.setup.limits.max_iterations;
         at_cap.then_some((ExitReason::MaxIterations, None))
@@ -317,7 +344,7 @@ impl Machine {
                 self.fire::<points::ContextExtra>(Phase::Extra, input);
             }
             _ => {
-                let prompt = self.frame(&iteration.in_flight);
+                let prompt = self.waiting_text(task.as_ref(), &iteration.in_flight);
                 self.begin_turn(Turn::Main, prompt);
             }
         }

@@ -14,7 +14,9 @@ mod command;
 mod effect;
 mod ending;
 mod iteration;
+mod limit;
 mod peek;
+mod plan_changes;
 mod quality;
 mod resume;
 mod settle;
@@ -37,6 +39,8 @@ pub use effect::{
     LogLine, NextWork, ReplyData, Wait,
 };
 use iteration::Iteration;
+use limit::UsageLimit;
+pub use plan_changes::PlanChanged;
 pub use setup::{Limits, Setup};
 use side::Side;
 use standing::LastCheck;
@@ -103,6 +107,8 @@ enum Then {
     BeginIteration,
     AfterIteration,
     CloseIteration,
+    /// The books are in order before the last points fire.
+    EndLoop,
     Finish,
 }
 
@@ -115,6 +121,9 @@ struct Counters {
     stop_blocks: u32,
     usage: Usage,
     completed: Vec<TaskId>,
+    /// Tasks whose iteration succeeded without a word of what became of them.
+    #[serde(default)]
+    unrecorded: Vec<TaskId>,
 }
 
 /// The same failure, and how often it came in a row.
@@ -171,9 +180,13 @@ pub struct Machine {
     repeat: Repeat,
     ending: Option<Ending>,
     /// A usage limit to wait for before the next iteration.
-    limited_until: Option<jiff::Timestamp>,
+    #[serde(default)]
+    limit: UsageLimit,
     /// The extra turn outside of iterations that is under way.
     closing: Option<turn::Closing>,
+    /// The text of the last turn, until the agent has got it.
+    #[serde(default)]
+    delivering: Vec<Said>,
     /// Completions that no check follows: the last turns make them, agents
     /// that outlive their call, and whoever is as late as that in an iteration.
     unchecked_outside: Vec<TaskId>,
@@ -214,8 +227,9 @@ impl Machine {
             end_checks: 0,
             repeat: Repeat::default(),
             ending: None,
-            limited_until: None,
+            limit: UsageLimit::default(),
             closing: None,
+            delivering: Vec::new(),
             unchecked_outside: Vec::new(),
             usage_outside: Usage::default(),
             agent_end: None,
@@ -297,6 +311,7 @@ impl Machine {
             Input::Done(id, result) => self.side_done(id, result),
             Input::Command(command) => self.command(command),
             Input::TaskCompleted(completion) => self.task_completed(completion),
+            Input::PlanChanged(changed) => self.plan_changed(changed),
             Input::Unheard => self.check_age.outdate(),
             Input::AbilityBefore(notice) => self.ability_before(notice),
             Input::AbilityAfter { result, ticket } => self.ability_after(result, ticket),
@@ -372,6 +387,7 @@ impl Machine {
                 self.conclude_iteration();
                 self.rest();
             }
+            Then::EndLoop => self.fire_last_points(),
             Then::Finish => self.report(),
         }
     }

@@ -2,15 +2,15 @@
 
 use super::{Effect, EffectResult, Input, Machine};
 use crate::{
-    model::Plan,
+    model::{Plan, payload::TaskBrief},
     state::{self, Mutation},
 };
 
 impl Machine {
-    /// Returns the text that waits for the next prompt, framed as the agent
-    /// would get it.
-    pub fn pending_text(&self) -> String {
-        self.frame(&self.pending)
+    /// Returns the text that waits for the next prompt, one for a task or none,
+    /// framed as the agent would get it.
+    pub fn pending_text(&self, task: Option<&TaskBrief>) -> String {
+        self.waiting_text(task, &self.pending)
     }
 
     /// Returns how many iterations the run has made.

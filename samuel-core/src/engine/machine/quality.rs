@@ -7,7 +7,7 @@
 
 use super::{Ending, HookReply, Iteration, Machine, Phase, ReplyData, Then};
 use crate::{
-    engine::event::{Event, Failure},
+    engine::event::{CheckLog, CheckResult, Event, Failure},
     hook::{BreakClass, DEFAULT_ID, Timing, points},
     model::{
         ExitReason, FailureClass, TaskId,
@@ -73,21 +73,36 @@ impl Machine {
     /// Decides on the completions that were checked, and says whether they
     /// stand.
     pub(super) fn settle_check(&mut self, reply: &HookReply) -> bool {
-        if reply.outcome.skipped.is_some() {
+        let (number, task) = (self.iteration_number(), self.iteration.as_ref().and_then(Iteration::task_id));
+        if let Some(why) = &reply.outcome.skipped {
             // The check is for iterations of the other mode: it says nothing
             // about this one, and what was completed has no check behind it.
+            self.log(ProgressKind::Quality, task, format!("not asked: {why}"));
             return true;
         }
-        let failures: &[CheckFailure] = match &reply.data {
-            ReplyData::Checks(failures) => failures,
-            _ => &[],
+        let (failures, logs): (&[CheckFailure], &[CheckLog]) = match &reply.data {
+            ReplyData::Checks { failures, logs } => (failures, logs),
+            _ => (&[], &[]),
         };
-        let refusal = self.absorb(reply).or_else(|| cancelled(reply));
+        let cancelled = cancelled(reply);
+        let is_cancelled = cancelled.is_some();
+        let refusal = self.absorb(reply).or(cancelled);
         let ok = refusal.is_none();
-        self.last_check = Some(ok);
-        self.check_age.end();
-        let (number, task) = (self.iteration_number(), self.iteration.as_ref().and_then(Iteration::task_id));
+        if is_cancelled {
+            // It says nothing about the work, good or bad.
+            self.check_age.outdate();
+        } else {
+            self.last_check = Some(ok);
+            self.check_age.end();
+        }
         let unverified = self.checked_nothing(reply);
+        let result = match &reply.outcome {
+            _ if is_cancelled => CheckResult::Cancelled,
+            _ if !ok => CheckResult::Failed,
+            outcome if outcome.advice.is_some() || !failures.is_empty() => CheckResult::Advisory,
+            _ if unverified => CheckResult::Unverified,
+            _ => CheckResult::Passed,
+        };
         let mut checked = Vec::new();
         if let Some(iteration) = &mut self.iteration {
             checked = std::mem::take(&mut iteration.checking);
@@ -96,18 +111,31 @@ impl Machine {
                 iteration.checked.extend(checked.iter().cloned());
             }
         }
-        self.emit(Event::QualityChecked { iteration: number, ok, failures: failures.to_vec() });
+        // What failed says more than how many did.
+        let said = refusal.as_ref().map(|failure| &failure.message).or(reply.outcome.advice.as_ref());
+        self.emit(Event::QualityChecked {
+            iteration: number,
+            ok,
+            result,
+            failures: failures.to_vec(),
+            reason: said.filter(|_| failures.is_empty()).cloned(),
+            logs: logs.to_vec(),
+        });
         let Some(refusal) = refusal else {
-            let text = match failures {
-                [] if unverified => "no checks are configured",
-                [] => "passed",
-                _ => "failed (advisory)",
+            let text = match result {
+                CheckResult::Unverified => "no checks are configured".to_owned(),
+                CheckResult::Advisory => {
+                    let said = said.cloned().unwrap_or_default();
+                    format!("failed (advisory): {}", listed(failures).unwrap_or(said))
+                }
+                _ => "passed".to_owned(),
             };
             self.log(ProgressKind::Quality, task, text);
             return ok;
         };
         let (failure, reasons) = reasons_of(refusal, failures);
-        self.log(ProgressKind::Quality, task, format!("failed: {}", failure.message));
+        let word = if is_cancelled { "cancelled" } else { "failed" };
+        self.log(ProgressKind::Quality, task, format!("{word}: {}", failure.message));
         if let Some(iteration) = &mut self.iteration {
             iteration.failure.get_or_insert(failure);
         }
@@ -145,6 +173,12 @@ impl Machine {
 fn cancelled(reply: &HookReply) -> Option<Failure> {
     let broken = reply.outcome.broken.iter().find(|broken| broken.failure.class == BreakClass::Cancelled)?;
     Some(Failure { class: FailureClass::HookBroke, message: broken.to_string() })
+}
+
+/// Writes what failed, if anything did.
+fn listed(failures: &[CheckFailure]) -> Option<String> {
+    let each = failures.iter().map(|failure| format!("{}: {}", failure.command, failure.message));
+    (!failures.is_empty()).then(|| each.collect::<Vec<_>>().join("; "))
 }
 
 /// Returns the iteration's failure, and the reasons to write beside the tasks.

@@ -1,15 +1,18 @@
 //! One iteration after its main turn: its outcome, the extra turns, the books.
 
-use super::{Effect, HookReply, Loaded, Machine, Phase, Repeat, Then, Wait};
+use super::{Effect, HookReply, Iteration, Loaded, Machine, Phase, Repeat, Then, Wait};
 use crate::{
     engine::event::{Event, Failure},
     hook::{Said, points},
     model::{
-        FailureClass, IterationOutcome,
+        IterationOutcome,
         payload::{AfterIterationInput, IterationErrorInput, Mode, Turn},
     },
     state::{Mutation, ProgressKind},
 };
+
+/// What an iteration has in common with another one that said nothing, either.
+pub(super) const NOTHING_RECORDED: &str = "no task completed";
 
 impl Machine {
     pub(super) fn fire_after_iteration(&mut self) {
@@ -46,7 +49,7 @@ impl Machine {
     /// Returns the text of an extra turn, if there is any and the agent may be
     /// called once more. Else the text waits for the next prompt.
     fn extra_turn_text(&mut self, text: Vec<Said>) -> Option<Vec<Said>> {
-        let may_call = self.ending.is_none() && self.limited_until.is_none() && !self.is_exhausted();
+        let may_call = self.ending.is_none() && self.limit.until.is_none() && !self.is_exhausted();
         if may_call && !text.is_empty() {
             return Some(text);
         }
@@ -69,10 +72,12 @@ impl Machine {
         iteration.in_flight.clear();
         iteration.turn = Turn::Main;
         let Some(failure) = iteration.failure.clone() else { return self.judge() };
-        // A usage limit with a known end is waited for, not counted.
-        iteration.excused = failure.class == FailureClass::RateLimit && self.limited_until.is_some();
         let task = iteration.task_id();
-        self.counters.consecutive_failures += u32::from(!iteration.excused);
+        let is_excused = self.is_excused(failure.class);
+        if let Some(iteration) = &mut self.iteration {
+            iteration.excused = is_excused;
+        }
+        self.counters.consecutive_failures += u32::from(!is_excused);
         self.log(ProgressKind::Error, task, format!("{}: {}", failure.class, failure.message));
         let input = IterationErrorInput {
             error: failure.message,
@@ -95,7 +100,9 @@ impl Machine {
     pub(super) fn judge(&mut self) {
         let Some(iteration) = &self.iteration else { return self.begin_iteration() };
         let succeeded = iteration.failure.is_none();
-        let moved = !iteration.checked.is_empty() || (succeeded && iteration.mode == Mode::Discovery);
+        let moved = !iteration.checked.is_empty()
+            || iteration.plan_changed
+            || (succeeded && iteration.mode == Mode::Discovery);
         let excused = iteration.excused;
         if succeeded {
             self.counters.consecutive_failures = 0;
@@ -113,7 +120,7 @@ impl Machine {
         let failure = self.iteration.as_ref().and_then(|iteration| iteration.failure.as_ref());
         let what = match failure {
             Some(Failure { class, message }) => format!("{class} {}", normalised(message)),
-            None => "no task completed".to_owned(),
+            None => NOTHING_RECORDED.to_owned(),
         };
         let key = format!("{what}\n{tree}");
         self.repeat.count = if self.repeat.key == key { self.repeat.count + 1 } else { 1 };
@@ -145,13 +152,15 @@ impl Machine {
     pub(super) fn conclude_iteration(&mut self) {
         let Some(iteration) = self.iteration.take() else { return };
         let outcome = iteration.outcome();
-        self.counters.failed += u32::from(outcome == IterationOutcome::Failed);
+        self.counters.failed += u32::from(outcome == IterationOutcome::Failed && !iteration.excused);
+        let unrecorded = self.note_unrecorded(&iteration);
         let stands = match iteration.unverified {
             true => "stands; no checks are configured",
             false => "checked and stands",
         };
         for id in &iteration.checked {
             self.log(ProgressKind::Completed, Some(id.clone()), stands);
+            self.counters.unrecorded.retain(|open| open != id);
             if !self.counters.completed.contains(id) {
                 self.counters.completed.push(id.clone());
             }
@@ -166,8 +175,23 @@ impl Machine {
             completed: iteration.checked,
             usage: iteration.usage,
             consecutive_failures: self.counters.consecutive_failures,
+            excused: iteration.excused,
+            unrecorded,
         });
         self.effect(Effect::Checkpoint);
+    }
+
+    /// Takes down whether the agent ended well without a word of what became of its
+    /// task, and says so.
+    fn note_unrecorded(&mut self, iteration: &Iteration) -> bool {
+        let Some(task) = iteration.task_id() else { return false };
+        let unrecorded = iteration.outcome() == IterationOutcome::Succeeded && !iteration.answered;
+        self.counters.unrecorded.retain(|open| *open != task);
+        if unrecorded {
+            self.log(ProgressKind::Found, Some(task.clone()), "the agent ended well, but recorded nothing");
+            self.counters.unrecorded.push(task);
+        }
+        unrecorded
     }
 
     /// Lets go of an iteration that did not begin.
@@ -207,15 +231,16 @@ impl Machine {
         if self.ends_with(&loaded) {
             return;
         }
-        let wait = match self.limited_until {
+        let wait = match self.limit.until {
             Some(moment) => {
-                let reason = format!("the agent's usage limit ends at {moment}");
-                self.emit(Event::Waiting { wait_ms: 0, reason });
+                let reason = "the agent's usage limit".to_owned();
+                // How long that is the driver knows.
+                self.emit(Event::Waiting { wait_ms: 0, reason, until: Some(moment) });
                 Wait::Until(moment)
             }
             None => {
                 let wait_ms = self.setup.limits.pause_ms;
-                self.emit(Event::Waiting { wait_ms, reason: "pause".to_owned() });
+                self.emit(Event::Waiting { wait_ms, reason: "pause".to_owned(), until: None });
                 Wait::For(wait_ms)
             }
         };
@@ -225,7 +250,7 @@ impl Machine {
     pub(super) fn after_sleep(&mut self) {
         // A wait that was cut short for a pause is not over.
         if !self.hold {
-            self.limited_until = None;
+            self.limit.until = None;
         }
         self.begin_iteration();
     }

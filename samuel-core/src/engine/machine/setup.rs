@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::context::Framing;
+use crate::{config::RateLimitPolicy, context::Framing};
 
 /// What a run is about, frozen at its start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -17,6 +17,9 @@ pub struct Setup {
     pub progress_path: String,
     /// The agent's name.
     pub agent: String,
+    /// The command by which agents call Samuel.
+    #[serde(default)]
+    pub binary: String,
     /// The sandbox's name.
     pub sandbox: String,
     /// The configured quality checks.
@@ -44,6 +47,17 @@ pub struct Limits {
     pub max_tokens: Option<u64>,
     /// How long it waits between iterations, in milliseconds.
     pub pause_ms: u64,
+    /// What follows from a usage limit that lasts longer than the next value.
+    #[serde(default)]
+    pub rate_limit: RateLimitPolicy,
+    /// How long a usage limit is no question, and how long altogether one is waited
+    /// for of which nobody says when it ends, in milliseconds.
+    #[serde(default = "six_hours")]
+    pub max_limit_wait_ms: u64,
+}
+
+fn six_hours() -> u64 {
+    6 * 60 * 60 * 1_000
 }
 
 impl Default for Limits {
@@ -54,6 +68,8 @@ impl Default for Limits {
             max_cost_usd: None,
             max_tokens: None,
             pause_ms: 2_000,
+            rate_limit: RateLimitPolicy::default(),
+            max_limit_wait_ms: six_hours(),
         }
     }
 }

@@ -8,14 +8,15 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AbilityNotice, Completion, Effect, EffectId, EffectResult, HookReply, Machine, Phase, ReplyData,
-    is_provisional,
+    AbilityNotice, Completion, Effect, EffectId, EffectResult, HookReply, Iteration, Machine, Phase,
+    ReplyData, is_provisional,
 };
 use crate::{
     agent::{AbilityDecision, AbilityResult},
     engine::event::{Event, Failure, RunFault},
     hook::{HookCall, Point, points},
     model::payload::{AbilityAfterInput, AbilityBeforeInput, Json, TaskCompletedInput},
+    state::ProgressKind,
 };
 
 /// Something to fire a hook point for.
@@ -63,6 +64,10 @@ impl Machine {
             unchecked.push(completion.task.clone());
         }
         let (task, title) = (completion.task.clone(), completion.title.clone());
+        self.counters.unrecorded.retain(|open| *open != completion.task);
+        if let Some(iteration) = &mut self.iteration {
+            iteration.answered |= iteration.task_id().as_ref() == Some(&completion.task);
+        }
         self.emit(Event::TaskCompleted { task, title, provisional });
         self.side_push(Work::Completed { completion, provisional });
     }
@@ -145,6 +150,9 @@ impl Machine {
     }
 
     fn ability_decided(&mut self, notice: AbilityNotice, refused: Option<&Failure>, data: ReplyData) {
+        if let Some(failure) = refused {
+            self.tell_of_block(&notice, &failure.message);
+        }
         let decision = match (refused, data) {
             (Some(failure), _) => AbilityDecision::Block { reason: failure.message.clone() },
             (None, ReplyData::Ability(Some(input))) => AbilityDecision::Allow { input },
@@ -159,6 +167,16 @@ impl Machine {
             }
             (None, None) => {}
         }
+    }
+}
+
+impl Machine {
+    fn tell_of_block(&mut self, notice: &AbilityNotice, reason: &str) {
+        let (iteration, ability_id) = (self.iteration_number(), notice.call.ability_id.clone());
+        let (reason, prevented) = (reason.to_owned(), notice.ticket.is_some());
+        let task = self.iteration.as_ref().and_then(Iteration::task_id);
+        self.log(ProgressKind::Found, task, format!("{ability_id} was blocked: {reason}"));
+        self.emit(Event::AbilityBlocked { iteration, ability_id, reason, prevented });
     }
 }
 

@@ -4,11 +4,14 @@
 //! into the prompt and is *in flight* until the agent call succeeds; when the
 //! call fails it is put back in front (contract, dialects).
 
-use super::{Ending, HookReply, Machine};
+use super::{Ending, HookReply, Machine, Setup};
 use crate::{
     engine::event::{Event, Failure},
     hook::{OnFailure, Outcome, Said, Speaker},
-    model::{ExitReason, FailureClass, payload::Deliver},
+    model::{
+        ExitReason, FailureClass,
+        payload::{Deliver, TaskBrief},
+    },
 };
 
 /// How much text may wait, in bytes. The oldest makes room.
@@ -115,6 +118,22 @@ impl Machine {
             parts.push(part);
         }
         parts.join("\n\n")
+    }
+
+    /// Puts together what the prompt of an iteration for a task opens with beside
+    /// the task itself: what its last agent left open, and what was said.
+    pub(super) fn waiting_text(&self, task: Option<&TaskBrief>, said: &[Said]) -> String {
+        let is_open =
+            |task: &&TaskBrief| self.counters.unrecorded.iter().any(|open| open.as_str() == task.id);
+        let Some(task) = task.filter(is_open) else { return self.frame(said) };
+        let Setup { framing, binary, .. } = &self.setup;
+        let remark = framing.remark(&format!(
+            "Task {id} was worked on before, and nobody recorded it as done, so it is still open. Look at what is \
+             there: if the task is done, record it with `{binary} run done {id}`; else finish it first. The task \
+             counts as done only once that command was called.",
+            id = task.id
+        ));
+        [remark, self.frame(said)].join("\n\n").trim_end().to_owned()
     }
 
     /// Does the same for a turn whose whole prompt it is.

@@ -93,9 +93,7 @@ impl Machine {
         let refused = self.absorb(reply);
         let failure = self.turn_failure.take().or(end.failure.take()).or(refused);
         end.failure = failure.or_else(|| self.bad_end(&end, reply));
-        if end.failure.as_ref().is_some_and(|failure| failure.class == FailureClass::RateLimit) {
-            self.limited_until = end.resets_at;
-        }
+        self.note_limit(&end);
         end
     }
 
@@ -227,6 +225,9 @@ impl Machine {
     }
 
     fn end_turn(&mut self, failure: Option<Failure>) {
+        if failure.is_none() {
+            self.delivering.clear();
+        }
         match (self.turn(), self.closing.take()) {
             // What the run was about to say may not be so any more.
             (_, Some(closing)) if self.reason() == ExitReason::Completed => {

@@ -17,16 +17,24 @@ const PATH: &str = "PATH";
 /// The variable by which programs reach an SSH agent.
 const SSH_AGENT: &str = "SSH_AUTH_SOCK";
 
-/// Returns the whole environment of quality checks.
-pub(super) fn check_env(host: &[(String, String)]) -> Vec<(OsString, OsString)> {
+/// Returns the whole environment of quality checks: what programs need, and the
+/// variables that tell what is checked.
+pub(super) fn check_env(
+    host: &[(String, String)],
+    variables: Vec<(String, String)>,
+) -> Vec<(OsString, OsString)> {
     let mut env = composed(host);
-    env.retain(|(name, value)| name != SSH_AGENT && !has_password(value));
+    env.retain(|(name, value)| {
+        let is_replaced = variables.iter().any(|(own, _)| own == name);
+        name != SSH_AGENT && !has_password(value) && !is_replaced
+    });
     for (_, value) in env.iter_mut().filter(|(name, _)| name == PATH) {
         let absolute: Vec<&str> = value.split(':').filter(|directory| directory.starts_with('/')).collect();
         *value = absolute.join(":");
     }
     // An empty one would mean the working directory.
     env.retain(|(name, value)| name != PATH || !value.is_empty());
+    env.extend(variables);
     env.into_iter().map(|(name, value)| (name.into(), value.into())).collect()
 }
 
@@ -96,9 +104,9 @@ mod tests {
             ("GH_TOKEN", "x"),
             ("DATABASE_URL", "postgres://me:pass@db"),
         ]);
-        let env = check_env(&host);
+        let env = check_env(&host, vec![("SAMUEL_TASK_ID".to_owned(), "1".to_owned())]);
         let names: Vec<_> = env.iter().map(|(name, _)| name.to_string_lossy()).collect();
-        assert_eq!(names, ["PATH", "http_proxy"]);
+        assert_eq!(names, ["PATH", "http_proxy", "SAMUEL_TASK_ID"]);
         let told = kept_from_checks(&host).concat();
         assert!(told.starts_with("quality checks run without ALL_PROXY, HTTPS_PROXY: "), "{told}");
         assert!(!told.contains("pass@"), "{told}");
@@ -115,7 +123,7 @@ mod tests {
     #[test]
     fn checks_find_programs_in_absolute_directories_alone() {
         let path = |value: &str| {
-            let env = check_env(&host(&[("PATH", value)])).into_iter();
+            let env = check_env(&host(&[("PATH", value)]), Vec::new()).into_iter();
             env.map(|(_, value)| value.to_string_lossy().into_owned()).collect::<Vec<_>>()
         };
         assert_eq!(path("/a::./bin:.:/b/c:"), ["/a:/b/c"]);

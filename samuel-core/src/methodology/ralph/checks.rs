@@ -5,7 +5,13 @@
 //! check fails, hangs or cannot be started are failures the agent is told of;
 //! only a cancelled run is something else.
 
-use std::{ffi::OsString, fmt, path::Path, sync::Arc, time::Duration};
+use std::{
+    ffi::OsString,
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use tokio_util::sync::CancellationToken;
 
@@ -15,7 +21,9 @@ use crate::{
         payload::{CheckFailure, QualityCheckOutput},
         redacted,
     },
-    process::{self, CommandOutput, CommandSpec, End, ExitStatus, OutputLimits, ProcessError, Supervisor},
+    process::{
+        self, CommandOutput, CommandSpec, End, ExitStatus, OutputLimits, ProcessError, Spill, Supervisor,
+    },
 };
 
 /// How long a check may take unless its configuration says otherwise.
@@ -31,12 +39,15 @@ pub struct Check {
     pub command: String,
     /// How long it may take.
     pub timeout: Duration,
+    /// The file that receives all that it prints, in a directory that is there.
+    /// Default none.
+    pub log: Option<PathBuf>,
 }
 
 impl Check {
     /// Creates a check with the default timeout of 30 minutes.
     pub fn new(command: impl Into<String>) -> Self {
-        Self { command: command.into(), timeout: DEFAULT_CHECK_TIMEOUT }
+        Self { command: command.into(), timeout: DEFAULT_CHECK_TIMEOUT, log: None }
     }
 }
 
@@ -127,6 +138,10 @@ async fn run_check(
         .envs(setting.env.iter().cloned())
         .timeout(check.timeout)
         .limits(OutputLimits { head: 0, tail: MAX_TAIL_BYTES, ..OutputLimits::default() })
+        .spill(check.log.as_ref().map_or(Spill::Never, |path| Spill::Always {
+            stdout: path.clone(),
+            stderr: path.with_extension("err"),
+        }))
         .merge_stderr(true);
     let failure = match process::run(spec, setting.supervisor, setting.cancel).await {
         Ok(output) if output.end == End::Cancelled => return Err(ChecksCancelled),

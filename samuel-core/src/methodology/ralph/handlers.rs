@@ -1,10 +1,10 @@
 //! The default handlers: ralph's functions, attached to the hook points.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{io::Write, path::PathBuf, sync::Arc};
 
 use super::{
-    Blob as Part, Check, CheckSetting, ControlFiles, DiscoverySchedule, PromptParts, Templates,
-    agent_summary,
+    Blob as Part, Check, CheckSetting, ControlFiles, DiscoverySchedule, Failures, PromptParts, Templates,
+    Told, agent_summary,
     check_env::check_env,
     check_plan, compose_prompt, decide_mode, discovery_context, fold_markdown, fold_toon,
     implementation_context, loop_summary, progress_context, run_checks,
@@ -15,8 +15,9 @@ use crate::{
     clock::Clock,
     config::MethodologySettings,
     context::{ConfigVars, ContextLimits, FailedCheck, Framing, GuardrailVars, PilotVars},
+    fs::create_private,
     git::{Caller, Repository},
-    hook::{Answer, BreakClass, Call, HookFailure, RegistryBuilder, points},
+    hook::{Answer, BreakClass, Call, HookFailure, RegistryBuilder, points, without_version},
     methodology::{Access, AgentFault, Workbench},
     model::{
         Coded, FailureClass, TaskId,
@@ -28,7 +29,7 @@ use crate::{
         redacted,
     },
     process::Supervisor,
-    state::{Artifact, ProgressEntry, ProgressKind, RunDir, StateStore},
+    state::{Artifact, ProgressEntry, ProgressKind, RunDir, StateError, StateStore},
 };
 
 /// What ralph's default handlers work with.
@@ -117,7 +118,7 @@ impl Ralph {
                 if access == Access::ReadAlone
                     && let Some(last) = ralph.store.read_artifact(Artifact::ProjectSnapshot)?
                 {
-                    return Ok(without_header(last));
+                    return Ok(without_version(&last).to_owned());
                 }
                 let options = SnapshotOptions {
                     caller: ralph.caller.clone(),
@@ -152,7 +153,11 @@ impl Ralph {
         let (plan, failures) = self.workbench.with(|desk| {
             (Arc::clone(&desk.plan), desk.last_failures.iter().map(FailedCheck::from).collect::<Vec<_>>())
         });
-        let own = progress_context(&plan, &log, &failures, &limits);
+        let told = match self.templates.tells_failures(call.header().mode) {
+            true => Told::InTheTemplate,
+            false => Told::Here,
+        };
+        let own = progress_context(&plan, &log, Failures { of_check: &failures, told }, &limits);
         let previous = call.previous().map(|previous| previous.md_blob.as_str()).unwrap_or_default();
         Ok(ContextProgressOutput::from_blob(fold_markdown(previous, &own)))
     }
@@ -174,16 +179,7 @@ impl Ralph {
         call: Call<points::BeforeAgentInvoke>,
     ) -> Result<BeforeAgentInvokeOutput, HookFailure> {
         let header = call.header();
-        let base = call.context().base();
-        let mut set = vec![
-            ("SAMUEL_RUN_ID".to_owned(), self.run_id.to_string()),
-            ("SAMUEL_PROJECT_ROOT".to_owned(), self.project_root.display().to_string()),
-            ("SAMUEL_BINARY".to_owned(), self.binary.clone()),
-            ("SAMUEL_ITERATION".to_owned(), header.iteration.to_string()),
-        ];
-        if !base.iteration.task_id.is_empty() {
-            set.push(("SAMUEL_TASK_ID".to_owned(), base.iteration.task_id.clone()));
-        }
+        let mut set = self.variables(header.iteration, &call.context().base().iteration.task_id);
         set.extend(call.input().env.iter().cloned());
         let env = compose_agent_env(&self.env, &*self.agent, &set);
         let env = env.into_iter().map(|(name, value)| (name, Some(value))).collect();
@@ -192,6 +188,20 @@ impl Ralph {
             Turn::Recovery | Turn::Immediate | Turn::Final => None,
         };
         Ok(BeforeAgentInvokeOutput { prompt, env, ..Default::default() })
+    }
+
+    /// Returns the variables that tell what a process works on.
+    fn variables(&self, iteration: u32, task_id: &str) -> Vec<(String, String)> {
+        let mut set = vec![
+            ("SAMUEL_RUN_ID".to_owned(), self.run_id.to_string()),
+            ("SAMUEL_PROJECT_ROOT".to_owned(), self.project_root.display().to_string()),
+            ("SAMUEL_BINARY".to_owned(), self.binary.clone()),
+            ("SAMUEL_ITERATION".to_owned(), iteration.to_string()),
+        ];
+        if !task_id.is_empty() {
+            set.push(("SAMUEL_TASK_ID".to_owned(), task_id.to_owned()));
+        }
+        set
     }
 
     fn compose(&self, call: &Call<points::BeforeAgentInvoke>) -> Result<String, HookFailure> {
@@ -228,9 +238,20 @@ impl Ralph {
         let input = call.input();
         refuse_others("agent", &input.agent, self.agent.name())?;
         refuse_others("sandbox", &input.sandbox, self.settings.sandbox.as_str())?;
-        let (attempt, task) = self.workbench.with(|desk| (desk.attempts, desk.task.clone()));
-        let (out, err) = self.run_dir.agent_logs(&self.run_id, header.iteration, attempt.max(1));
-        self.blocking(move |ralph| ralph.run_dir.make_logs(&ralph.run_id)).await??;
+        let (attempt, task) =
+            self.workbench.with(|desk| (desk.counts_of(header.iteration).calls.max(1), desk.task.clone()));
+        let (out, err) = self.run_dir.agent_logs(&self.run_id, header.iteration, attempt);
+        let kept = self.run_dir.prompt_log(&self.run_id, header.iteration, attempt);
+        let prompt = input.prompt.clone();
+        self.blocking(move |ralph| {
+            ralph.run_dir.make_logs(&ralph.run_id)?;
+            // An agent works as well where its prompt cannot be kept.
+            if let Err(error) = create_private(&kept).and_then(|mut file| file.write_all(prompt.as_bytes())) {
+                ralph.warn([format!("the prompt could not be kept in {}: {error}", kept.display())]);
+            }
+            Ok::<_, StateError>(())
+        })
+        .await??;
         let mut env = input.env.clone();
         apply_deny_list(&mut env, self.agent.declared_env(), &[]);
         let program = self.program.clone().or_else(|| self.locate());
@@ -303,16 +324,25 @@ impl Ralph {
             let configured = self.settings.quality_checks.iter().find(|check| check.command == *command);
             configured.map(|check| check.timeout)
         };
-        let checks: Vec<Check> = call
-            .input()
-            .commands
-            .iter()
-            .map(|command| Check {
+        let iteration = call.header().iteration;
+        let logs = self.blocking(|ralph| ralph.run_dir.make_logs(&ralph.run_id)).await?;
+        if let Err(error) = &logs {
+            self.warn([format!("what checks print is not kept: {error}")]);
+        }
+        let check = |command: &String| {
+            let number = self.workbench.with(|desk| {
+                let counts = desk.counts_of(iteration);
+                counts.checks += 1;
+                counts.checks
+            });
+            Check {
                 timeout: timeout_of(command).unwrap_or(super::DEFAULT_CHECK_TIMEOUT),
+                log: logs.is_ok().then(|| self.run_dir.check_log(&self.run_id, iteration, number)),
                 ..Check::new(command.clone())
-            })
-            .collect();
-        let env = check_env(&self.env);
+            }
+        };
+        let checks: Vec<Check> = call.input().commands.iter().map(check).collect();
+        let env = check_env(&self.env, self.variables(iteration, &call.context().base().iteration.task_id));
         let setting = CheckSetting {
             project_root: &self.project_root,
             env: &env,
@@ -320,9 +350,25 @@ impl Ralph {
             cancel: call.cancelled(),
             control_files: &self.control_files,
         };
-        run_checks(&checks, setting)
+        let output = run_checks(&checks, setting)
             .await
-            .map_err(|cancelled| HookFailure::new(BreakClass::Cancelled, cancelled.to_string()))
+            .map_err(|cancelled| HookFailure::new(BreakClass::Cancelled, cancelled.to_string()))?;
+        self.name_logs(&checks, &output);
+        Ok(output)
+    }
+
+    /// Leaves on the desk where all is that the failed checks printed.
+    fn name_logs(&self, checks: &[Check], output: &QualityCheckOutput) {
+        let failed = |check: &&Check| output.failures.iter().any(|failure| failure.command == check.command);
+        let place =
+            |path: &PathBuf| path.strip_prefix(&self.project_root).unwrap_or(path).display().to_string();
+        let logs = checks.iter().filter(failed).filter_map(|check| {
+            // One that printed nothing leaves nothing to read.
+            let path = check.log.as_ref()?;
+            std::fs::metadata(path).ok().filter(|log| log.len() > 0)?;
+            Some((check.command.clone(), place(path)))
+        });
+        self.workbench.with(|desk| desk.check_logs.extend(logs));
     }
 
     async fn after_loop(&self, call: Call<points::AfterLoop>) -> Result<AfterLoopOutput, HookFailure> {
@@ -369,14 +415,6 @@ fn refuse_others(what: &str, chosen: &str, configured: &str) -> Result<(), HookF
     let mut failure = HookFailure::new(BreakClass::Denied, message);
     failure.details.push(format!("set the {what} in samuel.toml, or handle agent.invoke as well"));
     Err(failure)
-}
-
-/// Takes off the version line that TOON files open with.
-fn without_header(text: String) -> String {
-    match text.split_once('\n') {
-        Some((header, body)) if header.starts_with("# toon ") => body.to_owned(),
-        _ => text,
-    }
 }
 
 /// Lets a borrowed error become a failure.

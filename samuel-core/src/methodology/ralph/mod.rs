@@ -46,7 +46,7 @@ pub use detect::{Detected, detect};
 pub use fold::{FoldWarning, Folded, fold_markdown, fold_toon};
 pub use gate::{DiscoverySchedule, decide_mode};
 pub use handlers::{Ralph, compose_agent_env, config_vars};
-pub use progress::progress_context;
+pub use progress::{Failures, Told, progress_context};
 pub use ready::{PlanCheck, check_plan};
 pub use summary::{agent_summary, loop_summary, plan_summary};
 pub use task_context::{discovery_context, implementation_context, recently_completed};

@@ -10,7 +10,7 @@ use std::{collections::HashSet, fmt::Write};
 use super::{summary::plan_summary, task_context::recently_completed};
 use crate::{
     context::{ContextLimits, FailedCheck},
-    model::{Plan, Task},
+    model::{FailureClass, Plan, Task},
     state::{ProgressEntry, ProgressKind, ProgressLog},
 };
 
@@ -21,14 +21,30 @@ const MAX_ERRORS: usize = 5;
 /// The longest entry, in characters; agents write some of them.
 const MAX_ENTRY_CHARS: usize = 500;
 
-/// Tells of earlier work.
-///
-/// `failures` are those of the last quality check; `limits` say how many
-/// learnings and completions are listed.
+/// The failures of the last quality check.
+#[derive(Clone, Copy, Debug)]
+pub struct Failures<'a> {
+    /// The checks that failed.
+    pub of_check: &'a [FailedCheck],
+    /// Where they are told, so that the agent reads each of them once.
+    pub told: Told,
+}
+
+/// Where the failures of the last quality check are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// Among the last failures of the progress context.
+    Here,
+    /// In the template of the prompt.
+    InTheTemplate,
+}
+
+/// Tells of earlier work; `limits` say how many learnings and completions are
+/// listed.
 pub fn progress_context(
     plan: &Plan,
     log: &ProgressLog,
-    failures: &[FailedCheck],
+    failures: Failures<'_>,
     limits: &ContextLimits,
 ) -> String {
     let mut text = String::from("# Progress\n\n");
@@ -41,8 +57,11 @@ pub fn progress_context(
     let completed = recently_completed(plan).take(limits.max_completed as usize).map(completion);
     section(&mut text, "Recent completions", &completed.collect::<Vec<_>>());
     section(&mut text, "Areas explored", &latest(log, ProgressKind::Explored, MAX_EXPLORED));
-    let mut failed: Vec<String> = failures.iter().map(failure).collect();
-    failed.extend(latest(log, ProgressKind::Error, MAX_ERRORS));
+    let mut failed: Vec<String> = match failures.told {
+        Told::Here => failures.of_check.iter().map(failure).collect(),
+        Told::InTheTemplate => Vec::new(),
+    };
+    failed.extend(errors_beside(log, failures.of_check));
     section(&mut text, "Last failures", &failed);
     text
 }
@@ -55,6 +74,20 @@ fn section(text: &mut String, heading: &str, entries: &[String]) {
     for entry in entries {
         let _ = writeln!(text, "- {entry}");
     }
+}
+
+/// Returns the last errors of the log without the one that is about the last
+/// quality check, which is told elsewhere.
+fn errors_beside(log: &ProgressLog, failures: &[FailedCheck]) -> Vec<String> {
+    let told: Vec<String> =
+        failures.iter().map(|failure| format!("{}: {}", failure.command, failure.message)).collect();
+    let told = one_line(&format!("{}: {}", FailureClass::QualityCheck, told.join("; ")));
+    let mut lines = latest(log, ProgressKind::Error, MAX_ERRORS + 1);
+    if !failures.is_empty() {
+        lines.retain(|line| !line.starts_with(&told));
+    }
+    let beyond = lines.len().saturating_sub(MAX_ERRORS);
+    lines.split_off(beyond)
 }
 
 /// Returns the last notes of a kind, the oldest of them first, each text once.
@@ -117,6 +150,7 @@ mod tests {
     }
 
     fn context(log: &str, failures: &[FailedCheck]) -> String {
+        let failures = Failures { of_check: failures, told: Told::Here };
         progress_context(&plan(), &ProgressLog::parse(log), failures, &ContextLimits::default())
     }
 
@@ -127,8 +161,9 @@ mod tests {
 
     #[test]
     fn a_new_plan_has_a_summary_and_no_empty_sections() {
+        let failures = Failures { of_check: &[], told: Told::Here };
         let text =
-            progress_context(&Plan::default(), &ProgressLog::default(), &[], &ContextLimits::default());
+            progress_context(&Plan::default(), &ProgressLog::default(), failures, &ContextLimits::default());
         assert_eq!(text, "# Progress\n\n0 of 0 tasks completed; 0 iterations so far.\n");
     }
 
@@ -164,6 +199,21 @@ mod tests {
         let text = context(log, &[check]);
         assert_eq!(lines(&text, "Last failures"), ["- `cargo test`: exit code 101", "- agent crashed"]);
         assert_eq!(lines(&text, "Areas explored"), ["- src/parser"]);
+    }
+
+    #[test]
+    fn a_failure_that_the_template_tells_is_told_by_it_alone() {
+        let check = FailedCheck {
+            command: "cargo test".to_owned(),
+            message: "exit code 101".to_owned(),
+            ..FailedCheck::default()
+        };
+        let log = "[2026-11-21T10:00:00Z] [iteration:1] ERROR: quality-check: cargo test: exit code 1\n\
+                   [2026-11-21T10:00:00Z] [iteration:2] ERROR: quality-check: cargo test: exit code 101\n";
+        let failures = Failures { of_check: &[check], told: Told::InTheTemplate };
+        let log = ProgressLog::parse(log);
+        let text = progress_context(&plan(), &log, failures, &ContextLimits::default());
+        assert_eq!(lines(&text, "Last failures"), ["- quality-check: cargo test: exit code 1"]);
     }
 
     #[test]

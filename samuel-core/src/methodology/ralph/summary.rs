@@ -72,6 +72,7 @@ fn explain(reason: ExitReason) -> &'static str {
         ExitReason::NoProgress => "the same failure came back without any progress",
         ExitReason::Budget => "the budget is used up",
         ExitReason::WallClock => "the time is used up",
+        ExitReason::RateLimited => "the agent's usage limit lasts too long",
         ExitReason::EmptyDiscovery => "discovery found nothing twice in a row",
         ExitReason::StrictHook => "a strict hook failed",
         ExitReason::ControlFilesChanged => "files that decide what runs were changed",

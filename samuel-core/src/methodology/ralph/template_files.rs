@@ -23,6 +23,8 @@ pub struct Templates {
     implementation: Template,
     discovery: Template,
     replaced: Vec<PathBuf>,
+    /// Whether the template of either mode tells what the last check found.
+    tell_failures: [bool; 2],
 }
 
 impl Templates {
@@ -37,11 +39,20 @@ impl Templates {
         let mut one = |name: &str, built_in: &str| {
             let loaded = LoadedTemplate::load(places, name, built_in)?;
             replaced.extend(loaded.is_found.then_some(loaded.path));
-            Ok::<_, TemplatesError>(loaded.template)
+            Ok::<_, TemplatesError>((loaded.template, loaded.tells_failures))
         };
-        let implementation = one(PROMPT_FILE, PROMPT)?;
-        let discovery = one(DISCOVERY_PROMPT_FILE, DISCOVERY_PROMPT)?;
-        Ok(Self { implementation, discovery, replaced })
+        let (implementation, first) = one(PROMPT_FILE, PROMPT)?;
+        let (discovery, second) = one(DISCOVERY_PROMPT_FILE, DISCOVERY_PROMPT)?;
+        Ok(Self { implementation, discovery, replaced, tell_failures: [first, second] })
+    }
+
+    /// Says whether the template of a mode tells what the last check found.
+    pub(crate) fn tells_failures(&self, mode: Mode) -> bool {
+        let [implementation, discovery] = self.tell_failures;
+        match mode {
+            Mode::Implementation => implementation,
+            Mode::Discovery => discovery,
+        }
     }
 
     /// Returns the files that replace built-in templates.
@@ -67,6 +78,8 @@ pub(crate) struct LoadedTemplate {
     pub(crate) path: PathBuf,
     /// Whether there is a file, and it is not the built-in one.
     pub(crate) is_found: bool,
+    /// Whether it names the failures of the last check.
+    pub(crate) tells_failures: bool,
 }
 
 impl LoadedTemplate {
@@ -87,7 +100,10 @@ impl LoadedTemplate {
 
     fn parse(name: &str, text: &str, path: PathBuf, is_found: bool) -> Result<Self, TemplatesError> {
         match Template::parse(name, text) {
-            Ok(template) => Ok(Self { template, path, is_found }),
+            Ok(template) => {
+                let tells_failures = text.contains("LastFailures");
+                Ok(Self { template, path, is_found, tells_failures })
+            }
             Err(source) => Err(TemplatesError::Parse { path, source: Box::new(source) }),
         }
     }

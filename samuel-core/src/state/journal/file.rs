@@ -392,7 +392,10 @@ mod tests {
         add(&journal, JournalEntry::Supervisor(alive));
         add(&journal, JournalEntry::SupervisorEnded(dead));
         let state = serde_json::json!({"step": 4});
-        let checkpoint = add(&journal, JournalEntry::Checkpoint(Checkpoint { run_id: "r".into(), state }));
+        let checkpoint = add(
+            &journal,
+            JournalEntry::Checkpoint(Checkpoint { run_id: "r".into(), state, waits_until: None }),
+        );
         for number in 0..40 {
             add(&journal, event(&number.to_string()));
             assert_eq!(journal.last_checkpoint().unwrap().unwrap().seq, checkpoint);
@@ -409,7 +412,10 @@ mod tests {
     fn a_crash_between_the_two_steps_of_a_rotation_loses_nothing() {
         let (_root, dir) = in_new_dir();
         let journal = JournalFile::new(&dir, ROTATE_BYTES);
-        add(&journal, JournalEntry::Checkpoint(Checkpoint { run_id: "r".into(), state: 1.into() }));
+        add(
+            &journal,
+            JournalEntry::Checkpoint(Checkpoint { run_id: "r".into(), state: 1.into(), waits_until: None }),
+        );
         fs::rename(dir.journal(), dir.old_journal()).unwrap();
         assert_eq!(add(&journal, event("b")), 2);
         assert_eq!(journal.since(0).unwrap().len(), 2);

@@ -108,6 +108,9 @@ pub struct Checkpoint {
     pub run_id: String,
     /// The state.
     pub state: Value,
+    /// Until when the run waits for a usage limit, where it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits_until: Option<jiff::Timestamp>,
 }
 
 /// A process that looks after others and ends them if Samuel dies.
@@ -208,7 +211,7 @@ mod tests {
     #[test]
     fn a_record_beyond_the_size_limit_is_refused() {
         let state = Value::String("x".repeat(MAX_RECORD_BYTES));
-        let entry = JournalEntry::Checkpoint(Checkpoint { run_id: "r".into(), state });
+        let entry = JournalEntry::Checkpoint(Checkpoint { run_id: "r".into(), state, waits_until: None });
         assert!(matches!(record(entry).to_line(), Err(StateError::TooLarge { .. })));
     }
 

@@ -70,6 +70,7 @@ fn an_iteration_whose_agent_exits_with_7_ends_in_a_recovery_turn() {
             "fingerprint",
             "return_to_pending",
             "commit_iteration",
+            "load",
             "session.stop",
             "after:loop",
             "session.end",

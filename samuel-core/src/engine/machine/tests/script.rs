@@ -7,6 +7,7 @@ use super::{
 use crate::{
     agent::AbilityCall,
     context::Framing,
+    engine::event::PlanChange,
     hook::{Abort, BreakClass, Broken, HookFailure, HookPoint, OnFailure, Outcome, Speaker},
     model::{
         Plan, Status,
@@ -39,6 +40,17 @@ pub(super) fn completed(task: &str) -> Input {
     })
 }
 
+/// Somebody leaves a task out.
+pub(super) fn skipped(task: &str) -> Input {
+    Input::PlanChanged(PlanChanged {
+        change: PlanChange::Skipped,
+        task: id(task),
+        title: format!("task {task}"),
+        reason: Some("pointless".into()),
+        actor: Actor::Agent,
+    })
+}
+
 pub(super) fn calls_tool(ticket: Option<u64>) -> Input {
     let call = AbilityCall { call_id: "c".into(), ability_id: "Bash".into(), input: r#"{ "a": 1 }"#.into() };
     Input::AbilityBefore(AbilityNotice { call, caller: "claude".into(), ticket })
@@ -57,7 +69,7 @@ pub(super) fn refuses(reason: &str) -> HookReply {
 
 pub(super) fn fails_check(message: &str) -> HookReply {
     let failure = CheckFailure { command: "test".into(), message: message.into(), ..Default::default() };
-    HookReply { data: ReplyData::Checks(vec![failure]), ..refuses(message) }
+    HookReply { data: ReplyData::Checks { failures: vec![failure], logs: Vec::new() }, ..refuses(message) }
 }
 
 pub(super) fn says(fired: &Fired, content: &str, deliver: Deliver) -> HookReply {

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     agent::AbilityDecision,
+    engine::event::PlanChange,
     hook::{BreakClass, HookCall, HookPoint},
     model::{
         FailureClass, Plan, Status, Task,
@@ -217,6 +218,10 @@ impl Sim {
             self.done_in_plan(&completion.task);
             self.unsaved.push(completion.task.clone());
         }
+        if let Input::PlanChanged(PlanChanged { change: PlanChange::Skipped, task, .. }) = &input {
+            let skip = Mutation::Skip { id: task.clone(), reason: None };
+            apply(&mut self.plan, &skip, Timestamp::UNIX_EPOCH).expect("the task exists");
+        }
         let was_ended = self.machine.is_ended();
         let effects = self.machine.step(input);
         assert!(!was_ended || effects.is_empty(), "an effect after the end: {effects:?}");
@@ -370,6 +375,7 @@ impl Sim {
                     output: failure.is_none().then_some(output),
                     failure,
                     resets_at: work.resets_at,
+                    ended_at: Timestamp::UNIX_EPOCH,
                     usage: work.usage,
                     duration_ms: 1,
                 })))

@@ -2,9 +2,10 @@
 
 use super::{super::*, script::*, sim::*};
 use crate::{
+    config::RateLimitPolicy,
     hook::HookPoint,
     model::{
-        FailureClass, Status,
+        FailureClass, Plan, Status,
         payload::{Mode, Turn},
     },
 };
@@ -122,7 +123,7 @@ fn a_usage_limit_with_a_known_end_is_waited_for_and_not_counted() {
             })
             .run();
         assert_eq!(sim.report().exit_reason, ExitReason::Completed);
-        assert_eq!(sim.report().failed_iterations, 4);
+        assert_eq!(sim.report().failed_iterations, 0);
         let waits = sim.trace.iter().filter(|effect| **effect == Effect::Sleep(Wait::Until(end))).count();
         assert_eq!(waits, 4);
     }
@@ -163,11 +164,110 @@ fn a_pause_during_a_usage_limit_does_not_shorten_it() {
     assert_eq!(sleeps, [&Effect::Sleep(Wait::Until(end)); 2]);
 }
 
+/// The moments until which a run waits, in seconds since 1970.
+fn waits(sim: &Sim) -> Vec<i64> {
+    let until = sim.events().filter_map(|event| match event {
+        Event::Waiting { until, .. } => Some(until.as_ref()?.as_second()),
+        _ => None,
+    });
+    until.collect()
+}
+
 #[test]
-fn a_usage_limit_without_a_known_end_is_counted() {
-    let sim =
-        Sim::new(1).limits(|limits| limits.max_consecutive_failures = 2).agent(|_, _| limited(None)).run();
-    assert_eq!((sim.report().exit_reason, sim.report().iterations), (ExitReason::ConsecutiveFailures, 2));
+fn a_usage_limit_without_a_known_end_is_tried_again_later_and_later() {
+    let sim = Sim::new(1)
+        .limits(|limits| limits.max_consecutive_failures = 1)
+        .agent(|fired, plan| if fired.nth < 4 { limited(None) } else { completes_its_task(fired, plan) })
+        .run();
+    assert_eq!(waits(&sim), [5 * 60, 10 * 60, 20 * 60, 40 * 60]);
+    assert_eq!((sim.report().exit_reason, sim.report().failed_iterations), (ExitReason::Completed, 0));
+
+    let sim = Sim::new(1)
+        .limits(|limits| limits.max_limit_wait_ms = 20 * 60 * 1_000)
+        .agent(|_, _| limited(None))
+        .run();
+    assert_eq!(waits(&sim), [5 * 60, 10 * 60, 5 * 60]);
+    assert_eq!((sim.report().exit_reason, sim.report().failed_iterations), (ExitReason::RateLimited, 0));
+}
+
+#[test]
+fn a_usage_limit_that_is_over_is_not_waited_for() {
+    for past in [0, -5, i64::from(i32::MIN)] {
+        let past = jiff::Timestamp::from_second(past).unwrap();
+        let sim = Sim::new(1).agent(move |_, _| limited(Some(past))).run();
+        assert_eq!(waits(&sim), [0; 0]);
+        // It is a failure like any other then, so that nothing repeats it for ever.
+        assert_eq!((sim.report().exit_reason, sim.report().iterations), (ExitReason::ConsecutiveFailures, 3));
+    }
+}
+
+#[test]
+fn a_usage_limit_that_lasts_too_long_ends_the_run_where_that_is_asked_for() {
+    let end = jiff::Timestamp::from_second(7 * 60 * 60).unwrap();
+    let run = |rate_limit| {
+        Sim::new(1)
+            .limits(move |limits| limits.rate_limit = rate_limit)
+            .agent(move |fired, plan| match fired.nth {
+                0 => limited(Some(end)),
+                _ => completes_its_task(fired, plan),
+            })
+            .run()
+    };
+    let stopped = run(RateLimitPolicy::Stop).report();
+    assert_eq!((stopped.exit_reason, stopped.failed_iterations), (ExitReason::RateLimited, 0));
+    assert!(stopped.detail.unwrap().ends_with("until 1970-01-01 07:00:00 UTC"));
+    assert_eq!(run(RateLimitPolicy::Wait).report().exit_reason, ExitReason::Completed);
+}
+
+#[test]
+fn a_task_that_is_put_aside_is_progress_and_a_settled_plan_is_completed() {
+    let skips = |fired: &Fired, _: &Plan| Work {
+        during: vec![skipped(&fired.iteration.to_string())],
+        ..Work::default()
+    };
+    let sim = Sim::new(5).agent(skips).run();
+    assert_eq!((sim.report().exit_reason, sim.report().iterations), (ExitReason::Completed, 5));
+    assert!(sim.report().unrecorded.is_empty());
+    let told = sim.events().filter(|event| matches!(event, Event::PlanChanged { reason: Some(_), .. }));
+    assert_eq!(told.count(), 5);
+    let logged = |line: &LogLine| line.text == "skipped: pointless";
+    assert!(sim.trace.iter().any(|effect| matches!(effect, Effect::Log(line) if logged(line))));
+}
+
+#[test]
+fn a_run_whose_last_task_is_settled_by_a_failing_iteration_is_completed() {
+    let sim = Sim::new(1)
+        .agent(|fired, plan| match fired.iteration {
+            3 => Work { exit_code: 7, ..completes_its_task(fired, plan) },
+            _ => exits(7),
+        })
+        .run();
+    assert_eq!((sim.report().exit_reason, sim.report().failed_iterations), (ExitReason::Completed, 3));
+}
+
+#[test]
+fn an_agent_that_never_records_its_task_is_told_so_and_the_end_says_so() {
+    let sim = Sim::new(1).agent(|_, _| Work::default()).run();
+    let unrecorded =
+        sim.events().filter(|event| matches!(event, Event::IterationFinished { unrecorded: true, .. }));
+    assert_eq!(unrecorded.count(), 3);
+    let prompts = sim.prompts();
+    assert!(!prompts[0].1.contains("nobody recorded"), "{prompts:?}");
+    assert!(
+        prompts[1].1.contains("Task 1 was worked on before, and nobody recorded it as done"),
+        "{prompts:?}"
+    );
+    let report = sim.report();
+    assert_eq!((report.exit_reason, report.unrecorded), (ExitReason::NoProgress, vec![id("1")]));
+    assert!(report.detail.unwrap().contains("without recording task 1 as done"));
+
+    let late = Sim::new(1)
+        .agent(|fired, plan| match fired.iteration {
+            1 => Work::default(),
+            _ => completes_its_task(fired, plan),
+        })
+        .run();
+    assert!(late.report().unrecorded.is_empty());
 }
 
 #[test]

@@ -1,0 +1,188 @@
+//! What a run tells of itself: on a terminal, in a pipe, in `status` and in its files.
+
+use rustix::process::Signal;
+
+use crate::bench::{Bench, wait_for_file, wait_until};
+
+const DONE: &str = "\"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\"";
+
+fn configure(bench: &Bench, keys: &str) {
+    bench.write("samuel.toml", &format!("version = \"2\"\n[methodology.ralph]\n{keys}\n"));
+}
+
+/// Starts a loop whose agent plays a recording.
+fn play(bench: &Bench, script: &str) -> crate::bench::Ran {
+    bench.write("script.toml", script);
+    let args =
+        ["run", "start", "--yes", "--pause", "0", "--agent", "scripted", "--agent-command", "script.toml"];
+    bench.samuel(&args)
+}
+
+/// The text of the one file in the logs whose name has this end.
+fn logged(bench: &Bench, end: &str) -> String {
+    let logs = bench.path(".samuel/run/logs");
+    let runs = std::fs::read_dir(logs).unwrap().flatten();
+    let files = runs.flat_map(|run| std::fs::read_dir(run.path()).unwrap().flatten());
+    let found = files.map(|file| file.path()).find(|path| path.to_str().unwrap().ends_with(end));
+    std::fs::read_to_string(found.unwrap_or_else(|| panic!("no file is called {end}"))).unwrap()
+}
+
+#[test]
+fn the_end_of_what_a_failed_check_printed_is_shown_and_all_of_it_is_kept() {
+    let bench = Bench::with_tasks(&["First"]);
+    let check = "seq 1 2000; echo $SAMUEL_ITERATION $SAMUEL_TASK_ID ${SAMUEL_RUN_ID:+run}; test -e fixed";
+    configure(&bench, &format!("quality_checks = ['{check}']"));
+    let agent = format!("cat > prompt-$SAMUEL_ITERATION; test $SAMUEL_ITERATION = 1 || touch fixed; {DONE}");
+    let ran = bench.start(&agent, &[]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stdout.contains("    | 2000\n    | 1 1 run\n    all of it: .samuel/run/logs/"), "{ran:?}");
+    assert!(!ran.stdout.contains("    | 1990\n"), "{ran:?}");
+    assert!(logged(&bench, "1-check-1.out").starts_with("1\n2\n3\n"));
+    // The agent is told of it once, and each of its prompts is kept.
+    let prompt = bench.read("prompt-2");
+    assert_eq!(prompt.matches("exit code 1").count(), 1, "{prompt}");
+    assert!(prompt.contains("2000\n") && logged(&bench, "2-1.prompt") == prompt, "{prompt}");
+}
+
+#[test]
+fn a_task_that_no_agent_records_is_named_in_the_line_in_the_prompt_and_at_the_end() {
+    let bench = Bench::with_tasks(&["First"]);
+    let ran = bench.start("cat > ../home/prompt-$SAMUEL_ITERATION", &[]);
+    assert_eq!(ran.code, 4, "{ran:?}");
+    assert_eq!(ran.stdout.matches("but the task was not recorded as done\n").count(), 3, "{ran:?}");
+    assert!(ran.stdout.contains("without recording task 1 as done"), "{ran:?}");
+    assert!(ran.stdout.contains("  not recorded as done, though the agent ended well: 1\n"), "{ran:?}");
+    assert_eq!(ran.stderr.matches("hint: ").count(), 1, "{ran:?}");
+    assert!(ran.stderr.contains("`$SAMUEL_BINARY run done $SAMUEL_TASK_ID`"), "{ran:?}");
+    assert!(!bench.read("../home/prompt-1").contains("nobody recorded it as done"));
+    assert!(bench.read("../home/prompt-2").contains("nobody recorded it as done"));
+}
+
+#[test]
+fn what_becomes_of_the_plan_beside_the_loop_is_told_with_its_reason() {
+    let bench = Bench::with_tasks(&["First", "Second", "Third"]);
+    let agent = "\"$SAMUEL_BINARY\" run skip \"$SAMUEL_TASK_ID\" --reason \"no use $SAMUEL_TASK_ID\"; \
+                 test $SAMUEL_TASK_ID != 1 || \"$SAMUEL_BINARY\" run enqueue Fourth";
+    let ran = bench.start(agent, &[]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for line in [
+        "  skipped: 1 First: no use 1\n",
+        "  added: 4 Fourth\n",
+        "  skipped: 4 Fourth: no use 4\n",
+        "completed\n",
+    ] {
+        assert!(ran.stdout.contains(line), "{line} is not in {ran:?}");
+    }
+    let progress = bench.read(".samuel/run/progress.md");
+    assert!(progress.contains("[task:2] FOUND: skipped: no use 2\n"), "{progress}");
+    assert!(!ran.stdout.contains("not recorded"), "{ran:?}");
+}
+
+#[test]
+fn a_tool_call_that_was_blocked_leaves_a_line() {
+    let bench = Bench::with_tasks(&["First"]);
+    let script = "[[calls]]\nsteps = [{ deny_permission = { tool = \"Bash\", message = \"not here\" } }, { done = {} }]\n";
+    let ran = play(&bench, script);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stderr.contains("the agent may not use Bash: not here"), "{ran:?}");
+}
+
+#[test]
+fn a_wait_for_a_usage_limit_says_until_when_everywhere_and_counts_as_no_failure() {
+    let bench = Bench::with_tasks(&["First"]);
+    bench.write(
+        "script.toml",
+        "[[calls]]\nsteps = [{ rate_limit = { message = \"too much\", resets_at = \"2200-01-01T00:00:00Z\" } }]\n",
+    );
+    let args = ["run", "start", "--yes", "--agent", "scripted", "--agent-command", "script.toml"];
+    let mut run = bench.spawn(&args);
+    run.wait_for("iteration 1: met a usage limit in ");
+    let line = run.wait_for("waiting until ");
+    assert!(
+        line.contains("waiting until 2200-01-01 00:00:00 +00:00 (")
+            && line.ends_with("the agent's usage limit")
+    );
+    wait_until("the status says so", || bench.ok(&["run", "status"]).stdout.contains("Waiting"));
+    let status = bench.ok(&["run", "status"]).stdout;
+    assert!(status.contains("until 2200-01-01 00:00:00 +00:00, for the agent's usage limit"), "{status}");
+    let told = bench.ok(&["run", "status", "--json"]).json();
+    assert_eq!(told["data"]["waits_until"], "2200-01-01T00:00:00Z");
+    run.signal(Signal::TERM);
+    let line = run.wait_for("  iterations: 1");
+    assert!(!line.contains("failed"), "{line}");
+    assert_eq!(run.code(), 143);
+    assert!(!bench.ok(&["run", "status"]).stdout.contains("Waiting"));
+}
+
+#[test]
+fn a_usage_limit_of_the_past_holds_nothing_up() {
+    let bench = Bench::with_tasks(&["First"]);
+    let limit =
+        "[[calls]]\nsteps = [{ rate_limit = { message = \"m\", resets_at = \"1970-01-01T00:00:00Z\" } }]\n";
+    let ran = play(&bench, &format!("{limit}[[calls]]\nsteps = [{{ done = {{}} }}]\n"));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(!ran.stdout.contains("waiting"), "{ran:?}");
+}
+
+#[test]
+fn a_usage_limit_that_lasts_too_long_ends_the_run_where_it_is_not_to_be_waited_for() {
+    let bench = Bench::with_tasks(&["First"]);
+    configure(&bench, "rate_limit = \"stop\"\nrate_limit_wait = \"1h\"");
+    let limit =
+        "[[calls]]\nsteps = [{ rate_limit = { message = \"m\", resets_at = \"2200-01-01T00:00:00Z\" } }]\n";
+    let ran = play(&bench, limit);
+    assert_eq!(ran.code, 4, "{ran:?}");
+    assert!(ran.stdout.contains("rate-limited: the agent's usage limit lasts until 2200-01-01"), "{ran:?}");
+}
+
+#[test]
+fn a_template_that_fails_while_it_is_rendered_is_an_error_of_the_prompt() {
+    let bench = Bench::with_tasks(&["First"]);
+    bench.write(".samuel/templates/ralph/prompt.md.tmpl", "{{ join .State \", \" }}\n");
+    let ran = bench.samuel(&["run", "prompt", "--yes"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{ran:?}");
+    assert!(ran.stderr.contains("prompt.md.tmpl:1:"), "{ran:?}");
+}
+
+#[test]
+fn a_plan_with_work_left_is_not_called_completed() {
+    let bench = Bench::with_tasks(&["First"]);
+    assert_eq!(bench.start(DONE, &[]).code, 0);
+    assert!(bench.ok(&["run", "status"]).stdout.contains("not running (completed)"));
+    bench.ok(&["run", "reset", "1"]);
+    assert!(bench.ok(&["run", "status"]).stdout.contains("not running (stopped)"));
+}
+
+#[test]
+fn ones_own_interrupt_is_no_warning() {
+    let bench = Bench::with_tasks(&["First"]);
+    let mut command = bench.command(&bench.start_args("touch up; sleep 100"));
+    let errors = std::fs::File::create(bench.tmp().join("errors")).unwrap();
+    let mut run = crate::bench::Beside::of(command.stderr(errors));
+    wait_for_file(&bench.path("up"));
+    run.signal(Signal::TERM);
+    run.wait_for("iteration 1: cancelled");
+    assert_eq!(run.code(), 143);
+    let errors = std::fs::read_to_string(bench.tmp().join("errors")).unwrap();
+    assert!(!errors.contains("warning"), "{errors}");
+}
+
+#[test]
+fn a_command_in_the_configuration_is_that_of_the_agent_command() {
+    let bench = Bench::with_tasks(&["First"]);
+    configure(&bench, &format!("agent_command = [\"/bin/sh\", \"-c\", '{DONE}']"));
+    let ran = bench.samuel(&["run", "start", "--yes", "--agent", "command"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    bench.ok(&["run", "reset", "1"]);
+    configure(&bench, &format!("agent = \"claude\"\nagent_command = [\"/bin/sh\", \"-c\", '{DONE}']"));
+    let ran = bench.samuel(&["run", "start", "--yes", "--agent", "command"]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.stderr.contains("agent_command in samuel.toml is that of the agent \"claude\""), "{ran:?}");
+}
+
+#[test]
+fn what_a_failing_agent_calls_its_error_is_told_and_not_the_help_behind_it() {
+    let bench = Bench::with_tasks(&["First"]);
+    let ran = bench.start("echo 'error: no login' >&2; echo 'help: log in first' >&2; exit 3", &[]);
+    assert!(ran.stdout.contains("ended with exit code 3: error: no login"), "{ran:?}");
+}

@@ -1,0 +1,106 @@
+//! Usage limits of the agent's provider.
+//!
+//! A limit that is over by the time it is told of is none. One whose end is known
+//! is waited for, and one whose end nobody says is tried again after 5, 10, 20
+//! minutes and so on, for [`Limits::max_limit_wait_ms`](super::Limits) altogether. What
+//! lasts longer ends the run, where [`RateLimitPolicy::Stop`] asks for that. An iteration
+//! that met a limit counts as no failure.
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::{AgentEnd, Ending, Machine};
+use crate::{
+    config::RateLimitPolicy,
+    model::{ExitReason, FailureClass},
+};
+
+/// The first wait for a limit whose end nobody says.
+const FIRST_WAIT: SignedDuration = SignedDuration::from_mins(5);
+/// How often such a wait is doubled.
+const MAX_DOUBLINGS: u32 = 20;
+
+/// What a run knows of a usage limit.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct UsageLimit {
+    /// Until when the run waits.
+    pub(super) until: Option<Timestamp>,
+    /// How many calls in a row met a limit whose end nobody said.
+    tries: u32,
+    /// How long these were waited for altogether.
+    waited_ms: i64,
+}
+
+/// What follows from a limit.
+enum Consequence {
+    /// It is over.
+    Over,
+    Wait(Timestamp),
+    End(String),
+}
+
+impl Machine {
+    /// Takes down whether a call of the agent met a limit.
+    pub(super) fn note_limit(&mut self, end: &AgentEnd) {
+        if end.failure.as_ref().is_none_or(|failure| failure.class != FailureClass::RateLimit) {
+            self.limit = UsageLimit::default();
+            return;
+        }
+        match self.consequence(end.resets_at, end.ended_at) {
+            Consequence::Over => self.limit.until = None,
+            Consequence::Wait(until) => self.limit.until = Some(until),
+            // The run is about to end for another reason.
+            Consequence::End(_) if self.closing.is_some() => {}
+            Consequence::End(detail) => {
+                self.ending.get_or_insert(Ending::new(ExitReason::RateLimited, Some(detail)));
+            }
+        }
+    }
+
+    fn consequence(&mut self, resets_at: Option<Timestamp>, now: Timestamp) -> Consequence {
+        let most = i64::try_from(self.setup.limits.max_limit_wait_ms).unwrap_or(i64::MAX);
+        let Some(until) = resets_at else { return self.try_again(now, most) };
+        let left = until.duration_since(now);
+        if left <= SignedDuration::ZERO {
+            return Consequence::Over;
+        }
+        let is_long = left > SignedDuration::from_millis(most);
+        match self.setup.limits.rate_limit {
+            RateLimitPolicy::Stop if is_long => {
+                let until = until.strftime("%Y-%m-%d %H:%M:%S UTC");
+                Consequence::End(format!("the agent's usage limit lasts until {until}"))
+            }
+            _ => Consequence::Wait(until),
+        }
+    }
+
+    /// Waits twice as long as the last time, as far as there is time left to wait.
+    fn try_again(&mut self, now: Timestamp, most: i64) -> Consequence {
+        let doubled = FIRST_WAIT.saturating_mul(1 << self.limit.tries.min(MAX_DOUBLINGS));
+        let left = most.saturating_sub(self.limit.waited_ms);
+        let wait = doubled.min(SignedDuration::from_millis(left));
+        if wait <= SignedDuration::ZERO {
+            let tries = self.limit.tries;
+            return Consequence::End(format!(
+                "the agent is still at its usage limit, of which nobody says when it ends (tries: {})",
+                tries.saturating_add(1)
+            ));
+        }
+        self.limit.tries = self.limit.tries.saturating_add(1);
+        self.limit.waited_ms =
+            self.limit.waited_ms.saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX));
+        Consequence::Wait(now.saturating_add(wait).unwrap_or(Timestamp::MAX))
+    }
+
+    /// Says whether a failure is one to wait for and not to count.
+    pub(super) fn is_excused(&self, class: FailureClass) -> bool {
+        let ends = self.ending.as_ref().is_some_and(|ending| ending.reason == ExitReason::RateLimited);
+        class == FailureClass::RateLimit && (self.limit.until.is_some() || ends)
+    }
+
+    /// Returns until when the run waits for a usage limit, if it does.
+    pub fn waits_until(&self) -> Option<Timestamp> {
+        self.limit.until
+    }
+}

@@ -1,0 +1,64 @@
+//! Changes of the plan that somebody else makes: the agent with its commands, or
+//! a person at another terminal.
+//!
+//! Each is told, and is progress of the iteration that it falls into. What is no
+//! longer completed because of it is counted no more.
+
+use serde::{Deserialize, Serialize};
+
+use super::Machine;
+use crate::{
+    engine::event::{Event, PlanChange},
+    model::{TaskId, payload::Actor},
+    state::ProgressKind,
+};
+
+/// A change of the plan, as the journal tells of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanChanged {
+    /// What became of the task.
+    pub change: PlanChange,
+    /// The task.
+    pub task: TaskId,
+    /// Its title.
+    pub title: String,
+    /// Why, as far as somebody said so.
+    pub reason: Option<String>,
+    /// Who says to have done it.
+    pub actor: Actor,
+}
+
+impl Machine {
+    pub(super) fn plan_changed(&mut self, changed: PlanChanged) {
+        let PlanChanged { change, task, title, reason, actor } = changed;
+        if let Some(iteration) = &mut self.iteration {
+            iteration.plan_changed = true;
+            iteration.answered |= iteration.task_id().as_ref() == Some(&task);
+        }
+        if change != PlanChange::Added {
+            self.forget_completion(&task);
+        }
+        let why = reason.as_deref().map_or(String::new(), |reason| format!(": {reason}"));
+        let (kind, text) = match change {
+            PlanChange::Skipped => (ProgressKind::Found, format!("skipped{why}")),
+            PlanChange::Blocked => (ProgressKind::Found, format!("blocked{why}")),
+            PlanChange::Reset => (ProgressKind::Found, format!("pending again{why}")),
+            PlanChange::Added => (ProgressKind::Found, format!("added to the plan: {title}")),
+        };
+        self.log(kind, Some(task.clone()), text);
+        self.emit(Event::PlanChanged { change, task, title, reason, actor });
+    }
+
+    /// Counts a task no longer as completed, or as one that nobody recorded.
+    fn forget_completion(&mut self, task: &TaskId) {
+        let stays = |id: &TaskId| id != task;
+        self.counters.completed.retain(stays);
+        self.counters.unrecorded.retain(stays);
+        self.unchecked_outside.retain(stays);
+        if let Some(iteration) = &mut self.iteration {
+            for list in [&mut iteration.unchecked, &mut iteration.checking, &mut iteration.checked] {
+                list.retain(stays);
+            }
+        }
+    }
+}
