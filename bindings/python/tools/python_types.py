@@ -67,10 +67,11 @@ def write_record(record: Record) -> str:
             given, default = "HookResults | None", " = None"
         lines.append(f"        {each.name}: {given}{default},")
     if record.base == "EventBase":
-        lines += ['        *,', '        seq: int = 0,', '        at: str = "",', '        run_id: str = "",']
+        lines += ['        *,', '        seq: int = 0,', '        at: str = "",', '        elapsed_ms: int = 0,',
+                  '        run_id: str = "",']
     lines.append("    ) -> None:")
     if record.base == "EventBase":
-        lines.append("        super().__init__(seq=seq, at=at, run_id=run_id)")
+        lines.append("        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)")
     if not record.fields and record.base != "EventBase":
         lines.append("        pass")
     for each in record.fields:

@@ -47,7 +47,11 @@ SOURCES: list[tuple[str, list[str | tuple[str, str]]]] = [
     ("engine/executables.rs", ["ExecutableKind", "Executable", "Executables"]),
     ("agent/event.rs", ["AgentEvent"]),
     ("model/code.rs", ["Location"]),
-    ("engine/event.rs", [("Failure", "IterationFailure"), "Event", "RunFault", ("RunReport", "RunReport")]),
+    (
+        "engine/event.rs",
+        ["PlanChange", "CheckResult", "CheckLog", ("Failure", "IterationFailure"), "Event", "RunFault",
+         ("RunReport", "RunReport")],
+    ),
     ("process/left.rs", ["Process"]),
     ("state/lock.rs", ["Holder"]),
     ("state/diagnostic.rs", ["DiagnosticKind", ("Diagnostic", "StateDiagnostic")]),
@@ -237,7 +241,7 @@ class Reader:
             if isinstance(item, Words) and item.name == kind:
                 return {"Speaker": '"handler"', "Mode": '"implementation"', "Status": '"pending"', "Source": '"manual"',
                         "Priority": '"medium"', "Complexity": '"medium"', "Deliver": '"next"',
-                        "ProgressStatus": '"not_started"'}[kind]
+                        "ProgressStatus": '"not_started"', "CheckResult": '"passed"'}[kind]
         return f"{kind}()" if kind == "HookResults" else "None"
 
     def union_fields(self, body: str, name: str) -> list[Field]:

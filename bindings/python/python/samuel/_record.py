@@ -96,23 +96,27 @@ class EventBase(Record):
     Attributes:
         seq: The number of the event within its run, from 1. Events that a slow
             reader lost leave a gap.
-        at: When it happened, RFC 3339 in UTC.
+        at: When it happened, RFC 3339 in UTC, by the time of day. That may be set back
+            in between: elapsed_ms says how long something took.
+        elapsed_ms: Milliseconds since this part of the run was built. Never goes back.
         run_id: The run.
     """
 
-    __slots__ = ("seq", "at", "run_id")
+    __slots__ = ("seq", "at", "elapsed_ms", "run_id")
     seq: int
     at: str
+    elapsed_ms: int
     run_id: str
 
-    def __init__(self, *, seq: int = 0, at: str = "", run_id: str = "") -> None:
+    def __init__(self, *, seq: int = 0, at: str = "", elapsed_ms: int = 0, run_id: str = "") -> None:
         _set(self, "seq", seq)
         _set(self, "at", at)
+        _set(self, "elapsed_ms", elapsed_ms)
         _set(self, "run_id", run_id)
 
     def _values(self) -> dict[str, Any]:
         own = {name: getattr(self, name) for name in self.__match_args__}
-        return {**own, "seq": self.seq, "at": self.at, "run_id": self.run_id}
+        return {**own, "seq": self.seq, "at": self.at, "elapsed_ms": self.elapsed_ms, "run_id": self.run_id}
 
 
 def _rebuild(kind: type[Record], values: dict[str, Any]) -> Record:

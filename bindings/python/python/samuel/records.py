@@ -333,6 +333,7 @@ ExitReason: TypeAlias = Literal[
     "no-progress",
     "budget",
     "wall-clock",
+    "rate-limited",
     "empty-discovery",
     "strict-hook",
     "control-files-changed",
@@ -350,6 +351,7 @@ ExitReason: TypeAlias = Literal[
 - `no-progress`: The same failure with the same work tree three times in a row.
 - `budget`: The session budget was used up.
 - `wall-clock`: The wall-clock limit was reached.
+- `rate-limited`: The agent's usage limit lasts longer than the run waits.
 - `empty-discovery`: Discovery found nothing twice in a row.
 - `strict-hook`: A handler broke at a point that ends the loop then.
 - `control-files-changed`: Files that decide what runs were changed during the run.
@@ -2937,6 +2939,8 @@ class HookOutcome(Record):
 
     Attributes:
         refused: The reason of the first refusal that counts at this point.
+        advice: The reason of the first refusal, where the point's `strict = false` makes it
+            advice that does not count.
         said: Text for the agent, with who said it.
         broken: Handlers that broke.
         abort: The broken handler that ends more than its own work.
@@ -2946,10 +2950,11 @@ class HookOutcome(Record):
             iterations of the other mode.
     """
 
-    __slots__ = ("refused", "said", "broken", "abort", "warnings", "timings", "skipped")
-    __match_args__ = ("said", "broken", "warnings", "timings", "refused", "abort", "skipped")
+    __slots__ = ("refused", "advice", "said", "broken", "abort", "warnings", "timings", "skipped")
+    __match_args__ = ("said", "broken", "warnings", "timings", "refused", "advice", "abort", "skipped")
     _rust = "Outcome"
     refused: str | None
+    advice: str | None
     said: tuple[Said, ...]
     broken: tuple[Broken, ...]
     abort: Abort | None
@@ -2964,10 +2969,12 @@ class HookOutcome(Record):
         warnings: Iterable[HookWarning],
         timings: Iterable[Timing],
         refused: str | None = None,
+        advice: str | None = None,
         abort: Abort | None = None,
         skipped: str | Mapping[str, str] | None = None,
     ) -> None:
         _set(self, "refused", refused)
+        _set(self, "advice", advice)
         _set(self, "said", items(said))
         _set(self, "broken", items(broken))
         _set(self, "abort", abort)
@@ -3353,6 +3360,49 @@ class Location(Record):
         _set(self, "column", column)
 
 
+PlanChange: TypeAlias = Literal["skipped", "blocked", "reset", "added"]
+"""What became of a task that was changed beside the loop.
+
+- `skipped`: It is left out.
+- `blocked`: It cannot be worked on until somebody resets it.
+- `reset`: It is pending again.
+- `added`: It is new.
+"""
+
+
+CheckResult: TypeAlias = Literal["passed", "failed", "advisory", "cancelled", "unverified"]
+"""How the quality checks went.
+
+- `passed`: All passed.
+- `failed`: Something failed, and what the iteration completed was taken back.
+- `advisory`: Something failed, and `strict = false` makes that advice.
+- `cancelled`: They were cancelled, and say nothing about the work.
+- `unverified`: Nothing is there that could be asked.
+"""
+
+
+class CheckLog(Record):
+    """Where all is that a quality check printed.
+
+    Attributes:
+        command: The check's command.
+        path: The file, relative to the project where it is in it.
+    """
+
+    __slots__ = ("command", "path")
+    __match_args__ = ("command", "path")
+    command: str
+    path: str
+
+    def __init__(
+        self,
+        command: str,
+        path: str,
+    ) -> None:
+        _set(self, "command", command)
+        _set(self, "path", path)
+
+
 class IterationFailure(Record):
     """How an iteration or an agent call failed.
 
@@ -3401,9 +3451,10 @@ class RunStarted(EventBase):
         *,
         seq: int = 0,
         at: str = "",
+        elapsed_ms: int = 0,
         run_id: str = "",
     ) -> None:
-        super().__init__(seq=seq, at=at, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
         _set(self, "resumed", resumed)
         _set(self, "agent", agent)
         _set(self, "max_iterations", max_iterations)
@@ -3433,9 +3484,10 @@ class IterationStarted(EventBase):
         *,
         seq: int = 0,
         at: str = "",
+        elapsed_ms: int = 0,
         run_id: str = "",
     ) -> None:
-        super().__init__(seq=seq, at=at, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
         _set(self, "iteration", iteration)
         _set(self, "mode", mode)
         _set(self, "task", task)
@@ -3468,9 +3520,10 @@ class HookFired(EventBase):
         *,
         seq: int = 0,
         at: str = "",
+        elapsed_ms: int = 0,
         run_id: str = "",
     ) -> None:
-        super().__init__(seq=seq, at=at, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
         _set(self, "point", point)
         _set(self, "iteration", iteration)
         _set(self, "turn", turn)
@@ -3501,9 +3554,10 @@ class AgentStarted(EventBase):
         *,
         seq: int = 0,
         at: str = "",
+        elapsed_ms: int = 0,
         run_id: str = "",
     ) -> None:
-        super().__init__(seq=seq, at=at, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
         _set(self, "iteration", iteration)
         _set(self, "turn", turn)
         _set(self, "agent", agent)
@@ -3530,9 +3584,10 @@ class AgentReported(EventBase):
         *,
         seq: int = 0,
         at: str = "",
+        elapsed_ms: int = 0,
         run_id: str = "",
     ) -> None:
-        super().__init__(seq=seq, at=at, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
         _set(self, "iteration", iteration)
         _set(self, "report", report)
 
@@ -3570,9 +3625,10 @@ class AgentFinished(EventBase):
         *,
         seq: int = 0,
         at: str = "",
+        elapsed_ms: int = 0,
         run_id: str = "",
     ) -> None:
-        super().__init__(seq=seq, at=at, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
         _set(self, "iteration", iteration)
         _set(self, "turn", turn)
         _set(self, "exit_code", exit_code)
@@ -3605,12 +3661,54 @@ class TaskCompleted(EventBase):
         *,
         seq: int = 0,
         at: str = "",
+        elapsed_ms: int = 0,
         run_id: str = "",
     ) -> None:
-        super().__init__(seq=seq, at=at, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
         _set(self, "task", task)
         _set(self, "title", title)
         _set(self, "provisional", provisional)
+
+
+class PlanChanged(EventBase):
+    """The plan was changed beside the loop: by the agent, or by somebody else.
+
+    Attributes:
+        change: What became of it.
+        task: The task.
+        title: Its title.
+        reason: Why, as far as whoever did it said so.
+        actor: Who did it, as far as that is known.
+    """
+
+    __slots__ = ("change", "task", "title", "reason", "actor")
+    __match_args__ = ("change", "task", "title", "actor", "reason")
+    _tag = ('event', 'plan_changed')
+    change: PlanChange
+    task: str
+    title: str
+    reason: str | None
+    actor: Actor
+
+    def __init__(
+        self,
+        change: PlanChange,
+        task: str,
+        title: str,
+        actor: Actor,
+        reason: str | None = None,
+        *,
+        seq: int = 0,
+        at: str = "",
+        elapsed_ms: int = 0,
+        run_id: str = "",
+    ) -> None:
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        _set(self, "change", change)
+        _set(self, "task", task)
+        _set(self, "title", title)
+        _set(self, "reason", reason)
+        _set(self, "actor", actor)
 
 
 class TasksTakenBack(EventBase):
@@ -3634,9 +3732,10 @@ class TasksTakenBack(EventBase):
         *,
         seq: int = 0,
         at: str = "",
+        elapsed_ms: int = 0,
         run_id: str = "",
     ) -> None:
-        super().__init__(seq=seq, at=at, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
         _set(self, "tasks", items(tasks))
         _set(self, "reasons", items(reasons))
 
@@ -3646,31 +3745,82 @@ class QualityChecked(EventBase):
 
     Attributes:
         iteration: The iteration, from 1; 0 before the first.
-        ok: Whether all passed.
+        ok: Whether the work stands: all passed, or what did not is only advice.
+        result: How they went.
         failures: Those that failed.
+        reason: Why a handler refused the work that named no failed check, in its words.
+        logs: Where all is that the failed commands printed.
     """
 
-    __slots__ = ("iteration", "ok", "failures")
-    __match_args__ = ("iteration", "ok", "failures")
+    __slots__ = ("iteration", "ok", "result", "failures", "reason", "logs")
+    __match_args__ = ("iteration", "ok", "result", "failures", "logs", "reason")
     _tag = ('event', 'quality_checked')
     iteration: int
     ok: bool
+    result: CheckResult
     failures: tuple[CheckFailure, ...]
+    reason: str | None
+    logs: tuple[CheckLog, ...]
 
     def __init__(
         self,
         iteration: int,
         ok: bool,
+        result: CheckResult,
         failures: Iterable[CheckFailure],
+        logs: Iterable[CheckLog],
+        reason: str | None = None,
         *,
         seq: int = 0,
         at: str = "",
+        elapsed_ms: int = 0,
         run_id: str = "",
     ) -> None:
-        super().__init__(seq=seq, at=at, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
         _set(self, "iteration", iteration)
         _set(self, "ok", ok)
+        _set(self, "result", result)
         _set(self, "failures", items(failures))
+        _set(self, "reason", reason)
+        _set(self, "logs", items(logs))
+
+
+class AbilityBlocked(EventBase):
+    """A handler kept the agent from calling a tool, or ended its turn because of a call.
+
+    Attributes:
+        iteration: The iteration, from 1.
+        ability_id: The tool, such as `Bash`.
+        reason: Why, in the handler's words.
+        prevented: Whether the call was prevented. Else it was seen too late, and the turn ended
+            with it.
+    """
+
+    __slots__ = ("iteration", "ability_id", "reason", "prevented")
+    __match_args__ = ("iteration", "ability_id", "reason", "prevented")
+    _tag = ('event', 'ability_blocked')
+    iteration: int
+    ability_id: str
+    reason: str
+    prevented: bool
+
+    def __init__(
+        self,
+        iteration: int,
+        ability_id: str,
+        reason: str,
+        prevented: bool,
+        *,
+        seq: int = 0,
+        at: str = "",
+        elapsed_ms: int = 0,
+        run_id: str = "",
+    ) -> None:
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        _set(self, "iteration", iteration)
+        _set(self, "ability_id", ability_id)
+        _set(self, "reason", reason)
+        _set(self, "prevented", prevented)
 
 
 class IterationFinished(EventBase):
@@ -3683,10 +3833,13 @@ class IterationFinished(EventBase):
         completed: Tasks that stand completed because of it.
         usage: What it consumed.
         consecutive_failures: How many iterations in a row have failed.
+        excused: Whether it met a usage limit of the agent, and so counts as no failure.
+        unrecorded: Whether the agent ended well without saying what became of the task: it
+            neither recorded it as done nor put it aside.
     """
 
-    __slots__ = ("iteration", "outcome", "failure", "completed", "usage", "consecutive_failures")
-    __match_args__ = ("iteration", "outcome", "completed", "usage", "consecutive_failures", "failure")
+    __slots__ = ("iteration", "outcome", "failure", "completed", "usage", "consecutive_failures", "excused", "unrecorded")
+    __match_args__ = ("iteration", "outcome", "completed", "usage", "consecutive_failures", "excused", "unrecorded", "failure")
     _tag = ('event', 'iteration_finished')
     iteration: int
     outcome: IterationOutcome
@@ -3694,6 +3847,8 @@ class IterationFinished(EventBase):
     completed: tuple[str, ...]
     usage: Usage
     consecutive_failures: int
+    excused: bool
+    unrecorded: bool
 
     def __init__(
         self,
@@ -3702,19 +3857,24 @@ class IterationFinished(EventBase):
         completed: Iterable[str],
         usage: Usage,
         consecutive_failures: int,
+        excused: bool,
+        unrecorded: bool,
         failure: IterationFailure | None = None,
         *,
         seq: int = 0,
         at: str = "",
+        elapsed_ms: int = 0,
         run_id: str = "",
     ) -> None:
-        super().__init__(seq=seq, at=at, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
         _set(self, "iteration", iteration)
         _set(self, "outcome", outcome)
         _set(self, "failure", failure)
         _set(self, "completed", items(completed))
         _set(self, "usage", usage)
         _set(self, "consecutive_failures", consecutive_failures)
+        _set(self, "excused", excused)
+        _set(self, "unrecorded", unrecorded)
 
 
 class Waiting(EventBase):
@@ -3723,26 +3883,31 @@ class Waiting(EventBase):
     Attributes:
         wait_ms: How long, in milliseconds.
         reason: What for.
+        until: The end of the usage limit that is waited for; nothing in a pause.
     """
 
-    __slots__ = ("wait_ms", "reason")
-    __match_args__ = ("wait_ms", "reason")
+    __slots__ = ("wait_ms", "reason", "until")
+    __match_args__ = ("wait_ms", "reason", "until")
     _tag = ('event', 'waiting')
     wait_ms: int
     reason: str
+    until: str | None
 
     def __init__(
         self,
         wait_ms: int,
         reason: str,
+        until: str | None = None,
         *,
         seq: int = 0,
         at: str = "",
+        elapsed_ms: int = 0,
         run_id: str = "",
     ) -> None:
-        super().__init__(seq=seq, at=at, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
         _set(self, "wait_ms", wait_ms)
         _set(self, "reason", reason)
+        _set(self, "until", until)
 
 
 class Paused(EventBase):
@@ -3757,9 +3922,10 @@ class Paused(EventBase):
         *,
         seq: int = 0,
         at: str = "",
+        elapsed_ms: int = 0,
         run_id: str = "",
     ) -> None:
-        super().__init__(seq=seq, at=at, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
 
 
 class Resumed(EventBase):
@@ -3774,9 +3940,10 @@ class Resumed(EventBase):
         *,
         seq: int = 0,
         at: str = "",
+        elapsed_ms: int = 0,
         run_id: str = "",
     ) -> None:
-        super().__init__(seq=seq, at=at, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
 
 
 class Stopping(EventBase):
@@ -3800,9 +3967,10 @@ class Stopping(EventBase):
         *,
         seq: int = 0,
         at: str = "",
+        elapsed_ms: int = 0,
         run_id: str = "",
     ) -> None:
-        super().__init__(seq=seq, at=at, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
         _set(self, "reason", reason)
         _set(self, "detail", detail)
 
@@ -3825,9 +3993,10 @@ class Warning(EventBase):
         *,
         seq: int = 0,
         at: str = "",
+        elapsed_ms: int = 0,
         run_id: str = "",
     ) -> None:
-        super().__init__(seq=seq, at=at, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
         _set(self, "message", message)
 
 
@@ -3856,9 +4025,10 @@ class Swept(EventBase):
         *,
         seq: int = 0,
         at: str = "",
+        elapsed_ms: int = 0,
         run_id: str = "",
     ) -> None:
-        super().__init__(seq=seq, at=at, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
         _set(self, "swept", swept)
         _set(self, "ended", items(ended))
         _set(self, "left", items(left))
@@ -3882,9 +4052,10 @@ class Lagged(EventBase):
         *,
         seq: int = 0,
         at: str = "",
+        elapsed_ms: int = 0,
         run_id: str = "",
     ) -> None:
-        super().__init__(seq=seq, at=at, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
         _set(self, "lost", lost)
 
 
@@ -3897,20 +4068,28 @@ class RunFinished(EventBase):
         iterations: How many iterations it made.
         failed_iterations: How many of them failed.
         completed: The tasks that it completed.
+        unrecorded: Tasks that an agent worked on, ending well, and that nobody recorded as done
+            or put aside since.
+        undelivered: How many texts waited for the agent and did not reach it any more.
+        settled: Whether every task of the plan was completed or skipped at the end, whatever
+            the reason why the run ended.
         usage: What it consumed.
         swept: Whether all processes are gone that it started. If not, a `Swept` told which may
             be left.
         fault: The error that ended it, where one did.
     """
 
-    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "usage", "swept", "fault")
-    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "fault")
+    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "unrecorded", "undelivered", "settled", "usage", "swept", "fault")
+    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "unrecorded", "undelivered", "settled", "fault")
     _tag = ('event', 'run_finished')
     exit_reason: ExitReason
     detail: str | None
     iterations: int
     failed_iterations: int
     completed: tuple[str, ...]
+    unrecorded: tuple[str, ...]
+    undelivered: int
+    settled: bool
     usage: Usage
     swept: bool
     fault: RunFault | None
@@ -3924,18 +4103,25 @@ class RunFinished(EventBase):
         usage: Usage,
         swept: bool,
         detail: str | None = None,
+        unrecorded: Iterable[str] = (),
+        undelivered: int = 0,
+        settled: bool = False,
         fault: RunFault | None = None,
         *,
         seq: int = 0,
         at: str = "",
+        elapsed_ms: int = 0,
         run_id: str = "",
     ) -> None:
-        super().__init__(seq=seq, at=at, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
         _set(self, "exit_reason", exit_reason)
         _set(self, "detail", detail)
         _set(self, "iterations", iterations)
         _set(self, "failed_iterations", failed_iterations)
         _set(self, "completed", items(completed))
+        _set(self, "unrecorded", items(unrecorded))
+        _set(self, "undelivered", undelivered)
+        _set(self, "settled", settled)
         _set(self, "usage", usage)
         _set(self, "swept", swept)
         _set(self, "fault", fault)
@@ -3949,8 +4135,10 @@ Event: TypeAlias = (
     | AgentReported
     | AgentFinished
     | TaskCompleted
+    | PlanChanged
     | TasksTakenBack
     | QualityChecked
+    | AbilityBlocked
     | IterationFinished
     | Waiting
     | Paused
@@ -3999,19 +4187,27 @@ class RunReport(Record):
         iterations: How many iterations it made.
         failed_iterations: How many of them failed.
         completed: The tasks that it completed.
+        unrecorded: Tasks that an agent worked on, ending well, and that nobody recorded as done
+            or put aside since.
+        undelivered: How many texts waited for the agent and did not reach it any more.
+        settled: Whether every task of the plan was completed or skipped at the end, whatever
+            the reason why the run ended.
         usage: What it consumed.
         swept: Whether all processes are gone that it started. If not, a `Swept` told which may
             be left.
         fault: The error that ended it, where one did.
     """
 
-    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "usage", "swept", "fault")
-    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "fault")
+    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "unrecorded", "undelivered", "settled", "usage", "swept", "fault")
+    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "unrecorded", "undelivered", "settled", "fault")
     exit_reason: ExitReason
     detail: str | None
     iterations: int
     failed_iterations: int
     completed: tuple[str, ...]
+    unrecorded: tuple[str, ...]
+    undelivered: int
+    settled: bool
     usage: Usage
     swept: bool
     fault: RunFault | None
@@ -4025,6 +4221,9 @@ class RunReport(Record):
         usage: Usage,
         swept: bool,
         detail: str | None = None,
+        unrecorded: Iterable[str] = (),
+        undelivered: int = 0,
+        settled: bool = False,
         fault: RunFault | None = None,
     ) -> None:
         _set(self, "exit_reason", exit_reason)
@@ -4032,6 +4231,9 @@ class RunReport(Record):
         _set(self, "iterations", iterations)
         _set(self, "failed_iterations", failed_iterations)
         _set(self, "completed", items(completed))
+        _set(self, "unrecorded", items(unrecorded))
+        _set(self, "undelivered", undelivered)
+        _set(self, "settled", settled)
         _set(self, "usage", usage)
         _set(self, "swept", swept)
         _set(self, "fault", fault)
@@ -4250,12 +4452,14 @@ class ProjectStatus(Record):
         progress: What all runs did so far.
         running: Whether a loop is running now.
         holder: Who runs it, where that is known.
+        waits_until: Until when the loop that is running waits for a usage limit of its agent,
+            where it does.
         diagnostics: What is wrong with the plan file and was worked around.
         unparsed: How many lines of the plan file could not be understood and are kept.
     """
 
-    __slots__ = ("project", "root", "methodology", "source_prd", "revision", "tasks", "next", "progress", "running", "holder", "diagnostics", "unparsed")
-    __match_args__ = ("project", "root", "methodology", "revision", "tasks", "next", "progress", "running", "diagnostics", "unparsed", "source_prd", "holder")
+    __slots__ = ("project", "root", "methodology", "source_prd", "revision", "tasks", "next", "progress", "running", "holder", "waits_until", "diagnostics", "unparsed")
+    __match_args__ = ("project", "root", "methodology", "revision", "tasks", "next", "progress", "running", "diagnostics", "unparsed", "source_prd", "holder", "waits_until")
     project: str
     root: str
     methodology: str
@@ -4266,6 +4470,7 @@ class ProjectStatus(Record):
     progress: Progress
     running: bool
     holder: Holder | None
+    waits_until: str | None
     diagnostics: tuple[StateDiagnostic, ...]
     unparsed: int
 
@@ -4283,6 +4488,7 @@ class ProjectStatus(Record):
         unparsed: int,
         source_prd: str | None = None,
         holder: Holder | None = None,
+        waits_until: str | None = None,
     ) -> None:
         _set(self, "project", project)
         _set(self, "root", root)
@@ -4294,6 +4500,7 @@ class ProjectStatus(Record):
         _set(self, "progress", progress)
         _set(self, "running", running)
         _set(self, "holder", holder)
+        _set(self, "waits_until", waits_until)
         _set(self, "diagnostics", items(diagnostics))
         _set(self, "unparsed", unparsed)
 
@@ -4660,6 +4867,7 @@ __all__ = [
     "AbilityAfterOutput",
     "AbilityBeforeInput",
     "AbilityBeforeOutput",
+    "AbilityBlocked",
     "AbilityStatus",
     "Abort",
     "Actor",
@@ -4690,6 +4898,8 @@ __all__ = [
     "Broken",
     "CallHeader",
     "CheckFailure",
+    "CheckLog",
+    "CheckResult",
     "CompletedTask",
     "Complexity",
     "ConfigVars",
@@ -4756,6 +4966,8 @@ __all__ = [
     "Paused",
     "PermissionDenied",
     "PilotVars",
+    "PlanChange",
+    "PlanChanged",
     "PluginChange",
     "PluginChangeKind",
     "PluginDifference",

@@ -60,7 +60,7 @@ pub(super) struct Table {
     /// Makes an object of a class without calling `__init__`.
     new: Py<PyAny>,
     /// The fields that all events have: number, time, run.
-    pub(super) event: [Py<PyAny>; 3],
+    pub(super) event: [Py<PyAny>; 4],
 }
 
 static TABLE: PyOnceLock<Table> = PyOnceLock::new();
@@ -87,7 +87,7 @@ impl Table {
             by_tag: HashMap::new(),
             by_class: HashMap::new(),
             new,
-            event: [of_event("seq")?, of_event("at")?, of_event("run_id")?],
+            event: [of_event("seq")?, of_event("at")?, of_event("elapsed_ms")?, of_event("run_id")?],
         };
         for name in records.getattr("__all__")?.try_iter()? {
             let name: String = name?.extract()?;

@@ -29,9 +29,10 @@ pub(crate) fn to_python<'py, T: Serialize + ?Sized>(
 /// Turns an event into an object, with what every event has.
 pub(crate) fn event_to_python<'py>(py: Python<'py>, record: &EventRecord) -> PyResult<Bound<'py, PyAny>> {
     let event = to_python(py, &record.event)?;
-    let [seq, at, run_id] = &Table::get(py)?.event;
+    let [seq, at, elapsed_ms, run_id] = &Table::get(py)?.event;
     seq.bind(py).call1((&event, record.seq))?;
     at.bind(py).call1((&event, record.at.to_string()))?;
+    elapsed_ms.bind(py).call1((&event, record.elapsed_ms))?;
     run_id.bind(py).call1((&event, &*record.run_id))?;
     Ok(event)
 }
