@@ -47,6 +47,8 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     elapsed: Duration,
+    /// By how much the time of day was set back.
+    set_back: Duration,
     /// Who sleeps, by the moment of waking and then by arrival.
     sleepers: BTreeMap<Wake, oneshot::Sender<()>>,
     arrivals: u64,
@@ -76,6 +78,13 @@ impl VirtualClock {
             let _ = sleeper.remove().send(());
         }
         state.elapsed = now;
+    }
+
+    /// Sets the time of day back, as somebody does who corrects the system's clock.
+    /// What has elapsed stays, and so does who sleeps.
+    pub fn set_back(&self, by: Duration) {
+        let mut state = self.state();
+        state.set_back = state.set_back.saturating_add(by);
     }
 
     /// Waits until somebody sleeps who will wake within a time, and then moves
@@ -125,7 +134,9 @@ impl Default for VirtualClock {
 #[async_trait]
 impl Clock for VirtualClock {
     fn now(&self) -> Timestamp {
-        self.0.start.checked_add(self.elapsed()).unwrap_or(Timestamp::MAX)
+        let state = self.state();
+        let now = self.0.start.checked_add(state.elapsed).unwrap_or(Timestamp::MAX);
+        now.checked_sub(state.set_back).unwrap_or(Timestamp::MIN)
     }
 
     fn elapsed(&self) -> Duration {
