@@ -30,6 +30,7 @@ mod kills;
 mod kit;
 mod logs;
 mod looking;
+mod night;
 mod owners;
 mod plugin_names;
 mod plugins_env;
