@@ -1,4 +1,4 @@
-//! Signals while a loop runs (design, one iteration).
+//! Signals while a loop runs.
 //!
 //! The first SIGINT finishes the iteration; the second, or SIGTERM or SIGHUP
 //! at any time, stops the agent and lets the closing points run for ten

@@ -229,6 +229,12 @@ mod tests {
     }
 
     #[test]
+    fn an_agent_under_sudo_is_told_whose_the_project_is() {
+        let host = vars(&["SUDO_UID", "SUDO_GID", "SUDO_USER", "SUDO_COMMAND", "SUDO_ASKPASS"]);
+        assert_eq!(names(&compose_env(host, &[], &[], &[])), ["SUDO_GID", "SUDO_UID", "SUDO_USER"]);
+    }
+
+    #[test]
     fn an_empty_list_means_nothing() {
         let env = compose_env(vars(&["OPENAI_API_KEY", "MY_FLAG"]), &[], &[], &[]);
         assert_eq!(names(&env), [""; 0]);

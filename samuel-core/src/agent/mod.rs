@@ -4,7 +4,7 @@
 //! [`AgentPort`] while it works. [`build`] makes one from an [`AgentConfig`]:
 //! adapters for real CLIs start them through the process module and parse their
 //! streams; the [`ScriptedAgent`] plays a [`Script`], is deterministic and needs
-//! no network (design, agents). [`compose_env`] makes the environment an agent
+//! no network. [`compose_env`] makes the environment an agent
 //! gets.
 //!
 //! ```no_run

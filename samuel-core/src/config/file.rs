@@ -19,7 +19,7 @@ use crate::{
 /// The name of the configuration file in the project root.
 pub const CONFIG_FILE: &str = "samuel.toml";
 
-/// The configuration of a project: samuel.toml (contract, section 5).
+/// The configuration of a project: samuel.toml (docs/configuration.md).
 ///
 /// The default is what a missing file means. What methodologies and hooks are
 /// configured with is asked for with [`Config::methodology`] and

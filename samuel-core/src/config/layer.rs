@@ -130,7 +130,7 @@ impl MethodologyLayer {
             budget: BudgetLayer::read(table.take("session_budget")),
             clocks: ClocksLayer::read(table.take("clocks")),
             pilot: match table.take("pilot") {
-                // A profile only says whether (contract, section 5).
+                // A profile only says whether (docs/configuration.md).
                 Some(value) if value.as_boolean().is_some() => {
                     PilotLayer { enabled: value.as_boolean(), ..PilotLayer::default() }
                 }

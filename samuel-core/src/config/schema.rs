@@ -1,4 +1,4 @@
-//! Reading the tables of samuel.toml (contract, section 5).
+//! Reading the tables of samuel.toml (docs/configuration.md).
 //!
 //! What a methodology's table holds is read in `layer`, what a hook's holds in
 //! `chain`; this is the rest.

@@ -17,6 +17,7 @@ use crate::{
     fs::read_text_anywhere,
     hook::{Registry, RegistryBuilder, handler_methods},
     methodology::ralph,
+    model::hex,
     process::Supervisor,
     project::Project,
     state::StateStore,
@@ -251,6 +252,5 @@ fn new_run_id(now: jiff::Timestamp) -> Arc<str> {
     let mut random = [0_u8; 4];
     // Without random bytes the time alone has to do.
     let _ = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty());
-    let suffix: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{}-{suffix}", now.strftime("%Y%m%dT%H%M%SZ")).into()
+    format!("{}-{}", now.strftime("%Y%m%dT%H%M%SZ"), hex(&random)).into()
 }

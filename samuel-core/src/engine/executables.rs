@@ -143,7 +143,7 @@ impl Executables {
     /// with the digests.
     pub fn change_lines(&self) -> Vec<String> {
         let lines = |change: &ControlFileChange| {
-            [one_line(&change.to_string()), format!("  {}", one_line(&change.digests()))]
+            [quoted_line(&change.to_string()), format!("  {}", quoted_line(&change.digests()))]
         };
         self.changes.iter().flat_map(lines).collect()
     }
@@ -159,9 +159,9 @@ impl Executable {
     }
 
     fn lines(&self) -> Vec<String> {
-        let (kind, id) = (self.kind.as_str(), one_line(&self.id));
-        let place = self.place.as_deref().map(one_line);
-        let command = self.command.as_deref().map(one_line);
+        let (kind, id) = (self.kind.as_str(), quoted_line(&self.id));
+        let place = self.place.as_deref().map(quoted_line);
+        let command = self.command.as_deref().map(quoted_line);
         let mut head = match (self.kind, &place) {
             (ExecutableKind::Handler, Some(point)) => format!("{kind} of {point}: {id}"),
             _ => format!("{kind} {id}"),
@@ -173,7 +173,7 @@ impl Executable {
         if let (ExecutableKind::Agent | ExecutableKind::Plugin, Some(place)) = (self.kind, place) {
             lines.push(format!("  in {place}"));
         }
-        lines.extend(self.details.iter().map(|(name, value)| format!("  {name}: {}", one_line(value))));
+        lines.extend(self.details.iter().map(|(name, value)| format!("  {name}: {}", quoted_line(value))));
         lines
     }
 }
@@ -294,7 +294,7 @@ fn is_plain(word: &str) -> bool {
 }
 
 /// Quotes a text that is more than one line.
-fn one_line(text: &str) -> String {
+fn quoted_line(text: &str) -> String {
     let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
     if text.contains(breaks) { format!("{text:?}") } else { text.to_owned() }
 }

@@ -12,7 +12,7 @@ use crate::hook::HookPoint;
 
 /// How many times of one handler go into its median; later ones still count.
 const MAX_SAMPLES: usize = 100_000;
-/// From when on a handler of a context point is slow (contract, failure).
+/// From when on a handler of a context point is slow.
 const SLOW_CONTEXT: Duration = Duration::from_millis(50);
 
 /// The times of a run's handlers.

@@ -16,7 +16,10 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use crate::git::{Budget, Content, GitError, ObjectId, Repository, Walk, Walking, hash_of, state_of};
+use crate::{
+    git::{Budget, Content, GitError, ObjectId, Repository, Walk, Walking, hash_of, state_of},
+    model::hex,
+};
 
 /// How long one look at the project may take.
 const MAX_TIME: Duration = Duration::from_secs(4);
@@ -87,8 +90,7 @@ impl WorkTree {
         let digest = last.clone();
         drop(last);
         let head = self.head().map(|head| head.to_string()).unwrap_or_default();
-        let hex: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-        format!("{head} {hex}")
+        format!("{head} {}", hex(digest.get(..16).unwrap_or(&digest)))
     }
 
     /// Hashes what the files hold; nothing where the time did not suffice.

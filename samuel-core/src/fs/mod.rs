@@ -27,6 +27,7 @@ pub use self::{
 };
 pub(crate) use self::{
     list::Entry,
+    open::open_unlinked,
     own::{
         Durability, PRIVATE_DIRECTORY, PRIVATE_FILE, PROJECT_DIRECTORY, PROJECT_FILE, Placed, Replacement,
         create_private,

@@ -22,6 +22,21 @@ pub fn open_anywhere(path: &Path) -> Result<File, FileError> {
     regular(rustix::fs::open(path, flags, Mode::empty())?)
 }
 
+/// Opens a regular file that is no link itself, without waiting for anything. Links
+/// among the directories above are followed.
+///
+/// # Errors
+/// As [`open_anywhere`]; a link is [`FileError::NotAFile`] too.
+pub(crate) fn open_unlinked(path: &Path) -> Result<File, FileError> {
+    match FileKind::from(std::fs::symlink_metadata(path)?.file_type()) {
+        FileKind::File => {}
+        kind => return Err(FileError::NotAFile { kind }),
+    }
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    // What was looked at is not always what is opened.
+    regular(rustix::fs::open(path, flags, Mode::empty())?)
+}
+
 /// Reads a whole file of at most `limit` bytes that may lie anywhere.
 ///
 /// # Errors
@@ -111,5 +126,19 @@ mod tests {
         // A file of holes takes no space.
         File::create(&path).unwrap().set_len(100 << 30).unwrap();
         assert!(matches!(root.read(&path, 10), Err(FileError::TooLarge { .. })));
+    }
+
+    #[test]
+    fn a_link_is_not_followed_where_none_may_be() {
+        let dir = tempfile::tempdir().unwrap();
+        let [file, link, other] = ["file", "link", "directory"].map(|name| dir.path().join(name));
+        std::fs::write(&file, "x").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        std::fs::create_dir(&other).unwrap();
+        open_unlinked(&file).unwrap();
+        for path in [&link, &other] {
+            assert!(matches!(open_unlinked(path), Err(FileError::NotAFile { .. })), "{}", path.display());
+        }
+        assert!(open_unlinked(&dir.path().join("nothing")).unwrap_err().is_not_found());
     }
 }

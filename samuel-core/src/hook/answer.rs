@@ -3,8 +3,7 @@
 //! [`Gate`], [`Text`], [`Results`] and [`Blob`] say what an output *can*
 //! contain; [`Answer`] has the words for it. Every output has these words, but
 //! each asks for its trait, so that a handler that refuses where nothing can be
-//! refused does not compile, and the compiler says where it could (contract,
-//! hook points).
+//! refused does not compile, and the compiler says where it could (docs/hooks.md).
 
 use super::Output;
 use crate::model::payload::*;

@@ -223,8 +223,7 @@ impl ChainSpec {
 
     /// Returns how long a handler of a point may take; nothing for the two
     /// built-in ones that keep time by themselves, whatever is configured:
-    /// agents have clocks, and each check has its own timeout (contract,
-    /// failure).
+    /// agents have clocks, and each check has its own timeout (docs/hooks.md).
     pub fn limit(&self, point: HookPoint, tier: Tier) -> Option<Duration> {
         match (point, tier) {
             (HookPoint::AgentInvoke | HookPoint::QualityCheck, Tier::BuiltIn) => None,

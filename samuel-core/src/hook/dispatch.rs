@@ -2,7 +2,7 @@
 //!
 //! Dispatch cannot tell where a handler came from. It keeps two things apart:
 //! *verdicts*, which are answers, and *infrastructure failures*, which go
-//! through the point's `on_failure` (contract, failure).
+//! through the point's `on_failure` (docs/hooks.md).
 
 use std::{sync::Arc, time::Duration};
 

@@ -2,7 +2,7 @@
 //!
 //! A [`HookFailure`] is an infrastructure failure: the handler could not
 //! answer. A handler that answers "no" gives a verdict instead, which is part
-//! of its output (contract, failure).
+//! of its output (docs/hooks.md).
 
 use std::fmt;
 

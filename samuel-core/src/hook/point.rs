@@ -54,7 +54,7 @@ pub trait PointVisitor {
     fn visit<P: Point>(self) -> Self::Out;
 }
 
-/// How the outcomes of a point's handlers become one (contract, hook points).
+/// How the outcomes of a point's handlers become one (docs/hooks.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -93,7 +93,7 @@ impl Kind {
 macro_rules! points {
     ($($(#[$doc:meta])* $name:ident $id:literal $kind:ident $failure:ident $input:ident $output:ident $(apply $apply:path)?;)+) => {
         /// A named step of the loop or of a lifecycle command that handlers
-        /// attach to (seed 001; contract, hook points).
+        /// attach to (seed 001).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum HookPoint {
             $($(#[$doc])* #[serde(rename = $id)] $name,)+

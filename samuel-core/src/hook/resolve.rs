@@ -1,7 +1,7 @@
 //! Which handlers of a point run, in which order, and why the others do not.
 //!
 //! [`resolve`] is one pure function over what was registered and what is
-//! configured (contract, order). The answer does not depend on the order in
+//! configured (docs/hooks.md). The answer does not depend on the order in
 //! which handlers were registered.
 
 use std::{

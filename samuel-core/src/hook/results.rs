@@ -3,7 +3,7 @@
 use crate::model::payload::HookResults;
 
 impl HookResults {
-    /// Merges what a later handler reports (contract, dialects): logs,
+    /// Merges what a later handler reports (docs/hooks.md): logs,
     /// messages and actions are concatenated, suggestions deduplicated keeping
     /// the highest confidence, the first intent wins with a warning.
     pub fn merge(&mut self, later: HookResults) -> Vec<String> {

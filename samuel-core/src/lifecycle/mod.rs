@@ -2,7 +2,7 @@
 //!
 //! A [`Lifecycle`] is built from a [`Project`](crate::project::Project) and
 //! handlers, as a [`Run`](crate::engine::Run) is, and fires the four lifecycle
-//! points through the same registry and dispatch (contract, section 1):
+//! points through the same registry and dispatch:
 //! [`Lifecycle::init`] makes a project ready, [`Lifecycle::sync`] brings the
 //! generated parts of its context files up to date.
 //!

@@ -1,7 +1,7 @@
 //! Error codes: stable names for what users see.
 //!
 //! Every error that reaches the edge has one [`ErrorCode`]; the CLI, Python and
-//! the WIT failures share this one table (design, names for outcomes).
+//! the WIT failures share this one table.
 
 use std::path::PathBuf;
 

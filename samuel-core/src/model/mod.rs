@@ -4,6 +4,8 @@
 //! ordering; who loads, changes or sends them lives elsewhere.
 
 mod code;
+#[cfg(feature = "engine")]
+mod hex;
 mod outcome;
 pub mod payload;
 mod plan;
@@ -23,4 +25,6 @@ pub use usage::Usage;
 #[cfg(feature = "engine")]
 pub(crate) use usage::add_cost;
 
+#[cfg(feature = "engine")]
+pub(crate) use hex::hex;
 pub(crate) use task::words;

@@ -7,7 +7,7 @@ use super::task::words;
 use super::{ErrorCode, ParseWordError};
 
 words! {
-    /// Why a run ended (design, one iteration).
+    /// Why a run ended (docs/loop.md).
     ExitReason ("exit reason") {
         /// Every task is completed or skipped, and the last check was ok.
         Completed = "completed",
@@ -43,8 +43,7 @@ words! {
 }
 
 impl ExitReason {
-    /// Returns the process exit code that goes with the reason (design,
-    /// names for outcomes). Signals have codes of their own.
+    /// Returns the process exit code that goes with the reason. Signals have codes of their own.
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Completed => 0,

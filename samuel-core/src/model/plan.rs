@@ -1,6 +1,6 @@
 //! A plan: the project, its tasks and how far they are.
 //!
-//! [`Plan`] is what `prd.toon` holds (design, run directory). It decides
+//! [`Plan`] is what `prd.toon` holds. It decides
 //! nothing; the state module changes it and says which task is next.
 
 use serde::{Deserialize, Serialize};

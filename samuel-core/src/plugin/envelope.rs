@@ -1,5 +1,4 @@
-//! The JSON envelope: how calls cross into processes and back (contract,
-//! section 6).
+//! The JSON envelope: how calls cross into processes and back (docs/plugins.md).
 //!
 //! One document goes in, one comes out. It is the same for every point: the
 //! records are those of [`model::payload`](crate::model::payload), and what a

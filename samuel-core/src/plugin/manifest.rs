@@ -20,7 +20,7 @@ use crate::{
 /// The name of the manifest in a plugin's directory.
 pub const MANIFEST_FILE: &str = "samuel-plugin.toml";
 
-/// What a plugin is, asks for and provides (contract, section 5).
+/// What a plugin is, asks for and provides (docs/plugins.md).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Manifest {
     /// Its name, as [`check_plugin_name`](super::check_plugin_name) allows it.

@@ -2,8 +2,7 @@
 //!
 //! A plugin is a directory with a `samuel-plugin.toml`, its [`Manifest`]. What
 //! it may reach outside itself are its [`Capabilities`]: those its manifest asks
-//! for, and of them those the user granted. See the hook contract, sections 5
-//! and 6.
+//! for, and of them those the user granted. docs/plugins.md has the forms of both.
 //!
 //! ```text
 //! Source ─► Plugins::fetch ─► Offer ─ the user grants ─► Plugins::install

@@ -1,4 +1,4 @@
-//! Reading the tables of a manifest (contract, section 5).
+//! Reading the tables of a manifest (docs/plugins.md).
 //!
 //! The canonical form binds handlers in `[hooks]`. The forms of the seeds,
 //! `[wasm.hook_handlers]`, `[oci.hook_handlers]` and `[hook.<point>]` with `_`
@@ -391,7 +391,7 @@ impl Bindings {
 
     /// Adds a binding, unless another one of the point says something else.
     fn add(&mut self, binding: Binding, value: &Value<'_>) {
-        // Exports are spelled with either of the two (contract, section 5).
+        // Exports are spelled with either of the two.
         let plain =
             |name: &str| if self.kind == Some(Kind::Wasm) { name.replace('_', "-") } else { name.to_owned() };
         let Some(known) = self.list.iter_mut().find(|known| known.point == binding.point) else {

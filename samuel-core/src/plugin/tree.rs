@@ -9,9 +9,9 @@
 use std::{
     collections::BTreeMap,
     fmt,
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io::{self, Read},
-    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    os::unix::fs::PermissionsExt,
     path::Path,
     sync::Arc,
 };
@@ -20,6 +20,10 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use super::PluginError;
+use crate::{
+    fs::{FileError, open_unlinked},
+    model::hex,
+};
 
 /// The most files a plugin may have.
 pub const MAX_FILES: usize = 2_000;
@@ -271,15 +275,12 @@ impl Listing<'_> {
 /// Opens a file that is no link, without waiting; nothing where it is no
 /// regular file.
 fn open(path: &Path) -> io::Result<Option<(File, fs::Metadata)>> {
-    // To open a device could already do something.
-    if !path.symlink_metadata()?.is_file() {
-        return Ok(None);
-    }
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
-    // What was looked at is not always what is opened.
+    let file = match open_unlinked(path) {
+        Err(FileError::NotAFile { .. }) => return Ok(None),
+        opened => opened?,
+    };
     let metadata = file.metadata()?;
-    Ok(metadata.is_file().then_some((file, metadata)))
+    Ok(Some((file, metadata)))
 }
 
 struct Hashing<'a>(&'a mut Sha256);
@@ -328,7 +329,7 @@ pub(crate) fn digest_of(bytes: &[u8]) -> String {
 }
 
 fn written(digest: &[u8]) -> String {
-    digest.iter().fold("sha256:".to_owned(), |text, byte| text + &format!("{byte:02x}"))
+    format!("sha256:{}", hex(digest))
 }
 
 #[cfg(test)]

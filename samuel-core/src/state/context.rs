@@ -1,7 +1,7 @@
 //! The generated files that have a fixed form.
 //!
 //! [`TaskContext`] is `task-context.toon`, [`ProjectSnapshot`] is
-//! `project-snapshot.toon` (design, run directory). What goes into them is
+//! `project-snapshot.toon` (ARCHITECTURE.md, State). What goes into them is
 //! decided by the handlers of the context hook points; here is only how it is
 //! written and read back. Empty lists are left out, since versions of TOON
 //! differ in how they write them. The text has no version header: a store

@@ -66,7 +66,7 @@ pub enum Mutation {
         id: TaskId,
     },
     /// What an iteration completed does not count, because its check failed
-    /// (contract, provisional completions). Changes only completed tasks.
+    /// (docs/loop.md). Changes only completed tasks.
     TakeBack {
         /// The tasks.
         ids: Vec<TaskId>,

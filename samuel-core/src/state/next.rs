@@ -1,7 +1,7 @@
 //! Which task is next.
 //!
 //! [`next_task`] reads a plan and answers with [`Next`]: a task, that all is
-//! done, or why nothing can be worked on (design, run directory).
+//! done, or why nothing can be worked on (ARCHITECTURE.md, State).
 
 use std::{
     collections::{HashMap, HashSet},

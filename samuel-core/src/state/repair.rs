@@ -1,7 +1,7 @@
 //! Repairing a damaged plan.
 //!
 //! Reading works around what is wrong with `prd.toon` and a save keeps what it
-//! could not understand as text (design, run directory: recovery). A
+//! could not understand as text (ARCHITECTURE.md, State). A
 //! [`Repair`] makes tasks of that text again where it can, and writes the file
 //! in its plain form. [`FileStore::preview_repair`] says what that would be,
 //! for somebody to agree to.

@@ -1,6 +1,6 @@
 //! Where the files of a run are.
 //!
-//! [`RunDir`] knows every path below `.samuel/run/` (design, run directory)
+//! [`RunDir`] knows every path below `.samuel/run/` (ARCHITECTURE.md, State)
 //! and touches none of them, but for [`RunDir::create`].
 
 use std::{

@@ -340,7 +340,7 @@ ExitReason: TypeAlias = Literal[
     "cancelled",
     "error",
 ]
-"""Why a run ended (design, one iteration).
+"""Why a run ended (docs/loop.md).
 
 - `completed`: Every task is completed or skipped, and the last check was ok.
 - `blocked`: Tasks are left, and none of them can be worked on.

@@ -18,7 +18,7 @@ use crate::{
 /// How much of a text is shown that did not reach the agent, in characters.
 const MAX_SHOWN_CHARS: usize = 200;
 
-/// How many times in a row a stop can be blocked (contract, hook points).
+/// How many times in a row a stop can be blocked.
 const MAX_STOP_BLOCKS: u32 = 8;
 
 impl Machine {

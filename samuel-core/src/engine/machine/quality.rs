@@ -2,7 +2,7 @@
 //!
 //! A task that is completed inside an iteration stands provisionally. Where
 //! the check fails, or none follows, it is taken back, so that an agent cannot
-//! certify itself (contract, failure). What is provisional is decided in
+//! certify itself. What is provisional is decided in
 //! [`standing`](super::standing).
 
 use super::{Ending, HookReply, Iteration, Machine, Phase, ReplyData, Then};

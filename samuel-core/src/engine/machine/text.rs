@@ -2,7 +2,7 @@
 //!
 //! Text waits in the order it was said. At the start of an iteration it goes
 //! into the prompt and is *in flight* until the agent call succeeds; when the
-//! call fails it is put back in front (contract, dialects).
+//! call fails it is put back in front.
 
 use super::{Ending, HookReply, Machine, Setup};
 use crate::{

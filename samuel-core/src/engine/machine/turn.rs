@@ -1,8 +1,7 @@
 //! One turn of the agent: the three agent points.
 //!
 //! An iteration has one main turn and sometimes extra ones. Extra turns fire
-//! only the agent points and are not counted again when they fail (contract,
-//! failure).
+//! only the agent points and are not counted again when they fail.
 
 use serde::{Deserialize, Serialize};
 

@@ -72,8 +72,7 @@ macro_rules! defaults {
 }
 
 impl Ralph {
-    /// Registers the default of every point that has one (contract, hook
-    /// points).
+    /// Registers the default of every point that has one.
     pub fn register(self: Arc<Self>, handlers: &mut RegistryBuilder) {
         let ralph = self;
         defaults! { ralph, handlers;

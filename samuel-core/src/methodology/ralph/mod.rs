@@ -1,7 +1,6 @@
 //! Ralph: the methodology that is built in.
 //!
-//! Each function here is what one hook point does by default (contract,
-//! section 1), on plain typed data; the engine wraps them as handlers and
+//! Each function here is what one hook point does by default, on plain typed data; the engine wraps them as handlers and
 //! decides what is written where.
 //!
 //! | hook point | function |

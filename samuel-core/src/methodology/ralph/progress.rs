@@ -9,7 +9,7 @@ use std::{collections::HashSet, fmt::Write};
 
 use super::{summary::plan_summary, task_context::recently_completed};
 use crate::{
-    context::{ContextLimits, FailedCheck},
+    context::{ContextLimits, FailedCheck, one_line},
     model::{FailureClass, Plan, Task},
     state::{ProgressEntry, ProgressKind, ProgressLog},
 };
@@ -100,7 +100,7 @@ fn latest(log: &ProgressLog, kind: ProgressKind, count: usize) -> Vec<String> {
 }
 
 fn note(entry: &ProgressEntry, text: &str) -> String {
-    let text = one_line(text);
+    let text = in_line(text);
     match &entry.task {
         Some(task) => format!("{text} (task {task})"),
         None => text,
@@ -108,7 +108,7 @@ fn note(entry: &ProgressEntry, text: &str) -> String {
 }
 
 fn completion(task: &Task) -> String {
-    let title = one_line(&task.title);
+    let title = in_line(&task.title);
     match task.commit_sha.as_deref().and_then(|sha| sha.get(..sha.len().min(10))) {
         Some(sha) => format!("{} {title} ({sha})", task.id),
         None => format!("{} {title}", task.id),
@@ -116,16 +116,12 @@ fn completion(task: &Task) -> String {
 }
 
 fn failure(check: &FailedCheck) -> String {
-    format!("`{}`: {}", one_line(&check.command), one_line(&check.message))
+    format!("`{}`: {}", in_line(&check.command), in_line(&check.message))
 }
 
 /// Puts a text into one line of bounded length, so that it stays one entry.
-fn one_line(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(MAX_ENTRY_CHARS) {
-        Some((end, _)) => format!("{} …", line.get(..end).unwrap_or(&line)),
-        None => line,
-    }
+fn in_line(text: &str) -> String {
+    one_line(text, MAX_ENTRY_CHARS)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! A file in `.samuel/templates/<methodology>/` replaces the template of the same
 //! name that the methodology's plugin has, and that the built-in one. Templates
 //! are parsed before the loop starts, so that a broken one never costs an
-//! iteration (design, prompts).
+//! iteration.
 
 use std::{io, path::PathBuf};
 

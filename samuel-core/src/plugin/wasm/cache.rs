@@ -8,14 +8,13 @@
 //! removed, and the component compiled anew. Without a key nothing is kept.
 
 use std::{
-    fs::{self, OpenOptions},
+    fs,
     io::{self, Read as _, Write as _},
-    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
     time::SystemTime,
 };
 
-use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 use wasmtime::{Engine, component::Component};
 
@@ -23,7 +22,11 @@ use super::{
     WasmError,
     key::{Key, TAG_BYTES},
 };
-use crate::plugin::private::{self, Reach};
+use crate::{
+    fs::{FileError, open_unlinked},
+    model::hex,
+    plugin::private::{self, Reach},
+};
 
 /// The most entries that are kept, and the most bytes; the oldest go first.
 const MAX_ENTRIES: usize = 128;
@@ -101,9 +104,7 @@ impl Cache {
     }
 
     fn entry(&self, component: &[u8; 32]) -> PathBuf {
-        let mut name: String = component.iter().map(|byte| format!("{byte:02x}")).collect();
-        name.push_str(&format!("-{:016x}.cwasm", self.engine));
-        self.dir.join(name)
+        self.dir.join(format!("{}-{:016x}.cwasm", hex(component), self.engine))
     }
 
     /// Removes the oldest files until one more of some bytes fits in.
@@ -132,15 +133,14 @@ impl Cache {
 
 /// Reads an entry as a whole; nothing where there is none.
 fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let opened = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path);
-    let file = match opened {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+    let file = match open_unlinked(path) {
+        Err(error) if error.is_not_found() => return Ok(None),
+        Err(FileError::NotAFile { .. }) => return Err(foreign()),
         opened => opened?,
     };
     let found = file.metadata()?;
-    if !found.is_file() || found.uid() != rustix::process::geteuid().as_raw() {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no file of this user's"));
+    if found.uid() != rustix::process::geteuid().as_raw() {
+        return Err(foreign());
     }
     if found.len() > MAX_ENTRY_BYTES {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is too large"));
@@ -148,6 +148,10 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::with_capacity(usize::try_from(found.len()).unwrap_or_default());
     file.take(MAX_ENTRY_BYTES).read_to_end(&mut bytes)?;
     Ok(Some(bytes))
+}
+
+fn foreign() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "it is no file of this user's")
 }
 
 fn digest_of(bytes: &[u8]) -> [u8; 32] {

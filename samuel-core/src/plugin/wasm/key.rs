@@ -4,21 +4,17 @@
 //! names. Whoever cannot read it cannot make an entry of the cache that is run.
 
 use std::{
-    fmt,
-    fs::{self, OpenOptions},
+    fmt, fs,
     io::{self, Read as _, Write as _},
-    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
+    os::unix::fs::MetadataExt as _,
     path::Path,
 };
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use rustix::{
-    fs::OFlags,
-    rand::{GetRandomFlags, getrandom},
-};
+use rustix::rand::{GetRandomFlags, getrandom};
 use sha2::Sha256;
 
-use crate::plugin::private;
+use crate::{fs::open_unlinked, plugin::private};
 
 /// The name of the key's file.
 const KEY_FILE: &str = "component-cache.key";
@@ -89,14 +85,12 @@ impl Key {
 /// Reads a key; nothing where there is none. One of another length is removed,
 /// to be made anew.
 fn read(path: &Path) -> io::Result<Option<[u8; KEY_BYTES]>> {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let opened = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path);
-    let file = match opened {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+    let file = match open_unlinked(path) {
+        Err(error) if error.is_not_found() => return Ok(None),
         opened => opened?,
     };
     let found = file.metadata()?;
-    let is_ours = found.is_file() && found.uid() == rustix::process::geteuid().as_raw();
+    let is_ours = found.uid() == rustix::process::geteuid().as_raw();
     if !is_ours || found.mode() & 0o077 != 0 {
         let problem = format!("{} is not this user's alone; remove it", path.display());
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, problem));

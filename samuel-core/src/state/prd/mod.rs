@@ -2,7 +2,7 @@
 //!
 //! A [`Document`] is a plan and everything else that stands in the file:
 //! columns and keys of a later version or another tool, and lines that could
-//! not be understood. All of that survives a rewrite (design, run directory).
+//! not be understood. All of that survives a rewrite (ARCHITECTURE.md, State).
 //!
 //! The text below the header is plain TOON. Its profile is narrow, so that any
 //! tool can read it: flat objects, one flat table of tasks, lists of

@@ -9,7 +9,7 @@ use super::escape;
 use crate::model::{ParseWordError, TaskId, words};
 
 words! {
-    /// What an entry is about (design, run directory).
+    /// What an entry is about (ARCHITECTURE.md, State).
     ProgressKind ("progress kind") {
         /// A task or a loop was started.
         Started = "STARTED",
@@ -64,7 +64,7 @@ pub enum ProgressBody {
         /// The words, any number of lines.
         text: String,
     },
-    /// A handler broke and the loop went on (contract, failure).
+    /// A handler broke and the loop went on.
     HookWarning {
         /// The hook point.
         point: String,
@@ -75,7 +75,7 @@ pub enum ProgressBody {
         /// What happened.
         message: String,
     },
-    /// How long a handler took (contract, failure).
+    /// How long a handler took.
     HookTiming {
         /// The hook point.
         point: String,

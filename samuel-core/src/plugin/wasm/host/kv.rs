@@ -14,7 +14,10 @@ use sha2::{Digest, Sha256};
 use wasmtime::component::LinkerInstance;
 
 use super::{Guest, HostError, on_a_thread, waiting};
-use crate::fs::{FileError, LastLink, PRIVATE_DIRECTORY, PRIVATE_FILE, Replacement, Root};
+use crate::{
+    fs::{FileError, LastLink, PRIVATE_DIRECTORY, PRIVATE_FILE, Replacement, Root},
+    model::hex,
+};
 
 /// The longest key, in bytes.
 const MAX_KEY_BYTES: usize = 256;
@@ -143,7 +146,7 @@ impl KvStore {
 
     fn path(&self, key: &str) -> PathBuf {
         let digest = Sha256::digest(key.as_bytes());
-        self.dir.join(digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+        self.dir.join(hex(&digest))
     }
 }
 
