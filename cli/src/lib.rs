@@ -13,6 +13,7 @@ mod args;
 mod commands;
 mod demo;
 mod failure;
+mod file_limit;
 mod host;
 mod input;
 mod render;
@@ -40,6 +41,7 @@ pub fn main() -> ExitCode {
         Some(Supervisor::SUBCOMMAND) if words.len() == 2 => return supervisor_main(),
         _ => {}
     }
+    file_limit::tell_of_it();
     match Cli::try_parse_from(&words) {
         Ok(cli) => Answer::to(cli, Host::of_process(&words)).give(),
         Err(error) => Answer::to_usage_error(&error, &words).give(),

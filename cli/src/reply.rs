@@ -120,12 +120,13 @@ impl Answer {
 
     /// Writes the answer and returns the exit code.
     pub(crate) fn give(self) -> ExitCode {
-        // Without anybody to read what is wrong nothing more can be done.
-        let _ = terminal::show(Stream::Err, &self.stderr);
+        // First what was asked for, so that what is said of it stands below.
         let written = match self.reader {
             Reader::Person => terminal::show(Stream::Out, &self.stdout),
             Reader::Program => terminal::hand_on(&self.stdout),
         };
+        // Without anybody to read what is wrong nothing more can be done.
+        let _ = terminal::show(Stream::Err, &self.stderr);
         match written {
             Ok(()) => ExitCode::from(self.exit),
             Err(error) => {

@@ -31,12 +31,18 @@ impl Bench {
             .unwrap()
             .initialise(&InitOptions::default())
             .unwrap();
-        bench.write(".git/HEAD", "ref: refs/heads/main\n");
+        bench.repository();
         for program in ["claude", "git"] {
             bench.write(&format!("bin/{program}"), "#!/bin/sh\n");
             fs::set_permissions(bench.bin().join(program), fs::Permissions::from_mode(0o755)).unwrap();
         }
         bench
+    }
+
+    /// A repository without commits.
+    fn repository(&self) {
+        self.write(".git/HEAD", "ref: refs/heads/main\n");
+        ["objects", "refs"].iter().for_each(|name| self.write(&format!(".git/{name}/.keep"), ""));
     }
 
     fn root(&self) -> &Path {
@@ -203,11 +209,34 @@ fn a_project_without_git_or_checks_can_be_run_and_should_not() {
     assert!(checkup.is_healthy());
     assert_eq!(bench.finding(Subject::Checks).health, Health::Warning);
     assert!(bench.finding(Subject::Git).help.unwrap().contains("git init"));
-    bench.write(".git/HEAD", "ref: refs/heads/main\n");
+    bench.repository();
     fs::remove_file(bench.bin().join("git")).unwrap();
     assert!(bench.finding(Subject::Git).message.contains("git was not found"));
     bench.write(".git/index", "no index");
     assert!(bench.finding(Subject::Git).message.contains("the repository cannot be read"));
+}
+
+#[test]
+fn a_repository_that_git_itself_could_not_use_is_not_in_order() {
+    let bench = Bench::healthy();
+    assert_eq!(bench.finding(Subject::Git).health, Health::Ok);
+    let break_and_mend = |what: &str, breaks: &dyn Fn(&Path)| {
+        breaks(&bench.root().join(".git"));
+        let finding = bench.finding(Subject::Git);
+        assert_eq!(finding.health, Health::Warning, "{what}: {finding:?}");
+        fs::remove_dir_all(bench.root().join(".git")).unwrap();
+        bench.repository();
+    };
+    break_and_mend("no objects", &|git| fs::remove_dir_all(git.join("objects")).unwrap());
+    break_and_mend("no references", &|git| fs::remove_dir_all(git.join("refs")).unwrap());
+    break_and_mend("a file of objects", &|git| {
+        fs::remove_dir_all(git.join("objects")).unwrap();
+        fs::write(git.join("objects"), "").unwrap();
+    });
+    break_and_mend("a commit that is not there", &|git| {
+        fs::create_dir(git.join("refs/heads")).unwrap();
+        fs::write(git.join("refs/heads/main"), format!("{}\n", "a".repeat(40))).unwrap();
+    });
 }
 
 #[test]

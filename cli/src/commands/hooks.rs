@@ -29,5 +29,5 @@ pub(super) fn unknown_point(unknown: &UnknownPoint) -> Failure {
     let known: Vec<&str> = HookPoint::ALL.iter().map(|point| point.as_str()).collect();
     let nearest = unknown.nearest.map(|point| format!("Did you mean \"{point}\"? ")).unwrap_or_default();
     Failure::new(ErrorCode::HOOK_UNKNOWN, unknown.to_string())
-        .advise(format!("{nearest}Known are {}.", known.join(", ")))
+        .advise(format!("{nearest}The hook points are {}.", known.join(", ")))
 }

@@ -1,5 +1,6 @@
 //! Commands that only look: bare `run`, `status`, `tasks`.
 
+use clap::Subcommand as _;
 use samuel_core::{
     config::RUN_SUBCOMMANDS,
     model::ErrorCode,
@@ -9,6 +10,7 @@ use samuel_core::{
 use serde_json::json;
 
 use crate::{
+    args::RunCommand,
     failure::Failure,
     render::{status_text, task_table},
     reply::Reply,
@@ -79,9 +81,14 @@ pub(crate) fn at_methodology(failure: Failure, word: Option<&str>) -> Failure {
 /// How alike two words must be for one to be suggested, from 0 to 1.
 const LIKENESS: f64 = 0.85;
 
-fn nearest_command(word: &str) -> Option<&'static str> {
-    let alike = |command: &'static str| (strsim::jaro_winkler(word, command), command);
-    let best = RUN_SUBCOMMANDS.iter().copied().map(alike).max_by(|(a, _), (b, _)| a.total_cmp(b));
+/// Returns the command that a word is like, of those that this version has.
+fn nearest_command(word: &str) -> Option<String> {
+    let commands = RunCommand::augment_subcommands(clap::Command::new("run"));
+    let alike = |command: &clap::Command| {
+        let name = command.get_name().to_owned();
+        (strsim::jaro_winkler(word, &name), name)
+    };
+    let best = commands.get_subcommands().map(alike).max_by(|(a, _), (b, _)| a.total_cmp(b));
     best.filter(|(likeness, _)| *likeness >= LIKENESS).map(|(_, command)| command)
 }
 

@@ -1,6 +1,6 @@
 //! What cannot work ends with one clear error, and nothing is lost.
 
-use std::os::unix::fs::PermissionsExt;
+use std::{os::unix::fs::PermissionsExt, process::Command};
 
 use crate::bench::{Bench, Ran};
 
@@ -104,12 +104,12 @@ fn a_directory_that_cannot_be_written_is_named() {
     assert!(stderr.contains("cannot create ") && stderr.contains("is writable"), "{stderr}");
 }
 
-/// Runs the command where no file can grow past a kilobyte, as on a disk that
+/// Runs the command where no file can grow past a kilobyte, much as on a disk that
 /// is full.
 fn without_space(bench: &Bench, args: &[&str]) -> Ran {
     let usual = bench.command(args);
     let mut command = std::process::Command::new("/bin/sh");
-    command.args(["-c", "trap '' XFSZ; ulimit -f 2; exec \"$0\" \"$@\""]).arg(usual.get_program());
+    command.args(["-c", "ulimit -f 2; exec \"$0\" \"$@\""]).arg(usual.get_program());
     command.args(usual.get_args()).current_dir(bench.root()).env_clear();
     command.envs(usual.get_envs().filter_map(|(name, value)| Some((name, value?))));
     Ran::of(command)
@@ -124,7 +124,7 @@ fn a_disk_that_is_full_is_an_error_that_names_the_file_and_loses_nothing() {
     let (code, stderr) = error_of(&without_space(&bench, &args));
     assert_eq!(code, 1);
     assert!(stderr.starts_with("error: cannot write ") && stderr.contains("  caused by: "), "{stderr}");
-    assert!(stderr.contains(".samuel/run/") && stderr.contains("has space left"), "{stderr}");
+    assert!(stderr.contains(".samuel/run/") && stderr.contains("`ulimit -f`"), "{stderr}");
     let document = without_space(&bench, &[&args[..], &["--json"]].concat()).json();
     assert_eq!(document["error"]["code"], "E_STATE_IO");
     assert!(document["error"]["location"]["file"].as_str().unwrap().contains(".samuel/run/"));
@@ -187,4 +187,94 @@ fn output_that_cannot_be_written_is_an_error() {
     let output = output.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8(output.stderr).unwrap().contains("cannot write to stdout"));
+}
+
+#[test]
+fn what_doctor_found_stands_above_its_verdict() {
+    let bench = Bench::with_tasks(&["One"]);
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "\"$0\" doctor 2>&1", crate::bench::SAMUEL]).current_dir(bench.root());
+    command.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", bench.tmp());
+    let ran = Ran::of(command);
+    let last: Vec<&str> = ran.stdout.lines().rev().take(2).collect();
+    assert_eq!(
+        last,
+        ["help: Correct what is marked as failed above.", "error: 1 of 9 checks failed"],
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn a_run_that_reaches_the_limit_of_file_sizes_says_so() {
+    let bench = Bench::with_tasks(&["One"]);
+    let big = "x".repeat(1 << 20);
+    bench.write("samuel.toml", &format!("version = \"2\"\n# {}\n", &big[..200_000]));
+    let limited = |args: &str| {
+        let mut command = Command::new("/bin/bash");
+        let script = format!("ulimit -f 1; exec \"$0\" {args}");
+        command.args(["-c", &script, crate::bench::SAMUEL]).current_dir(bench.root());
+        command.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", bench.tmp());
+        Ran::of(command)
+    };
+    let title = "y".repeat(400);
+    let ran = (0..10).map(|_| limited(&format!("run enqueue {title}"))).find(|ran| ran.code != 0).unwrap();
+    assert_eq!(ran.code, 1, "{ran:?}");
+    for part in [
+        "error: cannot write",
+        "File too large",
+        "help: Raise the limit of file sizes, which `ulimit -f` shows",
+    ] {
+        assert!(ran.stderr.contains(part), "{part}: {ran:?}");
+    }
+    let ran = limited("run start --yes --pause 0 --agent-command true");
+    assert!(ran.code > 0 && ran.stderr.contains("File too large"), "{ran:?}");
+}
+
+#[test]
+fn every_typo_gets_the_name_it_is_nearest_to_in_the_order_of_lines() {
+    let bench = Bench::with_tasks(&["One"]);
+    bench.write(
+        "samuel.toml",
+        "version = \"2\"\n[methodology.ralph]\npase = \"2s\"\nmax_iteratoins = 3\n[guardrails]\nrequre_tests = true\n",
+    );
+    let ran = bench.samuel(&["run", "start"]);
+    let places: Vec<usize> = [
+        ":3:1: methodology.ralph.pase: unknown key. Did you mean \"pause\"?",
+        ":4:1: methodology.ralph.max_iteratoins: unknown key. Did you mean \"max_iterations\"?",
+        ":6:1: guardrails.requre_tests: unknown key. Did you mean \"require_tests\"?",
+        "help: Correct each of the places named above.",
+    ]
+    .map(|part| ran.stderr.find(part).unwrap_or_else(|| panic!("{part}: {}", ran.stderr)))
+    .into();
+    assert!(ran.code == 2 && places.is_sorted(), "{}", ran.stderr);
+
+    let chains = "[hooks.\"quality.check\"]\nhandlers = [\"defualt\"]\n[hooks.\"before:loop\"]\nhandlers = [\"lnt\", \"defualt\"]\n";
+    bench.write("samuel.toml", &format!("version = \"2\"\n{chains}"));
+    let ran = bench.samuel(&["doctor", "--hooks"]);
+    let lines: Vec<&str> = ran.stderr.lines().filter(|line| line.contains("unknown handler")).collect();
+    assert_eq!(lines.len(), 3, "{}", ran.stderr);
+    for (line, part) in lines.iter().zip([":3:13: ", ":5:13: ", ":5:20: "]) {
+        assert!(line.contains(part), "{part}: {line}");
+    }
+    assert!(lines[0].contains("Did you mean \"default\"?") && lines[2].contains("Did you mean \"default\"?"));
+}
+
+#[test]
+fn no_name_is_suggested_that_would_be_refused() {
+    let bench = Bench::with_tasks(&["One"]);
+    for (text, refused) in [
+        ("[methodology.ralph]\nsandbox = \"bwarp\"\n", "bwrap"),
+        ("[methodology.ralph]\npause = \"1s\"\npaues = \"2s\"\n", "\"pause\""),
+        ("[hooks.\"quality.check\"]\n[hooks.\"quality.chek\"]\n", "Did you mean \"quality.check\""),
+    ] {
+        bench.write("samuel.toml", &format!("version = \"2\"\n{text}"));
+        let ran = bench.samuel(&["run", "status"]);
+        assert!(ran.code == 2 && !ran.stderr.contains(refused), "{text}: {}", ran.stderr);
+    }
+    bench.write("samuel.toml", "version = \"2\"\n");
+    let ran = bench.samuel(&["run", "pilto"]);
+    assert!(ran.code == 2 && !ran.stderr.contains("pilot"), "{}", ran.stderr);
+    let ran = bench.samuel(&["run", "start", "--sandbox", "bwarp"]);
+    assert!(ran.code == 2 && !ran.stderr.contains("bwrap"), "{}", ran.stderr);
 }

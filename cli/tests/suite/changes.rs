@@ -155,7 +155,7 @@ fn another_project_can_be_named() {
     let root = bench.root();
     assert_eq!(other.ok(&["-C", root.to_str().unwrap(), "run", "done", "1"]).stdout, "1 is completed\n");
     let ran = other.samuel(&["run", "tasks", "-C", "/nowhere/at/all"]);
-    assert_eq!((ran.code, ran.stderr.lines().next()), (2, Some("error: /nowhere/at/all is no directory")));
+    assert_eq!((ran.code, ran.stderr.lines().next()), (2, Some("error: /nowhere/at/all is not a directory")));
 }
 
 #[test]

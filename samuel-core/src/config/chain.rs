@@ -50,14 +50,16 @@ fn same_handler(left: &str, right: &str) -> bool {
 pub(crate) fn read_chains(value: &Value<'_>) -> Chains {
     let mut chains = Chains::new();
     let Some(table) = value.table() else { return chains };
-    for (name, value) in table.entries() {
+    let entries = table.entries();
+    let taken: Vec<&str> = entries.iter().map(|(name, _)| *name).collect();
+    for (name, value) in entries {
         match name.parse::<HookPoint>() {
             Ok(point) => {
                 if let Some(spec) = value.table().map(|table| read_chain(point, table)) {
                     chains.insert(point, spec);
                 }
             }
-            Err(unknown) => refuse_point(&value, name, unknown),
+            Err(unknown) => refuse_point(&value, name, unknown.without(&taken)),
         }
     }
     chains

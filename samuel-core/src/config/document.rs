@@ -95,15 +95,20 @@ impl Document {
         }
     }
 
-    /// Notes a problem. Beyond the first ones they are only counted, so that a
-    /// hostile file costs no more than its size.
+    /// Notes a problem. Beyond the first ones of the text they are only counted, so
+    /// that a hostile file costs no more than its size.
     pub(super) fn report(&self, offset: usize, key: &str, kind: impl FnOnce() -> ProblemKind) {
         let problems = &mut self.found.borrow_mut().problems;
+        let location = self.source.origin(offset).into();
         if problems.list.len() >= Problems::MAX {
             problems.omitted += 1;
+            let place = |at: &Location| (at.line, at.column);
+            let last = problems.list.iter_mut().max_by_key(|problem| place(&problem.location));
+            if let Some(last) = last.filter(|last| place(&location) < place(&last.location)) {
+                *last = Problem { location, key: shorten(key), kind: kind() };
+            }
             return;
         }
-        let location = self.source.origin(offset).into();
         problems.list.push(Problem { location, key: shorten(key), kind: kind() });
     }
 

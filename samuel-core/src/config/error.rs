@@ -36,7 +36,7 @@ impl ConfigError {
         }
     }
 
-    /// Returns what to do next, one line: the first problem's help.
+    /// Returns what to do next, one line: the help of the only problem, else of all.
     pub fn help(&self) -> String {
         self.help_or(self.code().help)
     }
@@ -47,7 +47,11 @@ impl ConfigError {
             Self::Io { source, .. } => FileError::help_of(source),
             Self::Invalid(_) => None,
         };
-        self.problems().first().map_or_else(|| of_file.unwrap_or(refused).to_owned(), Problem::help)
+        match self.problems() {
+            [only] => only.help(),
+            [] => of_file.unwrap_or(refused).to_owned(),
+            _ => "Correct each of the places named above.".to_owned(),
+        }
     }
 }
 
@@ -69,7 +73,8 @@ impl Coded for ConfigError {
 
 /// The problems of a file, in the order of the text.
 ///
-/// Displays one line each, with its place.
+/// Displays one line each, with its place, and with what helps where there are
+/// several.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Problems {
     /// The first problems, at most [`Problems::MAX`].
@@ -81,6 +86,14 @@ pub struct Problems {
 impl Problems {
     /// How many problems of a file are kept.
     pub const MAX: usize = 100;
+
+    /// Puts problems into the order of the text and keeps the first ones.
+    pub(super) fn of(mut list: Vec<Problem>) -> Self {
+        list.sort_by_key(|problem| (problem.location.line, problem.location.column));
+        let omitted = list.len().saturating_sub(Self::MAX);
+        list.truncate(Self::MAX);
+        Self { list, omitted }
+    }
 }
 
 impl fmt::Display for Problems {
@@ -90,6 +103,10 @@ impl fmt::Display for Problems {
             let (line, column) = (line.unwrap_or(1), column.unwrap_or(1));
             let separator = if place == 0 { "" } else { "\n" };
             write!(f, "{separator}{}:{line}:{column}: {problem}", file.display())?;
+            // What helps with a single one stands in a line of its own.
+            if self.list.len() > 1 {
+                write!(f, ". {}", problem.help())?;
+            }
         }
         match self.omitted {
             0 => Ok(()),

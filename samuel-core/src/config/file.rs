@@ -13,7 +13,7 @@ use super::{
 use crate::{
     context::GuardrailVars,
     fs::{FileError, Root},
-    hook::{ChainSpec, HookPoint, ResolveError},
+    hook::{ChainSpec, HookPoint, ResolveError, Unresolved},
 };
 
 /// The name of the configuration file in the project root.
@@ -155,9 +155,15 @@ impl Config {
         origins
     }
 
-    /// Turns a chain that cannot be resolved into a problem at the place where
-    /// samuel.toml names the handler; nothing where it does not.
-    pub fn locate(&self, methodology: &str, error: &ResolveError) -> Option<ConfigError> {
+    /// Turns chains that cannot be resolved into problems at the places where
+    /// samuel.toml names the handlers, in their order; nothing where it does not.
+    pub fn locate(&self, methodology: &str, unresolved: &Unresolved) -> Option<ConfigError> {
+        let located = unresolved.errors.iter().filter_map(|error| self.located(methodology, error));
+        let problems = Problems::of(located.collect());
+        (!problems.list.is_empty()).then_some(ConfigError::Invalid(problems))
+    }
+
+    fn located(&self, methodology: &str, error: &ResolveError) -> Option<Problem> {
         let (point, name, kind) = match error {
             ResolveError::UnknownHandler { point, name, nearest, known } => {
                 let (nearest, known) = (nearest.clone(), known.clone());
@@ -172,8 +178,7 @@ impl Config {
             }
         };
         let (key, origin) = self.handler_origin(*point, methodology, name)?;
-        let problem = Problem { location: origin.into(), key, kind };
-        Some(ConfigError::Invalid(Problems { list: vec![problem], omitted: 0 }))
+        Some(Problem { location: origin.into(), key, kind })
     }
 
     /// Returns the last place where a point's tables name a handler.

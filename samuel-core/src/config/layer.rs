@@ -171,8 +171,13 @@ fn set<T: Clone>(target: &mut T, value: &Option<T>) {
 }
 
 fn read_sandbox(value: &Value<'_>) -> Option<Sandbox> {
-    let names = Sandbox::ALL.iter().map(|sandbox| sandbox.as_str()).collect::<Vec<_>>();
-    Sandbox::parse(value.one_of("sandbox", &names)?).ok()
+    let text = value.string()?;
+    let known = Sandbox::parse(text).ok();
+    if known.is_none() {
+        // Those that are only reserved would be refused as well.
+        value.refuse_unknown("sandbox", text, &Sandbox::available().collect::<Vec<_>>());
+    }
+    known
 }
 
 fn read_rate_limit(value: &Value<'_>) -> Option<RateLimitPolicy> {

@@ -178,10 +178,8 @@ impl Config {
             let place = self.origin(&key);
             list.extend(place.map(|origin| Problem { location: origin.into(), key, kind }));
         }
-        list.sort_by_key(|problem| (problem.location.line, problem.location.column));
-        let omitted = list.len().saturating_sub(Problems::MAX);
-        list.truncate(Problems::MAX);
-        if list.is_empty() { Ok(()) } else { Err(ConfigError::Invalid(Problems { list, omitted })) }
+        let problems = Problems::of(list);
+        if problems.list.is_empty() { Ok(()) } else { Err(ConfigError::Invalid(problems)) }
     }
 }
 

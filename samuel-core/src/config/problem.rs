@@ -218,7 +218,10 @@ impl ProblemKind {
 fn suggest(nearest: Option<&str>, known: &[&str]) -> String {
     match nearest {
         Some(name) => format!("Did you mean \"{name}\"?"),
-        None => format!("Known are {}.", known.join(", ")),
+        None => match known {
+            [only] => format!("Use \"{only}\"."),
+            known => format!("Use one of {}.", known.join(", ")),
+        },
     }
 }
 

@@ -130,7 +130,8 @@ impl<'a> Table<'a> {
             }
             self.document.report(name.span().start, &self.path.join(key).quoted, || {
                 ProblemKind::UnknownKey {
-                    nearest: nearest(key, self.asked.iter().copied()),
+                    // A key that is there already is not what was meant.
+                    nearest: nearest(key, self.asked.iter().copied().filter(|known| !self.has(known))),
                     known: self.asked.clone(),
                 }
             });

@@ -91,14 +91,19 @@ impl<'a> Value<'a> {
         let text = self.string()?;
         let known = names.iter().copied().find(|name| *name == text);
         if known.is_none() {
-            self.refuse(ProblemKind::UnknownName {
-                what,
-                name: shorten(text),
-                nearest: nearest(text, names.iter().copied()).map(str::to_owned),
-                known: names.iter().map(|name| (*name).to_owned()).collect(),
-            });
+            self.refuse_unknown(what, text, names);
         }
         known
+    }
+
+    /// Reports a text that is none of some names.
+    pub(crate) fn refuse_unknown(&self, what: &'static str, text: &str, names: &[&'static str]) {
+        self.refuse(ProblemKind::UnknownName {
+            what,
+            name: shorten(text),
+            nearest: nearest(text, names.iter().copied()).map(str::to_owned),
+            known: names.iter().map(|name| (*name).to_owned()).collect(),
+        });
     }
 
     /// Reads true or false.

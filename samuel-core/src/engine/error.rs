@@ -5,7 +5,7 @@ pub(super) use crate::text::described;
 use crate::{
     agent::AgentError,
     config::{ConfigError, SandboxError},
-    hook::{RegistryError, ResolveError},
+    hook::RegistryError,
     methodology::ralph,
     model::{Coded, ErrorCode, Location},
     state::StateError,
@@ -139,10 +139,10 @@ impl Coded for RunError {
             }
             Self::Agent(AgentError::Unknown { suggestion: Some(nearest), .. }) => did_you_mean(nearest),
             Self::Sandbox(SandboxError::Unknown { nearest: Some(nearest), .. }) => did_you_mean(nearest),
-            Self::Registry(RegistryError::Resolve(ResolveError::UnknownHandler {
-                nearest: Some(nearest),
-                ..
-            })) => did_you_mean(nearest),
+            Self::Registry(RegistryError::Resolve(unresolved)) => match unresolved.nearest() {
+                Some(nearest) => did_you_mean(nearest),
+                None => self.code().help.to_owned(),
+            },
             Self::Agent(error) => error.help(),
             _ => self.code().help.to_owned(),
         }

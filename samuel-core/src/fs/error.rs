@@ -82,8 +82,13 @@ impl FileError {
     }
 
     /// Returns what to do next about an error of the system that was such an
-    /// error.
+    /// error, or that says of itself what helps.
     pub fn help_of(error: &io::Error) -> Option<&'static str> {
+        if error.raw_os_error() == Some(rustix::io::Errno::FBIG.raw_os_error()) {
+            return Some(
+                "Raise the limit of file sizes, which `ulimit -f` shows, and run the command again.",
+            );
+        }
         error.get_ref()?.downcast_ref::<Self>()?.help()
     }
 

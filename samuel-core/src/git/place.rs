@@ -9,6 +9,7 @@ use std::{
     fs, io,
     ops::ControlFlow,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use super::{Caller, GitError, config, id::HashKind, read};
@@ -17,6 +18,9 @@ use super::{Caller, GitError, config, id::HashKind, read};
 const MAX_CONFIG: u64 = 1 << 20;
 /// The largest file that names a directory, in bytes.
 const MAX_POINTER: u64 = 16 << 10;
+
+/// How long finding the last commit may take where a repository is checked.
+const CHECK_TIME: Duration = Duration::from_secs(5);
 
 /// Extensions of the format that change nothing about what is read here.
 const KNOWN_EXTENSIONS: &[&str] = &[
@@ -92,12 +96,20 @@ impl Repository {
         Ok(Some(repository))
     }
 
-    /// Reads what tells changes apart, to find out whether it can be read.
+    /// Reads what git itself needs and what tells changes apart, to find out whether
+    /// it can be read.
     ///
     /// # Errors
-    /// Returns a [`GitError`] where `HEAD` or the index cannot be read.
+    /// Returns a [`GitError`] where `HEAD`, its commit or the index cannot be read,
+    /// and where objects or references have no directory.
     pub(crate) fn check(&self) -> Result<(), GitError> {
-        self.head()?;
+        for directory in ["objects", "refs"].map(|name| self.common_dir.join(name)) {
+            let metadata = directory.metadata().map_err(GitError::read(&directory))?;
+            if !metadata.is_dir() {
+                return Err(GitError::damaged(&directory, "it is not a directory"));
+            }
+        }
+        self.log(1, CHECK_TIME)?;
         self.index()?.for_each(|_| ControlFlow::Continue(()))
     }
 

@@ -42,4 +42,4 @@ pub use point::{HookCall, HookPoint, Kind, Point, PointVisitor, UnknownPoint, ty
 pub use registry::{
     API_NAMESPACE, PluginIdentity, PluginSource, Registered, Registry, RegistryBuilder, RegistryError,
 };
-pub use resolve::{ResolveError, Resolved, SkipReason, Skipped, resolve};
+pub use resolve::{ResolveError, Resolved, SkipReason, Skipped, Unresolved, resolve};

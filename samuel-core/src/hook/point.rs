@@ -319,8 +319,15 @@ pub struct UnknownPoint {
 
 impl UnknownPoint {
     fn new(name: &str) -> Self {
-        let nearest = nearest(name, HookPoint::ALL.iter().map(|point| point.as_str()));
-        Self { name: name.to_owned(), nearest: nearest.and_then(|id| id.parse().ok()) }
+        Self { name: name.to_owned(), nearest: None }.without(&[])
+    }
+
+    /// Suggests none of the points that cannot be meant, because they stand beside
+    /// the name.
+    pub(crate) fn without(self, taken: &[&str]) -> Self {
+        let free = HookPoint::ALL.iter().map(|point| point.as_str()).filter(|point| !taken.contains(point));
+        let nearest = nearest(&self.name, free).and_then(|id| id.parse().ok());
+        Self { nearest, ..self }
     }
 }
 

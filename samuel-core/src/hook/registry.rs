@@ -14,8 +14,8 @@ use std::{
 };
 
 use super::{
-    ChainSpec, Handler, HandlerInfo, HookPoint, IntoHandler, Layer, OnFailure, Point, ResolveError, Resolved,
-    Tier, chain::DEFAULT_ID, resolve,
+    ChainSpec, Handler, HandlerInfo, HookPoint, IntoHandler, Layer, OnFailure, Point, Resolved, Tier,
+    Unresolved, chain::DEFAULT_ID, resolve,
 };
 
 /// The namespace of handlers that an embedding program registers.
@@ -255,7 +255,18 @@ impl RegistryBuilder {
             let waiting = self.waiting.remove(point).unwrap_or_default();
             build_chain(*point, waiting, specs.get(point).cloned().unwrap_or_default())
         };
-        let chains = HookPoint::ALL.iter().map(&mut build).collect::<Result<_, _>>()?;
+        let mut chains = Vec::with_capacity(HookPoint::ALL.len());
+        let mut errors = Vec::new();
+        for point in HookPoint::ALL {
+            match build(point) {
+                Ok(chain) => chains.push(chain),
+                Err(RegistryError::Resolve(unresolved)) => errors.extend(unresolved.errors),
+                Err(error) => return Err(error),
+            }
+        }
+        if !errors.is_empty() {
+            return Err(Unresolved { errors }.into());
+        }
         Ok(Registry { chains, plugins: self.plugins })
     }
 }
@@ -346,7 +357,7 @@ pub enum RegistryError {
     },
     /// The configuration cannot be resolved.
     #[error(transparent)]
-    Resolve(#[from] ResolveError),
+    Resolve(#[from] Unresolved),
 }
 
 impl crate::model::Coded for RegistryError {

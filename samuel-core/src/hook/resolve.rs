@@ -72,12 +72,30 @@ impl fmt::Display for SkipReason {
     }
 }
 
-/// A chain that cannot be resolved.
+/// Chains that cannot be resolved, with all that is wrong with them.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+pub struct Unresolved {
+    /// What is wrong, at least one thing.
+    pub errors: Vec<ResolveError>,
+}
+
+impl Unresolved {
+    /// Returns the handler that was likely meant, where only one thing is wrong.
+    pub(crate) fn nearest(&self) -> Option<&str> {
+        match self.errors.as_slice() {
+            [ResolveError::UnknownHandler { nearest, .. }] => nearest.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+/// What is wrong with a chain.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResolveError {
     /// The configuration names a handler that is not registered.
-    #[error("unknown handler \"{name}\" at {point}, known are {}", known.join(", "))]
+    #[error("unknown handler \"{name}\" at {point}; known: {}", known.join(", "))]
     UnknownHandler {
         /// The point.
         point: HookPoint,
@@ -89,7 +107,7 @@ pub enum ResolveError {
         known: Vec<String>,
     },
     /// The configured list names a handler twice.
-    #[error("handlers of {point} lists \"{name}\" twice")]
+    #[error("the handlers of {point} name \"{name}\" twice")]
     DoubledHandler {
         /// The point.
         point: HookPoint,
@@ -101,20 +119,24 @@ pub enum ResolveError {
 /// Puts the handlers of a point in order.
 ///
 /// # Errors
-/// Returns a [`ResolveError`] where the configuration names a handler that is
-/// not registered, or one twice.
+/// Returns [`Unresolved`] where the configuration names handlers that are not
+/// registered, or one twice.
 pub fn resolve(
     point: HookPoint,
     registered: &[HandlerInfo],
     spec: &ChainSpec,
-) -> Result<Resolved, ResolveError> {
+) -> Result<Resolved, Unresolved> {
     let mut registered: Vec<&HandlerInfo> = registered.iter().collect();
     registered.sort_by_key(|handler| handler.sequence());
-    let requests = requests(point, &registered, spec)?;
+    let mut errors = Vec::new();
+    let requests = requests(point, &registered, spec, &mut errors);
     let mut resolved = match &spec.handlers {
-        Some(names) => listed(point, &registered, names)?,
+        Some(names) => listed(point, &registered, names, &mut errors),
         None => ordered(point, &registered, &requests.orders),
     };
+    if !errors.is_empty() {
+        return Err(Unresolved { errors });
+    }
     resolved.warnings.splice(0..0, requests.warnings);
     if spec.enabled == Some(false) {
         let disabled = resolved.run.drain(..).map(|(id, _)| Skipped { id, why: SkipReason::Disabled });
@@ -127,11 +149,13 @@ pub fn resolve(
 }
 
 /// Finds the handler a name means: its id, an alias, or the name of a plugin
-/// with one handler at the point.
+/// with one handler at the point. `taken` are names that cannot be meant, because
+/// they stand beside it.
 fn find<'a>(
     point: HookPoint,
     registered: &[&'a HandlerInfo],
     name: &str,
+    taken: &[&str],
 ) -> Result<Option<&'a HandlerInfo>, ResolveError> {
     if let Some(handler) = registered.iter().find(|handler| handler.answers_to(name)) {
         return Ok(Some(handler));
@@ -147,22 +171,37 @@ fn find<'a>(
         return Ok(None);
     }
     let known: Vec<String> = registered.iter().map(|handler| handler.id.to_string()).collect();
-    let nearest = nearest(name, known.iter().map(String::as_str)).map(str::to_owned);
+    let free = known.iter().map(String::as_str).filter(|known| !taken.contains(known));
+    let nearest = nearest(name, free).map(str::to_owned);
     Err(ResolveError::UnknownHandler { point, name: name.to_owned(), nearest, known })
 }
 
 /// Resolves a chain that is configured whole.
-fn listed(point: HookPoint, registered: &[&HandlerInfo], names: &[String]) -> Result<Resolved, ResolveError> {
+fn listed(
+    point: HookPoint,
+    registered: &[&HandlerInfo],
+    names: &[String],
+    errors: &mut Vec<ResolveError>,
+) -> Resolved {
     let mut resolved = Resolved::default();
     let mut seen = BTreeSet::new();
+    let taken: Vec<&str> = names.iter().map(String::as_str).collect();
     for (place, name) in names.iter().enumerate() {
-        let Some(handler) = find(point, registered, name)? else {
-            resolved.warnings.push(format!("{point} has no built-in default, so \"{name}\" is skipped"));
-            resolved.skipped.push(Skipped { id: DEFAULT_ID.into(), why: SkipReason::NoDefault });
-            continue;
+        let handler = match find(point, registered, name, &taken) {
+            Ok(Some(handler)) => handler,
+            Ok(None) => {
+                resolved.warnings.push(format!("{point} has no built-in default, so \"{name}\" is skipped"));
+                resolved.skipped.push(Skipped { id: DEFAULT_ID.into(), why: SkipReason::NoDefault });
+                continue;
+            }
+            Err(error) => {
+                errors.push(error);
+                continue;
+            }
         };
         if !seen.insert(&handler.id) {
-            return Err(ResolveError::DoubledHandler { point, name: name.clone() });
+            errors.push(ResolveError::DoubledHandler { point, name: name.clone() });
+            continue;
         }
         resolved.run.push((Arc::clone(&handler.id), i32::try_from(place).unwrap_or(i32::MAX)));
     }
@@ -170,7 +209,7 @@ fn listed(point: HookPoint, registered: &[&HandlerInfo], names: &[String]) -> Re
     resolved.skipped.extend(
         left_out.map(|handler| Skipped { id: Arc::clone(&handler.id), why: SkipReason::NotInHandlers }),
     );
-    Ok(resolved)
+    resolved
 }
 
 /// The orders that were asked for.
@@ -186,20 +225,23 @@ fn requests<'a>(
     point: HookPoint,
     registered: &[&'a HandlerInfo],
     spec: &ChainSpec,
-) -> Result<Requests<'a>, ResolveError> {
+    errors: &mut Vec<ResolveError>,
+) -> Requests<'a> {
     let own = registered.iter().filter_map(|handler| handler.order.map(|order| (&*handler.id, order)));
     let mut orders: BTreeMap<&str, i32> = own.collect();
     let mut warnings = Vec::new();
     let (whole, short): (Vec<_>, Vec<_>) =
         spec.order.iter().partition(|(name, _)| registered.iter().any(|handler| *handler.id == ***name));
+    let taken: Vec<&str> = spec.order.keys().map(String::as_str).collect();
     for (name, order) in short.into_iter().chain(whole) {
-        match find(point, registered, name)? {
-            Some(handler) => drop(orders.insert(&handler.id, *order)),
-            None => warnings
+        match find(point, registered, name, &taken) {
+            Ok(Some(handler)) => drop(orders.insert(&handler.id, *order)),
+            Ok(None) => warnings
                 .push(format!("{point} has no built-in default, so the order of \"{name}\" is ignored")),
+            Err(error) => errors.push(error),
         }
     }
-    Ok(Requests { orders, warnings })
+    Requests { orders, warnings }
 }
 
 /// Resolves a chain by the order of its handlers.
@@ -266,7 +308,7 @@ mod tests {
         resolved.run.iter().map(|(id, _)| &**id).collect()
     }
 
-    fn quality(handlers: &[HandlerInfo], spec: &ChainSpec) -> Result<Resolved, ResolveError> {
+    fn quality(handlers: &[HandlerInfo], spec: &ChainSpec) -> Result<Resolved, Unresolved> {
         resolve(HookPoint::QualityCheck, handlers, spec)
     }
 
@@ -275,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn handlers_that_did_not_ask_never_collide() -> Result<(), ResolveError> {
+    fn handlers_that_did_not_ask_never_collide() -> Result<(), Unresolved> {
         let handlers = [plugin("b", 1, None), default(), plugin("a", 0, None)];
         let resolved = quality(&handlers, &ChainSpec::default())?;
         assert_eq!(ids(&resolved), ["default", "a:h", "b:h"]);
@@ -284,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_that_equals_the_defaults_replaces_the_default() -> Result<(), ResolveError> {
+    fn an_order_that_equals_the_defaults_replaces_the_default() -> Result<(), Unresolved> {
         let resolved = quality(&[default(), plugin("a", 0, Some(100))], &ChainSpec::default())?;
         assert_eq!(ids(&resolved), ["a:h"]);
         assert_eq!(resolved.warnings.len(), 1);
@@ -292,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_equal_orders_the_later_plugin_wins_however_they_arrive() -> Result<(), ResolveError> {
+    fn of_two_equal_orders_the_later_plugin_wins_however_they_arrive() -> Result<(), Unresolved> {
         let (first, second) = (plugin("a", 0, Some(50)), plugin("b", 1, Some(50)));
         for handlers in [[first.clone(), second.clone()], [second, first]] {
             let resolved = quality(&handlers, &ChainSpec::default())?;
@@ -303,14 +345,14 @@ mod tests {
     }
 
     #[test]
-    fn an_implicit_order_is_never_replaced() -> Result<(), ResolveError> {
+    fn an_implicit_order_is_never_replaced() -> Result<(), Unresolved> {
         let resolved = quality(&[plugin("a", 0, None), plugin("b", 1, Some(200))], &ChainSpec::default())?;
         assert_eq!(ids(&resolved), ["a:h", "b:h"]);
         Ok(())
     }
 
     #[test]
-    fn a_list_is_the_whole_chain_and_says_what_it_leaves_out() -> Result<(), ResolveError> {
+    fn a_list_is_the_whole_chain_and_says_what_it_leaves_out() -> Result<(), Unresolved> {
         let handlers = [default(), plugin("a", 0, None), plugin("b", 1, None), plugin("c", 2, None)];
         let resolved = quality(&handlers, &list(&["a:h", "samuel-default", "b"]))?;
         assert_eq!(ids(&resolved), ["a:h", "default", "b:h"]);
@@ -322,22 +364,32 @@ mod tests {
     fn unknown_and_doubled_names_are_errors() {
         let handlers = [default(), plugin("lint", 0, None)];
         let unknown = quality(&handlers, &list(&["lnt:h"]));
-        assert!(
-            matches!(unknown, Err(ResolveError::UnknownHandler { nearest: Some(n), .. }) if n == "lint:h")
-        );
+        assert_eq!(unknown.expect_err("unknown").nearest(), Some("lint:h"));
         let doubled = quality(&handlers, &list(&["default", "samuel-default"]));
-        assert!(matches!(doubled, Err(ResolveError::DoubledHandler { .. })));
+        let doubled = doubled.expect_err("doubled").errors;
+        assert!(matches!(doubled.as_slice(), [ResolveError::DoubledHandler { .. }]), "{doubled:?}");
     }
 
     #[test]
-    fn a_default_that_is_not_there_is_skipped_with_a_warning() -> Result<(), ResolveError> {
+    fn every_name_that_is_wrong_is_told_and_none_is_suggested_that_stands_there_already() {
+        let handlers = [default(), plugin("lint", 0, None)];
+        let wrong = quality(&handlers, &list(&["default", "defualt", "lnt:h"])).expect_err("unknown").errors;
+        let nearest = |error: &ResolveError| match error {
+            ResolveError::UnknownHandler { nearest, .. } => nearest.clone(),
+            ResolveError::DoubledHandler { .. } => None,
+        };
+        assert_eq!(wrong.iter().map(nearest).collect::<Vec<_>>(), [None, Some("lint:h".to_owned())]);
+    }
+
+    #[test]
+    fn a_default_that_is_not_there_is_skipped_with_a_warning() -> Result<(), Unresolved> {
         let resolved = resolve(HookPoint::ContextExtra, &[plugin("a", 0, None)], &list(&["default", "a"]))?;
         assert_eq!((ids(&resolved), resolved.warnings.len()), (vec!["a:h"], 1));
         Ok(())
     }
 
     #[test]
-    fn at_a_replace_point_only_the_last_handler_runs() -> Result<(), ResolveError> {
+    fn at_a_replace_point_only_the_last_handler_runs() -> Result<(), Unresolved> {
         let handlers = [default(), plugin("a", 0, None), plugin("b", 1, None)];
         let resolved = resolve(HookPoint::AgentInvoke, &handlers, &ChainSpec::default())?;
         assert_eq!(ids(&resolved), ["b:h"]);

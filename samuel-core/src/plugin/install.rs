@@ -365,7 +365,11 @@ impl Plugins {
         check_plugin_name(name)?;
         let list = self.list()?;
         let found = list.iter().find(|plugin| plugin.name == name).and_then(|plugin| plugin.entry.clone());
-        let entry = found.ok_or_else(|| not_installed(name, &list))?;
+        let entry = found.ok_or_else(|| {
+            // Of one that is only listed there is nothing to be shown either.
+            let installed: Vec<Listed> = list.into_iter().filter(|plugin| plugin.entry.is_some()).collect();
+            not_installed(name, &installed)
+        })?;
         let manifest = Manifest::load(&plugin_directory(&self.root, name))?;
         Ok((entry, manifest))
     }

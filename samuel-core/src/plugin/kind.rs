@@ -43,7 +43,7 @@ impl fmt::Display for Kind {
 
 /// The text is no kind of plugin.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown kind of plugin \"{name}\"; known are wasm, oci, skill and methodology")]
+#[error("unknown kind of plugin \"{name}\"; use wasm, oci, skill or methodology")]
 pub struct UnknownKind {
     name: String,
     /// The nearest kind, where one is near.

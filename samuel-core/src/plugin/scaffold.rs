@@ -52,7 +52,7 @@ impl FromStr for Language {
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         let found = Self::ALL.into_iter().find(|language| language.as_str() == name);
-        found.ok_or_else(|| format!("unknown language \"{name}\"; known are rust, python and javascript"))
+        found.ok_or_else(|| format!("unknown language \"{name}\"; use rust, python or javascript"))
     }
 }
 

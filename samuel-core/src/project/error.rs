@@ -78,7 +78,9 @@ impl Coded for ProjectError {
             Self::Methodology(UnknownMethodology { nearest: Some(nearest), .. }) => {
                 format!("Did you mean \"{nearest}\"? {}", self.code().help)
             }
-            Self::Methodology(error) => format!("Known are {}. {}", error.known.join(", "), self.code().help),
+            Self::Methodology(error) => {
+                format!("Methodologies here: {}. {}", error.known.join(", "), self.code().help)
+            }
             _ => self.code().help.to_owned(),
         }
     }

@@ -91,7 +91,7 @@ async fn exit_0_with_an_envelope_is_an_answer_and_anything_else_is_not() {
     assert_eq!(broken("exit 44").await.1, "exit code 44");
     let (class, message, _) = broken("kill -9 $$").await;
     assert_eq!((class, message.as_str()), (BreakClass::Signaled, "ended by signal 9"));
-    assert_eq!(broken("true").await.1, "there is no answer");
+    assert_eq!(broken("true").await.1, "nothing was printed, where an answer in JSON is expected");
     assert_eq!(broken("echo '{}'").await.0, BreakClass::BadOutput);
     for bad in
         ["echo not json", "echo '[]'", "echo '{\"ok\":true}{\"ok\":true}'", "echo '{\"ok\":true}'; echo done"]

@@ -53,7 +53,7 @@ agent = "cluade"
 sandbox = "docker"
 [methodology.ralph.clocks]
 zzz = 1
-[hooks."quality.chek"]
+[hooks."sesion.start"]
 strict = true
 [hooks."quality.check"]
 timout = "5m"
@@ -64,9 +64,9 @@ nam = "a"
 2:1 defaultmethodology: unknown key | Did you mean "default_methodology"?
 4:1 methodology.ralph.max_iteration: unknown key | Did you mean "max_iterations"?
 5:9 methodology.ralph.agent: unknown agent "cluade" | Did you mean "claude"?
-6:11 methodology.ralph.sandbox: unknown sandbox "docker" | Known are host, bwrap, oci.
-8:1 methodology.ralph.clocks.zzz: unknown key | Known are first_byte, idle, linger, wall.
-9:8 hooks."quality.chek": unknown hook point "quality.chek" | Did you mean "quality.check"?
+6:11 methodology.ralph.sandbox: unknown sandbox "docker" | Use "host".
+8:1 methodology.ralph.clocks.zzz: unknown key | Use one of first_byte, idle, linger, wall.
+9:8 hooks."sesion.start": unknown hook point "sesion.start" | Did you mean "session.start"?
 12:1 hooks."quality.check".timout: unknown key | Did you mean "timeout"?
 13:8 hooks."quality.check".mode: unknown mode "discover" | Did you mean "discovery"?
 14:1 plugins[0]: name is missing | Add name.
@@ -309,8 +309,8 @@ fn text_that_is_no_toml_is_refused_with_every_place() {
 #[test]
 fn tabs_line_breaks_and_a_byte_order_mark_do_not_shift_places() {
     insta::assert_snapshot!(problems("\u{feff}x = 1\r\n\t[project]\r\n\tnom = \"日本\" # é\r\n"), @r#"
-    1:1 x: unknown key | Known are version, default_methodology, project, guardrails, plugins, hooks, methodology.
-    3:2 project.nom: unknown key | Known are name.
+    1:1 x: unknown key | Use one of version, default_methodology, project, guardrails, plugins, hooks, methodology.
+    3:2 project.nom: unknown key | Use "name".
     "#);
 }
 
