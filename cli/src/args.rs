@@ -353,7 +353,7 @@ pub(crate) struct SyncArgs {
                         asks only for what is new. Files go to .samuel/plugins, digests and grants to samuel.lock, \
                         and samuel.toml lists the plugin.\n\nExamples:\n  samuel install ./plugins/lint\n  samuel \
                         install https://example.org/samuel-python.git#v1.2.0\n\nExit codes: 0 done, 2 the plugin \
-                        has problems, 75 another command is at work, 78 nobody has granted what it asks for"
+                        has problems, 75 another command is at work, 78 what it asks for was not granted"
 )]
 pub(crate) struct InstallArgs {
     /// A directory, a samuel-plugin.toml or component in one, or the URL of a git repository with an optional #revision

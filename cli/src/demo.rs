@@ -16,6 +16,7 @@ use samuel_core::{
     engine::{Run, TrustPolicy},
     project::{InitOptions, Project},
     state::{Existing, StateStore},
+    text::counted,
 };
 use serde_json::json;
 
@@ -68,7 +69,8 @@ async fn demonstrate(
         let _ = terminal::show(
             Stream::Out,
             &format!(
-                "A plan of {tasks} tasks from prd-greeter.md, in {}\n\n",
+                "A plan of {} from prd-greeter.md, in {}\n\n",
+                counted(tasks, "task"),
                 safe(&repository.path().display().to_string())
             ),
         );

@@ -9,6 +9,13 @@ pub fn counted(count: impl TryInto<u64>, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {}", plural(noun)) }
 }
 
+/// Counts something and says that it is: `1 file is`, `2 files are`.
+pub fn counted_are(count: impl TryInto<u64>, noun: &str) -> String {
+    let counted = counted(count, noun);
+    let verb = if counted.starts_with("1 ") { "is" } else { "are" };
+    format!("{counted} {verb}")
+}
+
 /// Returns a noun in the plural, by its ending.
 fn plural(noun: &str) -> String {
     let is_vowel = |c: char| "aeiou".contains(c);
@@ -50,5 +57,6 @@ mod tests {
         ] {
             assert_eq!(counted(count, noun), expected);
         }
+        assert_eq!([counted_are(1, "file"), counted_are(11, "file")], ["1 file is", "11 files are"]);
     }
 }

@@ -120,7 +120,7 @@ impl PyCall {
     /// Contributes to the handler's own namespace of the prompt context, where
     /// later handlers and templates see it if this handler succeeds.
     ///
-    /// Raises `TypeError` or `ValueError` where the value is no JSON.
+    /// Raises `TypeError` or `ValueError` where the value is not JSON.
     fn contribute(&self, key: String, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let writing = Writing::default();
         let plain = serde_json::to_value(Plain { value, writing: &writing });

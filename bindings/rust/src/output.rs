@@ -166,7 +166,7 @@ pub trait Results: Answer {
 
 /// An output that is one piece of text which the next handler builds on.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no blob",
+    message = "`{Self}` is not a blob",
     note = "blobs are made at context.snapshot, context.progress and context.task"
 )]
 pub trait Blob: Answer {

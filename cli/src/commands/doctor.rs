@@ -65,7 +65,7 @@ pub(crate) fn fix(yes: bool, global: &Global, host: &Host) -> Result<Reply, Fail
     }
     let agreed = host.can_ask && confirm(&text, "Repair it?");
     if !agreed {
-        let failure = Failure::new(ErrorCode::DOCTOR_FAILED, "nobody has agreed to the repair");
+        let failure = Failure::new(ErrorCode::DOCTOR_FAILED, "the repair was not confirmed");
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
         return Err(failure.with_data(json!(preview)).detail(lines).advise("Review it, then pass --yes."));
     }

@@ -5,6 +5,7 @@ use std::path::Path;
 use samuel_core::{
     project::{ConvertedPrd, InitOptions, Project},
     state::Existing,
+    text::counted,
 };
 
 use crate::{
@@ -55,10 +56,7 @@ fn existing(force: bool) -> Existing {
 
 fn converted_text(converted: &ConvertedPrd) -> String {
     let from = converted.companion.as_ref().unwrap_or(&converted.prd);
-    let count = match converted.tasks {
-        1 => "1 task".to_owned(),
-        count => format!("{count} tasks"),
-    };
+    let count = counted(converted.tasks, "task");
     format!("  {count} from {}\n", shown(from)) + &backup_text(converted.backup.as_deref())
 }
 
@@ -67,7 +65,7 @@ fn shown(path: &Path) -> String {
 }
 
 fn backup_text(backup: Option<&Path>) -> String {
-    backup.map(|path| format!("  the plan before it is kept as {}\n", shown(path))).unwrap_or_default()
+    backup.map(|path| format!("  the plan that was there is kept as {}\n", shown(path))).unwrap_or_default()
 }
 
 fn warnings_of(converted: &ConvertedPrd) -> Vec<String> {

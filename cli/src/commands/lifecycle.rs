@@ -2,7 +2,10 @@
 
 use samuel_core::{
     hook::HookPoint,
-    lifecycle::{Change, ChangeKind, InitOptions, InitReport, Lifecycle, SyncOptions, SyncReport},
+    lifecycle::{
+        Change, ChangeKind, InitOptions, InitReport, Lifecycle, LifecycleError, SyncOptions, SyncReport,
+    },
+    text::counted,
 };
 
 use super::{block_on, plugins};
@@ -21,8 +24,8 @@ pub(crate) fn init(args: &ProjectInitArgs, global: &Global, host: &Host) -> Resu
     let lifecycle = lifecycle(global, host)?;
     let fires = |point| matches!(point, HookPoint::InitBefore | HookPoint::InitAfter);
     trust::allow(lifecycle.registry(), fires, args.yes, host)?;
-    let report = block_on(lifecycle.init(&options))?.map_err(|error| Failure::of(&error))?;
-    let warnings = report.warnings.clone();
+    let report = block_on(lifecycle.init(&options))?.map_err(|error| of_hooks(&error))?;
+    let warnings = lines_of(&report.warnings);
     Ok(Reply::new(&report, init_text(&report)).warn(warnings))
 }
 
@@ -32,8 +35,8 @@ pub(crate) fn sync(args: &SyncArgs, global: &Global, host: &Host) -> Result<Repl
     let lifecycle = lifecycle(global, host)?;
     let fires = |point| matches!(point, HookPoint::SyncBefore | HookPoint::SyncAfter);
     trust::allow(lifecycle.registry(), fires, args.yes, host)?;
-    let report = block_on(lifecycle.sync(&options))?.map_err(|error| Failure::of(&error))?;
-    let warnings = report.warnings.clone();
+    let report = block_on(lifecycle.sync(&options))?.map_err(|error| of_hooks(&error))?;
+    let warnings = lines_of(&report.warnings);
     Ok(Reply::new(&report, sync_text(&report)).warn(warnings))
 }
 
@@ -42,6 +45,23 @@ fn lifecycle(global: &Global, host: &Host) -> Result<Lifecycle, Failure> {
     let plugins = plugins::load(&project, host)?;
     let builder = Lifecycle::builder(project).register(|registry| plugins.register(registry));
     builder.build().map_err(|error| Failure::of(&error))
+}
+
+/// Keeps each warning in its line, whatever a handler says.
+fn lines_of(warnings: &[String]) -> Vec<String> {
+    warnings.iter().map(|warning| safe(warning)).collect()
+}
+
+/// Makes a failure of what fired points have led to, in one line: a part of it may
+/// be a handler's words.
+fn of_hooks(error: &LifecycleError) -> Failure {
+    let failure = Failure::of(error);
+    match error {
+        LifecycleError::Refused { .. } | LifecycleError::Broke { .. } => {
+            failure.reword(safe(&error.to_string()))
+        }
+        _ => failure,
+    }
 }
 
 fn init_text(report: &InitReport) -> String {
@@ -53,7 +73,7 @@ fn init_text(report: &InitReport) -> String {
     text.push_str(&changes_text(&report.changes, "wrote"));
     if let Some(backup) = &report.backup {
         text.push_str(&format!(
-            "  the samuel.toml before it is kept as {}\n",
+            "  the samuel.toml that was there is kept as {}\n",
             safe(&backup.display().to_string())
         ));
     }
@@ -68,7 +88,7 @@ fn init_text(report: &InitReport) -> String {
 }
 
 fn sync_text(report: &SyncReport) -> String {
-    let files = |count: usize| if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
+    let files = |count: usize| counted(count, "file");
     if let Some(reason) = &report.skipped {
         return format!("Skipped: {}\n", safe(reason));
     }

@@ -6,6 +6,7 @@ use samuel_core::{
     model::ErrorCode,
     project::Project,
     state::{Diagnostic, StateError, StateStore},
+    text::counted,
 };
 use serde_json::json;
 
@@ -55,7 +56,10 @@ pub(crate) fn tasks(project: &Project) -> Result<Reply, Failure> {
 fn file_warnings(diagnostics: &[Diagnostic], unparsed: usize) -> Vec<String> {
     let mut warnings: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
     if unparsed > 0 {
-        warnings.push(format!("{unparsed} lines of the plan could not be understood; they are kept"));
+        warnings.push(format!(
+            "{} of the plan could not be understood; nothing of that is lost",
+            counted(unparsed, "line")
+        ));
     }
     warnings
 }

@@ -10,6 +10,7 @@ use samuel_core::{
         BuildOptions, NewPlugin, Scaffolded, SdkSource, Trial, TrialOptions, build, check, manifest_schema,
         scaffold, try_out,
     },
+    text::counted,
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -40,7 +41,7 @@ pub(crate) fn run(command: PluginCommand, global: &Global, host: &Host) -> Resul
 fn validate(args: &PluginDirectory, global: &Global, host: &Host) -> Result<Reply, Failure> {
     let directory = host.directory(global)?.join(&args.plugin);
     let manifest = check(&directory)?;
-    let text = format!("{} {} is in order\n", safe(&manifest.name), manifest.version);
+    let text = format!("{} {} is valid\n", safe(&manifest.name), manifest.version);
     Ok(Reply::new(json!({ "manifest": manifest }), text))
 }
 
@@ -74,7 +75,7 @@ fn new(args: &NewPluginArgs, global: &Global, host: &Host) -> Result<Reply, Fail
 
 fn new_text(done: &Scaffolded) -> String {
     let directory = safe(&done.directory.display().to_string());
-    let mut text = format!("Made a plugin of kind {} in {}: {directory}\n", done.kind, done.language);
+    let mut text = format!("Created a plugin of kind {} in {}: {directory}\n", done.kind, done.language);
     let shown = done.files.iter().filter(|file| !file.starts_with("wit/deps/"));
     shown.for_each(|file| text.push_str(&format!("  wrote {}\n", safe(file))));
     text + "Next: read its README.md, then `samuel plugin build` and `samuel plugin test` there\n"
@@ -99,7 +100,7 @@ fn build_plugin(args: &PluginDirectory, global: &Global, host: &Host) -> Result<
                 report.took_ms as f64 / 1_000.0
             )
         }
-        (None, _) => "There is nothing to build, and the plugin is in order\n".to_owned(),
+        (None, _) => "Nothing has to be built; the plugin is valid\n".to_owned(),
     };
     Ok(Reply::new(&report, text))
 }
@@ -125,7 +126,7 @@ fn test(args: &PluginTestArgs, global: &Global, host: &Host) -> Result<Reply, Fa
         [] => Ok(Reply::new(data, text)),
         [first, ..] => {
             let class = first.failure.as_ref().map_or(ErrorCode::HOOK_FAILED, |failure| failure.class.code());
-            let message = format!("{} of {} handlers broke", broken.len(), trials.len());
+            let message = format!("{} of {} broke", broken.len(), counted(trials.len(), "handler"));
             Err(Failure::new(class, message).with_data(data).detail(text.lines().map(str::to_owned)))
         }
     }

@@ -79,7 +79,7 @@ fn beside_a_loop(global: &Global, host: &Host) -> Option<String> {
 
 fn refused(offer: &Offer) -> Failure {
     let manifest = offer.manifest();
-    let message = format!("nobody has granted what {} {} asks for", manifest.name, manifest.version);
+    let message = format!("what {} {} asks for was not granted", manifest.name, manifest.version);
     let lines: Vec<String> = offer_text(offer).lines().map(str::to_owned).collect();
     Failure::new(ErrorCode::PLUGIN_REFUSED, message).with_data(offer_data(offer)).detail(lines)
 }

@@ -37,7 +37,8 @@ pub(crate) fn prompt(project: Project, args: &LookArgs, host: &Host) -> Result<R
 pub(crate) fn vars(project: Project, args: &LookArgs, host: &Host) -> Result<Reply, Failure> {
     let preview = look(project, args, host)?;
     let vars = serde_json::to_value(&preview.context);
-    let vars = vars.map_err(|error| Failure::internal("the variables are no JSON").because(&error))?;
+    let vars =
+        vars.map_err(|error| Failure::internal("the variables cannot be written as JSON").because(&error))?;
     let text = serde_json::to_string_pretty(&vars).unwrap_or_default() + "\n";
     let text = safe_json(&text).into_owned();
     Ok(Reply::new(vars, text).warn(preview.warnings).for_a_program())

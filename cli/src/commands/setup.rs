@@ -165,7 +165,7 @@ fn read_script(path: &Path) -> Result<Script, Failure> {
     let is_json = path.extension().is_some_and(|ending| ending == "json");
     let script = if is_json { Script::from_json(&text) } else { Script::from_toml(&text) };
     script.map_err(|error| {
-        let failure = refused(format!("{} is no script", path.display()));
+        let failure = refused(format!("{} is not a script", path.display()));
         match std::error::Error::source(&error) {
             Some(cause) => failure.because(cause),
             None => failure.because(&error),

@@ -118,8 +118,9 @@ impl Show {
             Self::Nothing => {}
             Self::Lines(watch) => watch.event(record),
             Self::Json => {
-                let line = serde_json::to_string(record)
-                    .map_err(|error| Failure::internal("an event is no JSON").because(&error))?;
+                let line = serde_json::to_string(record).map_err(|error| {
+                    Failure::internal("an event cannot be written as JSON").because(&error)
+                })?;
                 // The run goes on whether or not its events can be written.
                 let _ = terminal::show(Stream::Out, &(safe_json(&line).into_owned() + "\n"));
             }

@@ -5,6 +5,7 @@
 
 use samuel_core::{
     model::ErrorCode,
+    text::counted,
     toon::{self, DecodeOptions, EncodeOptions, NumberText, Recovered, Value},
 };
 use serde_json::json;
@@ -104,7 +105,8 @@ fn recover(args: &ReadArgs, host: &Host) -> Result<Reply, Failure> {
     let name = input.name.display();
     let faults = diagnostics.iter().map(|fault| safe(&format!("{name}:{fault}")));
     let lost = skipped.iter().map(|part| format!("left out from line {} on:\n{}", part.line, part.raw));
-    let more_lost = (more_skipped > 0).then(|| format!("left out {more_skipped} more pieces of the text"));
+    let more_lost =
+        (more_skipped > 0).then(|| format!("left out {} more of the text", counted(more_skipped, "piece")));
     let warnings: Vec<String> = faults.chain(and_more(more)).chain(lost).chain(more_lost).collect();
     Ok(Reply::new(data(Some(&text)), shown).warn(warnings).for_a_program())
 }

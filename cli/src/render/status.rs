@@ -3,6 +3,7 @@
 use samuel_core::{
     model::ProgressStatus,
     project::{NextStep, ProjectStatus},
+    text::counted,
 };
 
 use super::{holder_text, safe, time_of_day};
@@ -35,8 +36,11 @@ pub(crate) fn status_text(status: &ProjectStatus) -> String {
     if progress.total_iterations_run > 0 {
         let cost =
             if progress.cost_usd > 0.0 { format!(", ${:.2}", progress.cost_usd) } else { String::new() };
-        let tokens =
-            if progress.tokens > 0 { format!(", {} tokens", progress.tokens) } else { String::new() };
+        let tokens = if progress.tokens > 0 {
+            format!(", {}", counted(progress.tokens, "token"))
+        } else {
+            String::new()
+        };
         line("Iterations", format!("{}{tokens}{cost}", progress.total_iterations_run));
     }
     let holder = status.holder.as_ref().map(|holder| format!(", {}", holder_text(holder)));
@@ -66,6 +70,9 @@ fn next(next: &NextStep, total: usize) -> String {
                 .to_owned()
         }
         NextStep::AllDone => "nothing: the plan is done".to_owned(),
-        NextStep::Blocked { reasons } => format!("nothing: {} tasks are blocked", reasons.len()),
+        NextStep::Blocked { reasons } => match reasons.len() {
+            1 => "nothing: 1 task is blocked".to_owned(),
+            count => format!("nothing: {count} tasks are blocked"),
+        },
     }
 }

@@ -13,13 +13,11 @@ use samuel_core::{
         payload::{CheckFailure, Mode, TaskBrief},
     },
     process::Process,
+    text::counted,
 };
 
 use super::{safe, time_of_day};
-use crate::{
-    reply::set_in,
-    terminal::{self, MovingLine, Stream, remark},
-};
+use crate::terminal::{self, MovingLine, Stream, remark};
 
 /// How much of what an agent says or does fits into the moving line.
 const ACTIVITY: usize = 60;
@@ -76,7 +74,8 @@ impl Watch {
     }
 
     fn warn(&self, text: &str) {
-        self.suspended(|| remark(&format!("warning: {}", set_in(text))));
+        // In one line: a part of it may be somebody else's words.
+        self.suspended(|| remark(&format!("warning: {}", safe(text))));
     }
 
     fn suspended(&self, print: impl FnOnce()) {
@@ -99,7 +98,10 @@ impl Watch {
             Event::RunStarted { resumed, agent, max_iterations } => {
                 let verb = if *resumed { "going on with" } else { "starting" };
                 let (run, agent) = (&record.run_id, safe(agent));
-                self.line(&format!("{verb} run {run} with {agent}, at most {max_iterations} iterations"));
+                self.line(&format!(
+                    "{verb} run {run} with {agent}, at most {}",
+                    counted(*max_iterations, "iteration")
+                ));
             }
             Event::IterationStarted { iteration, mode, task } => {
                 self.line(&format!("iteration {iteration}: {}", about(*mode, task.as_ref())));
@@ -207,7 +209,7 @@ impl Watch {
             AgentEvent::RateLimited { message, .. } => self.warn(&format!("usage limit: {message}")),
             AgentEvent::SoftDeadline { remaining_ms } => {
                 let left = seconds(Duration::from_millis(*remaining_ms));
-                self.warn(&format!("the agent is ended in {left}"));
+                self.warn(&format!("the agent will be ended in {left}"));
             }
             _ => {}
         }
@@ -340,7 +342,8 @@ fn ids(tasks: &[TaskId]) -> String {
 }
 
 fn consumed(usage: Usage) -> String {
-    let tokens = if usage.tokens() > 0 { format!(", {} tokens", usage.tokens()) } else { String::new() };
+    let tokens =
+        if usage.tokens() > 0 { format!(", {}", counted(usage.tokens(), "token")) } else { String::new() };
     let cost = usage.cost_usd.map(|cost| format!(", ${cost:.2}")).unwrap_or_default();
     tokens + &cost
 }

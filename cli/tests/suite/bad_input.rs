@@ -278,3 +278,15 @@ fn no_name_is_suggested_that_would_be_refused() {
     let ran = bench.samuel(&["run", "start", "--sandbox", "bwarp"]);
     assert!(ran.code == 2 && !ran.stderr.contains("bwrap"), "{}", ran.stderr);
 }
+
+#[test]
+fn a_plan_of_nothing_but_zeros_is_refused_in_a_few_words() {
+    let bench = Bench::with_tasks(&["One"]);
+    std::fs::write(bench.prd(), vec![0; 5_000_000]).unwrap();
+    for args in [&["run", "tasks"][..], &["run", "tasks", "--json"], &["run", "done", "1"], &["doctor"]] {
+        let ran = bench.samuel(args);
+        assert!(ran.code == 5 || args == ["doctor"], "{args:?}: {}", ran.code);
+        let shown = ran.stdout.len() + ran.stderr.len();
+        assert!(shown < 10_000, "{args:?}: {shown} bytes");
+    }
+}

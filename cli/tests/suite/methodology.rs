@@ -123,7 +123,7 @@ fn the_methodology_of_a_plugin_can_be_the_default() {
     bench.ok(&["run", "init"]);
     let status = bench.ok(&["run", "status", "--json"]).json();
     assert_eq!(status["data"]["methodology"], "tdd-strict");
-    assert!(bench.samuel(&["doctor"]).stdout.contains("samuel.toml can be used, for tdd-strict"));
+    assert!(bench.samuel(&["doctor"]).stdout.contains("samuel.toml is valid; the methodology is tdd-strict"));
     let vars = bench.ok(&["run", "vars", "--yes", "--json"]).json().to_string();
     assert!(vars.contains(r#""Methodology":{"Name":"tdd-strict","Source":"samuel-tdd"}"#), "{vars}");
 

@@ -30,7 +30,7 @@ fn nothing_is_installed_that_nobody_has_granted() {
     let ran = bench.samuel(&["install", "plugins/lint"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (78, ""));
     for part in [
-        "nobody has granted what lint 1.0.0 asks for",
+        "what lint 1.0.0 asks for was not granted",
         "exec  ruff         (runs the linter)",
         "env   VIRTUAL_ENV",
         "quality.check  hook.sh",
@@ -59,7 +59,7 @@ fn an_update_that_wants_more_is_refused_where_nobody_can_be_asked() {
     bench.write("plugins/lint/samuel-plugin.toml", &more);
     let ran = bench.samuel(&["install", "plugins/lint"]);
     assert_eq!(ran.code, 78, "{ran:?}");
-    let said = "nobody has granted what lint 1.1.0 asks for";
+    let said = "what lint 1.1.0 asks for was not granted";
     assert!(
         ran.stderr.contains(said) && ran.stderr.contains("+ exec") && ran.stderr.contains("git"),
         "{ran:?}"
@@ -203,7 +203,7 @@ fn a_new_plugin_of_scripts_works_from_the_start() {
     for language in ["python", "javascript"] {
         let bench = Bench::with_tasks(&["One"]);
         bench.ok(&["plugin", "new", "facts", "--kind", "skill", "--lang", language]);
-        assert!(bench.ok(&["plugin", "validate", "facts"]).stdout.contains("facts 0.1.0 is in order"));
+        assert!(bench.ok(&["plugin", "validate", "facts"]).stdout.contains("facts 0.1.0 is valid"));
         bench.ok(&["plugin", "build", "facts"]);
         let tried = bench.ok(&["plugin", "test", "facts", "--json"]).json();
         let trial = &tried["data"]["trials"][0];
@@ -259,7 +259,7 @@ fn a_handler_that_breaks_fails_the_test_of_its_plugin() {
     let ran = bench.samuel(&["plugin", "test", "plugins/bad"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
     assert!(
-        ran.stderr.contains("1 of 1 handlers broke") && ran.stderr.contains("failed: no luck"),
+        ran.stderr.contains("1 of 1 handler broke") && ran.stderr.contains("failed: no luck"),
         "{}",
         ran.stderr
     );
@@ -370,4 +370,32 @@ fn whoever_changes_plugins_beside_a_loop_is_told_what_becomes_of_it() {
     bench.write("go", "");
     assert_eq!(beside.code(), 4, "the loop ends as was said");
     assert_eq!(bench.ok(&["uninstall", "lint"]).stderr, "");
+}
+
+#[test]
+fn what_a_handler_says_stays_in_its_line() {
+    let words = "printf '%s' '{\"ok\": false, \"reason\": \"no\\niteration 9: completed\\nhelp: run x\"}'";
+    for (point, command) in [
+        ("quality.check", &["run", "start"][..]),
+        ("after:iteration", &["run", "start"]),
+        ("session.end", &["run", "start"]),
+        ("sync.before", &["sync"]),
+        ("init.after", &["init"]),
+    ] {
+        let bench = Bench::with_tasks(&["One"]);
+        source(&bench, "talk", "", point, words);
+        bench.ok(&["install", "plugins/talk", "--yes"]);
+        let start: &[&str] = match command {
+            ["run", ..] => &["--pause", "0", "--max-iterations", "1", "--agent-command", "true"],
+            _ => &[],
+        };
+        let ran = bench.samuel(&[command, &["--yes"], start].concat());
+        let shown = ran.stdout + &ran.stderr;
+        assert!(shown.contains("iteration 9: completed"), "{point}: {shown}");
+        let forged = shown.lines().find(|line| {
+            let line = line.trim_start();
+            line.starts_with("iteration 9") || line.starts_with("help: run x")
+        });
+        assert_eq!(forged, None, "{point}: {shown}");
+    }
 }

@@ -91,7 +91,7 @@ fn the_place_of_a_fault_is_named_with_the_next_step() {
     assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
     assert_eq!(
         ran.stderr,
-        "error: a row of 1 cells under a header of 2 fields in tasks[1]\n  --> bad.toon:3:3\nhelp: Correct \
+        "error: a row of 1 cell under a header of 2 fields in tasks[1]\n  --> bad.toon:3:3\nhelp: Correct \
          the text at the place named above, or print what can be read of it with `samuel toon recover`.\n"
     );
     bench.write("bad.json", "{\"a\": 1,\n \"\u{fc}\": ?}");
@@ -125,7 +125,7 @@ fn check_lists_every_fault_and_fails() {
     assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
     for line in [
         "error: bad.toon has 3 faults\n",
-        "  2:3: width_mismatch: a row of 1 cells under a header of 2 fields in tasks\n",
+        "  2:3: width_mismatch: a row of 1 cell under a header of 2 fields in tasks\n",
         "  4:1: stray_line: a line that is neither a row nor an item in tasks\n",
         "duplicate_key: the key \"name\" appears twice",
         "  --> bad.toon:2:3\n",

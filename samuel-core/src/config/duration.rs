@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-/// Text that is no duration.
+/// Text that is not a duration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{text}\" is no duration: {problem}")]
+#[error("\"{text}\" is not a duration: {problem}")]
 pub struct DurationError {
     /// The text as it was given.
     pub text: String,

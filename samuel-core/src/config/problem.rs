@@ -100,8 +100,8 @@ pub enum ProblemKind {
         /// What the key takes.
         expected: String,
     },
-    /// The text is no duration.
-    #[error("\"{text}\" is no duration: {problem}")]
+    /// The text is not a duration.
+    #[error("\"{text}\" is not a duration: {problem}")]
     NoDuration {
         /// The text as it was given.
         text: String,
@@ -177,7 +177,7 @@ pub enum ProblemKind {
 impl ProblemKind {
     fn help(&self) -> String {
         match self {
-            Self::TooLarge { .. } => "Remove what is no configuration.".to_owned(),
+            Self::TooLarge { .. } => "Remove what does not belong there.".to_owned(),
             Self::NotUtf8 => "Save the file as UTF-8.".to_owned(),
             Self::Syntax { unquoted_point: true, .. } => {
                 "Quote hook points, as in [hooks.\"before:loop\"].".to_owned()

@@ -24,6 +24,7 @@ use crate::{
     process::{Containment, find_program, strongest_containment},
     project::{Project, ProjectError},
     state::{LoopLock, Severity, StateError, StateStore, validate},
+    text::counted,
 };
 
 /// Everything that was looked at, in a fixed order.
@@ -222,8 +223,8 @@ fn configured(project: &Project) -> Finding {
     Finding::ok(
         Subject::Configuration,
         match project.root().join(CONFIG_FILE).exists() {
-            true => format!("{CONFIG_FILE} can be used, for {methodology}"),
-            false => format!("there is no {CONFIG_FILE}, so the defaults of {methodology} hold"),
+            true => format!("{CONFIG_FILE} is valid; the methodology is {methodology}"),
+            false => format!("there is no {CONFIG_FILE}, so the defaults of {methodology} apply"),
         },
     )
 }
@@ -257,7 +258,7 @@ fn plugins(project: &Project, error: Option<&PluginError>) -> Finding {
         return Finding::ok(
             Subject::Plugins,
             match names.is_empty() {
-                true => "there are none".to_owned(),
+                true => "none are installed".to_owned(),
                 false => format!("{} as installed", names.join(", ")),
             },
         );
@@ -301,7 +302,7 @@ fn chains(builder: RunBuilder) -> [Finding; 2] {
         0 => Finding::ok(Templates, "the built-in templates are used"),
         own => Finding::ok(
             Templates,
-            format!("{} of the project in place of the built-in", counted(own, "template")),
+            format!("{} of the project in place of built-in ones", counted(own, "template")),
         ),
     };
     [hooks, templates]
@@ -322,25 +323,23 @@ fn checks(project: &Project) -> Finding {
     }
 }
 
-/// Counts something in words: `1 task`, `2 tasks`.
-fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}
-
 /// Says what holds the processes of a command, and why nothing better does. None of
 /// it is a fault: the supervisor works everywhere.
 fn containment() -> Finding {
     let subject = Subject::Processes;
     match strongest_containment() {
-        (Containment::Cgroup, _) => Finding::ok(subject, "a control group of its own holds each command"),
+        (Containment::Cgroup, _) => Finding::ok(subject, "each command runs in a control group of its own"),
         (Containment::Mark, why) => {
             let why = why.map(|error| format!("no control group can be made: {error}"));
             Finding {
                 details: why.into_iter().collect(),
-                ..Finding::ok(subject, "a supervisor and a mark in the environment hold each command")
+                ..Finding::ok(
+                    subject,
+                    "a supervisor and a mark in the environment keep track of each command",
+                )
             }
         }
-        _ => Finding::ok(subject, "only its process group holds each command"),
+        _ => Finding::ok(subject, "only its process group keeps track of each command"),
     }
 }
 
@@ -356,7 +355,7 @@ fn repository(root: &Path, caller: &Caller, env: &[(String, String)]) -> Finding
         Ok(None) => {
             return Finding::warning(
                 Subject::Git,
-                "the project is no git repository, so nothing an agent does can be undone",
+                "the project is not in a git repository, so nothing an agent does can be undone",
                 "Run `git init` and commit what there is.",
             );
         }
@@ -422,12 +421,15 @@ fn read_state(project: &Project) -> Result<Finding, StateError> {
             let unread = loaded.unparsed.len();
             let message = match unread {
                 0 => message,
-                _ => format!("{message}; {} of it cannot be read and stay", counted(unread, "line")),
+                _ => format!(
+                    "{message}; {} of it cannot be read, and nothing of that is lost",
+                    counted(unread, "line")
+                ),
             };
             let help = match loaded.diagnostics.is_empty() && unread == 0 {
                 true => "Change the tasks named above in prd.toon, or leave them out with `samuel run skip`.",
                 false => {
-                    "Correct prd.toon at the places named above, or see what `samuel doctor --fix` makes of it."
+                    "Correct prd.toon at the places named above, or run `samuel doctor --fix`, which shows how it would repair it and asks first."
                 }
             };
             let stops = findings.iter().any(|finding| finding.severity() == Severity::Error);

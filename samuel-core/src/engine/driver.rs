@@ -30,6 +30,7 @@ use crate::{
         payload::{CheckFailure, Mode, TaskBrief, Turn},
     },
     state::{Actor, Checkpoint, Mutation, Next, Note, ProgressEntry, StateError, next_task},
+    text::counted,
 };
 
 /// How often a long wait looks at the time of day.
@@ -316,7 +317,8 @@ fn next_work(plan: &Plan, unread: usize) -> NextWork {
     match next_task(plan) {
         // Rows that cannot be read may be tasks that are not done.
         Next::AllDone if unread > 0 => NextWork::Blocked(format!(
-            "every task that can be read is settled, but {unread} lines of prd.toon cannot be read"
+            "every task that can be read is settled, but {} of prd.toon cannot be read",
+            counted(unread, "line")
         )),
         Next::AllDone => NextWork::AllDone,
         Next::Task(id) => {

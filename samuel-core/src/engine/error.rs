@@ -67,7 +67,7 @@ pub enum RunError {
         message: String,
     },
     /// Processes of an earlier run are still being ended.
-    #[error("process {pid} still ends what an earlier run left behind")]
+    #[error("process {pid} is still ending what an earlier run left behind")]
     Unswept {
         /// The process.
         pid: u32,

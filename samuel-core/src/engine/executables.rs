@@ -170,8 +170,10 @@ impl Executable {
             head = format!("{head}: {command}");
         }
         let mut lines = vec![head];
-        if let (ExecutableKind::Agent | ExecutableKind::Plugin, Some(place)) = (self.kind, place) {
-            lines.push(format!("  in {place}"));
+        match (self.kind, place) {
+            (ExecutableKind::Agent, Some(program)) => lines.push(format!("  program: {program}")),
+            (ExecutableKind::Plugin, Some(directory)) => lines.push(format!("  directory: {directory}")),
+            _ => {}
         }
         lines.extend(self.details.iter().map(|(name, value)| format!("  {name}: {}", quoted_line(value))));
         lines
@@ -268,7 +270,7 @@ fn handler(point: HookPoint, id: &str, order: i32, registry: &Registry) -> Execu
     entry.detail("order", order.to_string());
     let registered = registry.registered(point).iter().find(|registered| &*registered.info.id == id);
     if let Some(timeout) = registered.and_then(|registered| registered.timeout) {
-        entry.detail("timeout", format!("{} ms", timeout.as_millis()));
+        entry.detail("timeout", format_duration(timeout));
     }
     entry
 }

@@ -138,7 +138,7 @@ impl Repository {
         let mut header = Fields(&bytes);
         let (Some(b"DIRC"), Some(version), Some(count)) = (header.take(4), header.number(), header.number())
         else {
-            return damaged("it is no index");
+            return damaged("it is not an index");
         };
         if !(2..=4).contains(&version) {
             let format = format!("version {version} of an index");

@@ -45,7 +45,7 @@ pub trait Results: Output {
 
 /// An output that is one piece of text which the next handler builds on.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no blob",
+    message = "`{Self}` is not a blob",
     label = "not the output of a point that makes a blob",
     note = "blobs are made at context.snapshot, context.progress and context.task",
     note = "at context.extra a handler adds sections to `extras`"

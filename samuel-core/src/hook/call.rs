@@ -52,7 +52,7 @@ impl<P: Point> Call<P> {
     /// later handlers and templates see it if this handler succeeds.
     ///
     /// # Errors
-    /// Returns the serializer's error where the value is no JSON.
+    /// Returns the serializer's error where the value is not JSON.
     pub fn contribute(&self, key: impl Into<String>, value: impl Serialize) -> Result<(), serde_json::Error> {
         let value = serde_json::to_value(value)?;
         self.link.contributions().insert(key.into(), value);

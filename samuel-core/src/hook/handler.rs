@@ -12,7 +12,7 @@ use super::{BreakClass, Call, HookFailure, Point, Tier, bounded::panicked};
 
 /// Something that answers at a hook point.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no handler of the hook point `{P}`",
+    message = "`{Self}` is not a handler of the hook point `{P}`",
     label = "does not implement `Handler<{P}>`",
     note = "closures are registered as they are, or wrapped in `blocking(..)`"
 )]
@@ -48,7 +48,7 @@ pub trait Handler<P: Point>: Send + Sync {
 ///
 /// `M` tells closures and handlers apart; it is never written.
 #[diagnostic::on_unimplemented(
-    message = "this is no handler of the hook point `{P}`",
+    message = "this is not a handler of the hook point `{P}`",
     label = "takes another point's call, or answers with something else than this point's output",
     note = "a handler takes its point's own call and answers with its point's own output: `async |call: Call<points::X>| Ok(XOutput {{ .. }})`",
     note = "a closure that blocks is wrapped: `blocking(|call: &Call<points::X>| Ok(XOutput {{ .. }}))`",

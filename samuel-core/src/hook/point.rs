@@ -15,7 +15,7 @@ use crate::model::payload::*;
 ///
 /// Implemented by the types in [`points`](super::points) and by nothing else.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no hook point",
+    message = "`{Self}` is not a hook point",
     label = "not a hook point",
     note = "use one of the types in `samuel_core::hook::points`, such as `points::QualityCheck`"
 )]

@@ -27,7 +27,7 @@ impl HookResults {
         }
         match (&self.new_intent, later.new_intent) {
             (Some(_), Some(_)) => {
-                warnings.push("a second new_intent was ignored, the first one stands".to_owned())
+                warnings.push("a second new_intent was ignored; the first one stands".to_owned())
             }
             (None, intent) => self.new_intent = intent,
             (Some(_), None) => {}

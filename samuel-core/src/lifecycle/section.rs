@@ -36,7 +36,7 @@ pub enum SectionError {
         line: usize,
     },
     /// There is a second section, or one within the other.
-    #[error("line {line} opens Samuel's section again, it is opened at line {first}")]
+    #[error("line {line} opens Samuel's section again; it was opened at line {first}")]
     Doubled {
         /// The second opening line.
         line: usize,

@@ -70,7 +70,7 @@ macro_rules! codes {
 codes! {
     STATE_NOT_INITIALISED, 1, false, "Run `samuel run init` or `samuel run init --prd <path>` first.";
     STATE_EXISTS, 1, false, "Pass --force to replace it; a backup is kept.";
-    STATE_CORRUPT, 5, false, "Correct the file at the place named above, or restore a backup beside it.";
+    STATE_CORRUPT, 5, false, "Correct the file at the place named above, or replace it with a backup from the same directory.";
     STATE_VERSION, 5, false, "Update Samuel, or restore a file that this version wrote.";
     STATE_IO, 1, true, "Check that the directory exists, is writable and has space left.";
     STATE_LOCKED, 75, true, "Wait for the holder to finish, or end it.";

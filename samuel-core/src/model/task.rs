@@ -368,7 +368,7 @@ impl Task {
 pub enum InvalidTask {
     /// The id has characters it must not have, or too many.
     #[error(
-        "\"{id}\" is no task id: letters, digits, \".\", \"-\" and \"_\", at most {MAX_ID_CHARS}, starting with a letter or digit"
+        "\"{id}\" cannot be a task id: use letters, digits, \".\", \"-\" and \"_\", at most {MAX_ID_CHARS}, starting with a letter or digit"
     )]
     Id {
         /// The id as it was given.

@@ -71,7 +71,9 @@ fn may_change(name: &str, granted: &[String]) -> Result<(), HookFailure> {
     let capability = Capability::AgentEnv;
     let shown = name.escape_default();
     if is_reserved(name) {
-        let message = format!("the agent's variable {shown} is nobody's to change by {capability}");
+        let message = format!(
+            "the agent's variable {shown} cannot be changed by a plugin, whatever {capability} grants"
+        );
         let why = "it decides which program runs, where it connects or who the agent is";
         return Err(denied(message, why.to_owned()));
     }

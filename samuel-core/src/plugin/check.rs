@@ -72,7 +72,8 @@ impl Checking<'_> {
             let Some(templates) = &profile.templates else { continue };
             if !self.files.has_directory(templates) {
                 let key = format!("methodology[{number}].templates");
-                let problem = ManifestProblem::BadFile { path: templates.clone(), fault: "is no directory" };
+                let problem =
+                    ManifestProblem::BadFile { path: templates.clone(), fault: "is not a directory" };
                 self.refuse(self.place_of(&key), &key, problem);
             }
         }
@@ -107,10 +108,10 @@ enum Files<'a> {
 }
 
 const MISSING: &str = "does not exist";
-const NO_FILE: &str = "is no file";
+const NO_FILE: &str = "is not a file";
 const NOT_EXECUTABLE: &str = "is not executable; run chmod +x on it";
 const NO_MODULE: &str = "does not exist; build it with `samuel plugin build`";
-const NO_WASM: &str = "is no WebAssembly";
+const NO_WASM: &str = "is not WebAssembly";
 
 impl Files<'_> {
     /// Returns what keeps a script from being run.

@@ -23,13 +23,13 @@ pub enum PluginError {
     #[error("samuel.toml cannot be used: {0}")]
     Config(#[source] ConfigError),
     /// There is no manifest.
-    #[error("{} holds no samuel-plugin.toml", directory.display())]
+    #[error("there is no samuel-plugin.toml in {}", directory.display())]
     NoManifest {
         /// The directory.
         directory: PathBuf,
     },
     /// The source of a plugin cannot be understood.
-    #[error("\"{source_text}\" is no source of a plugin: {problem}")]
+    #[error("\"{source_text}\" cannot be the source of a plugin: {problem}")]
     Source {
         /// The source as it was given.
         source_text: String,
@@ -89,7 +89,7 @@ pub enum PluginError {
     },
     /// Something in a plugin is neither file nor directory, or has a name that
     /// is no text.
-    #[error("{} is no regular file", path.display())]
+    #[error("{} is not a regular file", path.display())]
     NoFile {
         /// What it is.
         path: PathBuf,
@@ -207,7 +207,7 @@ pub enum PluginError {
         why: &'static str,
     },
     /// Another command changes the plugins of the project.
-    #[error("another command changes the plugins in {}", directory.display())]
+    #[error("another command is changing the plugins in {}", directory.display())]
     Busy {
         /// The directory of the plugins.
         directory: PathBuf,

@@ -155,14 +155,14 @@ impl ExecGrant {
     /// # Errors
     /// Returns what a target must be like.
     pub(crate) fn parse(target: &str) -> Result<Self, &'static str> {
-        let words = shlex::split(target).ok_or("it is split as a shell does, and a quote is not closed")?;
+        let words = shlex::split(target).ok_or("a quote is not closed")?;
         let mut words = words.into_iter();
         let program = words.next().filter(|program| !program.is_empty() && !program.contains('*'));
-        let program = program.ok_or("it begins with one program, which is named exactly")?;
+        let program = program.ok_or("begin with the name of one program, without *")?;
         let args: Vec<String> = words.collect();
         let before_last = args.split_last().map(|(_, before)| before).unwrap_or_default();
         match before_last.iter().any(|word| word == ANYTHING) {
-            true => Err("** is its last word"),
+            true => Err("** can only be the last word"),
             false => Ok(Self { program, args }),
         }
     }

@@ -8,7 +8,7 @@ use crate::hook::HookPoint;
 #[non_exhaustive]
 pub enum ManifestProblem {
     /// The text is no version.
-    #[error("\"{text}\" is no version: {problem}")]
+    #[error("\"{text}\" is not a version: {problem}")]
     NoVersion {
         /// The text as it was given.
         text: String,
@@ -77,7 +77,7 @@ pub enum ManifestProblem {
         capability: Capability,
     },
     /// The path leaves the plugin.
-    #[error("\"{path}\" is no path within the plugin")]
+    #[error("\"{path}\" is not a path within the plugin")]
     OutsidePath {
         /// The path as it was given.
         path: String,

@@ -235,17 +235,17 @@ fn target_fault(capability: Capability, target: &str) -> Option<&'static str> {
         Capability::FilesystemRead | Capability::FilesystemWrite => (
             Path::new(target).starts_with("/workspace")
                 && !Path::new(target).components().any(|part| part == Component::ParentDir),
-            "it is a path or glob under /workspace, the project",
+            "use a path or glob under /workspace, which is the project",
         ),
         Capability::Exec => match ExecGrant::parse(target) {
             Ok(_) => (true, ""),
             Err(rule) => (false, rule),
         },
         Capability::Env | Capability::AgentEnv if !names_variables(target) => {
-            (false, "it is the name of a variable, or the beginning of names and *")
+            (false, "use the name of a variable, or the beginning of names and *")
         }
         Capability::Env => {
-            (!(target.contains('*') && is_secret(target)), "variables that hold secrets are named one by one")
+            (!(target.contains('*') && is_secret(target)), "name variables that hold secrets one by one")
         }
         Capability::AgentEnv => (
             !is_reserved(target),
@@ -253,9 +253,9 @@ fn target_fault(capability: Capability, target: &str) -> Option<&'static str> {
         ),
         Capability::NetworkOutbound => (
             HostGrant::parse(target).is_some(),
-            "it is a host, or *. and a domain, without a scheme; a colon and a port may follow",
+            "use a host, or *. and a domain, without a scheme; a colon and a port may follow",
         ),
-        Capability::SamuelApi => (["read", "write"].contains(&target), "it is \"read\" or \"write\""),
+        Capability::SamuelApi => (["read", "write"].contains(&target), "use \"read\" or \"write\""),
         Capability::AssistantInvoke => (true, ""),
     };
     (!holds).then_some(rule)
@@ -418,17 +418,17 @@ impl Bindings {
                 value.refuse(ManifestProblem::NoHandlers);
                 return None;
             }
-            Some(Kind::Skill) => (inner_path(text), "it is a script, relative to the plugin"),
+            Some(Kind::Skill) => (inner_path(text), "use the path of a script, relative to the plugin"),
             Some(Kind::Oci) => {
                 let plain = !text.contains(char::is_whitespace);
-                (plain.then(|| text.to_owned()), "it is one subcommand, without arguments")
+                (plain.then(|| text.to_owned()), "use one subcommand, without arguments")
             }
             // Without a kind nothing is known of its handlers.
             None => (Some(text.to_owned()), ""),
             Some(Kind::Wasm) => {
                 let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
                 let named = text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.chars().all(plain);
-                (named.then(|| text.to_owned()), "it is the name of an export, such as on-quality-check")
+                (named.then(|| text.to_owned()), "use the name of an export, such as on-quality-check")
             }
         };
         if handler.is_none() {

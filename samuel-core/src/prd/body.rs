@@ -179,7 +179,7 @@ impl<'r, 's, 'a, 'b> Body<'r, 's, 'a, 'b> {
         let Some(first) = lines.first() else { return };
         if !self.entries(label, first) {
             let message =
-                format!("\"{}\" names no file; put the path in backticks", shorten(&text.join(" ")));
+                format!("\"{}\" does not name a file; put the path in backticks", shorten(&text.join(" ")));
             let place = self.reading.source.place(first.start);
             self.reading.findings.warn(FindingKind::UnreadableFile, place, message);
         }
@@ -221,7 +221,7 @@ impl<'r, 's, 'a, 'b> Body<'r, 's, 'a, 'b> {
         let found = value::references(&line.words());
         let place = self.reading.source.place(line.start);
         for text in found.unknown {
-            let message = format!("\"{}\" names no task to depend on", shorten(&text));
+            let message = format!("\"{}\" does not name a task to depend on", shorten(&text));
             self.reading.findings.warn(FindingKind::DanglingDependency, place, message);
         }
         let Some(draft) = self.reading.drafts.get_mut(self.draft) else { return };

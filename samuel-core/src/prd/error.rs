@@ -9,6 +9,7 @@ use super::Finding;
 use crate::{
     fs::FileError,
     model::{Coded, ErrorCode, Location},
+    text::counted,
 };
 
 /// The largest document that is converted, in bytes.
@@ -39,7 +40,7 @@ pub enum PrdError {
         source: io::Error,
     },
     /// The document is larger than [`MAX_INPUT_BYTES`].
-    #[error("{} has {bytes} bytes, at most {MAX_INPUT_BYTES} are converted", path.display())]
+    #[error("{} has {bytes} bytes; at most {MAX_INPUT_BYTES} are converted", path.display())]
     TooLarge {
         /// The document.
         path: PathBuf,
@@ -64,7 +65,7 @@ pub enum PrdError {
     },
     /// The conversion found errors; see
     /// [`Conversion::require_valid`](super::Conversion::require_valid).
-    #[error("{} has {} that must be corrected", path.display(), count(errors))]
+    #[error("{} has {} that must be corrected", path.display(), counted(errors.len(), "error"))]
     Invalid {
         /// The PRD.
         path: PathBuf,
@@ -111,12 +112,5 @@ impl Coded for PrdError {
                 errors.first().map_or_else(|| at(path, None), |first| Some(first.location()))
             }
         }
-    }
-}
-
-fn count(errors: &[Finding]) -> String {
-    match errors.len() {
-        1 => "1 error".to_owned(),
-        n => format!("{n} errors"),
     }
 }

@@ -146,7 +146,10 @@ impl Findings {
     pub(super) fn finish(mut self) -> (Vec<Finding>, Vec<Finding>) {
         self.warnings.sort_by_key(|finding| (finding.line, finding.column));
         self.errors.sort_by_key(|finding| (finding.line, finding.column));
-        let more = |dropped: usize| format!("{dropped} more of this document are not listed");
+        let more = |dropped: usize| match dropped {
+            1 => "1 more of this document is not listed".to_owned(),
+            dropped => format!("{dropped} more of this document are not listed"),
+        };
         if self.dropped_warnings > 0 {
             let message = more(self.dropped_warnings);
             let last = self.finding(

@@ -106,14 +106,14 @@ fn part(
     let Some(owner) = owner.filter(|owner| owner.level < heading.level) else {
         let is_group = part.blocks.is_empty() && next.is_some_and(|next| next.level > heading.level);
         if !is_group && !section::is_of_another_kind(heading) {
-            warn_of_heading(reading, heading, "is no task, for it has no number");
+            warn_of_heading(reading, heading, "is not a task, because it has no number");
         }
         warn_of_boxes(reading, part.blocks);
         return Ok(None);
     };
     match Label::of_whole(&heading.line) {
         Some(label) => Body::new(reading, owner.draft, Boxes::Acceptance).labelled(label, part.blocks),
-        None => warn_of_heading(reading, heading, "is below a task but is none itself"),
+        None => warn_of_heading(reading, heading, "is below a task but is not one itself"),
     }
     Ok(Some(owner))
 }

@@ -17,13 +17,13 @@ use crate::{
 #[non_exhaustive]
 pub enum StateError {
     /// There is no plan yet.
-    #[error("no plan at {}", path.display())]
+    #[error("there is no plan at {}", path.display())]
     NotInitialised {
         /// Where the plan would be.
         path: PathBuf,
     },
     /// There is a plan already, and the caller did not ask to replace it.
-    #[error("a plan exists at {}", path.display())]
+    #[error("there is a plan at {} already", path.display())]
     Exists {
         /// Where the plan is.
         path: PathBuf,
@@ -61,7 +61,7 @@ pub enum StateError {
         source: io::Error,
     },
     /// Somebody else changes the state, and did so for too long.
-    #[error("{} is held by {}, waited {} s", path.display(), by(holder), waited.as_secs_f32())]
+    #[error("{} is still held by {} after {} s", path.display(), by(holder), waited.as_secs_f32())]
     Locked {
         /// The lock file.
         path: PathBuf,
@@ -71,7 +71,7 @@ pub enum StateError {
         waited: Duration,
     },
     /// A loop is running on this run directory.
-    #[error("a loop is running, {} is held by {}", path.display(), by(holder))]
+    #[error("a loop is running: {} holds {}", by(holder), path.display())]
     LoopRunning {
         /// The lock file.
         path: PathBuf,
@@ -79,13 +79,13 @@ pub enum StateError {
         holder: Option<Holder>,
     },
     /// No task has this id.
-    #[error("no task {id}")]
+    #[error("there is no task {id}")]
     TaskNotFound {
         /// The id that was asked for.
         id: TaskId,
     },
     /// Another task has this id.
-    #[error("task {id} exists")]
+    #[error("task {id} exists already")]
     TaskExists {
         /// The id that is taken.
         id: TaskId,
@@ -123,7 +123,7 @@ pub enum StateError {
         status: Status,
     },
     /// Something is larger than a file of the run directory may hold.
-    #[error("{what} has {bytes} bytes, at most {max} can be stored")]
+    #[error("{what} has {bytes} bytes; at most {max} can be stored")]
     TooLarge {
         /// What is too large.
         what: &'static str,

@@ -394,7 +394,7 @@ mod tests {
         let error = FileLock::exclusive(&at, &path, &holder("skip"), Duration::from_millis(20)).unwrap_err();
         let pid = std::process::id();
         let expected = format!(
-            "{} is held by process {pid} (done, since 1970-01-01T00:00:00Z), waited 0.02 s",
+            "{} is still held by process {pid} (done, since 1970-01-01T00:00:00Z) after 0.02 s",
             path.display()
         );
         assert_eq!(error.to_string(), expected);

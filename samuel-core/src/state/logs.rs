@@ -8,7 +8,10 @@
 use std::{ffi::OsStr, fmt, path::Path};
 
 use super::{RunDir, StateError};
-use crate::fs::{Entry, FileError, FileKind, Root};
+use crate::{
+    fs::{Entry, FileError, FileKind, Root},
+    text::counted,
+};
 
 /// How many directories of runs are looked at.
 const MAX_RUNS: usize = 10_000;
@@ -37,8 +40,7 @@ pub(crate) struct Pruned {
 
 impl fmt::Display for Pruned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let runs = if self.runs == 1 { "run" } else { "runs" };
-        write!(f, "removed the logs of {} {runs} ({})", self.runs, Size(self.bytes))
+        write!(f, "removed the logs of {} ({})", counted(self.runs, "run"), Size(self.bytes))
     }
 }
 

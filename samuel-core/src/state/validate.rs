@@ -155,7 +155,7 @@ mod tests {
                 "Warning task 2 depends on 9, which does not exist",
                 "Warning task 3 is a part of 8, which does not exist",
                 "Error several tasks have the id 3",
-                "Error task a b: \"a b\" is no task id: letters, digits, \".\", \"-\" and \"_\", at most 64, \
+                "Error task a b: \"a b\" cannot be a task id: use letters, digits, \".\", \"-\" and \"_\", at most 64, \
                  starting with a letter or digit",
                 "Error task 4: the title of a task must not be empty",
                 "Warning tasks depend on each other: 1 -> 2 -> 1",

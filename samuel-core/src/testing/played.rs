@@ -8,6 +8,7 @@ use crate::{
     hook::{HookPoint, Outcome},
     model::payload::{Deliver, Turn},
     process,
+    text::counted,
 };
 
 /// Everything a run told, and what came of it.
@@ -71,7 +72,7 @@ fn write_event(text: &mut String, event: &Event) -> fmt::Result {
     match event {
         Event::RunStarted { resumed, agent, max_iterations } => {
             let verb = if *resumed { "goes on" } else { "starts" };
-            writeln!(text, "run {verb} with {agent}, at most {max_iterations} iterations")
+            writeln!(text, "run {verb} with {agent}, at most {}", counted(*max_iterations, "iteration"))
         }
         Event::IterationStarted { iteration, mode, task } => {
             let mode = format!("{mode:?}").to_lowercase();
@@ -136,10 +137,10 @@ fn write_event(text: &mut String, event: &Event) -> fmt::Result {
         Event::Lagged { lost } => writeln!(text, "{lost} events lost"),
         Event::RunFinished(report) => writeln!(
             text,
-            "run ended: {}{}, {} iterations, {} failed, completed [{}]",
+            "run ended: {}{}, {}, {} failed, completed [{}]",
             report.exit_reason,
             in_brackets(&report.detail),
-            report.iterations,
+            counted(report.iterations, "iteration"),
             report.failed_iterations,
             report.completed.iter().map(|task| task.as_str()).collect::<Vec<_>>().join(", ")
         ),

@@ -189,10 +189,12 @@ impl fmt::Display for ErrorKind {
             Self::MalformedHeader { reason } => write!(f, "malformed header: {reason}"),
             Self::MisplacedHeader => f.write_str("a header without a key in a place that needs one"),
             Self::CountMismatch { declared, found } => {
-                write!(f, "the header declares {declared} values but {found} follow")
+                let (values, verb) = (plural(*declared), if *found == 1 { "follows" } else { "follow" });
+                write!(f, "the header declares {declared} value{values} but {found} {verb}")
             }
             Self::WidthMismatch { fields, cells } => {
-                write!(f, "a row of {cells} cells under a header of {fields} fields")
+                let (of_cells, of_fields) = (plural(*cells), plural(*fields));
+                write!(f, "a row of {cells} cell{of_cells} under a header of {fields} field{of_fields}")
             }
             Self::DuplicateKey { key } => write!(f, "the key {key:?} appears twice"),
             Self::DuplicateField { name } => write!(f, "the header names {name:?} twice"),
@@ -405,13 +407,33 @@ impl error::Error for Error {
 impl de::Error for Error {
     #[cold]
     fn custom<T: fmt::Display>(message: T) -> Self {
-        Self::new(ErrorKind::Data { message: message.to_string() })
+        Self::new(ErrorKind::Data { message: bounded(message.to_string()) })
     }
 }
 
 impl ser::Error for Error {
     #[cold]
     fn custom<T: fmt::Display>(message: T) -> Self {
-        Self::new(ErrorKind::Data { message: message.to_string() })
+        Self::new(ErrorKind::Data { message: bounded(message.to_string()) })
     }
+}
+/// How many characters of a message of serde are kept, before and behind what it
+/// quotes from the text.
+const KEPT: (usize, usize) = (300, 100);
+
+/// Leaves out the middle of a message that quotes a long piece of the text.
+fn bounded(message: String) -> String {
+    let (before, behind) = KEPT;
+    let start = message.char_indices().nth(before).map(|(at, _)| at);
+    let end = message.char_indices().nth_back(behind).map(|(at, _)| at);
+    match (start.and_then(|at| message.get(..at)), end.and_then(|at| message.get(at..))) {
+        (Some(start), Some(end)) if start.len() + end.len() < message.len() => format!("{start}…{end}"),
+        _ => message,
+    }
+}
+
+/// Returns what ends a noun behind a count. The codec builds without the rest of
+/// the crate, whose helper this is not.
+fn plural(count: impl TryInto<u64>) -> &'static str {
+    if count.try_into().is_ok_and(|count| count == 1) { "" } else { "s" }
 }

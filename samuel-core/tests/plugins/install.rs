@@ -118,7 +118,7 @@ async fn what_is_wrong_with_a_source_is_said_before_anything_is_written() {
     fs::write(wasm.join("samuel-plugin.toml"), text).unwrap();
     assert!(bench.fetch(&wasm).await.unwrap_err().to_string().contains("samuel plugin build"));
     fs::write(wasm.join("p.wasm"), "no wasm").unwrap();
-    assert!(bench.fetch(&wasm).await.unwrap_err().to_string().contains("is no WebAssembly"));
+    assert!(bench.fetch(&wasm).await.unwrap_err().to_string().contains("is not WebAssembly"));
 }
 
 #[tokio::test]

@@ -180,8 +180,8 @@ fn a_plugin_for_another_samuel_is_told_of_that_alone() {
             "5:10 plugin.samuel: the plugin needs Samuel ^3.1, and this is 2.0.0 | Use another version of the plugin, or of Samuel."
         ]
     );
-    assert!(problems(&wasm("").replace("^2.0", "two"))[0].contains("\"two\" is no version"));
-    assert!(problems(&wasm("").replace("1.2.0", "1.2"))[0].contains("\"1.2\" is no version"));
+    assert!(problems(&wasm("").replace("^2.0", "two"))[0].contains("\"two\" is not a version"));
+    assert!(problems(&wasm("").replace("1.2.0", "1.2"))[0].contains("\"1.2\" is not a version"));
 }
 
 #[test]

@@ -96,7 +96,7 @@ class Call(Generic[_I, _O]):
         """Contributes to the handler's own namespace of the prompt context, where later handlers
         and templates see it if this handler succeeds.
 
-        Raises `TypeError` or `ValueError` where the value is no JSON.
+        Raises `TypeError` or `ValueError` where the value is not JSON.
         """
 
 @final

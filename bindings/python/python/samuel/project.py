@@ -211,7 +211,7 @@ class Project:
 
 def _refused(offer: _samuel.PluginOffer) -> PluginError:
     error = PluginError(
-        f"nobody has granted what {offer.name} {offer.version} asks for",
+        f"what {offer.name} {offer.version} asks for was not granted",
         code="E_PLUGIN_REFUSED",
         help="Review what the plugin asks for, then pass grant=True.",
     )

@@ -67,7 +67,7 @@ impl<'py> Reader<'py> {
             let mut entries = Vec::with_capacity(dict.len());
             for (key, value) in dict {
                 let key =
-                    key.cast_into::<PyString>().map_err(|_| ConvertError::new("a key that is no text"))?;
+                    key.cast_into::<PyString>().map_err(|_| ConvertError::new("a key that is not text"))?;
                 entries.push((key, value));
             }
             return visitor.visit_map(Entries { reader: self, entries: entries.into_iter(), value: None });

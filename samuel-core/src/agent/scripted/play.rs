@@ -220,7 +220,7 @@ impl<'a> Play<'a> {
                 };
                 Mutation::Enqueue { task }
             }
-            other => return Err(broken(format!("{other:?} is no tool call"))),
+            other => return Err(broken(format!("{other:?} is not a tool call"))),
         })
     }
 

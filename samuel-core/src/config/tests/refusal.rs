@@ -163,7 +163,7 @@ fn hook_timeouts_are_from_a_second_to_a_day() {
         assert!(timeout(value).expect_err(value).to_string().contains("expected text such as"), "{value}");
     }
     for value in ["\"\"", "\"30\"", "\"5 m\"", "\"soon\""] {
-        assert!(timeout(value).expect_err(value).to_string().contains("is no duration"), "{value}");
+        assert!(timeout(value).expect_err(value).to_string().contains("is not a duration"), "{value}");
     }
 }
 

@@ -26,7 +26,7 @@ pub enum TemplateError {
         problem: EvaluationProblem,
     },
     /// The source is longer than [`Limits::source_bytes`](super::Limits::source_bytes).
-    #[error("{template}: the source has {bytes} bytes, the limit is {limit}")]
+    #[error("{template}: the source has {bytes} bytes; the limit is {limit}")]
     SourceTooLarge {
         /// The template's name.
         template: String,

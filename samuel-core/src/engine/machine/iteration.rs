@@ -18,6 +18,7 @@ use crate::{
         },
     },
     state::{Mutation, ProgressKind},
+    text::counted,
 };
 
 /// How many times in a row the same result with the same work tree is
@@ -159,7 +160,7 @@ impl Machine {
     fn futile(&self) -> Option<(ExitReason, Option<String>)> {
         let failures = self.counters.consecutive_failures;
         if failures >= self.setup.limits.max_consecutive_failures.max(1) {
-            let detail = format!("{failures} iterations in a row failed");
+            let detail = format!("{} in a row failed", counted(failures, "iteration"));
             return Some((ExitReason::ConsecutiveFailures, Some(detail)));
         }
         if self.repeat.count < MAX_REPEATS {

@@ -12,6 +12,7 @@ use crate::{
     context::{ContextLimits, FailedCheck, one_line},
     model::{FailureClass, Plan, Task},
     state::{ProgressEntry, ProgressKind, ProgressLog},
+    text::counted,
 };
 
 /// Areas that discovery explored, at most.
@@ -50,7 +51,7 @@ pub fn progress_context(
     let mut text = String::from("# Progress\n\n");
     let iterations = plan.progress.total_iterations_run;
     // Writing to a string cannot fail.
-    let _ = writeln!(text, "{}; {iterations} iterations so far.", plan_summary(plan));
+    let _ = writeln!(text, "{}; {} so far.", plan_summary(plan), counted(iterations, "iteration"));
 
     let learnings = latest(log, ProgressKind::Learning, limits.max_learnings as usize);
     section(&mut text, "Key learnings", &learnings);
@@ -81,7 +82,7 @@ fn section(text: &mut String, heading: &str, entries: &[String]) {
 fn errors_beside(log: &ProgressLog, failures: &[FailedCheck]) -> Vec<String> {
     let told: Vec<String> =
         failures.iter().map(|failure| format!("{}: {}", failure.command, failure.message)).collect();
-    let told = one_line(&format!("{}: {}", FailureClass::QualityCheck, told.join("; ")));
+    let told = in_line(&format!("{}: {}", FailureClass::QualityCheck, told.join("; ")));
     let mut lines = latest(log, ProgressKind::Error, MAX_ERRORS + 1);
     if !failures.is_empty() {
         lines.retain(|line| !line.starts_with(&told));

@@ -5,9 +5,12 @@
 
 use std::{fmt::Write, time::Duration};
 
-use crate::model::{
-    ExitReason, Plan, Status, Usage,
-    payload::{AfterAgentInvokeInput, AfterLoopInput},
+use crate::{
+    model::{
+        ExitReason, Plan, Status, Usage,
+        payload::{AfterAgentInvokeInput, AfterLoopInput},
+    },
+    text::counted,
 };
 
 /// Summarises an agent call: `the agent ended with code 0 after 12.3s, 1200
@@ -25,7 +28,7 @@ pub fn agent_summary(input: &AfterAgentInvokeInput) -> String {
 fn describe_usage(summary: &mut String, usage: &Usage) {
     // Writing to a string cannot fail.
     if usage.tokens() > 0 {
-        let _ = write!(summary, ", {} tokens", usage.tokens());
+        let _ = write!(summary, ", {}", counted(usage.tokens(), "token"));
     }
     if let Some(cost) = usage.cost_usd {
         let _ = write!(summary, ", ${cost:.4}");
@@ -79,11 +82,6 @@ fn explain(reason: ExitReason) -> &'static str {
         ExitReason::Cancelled => "it was cancelled",
         ExitReason::Error => "an error",
     }
-}
-
-fn counted(count: u64, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}")
 }
 
 /// Writes a duration for people: `0.4s`, `12.3s`, `2m 05s`, `1h 02m`.

@@ -151,7 +151,7 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
 }
 
 fn foreign() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "it is no file of this user's")
+    io::Error::new(io::ErrorKind::InvalidData, "it is not a file of this user")
 }
 
 fn digest_of(bytes: &[u8]) -> [u8; 32] {

@@ -41,13 +41,13 @@ pub enum WasmError {
     #[error("this is a core WASM module, not a component")]
     CoreModule,
     /// The bytes are no component.
-    #[error("this is no WASM component")]
+    #[error("this is not a WASM component")]
     Malformed {
         /// What is wrong, with the offset.
         source: Cause,
     },
     /// It is larger or more involved than Samuel compiles.
-    #[error("the component has {found} {what}, the limit is {limit}")]
+    #[error("the component has {found} {what}; the limit is {limit}")]
     TooLarge {
         /// What there is too much of.
         what: &'static str,
@@ -58,7 +58,7 @@ pub enum WasmError {
     },
     /// It was built against a later version of the contract.
     #[error(
-        "the component needs samuel >= {}: `{name}` is of plugin protocol {protocol}, this samuel speaks {}",
+        "the component needs Samuel >= {}: `{name}` is of plugin protocol {protocol}, this Samuel speaks {}",
         protocol.needed_samuel(),
         Protocol::CURRENT
     )]
@@ -70,7 +70,7 @@ pub enum WasmError {
     },
     /// It was built against a version of the contract that is gone.
     #[error(
-        "the component was built for plugin protocol {protocol}, this samuel speaks {}: `{name}`",
+        "the component was built for plugin protocol {protocol}, this Samuel speaks {}: `{name}`",
         Protocol::CURRENT
     )]
     Outdated {
@@ -88,7 +88,7 @@ pub enum WasmError {
         capability: Capability,
     },
     /// It imports what Samuel does not have.
-    #[error("the component imports `{import}`, which samuel does not offer")]
+    #[error("the component imports `{import}`, which Samuel does not offer")]
     UnknownImport {
         /// The import.
         import: String,
@@ -104,7 +104,7 @@ pub enum WasmError {
         exports: Vec<String>,
     },
     /// A handler has another type than its point asks for.
-    #[error("`{export}` has not the type of {point}: {mismatch}")]
+    #[error("`{export}` does not have the type of {point}: {mismatch}")]
     Signature {
         /// The point of the binding.
         point: HookPoint,

@@ -107,7 +107,7 @@ const MAX_PARTS: usize = 64;
 
 /// A component reached a limit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("it wanted {wanted} {what}, the limit is {limit}")]
+#[error("it wanted {wanted} {what}; the limit is {limit}")]
 pub(super) struct LimitReached {
     pub(super) what: &'static str,
     pub(super) wanted: usize,

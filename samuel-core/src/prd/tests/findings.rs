@@ -129,7 +129,7 @@ fn a_heading_between_tasks_that_has_no_number_is_reported() {
     assert_eq!(ids(&conversion), ["1", "2"]);
     let ignored = FindingKind::IgnoredHeading;
     assert_eq!(places(&conversion.warnings), [(5, ignored), (9, ignored), (11, ignored)]);
-    let message = "\"Add tests\" is no task, for it has no number; its text is left out";
+    let message = "\"Add tests\" is not a task, because it has no number; its text is left out";
     assert_eq!(conversion.warnings[0].message, message);
 }
 

@@ -95,7 +95,7 @@ impl Ids {
 fn read_row(document: &Document, row: &str) -> Result<(Task, Map, Vec<String>), String> {
     let others = document.other_columns().iter().map(String::as_str);
     let columns: Vec<&str> = COLUMNS.into_iter().chain(others).collect();
-    let cells = cells(row).ok_or("it is no row of cells")?;
+    let cells = cells(row).ok_or("it is not a row of cells")?;
     if cells.len() > columns.len() {
         let (found, expected) = (cells.len(), columns.len());
         return Err(format!("it has {found} cells instead of {expected}; text with commas needs quotes"));

@@ -333,7 +333,7 @@ impl<'a> ser::Serializer for &'a mut Serializer {
         }
         self.tape.digits = false;
         if number::shape(value.as_bytes()).is_none() {
-            return Err(Error::custom("digits that are no number"));
+            return Err(Error::custom("digits that are not a number"));
         }
         Ok(self.tape.bare(value))
     }

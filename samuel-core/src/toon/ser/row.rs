@@ -37,7 +37,7 @@ impl RowSerializer {
         tape.expected = self.shape.unwrap_or(Child::EMPTY);
         row.serialize(&mut self.serializer)?;
         let Some(&Event { at, end, key: row, kind: Kind::Row }) = self.serializer.tape.events.first() else {
-            let message = "a row that is no flat object or not like the first".to_owned();
+            let message = "a row that is not a flat object, or not like the first".to_owned();
             return Err(Error::new(ErrorKind::Data { message }));
         };
         let shape = Child::numbered(row);

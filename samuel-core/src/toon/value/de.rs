@@ -29,7 +29,9 @@ impl<'de> Deserialize<'de> for Map {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
             Value::Object(map) => Ok(map),
-            _ => Err(D::Error::invalid_type(Unexpected::Other("a value that is no object"), &"an object")),
+            _ => {
+                Err(D::Error::invalid_type(Unexpected::Other("a value that is not an object"), &"an object"))
+            }
         }
     }
 }

@@ -126,7 +126,7 @@ impl Serializer for ValueSerializer {
         match &value {
             Value::String(digits) if name == NUMBER_KEY => Number::parse_as_written(digits)
                 .map(Value::Number)
-                .ok_or_else(|| Error::custom("digits that are no number")),
+                .ok_or_else(|| Error::custom("digits that are not a number")),
             _ => Ok(value),
         }
     }

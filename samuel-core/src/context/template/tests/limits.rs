@@ -194,7 +194,7 @@ fn a_call_inside_deep_blocks_keeps_to_the_stack() {
 fn a_long_source_is_refused_unread() {
     let source = "x".repeat(Limits::SOURCE_BYTES + 1);
     let error = Template::parse("big.tmpl", &source).unwrap_err();
-    assert_eq!(error.to_string(), "big.tmpl: the source has 262145 bytes, the limit is 262144");
+    assert_eq!(error.to_string(), "big.tmpl: the source has 262145 bytes; the limit is 262144");
     assert!(error.location().is_none());
     assert!(Template::parse("big.tmpl", &source[1..]).is_ok());
 }

@@ -17,6 +17,7 @@ use super::{
 use crate::{
     git::{Caller, Commit, GitError, Repository},
     state::{CommitLine, ProjectSnapshot},
+    text::counted,
 };
 
 /// How many commits a snapshot lists.
@@ -98,7 +99,8 @@ pub fn take_snapshot(root: &Path, options: &SnapshotOptions) -> Result<ProjectSn
     if left_out > 0 {
         let limit = options.time_box;
         inventory.notes.push(format!(
-            "{left_out} files could not be counted within {limit:?}; the next snapshot goes on"
+            "{} could not be counted within {limit:?}; the next snapshot goes on",
+            counted(left_out, "file")
         ));
     }
     let findings = Findings::of(&inventory, options.max_file_lines, |path| {
@@ -249,7 +251,7 @@ mod tests {
         assert_eq!(snapshot.summary.lines, 11);
         let [note] = snapshot.summary.notes.as_slice() else { unreachable!("there is one note") };
         assert!(note.starts_with("the directories were walked, because the repository cannot be read: "));
-        assert!(note.ends_with(".git/index: it is no index"), "{note}");
+        assert!(note.ends_with(".git/index: it is not an index"), "{note}");
 
         fs::remove_file(repository.path().join(".git/HEAD")).unwrap();
         let snapshot = take_snapshot(repository.path(), &options()).unwrap();

@@ -23,7 +23,10 @@ use super::{
     classify::{Classifier, FileClass, FileKind},
     counts::Counts,
 };
-use crate::git::{Entry, GitError, Index, Parents, Repository, Stat, Walk, Walking};
+use crate::{
+    git::{Entry, GitError, Index, Parents, Repository, Stat, Walk, Walking},
+    text::counted_are,
+};
 
 /// The number of tracked files up to which changed and untracked files are
 /// looked for.
@@ -317,14 +320,16 @@ impl IndexReader {
     fn note_what_was_skipped(&self, inventory: &mut Inventory) {
         note_not_utf8(self.not_utf8, inventory);
         if self.not_checked_out > 0 {
-            inventory.notes.push(format!("{} files are not checked out", self.not_checked_out));
+            inventory.notes.push(format!("{} not checked out", counted_are(self.not_checked_out, "file")));
         }
     }
 }
 
 fn note_not_utf8(count: usize, inventory: &mut Inventory) {
     if count > 0 {
-        inventory.notes.push(format!("{count} files whose names are not UTF-8 are left out"));
+        inventory
+            .notes
+            .push(format!("{} left out, because of names that are not UTF-8", counted_are(count, "file")));
     }
 }
 
@@ -445,7 +450,7 @@ mod tests {
         repository.run(&["update-index", "--skip-worktree", "b.rs"]);
         let inventory = Inventory::from_repository(&repository.opened(), LONG).unwrap();
         assert_eq!(paths(&inventory), [".gitmodules", "a.rs", "c.rs"]);
-        assert_eq!(inventory.notes, ["1 files are not checked out"]);
+        assert_eq!(inventory.notes, ["1 file is not checked out"]);
     }
 
     #[test]

@@ -81,7 +81,7 @@ fn read(tree: Tree<'_>, path: &str) -> Result<Vec<u8>, HostError> {
     }
     let contents = place.open_file().and_then(|file| read_up_to(file, MAX_FILE_BYTES as u64));
     contents.map_err(|error| match error {
-        FileError::NotAFile { .. } => HostError::invalid(format!("`{path}` is no file")),
+        FileError::NotAFile { .. } => HostError::invalid(format!("`{path}` is not a file")),
         FileError::TooLarge { .. } => HostError::too_large("file", MAX_FILE_BYTES),
         error => HostError::io(path, &error.into()),
     })
@@ -91,7 +91,7 @@ fn list_dir(tree: Tree<'_>, path: &str) -> Result<Vec<Entry>, HostError> {
     let place = tree.walk(path, LastLink::Follow)?.inner;
     match place.kind() {
         Some(FileKind::Directory) => {}
-        Some(_) => return Err(HostError::invalid(format!("`{path}` is no directory"))),
+        Some(_) => return Err(HostError::invalid(format!("`{path}` is not a directory"))),
         None => return Err(HostError::NotFound(path.to_owned())),
     }
     let failed = |error: rustix::io::Errno| HostError::io(path, &error.into());

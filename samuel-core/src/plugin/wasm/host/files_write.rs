@@ -66,7 +66,7 @@ impl<'a> Writing<'a> {
         let place = self.walk(path, LastLink::Follow)?.inner;
         match place.kind() {
             None | Some(FileKind::File) => {}
-            Some(_) => return Err(HostError::invalid(format!("`{path}` is no file"))),
+            Some(_) => return Err(HostError::invalid(format!("`{path}` is not a file"))),
         }
         self.written.add(self.run_id, place.missing.len() + 1, contents.len())?;
         replace(place, contents).map_err(|error| HostError::io(path, &error.into()))
@@ -92,7 +92,7 @@ impl<'a> Writing<'a> {
         let mut place = self.walk(path, LastLink::Follow)?.inner;
         match place.kind() {
             Some(FileKind::Directory) => return Ok(()),
-            Some(_) => return Err(HostError::invalid(format!("`{path}` is no directory"))),
+            Some(_) => return Err(HostError::invalid(format!("`{path}` is not a directory"))),
             None => place.missing.push(place.name.clone()),
         }
         self.written.add(self.run_id, place.missing.len(), 0)?;

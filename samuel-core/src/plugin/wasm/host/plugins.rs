@@ -43,7 +43,7 @@ fn contribute(contributions: &mut Contributions, key: String, value: &str) -> Re
         HostError::at_most("keys (a number)", contributions.values.len() + 1, MAX_KEYS)?;
     }
     let parsed = serde_json::from_str::<Value>(value)
-        .map_err(|error| HostError::invalid(format!("the value is no JSON: {error}")))?;
+        .map_err(|error| HostError::invalid(format!("the value is not JSON: {error}")))?;
     contributions.bytes += value.len();
     contributions.values.insert(key, parsed);
     Ok(())

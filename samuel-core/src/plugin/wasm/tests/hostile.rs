@@ -77,7 +77,7 @@ async fn an_endless_loop_ends_when_the_run_is_stopped() {
 async fn memory_ends_at_its_limit() {
     let (class, message) = survived_doing("(drop (memory.grow (i32.const 16384))) (global.get $zero)").await;
     assert_eq!(class, BreakClass::Panicked);
-    assert!(message.contains("bytes of memory, the limit is 67108864"), "{message}");
+    assert!(message.contains("bytes of memory; the limit is 67108864"), "{message}");
     // Little by little is no way around it, and neither is beginning with it.
     let (class, _) =
         survived_doing("(loop $l (drop (memory.grow (i32.const 16))) (br $l)) unreachable").await;

@@ -46,9 +46,9 @@ fn an_import_that_nobody_offers_is_refused_by_name() {
 #[test]
 fn another_protocol_is_said_before_anything_else() {
     let later = refused(&importing("samuel:plugin/exec@2.1.0"), "quality-check");
-    assert!(later.to_string().starts_with("the component needs samuel >= 3.1"), "{later}");
+    assert!(later.to_string().starts_with("the component needs Samuel >= 3.1"), "{later}");
     let later = refused(&importing("samuel:plugin/telepathy@1.4.0"), "quality-check");
-    assert!(later.to_string().starts_with("the component needs samuel >= 2.4"), "{later}");
+    assert!(later.to_string().starts_with("the component needs Samuel >= 2.4"), "{later}");
     let earlier = refused(&importing("samuel:plugin/log@0.9.0"), "quality-check");
     assert!(matches!(earlier, WasmError::Outdated { .. }), "{earlier:?}");
 }
@@ -167,9 +167,9 @@ fn what_is_compiled_at_all_is_bounded() {
     };
     let all = CodeLimits::default;
     assert!(limited(CodeLimits { max_component_bytes: 100, ..all() }).contains("bytes"));
-    assert!(limited(CodeLimits { max_functions: 2, ..all() }).contains("functions, the limit is 2"));
+    assert!(limited(CodeLimits { max_functions: 2, ..all() }).contains("functions; the limit is 2"));
     assert!(limited(CodeLimits { max_modules: 0, ..all() }).contains("modules"));
     assert!(limited(CodeLimits { max_function_bytes: 8, ..all() }).contains("one function"));
     assert!(limited(CodeLimits { max_component_depth: 1, ..all() }).contains("nested components"));
-    assert!(limited(CodeLimits { max_effort: 10, ..all() }).contains("compiling effort, the limit is 10"));
+    assert!(limited(CodeLimits { max_effort: 10, ..all() }).contains("compiling effort; the limit is 10"));
 }
