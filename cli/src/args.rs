@@ -122,10 +122,27 @@ pub(crate) enum RunCommand {
     /// Add a task with an id of your own
     #[command(subcommand)]
     Task(TaskCommand),
+    /// Put back a plan that was lost; the last ten are kept outside of the project
+    Restore(RestoreArgs),
     /// Print the prompt that the agent would get next
     Prompt(LookArgs),
     /// Print the variables that prompt templates can use
     Vars(LookArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Plans are kept in $SAMUEL_STATE_DIR, $XDG_STATE_HOME/samuel or ~/.local/state/samuel. A \
+                        plan that is there is kept beside the restored one, as prd.toon.bak-<time>.\n\nExit \
+                        codes: 0 done, 1 no such plan is kept, 75 a loop runs"
+)]
+pub(crate) struct RestoreArgs {
+    /// The number of the plan, as --list shows it; by default the last one that is not there now
+    #[arg(value_name = "NUMBER", conflicts_with = "list")]
+    pub(crate) number: Option<u64>,
+    /// List the plans that are kept and change nothing
+    #[arg(long)]
+    pub(crate) list: bool,
 }
 
 #[derive(Debug, Args)]

@@ -9,6 +9,7 @@ mod look;
 mod plugin;
 mod plugins;
 mod preview;
+mod restore;
 mod setup;
 mod start;
 mod toon;
@@ -63,6 +64,7 @@ pub(crate) fn name(command: &Command) -> String {
         Some(RunCommand::Reset(_)) => "reset",
         Some(RunCommand::Enqueue(_)) => "enqueue",
         Some(RunCommand::Task(TaskCommand::Add(_))) => "task add",
+        Some(RunCommand::Restore(_)) => "restore",
         Some(RunCommand::Prompt(_)) => "prompt",
         Some(RunCommand::Vars(_)) => "vars",
     };
@@ -141,6 +143,7 @@ fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply,
         Some(RunCommand::Reset(args)) => change::reset(&project, args, host),
         Some(RunCommand::Enqueue(args)) => change::enqueue(&project, args, host),
         Some(RunCommand::Task(TaskCommand::Add(args))) => change::add(&project, args, host),
+        Some(RunCommand::Restore(args)) => restore::restore(&project, &args),
         Some(RunCommand::Prompt(args)) => preview::prompt(project, &args, host),
         Some(RunCommand::Vars(args)) => preview::vars(project, &args, host),
     }

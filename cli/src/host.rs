@@ -10,6 +10,7 @@ use std::{
     sync::Arc,
 };
 
+use jiff::Timestamp;
 use samuel_core::{
     clock::SystemClock,
     git::Caller,
@@ -97,7 +98,8 @@ impl Host {
     /// the run this command is called from, else around the current one.
     pub(crate) fn project(&self, global: &Global, methodology: Option<&str>) -> Result<Project, Failure> {
         let root = self.root(global)?;
-        Ok(Project::open_for(self.caller(), root, methodology, Arc::new(SystemClock::new()))?)
+        let project = Project::open_for(self.caller(), root, methodology, Arc::new(SystemClock::new()))?;
+        Ok(project.keeping_plans_in(self.state_dir()))
     }
 
     /// Says whose projects may be looked at: this user's, that of the user who
@@ -147,6 +149,14 @@ impl Host {
     /// completion stands does not depend on it.
     pub(crate) fn actor(&self) -> Actor {
         if self.var("SAMUEL_RUN_ID").is_some() { Actor::Agent } else { Actor::User }
+    }
+
+    /// Returns when the plan was made that the run works on which this command is
+    /// called from; nothing outside of a run, or where another plan is meant.
+    pub(crate) fn plan(&self, project: &Project) -> Option<Timestamp> {
+        let of_run = self.var("SAMUEL_PROJECT_ROOT").is_some_and(|root| Path::new(root) == project.root());
+        let (methodology, created_at) = self.var("SAMUEL_PLAN").filter(|_| of_run)?.split_once('@')?;
+        created_at.parse().ok().filter(|_| methodology == project.methodology())
     }
 
     /// Returns the iteration of the run this command is called from.

@@ -32,7 +32,7 @@ use crate::{
     git::Caller,
     hook::{ChainSpec, HookPoint, Registry, RegistryBuilder, RegistryError},
     plugin::LOCK_FILE,
-    state::{FileStore, RunDir},
+    state::{FileStore, KeptPlans, RunDir},
 };
 
 use methodology::Methodology;
@@ -50,6 +50,7 @@ pub struct Project {
     methodology: Methodology,
     clock: Arc<dyn Clock>,
     caller: Caller,
+    state_dir: Option<PathBuf>,
 }
 
 impl Project {
@@ -91,12 +92,20 @@ impl Project {
         caller.check_within(&root, &[CONFIG_FILE, LOCK_FILE, ".samuel"])?;
         let config = Config::load(&root)?;
         let methodology = Methodology::find(&root, methodology, &config)?;
-        Ok(Self { root, config, methodology, clock, caller })
+        Ok(Self { root, config, methodology, clock, caller, state_dir: None })
     }
 
     /// Returns for whom it was opened.
     pub(crate) fn caller(&self) -> &Caller {
         &self.caller
+    }
+
+    /// Keeps the last plans of the project below a directory outside of its work
+    /// tree, which is the user's alone. By default none is kept.
+    #[must_use]
+    pub fn keeping_plans_in(mut self, state_dir: Option<PathBuf>) -> Self {
+        self.state_dir = state_dir;
+        self
     }
 
     /// Returns the root directory.
@@ -179,7 +188,11 @@ impl Project {
 
     /// Returns the store of the project's state.
     pub fn store(&self) -> FileStore {
-        FileStore::new(self.run_dir(), self.clock())
+        let (dir, store) = (self.run_dir(), FileStore::new(self.run_dir(), self.clock()));
+        match &self.state_dir {
+            Some(state_dir) => store.keeping_plans(KeptPlans::of(state_dir, &dir)),
+            None => store,
+        }
     }
 
     /// Returns the project's name: the configured one, else the directory's.

@@ -3,6 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use samuel_core::{
     agent::{self, Agent, AgentConfig, AgentError, AgentPort, AgentRequest, Script, ScriptedCall},
     config::CheckCommand,
@@ -320,21 +321,42 @@ async fn a_budget_that_the_agents_last_word_exceeds_does_not_undo_its_work() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plan_that_breaks_during_a_run_ends_it_with_the_code_and_the_place_of_the_error() {
+async fn a_plan_that_breaks_during_a_run_is_put_back_with_a_warning() {
+    let bench = shared_bench(&[("1", "First")]);
+    let agent = Arc::new(HeldAgent::new());
+    let builder = bench.run(completes_each_task()).agent(agent.clone());
+    let mut handle =
+        builder.settings(|settings| settings.max_iterations = 1).build().unwrap().start().await.unwrap();
+    let mut events = handle.events();
+    agent.called().await;
+    let plan = bench.path().join(".samuel/run/prd.toon");
+    std::fs::write(&plan, "# toon v3\nversion: \"1\"\nproject: x\n").unwrap();
+    agent.release();
+    let report = handle.wait().await.unwrap();
+    assert_eq!(report.exit_reason, ExitReason::MaxIterations, "{report:?}");
+    let mut told = Vec::new();
+    while let Some(record) = events.next().await {
+        told.push(format!("{:?}", record.event));
+    }
+    assert!(told.iter().any(|event| event.contains("put back")), "{told:?}");
+    assert!(std::fs::read_to_string(plan).unwrap().contains("First"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_that_cannot_be_put_back_ends_the_run_with_the_code_of_the_error() {
     let bench = shared_bench(&[("1", "First")]);
     let agent = Arc::new(HeldAgent::new());
     let handle =
         bench.run(completes_each_task()).agent(agent.clone()).build().unwrap().start().await.unwrap();
     agent.called().await;
-    std::fs::write(bench.path().join(".samuel/run/prd.toon"), "# toon v3\nversion: \"1\"\nproject: x\n")
-        .unwrap();
+    // At once, so that nothing is put back in between.
+    let (state, in_the_way) = (bench.path().join(".samuel"), bench.path().join("in-the-way"));
+    std::fs::write(&in_the_way, "").unwrap();
+    renameat_with(CWD, &state, CWD, &in_the_way, RenameFlags::EXCHANGE).unwrap();
     agent.release();
     let report = handle.wait().await.unwrap();
-    let at_start = bench.run(completes_each_task()).build().unwrap().start().await.unwrap_err();
-
     let fault = report.fault.clone().unwrap();
-    assert_eq!((report.exit_reason, report.error_code()), (ExitReason::Error, Some(at_start.code())));
-    assert_eq!((at_start.code(), fault.location), (ErrorCode::STATE_CORRUPT, at_start.location()));
+    assert_eq!((report.exit_reason, report.error_code()), (ExitReason::Error, Some(ErrorCode::STATE_IO)));
     assert_eq!(report.detail.as_deref(), Some(&*fault.message));
 }
 

@@ -77,7 +77,7 @@ fn known_parent(project: &Project, id: &TaskId) -> Option<TaskId> {
 
 fn apply(project: &Project, host: &Host, mutation: Mutation) -> Result<Reply, Failure> {
     let Applied { revision, change, task, diagnostics, .. } =
-        project.store().mutate(mutation, host.actor())?;
+        project.store().meant_for(host.plan(project)).mutate(mutation, host.actor())?;
     let text = match (&task, &change) {
         (Some(task), Change::Unchanged) => {
             format!("{} was {} already\n", safe(task.id.as_str()), task.status)

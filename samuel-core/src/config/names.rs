@@ -14,8 +14,8 @@ pub const DEFAULT_METHODOLOGY_ALIAS: &str = "rw";
 /// The subcommands of `samuel run`. No methodology can have one of these
 /// names, since `samuel run <name>` would mean two things.
 pub const RUN_SUBCOMMANDS: &[&str] = &[
-    "init", "convert", "start", "status", "tasks", "done", "skip", "reset", "enqueue", "task", "prompt",
-    "vars", "pilot", "help",
+    "init", "convert", "start", "status", "tasks", "done", "skip", "reset", "enqueue", "task", "restore",
+    "prompt", "vars", "pilot", "help",
 ];
 
 /// A methodology that can be run.

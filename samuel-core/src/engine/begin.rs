@@ -1,6 +1,6 @@
 //! Where a run begins: at its start, or where an interrupted one left off.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use super::{
     control_files::ControlRecord,
@@ -12,7 +12,8 @@ use super::{
 };
 use crate::{
     hook::{HookPoint, Tier},
-    state::{Diagnostic, JournalEntry, StateError, StateStore},
+    model::{Plan, Status, TaskId},
+    state::{Diagnostic, JournalEntry, JournalRecord, LastWritten, StateError, StateStore},
 };
 
 /// Where a run begins.
@@ -35,15 +36,19 @@ impl Run {
     pub(super) async fn recover(&self) -> Result<Begin, RunError> {
         let store = Arc::clone(&self.frozen.store);
         let read = tokio::task::spawn_blocking(move || {
-            let diagnostics = store.load()?.diagnostics;
+            let written = store.last_written()?;
+            let loaded = store.load()?;
             let (saved_at, saved) = last_saved(&*store)?;
             let since = store.journal_since(saved_at)?;
+            store.catch_up(since.last().map_or(saved_at, |record| record.seq))?;
             // What was completed right before a checkpoint may be in none.
             let told = saved.as_ref().and_then(|(_, saved)| saved.told).unwrap_or(saved_at);
             let untold = if told < saved_at { Some(store.journal_since(told)?) } else { None };
-            Ok::<_, StateError>((diagnostics, saved_at, saved, since, told, untold))
+            Ok::<_, StateError>((written, loaded, saved_at, saved, since, told, untold))
         });
-        let (diagnostics, saved_at, saved, since, told, untold) = read.await.map_err(RunError::broken)??;
+        let (written, loaded, saved_at, saved, since, told, untold) =
+            read.await.map_err(RunError::broken)??;
+        let diagnostics = loaded.diagnostics;
         let (run_id, saved) = saved.unzip();
         let seq = since.last().map_or(saved_at, |record| record.seq);
         let untold = untold.as_deref().unwrap_or(&since);
@@ -51,10 +56,10 @@ impl Run {
             self.workbench.with(|desk| desk.last_failures.clone_from(&saved.last_failures));
         }
         Ok(match saved {
-            Some(Saved { mut machine, elapsed_ms, .. }) if !machine.is_ended() => {
+            Some(Saved { mut machine, elapsed_ms, completed, .. }) if !machine.is_ended() => {
                 machine.set_setup(self.setup());
                 let first = Input::Resume {
-                    completed: completed_in(untold),
+                    completed: all_completed(untold, &loaded.plan, completed),
                     committed: committed_in(&since),
                     began: began_in(&since),
                 };
@@ -64,7 +69,8 @@ impl Run {
             earlier => {
                 let mut machine = Machine::new(self.setup());
                 if let Some(earlier) = earlier {
-                    machine.succeed(&earlier.machine, outdates_check(untold, told));
+                    let edited = written != LastWritten::Same;
+                    machine.succeed(&earlier.machine, edited || outdates_check(untold, told));
                 }
                 let (first, elapsed) = (Input::Start, Duration::ZERO);
                 Begin { machine, first, seq, elapsed, resumed: None, diagnostics }
@@ -104,6 +110,18 @@ impl Run {
             framing: self.frozen.framing.clone(),
         }
     }
+}
+
+/// Returns what was completed since a state was saved: what records tell, and
+/// what the plan says beyond what was completed then.
+fn all_completed(records: &[JournalRecord], plan: &Plan, before: Option<Vec<TaskId>>) -> Vec<TaskId> {
+    let mut completed = completed_in(records);
+    if let Some(before) = before {
+        let before: HashSet<TaskId> = before.into_iter().collect();
+        let since = plan.tasks.iter().filter(|task| task.status == Status::Completed);
+        completed.extend(since.map(|task| task.id.clone()).filter(|id| !before.contains(id)));
+    }
+    completed
 }
 
 /// What a run saved, and the id it had.

@@ -26,7 +26,7 @@ use crate::{
     engine::event::{Event, RunFault, RunReport},
     hook::{HookCall, HookPoint},
     model::{
-        ExitReason, Plan, Status,
+        ExitReason, Plan, Status, TaskId,
         payload::{CheckFailure, Mode, TaskBrief, Turn},
     },
     state::{Actor, Checkpoint, Mutation, Next, Note, ProgressEntry, StateError, next_task},
@@ -70,6 +70,9 @@ pub(super) struct Saved {
     /// What the run was built from, for whoever takes it up or starts the next.
     #[serde(default)]
     pub(super) control_files: ControlRecord,
+    /// The tasks that were completed in the plan, as it was known then.
+    #[serde(default)]
+    pub(super) completed: Option<Vec<TaskId>>,
 }
 
 /// What the driver keeps while it runs.
@@ -158,13 +161,32 @@ impl Driver {
             Effect::Load => {
                 let follower = Arc::clone(&self.follower);
                 flight.launch(id, async move {
-                    let loaded = load(&services).await;
+                    let mut loaded = load(&services).await;
                     // What the plan says was completed is told before it.
                     follower.look().await;
+                    if matches!(loaded, EffectResult::Failed(_)) {
+                        // What was gone is back by now.
+                        loaded = load(&services).await;
+                    }
                     loaded
                 });
             }
-            Effect::Mutate(mutation) => flight.launch(id, async move { mutate(&services, mutation).await }),
+            Effect::Mutate(mutation) => {
+                let follower = Arc::clone(&self.follower);
+                flight.launch(id, async move {
+                    if matches!(mutation, Mutation::CommitIteration { .. }) {
+                        // What was completed without asking belongs to the iteration.
+                        follower.look().await;
+                    }
+                    match mutate(&services, mutation.clone()).await {
+                        EffectResult::Failed(_) => {
+                            follower.look().await;
+                            mutate(&services, mutation).await
+                        }
+                        made => made,
+                    }
+                });
+            }
             Effect::Dispatch { call, turn } => self.dispatch(id, *call, turn, flight),
             Effect::Fingerprint => flight.launch(id, async move {
                 let look = |services: &Services| services.work_tree.fingerprint(|late| services.warn(late));
@@ -234,7 +256,8 @@ impl Driver {
         });
         let control_files = control_files.await.unwrap_or_default();
         let (machine, told) = (self.machine.clone(), Some(self.told));
-        let saved = Saved { machine, elapsed_ms, last_failures, told, control_files };
+        let completed = self.follower.completed();
+        let saved = Saved { machine, elapsed_ms, last_failures, told, control_files, completed };
         let saved = match serde_json::to_value(saved) {
             Ok(state) => {
                 let waits_until = self.machine.waits_until();

@@ -2,12 +2,18 @@
 //!
 //! The agent completes tasks through commands of its own, in other processes.
 //! Every such mutation is in the journal, so reading on from the last record
-//! finds each completion exactly once. A file watcher only says when to look;
-//! the driver looks by itself whenever it matters.
+//! finds each completion exactly once. What somebody did to the files without
+//! asking is written there first, and what is gone is put back. A file watcher
+//! only says when to look; the driver looks by itself whenever it matters.
 
-use std::sync::Arc;
+use std::{
+    ffi::OsStr,
+    os::unix::fs::MetadataExt as _,
+    path::Path,
+    sync::{Arc, Mutex as SyncMutex, PoisonError, Weak},
+};
 
-use notify::{RecursiveMode, Watcher};
+use notify::{EventKind, RecursiveMode, Watcher, event::ModifyKind};
 use tokio::sync::{Mutex, Notify};
 
 use super::{
@@ -15,24 +21,41 @@ use super::{
     services::Services,
 };
 use crate::{
-    engine::event::PlanChange,
-    model::{Status, Task, TaskId, payload::Actor},
-    state::{Change, JournalEntry, JournalRecord, Mutation, StateError},
+    engine::{error::described, event::PlanChange},
+    model::{Plan, Status, Task, TaskId, payload::Actor},
+    state::{CaughtUp, Change, Edit, JournalEntry, JournalRecord, LoopLock, Mutation, StateError},
 };
 
-/// The journal's name in the run directory.
+/// The files of the run directory that are watched.
 const JOURNAL: &str = "journal.jsonl";
+const PLAN: &str = "prd.toon";
+const LOCKS: [&str; 2] = ["loop.lock", "lock"];
 
 /// The place in the journal up to which completions were told.
 #[derive(Debug)]
 pub(super) struct Follower {
     services: Arc<Services>,
     seq: Mutex<u64>,
+    /// The loop's lock, as long as the loop holds it.
+    lock: Weak<LoopLock>,
+    /// The plan as it was known at the last look.
+    known: SyncMutex<Option<Arc<Plan>>>,
+    /// What could not be put back, as it was last told.
+    told: SyncMutex<String>,
 }
 
 impl Follower {
-    pub(super) fn new(services: Arc<Services>, seq: u64) -> Arc<Self> {
-        Arc::new(Self { services, seq: Mutex::new(seq) })
+    pub(super) fn new(services: Arc<Services>, lock: Weak<LoopLock>, seq: u64) -> Arc<Self> {
+        let (known, told) = (SyncMutex::default(), SyncMutex::default());
+        Arc::new(Self { services, seq: Mutex::new(seq), lock, known, told })
+    }
+
+    /// Returns the tasks that were completed when it last looked.
+    pub(super) fn completed(&self) -> Option<Vec<TaskId>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let tasks = &known.as_ref()?.tasks;
+        let completed = tasks.iter().filter(|task| task.status == Status::Completed);
+        Some(completed.map(|task| task.id.clone()).collect())
     }
 
     /// Tells the machine of every completion since the last look.
@@ -45,47 +68,74 @@ impl Follower {
                     let _ = self.services.inputs.send(Input::Unheard);
                 }
                 *seq = records.last().map_or(*seq, |record| record.seq);
-                for input in records.iter().filter_map(|record| self.told_by(record)) {
+                for input in records.iter().flat_map(|record| self.told_by(record)) {
                     // The run has ended if nobody listens any more.
                     let _ = self.services.inputs.send(input);
                 }
             }
             Err(error) => {
                 let _ = self.services.inputs.send(Input::Unheard);
-                self.services.warn(format!("the journal could not be read: {error}"));
+                self.warn_once(format!("the state could not be read: {}", described(&error)));
             }
         }
     }
 
     async fn read_from(&self, seq: u64) -> Result<Vec<JournalRecord>, StateError> {
-        self.services
+        let lock = self.lock.upgrade();
+        let (caught, kept) = self
+            .services
             .blocking(move |services| {
-                let records = services.store.journal_since(seq)?;
+                let kept = lock.map_or(Ok(false), |lock| lock.keep());
+                let mut caught = services.store.catch_up(seq)?;
                 let is_change = |record: &JournalRecord| {
                     matches!(record.entry, JournalEntry::Mutation { .. } | JournalEntry::Imported { .. })
                 };
-                if records.iter().any(is_change) {
-                    let loaded = services.store.load()?;
-                    services.workbench.with(|desk| desk.plan = loaded.plan);
+                if caught.plan.is_none() && caught.records.iter().any(is_change) {
+                    caught.plan = Some(services.store.load()?.plan);
                 }
-                Ok(records)
+                Ok::<_, StateError>((caught, kept))
             })
-            .await?
+            .await??;
+        match kept {
+            Ok(true) => self.services.warn("the lock of the loop was removed or changed, and is put back"),
+            Ok(false) => {}
+            Err(error) => self.warn_once(described(&error)),
+        }
+        let CaughtUp { records, plan, warnings } = caught;
+        for warning in warnings {
+            self.services.warn(warning);
+        }
+        if let Some(plan) = plan {
+            *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&plan));
+            self.services.workbench.with(|desk| desk.plan = plan);
+        }
+        Ok(records)
+    }
+
+    /// Warns of what goes wrong at each look, but once.
+    fn warn_once(&self, message: String) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if *told != message {
+            self.services.warn(message.clone());
+            *told = message;
+        }
     }
 
     /// Returns what the machine has to know of a record.
-    fn told_by(&self, record: &JournalRecord) -> Option<Input> {
+    fn told_by(&self, record: &JournalRecord) -> Vec<Input> {
         if matches!(record.entry, JournalEntry::Imported { .. }) {
-            return Some(Input::Unheard);
+            return vec![Input::Unheard];
         }
         if let Some(changed) = self.plan_changed(record) {
-            return Some(Input::PlanChanged(changed));
+            return vec![Input::PlanChanged(changed)];
         }
-        let (id, actor) = completion(record)?;
-        // A task that is gone again was completed all the same.
-        let Some(task) = self.services.task(id) else { return Some(Input::Unheard) };
-        let Task { id: task, title, description, .. } = task;
-        Some(Input::TaskCompleted(Completion { task, title, description, actor, seq: record.seq }))
+        let told = |(id, actor): (&TaskId, Actor)| {
+            // A task that is gone again was completed all the same.
+            let Some(task) = self.services.task(id) else { return Input::Unheard };
+            let Task { id: task, title, description, .. } = task;
+            Input::TaskCompleted(Completion { task, title, description, actor, seq: record.seq })
+        };
+        completions(record).into_iter().map(told).collect()
     }
 
     /// Returns how a record changed the plan, if it is no completion and nothing
@@ -116,40 +166,90 @@ impl Follower {
     /// turn, which is enough for everything but promptness.
     pub(super) async fn watch(self: Arc<Self>) {
         let changed = Arc::new(Notify::new());
-        let signal = Arc::clone(&changed);
-        let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            let is_journal = |path: &std::path::PathBuf| path.ends_with(JOURNAL);
-            if event.is_ok_and(|event| !event.kind.is_access() && event.paths.iter().any(is_journal)) {
-                signal.notify_one();
-            }
-        });
-        let Ok(mut watcher) = watcher else { return };
-        if watcher.watch(self.services.run_dir.path(), RecursiveMode::NonRecursive).is_err() {
-            return;
-        }
         loop {
-            changed.notified().await;
-            self.look().await;
+            let directory = self.services.run_dir.path();
+            let watched = identity(directory);
+            let (signal, within) = (Arc::clone(&changed), directory.to_owned());
+            let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+                if event.is_ok_and(|event| is_worth_a_look(&event, &within)) {
+                    signal.notify_one();
+                }
+            });
+            let Ok(mut watcher) = watcher else { return };
+            if watcher.watch(directory, RecursiveMode::NonRecursive).is_err() {
+                return;
+            }
+            // Those above it tell when it is moved away with what is in it.
+            let root = self.services.run_dir.root().path();
+            for above in directory.ancestors().skip(1).take_while(|above| above.starts_with(root)) {
+                let _ = watcher.watch(above, RecursiveMode::NonRecursive);
+            }
+            loop {
+                changed.notified().await;
+                self.look().await;
+                if identity(directory) != watched {
+                    break;
+                }
+            }
+            // Another directory stands there now. What happened in it before it is
+            // watched is found by one more look.
+            changed.notify_one();
         }
     }
 }
 
-/// Returns the task that a record says was completed, by whomever.
-fn completion(record: &JournalRecord) -> Option<(&TaskId, Actor)> {
-    let JournalEntry::Mutation { actor, change, .. } = &record.entry else { return None };
-    Some((change.completed()?, *actor))
+/// Returns what tells a directory from another one at the same path.
+fn identity(directory: &Path) -> Option<(u64, u64)> {
+    let metadata = std::fs::metadata(directory).ok()?;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+/// Says whether a change in the run directory is one of the journal, or one that
+/// Samuel does not make: the other files are replaced, never removed or written
+/// in place.
+fn is_worth_a_look(event: &notify::Event, directory: &Path) -> bool {
+    let of_files = event.paths.iter().filter(|path| path.parent() == Some(directory));
+    let names = || of_files.clone().filter_map(|path| path.file_name());
+    let is = |name: &OsStr, known: &str| name == known;
+    match event.kind {
+        EventKind::Access(_) => false,
+        EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_))
+            if event.paths.iter().any(|path| directory.starts_with(path)) =>
+        {
+            true
+        }
+        EventKind::Remove(_) => {
+            names().any(|name| is(name, JOURNAL) || is(name, PLAN) || LOCKS.iter().any(|lock| is(name, lock)))
+        }
+        EventKind::Modify(ModifyKind::Data(_)) => names().any(|name| is(name, JOURNAL) || is(name, PLAN)),
+        _ => names().any(|name| is(name, JOURNAL)),
+    }
+}
+
+/// Returns the tasks that a record says were completed, by whomever.
+fn completions(record: &JournalRecord) -> Vec<(&TaskId, Actor)> {
+    match &record.entry {
+        JournalEntry::Mutation { actor, change, .. } => {
+            change.completed().map(|id| (id, *actor)).into_iter().collect()
+        }
+        JournalEntry::Edited { actor, edits } => {
+            edits.iter().filter_map(Edit::completed).map(|id| (id, *actor)).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Returns the tasks that were completed, as records say, by whomever.
 pub(super) fn completed_in(records: &[JournalRecord]) -> Vec<TaskId> {
-    records.iter().filter_map(completion).map(|(id, _)| id.clone()).collect()
+    records.iter().flat_map(completions).map(|(id, _)| id.clone()).collect()
 }
 
 /// Says whether the records after a number tell of something that a check does
 /// not cover which was made before them.
 pub(super) fn outdates_check(records: &[JournalRecord], after: u64) -> bool {
     let is_import = |record: &JournalRecord| matches!(record.entry, JournalEntry::Imported { .. });
-    has_gap(records, after) || records.iter().any(|record| completion(record).is_some() || is_import(record))
+    has_gap(records, after)
+        || records.iter().any(|record| !completions(record).is_empty() || is_import(record))
 }
 
 /// Says whether records are missing that follow a number: whoever writes enough

@@ -211,7 +211,7 @@ impl Run {
         let (detected, repository) = tokio::join!(self.detect(), self.repository());
         detected?;
         let old_logs = self.prune_logs(&begin).await;
-        Ok(self.launch(lock, begin, repository?, old_logs, remains))
+        Ok(self.launch(Arc::new(lock), begin, repository?, old_logs, remains))
     }
 
     /// Makes sure that this is the only loop, and that nothing of a dead
@@ -313,7 +313,7 @@ impl Run {
 
     fn launch(
         self,
-        lock: LoopLock,
+        lock: Arc<LoopLock>,
         begin: Begin,
         opened: Opened,
         old_logs: OldLogs,
@@ -368,7 +368,7 @@ impl Run {
             ));
         }
         let driver = Driver {
-            follower: Follower::new(Arc::clone(&services), begin.seq),
+            follower: Follower::new(Arc::clone(&services), Arc::downgrade(&lock), begin.seq),
             told: begin.seq,
             started: services.clock.elapsed(),
             services,

@@ -75,6 +75,8 @@ codes! {
     STATE_IO, 1, true, "Check that the directory exists, is writable and has space left.";
     STATE_LOCKED, 75, true, "Wait for the holder to finish, or end it.";
     STATE_LOOP_RUNNING, 75, true, "Wait for the running loop to finish, or end it.";
+    STATE_REPLACED, 1, false, "Look at the plan that is there now with `samuel run tasks`.";
+    STATE_NOT_KEPT, 1, false, "List the plans that are kept with `samuel run restore --list`.";
     TASK_NOT_FOUND, 1, false, "List the tasks with `samuel run tasks`.";
     TASK_EXISTS, 1, false, "Choose another id, or let `samuel run enqueue` assign one.";
     TASK_INVALID, 2, false, "Correct the task and try again.";

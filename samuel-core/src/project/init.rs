@@ -21,7 +21,7 @@ use crate::{
     methodology::ralph::Detected,
     model::{Plan, Project as PlanProject},
     prd::{self, Conversion, Document, Finding, Form, MAX_INPUT_BYTES, PrdError},
-    state::{Actor, Existing, Holder, Imported, LoopLock, StateError, StateStore},
+    state::{Actor, Existing, Holder, Imported, LoopLock, Restored, StateError, StateStore},
 };
 
 /// How a project is initialised.
@@ -111,6 +111,25 @@ impl Project {
         let imported = self.import(self.plan_of(&read), existing)?;
         self.ignore_run_dir()?;
         Ok(read.converted(&imported))
+    }
+
+    /// Puts a plan back that is kept outside of the work tree: the one with this
+    /// number, else the last one that is another than the present one.
+    ///
+    /// # Errors
+    /// Returns [`StateError::NotKept`] where there is none,
+    /// [`StateError::LoopRunning`] where a loop works on the plan, and
+    /// [`ProjectError::State`] or [`ProjectError::Write`] where the disk refuses.
+    pub fn restore_plan(&self, number: Option<u64>) -> Result<Restored, ProjectError> {
+        let store = self.store();
+        if store.kept_plans()?.is_empty() {
+            return Err(StateError::NotKept { number }.into());
+        }
+        let holder = Holder::this_process(self.clock().now(), "restoring the plan");
+        let _no_loop = LoopLock::acquire(&self.run_dir(), &holder)?;
+        let restored = store.restore(number, Actor::User)?;
+        self.ignore_run_dir()?;
+        Ok(restored)
     }
 
     fn read_prd(&self, path: &Path) -> Result<ReadPrd, ProjectError> {

@@ -78,6 +78,18 @@ pub enum StateError {
         /// Who holds it, where the file says so.
         holder: Option<Holder>,
     },
+    /// A change was meant for a plan that another one has replaced.
+    #[error("the plan at {} has been replaced since", path.display())]
+    Replaced {
+        /// Where the plan is.
+        path: PathBuf,
+    },
+    /// No plan is kept under this number, or none at all.
+    #[error("{}", no_kept_plan(number))]
+    NotKept {
+        /// The number that was asked for.
+        number: Option<u64>,
+    },
     /// No task has this id.
     #[error("there is no task {id}")]
     TaskNotFound {
@@ -166,6 +178,8 @@ impl Coded for StateError {
             Self::Io { .. } => ErrorCode::STATE_IO,
             Self::Locked { .. } => ErrorCode::STATE_LOCKED,
             Self::LoopRunning { .. } => ErrorCode::STATE_LOOP_RUNNING,
+            Self::Replaced { .. } => ErrorCode::STATE_REPLACED,
+            Self::NotKept { .. } => ErrorCode::STATE_NOT_KEPT,
             Self::TaskNotFound { .. } => ErrorCode::TASK_NOT_FOUND,
             Self::TaskExists { .. } => ErrorCode::TASK_EXISTS,
             Self::TaskInvalid { .. }
@@ -193,10 +207,19 @@ impl Coded for StateError {
             | Self::Exists { path }
             | Self::Io { path, .. }
             | Self::Locked { path, .. }
+            | Self::Replaced { path }
             | Self::LoopRunning { path, .. } => (path, None, None),
             _ => return None,
         };
         Some(Location { file: path.clone(), line, column })
+    }
+}
+
+/// Says that a plan is not kept.
+fn no_kept_plan(number: &Option<u64>) -> String {
+    match number {
+        Some(number) => format!("no kept plan has the number {number}"),
+        None => "no other plan of this project is kept".to_owned(),
     }
 }
 

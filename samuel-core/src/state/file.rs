@@ -23,19 +23,22 @@ use std::{
     fs::File,
     io::{self, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
 use jiff::Timestamp;
 use rustix::fs::OFlags;
+use sha2::{Digest, Sha256};
 
 use super::{
-    Actor, Applied, Artifact, Change, Existing, Holder, Imported, JournalEntry, JournalRecord, LOCK_WAIT,
-    Loaded, Mutation, Note, ProgressEntry, ProgressLog, RunDir, StateError, StateStore, Supervisor,
+    Actor, Applied, Artifact, CaughtUp, Change, Existing, Holder, Imported, JournalEntry, JournalRecord,
+    KeptPlans, LOCK_WAIT, LastWritten, Loaded, Mutation, Note, ProgressEntry, ProgressLog, RunDir,
+    StateError, StateStore, Supervisor,
     atomic::{self, Staged},
+    catch_up::Acknowledged,
     import,
-    journal::{JournalFile, ROTATE_BYTES, Tail},
+    journal::{After, JournalFile, ROTATE_BYTES, Tail},
     last_read::{LastRead, PlanFile},
     lock::FileLock,
     prd::{self, Document},
@@ -53,13 +56,41 @@ pub struct FileStore {
     dir: RunDir,
     clock: Arc<dyn Clock>,
     lock_wait: Duration,
-    last_read: Arc<LastRead>,
+    pub(super) last_read: Arc<LastRead>,
+    pub(super) acknowledged: Arc<Mutex<Option<Acknowledged>>>,
+    pub(super) kept: Option<KeptPlans>,
+    /// When the plan was made that changes are meant for; any if that is not said.
+    meant_for: Option<Timestamp>,
 }
 
 impl FileStore {
     /// Names the store of a run directory. Touches nothing.
     pub fn new(dir: RunDir, clock: Arc<dyn Clock>) -> Self {
-        Self { dir, clock, lock_wait: LOCK_WAIT, last_read: Arc::default() }
+        Self {
+            dir,
+            clock,
+            lock_wait: LOCK_WAIT,
+            last_read: Arc::default(),
+            acknowledged: Arc::default(),
+            kept: None,
+            meant_for: None,
+        }
+    }
+
+    /// Keeps the last plans outside of the work tree. By default none is kept.
+    #[must_use]
+    pub fn keeping_plans(mut self, kept: KeptPlans) -> Self {
+        self.kept = Some(kept);
+        self
+    }
+
+    /// Refuses to change another plan than the one that was made at this time
+    /// (`project.created_at`): one that has replaced it has other tasks under the
+    /// same ids. By default any plan is changed.
+    #[must_use]
+    pub fn meant_for(mut self, created_at: Option<Timestamp>) -> Self {
+        self.meant_for = created_at;
+        self
     }
 
     /// Sets how long to wait for other writers; [`LOCK_WAIT`] by default.
@@ -81,7 +112,7 @@ impl FileStore {
 
     /// Takes the lock for reading the journal, so that a record whose plan is
     /// not yet in place is not seen.
-    fn lock_shared(&self) -> Result<Option<FileLock>, StateError> {
+    pub(super) fn lock_shared(&self) -> Result<Option<FileLock>, StateError> {
         FileLock::shared(self.dir.root(), &self.dir.lock(), self.lock_wait)
     }
 
@@ -107,7 +138,7 @@ impl FileStore {
 
     /// Stores a plan's text and the record of its change, in the order that the
     /// module describes.
-    fn commit(
+    pub(super) fn commit(
         &self,
         text: &[Cow<'_, str>],
         revision: u64,
@@ -117,7 +148,8 @@ impl FileStore {
     ) -> Result<u64, StateError> {
         let staged =
             Staged::write(self.dir.root(), &self.dir.prd(), text.iter().map(|piece| piece.as_bytes()))?;
-        let appended = self.journal().append(tail, now, revision, entry, true)?;
+        let digest = Some(digest_of(text.iter().map(|piece| piece.as_bytes())));
+        let appended = self.journal().append(tail, now, After { revision, digest }, entry, true)?;
         let seq = appended.seq;
         match staged.replace() {
             Ok(replaced) => replaced.sync()?,
@@ -141,7 +173,9 @@ impl FileStore {
         let name = backup.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
         let entry = JournalEntry::Imported { actor, tasks: document.plan.tasks.len(), backup: name };
         let text = [Cow::Owned(prd::encode(document)?)];
-        self.commit(&text, document.plan.revision, tail, now, entry).map(drop)
+        self.commit(&text, document.plan.revision, tail, now, entry)?;
+        self.keep(text.iter().map(|text| &**text));
+        Ok(())
     }
 
     pub(super) fn now(&self) -> Timestamp {
@@ -213,7 +247,11 @@ impl StateStore for FileStore {
             self.heal(&mut document, &tail)?;
             file = PlanFile { diagnostics, ..self.read_plan()? };
         }
+        if self.meant_for.is_some_and(|meant| file.document.plan.project.created_at != Some(meant)) {
+            return Err(StateError::Replaced { path: self.dir.prd() });
+        }
         let (now, base) = (self.clock.now(), file.document.plan.revision);
+        let is_kept = keeps(&mutation);
         let change = file.document.apply(&mutation, now)?;
         if change == Change::Unchanged {
             let applied = Applied::new(&file.document.plan, &mutation, change);
@@ -225,6 +263,9 @@ impl StateStore for FileStore {
         let applied = Applied::new(&file.document.plan, &mutation, change.clone());
         let entry = JournalEntry::Mutation { actor, base, mutation, change };
         let seq = self.commit(&pieces, revision, &tail, now, entry)?;
+        if is_kept {
+            self.keep(pieces.iter().map(|piece| &**piece));
+        }
         let diagnostics = file.diagnostics.clone();
         if file.says_all() {
             let content = pieces.concat().into_bytes();
@@ -238,13 +279,30 @@ impl StateStore for FileStore {
         let _lock = self.lock("note")?;
         let tail = self.journal().tail()?;
         let durable = note.is_durable();
-        let appended = self.journal().append(&tail, self.clock.now(), tail.revision, note.into(), durable)?;
+        let appended =
+            self.journal().append(&tail, self.clock.now(), tail.unchanged(), note.into(), durable)?;
         Ok(appended.seq)
     }
 
     fn journal_since(&self, seq: u64) -> Result<Vec<JournalRecord>, StateError> {
         let _lock = self.lock_shared()?;
         self.journal().since(seq)
+    }
+
+    fn catch_up(&self, seq: u64) -> Result<CaughtUp, StateError> {
+        self.caught_up(seq)
+    }
+
+    fn last_written(&self) -> Result<LastWritten, StateError> {
+        let _lock = self.lock_shared()?;
+        let tail = self.journal().tail()?;
+        if tail.seq == 0 {
+            return Ok(LastWritten::Unknown);
+        }
+        let content = atomic::read(self.dir.root(), &self.dir.prd())?.unwrap_or_default();
+        // Earlier versions did not write it down.
+        let is_same = tail.digest.is_none_or(|digest| digest == digest_of([&content[..]]));
+        Ok(if is_same { LastWritten::Same } else { LastWritten::Other })
     }
 
     fn last_checkpoint(&self) -> Result<Option<JournalRecord>, StateError> {
@@ -309,6 +367,19 @@ impl StateStore for FileStore {
         let content = atomic::read(self.dir.root(), &self.dir.artifact(artifact))?;
         Ok(content.map(|content| String::from_utf8_lossy(&content).into_owned()))
     }
+}
+
+/// Says whether the plan is kept after a change: where it has a task more, and
+/// where an iteration has ended, since by then much may be otherwise.
+fn keeps(mutation: &Mutation) -> bool {
+    matches!(mutation, Mutation::Enqueue { .. } | Mutation::Add { .. } | Mutation::CommitIteration { .. })
+}
+
+/// Returns the SHA-256 of a text in pieces, in hexadecimal digits.
+pub(super) fn digest_of<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> String {
+    let mut hash = Sha256::new();
+    pieces.into_iter().for_each(|piece| hash.update(piece));
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns the change that a crash cut short after it was journalled.

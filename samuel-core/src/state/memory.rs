@@ -55,7 +55,7 @@ impl State {
 
     fn append(&mut self, at: jiff::Timestamp, revision: u64, entry: JournalEntry) -> Result<u64, StateError> {
         let seq = self.journal.last().map_or(0, |record| record.seq) + 1;
-        let record = JournalRecord { seq, at, revision, entry };
+        let record = JournalRecord { seq, at, revision, digest: None, entry };
         // Keeps the limits of the file store.
         record.to_line()?;
         self.journal.push(record);

@@ -23,13 +23,16 @@
 
 mod apply;
 pub(crate) mod atomic;
+mod catch_up;
 mod context;
 mod diagnostic;
+mod edit;
 mod error;
 mod file;
 mod graph;
 mod import;
 mod journal;
+mod kept;
 mod last_read;
 mod lock;
 mod logs;
@@ -50,12 +53,15 @@ pub use context::{
     TaskContext, TaskLine, TaskSummary, TodoCount,
 };
 pub use diagnostic::{Diagnostic, DiagnosticKind};
+pub use edit::Edit;
 pub use error::StateError;
 pub use file::FileStore;
 pub(crate) use journal::MAX_REVISION;
 pub use journal::{
     Checkpoint, JournalEntry, JournalRecord, MAX_RECORD_BYTES, Note, NotedEvent, Supervisor, SupervisorRole,
+    Used,
 };
+pub use kept::{KeptPlan, KeptPlans, Restored};
 pub use lock::{Holder, LOCK_WAIT, LoopLock};
 pub(crate) use logs::{KeptLogs, prune};
 pub use memory::MemoryStore;
@@ -66,5 +72,5 @@ pub use progress::{
 };
 pub use repair::{LeftRow, Repair, RestoredRow};
 pub use run_dir::{Artifact, RunDir};
-pub use store::{Applied, Existing, Imported, Loaded, StateStore};
+pub use store::{Applied, CaughtUp, Existing, Imported, LastWritten, Loaded, StateStore};
 pub use validate::{Finding, Severity, validate};

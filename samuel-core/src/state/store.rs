@@ -65,6 +65,30 @@ pub trait StateStore: fmt::Debug + Send + Sync {
     /// Returns [`StateError::Locked`] or [`StateError::Io`].
     fn journal_since(&self, seq: u64) -> Result<Vec<JournalRecord>, StateError>;
 
+    /// Returns what [`journal_since`](Self::journal_since) returns, once it tells
+    /// of everything that happened. The loop calls it, while it holds its lock.
+    ///
+    /// Somebody may have changed the store's files without asking the store.
+    /// What is different since the last call is taken over and journalled as
+    /// [`JournalEntry::Edited`](super::JournalEntry::Edited); what is gone or
+    /// cannot be read is put back from what was acknowledged at the last call.
+    /// A store that nobody reaches in another way has nothing to do.
+    ///
+    /// # Errors
+    /// Returns what [`load`](Self::load) and [`mutate`](Self::mutate) return for
+    /// locks and files.
+    fn catch_up(&self, seq: u64) -> Result<CaughtUp, StateError> {
+        Ok(CaughtUp { records: self.journal_since(seq)?, ..CaughtUp::default() })
+    }
+
+    /// Says whether the plan is what the store last wrote.
+    ///
+    /// # Errors
+    /// Returns [`StateError::Locked`] or [`StateError::Io`].
+    fn last_written(&self) -> Result<LastWritten, StateError> {
+        Ok(LastWritten::Same)
+    }
+
     /// Returns the last checkpoint, which every rotation of the journal keeps.
     ///
     /// # Errors
@@ -124,6 +148,28 @@ pub struct Loaded {
     /// Lines of the file that could not be understood, now or earlier. While
     /// there are any, "nothing left to do" does not mean that all is done.
     pub unparsed: Vec<String>,
+}
+
+/// What happened since somebody last looked.
+#[derive(Clone, Debug, Default)]
+pub struct CaughtUp {
+    /// The records, oldest first.
+    pub records: Vec<JournalRecord>,
+    /// The plan, where it had to be read for that.
+    pub plan: Option<Arc<Plan>>,
+    /// What somebody did without asking the store, a sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// How a plan stands to what its store last wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LastWritten {
+    /// It is that.
+    Same,
+    /// Somebody changed it without asking the store.
+    Other,
+    /// The journal that would tell is lost.
+    Unknown,
 }
 
 /// A change that was stored.

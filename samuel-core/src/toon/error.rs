@@ -404,6 +404,18 @@ impl error::Error for Error {
     }
 }
 
+/// The longest message of a target type, in bytes. It may quote a value, which
+/// may be all of a file.
+const MAX_MESSAGE: usize = 500;
+
+fn bounded(mut message: String) -> String {
+    if message.len() > MAX_MESSAGE {
+        message.truncate(message.floor_char_boundary(MAX_MESSAGE));
+        message.push('…');
+    }
+    message
+}
+
 impl de::Error for Error {
     #[cold]
     fn custom<T: fmt::Display>(message: T) -> Self {

@@ -30,6 +30,19 @@ const SAYS: [&str; 10] = [
     "env -u SAMUEL_RUN_ID samuel run done 1; rm -f .samuel/run/progress.md",
 ];
 
+/// Ways to write it down instead of saying it.
+const WRITES: [&str; 8] = [
+    "sed -i 's/,in_progress,/,completed,/' .samuel/run/prd.toon",
+    "rm .samuel/run/journal.jsonl; samuel run done 1",
+    ": >.samuel/run/journal.jsonl; env -u SAMUEL_RUN_ID samuel run done 1",
+    "rm .samuel/run/journal.jsonl; sed -i 's/,in_progress,/,completed,/' .samuel/run/prd.toon",
+    "sed -i 's/,in_progress,/,completed,/' .samuel/run/prd.toon; samuel run task add 7 More; samuel run skip 7",
+    "tail -n 1 .samuel/run/journal.jsonl >.samuel/last; sed -i 's/,in_progress,/,completed,/' .samuel/run/prd.toon; \
+     cat .samuel/last >>.samuel/run/journal.jsonl",
+    "rm .samuel/run/lock .samuel/run/loop.lock; samuel run done 1",
+    "cp .samuel/run/prd.toon p; samuel run done 1; sed -i 's/,in_progress,/,completed,/' p; cp p .samuel/run/prd.toon",
+];
+
 /// When something is completed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Moment {
@@ -208,6 +221,24 @@ fn nothing_that_an_agent_says_completes_a_plan_whose_checks_fail() {
         if moment != Moment::Pause {
             assert_ne!(attack.status(), "completed", "{told}");
         }
+    }
+}
+
+#[test]
+fn what_an_agent_writes_into_the_state_completes_nothing_whose_checks_fail() {
+    let ways = WRITES
+        .iter()
+        .flat_map(|way| [(way, Moment::Turn, false), (way, Moment::Turn, true), (way, Moment::Check, false)]);
+    for (says, moment, kills) in ways {
+        let told = format!("{moment:?}, {says:?}, killed: {kills}");
+        let attack = Attack::new("true");
+        attack.configure(&format!("sh {}", attack.script("check")), "0s");
+        let first = play(&attack, moment, says, kills);
+        assert_eq!(first.is_none(), kills, "the attack was made: {told}: {first:?}");
+        assert_ne!(first, Some(0), "{told}");
+        attack.does("check", "exit 1\n");
+        assert_ne!(attack.exit_code(), 0, "{told}");
+        assert_ne!(attack.status(), "completed", "{told}");
     }
 }
 

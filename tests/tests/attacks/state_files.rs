@@ -1,8 +1,13 @@
 //! Files of the run directory, changed, removed or replaced by others than Samuel.
 
-use std::fs;
+use std::{
+    fs,
+    process::{Child, Command, Stdio},
+};
 
-use crate::kit::Target;
+use serde_json::Value;
+
+use crate::kit::{HANG, Ran, SAMUEL, Target, ran, wait_for};
 
 const PLAN: &str = ".samuel/run/prd.toon";
 const JOURNAL: &str = ".samuel/run/journal.jsonl";
@@ -36,4 +41,172 @@ fn a_revision_that_leaves_no_room_to_count_on_breaks_nothing() {
         let ran = target.run(&["run", "tasks"]);
         assert!(ran.text().contains("three"), "{}", ran.text());
     }
+}
+
+/// A project whose agent is a script outside of it, and whose check is another.
+fn with_agent(agent: &str, check: &str) -> Target {
+    let target = Target::with_tasks(&["one", "two"]);
+    let bin = target.home().join("bin");
+    fs::create_dir(&bin).unwrap();
+    std::os::unix::fs::symlink(SAMUEL, bin.join("samuel")).unwrap();
+    let script = target.home().join("agent");
+    fs::write(&script, format!("cat >/dev/null\n{agent}\n")).unwrap();
+    target.write(
+        "samuel.toml",
+        format!(
+            "version = \"2\"\n[methodology.ralph]\nagent = \"command\"\nagent_command = [\"sh\", {script:?}]\n\
+             quality_checks = [{check:?}]\nmax_iterations = 4\nmax_consecutive_failures = 2\npause = \"0s\"\n"
+        ),
+    );
+    target
+}
+
+fn command(target: &Target, args: &[&str]) -> Command {
+    let mut command = target.samuel(args);
+    let path = std::env::var("PATH").unwrap();
+    command.env("PATH", format!("{}:{path}", target.home().join("bin").display()));
+    command
+}
+
+fn start(target: &Target) -> Ran {
+    let ran = ran(command(target, &["run", "start", "--yes"]), HANG * 4);
+    assert!(!ran.hung, "{}", ran.text());
+    ran
+}
+
+/// Starts a loop whose agent writes the file `at-work` and waits for `go-on`.
+fn start_and_wait(target: &Target) -> Child {
+    let mut command = command(target, &["run", "start", "--yes"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait_for("the agent", || target.mark("at-work").exists() || child.try_wait().unwrap().is_some());
+    child
+}
+
+fn statuses(target: &Target) -> Vec<String> {
+    let ran = target.run(&["run", "tasks", "--json"]);
+    let tasks: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let tasks = tasks["data"]["tasks"].as_array().unwrap_or_else(|| panic!("{}", ran.text()));
+    tasks.iter().map(|task| task["status"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Waits until something is so, and no longer than five seconds.
+const UNTIL: &str =
+    "until_so() { n=0; until \"$@\"; do n=$((n+1)); [ $n -lt 500 ] || exit 9; sleep 0.01; done; }";
+
+#[test]
+fn what_an_agent_removes_or_breaks_is_put_back_and_the_work_goes_on() {
+    for attack in [
+        "rm -rf .samuel/run",
+        "rm -rf .samuel",
+        "rm .samuel/run/prd.toon",
+        ": >.samuel/run/prd.toon",
+        "head -c 5000000 /dev/zero >.samuel/run/prd.toon",
+        "rm -f .samuel/run/*",
+        "rm .samuel/run/prd.toon .samuel/run/journal.jsonl; mkdir .samuel/run/journal.jsonl; touch .samuel/run/journal.jsonl/x",
+        "rm .samuel/run/lock .samuel/run/prd.toon; mkfifo .samuel/run/lock",
+        "head -c 5000000 /dev/zero >.samuel/run/journal.jsonl; rm .samuel/run/prd.toon",
+    ] {
+        let target = with_agent(
+            &format!(
+                "{UNTIL}\nif [ ! -e {once} ]; then touch {once}; {attack}; fi\n\
+                 until_so grep -q created_at: .samuel/run/prd.toon\nsamuel run done $SAMUEL_TASK_ID",
+                once = "$HOME/once"
+            ),
+            "true",
+        );
+        let ran = start(&target);
+        assert_eq!(ran.code, Some(0), "{attack}: {}", ran.text());
+        assert!(ran.text().contains("put back"), "{attack}: {}", ran.text());
+        assert!(ran.text().len() < 100_000, "{attack}");
+        assert_eq!(statuses(&target), ["completed", "completed"], "{attack}");
+        assert!(target.path(".samuel/run/.gitignore").exists(), "{attack}: {}", ran.text());
+    }
+}
+
+#[test]
+fn an_error_does_not_repeat_a_whole_file() {
+    let target = Target::with_tasks(&["one"]);
+    for text in [
+        vec![0; 5_000_000],
+        [&b"# toon "[..], &[b'v'; 5_000_000]].concat(),
+        [&b"# toon v3\nversion: "[..], &[b'v'; 5_000_000]].concat(),
+    ] {
+        target.write(PLAN, text);
+        for args in [&["run", "status"][..], &["run", "status", "--json"], &["run", "done", "1"], &["doctor"]]
+        {
+            let ran = target.run(args);
+            assert!(ran.text().len() < 20_000, "{args:?}: {}", ran.text().len());
+            assert_ne!(ran.code, Some(0), "{args:?}");
+        }
+    }
+}
+
+#[test]
+fn no_lock_that_is_removed_admits_a_second_loop() {
+    let go_on = "until [ -e GO ]; do sleep 0.01; done";
+    let target = with_agent("", "true");
+    let (at_work, go) = (target.mark("at-work"), target.mark("go-on"));
+    let script = format!(
+        "cat >/dev/null\ntouch {}\n{}\n",
+        at_work.display(),
+        go_on.replace("GO", &go.display().to_string())
+    );
+    fs::write(target.home().join("agent"), script).unwrap();
+    let mut first = start_and_wait(&target);
+    for attack in [
+        "rm .samuel/run/loop.lock",
+        "rm .samuel/run/loop.lock .samuel/run/journal.jsonl",
+        "echo >.samuel/run/new; mv .samuel/run/new .samuel/run/loop.lock",
+        "mv .samuel gone; mkdir -p .samuel/run; cp gone/run/prd.toon .samuel/run",
+        "rm -rf .samuel/run",
+    ] {
+        // It may find that what it removes is put back already.
+        let mut shell = Command::new("sh");
+        shell.args(["-c", attack]).current_dir(target.root());
+        assert!(!ran(shell, HANG).hung, "{attack}");
+        for args in [&["run", "start", "--yes"][..], &["run", "init", "--force"], &["run", "restore"]] {
+            let second = ran(command(&target, args), HANG);
+            // Until the plan is put back there is none.
+            let text = second.text();
+            assert!(second.code == Some(75) || text.contains("no plan at"), "{attack}: {args:?}: {text}");
+        }
+    }
+    assert!(first.try_wait().unwrap().is_none(), "the first loop is still at work");
+    wait_for("the holder", || {
+        let second = ran(command(&target, &["run", "start", "--yes"]), HANG);
+        second.code == Some(75) && second.text().contains(&format!("process {}", first.id()))
+    });
+    fs::write(go, "").unwrap();
+    first.wait().unwrap();
+}
+
+#[test]
+fn what_a_leftover_of_a_run_wants_of_a_replaced_plan_is_refused() {
+    let target = with_agent("", "false");
+    let env = target.mark("env");
+    fs::write(
+        target.home().join("agent"),
+        format!("cat >/dev/null\nenv | grep ^SAMUEL_ >{}\n", env.display()),
+    )
+    .unwrap();
+    assert_ne!(start(&target).code, Some(0));
+    let leftover = |args: &[&str]| {
+        let mut command = command(&target, args);
+        let given = fs::read_to_string(&env).unwrap();
+        command.envs(
+            given.lines().filter_map(|line| line.split_once('=')).map(|(n, v)| (n.to_owned(), v.to_owned())),
+        );
+        ran(command, HANG)
+    };
+    assert_eq!(leftover(&["run", "done", "2"]).code, Some(0), "it is the same plan");
+    target.write("prd.md", "# Other\n\n## Tasks\n\n- [ ] 1 Something else\n- [ ] 2 And more\n");
+    let converted = target.run(&["run", "convert", "--force", "prd.md"]);
+    assert_eq!(converted.code, Some(0), "{}", converted.text());
+    for args in [&["run", "done", "1"][..], &["run", "skip", "1"], &["run", "enqueue", "more"]] {
+        let refused = leftover(args);
+        assert_eq!(refused.code, Some(1), "{args:?}: {}", refused.text());
+        assert!(refused.text().contains("has been replaced"), "{}", refused.text());
+    }
+    assert_eq!(statuses(&target), ["pending", "pending"]);
+    assert_eq!(target.run(&["run", "done", "1"]).code, Some(0), "a person means the plan that is there");
 }

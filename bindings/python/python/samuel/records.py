@@ -1623,12 +1623,13 @@ class IterationErrorOutput(Record):
         _set(self, "extensions", pairs(extensions))
 
 
-Actor: TypeAlias = Literal["agent", "user", "runtime"]
+Actor: TypeAlias = Literal["agent", "user", "runtime", "external"]
 """Who completed the task.
 
 - `agent`: The agent, through a mutation command.
 - `user`: A user.
 - `runtime`: Samuel itself.
+- `external`: Whoever changed the plan's file instead of asking Samuel.
 """
 
 

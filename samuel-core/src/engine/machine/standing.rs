@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn whoever_completes_a_task_while_an_agent_is_at_work_needs_a_check_behind_it() {
-        for actor in [Actor::Agent, Actor::User, Actor::Runtime] {
+        for actor in [Actor::Agent, Actor::User, Actor::Runtime, Actor::External] {
             assert!(is_provisional(Moment::UnderWay, actor), "{actor:?}");
         }
         assert!(!is_provisional(Moment::Between, Actor::User));

@@ -14,7 +14,7 @@ use crate::{
     agent::{Agent, AgentError, AgentPort, AgentRequest, LogFiles, apply_deny_list, compose_env},
     clock::Clock,
     config::MethodologySettings,
-    context::{ConfigVars, ContextLimits, FailedCheck, Framing, GuardrailVars, PilotVars},
+    context::{ConfigVars, ContextLimits, FailedCheck, Framing, GuardrailVars, PilotVars, PromptContext},
     fs::create_private,
     git::{Caller, Repository},
     hook::{Answer, BreakClass, Call, HookFailure, RegistryBuilder, points, without_version},
@@ -178,7 +178,7 @@ impl Ralph {
         call: Call<points::BeforeAgentInvoke>,
     ) -> Result<BeforeAgentInvokeOutput, HookFailure> {
         let header = call.header();
-        let mut set = self.variables(header.iteration, &call.context().base().iteration.task_id);
+        let mut set = self.variables(header.iteration, call.context().base());
         set.extend(call.input().env.iter().cloned());
         let env = compose_agent_env(&self.env, &*self.agent, &set);
         let env = env.into_iter().map(|(name, value)| (name, Some(value))).collect();
@@ -190,16 +190,20 @@ impl Ralph {
     }
 
     /// Returns the variables that tell what a process works on.
-    fn variables(&self, iteration: u32, task_id: &str) -> Vec<(String, String)> {
+    fn variables(&self, iteration: u32, base: &PromptContext) -> Vec<(String, String)> {
         let mut set = vec![
             ("SAMUEL_RUN_ID".to_owned(), self.run_id.to_string()),
             ("SAMUEL_PROJECT_ROOT".to_owned(), self.project_root.display().to_string()),
             ("SAMUEL_BINARY".to_owned(), self.binary.clone()),
             ("SAMUEL_ITERATION".to_owned(), iteration.to_string()),
         ];
-        if !task_id.is_empty() {
-            set.push(("SAMUEL_TASK_ID".to_owned(), task_id.to_owned()));
+        if !base.iteration.task_id.is_empty() {
+            set.push(("SAMUEL_TASK_ID".to_owned(), base.iteration.task_id.clone()));
         }
+        let (made, name) =
+            (self.workbench.with(|desk| desk.plan.project.created_at), &base.methodology.name);
+        // Tells what a leftover of this call may change: this plan, no later one.
+        set.extend(made.map(|made| ("SAMUEL_PLAN".to_owned(), format!("{name}@{made}"))));
         set
     }
 
@@ -341,7 +345,7 @@ impl Ralph {
             }
         };
         let checks: Vec<Check> = call.input().commands.iter().map(check).collect();
-        let env = check_env(&self.env, self.variables(iteration, &call.context().base().iteration.task_id));
+        let env = check_env(&self.env, self.variables(iteration, call.context().base()));
         let setting = CheckSetting {
             project_root: &self.project_root,
             env: &env,

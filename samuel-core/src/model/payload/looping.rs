@@ -295,6 +295,9 @@ pub enum Actor {
     /// Samuel itself.
     #[cfg_attr(feature = "wasm", component(name = "runtime"))]
     Runtime,
+    /// Whoever changed the plan's file instead of asking Samuel.
+    #[cfg_attr(feature = "wasm", component(name = "external"))]
+    External,
 }
 
 /// `task.completed`: what a handler is given.

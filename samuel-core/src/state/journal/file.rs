@@ -36,6 +36,8 @@ pub(crate) struct Tail {
     pub(crate) seq: u64,
     /// The revision of the plan after it.
     pub(crate) revision: u64,
+    /// The digest of the plan's file that the last record names.
+    pub(crate) digest: Option<String>,
     /// The last record.
     pub(crate) last: Option<JournalEntry>,
     /// When it was written.
@@ -53,13 +55,29 @@ pub(crate) struct Appended {
     before: u64,
 }
 
+/// How the plan stands after a record.
+#[derive(Clone, Debug)]
+pub(crate) struct After {
+    pub(crate) revision: u64,
+    pub(crate) digest: Option<String>,
+}
+
 /// What every record has, also those of a later version.
 #[derive(Deserialize)]
 struct Numbers {
     seq: u64,
     revision: u64,
     #[serde(default)]
+    digest: Option<String>,
+    #[serde(default)]
     at: Timestamp,
+}
+
+impl Tail {
+    /// Says how the plan stands after a record that does not change it.
+    pub(crate) fn unchanged(&self) -> After {
+        After { revision: self.revision, digest: self.digest.clone() }
+    }
 }
 
 impl<'a> JournalFile<'a> {
@@ -84,10 +102,10 @@ impl<'a> JournalFile<'a> {
                 last.is_none()
             })?;
         }
-        let Some(JournalRecord { seq, at, revision, entry }) = last else {
+        let Some(JournalRecord { seq, at, revision, digest, entry }) = last else {
             return Ok(Tail { end, ..Tail::default() });
         };
-        Ok(Tail { seq, revision, last: Some(entry), at, end })
+        Ok(Tail { seq, revision, digest, last: Some(entry), at, end })
     }
 
     /// Appends a record after the tail. A durable one is on the disk when this
@@ -97,7 +115,7 @@ impl<'a> JournalFile<'a> {
         &self,
         tail: &Tail,
         at: Timestamp,
-        revision: u64,
+        after: After,
         entry: JournalEntry,
         durable: bool,
     ) -> Result<Appended, StateError> {
@@ -109,7 +127,8 @@ impl<'a> JournalFile<'a> {
         } else {
             tail
         };
-        let record = JournalRecord { seq: tail.seq + 1, at, revision, entry };
+        let After { revision, digest } = after;
+        let record = JournalRecord { seq: tail.seq + 1, at, revision, digest, entry };
         let line = record.to_line()?;
         let path = self.dir.journal();
         let file = self.dir.root().open_own(&path, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE);
@@ -129,20 +148,48 @@ impl<'a> JournalFile<'a> {
     /// Moves the journal aside. The new one opens with what must stay
     /// reachable: the last checkpoint and the supervisors at work.
     fn rotate(&self, tail: &Tail, at: Timestamp) -> Result<(), StateError> {
-        let mut opening = Vec::new();
-        let mut carried = self.active_supervisor_records()?;
-        carried.extend(self.last_checkpoint()?);
-        carried.sort_by_key(|record| record.seq);
-        let mark =
-            JournalRecord { seq: tail.seq + 1, at, revision: tail.revision, entry: JournalEntry::Rotated };
-        for record in carried.iter().chain([&mark]) {
-            opening.extend(record.to_line()?);
-        }
         let (path, old) = (self.dir.journal(), self.dir.old_journal());
-        let staged = Staged::write(self.dir.root(), &path, [&opening[..]])?;
+        let staged = self.open_with(&self.carried()?, tail.seq, at, tail.unchanged())?;
         let old = old.file_name().unwrap_or_default();
         self.dir.root().rename_own(&path, old).map_err(StateError::file("rotate", &path))?;
         staged.commit()
+    }
+
+    /// Returns the records that must stay reachable, oldest first.
+    pub(crate) fn carried(&self) -> Result<Vec<JournalRecord>, StateError> {
+        let mut carried = self.active_supervisor_records()?;
+        carried.extend(self.last_checkpoint()?);
+        carried.sort_by_key(|record| record.seq);
+        Ok(carried)
+    }
+
+    /// Makes a journal anew that goes on after a number, in the place of one that
+    /// is lost.
+    pub(crate) fn put_back(
+        &self,
+        carried: &[JournalRecord],
+        seq: u64,
+        at: Timestamp,
+        after: After,
+    ) -> Result<(), StateError> {
+        self.open_with(carried, seq, at, after)?.commit()
+    }
+
+    /// Stages a journal that opens with the records which must stay reachable.
+    fn open_with(
+        &self,
+        carried: &[JournalRecord],
+        seq: u64,
+        at: Timestamp,
+        after: After,
+    ) -> Result<Staged, StateError> {
+        let After { revision, digest } = after;
+        let mark = JournalRecord { seq: seq + 1, at, revision, digest, entry: JournalEntry::Rotated };
+        let mut opening = Vec::new();
+        for record in carried.iter().chain([&mark]) {
+            opening.extend(record.to_line()?);
+        }
+        Staged::write(self.dir.root(), &self.dir.journal(), [&opening[..]])
     }
 
     /// Returns the records after a number, oldest first.
@@ -288,8 +335,8 @@ impl Appended {
 /// on is none of Samuel's.
 fn record(line: &[u8]) -> Option<JournalRecord> {
     let known = serde_json::from_slice(line).ok().or_else(|| {
-        let Numbers { seq, revision, at } = serde_json::from_slice(line).ok()?;
-        Some(JournalRecord { seq, at, revision, entry: JournalEntry::Unknown })
+        let Numbers { seq, revision, digest, at } = serde_json::from_slice(line).ok()?;
+        Some(JournalRecord { seq, at, revision, digest, entry: JournalEntry::Unknown })
     });
     known.filter(|record: &JournalRecord| record.seq.max(record.revision) <= MAX_REVISION)
 }
@@ -310,7 +357,7 @@ mod tests {
 
     fn add(journal: &JournalFile<'_>, entry: JournalEntry) -> u64 {
         let tail = journal.tail().unwrap();
-        journal.append(&tail, NOW, tail.revision, entry, true).unwrap().seq
+        journal.append(&tail, NOW, tail.unchanged(), entry, true).unwrap().seq
     }
 
     fn names(records: &[JournalRecord]) -> Vec<String> {
@@ -378,7 +425,8 @@ mod tests {
         let journal = JournalFile::new(&dir, ROTATE_BYTES);
         add(&journal, event("a"));
         let before = fs::read(dir.journal()).unwrap();
-        journal.append(&journal.tail().unwrap(), NOW, 0, event("b"), true).unwrap().retract();
+        let tail = journal.tail().unwrap();
+        journal.append(&tail, NOW, tail.unchanged(), event("b"), true).unwrap().retract();
         assert_eq!(fs::read(dir.journal()).unwrap(), before);
     }
 

@@ -9,8 +9,9 @@ mod file;
 mod record;
 mod reverse;
 
-pub(crate) use file::{JournalFile, ROTATE_BYTES, Tail};
+pub(crate) use file::{After, JournalFile, ROTATE_BYTES, Tail};
 pub use record::{
     Checkpoint, JournalEntry, JournalRecord, MAX_RECORD_BYTES, Note, NotedEvent, Supervisor, SupervisorRole,
+    Used,
 };
 pub(crate) use record::{MAX_REVISION, active_supervisors};

@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::super::{Actor, Change, Mutation, StateError};
+use super::super::{Actor, Change, Edit, Mutation, StateError};
+use crate::model::Usage;
 
 /// The longest record, as a line of the journal.
 pub const MAX_RECORD_BYTES: usize = 4 << 20;
@@ -22,6 +23,10 @@ pub struct JournalRecord {
     pub at: Timestamp,
     /// The revision of the plan after it.
     pub revision: u64,
+    /// The SHA-256 of the plan's file as Samuel last wrote it, in hexadecimal
+    /// digits; absent where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
     /// What it is about.
     #[serde(flatten)]
     pub entry: JournalEntry,
@@ -53,8 +58,18 @@ pub enum JournalEntry {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         backup: Option<String>,
     },
+    /// The plan's file was changed by somebody who did not ask the store, and
+    /// the change was taken over.
+    Edited {
+        /// Always [`Actor::External`].
+        actor: Actor,
+        /// What is different.
+        edits: Vec<Edit>,
+    },
     /// A state from which the loop can go on.
     Checkpoint(Checkpoint),
+    /// What a run has consumed.
+    Used(Used),
     /// A process that looks after others was started.
     Supervisor(Supervisor),
     /// That process has ended.
@@ -74,6 +89,9 @@ pub enum JournalEntry {
 pub enum Note {
     /// A state from which the loop can go on; stored durably.
     Checkpoint(Checkpoint),
+    /// What a run has consumed. Survives the death of this process, not a power
+    /// failure.
+    Used(Used),
     /// A supervisor was started. Survives the death of this process, not a
     /// power failure, after which there is nothing to supervise.
     Supervisor(Supervisor),
@@ -94,6 +112,7 @@ impl From<Note> for JournalEntry {
     fn from(note: Note) -> Self {
         match note {
             Note::Checkpoint(checkpoint) => Self::Checkpoint(checkpoint),
+            Note::Used(used) => Self::Used(used),
             Note::Supervisor(supervisor) => Self::Supervisor(supervisor),
             Note::SupervisorEnded(supervisor) => Self::SupervisorEnded(supervisor),
             Note::Event(event) => Self::Event(event),
@@ -111,6 +130,15 @@ pub struct Checkpoint {
     /// Until when the run waits for a usage limit, where it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits_until: Option<jiff::Timestamp>,
+}
+
+/// What a run has consumed, its agent call under way included.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Used {
+    /// The run it belongs to.
+    pub run_id: String,
+    /// All of it since the run began.
+    pub usage: Usage,
 }
 
 /// A process that looks after others and ends them if Samuel dies.
@@ -188,7 +216,7 @@ mod tests {
     use crate::model::TaskId;
 
     fn record(entry: JournalEntry) -> JournalRecord {
-        JournalRecord { seq: 7, at: Timestamp::UNIX_EPOCH, revision: 3, entry }
+        JournalRecord { seq: 7, at: Timestamp::UNIX_EPOCH, revision: 3, digest: None, entry }
     }
 
     #[test]

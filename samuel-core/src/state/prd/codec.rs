@@ -60,7 +60,7 @@ pub(crate) fn decode(path: &Path, content: &[u8]) -> Result<(Document, Vec<Diagn
         });
     };
     if document.plan.version != PLAN_VERSION {
-        let found = document.plan.version.clone();
+        let found = document.plan.version.chars().take(header::MAX_SHOWN).collect();
         return Err(StateError::Version { path: path.to_owned(), what: "plan version", found });
     }
     document.unparsed.extend(recovered.skipped.iter().map(kept_text));

@@ -56,6 +56,22 @@ pub(crate) fn read_excerpt(path: &Path, content: &[u8], ids: &[&TaskId]) -> Opti
     is_plain.then_some(document)
 }
 
+/// What tells one plan's text from another's.
+pub(crate) struct Outline<'a> {
+    /// The line of the project that says when the plan was made.
+    pub(crate) created_at: &'a str,
+    /// The ids of its tasks, in turn, as they are written.
+    pub(crate) ids: Vec<&'a str>,
+}
+
+/// Reads the outline of a text; nothing where its form is not Samuel's.
+pub(crate) fn outline(text: &str) -> Option<Outline<'_>> {
+    let text = Lines::find(text)?;
+    let created_at = text.before.lines().find(|line| line.trim_start().starts_with("created_at:"))?;
+    let ids = text.rows.iter().map(|row| Cells { rest: row.get(2..)? }.next()).collect::<Option<_>>()?;
+    Some(Outline { created_at, ids })
+}
+
 /// The columns up to the last one that is read of every row.
 const COLUMNS_THAT_COUNT: &str = "]{id,title,description,status,";
 

@@ -10,6 +10,8 @@ use crate::state::{Artifact, Diagnostic, DiagnosticKind, StateError};
 /// The header, with its line end.
 pub(crate) const HEADER: &str = "# toon v3\n";
 const MAJOR: &str = "3";
+/// How much is shown of a version that is none.
+pub(super) const MAX_SHOWN: usize = 80;
 
 /// What stands below the header.
 #[derive(Debug)]
@@ -42,7 +44,7 @@ pub(crate) fn body<'a>(path: &Path, content: &'a [u8]) -> Result<Body<'a>, State
     };
     let version = String::from_utf8_lossy(version);
     if !is_readable(&version) {
-        let found = version.trim().to_owned();
+        let found = version.trim().chars().take(MAX_SHOWN).collect();
         return Err(StateError::Version { path: path.to_owned(), what: "toon version", found });
     }
     let text = content.get(first.len()..).unwrap_or_default();

@@ -17,7 +17,7 @@ use crate::{
 /// A plan's text, taken apart at its table of tasks.
 #[derive(Debug)]
 pub(crate) struct Lines<'a> {
-    before: &'a str,
+    pub(super) before: &'a str,
     /// What follows the number of tasks, such as `]{id,title}:`.
     pub(super) columns: &'a str,
     /// One for each task, each with its line end.

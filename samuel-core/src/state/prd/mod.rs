@@ -20,7 +20,7 @@ mod task;
 
 pub(crate) use codec::{decode, encode, from_toon, to_toon};
 pub(crate) use document::Document;
-pub(crate) use excerpt::read_excerpt;
+pub(crate) use excerpt::{outline, read_excerpt};
 pub(crate) use header::with_header;
 pub(crate) use lines::{Lines, Pieces, encode_changed};
 pub(crate) use salvage::{Salvaged, salvage};

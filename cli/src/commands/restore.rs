@@ -1,0 +1,39 @@
+//! `restore`: puts back a plan that is kept outside of the project.
+
+use samuel_core::{project::Project, state::KeptPlan};
+use serde_json::json;
+
+use crate::{args::RestoreArgs, failure::Failure, render::safe, reply::Reply};
+
+/// Puts a plan back, or lists those that are kept.
+pub(crate) fn restore(project: &Project, args: &RestoreArgs) -> Result<Reply, Failure> {
+    if args.list {
+        let plans = project.store().kept_plans()?;
+        return Ok(Reply::new(json!({ "plans": plans }), listed(&plans)));
+    }
+    let restored = project.restore_plan(args.number)?;
+    let mut text = format!("Restored plan {}: {}\n", restored.kept.number, described(&restored.kept));
+    if let Some(backup) = &restored.backup {
+        text += &format!("  the plan before is kept as {}\n", safe(&backup.display().to_string()));
+    }
+    Ok(Reply::new(&restored, text))
+}
+
+fn listed(plans: &[KeptPlan]) -> String {
+    if plans.is_empty() {
+        return "no plans are kept\n".to_owned();
+    }
+    let width = plans.iter().map(|plan| plan.number.to_string().len()).max().unwrap_or_default();
+    let line = |plan: &KeptPlan| {
+        let now = if plan.current { "  (the present one)" } else { "" };
+        format!("{:width$}  {}{now}\n", plan.number, described(plan))
+    };
+    // The last one is what is mostly looked for.
+    plans.iter().rev().map(line).collect()
+}
+
+fn described(plan: &KeptPlan) -> String {
+    let tasks = if plan.tasks == 1 { "1 task".to_owned() } else { format!("{} tasks", plan.tasks) };
+    let changed = plan.updated_at.map(|at| format!(", last changed {at:.0}")).unwrap_or_default();
+    format!("{}: {tasks}, {} completed{changed}", safe(&plan.project), plan.completed)
+}

@@ -1,0 +1,270 @@
+//! What happened to a store's files while a loop was at work.
+//!
+//! An agent works as the user who started it, and may do with the files of the
+//! run directory what it likes. A store that [catches up](super::StateStore::catch_up)
+//! holds the plan against the one that it knew before and against the journal,
+//! takes over what is different and writes it to the journal, and puts back what
+//! is gone. What it knew is in memory, where the agent does not reach it.
+
+use std::sync::{Arc, PoisonError};
+
+use serde_json::json;
+
+use super::{
+    Actor, CaughtUp, Edit, FileStore, JournalEntry, JournalRecord, NotedEvent, StateError, atomic,
+    edit::{Known, find_edits},
+    file::digest_of,
+    journal::{After, Tail, active_supervisors},
+    last_read::PlanFile,
+    prd,
+};
+use crate::model::Plan;
+
+/// How many edits a warning names one by one.
+const MAX_TOLD: usize = 20;
+/// How many edits one record of the journal holds.
+const MAX_IN_RECORD: usize = 10_000;
+/// Keeps version control out of a run directory.
+const IGNORE: (&str, &str) = (".gitignore", "*\n");
+
+/// What a store knew when it last caught up.
+#[derive(Debug)]
+pub(super) struct Acknowledged {
+    /// The plan's file.
+    content: Vec<u8>,
+    plan: Arc<Plan>,
+    unread: usize,
+    /// The last record of the journal, and the revision after it.
+    seq: u64,
+    revision: u64,
+    /// What a journal that is put back opens with.
+    carried: Vec<JournalRecord>,
+    /// Whether version control was kept out of the run directory.
+    ignored: bool,
+}
+
+/// How the files are found.
+struct Found {
+    /// The plan, or why it cannot be used.
+    plan: Result<PlanFile, StateError>,
+    /// The records since the store last caught up; none where the journal is lost.
+    records: Vec<JournalRecord>,
+    journal_is_lost: bool,
+    ignore_is_lost: bool,
+    edits: Vec<Edit>,
+}
+
+impl Found {
+    fn is_as_told(&self) -> bool {
+        self.plan.is_ok() && !self.journal_is_lost && !self.ignore_is_lost && self.edits.is_empty()
+    }
+}
+
+impl FileStore {
+    pub(super) fn caught_up(&self, seq: u64) -> Result<CaughtUp, StateError> {
+        let mut acknowledged = self.acknowledged.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(known) = acknowledged.as_mut() else {
+            let (known, records) = self.begin(seq)?;
+            let plan = Some(Arc::clone(&known.plan));
+            *acknowledged = Some(known);
+            return Ok(CaughtUp { records, plan, warnings: Vec::new() });
+        };
+        let lock = self.lock_shared();
+        if let Ok(lock) = lock {
+            let found = self.find(known);
+            if found.is_as_told() {
+                return self.accept(known, found, seq);
+            }
+            drop(lock);
+        }
+        self.settle(known, seq)
+    }
+
+    /// Takes the files as they are.
+    fn begin(&self, seq: u64) -> Result<(Acknowledged, Vec<JournalRecord>), StateError> {
+        let _lock = self.lock("catch_up")?;
+        let file = self.read_plan()?;
+        let tail = self.journal().tail()?;
+        let known = Acknowledged {
+            content: file.content.clone(),
+            plan: Arc::clone(&file.document.plan),
+            unread: file.document.unparsed.len(),
+            seq: tail.seq,
+            revision: tail.revision.max(file.document.plan.revision),
+            carried: self.journal().carried()?,
+            ignored: self.is_ignored(),
+        };
+        self.keep(str::from_utf8(&known.content).into_iter());
+        self.last_read.keep(file);
+        Ok((known, self.journal().since(seq)?))
+    }
+
+    /// Looks at the files, under a lock.
+    fn find(&self, known: &Acknowledged) -> Found {
+        let records = self.journal().since(known.seq);
+        let last = self.journal().tail().map(|tail| tail.seq);
+        let journal_is_lost = records.is_err() || last.map_or(true, |last| last < known.seq);
+        let records = if journal_is_lost { Vec::new() } else { records.unwrap_or_default() };
+        let plan = self.read_plan();
+        let edits = plan.as_ref().map(|file| known.edits(file, &records)).unwrap_or_default();
+        let ignore_is_lost = known.ignored && !self.is_ignored();
+        Found { plan, records, journal_is_lost, ignore_is_lost, edits }
+    }
+
+    /// Says whether version control is kept out of the run directory.
+    fn is_ignored(&self) -> bool {
+        self.dir().root().has(&self.dir().path().join(IGNORE.0)).unwrap_or_default()
+    }
+
+    /// Goes on from files that are as the journal tells.
+    fn accept(&self, known: &mut Acknowledged, found: Found, seq: u64) -> Result<CaughtUp, StateError> {
+        let records = match seq == known.seq {
+            true => found.records.clone(),
+            false => self.journal().since(seq)?,
+        };
+        let file = found.plan?;
+        known.go_on(&file, &found.records);
+        let plan = Some(Arc::clone(&file.document.plan));
+        self.last_read.keep(file);
+        Ok(CaughtUp { records, plan, warnings: Vec::new() })
+    }
+
+    /// Puts back what is gone, and writes down what is different.
+    fn settle(&self, known: &mut Acknowledged, seq: u64) -> Result<CaughtUp, StateError> {
+        let mut warnings = self.put_back_places(known)?;
+        let _lock = self.lock("catch_up")?;
+        let found = self.find(known);
+        let now = self.now();
+        if found.journal_is_lost {
+            let after = After { revision: known.revision, digest: Some(digest_of([&known.content[..]])) };
+            self.journal().put_back(&known.carried, known.seq, now, after)?;
+            warnings
+                .push(format!("{} was gone or cut short and is put back", self.dir().journal().display()));
+        }
+        if let Err(error) = &found.plan {
+            self.put_back_plan(known, &found.records)?;
+            warnings.push(format!(
+                "{} could not be used and is put back as it was: {error}",
+                self.dir().prd().display()
+            ));
+        }
+        let file = self.read_plan()?;
+        // Where the plan was put back there are none.
+        let edits = known.edits(&file, &found.records);
+        if edits.iter().any(Edit::loses_something) {
+            self.keep(str::from_utf8(&known.content).into_iter());
+        }
+        if !warnings.is_empty() {
+            let data = json!({ "what": warnings });
+            let event = NotedEvent { name: "put_back".to_owned(), data };
+            self.note_in_journal(&file, JournalEntry::Event(event))?;
+        }
+        for edits in edits.chunks(MAX_IN_RECORD) {
+            let entry = JournalEntry::Edited { actor: Actor::External, edits: edits.to_vec() };
+            self.note_in_journal(&file, entry)?;
+        }
+        warnings.extend(told(&edits));
+        let records = self.journal().since(known.seq)?;
+        known.go_on(&file, &records);
+        let records = if seq == known.seq { records } else { self.journal().since(seq)? };
+        let plan = Some(Arc::clone(&file.document.plan));
+        self.last_read.keep(file);
+        Ok(CaughtUp { records, plan, warnings })
+    }
+
+    /// Makes the directory again, and room for the files in it.
+    fn put_back_places(&self, known: &Acknowledged) -> Result<Vec<String>, StateError> {
+        let (dir, root) = (self.dir(), self.dir().root());
+        let is_gone = !dir.path().is_dir();
+        dir.create()?;
+        for path in [dir.lock(), dir.prd(), dir.journal()] {
+            root.clear_the_way(&path).map_err(StateError::file("put back", &path))?;
+        }
+        if known.ignored && !self.is_ignored() {
+            atomic::write_unsynced(root, &dir.path().join(IGNORE.0), IGNORE.1.as_bytes())?;
+        }
+        Ok(is_gone.then(|| format!("{} was gone", dir.path().display())).into_iter().collect())
+    }
+
+    /// Writes the plan as it was known, with the changes that were acknowledged
+    /// since. What stands in its place is kept beside it.
+    fn put_back_plan(&self, known: &Acknowledged, records: &[JournalRecord]) -> Result<(), StateError> {
+        let (root, path) = (self.dir().root(), self.dir().prd());
+        if let Ok(Some(content)) = atomic::read(root, &path)
+            && !content.is_empty()
+        {
+            atomic::write_unsynced(root, &path.with_extension("toon.unreadable"), &content)?;
+        }
+        let (mut document, _) = prd::decode(&path, &known.content)?;
+        let mut revision = known.revision;
+        for record in records {
+            if let JournalEntry::Mutation { mutation, .. } = &record.entry {
+                // Each was applied to this plan before.
+                let _ = document.apply(mutation, record.at);
+                revision = revision.max(record.revision);
+            }
+        }
+        document.plan_mut().revision = revision;
+        atomic::write(root, &path, prd::encode(&document)?.as_bytes())
+    }
+
+    fn note_in_journal(&self, file: &PlanFile, entry: JournalEntry) -> Result<(), StateError> {
+        let tail: Tail = self.journal().tail()?;
+        let revision = tail.revision.max(file.document.plan.revision);
+        let after = After { revision, digest: Some(digest_of([&file.content[..]])) };
+        self.journal().append(&tail, self.now(), after, entry, true).map(drop)
+    }
+}
+
+impl Acknowledged {
+    fn edits(&self, file: &PlanFile, records: &[JournalRecord]) -> Vec<Edit> {
+        if Arc::ptr_eq(&self.plan, &file.document.plan) || self.content == file.content {
+            return Vec::new();
+        }
+        let before = Known { plan: &self.plan, unread: self.unread };
+        let now = Known { plan: &file.document.plan, unread: file.document.unparsed.len() };
+        find_edits(before, now, records)
+    }
+
+    fn go_on(&mut self, file: &PlanFile, records: &[JournalRecord]) {
+        if self.content != file.content {
+            self.content.clone_from(&file.content);
+            self.plan = Arc::clone(&file.document.plan);
+            self.unread = file.document.unparsed.len();
+        }
+        let is_carried = |entry: &JournalEntry| {
+            matches!(
+                entry,
+                JournalEntry::Checkpoint(_) | JournalEntry::Supervisor(_) | JournalEntry::SupervisorEnded(_)
+            )
+        };
+        if let Some(last) = records.last() {
+            self.seq = last.seq;
+            self.revision = self.revision.max(last.revision);
+        }
+        self.carried.extend(records.iter().filter(|record| is_carried(&record.entry)).cloned());
+        let checkpoint =
+            self.carried.iter().rposition(|record| matches!(record.entry, JournalEntry::Checkpoint(_)));
+        let active = active_supervisors(&self.carried);
+        let mut at = 0;
+        self.carried.retain(|record| {
+            at += 1;
+            match &record.entry {
+                JournalEntry::Checkpoint(_) => Some(at - 1) == checkpoint,
+                JournalEntry::Supervisor(supervisor) => active.contains(supervisor),
+                _ => false,
+            }
+        });
+    }
+}
+
+/// Words edits for people, the first of them one by one.
+fn told(edits: &[Edit]) -> Vec<String> {
+    let word = |edit: &Edit| match edit.completed() {
+        Some(_) => format!("prd.toon was edited: {edit}, which needs the check as any completion does"),
+        None => format!("prd.toon was edited: {edit}"),
+    };
+    let more = edits.len().saturating_sub(MAX_TOLD);
+    let more = (more > 0).then(|| format!("prd.toon was edited: and {more} more changes"));
+    edits.iter().take(MAX_TOLD).map(word).chain(more).collect()
+}

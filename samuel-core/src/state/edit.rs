@@ -1,0 +1,237 @@
+//! What somebody changed in the plan's file without asking the store.
+//!
+//! [`find_edits`] compares the plan as it was known with the plan as it is, and
+//! leaves out what the journal explains. What comes of an [`Edit`] is not
+//! decided here: a completion is one, whoever makes it and however.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Change, JournalEntry, JournalRecord};
+use crate::model::{Plan, Status, Task, TaskId};
+
+/// One thing that is different in a plan, and that no change in the journal
+/// explains.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Edit {
+    /// A task stands elsewhere.
+    Status {
+        /// The task.
+        id: TaskId,
+        /// Where it stood.
+        from: Status,
+        /// Where it stands now.
+        to: Status,
+    },
+    /// A task says something else.
+    Changed {
+        /// The task.
+        id: TaskId,
+    },
+    /// A task is new.
+    Added {
+        /// The task.
+        id: TaskId,
+        /// Where it stands.
+        status: Status,
+    },
+    /// A task is gone.
+    Removed {
+        /// The task.
+        id: TaskId,
+    },
+    /// Lines cannot be read that were not there before.
+    Unread {
+        /// How many.
+        lines: usize,
+    },
+}
+
+impl Edit {
+    /// Returns the task that it completes, if it does.
+    pub fn completed(&self) -> Option<&TaskId> {
+        match self {
+            Self::Status { id, to: Status::Completed, .. } => Some(id),
+            Self::Added { id, status: Status::Completed } => Some(id),
+            _ => None,
+        }
+    }
+
+    /// Says whether something that stood in the plan stands there no more.
+    pub(crate) fn loses_something(&self) -> bool {
+        matches!(self, Self::Removed { .. } | Self::Changed { .. } | Self::Unread { .. })
+    }
+}
+
+impl fmt::Display for Edit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Status { id, from, to } => write!(f, "task {id} was {from} and is {to}"),
+            Self::Changed { id } => write!(f, "task {id} was changed"),
+            Self::Added { id, .. } => write!(f, "task {id} was added"),
+            Self::Removed { id } => write!(f, "task {id} was removed"),
+            Self::Unread { lines: 1 } => f.write_str("1 line can no longer be read"),
+            Self::Unread { lines } => write!(f, "{lines} lines can no longer be read"),
+        }
+    }
+}
+
+/// A plan, and how many lines of its file could not be read.
+#[derive(Clone, Copy)]
+pub(crate) struct Known<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) unread: usize,
+}
+
+/// Returns what differs between two plans beside what records tell that were
+/// written in between.
+pub(crate) fn find_edits(before: Known<'_>, now: Known<'_>, records: &[JournalRecord]) -> Vec<Edit> {
+    let told = Told::by(records);
+    let mut edits = Vec::new();
+    let (old, new) = (&before.plan.tasks, &now.plan.tasks);
+    // Mostly each task stands where it stood.
+    let in_place = old.iter().zip(new).take_while(|(old, new)| old.id == new.id).count();
+    edits.extend(old.iter().zip(new).take(in_place).filter_map(|(old, new)| told.edit(old, new)));
+    let (old, new) = (old.get(in_place..).unwrap_or_default(), new.get(in_place..).unwrap_or_default());
+    let mut left: HashMap<&TaskId, &Task> = old.iter().map(|task| (&task.id, task)).collect();
+    for task in new {
+        edits.extend(match left.remove(&task.id) {
+            Some(old) => told.edit(old, task),
+            None => told.added(task),
+        });
+    }
+    // In the order of the plan.
+    let gone = old.iter().filter(|task| left.contains_key(&task.id));
+    edits.extend(gone.filter(|_| !told.anything).map(|task| Edit::Removed { id: task.id.clone() }));
+    let lines = now.unread.saturating_sub(before.unread);
+    edits.extend((lines > 0).then_some(Edit::Unread { lines }));
+    edits
+}
+
+/// What records tell.
+#[derive(Default)]
+struct Told<'a> {
+    touched: HashSet<&'a TaskId>,
+    completed: HashSet<&'a TaskId>,
+    /// Whether a whole plan was stored, which may say anything. But it completes
+    /// nothing.
+    anything: bool,
+}
+
+impl<'a> Told<'a> {
+    fn by(records: &'a [JournalRecord]) -> Self {
+        let mut told = Self::default();
+        for record in records {
+            match &record.entry {
+                JournalEntry::Mutation { mutation, change, .. } => {
+                    told.touched.extend(mutation.tasks().into_iter().flatten());
+                    if let Change::Added { id } = change {
+                        told.touched.insert(id);
+                    }
+                    told.completed.extend(change.completed());
+                }
+                JournalEntry::Edited { edits, .. } => {
+                    told.completed.extend(edits.iter().filter_map(Edit::completed));
+                }
+                JournalEntry::Imported { .. } => told.anything = true,
+                _ => {}
+            }
+        }
+        told
+    }
+
+    fn edit(&self, old: &Task, new: &Task) -> Option<Edit> {
+        if old == new {
+            return None;
+        }
+        let id = &new.id;
+        let completes = new.status == Status::Completed && old.status != Status::Completed;
+        let explained = match completes {
+            true => self.completed.contains(id),
+            false => self.anything || self.touched.contains(id),
+        };
+        if explained {
+            return None;
+        }
+        Some(match old.status == new.status {
+            true => Edit::Changed { id: id.clone() },
+            false => Edit::Status { id: id.clone(), from: old.status, to: new.status },
+        })
+    }
+
+    fn added(&self, task: &Task) -> Option<Edit> {
+        let (id, status) = (task.id.clone(), task.status);
+        let explained = match status {
+            Status::Completed => self.completed.contains(&id),
+            _ => self.anything || self.touched.contains(&id),
+        };
+        (!explained).then_some(Edit::Added { id, status })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+    use super::*;
+    use crate::state::{Actor, Mutation};
+
+    fn plan(tasks: &[(&str, Status)]) -> Plan {
+        let task =
+            |(id, status): &(&str, Status)| Task { status: *status, ..Task::new(TaskId::new(*id), "t") };
+        Plan { tasks: tasks.iter().map(task).collect(), ..Plan::default() }
+    }
+
+    fn edits(before: &Plan, now: &Plan, records: &[JournalRecord]) -> Vec<String> {
+        let (before, now) = (Known { plan: before, unread: 0 }, Known { plan: now, unread: 0 });
+        find_edits(before, now, records).iter().map(Edit::to_string).collect()
+    }
+
+    fn record(entry: JournalEntry) -> JournalRecord {
+        JournalRecord { seq: 1, at: jiff::Timestamp::UNIX_EPOCH, revision: 1, digest: None, entry }
+    }
+
+    fn told(mutation: Mutation, change: Change) -> JournalRecord {
+        record(JournalEntry::Mutation { actor: Actor::Agent, base: 0, mutation, change })
+    }
+
+    #[test]
+    fn what_the_journal_tells_is_no_edit() {
+        use Status::{Completed, InProgress, Pending};
+        let before = plan(&[("1", InProgress), ("2", Pending)]);
+        let now = plan(&[("1", Completed), ("2", Pending), ("3", Pending)]);
+        let id = TaskId::new("1");
+        let done = told(
+            Mutation::Done { id: id.clone(), commit_sha: None, iteration: None },
+            Change::Task { id: id.clone(), from: InProgress, to: Completed },
+        );
+        let added = told(
+            Mutation::Enqueue { task: crate::state::NewTask::new("t") },
+            Change::Added { id: TaskId::new("3") },
+        );
+        assert_eq!(edits(&before, &now, &[done, added]), [""; 0]);
+        // A task that something else was told of is not completed by that.
+        let started = told(Mutation::StartTask { id: id.clone() }, Change::Unchanged);
+        assert_eq!(
+            edits(&before, &now, &[started]),
+            ["task 1 was in_progress and is completed", "task 3 was added"]
+        );
+        let imported = record(JournalEntry::Imported { actor: Actor::User, tasks: 3, backup: None });
+        assert_eq!(edits(&before, &now, &[imported]), ["task 1 was in_progress and is completed"]);
+    }
+
+    #[test]
+    fn what_moved_is_the_same_task_and_what_is_gone_is_named() {
+        use Status::{Completed, Pending};
+        let before = plan(&[("1", Pending), ("2", Pending), ("3", Pending)]);
+        let mut now = plan(&[("3", Pending), ("1", Pending), ("4", Completed)]);
+        assert_eq!(edits(&before, &now, &[]), ["task 4 was added", "task 2 was removed"]);
+        now.tasks[1].title = "other".to_owned();
+        assert_eq!(edits(&before, &now, &[])[0], "task 1 was changed");
+    }
+}

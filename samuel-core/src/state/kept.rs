@@ -1,0 +1,304 @@
+//! The last plans of a project, kept outside of its work tree.
+//!
+//! What is in the work tree goes with `git clean`, with a truncated file or with
+//! an agent that tidies up. [`KeptPlans`] is a directory of the caller's, of
+//! which a project has a part. Beside the plan that is there it holds those from
+//! which something was lost: a plan takes the place of the one before only if it
+//! has all of its tasks. They are copies for that case alone, so that nobody
+//! waits for the disk to have them.
+
+use std::{
+    collections::HashSet,
+    fs::DirBuilder,
+    io,
+    os::unix::fs::DirBuilderExt as _,
+    path::{Path, PathBuf},
+};
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{
+    Actor, FileStore, RunDir, StateError, StateStore, apply::count_tasks, atomic, file::digest_of, prd,
+};
+use crate::{
+    fs::{PRIVATE_DIRECTORY, Root},
+    model::Status,
+};
+
+/// How many plans of a project are kept.
+const MAX_PLANS: usize = 10;
+/// Where the plans of all projects are, below the caller's directory.
+const DIRECTORY: &str = "plans";
+/// How many entries of a project's directory are looked at.
+const MAX_ENTRIES: usize = 1_024;
+/// How many digits of the digest of its path name a project.
+const KEY_DIGITS: usize = 32;
+
+/// Where the last plans of a project are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptPlans {
+    dir: PathBuf,
+}
+
+/// A plan that is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct KeptPlan {
+    /// Its number, which grows from plan to plan.
+    pub number: u64,
+    /// When it was last changed.
+    pub updated_at: Option<Timestamp>,
+    /// The project's name in it.
+    pub project: String,
+    /// Its revision.
+    pub revision: u64,
+    /// How many tasks it has.
+    pub tasks: usize,
+    /// How many of them are completed.
+    pub completed: usize,
+    /// Whether it is the one that is in the work tree.
+    pub current: bool,
+}
+
+/// A plan that was put back.
+#[derive(Clone, Debug, Serialize)]
+pub struct Restored {
+    /// Which one it was.
+    pub kept: KeptPlan,
+    /// The revision the plan has now.
+    pub revision: u64,
+    /// Where the plan that was there before was put.
+    pub backup: Option<PathBuf>,
+}
+
+impl KeptPlans {
+    /// Names where the plans of a run directory are kept, below a directory that
+    /// is the user's alone. Touches nothing.
+    pub fn of(state_dir: &Path, dir: &RunDir) -> Self {
+        let root = dir.root().path();
+        let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+        let within = dir.path().strip_prefix(dir.root().path()).unwrap_or(dir.path());
+        let mut key = digest_of([root.join(within).as_os_str().as_encoded_bytes()]);
+        key.truncate(KEY_DIGITS);
+        Self { dir: state_dir.join(DIRECTORY).join(key) }
+    }
+
+    /// Returns the numbers of the plans that are kept, ascending.
+    fn numbers(&self) -> io::Result<Vec<u64>> {
+        let entries = match std::fs::read_dir(&self.dir) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let name = |entry: io::Result<std::fs::DirEntry>| entry.ok()?.file_name().into_string().ok();
+        let names = entries.take(MAX_ENTRIES).filter_map(name);
+        let mut numbers: Vec<u64> =
+            names.filter_map(|name| name.strip_suffix(".toon")?.parse().ok()).collect();
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+
+    fn path(&self, number: u64) -> PathBuf {
+        self.dir.join(format!("{number}.toon"))
+    }
+
+    fn read(&self, number: u64) -> Result<Option<Vec<u8>>, StateError> {
+        atomic::read(&Root::new(&self.dir), &self.path(number))
+    }
+
+    /// Keeps a plan.
+    fn keep(&self, text: &str) -> Result<(), StateError> {
+        let unusable = |error| StateError::io("use", &self.dir)(error);
+        let numbers = self.numbers().map_err(unusable)?;
+        if numbers.is_empty() {
+            let mut builder = DirBuilder::new();
+            builder.recursive(true).mode(PRIVATE_DIRECTORY).create(&self.dir).map_err(unusable)?;
+        }
+        let number = match numbers.last() {
+            None => 1,
+            Some(last) => match self.read(*last)? {
+                Some(before) if before == text.as_bytes() => return Ok(()),
+                Some(before) if has_all_of(text, &before) => *last,
+                _ => last.saturating_add(1),
+            },
+        };
+        atomic::write_unsynced(&Root::new(&self.dir), &self.path(number), text.as_bytes())?;
+        let too_many = (numbers.len() + usize::from(!numbers.contains(&number))).saturating_sub(MAX_PLANS);
+        for old in numbers.iter().take(too_many) {
+            // The next one that is kept tries again.
+            let _ = std::fs::remove_file(self.path(*old));
+        }
+        Ok(())
+    }
+}
+
+/// Says whether a text has all tasks of another one, of the same plan. Where
+/// that is not plain it has not.
+fn has_all_of(text: &str, before: &[u8]) -> bool {
+    let Some((now, before)) = prd::outline(text).zip(str::from_utf8(before).ok().and_then(prd::outline))
+    else {
+        return false;
+    };
+    if now.created_at != before.created_at {
+        return false;
+    }
+    let in_place = before.ids.iter().zip(&now.ids).take_while(|(before, now)| before == now).count();
+    let (old, new) = (before.ids.iter().skip(in_place), now.ids.iter().skip(in_place));
+    let new: HashSet<&&str> = new.collect();
+    old.into_iter().all(|id| new.contains(id))
+}
+
+impl FileStore {
+    /// Keeps a plan outside of the work tree, where the caller named a place.
+    pub(super) fn keep<'a>(&self, pieces: impl Iterator<Item = &'a str>) {
+        let Some(kept) = &self.kept else { return };
+        // The plan itself is stored, and a place that cannot be used is no reason
+        // not to work.
+        if let Err(error) = kept.keep(&pieces.collect::<String>()) {
+            tracing::warn!(dir = %kept.dir.display(), %error, "the plan is not kept outside of the work tree");
+        }
+    }
+
+    /// Returns the plans that are kept outside of the work tree, oldest first.
+    ///
+    /// # Errors
+    /// Returns [`StateError::Io`].
+    pub fn kept_plans(&self) -> Result<Vec<KeptPlan>, StateError> {
+        let Some(kept) = &self.kept else { return Ok(Vec::new()) };
+        let here = atomic::read(self.dir().root(), &self.dir().prd()).ok().flatten();
+        let mut plans = Vec::new();
+        for number in kept.numbers().map_err(StateError::io("read", &kept.dir))? {
+            // One that is gone meanwhile, or is none, is not to be had.
+            let Ok(Some(content)) = kept.read(number) else { continue };
+            let Ok((document, _)) = prd::decode(&kept.path(number), &content) else { continue };
+            let plan = &document.plan;
+            plans.push(KeptPlan {
+                number,
+                updated_at: plan.project.updated_at,
+                project: plan.project.name.clone(),
+                revision: plan.revision,
+                tasks: plan.tasks.len(),
+                completed: plan.count(Status::Completed),
+                current: here.as_deref() == Some(&content[..]),
+            });
+        }
+        Ok(plans)
+    }
+
+    /// Puts a plan that is kept in the place of the one that is there: the one
+    /// with this number, else the last one that is another.
+    ///
+    /// The caller makes sure that no loop works on the plan.
+    ///
+    /// # Errors
+    /// Returns [`StateError::NotKept`] where there is none, and what
+    /// [`import`](StateStore::import) returns for locks and files.
+    pub fn restore(&self, number: Option<u64>, actor: Actor) -> Result<Restored, StateError> {
+        let not_kept = || StateError::NotKept { number };
+        let plans = self.kept_plans()?;
+        let is_wanted = |plan: &&KeptPlan| number.map_or(!plan.current, |number| plan.number == number);
+        let plan = plans.into_iter().rev().find(|plan| is_wanted(&plan)).ok_or_else(not_kept)?;
+        let path = self.kept.as_ref().ok_or_else(not_kept)?;
+        let content = path.read(plan.number)?.ok_or_else(not_kept)?;
+        let (mut document, _) = prd::decode(&path.path(plan.number), &content)?;
+        self.dir().check()?;
+        self.dir().create()?;
+        let _lock = self.lock("restore")?;
+        let (now, tail) = (self.now(), self.journal().tail()?);
+        let before = self.read_plan().map_or(0, |file| file.document.plan.revision);
+        let revision = before.max(tail.revision).max(document.plan.revision) + 1;
+        let changed = document.plan_mut();
+        changed.revision = revision;
+        changed.project.updated_at = Some(now);
+        count_tasks(changed);
+        let backup = if self.exists()? { Some(self.back_up(now)?) } else { None };
+        self.commit_whole(&document, backup.as_deref(), &tail, now, actor)?;
+        Ok(Restored { kept: plan, revision, backup })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+    use std::{fs, sync::Arc};
+
+    use super::*;
+    use crate::{
+        clock::SystemClock,
+        model::{Plan, Task, TaskId},
+        state::{Existing, Mutation, NewTask},
+    };
+
+    fn store(root: &Path) -> FileStore {
+        let dir = RunDir::new(root.join("project"));
+        fs::create_dir_all(root.join("project")).unwrap();
+        let kept = KeptPlans::of(&root.join("state"), &dir);
+        FileStore::new(dir, Arc::new(SystemClock::new())).keeping_plans(kept)
+    }
+
+    fn import(store: &FileStore, ids: &[&str]) {
+        let tasks = ids.iter().map(|id| Task::new(TaskId::new(*id), "t")).collect();
+        store.import(Plan { tasks, ..Plan::default() }, Actor::User, Existing::Replace).unwrap();
+    }
+
+    fn enqueue(store: &FileStore) {
+        store.mutate(Mutation::Enqueue { task: NewTask::new("more") }, Actor::User).unwrap();
+    }
+
+    fn kept(store: &FileStore) -> Vec<(u64, usize, bool)> {
+        let plans = store.kept_plans().unwrap();
+        plans.iter().map(|plan| (plan.number, plan.tasks, plan.current)).collect()
+    }
+
+    #[test]
+    fn a_plan_takes_the_place_of_one_only_if_it_has_all_of_its_tasks() {
+        let root = tempfile::tempdir().unwrap();
+        let store = store(root.path());
+        import(&store, &["1", "2"]);
+        enqueue(&store);
+        assert_eq!(kept(&store), [(1, 3, true)]);
+        let text = fs::read_to_string(store.dir().prd()).unwrap();
+        let row = text.lines().find(|line| line.starts_with("  \"2\",")).unwrap();
+        let less = text.replace(&format!("{row}\n"), "").replace("tasks[3]", "tasks[2]");
+        fs::write(store.dir().prd(), less).unwrap();
+        enqueue(&store);
+        assert_eq!(kept(&store), [(1, 3, false), (2, 3, true)]);
+        // Another plan with the same ids is another plan.
+        import(&store, &["1", "2", "3", "4"]);
+        assert_eq!(kept(&store), [(1, 3, false), (2, 3, false), (3, 4, true)]);
+    }
+
+    #[test]
+    fn ten_plans_are_kept_and_any_of_them_can_be_put_back() {
+        let root = tempfile::tempdir().unwrap();
+        let store = store(root.path());
+        for number in 1..=12 {
+            import(&store, &[&number.to_string()]);
+        }
+        assert_eq!(kept(&store).first(), Some(&(3, 1, false)));
+        assert_eq!(kept(&store).len(), MAX_PLANS);
+        fs::remove_dir_all(root.path().join("project/.samuel")).unwrap();
+        let restored = store.restore(None, Actor::User).unwrap();
+        assert_eq!((restored.kept.number, restored.backup), (12, None));
+        assert!(store.load().unwrap().plan.task(&TaskId::new("12")).is_some());
+        let restored = store.restore(Some(5), Actor::User).unwrap();
+        assert!(restored.backup.is_some());
+        assert!(store.load().unwrap().plan.task(&TaskId::new("5")).is_some());
+        let error = store.restore(Some(99), Actor::User).unwrap_err();
+        assert_eq!(error.to_string(), "no kept plan has the number 99");
+    }
+
+    #[test]
+    fn the_directory_and_its_plans_are_the_owners_alone() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let root = tempfile::tempdir().unwrap();
+        let store = store(root.path());
+        import(&store, &["1"]);
+        let dir = store.kept.as_ref().unwrap().dir.clone();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(
+            (mode(&dir), mode(dir.parent().unwrap()), mode(&dir.join("1.toon"))),
+            (0o700, 0o700, 0o600)
+        );
+    }
+}
