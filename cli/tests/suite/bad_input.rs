@@ -133,14 +133,13 @@ fn a_disk_that_is_full_is_an_error_that_names_the_file_and_loses_nothing() {
 }
 
 #[test]
-fn a_run_that_cannot_be_saved_ends_with_the_cause_and_goes_on_later() {
+fn a_journal_that_an_agent_replaces_is_put_back_and_the_run_goes_on() {
     let bench = Bench::with_tasks(&["First"]);
     let journal = bench.path(".samuel/run/journal.jsonl");
-    let agent = format!("rm -f '{0}'; mkdir '{0}'", journal.display());
-    let ran = bench.start(&agent, &[]);
-    assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.stderr.contains("journal.jsonl") && ran.stderr.contains("help: "), "{ran:?}");
-    std::fs::remove_dir(&journal).unwrap();
+    let agent = format!("rm -f '{0}'; mkdir '{0}'; \"$SAMUEL_BINARY\" run done 1", journal.display());
+    let ran = bench.start(&agent, &["--max-iterations", "1"]);
+    assert!(ran.stderr.contains("journal.jsonl") && ran.stderr.contains("put back"), "{ran:?}");
+    assert!(journal.is_file());
     assert_eq!(bench.start("\"$SAMUEL_BINARY\" run done 1", &[]).code, 0);
 }
 

@@ -170,14 +170,21 @@ fn an_extra_column_survives_a_change() {
 }
 
 #[test]
-fn a_plan_that_an_agent_breaks_ends_the_run_as_a_start_would_fail() {
+fn a_plan_that_is_broken_ends_a_start_and_one_that_an_agent_breaks_is_put_back() {
     let bench = Bench::with_tasks(&["First"]);
-    let breaks = "printf '# toon v3\\nversion: \"2\"\\nproject: x\\n' > .samuel/run/prd.toon";
-    let ran = bench.start(breaks, &["--json"]);
+    let broken = "# toon v3\nversion: \"2\"\nproject: x\n";
+    let breaks = "printf '# toon v3\nversion: \"2\"\nproject: x\n' > p; mv p .samuel/run/prd.toon";
+    let ran = bench.start(breaks, &["--json", "--max-iterations", "1"]);
+    assert_eq!((ran.code, ran.stdout.contains("put back")), (4, true), "{ran:?}");
+    assert!(bench.read(".samuel/run/prd.toon").contains("First"));
+    assert_eq!(bench.read(".samuel/run/prd.toon.unreadable"), broken);
+
+    let bench = Bench::with_tasks(&["First"]);
+    bench.write(".samuel/run/prd.toon", broken);
+    let ran = bench.start("true", &["--json"]);
     let error =
         ran.stdout.lines().last().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
     let error = error.unwrap()["error"].clone();
     assert_eq!((ran.code, &error["code"]), (5, &"E_STATE_CORRUPT".into()), "{ran:?}");
     assert!(error["location"]["file"].as_str().unwrap().ends_with("prd.toon"), "{error}");
-    assert_eq!(bench.start("true", &[]).code, 5);
 }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     hook::{HookPoint, Tier},
-    model::{Plan, Status, TaskId},
+    model::{Plan, Status, TaskId, Usage},
     state::{Diagnostic, JournalEntry, JournalRecord, LastWritten, StateError, StateStore},
 };
 
@@ -40,7 +40,6 @@ impl Run {
             let loaded = store.load()?;
             let (saved_at, saved) = last_saved(&*store)?;
             let since = store.journal_since(saved_at)?;
-            store.catch_up(since.last().map_or(saved_at, |record| record.seq))?;
             // What was completed right before a checkpoint may be in none.
             let told = saved.as_ref().and_then(|(_, saved)| saved.told).unwrap_or(saved_at);
             let untold = if told < saved_at { Some(store.journal_since(told)?) } else { None };
@@ -58,6 +57,7 @@ impl Run {
         Ok(match saved {
             Some(Saved { mut machine, elapsed_ms, completed, .. }) if !machine.is_ended() => {
                 machine.set_setup(self.setup());
+                machine.count_used(used_in(&since).unwrap_or_else(|| machine.used()));
                 let first = Input::Resume {
                     completed: all_completed(untold, &loaded.plan, completed),
                     committed: committed_in(&since),
@@ -76,6 +76,14 @@ impl Run {
                 Begin { machine, first, seq, elapsed, resumed: None, diagnostics }
             }
         })
+    }
+
+    /// Lets the store know the plan that the run begins with, against which it
+    /// holds what it finds later.
+    pub(super) async fn know_plan(&self, begin: &Begin) -> Result<(), RunError> {
+        let (store, seq) = (Arc::clone(&self.frozen.store), begin.seq);
+        tokio::task::spawn_blocking(move || store.catch_up(seq)).await.map_err(RunError::broken)??;
+        Ok(())
     }
 
     /// Says whether a handler beside the default looks at the work.
@@ -122,6 +130,14 @@ fn all_completed(records: &[JournalRecord], plan: &Plan, before: Option<Vec<Task
         completed.extend(since.map(|task| task.id.clone()).filter(|id| !before.contains(id)));
     }
     completed
+}
+
+/// Returns what the run had consumed in all when records last told of it.
+fn used_in(records: &[JournalRecord]) -> Option<Usage> {
+    records.iter().rev().find_map(|record| match &record.entry {
+        JournalEntry::Used(used) => Some(used.usage),
+        _ => None,
+    })
 }
 
 /// What a run saved, and the id it had.

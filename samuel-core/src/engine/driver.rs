@@ -26,10 +26,10 @@ use crate::{
     engine::event::{Event, RunFault, RunReport},
     hook::{HookCall, HookPoint},
     model::{
-        ExitReason, Plan, Status, TaskId,
+        ExitReason, Plan, Status, TaskId, Usage,
         payload::{CheckFailure, Mode, TaskBrief, Turn},
     },
-    state::{Actor, Checkpoint, Mutation, Next, Note, ProgressEntry, StateError, next_task},
+    state::{Actor, Checkpoint, Mutation, Next, Note, ProgressEntry, StateError, Used, next_task},
     text::counted,
 };
 
@@ -102,12 +102,21 @@ impl Driver {
         };
         tokio::pin!(wall_clock);
         let mut time_is_up = false;
+        let mut noted = self.machine.used();
         loop {
             if let Input::TaskCompleted(completion) = &next {
                 self.told = completion.seq;
             }
             let effects = self.machine.step(next);
+            let is_saved = effects.iter().any(|(_, effect)| *effect == Effect::Checkpoint);
             self.carry_out(effects, &mut flight).await;
+            let used = self.machine.used();
+            if used != noted {
+                noted = used;
+                if !is_saved {
+                    self.note_used(used).await;
+                }
+            }
             if self.machine.is_ended() {
                 break;
             }
@@ -240,6 +249,17 @@ impl Driver {
 
     fn entry(&self, line: LogLine) -> ProgressEntry {
         self.services.note(self.machine.iteration_number(), line.task, line.kind, line.text)
+    }
+
+    /// Writes down what the run has consumed, so that it counts although this
+    /// process may be killed before it saves the machine.
+    async fn note_used(&self, usage: Usage) {
+        let run_id = self.services.run_id.to_string();
+        let noted =
+            self.services.blocking(move |services| services.store.note(Note::Used(Used { run_id, usage })));
+        if let Err(error) = noted.await.and_then(|noted| noted) {
+            self.services.warn(format!("what the agent consumed could not be saved: {}", described(&error)));
+        }
     }
 
     /// Saves the machine. A checkpoint that cannot be saved is a warning: the

@@ -207,6 +207,7 @@ impl Run {
         self.frozen.agent.check(&composed)?;
         let (lock, remains) = self.lock().await?;
         let begin = self.recover().await?;
+        self.know_plan(&begin).await?;
         self.log_accepted().await?;
         let (detected, repository) = tokio::join!(self.detect(), self.repository());
         detected?;

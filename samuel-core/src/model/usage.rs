@@ -35,6 +35,17 @@ impl Usage {
         self.input_tokens.saturating_add(self.output_tokens)
     }
 
+    /// Returns what this is more than a part of it.
+    pub(crate) fn beyond(&self, part: &Usage) -> Usage {
+        let cost = self.cost_usd.map(|cost| (cost - part.cost_usd.unwrap_or(0.0)).max(0.0));
+        Usage {
+            input_tokens: self.input_tokens.saturating_sub(part.input_tokens),
+            output_tokens: self.output_tokens.saturating_sub(part.output_tokens),
+            cached_tokens: self.cached_tokens.saturating_sub(part.cached_tokens),
+            cost_usd: cost,
+        }
+    }
+
     /// Takes a cost that is no amount of money for unknown, and returns it.
     /// A negative one would pay for what others cost, and one that is no number
     /// would make every sum none for good.

@@ -82,7 +82,7 @@ impl FileStore {
 
     /// Takes the files as they are.
     fn begin(&self, seq: u64) -> Result<(Acknowledged, Vec<JournalRecord>), StateError> {
-        let _lock = self.lock("catch_up")?;
+        let _lock = self.lock_shared()?;
         let file = self.read_plan()?;
         let tail = self.journal().tail()?;
         let known = Acknowledged {

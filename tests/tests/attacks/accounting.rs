@@ -1,6 +1,10 @@
 //! Agents that report costs to spend without end.
 
-use crate::kit::{HANG, Ran, Target, ran};
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::kit::{HANG, Ran, Target, ran, wait_for};
 
 /// Runs an agent that speaks as Claude Code does and reports one of these costs
 /// a call, with a budget of one dollar.
@@ -52,4 +56,58 @@ fn a_cost_that_is_no_number_does_not_turn_the_budget_off() {
         assert_eq!(count(&ran, "\"event\":\"iteration_started\""), 2, "{bad}: {}", ran.text());
         assert_eq!(count(&ran, "\"exit_reason\":\"budget\""), 2, "{bad}");
     }
+}
+
+/// Starts a scripted agent, which waits after each step that says what it used,
+/// and kills Samuel when it waits for the first time.
+fn killed_at_work(target: &Target, call: &str) {
+    target.write("script.toml", format!("[[calls]]\nsteps = [{call}]\n"));
+    let mut command = target.samuel(&SCRIPTED);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait_for("the agent", || target.path("at-work").exists() || child.try_wait().unwrap().is_some());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    target.write("script.toml", "[[calls]]\nrepeat = true\nsteps = [{ done = {} }]\n");
+}
+
+const SCRIPTED: [&str; 10] = [
+    "run",
+    "start",
+    "--yes",
+    "--agent",
+    "scripted",
+    "--agent-command",
+    "script.toml",
+    "--pause",
+    "0",
+    "--json",
+];
+
+fn tokens(target: &Target) -> u64 {
+    let status: Value = serde_json::from_slice(&target.run(&["run", "status", "--json"]).stdout).unwrap();
+    status["data"]["progress"]["tokens"].as_u64().unwrap()
+}
+
+#[test]
+fn what_was_consumed_before_a_kill_counts_after_it() {
+    let wait = "{ write = { path = \"at-work\", content = \"\" } }, { sleep = { ms = 60000 } }";
+    let used = "{ usage = { input_tokens = 700, output_tokens = 11 } }";
+    for call in [format!("{used}, {wait}"), format!("{used}, {used}, {wait}")] {
+        let target = Target::with_tasks(&["One"]);
+        killed_at_work(&target, &call);
+        let ran = ran(target.samuel(&SCRIPTED), HANG * 2);
+        assert_eq!(ran.code, Some(0), "{}", ran.text());
+        assert_eq!(tokens(&target), 711 * call.matches("usage").count() as u64, "{call}: {}", ran.text());
+    }
+    // A call that had ended, while its work was checked.
+    let target = Target::with_tasks(&["One"]);
+    target.write(
+        "samuel.toml",
+        "version = \"2\"\n[methodology.ralph]\nquality_checks = [\"touch at-work; sleep 60\"]\n",
+    );
+    killed_at_work(&target, &format!("{used}, {{ done = {{}} }}"));
+    target.write("samuel.toml", "version = \"2\"\n");
+    let ran = ran(target.samuel(&SCRIPTED), HANG * 2);
+    assert_eq!(ran.code, Some(0), "{}", ran.text());
+    assert_eq!(tokens(&target), 711, "{}", ran.text());
 }

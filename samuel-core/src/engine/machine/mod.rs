@@ -192,6 +192,9 @@ pub struct Machine {
     unchecked_outside: Vec<TaskId>,
     /// What turns outside of iterations consumed.
     usage_outside: Usage,
+    /// What the agent call under way consumed so far.
+    #[serde(default)]
+    call_usage: Usage,
     /// How the agent call of this turn ended, while the side is still busy.
     agent_end: Option<AgentEnd>,
     /// What ends the turn, whatever the agent itself says.
@@ -232,6 +235,7 @@ impl Machine {
             delivering: Vec::new(),
             unchecked_outside: Vec::new(),
             usage_outside: Usage::default(),
+            call_usage: Usage::default(),
             agent_end: None,
             turn_failure: None,
             broken_by: None,
@@ -270,6 +274,25 @@ impl Machine {
     /// Returns what all agent calls of the run consumed.
     pub fn usage(&self) -> Usage {
         self.counters.usage
+    }
+
+    /// Returns what all agent calls of the run consumed, with the one under way.
+    pub fn used(&self) -> Usage {
+        let mut used = self.counters.usage;
+        used += self.call_usage;
+        used
+    }
+
+    /// Counts what the run had consumed in all when it was interrupted, which is
+    /// more than the calls that it saw the end of.
+    pub fn count_used(&mut self, used: Usage) {
+        let lost = used.beyond(&self.counters.usage);
+        self.call_usage = Usage::default();
+        self.counters.usage += lost;
+        match &mut self.iteration {
+            Some(iteration) => iteration.usage += lost,
+            None => self.usage_outside += lost,
+        }
     }
 
     /// Returns how many iterations in a row have failed.
@@ -431,9 +454,8 @@ impl Machine {
         if self.phase != Phase::Invoke {
             return;
         }
-        let mut total = self.counters.usage;
-        total += usage;
-        if self.is_over_budget(total) {
+        self.call_usage = usage;
+        if self.is_over_budget(self.used()) {
             self.wish(Wish::Budget);
         }
     }

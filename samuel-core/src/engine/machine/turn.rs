@@ -85,6 +85,7 @@ impl Machine {
         };
         self.warn_of_bad_cost(end.usage.take_bad_cost());
         self.counters.usage += end.usage;
+        self.call_usage = Usage::default();
         match &mut self.iteration {
             Some(iteration) => iteration.usage += end.usage,
             None => self.usage_outside += end.usage,

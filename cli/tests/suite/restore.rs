@@ -1,0 +1,42 @@
+//! `restore`: a plan that was lost comes back.
+
+use crate::bench::Bench;
+
+#[test]
+fn a_plan_that_is_gone_comes_back_and_the_present_one_is_kept_beside_it() {
+    let bench = Bench::with_tasks(&["First", "Second"]);
+    std::fs::remove_dir_all(bench.path(".samuel")).unwrap();
+    assert_eq!(bench.samuel(&["run", "tasks"]).code, 1);
+    let restored = bench.ok(&["run", "restore"]).stdout;
+    assert!(
+        restored.starts_with("Restored plan 1: project: 2 tasks, 0 completed, last changed "),
+        "{restored}"
+    );
+    assert!(bench.ok(&["run", "tasks"]).stdout.contains("Second"));
+    assert_eq!(bench.read(".samuel/run/.gitignore"), "*\n");
+
+    bench.ok(&["run", "init", "--force"]);
+    let listed = bench.ok(&["run", "restore", "--list"]).stdout;
+    assert!(listed.contains("(the present one)") && listed.contains("2 tasks"), "{listed}");
+    let data = bench.ok(&["run", "restore", "--list", "--json"]).json()["data"].clone();
+    let numbers: Vec<_> = data["plans"].as_array().unwrap().iter().map(|plan| &plan["number"]).collect();
+    let last = numbers.len();
+    let before = &data["plans"][last - 2];
+    assert_eq!((&before["tasks"], &before["current"]), (&2.into(), &false.into()), "{data}");
+    let data = bench.ok(&["run", "restore", &before["number"].to_string(), "--json"]).json()["data"].clone();
+    assert!(data["backup"].as_str().unwrap().contains("prd.toon.bak-"), "{data}");
+    assert!(bench.ok(&["run", "tasks"]).stdout.contains("First"));
+}
+
+#[test]
+fn a_plan_that_is_not_kept_is_an_error_with_a_way_on() {
+    let bench = Bench::with_tasks(&["First"]);
+    for args in [&["run", "restore", "77"][..], &["run", "restore"]] {
+        let ran = bench.samuel(args);
+        assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{ran:?}");
+        assert!(ran.stderr.contains("samuel run restore --list"), "{ran:?}");
+    }
+    let document = bench.samuel(&["run", "restore", "77", "--json"]).json();
+    assert_eq!(document["error"]["code"], "E_STATE_NOT_KEPT");
+    assert_eq!(bench.samuel(&["run", "restore", "--list", "1"]).code, 2);
+}
