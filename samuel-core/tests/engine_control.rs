@@ -9,7 +9,7 @@ use samuel_core::{
     config::CheckCommand,
     engine::{Event, EventRecord, Events},
     hook::{HookPoint, points},
-    model::{Coded, ErrorCode, ExitReason, Status, TaskId, Usage, payload::*},
+    model::{ErrorCode, ExitReason, Status, TaskId, Usage, payload::*},
     process::Supervisor,
     state::{Actor, Mutation, StateStore},
     testing::{Act, Bench, FakeHandler, HeldAgent, VirtualClock, completes_each_task},

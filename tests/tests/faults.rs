@@ -1,17 +1,24 @@
-//! What a run survives: being killed at any moment, and company.
+//! What a run survives: being killed at any moment, company, and whatever is done
+//! to its files.
 //!
-//! `SAMUEL_LONG=1` kills five hundred times instead of a few.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed set-up fails the test")]
+//! `SAMUEL_LONG=1` kills five hundred times instead of a few, and changes three
+//! hundred files.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed set-up fails the test"
+)]
 
 use std::{
     collections::BTreeSet,
     fs,
     io::{BufRead, BufReader},
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::Arc,
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use samuel_core::{
@@ -180,4 +187,194 @@ fn thirty_two_processes_beside_a_running_loop_lose_no_task() {
 fn interrupt(running: &Child) {
     let pid = rustix::process::Pid::from_child(running);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+}
+
+/// How long nothing may take.
+const HANG: Duration = Duration::from_secs(10);
+/// The tasks whose plan is attacked.
+const TITLES: [&str; 4] = ["Parse dates", "Format dates", "Compare dates", "Print dates"];
+
+/// How many files are changed, half of them beside a loop.
+fn mutations() -> usize {
+    if std::env::var_os("SAMUEL_LONG").is_some() { 300 } else { 40 }
+}
+
+/// A project of these tasks whose agent works until it is told to go on, and
+/// whose check fails.
+fn attacked() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let agent = "cat >/dev/null; date +%N >made; : >at-work; until [ -e go-on ]; do sleep 0.01; done; rm -f at-work go-on";
+    fs::write(dir.path().join("agent.sh"), agent).unwrap();
+    let config = "version = \"2\"\n[methodology.ralph]\nagent = \"command\"\nagent_command = [\"sh\", \"agent.sh\"]\n\
+                  quality_checks = [\"false\"]\nmax_iterations = 100000\nmax_consecutive_failures = 100000\npause = 0\n";
+    fs::write(dir.path().join("samuel.toml"), config).unwrap();
+    assert!(samuel(dir.path(), &["run", "init"]).output().unwrap().status.success());
+    for title in TITLES {
+        assert!(samuel(dir.path(), &["run", "enqueue", title]).output().unwrap().status.success());
+    }
+    dir
+}
+
+/// The files below a directory.
+fn files_below(directory: &Path) -> Vec<PathBuf> {
+    let (mut files, mut left) = (Vec::new(), vec![directory.to_owned()]);
+    while let Some(directory) = left.pop() {
+        // What is here may be gone the next moment.
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => left.push(entry.path()),
+                _ => files.push(entry.path()),
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+/// Does something to a file, and says what. It may be gone meanwhile.
+fn mutate(dice: &mut Dice, path: &Path) -> String {
+    let bytes = fs::read(path).unwrap_or_default();
+    let at = usize::try_from(dice.up_to(bytes.len() as u64 + 1)).unwrap();
+    let (before, after) = bytes.split_at(at);
+    let kinds =
+        ["cut", "remove", "flip", "insert", "directory", "link", "pipe", "append", "move", "settle", "zeros"];
+    let kind = kinds.into_iter().nth(usize::try_from(dice.up_to(kinds.len() as u64)).unwrap()).unwrap();
+    let write = |bytes: &[u8]| fs::write(path, bytes);
+    let _ = match kind {
+        "cut" => write(before),
+        "remove" => fs::remove_file(path),
+        "flip" => write(
+            &[
+                before,
+                &after.iter().take(1).map(|byte| byte ^ 0x15).collect::<Vec<_>>(),
+                after.get(1..).unwrap_or_default(),
+            ]
+            .concat(),
+        ),
+        "insert" => write(&[before, b"\n\"5\",\xff,{", after].concat()),
+        "directory" => fs::remove_file(path).and_then(|()| fs::create_dir(path)),
+        "link" => fs::remove_file(path).and_then(|()| std::os::unix::fs::symlink("/etc/hostname", path)),
+        "pipe" => fs::remove_file(path).and_then(|()| Command::new("mkfifo").arg(path).status().map(drop)),
+        "append" => write(&[&bytes[..], b"{\"seq\":99999999,\"revision\":7,\"kind\":\"x\"}\n"].concat()),
+        "move" => fs::rename(path, path.with_extension("moved")),
+        "zeros" => write(&vec![0; 100_000]),
+        _ => write(
+            String::from_utf8_lossy(&bytes)
+                .replace(",in_progress,", ",completed,")
+                .replace(",pending,", ",completed,")
+                .as_bytes(),
+        ),
+    };
+    format!("{kind} {} at {at} of {}", path.display(), bytes.len())
+}
+
+/// Makes sure that every task stands in the plan's file or in a plan that is kept.
+fn nothing_is_lost(dir: &Path, told: &str) {
+    let kept = files_below(&dir.join(".local/state/samuel/plans"));
+    let texts: Vec<String> = kept
+        .into_iter()
+        .chain([dir.join(".samuel/run/prd.toon")])
+        .filter(|path| path.is_file())
+        .map(|path| String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned())
+        .collect();
+    for title in TITLES {
+        assert!(texts.iter().any(|text| text.contains(title)), "{title} is lost: {told}");
+    }
+}
+
+/// Waits for something, and fails at the limit.
+fn soon(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + HANG;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn whatever_an_agent_does_to_the_state_loses_no_task_and_completes_none() {
+    let dir = attacked();
+    let store = Project::open(dir.path(), None, Arc::new(SystemClock::new())).unwrap().store();
+    let mut dice = Dice(0xfeed_f00d);
+    let told = fs::File::create(dir.path().join("told")).unwrap();
+    let start = || {
+        let mut command = samuel(dir.path(), &["run", "start", "--yes", "--json"]);
+        command.stdout(told.try_clone().unwrap()).stderr(told.try_clone().unwrap()).spawn().unwrap()
+    };
+    let at_work = dir.path().join("at-work");
+    let mut running = start();
+    for round in 0..mutations() / 2 {
+        soon("the agent", || at_work.exists() || running.try_wait().unwrap().is_some());
+        if let Some(status) = running.try_wait().unwrap() {
+            panic!(
+                "round {round}: the loop ended with {status}: {}",
+                fs::read_to_string(dir.path().join("told")).unwrap()
+            );
+        }
+        let files = files_below(&dir.path().join(".samuel"));
+        let path = files.get(usize::try_from(dice.up_to(files.len() as u64)).unwrap()).unwrap();
+        let done = format!("round {round}: {}", mutate(&mut dice, path));
+        nothing_is_lost(dir.path(), &done);
+        fs::write(dir.path().join("go-on"), "").unwrap();
+        soon(&done, || !at_work.exists() || running.try_wait().unwrap().is_some());
+    }
+    soon("the agent", || at_work.exists());
+    interrupt(&running);
+    fs::write(dir.path().join("go-on"), "").unwrap();
+    soon("the end", || running.try_wait().unwrap().is_some());
+    let told = fs::read_to_string(dir.path().join("told")).unwrap();
+    assert!(!told.contains("panicked"), "{told}");
+    let plan = store.load().unwrap().plan;
+    assert_eq!(plan.count(Status::Completed), 0, "{:?}", plan.tasks);
+}
+
+#[test]
+fn whatever_is_done_to_the_state_between_runs_loses_no_task() {
+    let dir = attacked();
+    let saved: Vec<(PathBuf, Vec<u8>)> = [".samuel", ".local"]
+        .iter()
+        .flat_map(|name| files_below(&dir.path().join(name)))
+        .map(|path| (path.clone(), fs::read(path).unwrap()))
+        .collect();
+    let commands: [&[&str]; 7] = [
+        &["run", "status"],
+        &["run", "tasks", "--json"],
+        &["run", "done", "1"],
+        &["run", "enqueue", "One more"],
+        &["doctor"],
+        &["run", "restore"],
+        &["run", "start", "--yes", "--agent-command", "true", "--max-iterations", "1"],
+    ];
+    let mut dice = Dice(0x00ba_d5ed);
+    for round in 0..mutations() / 2 {
+        for name in [".samuel", ".local"] {
+            fs::remove_dir_all(dir.path().join(name)).unwrap();
+        }
+        for (path, bytes) in &saved {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, bytes).unwrap();
+        }
+        let mut done = format!("round {round}");
+        for _ in 0..=dice.up_to(2) {
+            let files = files_below(&dir.path().join(".samuel"));
+            let Some(path) = files.get(usize::try_from(dice.up_to(files.len().max(1) as u64)).unwrap())
+            else {
+                break;
+            };
+            done += &format!(", {}", mutate(&mut dice, path));
+        }
+        for args in [commands.get(round % commands.len()).unwrap(), &commands[3]] {
+            let mut command = samuel(dir.path(), args);
+            let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+            soon(&format!("{args:?} after {done}"), || child.try_wait().unwrap().is_some());
+            let output = child.wait_with_output().unwrap();
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            assert!(!stderr.contains("panicked"), "{args:?} after {done}: {stderr}");
+            assert!(
+                matches!(output.status.code(), Some(0 | 1 | 3 | 4 | 5)),
+                "{args:?} after {done}: {stderr}"
+            );
+            nothing_is_lost(dir.path(), &done);
+        }
+    }
 }

@@ -327,6 +327,8 @@ impl Flight {
 async fn load(services: &Arc<Services>) -> EffectResult {
     let loaded = services
         .blocking(|services| {
+            // An agent may have put links in their place since the start.
+            services.run_dir.check()?;
             let loaded = services.store.load()?;
             // Starting git is a good part of an iteration, so it is asked only
             // where somebody wants to know what changed.

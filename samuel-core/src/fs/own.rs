@@ -9,7 +9,7 @@ use std::{
     fs::{File, OpenOptions, Permissions},
     io::{self, Write},
     os::{
-        fd::OwnedFd,
+        fd::{AsFd, BorrowedFd, OwnedFd},
         unix::fs::{OpenOptionsExt, PermissionsExt},
     },
     path::Path,
@@ -17,8 +17,12 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, Mode, OFlags, RenameFlags, Stat, fstat, fsync, openat, renameat, renameat_with, unlinkat},
+    fs::{
+        AtFlags, Mode, OFlags, RenameFlags, Stat, fchown, fstat, fsync, openat, renameat, renameat_with,
+        unlinkat,
+    },
     io::Errno,
+    process::{Gid, Uid, geteuid},
 };
 
 use super::{
@@ -63,7 +67,11 @@ impl Root {
             Some(kind) => return Err(FileError::NotAFile { kind }),
         }
         let own = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        regular(openat(parent, &*place.name, own | flags, Mode::from_raw_mode(PRIVATE_FILE))?)
+        let file = regular(openat(parent, &*place.name, own | flags, Mode::from_raw_mode(PRIVATE_FILE))?)?;
+        if place.found.is_none() {
+            hand_over(&file, parent);
+        }
+        Ok(file)
     }
 
     /// Makes a file that is not there yet. What the mask of the user leaves of
@@ -73,7 +81,10 @@ impl Root {
         if place.found.is_some() {
             return Err(Errno::EXIST.into());
         }
-        Ok(File::from(openat(place.parent()?, &*place.name, NEW, Mode::from_raw_mode(mode))?))
+        let parent = place.parent()?;
+        let file = File::from(openat(parent, &*place.name, NEW, Mode::from_raw_mode(mode))?);
+        hand_over(&file, parent);
+        Ok(file)
     }
 
     /// Replaces a file of the project, or makes it with the directories above it.
@@ -187,6 +198,23 @@ impl Root {
     }
 }
 
+/// Lets what was made belong to whom its directory belongs, as [`give`] does.
+pub(super) fn hand_over(made: impl AsFd, directory: BorrowedFd<'_>) {
+    if let Ok(directory) = fstat(directory) {
+        give(made, &directory);
+    }
+}
+
+/// Lets what root makes belong to the owner of something: a user must still be
+/// able to write it after a `sudo`. For everybody else it is theirs already.
+fn give(made: impl AsFd, of: &Stat) {
+    if of.st_uid != 0 && geteuid().is_root() {
+        // Where it is refused the file is root's, which the error of the next
+        // user tells.
+        let _ = fchown(made, Some(Uid::from_raw(of.st_uid)), Some(Gid::from_raw(of.st_gid)));
+    }
+}
+
 /// Makes a file that only its owner can read, wherever it lies.
 ///
 /// What is there already is removed, not reused: it may be a link to a file
@@ -245,6 +273,10 @@ impl Replacement {
 
     fn of(place: Place, temporary: OsString, file: File) -> Result<(Self, File), FileError> {
         let kept = place.found.as_ref().filter(|found| kind_of(found) == FileKind::File);
+        match kept {
+            Some(found) => give(&file, found),
+            None => hand_over(&file, place.parent()?),
+        }
         // What everybody may write anybody may exchange.
         let kept = kept.map(|found| found.st_mode & 0o7775);
         let (dir, name) = place.into_parts();
@@ -310,6 +342,32 @@ mod tests {
         let (replacement, mut file) = Replacement::begin(place, PRIVATE_FILE)?;
         file.write_all(content)?;
         Ok(replacement.place()?.sync()?)
+    }
+
+    #[test]
+    fn what_root_makes_belongs_to_whom_the_place_belongs() {
+        use std::os::unix::fs::{MetadataExt as _, chown};
+        if !geteuid().is_root() {
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::new(dir.path());
+        chown(dir.path(), Some(4321), Some(4322)).unwrap();
+        let owner = |name: &str| {
+            let metadata = fs::metadata(dir.path().join(name)).unwrap();
+            (metadata.uid(), metadata.gid())
+        };
+        root.open_own(&dir.path().join("lock"), OFlags::RDWR | OFlags::CREATE).unwrap();
+        root.create_new(&dir.path().join("new"), PRIVATE_FILE).unwrap();
+        replace(&root, &dir.path().join("made"), b"").unwrap();
+        fs::write(dir.path().join("theirs"), "").unwrap();
+        chown(dir.path().join("theirs"), Some(77), Some(78)).unwrap();
+        replace(&root, &dir.path().join("theirs"), b"").unwrap();
+        let mine = (4321, 4322);
+        assert_eq!(
+            [owner("lock"), owner("new"), owner("made"), owner("theirs")],
+            [mine, mine, mine, (77, 78)]
+        );
     }
 
     #[test]

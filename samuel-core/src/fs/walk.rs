@@ -22,7 +22,7 @@ use rustix::{
     io::Errno,
 };
 
-use super::{FileError, FileKind, Root};
+use super::{FileError, FileKind, Root, own::hand_over};
 
 /// How many links one path may go through.
 const MAX_LINKS: usize = 40;
@@ -102,12 +102,17 @@ impl Place {
     /// Makes the directories on the way to the place, and returns the last.
     pub(crate) fn make_missing(&mut self, mode: u32) -> io::Result<BorrowedFd<'_>> {
         for name in std::mem::take(&mut self.missing) {
-            match mkdirat(&self.dir, &*name, Mode::from_raw_mode(mode)) {
+            let is_new = match mkdirat(&self.dir, &*name, Mode::from_raw_mode(mode)) {
+                Ok(()) => true,
                 // Somebody else made it meanwhile.
-                Ok(()) | Err(Errno::EXIST) => {}
+                Err(Errno::EXIST) => false,
                 Err(error) => return Err(error.into()),
+            };
+            let made = openat(&self.dir, &*name, DIRECTORY | OFlags::NOFOLLOW, Mode::empty())?;
+            if is_new {
+                hand_over(&made, self.dir.as_fd());
             }
-            self.dir = openat(&self.dir, &*name, DIRECTORY | OFlags::NOFOLLOW, Mode::empty())?;
+            self.dir = made;
         }
         Ok(self.dir())
     }
