@@ -186,3 +186,20 @@ fn what_a_failing_agent_calls_its_error_is_told_and_not_the_help_behind_it() {
     let ran = bench.start("echo 'error: no login' >&2; echo 'help: log in first' >&2; exit 3", &[]);
     assert!(ran.stdout.contains("ended with exit code 3: error: no login"), "{ran:?}");
 }
+
+#[test]
+fn a_plan_that_is_done_is_never_said_to_be_left_before_it_was() {
+    let bench = Bench::with_tasks(&["First"]);
+    let agent = format!("touch up; until [ -e go ]; do sleep 0.05; done; {DONE}");
+    let errors = std::fs::File::create(bench.tmp().join("errors")).unwrap();
+    let mut command = bench.command(&bench.start_args(&agent));
+    let mut run = crate::bench::Beside::of(command.stderr(errors));
+    wait_for_file(&bench.path("up"));
+    run.signal(Signal::INT);
+    run.wait_for("finishing the iteration");
+    bench.write("go", "");
+    assert_eq!(run.code(), 130);
+    assert_eq!(bench.status("1"), "completed");
+    let errors = std::fs::read_to_string(bench.tmp().join("errors")).unwrap();
+    assert!(errors.contains("the run ended as cancelled"), "{errors}");
+}
