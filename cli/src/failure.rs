@@ -42,6 +42,8 @@ pub(crate) struct Fault {
     pub(crate) text: String,
     /// The exit code where it is not the code's own.
     pub(crate) exit: Option<u8>,
+    /// Whether a question was answered with no: nothing went wrong.
+    pub(crate) is_declined: bool,
 }
 
 impl Failure {
@@ -57,6 +59,7 @@ impl Failure {
             data: Value::Null,
             text: String::new(),
             exit: None,
+            is_declined: false,
         }))
     }
 
@@ -112,6 +115,12 @@ impl Failure {
     pub(crate) fn at_place(mut self, file: &Path, line: usize, column: usize) -> Self {
         let known = |number| Some(number).filter(|number| *number > 0);
         self.0.location = Some(Location { file: file.to_owned(), line: known(line), column: known(column) });
+        self
+    }
+
+    /// Says that a question was answered with no, which is told as what it is.
+    pub(crate) fn declined(mut self) -> Self {
+        self.0.is_declined = true;
         self
     }
 
@@ -199,7 +208,7 @@ impl From<RunError> for Failure {
         let data = |executables: &Executables| serde_json::json!({ "executables": executables, "digest": executables.digest() });
         match &error {
             // Whoever declined was just shown the list.
-            RunError::Declined { executables } => failure.with_data(data(executables)),
+            RunError::Declined { executables } => failure.with_data(data(executables)).declined(),
             RunError::Untrusted { executables } | RunError::OtherDigest { executables } => failure
                 .with_data(data(executables))
                 .detail(executables.lines())

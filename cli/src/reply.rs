@@ -139,6 +139,9 @@ impl Answer {
 
 /// Words a failure for people: once, with causes, place and advice.
 pub(crate) fn described(failure: &Failure) -> String {
+    if failure.is_declined {
+        return format!("{}\n", set_in(&failure.message));
+    }
     let mut text = format!("error: {}\n", set_in(&failure.message));
     for cause in &failure.causes {
         text.push_str(&format!("  caused by: {}\n", set_in(cause)));

@@ -72,7 +72,7 @@ pub(crate) fn confirm(shown: &str, question: &str) -> bool {
 fn declined(executables: &Executables) -> Failure {
     let failure = Failure::new(ErrorCode::TRUST_REFUSED, "not run: what this command would run was declined");
     let failure = failure.with_data(json!({ "executables": executables }));
-    failure.advise("Run it again and answer y, or pass --yes.")
+    failure.advise("Run it again and answer y, or pass --yes.").declined()
 }
 
 /// Lists what a run would execute, after what the last one left changed.

@@ -325,7 +325,10 @@ fn loading_and_refused_changes_leave_every_byte_alone() {
     project.load();
     let unknown = Mutation::Done { id: TaskId::new("999"), commit_sha: None, iteration: None };
     let error = project.store.mutate(unknown, Actor::Agent).unwrap_err();
-    assert_eq!((error.code(), error.to_string()), (ErrorCode::TASK_NOT_FOUND, "there is no task 999".to_owned()));
+    assert_eq!(
+        (error.code(), error.to_string()),
+        (ErrorCode::TASK_NOT_FOUND, "there is no task 999".to_owned())
+    );
     assert_eq!(project.text(), before);
     let here: Vec<_> =
         fs::read_dir(project.store.dir().path()).unwrap().map(|e| e.unwrap().file_name()).collect();

@@ -34,6 +34,8 @@ pub(crate) struct Options {
     pause: Option<f64>,
     max_consecutive_failures: Option<u32>,
     quality_checks: Option<Vec<Check>>,
+    keep_runs: Option<u32>,
+    keep_bytes: Option<u64>,
     max_cost_usd: Option<f64>,
     max_tokens: Option<u64>,
     max_wall_time: Option<f64>,
@@ -99,6 +101,8 @@ impl Options {
         replace(&mut settings.max_consecutive_failures, self.max_consecutive_failures);
         replace(&mut settings.pause, self.pause.map(seconds).transpose()?);
         replace(&mut settings.pilot.enabled, self.pilot);
+        replace(&mut settings.keep_runs, self.keep_runs);
+        replace(&mut settings.keep_bytes, self.keep_bytes);
         if let Some(checks) = self.quality_checks {
             let check = |check: Check| -> PyResult<CheckCommand> {
                 let timeout = check.timeout.map(seconds).transpose()?.unwrap_or(CheckCommand::TIMEOUT);

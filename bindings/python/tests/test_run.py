@@ -7,6 +7,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -198,3 +199,14 @@ def test_warnings_go_to_the_logger(samuel_loop: MakeLoop, caplog: pytest.LogCapt
     while "ended: completed" not in caplog.text and time.monotonic() < deadline:
         time.sleep(0.01)
     assert "ValueError: boom" in caplog.text
+
+
+def test_the_output_of_old_runs_is_kept_as_long_as_asked_for(samuel_loop: MakeLoop) -> None:
+    loop = samuel_loop("First", keep_runs=1, keep_bytes=0)
+    logs = Path(loop.project.root) / ".samuel/run/logs"
+    for _ in range(3):
+        loop.project.reset("1")
+        assert loop.run().ok
+    assert len(list(logs.iterdir())) == 1
+    with pytest.raises(samuel.ConfigError, match="keep_runs is at least 0"):
+        samuel_loop("First", keep_runs=-1)

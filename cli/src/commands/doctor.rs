@@ -63,8 +63,11 @@ pub(crate) fn fix(yes: bool, global: &Global, host: &Host) -> Result<Reply, Fail
     if !preview.changes_something() {
         return Ok(Reply::new(&preview, text));
     }
-    let agreed = host.can_ask && confirm(&text, "Repair it?");
-    if !agreed {
+    if host.can_ask && !confirm(&text, "Repair it?") {
+        let failure = Failure::new(ErrorCode::DOCTOR_FAILED, "not repaired: the plan is as it was");
+        return Err(failure.with_data(json!(preview)).declined());
+    }
+    if !host.can_ask {
         let failure = Failure::new(ErrorCode::DOCTOR_FAILED, "the repair was not confirmed");
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
         return Err(failure.with_data(json!(preview)).detail(lines).advise("Review it, then pass --yes."));

@@ -11,7 +11,7 @@ use samuel_core::{
 use serde_json::json;
 
 use crate::{
-    args::RunCommand,
+    args::{Global, RunCommand},
     failure::Failure,
     render::{status_text, task_table},
     reply::Reply,
@@ -44,13 +44,17 @@ pub(crate) fn status(project: &Project) -> Result<Reply, Failure> {
     Ok(Reply::new(&status, status_text(&status)).warn(warnings))
 }
 
-/// Lists the tasks.
-pub(crate) fn tasks(project: &Project) -> Result<Reply, Failure> {
+/// Lists the tasks. Of a large plan a document for programs takes many times its
+/// size, so it is only made where one is asked for.
+pub(crate) fn tasks(project: &Project, global: &Global) -> Result<Reply, Failure> {
     let loaded = project.store().load()?;
     let tasks = &loaded.plan.tasks;
-    let data = json!({ "revision": loaded.revision, "tasks": tasks });
     let warnings = file_warnings(&loaded.diagnostics, loaded.unparsed.len());
-    Ok(Reply::new(data, task_table(tasks)).warn(warnings))
+    let reply = match global.json {
+        true => Reply::new(json!({ "revision": loaded.revision, "tasks": tasks }), ""),
+        false => Reply::new((), task_table(tasks)),
+    };
+    Ok(reply.warn(warnings))
 }
 
 fn file_warnings(diagnostics: &[Diagnostic], unparsed: usize) -> Vec<String> {

@@ -54,8 +54,13 @@ pub(crate) fn install(args: &InstallArgs, global: &Global, host: &Host) -> Resul
         ..FetchOptions::default()
     };
     let offer = block_on(plugins.fetch(&source, &options))??;
-    if offer.needs_consent() && !args.yes && !(host.can_ask && confirm(&offer_text(&offer), "Install it?")) {
-        return Err(refused(&offer));
+    if offer.needs_consent() && !args.yes {
+        if !host.can_ask {
+            return Err(refused(&offer));
+        }
+        if !confirm(&offer_text(&offer), "Install it?") {
+            return Err(declined(&offer));
+        }
     }
     let granted = offer.manifest().capabilities.clone();
     let done = plugins.install(offer, &granted)?;
@@ -82,6 +87,12 @@ fn refused(offer: &Offer) -> Failure {
     let message = format!("what {} {} asks for was not granted", manifest.name, manifest.version);
     let lines: Vec<String> = offer_text(offer).lines().map(str::to_owned).collect();
     Failure::new(ErrorCode::PLUGIN_REFUSED, message).with_data(offer_data(offer)).detail(lines)
+}
+
+/// The offer was just shown.
+fn declined(offer: &Offer) -> Failure {
+    let message = format!("not installed: {}", offer.manifest().name);
+    Failure::new(ErrorCode::PLUGIN_REFUSED, message).with_data(offer_data(offer)).declined()
 }
 
 fn installed_text(done: &Installed) -> String {

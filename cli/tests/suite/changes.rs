@@ -65,7 +65,10 @@ fn a_task_that_is_not_there_is_an_error_and_changes_nothing() {
     for command in ["done", "skip", "reset"] {
         let ran = bench.samuel(&["run", command, "999"]);
         assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
-        assert_eq!(ran.stderr, "error: there is no task 999\nhelp: List the tasks with `samuel run tasks`.\n");
+        assert_eq!(
+            ran.stderr,
+            "error: there is no task 999\nhelp: List the tasks with `samuel run tasks`.\n"
+        );
         let document = bench.samuel(&["run", command, "999", "--json"]).json();
         assert_eq!(document["error"]["code"], "E_TASK_NOT_FOUND");
     }

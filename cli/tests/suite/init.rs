@@ -71,7 +71,11 @@ fn a_plan_with_tasks_is_replaced_only_by_force_and_kept_as_a_backup() {
     for args in [&["run", "init"][..], &["run", "init", "--prd", "prd.md"], &["run", "convert", "prd.md"]] {
         let ran = bench.samuel(args);
         assert_eq!(ran.code, 1);
-        assert!(ran.stderr.contains("there is a plan at ") && ran.stderr.contains("--force"), "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains("there is a plan at ") && ran.stderr.contains("--force"),
+            "{}",
+            ran.stderr
+        );
     }
     let plain: Vec<_> = bench.files().into_iter().filter(|(path, _)| !path.ends_with("lock")).collect();
     let expected: Vec<_> = before.into_iter().filter(|(path, _)| !path.ends_with("lock")).collect();

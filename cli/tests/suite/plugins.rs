@@ -293,6 +293,9 @@ fn at_a_terminal_the_user_is_asked_and_asked_again_only_for_what_is_new() {
     lint(&bench);
     let (code, shown) = at_terminal(&bench, &["install", "plugins/lint"], "n\n");
     assert_eq!((code, bench.path("samuel.lock").exists()), (78, false), "{shown}");
+    // An answer, and no error.
+    assert!(shown.trim_end().ends_with("[y/N] n\r\nnot installed: lint"), "{shown}");
+    assert!(!shown.contains("error:") && shown.matches("It asks for").count() == 1, "{shown}");
     let (code, shown) = at_terminal(&bench, &["install", "plugins/lint"], "y\n");
     assert_eq!((code, shown.contains("Install it?")), (0, true), "{shown}");
     let (code, shown) = at_terminal(&bench, &["install", "plugins/lint"], "");

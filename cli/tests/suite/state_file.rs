@@ -1,6 +1,6 @@
 //! prd.toon as people and agents leave it.
 
-use crate::bench::Bench;
+use crate::bench::{AtTerminal, Bench, Ran, wait_for_file};
 
 /// An agent that records its task as done.
 const DONE: &str = "\"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\"";
@@ -187,4 +187,50 @@ fn a_plan_that_is_broken_ends_a_start_and_one_that_an_agent_breaks_is_put_back()
     let error = error.unwrap()["error"].clone();
     assert_eq!((ran.code, &error["code"]), (5, &"E_STATE_CORRUPT".into()), "{ran:?}");
     assert!(error["location"]["file"].as_str().unwrap().ends_with("prd.toon"), "{error}");
+}
+
+#[test]
+fn a_declined_question_is_an_answer_and_no_error() {
+    let bench = edited(|text| text.replace("\nprogress:", "\n  3,Third,by hand,pending,soon\nprogress:"));
+    let start = ["run", "start", "--agent-command", "touch ran"];
+    for (args, code, last) in [
+        (&start[..], 78, "not started: what this project would run was declined"),
+        (&["doctor", "--fix"], 1, "not repaired: the plan is as it was"),
+    ] {
+        let mut command = AtTerminal::spawn(&bench, args);
+        assert!(command.wait_for("[y/N]"), "{args:?}");
+        command.type_in("n\n");
+        let (ended, shown) = command.end();
+        assert_eq!((ended, shown.trim_end().lines().last()), (code, Some(last)), "{shown}");
+        assert!(!shown.contains("error:") && !shown.contains("help: Review"), "{shown}");
+    }
+    assert!(!bench.path("ran").exists());
+}
+
+#[test]
+fn times_are_told_to_the_second_with_the_offset_of_the_place() {
+    let bench = Bench::with_tasks(&["One"]);
+    let agent = "touch working; until [ -e go ]; do sleep 0.05; done";
+    let beside = bench.spawn(&bench.start_args(agent));
+    wait_for_file(&bench.path("working"));
+    let in_kolkata = |args: &[&str]| {
+        let mut command = bench.command(args);
+        command.env("TZ", "IST-5:30");
+        Ran::of(command)
+    };
+    let status = in_kolkata(&["run", "status"]);
+    let refused = in_kolkata(&["run", "start", "--yes", "--agent-command", "true"]);
+    let json = bench.ok(&["run", "status", "--json"]).json();
+    bench.write("go", "");
+    beside.code();
+    for shown in [&status.stdout, &refused.stderr] {
+        let since = shown.split_once("since ").unwrap().1.split(')').next().unwrap();
+        assert!(since.len() == 26 && since.ends_with(" +05:30"), "{shown}");
+    }
+    assert_eq!(refused.code, 75, "{refused:?}");
+    assert!(json["data"]["holder"]["since"].as_str().unwrap().ends_with('Z'), "{json}");
+    let progress = bench.read(".samuel/run/progress.md");
+    let times =
+        progress.lines().filter_map(|line| line.strip_prefix('[')?.split_once(']').map(|(time, _)| time));
+    assert!(times.clone().count() > 0 && times.clone().all(|time| time.len() == 20), "{progress}");
 }

@@ -110,7 +110,7 @@ mod tests {
             let error = Config::parse(Path::new("f"), &format!("{table}zzz = 1")).expect_err("unknown");
             let help = error.help();
             let known = help.strip_prefix("Use ").map(|known| known.trim_start_matches("one of "));
-            let known = known.unwrap_or_else(|| panic!("{help}")).trim_matches(['.', '"']);
+            let known = known.unwrap().trim_matches(['.', '"']);
             for key in known.split(", ") {
                 let shown =
                     [format!("#{key} = "), format!("{key} = "), format!("{key}]"), format!("[{key}.")];

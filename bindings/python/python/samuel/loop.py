@@ -68,6 +68,9 @@ class Loop(Registering):
         max_cost_usd: The cost that ends a run.
         max_tokens: The tokens that end a run.
         max_wall_time: The seconds that end a run.
+        keep_runs: Of how many runs the agent's output is kept, this one
+            included; 0 for all.
+        keep_bytes: How many bytes of it are kept; 0 for all.
         sandbox: What the agent runs in, such as `host`.
         pilot: Whether the loop looks for tasks by itself.
         env: The environment of agents and checks; by default this process's.
@@ -95,6 +98,8 @@ class Loop(Registering):
         max_cost_usd: float | None = None,
         max_tokens: int | None = None,
         max_wall_time: float | None = None,
+        keep_runs: int | None = None,
+        keep_bytes: int | None = None,
         sandbox: str | None = None,
         pilot: bool | None = None,
         env: Mapping[str, str] | None = None,
@@ -109,6 +114,9 @@ class Loop(Registering):
                             ("max_consecutive_failures", max_consecutive_failures)):
             if least is not None and least < 1:
                 raise ConfigError(f"{name} is at least 1, not {least}")
+        for name, amount in (("keep_runs", keep_runs), ("keep_bytes", keep_bytes)):
+            if amount is not None and amount < 0:
+                raise ConfigError(f"{name} is at least 0, not {amount}")
         self.project = project if isinstance(project, Project) else Project(project)
         self.plugins: list[Plugin] = list(plugins)
         self._installed_plugins = installed_plugins
@@ -124,6 +132,8 @@ class Loop(Registering):
             "max_cost_usd": max_cost_usd,
             "max_tokens": max_tokens,
             "max_wall_time": max_wall_time,
+            "keep_runs": keep_runs,
+            "keep_bytes": keep_bytes,
             "sandbox": sandbox,
             "pilot": pilot,
             "binary": binary,

@@ -43,7 +43,7 @@ words! {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgressEntry {
-    /// When it happened.
+    /// When it happened, in whole seconds when it is written.
     pub at: Timestamp,
     /// The iteration it belongs to, from 1.
     pub iteration: Option<u32>,
@@ -167,7 +167,7 @@ fn milliseconds(text: &str) -> Option<Duration> {
 
 impl fmt::Display for ProgressEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "[{}] ", self.at)?;
+        write!(f, "[{:.0}] ", self.at)?;
         if let Some(iteration) = self.iteration {
             write!(f, "[iteration:{iteration}] ")?;
         }
