@@ -404,18 +404,6 @@ impl error::Error for Error {
     }
 }
 
-/// The longest message of a target type, in bytes. It may quote a value, which
-/// may be all of a file.
-const MAX_MESSAGE: usize = 500;
-
-fn bounded(mut message: String) -> String {
-    if message.len() > MAX_MESSAGE {
-        message.truncate(message.floor_char_boundary(MAX_MESSAGE));
-        message.push('…');
-    }
-    message
-}
-
 impl de::Error for Error {
     #[cold]
     fn custom<T: fmt::Display>(message: T) -> Self {
@@ -429,6 +417,7 @@ impl ser::Error for Error {
         Self::new(ErrorKind::Data { message: bounded(message.to_string()) })
     }
 }
+
 /// How many characters of a message of serde are kept, before and behind what it
 /// quotes from the text.
 const KEPT: (usize, usize) = (300, 100);
