@@ -195,6 +195,16 @@ async fn each_way_in_which_an_agent_cannot_start_is_a_message_of_its_own() {
 }
 
 #[tokio::test]
+async fn what_an_agent_leaves_running_is_told_by_name() {
+    let (outcome, port) =
+        call("command", "setsid sleep 300 & sleep 301 & echo done", AgentClocks::default()).await;
+    assert_eq!(outcome.unwrap().exit_code, 0);
+    let left = port.left_running.lock().unwrap().clone().unwrap();
+    assert_eq!(left.count, 2);
+    assert!(left.named.iter().all(|process| ["sleep", "setsid", "sh"].contains(&&*process.name)), "{left:?}");
+}
+
+#[tokio::test]
 async fn each_clock_is_an_outcome_of_its_own() {
     let quiet = AgentClocks { first_byte: Some(SHORT), ..AgentClocks::default() };
     let idle = AgentClocks { idle: Some(SHORT), ..AgentClocks::default() };

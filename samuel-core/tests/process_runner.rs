@@ -58,7 +58,8 @@ async fn a_child_left_in_the_background_is_killed_and_does_not_hold_up_the_resul
     assert!(called.elapsed() < Duration::from_millis(600), "took {:?}", called.elapsed());
     assert!(output.success());
     assert_eq!(output.stdout.text(), "done\n");
-    assert_eq!((output.leaked, mark.processes()), (1, vec![]));
+    let left = output.left_running.unwrap();
+    assert_eq!((left.count, left.named[0].name.as_str(), mark.processes()), (1, "sleep", vec![]));
 }
 
 #[tokio::test]
@@ -68,7 +69,7 @@ async fn a_child_left_in_the_background_lives_on_if_that_was_asked_for() {
     let spec = mark.on(shell("sleep 30 >/dev/null 2>&1 & echo $!", dir.path()).background(true));
     let output = run_supervised(spec.timeout(10 * SECOND)).await.unwrap();
     assert!(output.success());
-    assert_eq!(output.leaked, 0);
+    assert_eq!(output.left_running, None);
     let child: u32 = output.stdout.text().trim().parse().unwrap();
     assert_eq!(mark.processes(), [child]);
     let child = rustix::process::Pid::from_raw(child.cast_signed()).unwrap();
@@ -489,7 +490,10 @@ async fn the_process_group_alone_ends_ordinary_commands_too() {
     assert!(called.elapsed() < SECOND * 3 / 2, "took {:?}", called.elapsed());
     assert_eq!((output.end, output.stdout.text()), (End::TimedOut, "a\n".into()));
     let output = run("sleep 30 & echo done", 10 * SECOND).await;
-    assert_eq!((output.success(), output.stdout.text(), output.leaked), (true, "done\n".into(), 1));
+    assert_eq!(
+        (output.success(), output.stdout.text(), output.left_running.map(|left| left.count)),
+        (true, "done\n".into(), Some(1))
+    );
     assert_eq!(run("exit 3", 10 * SECOND).await.status, ExitStatus::Exited(3));
     assert_eq!(run("kill -9 $$", 10 * SECOND).await.status, ExitStatus::Signaled(9));
 }

@@ -14,7 +14,7 @@ use crate::{
         Coded, ErrorCode, Usage,
         payload::{AgentInvokeOutput, TaskBrief, Turn},
     },
-    process::{Process, ProcessError},
+    process::{LeftRunning, Process, ProcessError},
 };
 
 /// A program that works on a prompt.
@@ -129,6 +129,10 @@ pub trait AgentPort: Send + Sync {
     /// Reports that processes of the agent may still be there, although the call is over: those
     /// that are known. By default nothing is done about it.
     async fn left_behind(&self, _left: Vec<Process>) {}
+
+    /// Reports that the agent ended by itself and left processes running, which were ended then. By
+    /// default nothing is done about it.
+    async fn left_running(&self, _left: LeftRunning) {}
 
     /// Asks whether a tool call that the adapter can prevent may be made.
     async fn before_ability(&self, call: AbilityCall) -> AbilityDecision;

@@ -286,6 +286,9 @@ pub(super) async fn tell_of_left(port: &dyn AgentPort, ended: &Result<CommandOut
     if let Some(left) = left {
         port.left_behind(left).await;
     }
+    if let Some(left) = ended.as_ref().ok().and_then(|output| output.left_running.clone()) {
+        port.left_running(left).await;
+    }
 }
 
 impl std::fmt::Debug for CliAgent {

@@ -13,7 +13,8 @@ use super::{
 use crate::{
     agent::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort},
     clock::Clock,
-    process::{Process, listed},
+    hook::HookPoint,
+    process::{LeftRunning, Process, listed},
     state::{Note, ProgressBody, ProgressEntry, ProgressKind, StateStore, Supervisor, SupervisorRole},
 };
 
@@ -100,6 +101,26 @@ impl AgentPort for Port {
             body: ProgressBody::Note { kind: ProgressKind::Error, text },
         };
         self.hub.send(Event::Swept { swept: false, ended: Vec::new(), left });
+        let store = Arc::clone(&self.store);
+        // The event has told it already.
+        let _ = tokio::task::spawn_blocking(move || store.append_progress(&[entry])).await;
+    }
+
+    async fn left_running(&self, left: LeftRunning) {
+        let message = format!("the agent left {left}");
+        self.hub.send(Event::Warning { message: message.clone() });
+        let iteration = self.iteration.load(std::sync::atomic::Ordering::Relaxed);
+        let entry = ProgressEntry {
+            at: self.clock.now(),
+            iteration: (iteration > 0).then_some(iteration),
+            task: None,
+            body: ProgressBody::HookWarning {
+                point: HookPoint::AgentInvoke.as_str().to_owned(),
+                handler: "default".to_owned(),
+                class: "warning".to_owned(),
+                message,
+            },
+        };
         let store = Arc::clone(&self.store);
         // The event has told it already.
         let _ = tokio::task::spawn_blocking(move || store.append_progress(&[entry])).await;

@@ -16,6 +16,11 @@ use tokio_util::sync::CancellationToken;
 use super::Point;
 use crate::{context::ContextView, model::payload::CallHeader};
 
+/// How many warnings a call may have beside its answer.
+const MAX_WARNINGS: usize = 20;
+/// How long each may be.
+const MAX_WARNING_CHARS: usize = 1000;
+
 /// One call of a handler.
 #[derive(Clone)]
 pub struct Call<P: Point> {
@@ -59,6 +64,15 @@ impl<P: Point> Call<P> {
         Ok(())
     }
 
+    /// Warns beside the answer: the progress log and whoever watches the run get it, under the
+    /// handler's id. The first 20 of a call count, each up to 1000 characters.
+    pub fn warn(&self, message: impl Into<String>) {
+        let mut warnings = self.link.warnings();
+        if warnings.len() < MAX_WARNINGS {
+            warnings.push(message.into().chars().take(MAX_WARNING_CHARS).collect());
+        }
+    }
+
     /// Returns a token that is cancelled when the answer is no longer wanted:
     /// at the deadline, or when the run is stopped.
     pub fn cancelled(&self) -> &CancellationToken {
@@ -88,6 +102,7 @@ impl<P: Point> fmt::Debug for Call<P> {
 /// before it is asked for.
 pub(super) struct Link {
     contributions: Mutex<BTreeMap<String, Value>>,
+    warnings: Mutex<Vec<String>>,
     cancelled: OnceLock<CancellationToken>,
     run: CancellationToken,
 }
@@ -95,12 +110,26 @@ pub(super) struct Link {
 impl Link {
     /// Links a call to the token of its run.
     pub(super) fn new(run: &CancellationToken) -> Self {
-        Self { contributions: Mutex::default(), cancelled: OnceLock::new(), run: run.clone() }
+        Self {
+            contributions: Mutex::default(),
+            warnings: Mutex::default(),
+            cancelled: OnceLock::new(),
+            run: run.clone(),
+        }
     }
 
     /// Takes what was contributed; what comes later is nobody's.
     pub(super) fn take_contributions(&self) -> BTreeMap<String, Value> {
         std::mem::take(&mut *self.contributions())
+    }
+
+    /// Takes what was warned of; what comes later is nobody's.
+    pub(super) fn take_warnings(&self) -> Vec<String> {
+        std::mem::take(&mut *self.warnings())
+    }
+
+    fn warnings(&self) -> MutexGuard<'_, Vec<String>> {
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Tells the handler that its answer is no longer wanted.

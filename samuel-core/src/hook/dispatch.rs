@@ -159,6 +159,9 @@ impl<'a, P: Point> Folding<'a, P> {
         let ended = bounded(answer, limit, clock, &self.scope.cancel).await;
         let took = clock.elapsed().saturating_sub(started);
         let is_left_behind = !matches!(ended, Ended::Answered(_));
+        for message in link.take_warnings() {
+            self.warn(slot, "warning", message);
+        }
         let ended = match ended {
             Ended::Answered(Ok(output)) => Ended::Answered(usable(slot, output)),
             ended => ended,

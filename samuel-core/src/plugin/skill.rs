@@ -193,6 +193,9 @@ impl Skill {
         self.hold(PrivateCopy::difference).await?;
         let ran = self.run(spec, call.cancelled()).await;
         let output = ran.map_err(|error| HookFailure::new(BreakClass::Spawn, error.explained()))?;
+        if let Some(left) = &output.left_running {
+            call.warn(format!("the script left {left}"));
+        }
         // What ran beside a change may be the change.
         self.hold(PrivateCopy::touched).await?;
         ended_well(&output, limit)?;

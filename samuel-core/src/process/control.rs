@@ -20,7 +20,7 @@ pub(super) enum Event {
     /// The program has ended; what it left may still run.
     Exited(ExitStatus),
     /// The last order has been carried out.
-    Swept { leaked: usize, survivors: usize },
+    Swept { leaked: usize, named: Vec<Process>, survivors: usize },
     /// The supervisor is gone without having done its work, which was done
     /// by others: everything is gone if they could be sure of it, but for these.
     Lost { swept: bool, left: Vec<Process> },

@@ -11,7 +11,8 @@
 //! ```
 
 use super::{
-    CommandOutput, CommandSpec, End, ExitStatus, Process, ProcessError, Spill, Supervisor, SupervisorId,
+    CommandOutput, CommandSpec, End, ExitStatus, LeftRunning, Process, ProcessError, Spill, Supervisor,
+    SupervisorId,
     capture::{Capture, Stream},
     control::{Control, Event, Leftovers},
     launch::{Launched, launch},
@@ -85,7 +86,7 @@ pub(super) struct Drive {
     cancelled: bool,
     /// Whether the last order has been given.
     closing: bool,
-    leaked: usize,
+    leaked: Option<LeftRunning>,
     swept: bool,
     left_behind: Option<Vec<Process>>,
     /// Bytes taken although the consumer had enough lines waiting.
@@ -125,7 +126,7 @@ impl Drive {
             end: None,
             cancelled: false,
             closing: false,
-            leaked: 0,
+            leaked: None,
             swept: false,
             left_behind: None,
             overdrawn: 0,
@@ -155,7 +156,7 @@ impl Drive {
             end: self.end.unwrap_or(End::Exited),
             stdout: self.stdout.finish(),
             stderr: self.stderr.finish(),
-            leaked: self.leaked,
+            left_running: self.leaked,
             swept: self.swept,
             left_behind: self.left_behind,
             duration: self.schedule.elapsed(Instant::now()),
@@ -216,8 +217,8 @@ impl Drive {
                     self.schedule.drain(Instant::now() + DRAIN_LIMIT);
                 }
             }
-            Event::Swept { leaked, survivors } => {
-                self.leaked = leaked;
+            Event::Swept { leaked, named, survivors } => {
+                self.leaked = LeftRunning::new(leaked, named);
                 self.swept = survivors == 0;
                 self.left_behind = (survivors > 0).then(Vec::new);
                 return Ok(true);

@@ -1,8 +1,9 @@
 //! A command that is only held by its process group.
 
 use super::{
-    ExitStatus,
+    ExitStatus, Process,
     control::{Event, Leftovers},
+    last_resort,
 };
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use std::{future::pending, os::unix::process::ExitStatusExt};
@@ -19,12 +20,12 @@ pub(super) struct Group {
 }
 
 /// How far the events of a group have come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Stage {
     Launched,
     Running,
     Exited,
-    Settled { leaked: usize },
+    Settled { leaked: usize, named: Vec<Process> },
     Finished,
 }
 
@@ -56,9 +57,10 @@ impl Group {
                     None => ExitStatus::Signaled(status.signal().unwrap_or_default()),
                 })
             }
-            Stage::Settled { leaked } => {
+            Stage::Settled { leaked, ref mut named } => {
+                let named = std::mem::take(named);
                 self.stage = Stage::Finished;
-                Event::Swept { leaked, survivors: 0 }
+                Event::Swept { leaked, named, survivors: 0 }
             }
             Stage::Exited | Stage::Finished => pending().await,
         }
@@ -75,10 +77,12 @@ impl Group {
     pub(super) fn settle(&mut self, leftovers: Leftovers) {
         let alive = self.id.is_some_and(|group| test_kill_process_group(group).is_ok());
         let sweep = alive && leftovers == Leftovers::Kill;
+        let is_leak = sweep && !self.killed;
+        let named = self.id.filter(|_| is_leak).map(last_resort::members_of).unwrap_or_default();
         if sweep {
             self.signal(Signal::KILL);
         }
-        self.stage = Stage::Settled { leaked: usize::from(sweep && !self.killed) };
+        self.stage = Stage::Settled { leaked: usize::from(is_leak).max(named.len()), named };
     }
 
     /// Signals the group. It exists for as long as it has a member, and is

@@ -105,6 +105,9 @@ impl Watch {
         if let (false, Some(status)) = (told, family.status()) {
             self.report(Report::Exited(status));
         }
+        for (pid, name) in &swept.named {
+            self.report(Report::Leaked { pid: pid.as_raw_nonzero().get().cast_unsigned(), name: *name });
+        }
         let count = |number| u32::try_from(number).unwrap_or(u32::MAX);
         self.report(Report::Swept { leaked: count(swept.leaked), survivors: count(swept.survivors) });
         if swept.survivors > 0 {

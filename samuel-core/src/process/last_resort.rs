@@ -1,7 +1,7 @@
 //! What Samuel does about a supervisor by itself: look at it, let it go on,
 //! and do its work.
 
-use super::{SupervisorId, heartbeat::Seen};
+use super::{Process, SupervisorId, heartbeat::Seen};
 
 #[cfg(target_os = "linux")]
 pub(super) use super::remains::{Traces, sweep};
@@ -25,13 +25,22 @@ pub(super) fn wake(id: SupervisorId) {
     }
 }
 
+/// Returns the first living processes of a group.
+#[cfg(target_os = "linux")]
+pub(super) fn members_of(group: rustix::process::Pid) -> Vec<Process> {
+    let group = group.as_raw_nonzero().get();
+    let members =
+        super::proc_table::all().into_iter().filter(|entry| entry.group == group && !entry.is_dead());
+    members.take(super::left::MAX_NAMED).map(|entry| Process::of(entry.pid)).collect()
+}
+
 #[cfg(not(target_os = "linux"))]
-pub(super) use elsewhere::{Traces, look, sweep, wake};
+pub(super) use elsewhere::{Traces, look, members_of, sweep, wake};
 
 /// Where there are no supervisors.
 #[cfg(not(target_os = "linux"))]
 mod elsewhere {
-    use super::{Seen, SupervisorId};
+    use super::{Process, Seen, SupervisorId};
     use crate::process::{Remains, mark::Mark};
     use std::time::Duration;
 
@@ -62,4 +71,8 @@ mod elsewhere {
     }
 
     pub(in crate::process) fn wake(_: SupervisorId) {}
+
+    pub(in crate::process) fn members_of(_: rustix::process::Pid) -> Vec<Process> {
+        Vec::new()
+    }
 }

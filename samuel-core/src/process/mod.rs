@@ -91,7 +91,7 @@ mod sweep;
 pub use containment::Containment;
 pub use error::ProcessError;
 pub(crate) use left::listed;
-pub use left::{Process, Remains};
+pub use left::{LeftRunning, Process, Remains};
 pub use lines::Line;
 pub(crate) use lookup::find_on_path;
 pub use lookup::find_program;

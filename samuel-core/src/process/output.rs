@@ -1,6 +1,6 @@
 //! How a command ended and what it wrote.
 
-use super::{Containment, Process, SupervisorId};
+use super::{Containment, LeftRunning, Process, SupervisorId};
 use std::{
     fmt,
     path::{Path, PathBuf},
@@ -20,11 +20,11 @@ pub struct CommandOutput {
     pub stdout: Captured,
     /// What it wrote to standard error; empty when that was merged.
     pub stderr: Captured,
-    /// Processes that were left after the command had ended and were killed. Always 0 for a
+    /// Processes that were left after the command had ended and were killed. Always none for a
     /// [background](super::CommandSpec::background) command that exited.
-    /// Under [`Supervisor::GroupOnly`](super::Supervisor::GroupOnly) it is 1
-    /// for any number.
-    pub leaked: usize,
+    /// Under [`Supervisor::GroupOnly`](super::Supervisor::GroupOnly) those of its group alone, at
+    /// most eight, and one of no name outside of Linux for any number.
+    pub left_running: Option<LeftRunning>,
     /// Whether everything was gone when the call returned. If not, a sweep was
     /// still at work (or a process is stuck in the kernel), and
     /// [`wait_for_sweep`](super::wait_for_sweep) waits for its end.

@@ -54,6 +54,8 @@ pub(super) struct Supervised {
     /// The start of a report.
     incoming: Vec<u8>,
     heartbeat: Heartbeat,
+    /// What the command left, as far as it was named.
+    leaked: Vec<Process>,
     stage: Stage,
 }
 
@@ -83,6 +85,7 @@ impl Supervised {
             outgoing: job.encode(),
             incoming: Vec::new(),
             heartbeat: Heartbeat::default(),
+            leaked: Vec::new(),
             stage: Stage::Doubtful,
         }
     }
@@ -195,9 +198,15 @@ impl Supervised {
                     Event::StartFailed { error: io::Error::from_raw_os_error(errno) }
                 }
                 Some(Report::Exited(status)) => Event::Exited(status),
+                Some(Report::Leaked { pid, name }) => {
+                    let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+                    self.leaked.push(Process::with_name(pid, name.get(..end).unwrap_or_default()));
+                    continue;
+                }
                 Some(Report::Swept { leaked, survivors }) => {
                     self.stage = Stage::Finished;
-                    Event::Swept { leaked: leaked as usize, survivors: survivors as usize }
+                    let named = std::mem::take(&mut self.leaked);
+                    Event::Swept { leaked: leaked as usize, named, survivors: survivors as usize }
                 }
                 // The supervisor has swept as their new parent, and missed nobody.
                 Some(Report::KeeperLost { survivors: 0 }) => {

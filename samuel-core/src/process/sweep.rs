@@ -7,7 +7,9 @@
 
 use super::{
     ExitStatus,
+    left::MAX_NAMED,
     proc_table::{Entry, living_descendants},
+    wire::Name,
 };
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process_group, wait};
 use std::{collections::BTreeSet, time::Duration};
@@ -36,10 +38,12 @@ pub(super) struct Family {
 }
 
 /// What a sweep found.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Swept {
     /// Processes that would have stayed.
     pub(super) leaked: usize,
+    /// The first of them.
+    pub(super) named: Vec<(Pid, Name)>,
     /// Processes that did stay.
     pub(super) survivors: usize,
 }
@@ -89,21 +93,25 @@ impl Family {
         let running_group =
             self.leader.filter(|_| self.status.is_none()).map(|leader| leader.as_raw_nonzero().get());
         self.signal_group(Signal::KILL);
-        let mut leaked = BTreeSet::new();
+        let (mut leaked, mut named) = (BTreeSet::new(), Vec::new());
         loop {
             self.reap();
             if self.extinct {
-                return Swept { leaked: leaked.len(), survivors: 0 };
+                return Swept { leaked: leaked.len(), named, survivors: 0 };
             }
             let living = stop_all(deadline);
             // A group that was killed with its leader does not count as left behind.
             let left = living.iter().filter(|entry| Some(entry.group) != running_group);
-            leaked.extend(left.map(Entry::key));
+            for entry in left {
+                if leaked.insert(entry.key()) && named.len() < MAX_NAMED {
+                    named.push((entry.pid, name_of(entry.pid)));
+                }
+            }
             for entry in &living {
                 entry.signal(Signal::KILL);
             }
             if Instant::now() >= deadline {
-                return Swept { leaked: leaked.len(), survivors: living.len() };
+                return Swept { leaked: leaked.len(), named, survivors: living.len() };
             }
             let _ = timeout(LOOK_AGAIN, deaths.recv()).await;
         }
@@ -115,6 +123,15 @@ impl Family {
             let _ = kill_process_group(leader, signal);
         }
     }
+}
+
+/// Returns the name of a process; an empty one if it is gone.
+fn name_of(pid: Pid) -> Name {
+    let text = std::fs::read(format!("/proc/{}/comm", pid.as_raw_nonzero())).unwrap_or_default();
+    let mut name = Name::default();
+    let printed = text.strip_suffix(b"\n").unwrap_or(&text);
+    name.iter_mut().zip(printed).for_each(|(place, byte)| *place = *byte);
+    name
 }
 
 /// Stops all descendants, those too that were born meanwhile, and returns them.

@@ -31,7 +31,7 @@ use std::{
 };
 
 /// Opens a job and names the version of this protocol.
-const MAGIC: [u8; 4] = *b"sup2";
+const MAGIC: [u8; 4] = *b"sup3";
 
 /// The most that arguments and environment may take, above what Linux accepts.
 const MAX_JOB_BYTES: u32 = 16 * 1024 * 1024;
@@ -159,6 +159,8 @@ pub(super) enum Report {
     StartFailed { errno: i32 },
     /// The command has ended; what it left may still run.
     Exited(ExitStatus),
+    /// This process was left, under this name.
+    Leaked { pid: u32, name: Name },
     /// All is done: so many processes were left, so many still are.
     Swept { leaked: u32, survivors: u32 },
     /// The answer to [`Order::Answer`].
@@ -168,28 +170,37 @@ pub(super) enum Report {
     KeeperLost { survivors: u32 },
 }
 
+/// The name of a process as Linux keeps it: at most 15 bytes, then zeros.
+pub(super) type Name = [u8; 15];
+
 impl Report {
-    /// A tag byte and two numbers.
-    pub(super) const SIZE: usize = 9;
+    /// A tag byte, two numbers and a name.
+    pub(super) const SIZE: usize = 9 + size_of::<Name>();
 
     pub(super) fn encode(self) -> [u8; Self::SIZE] {
+        let name = match self {
+            Self::Leaked { name, .. } => name,
+            _ => Name::default(),
+        };
         let (tag, first, second) = match self {
             Self::Ready { keeper, containment } => (b'r', keeper, containment.code()),
             Self::Started { pid } => (b's', pid, 0),
             Self::StartFailed { errno } => (b'f', errno.cast_unsigned(), 0),
             Self::Exited(ExitStatus::Exited(code)) => (b'e', code.cast_unsigned(), 0),
             Self::Exited(ExitStatus::Signaled(signal)) => (b'k', signal.cast_unsigned(), 0),
+            Self::Leaked { pid, .. } => (b'n', pid, 0),
             Self::Swept { leaked, survivors } => (b'w', leaked, survivors),
             Self::Alive => (b'a', 0, 0),
             Self::KeeperLost { survivors } => (b'l', survivors, 0),
         };
-        let [a, b, c, d] = first.to_le_bytes();
-        let [e, f, g, h] = second.to_le_bytes();
-        [tag, a, b, c, d, e, f, g, h]
+        let mut frame = [0; Self::SIZE];
+        let bytes = [tag].into_iter().chain(first.to_le_bytes()).chain(second.to_le_bytes()).chain(name);
+        frame.iter_mut().zip(bytes).for_each(|(place, byte)| *place = byte);
+        frame
     }
 
     pub(super) fn decode(frame: [u8; Self::SIZE]) -> Option<Self> {
-        let [tag, a, b, c, d, e, f, g, h] = frame;
+        let [tag, a, b, c, d, e, f, g, h, name @ ..] = frame;
         let first = u32::from_le_bytes([a, b, c, d]);
         let second = u32::from_le_bytes([e, f, g, h]);
         Some(match tag {
@@ -198,6 +209,7 @@ impl Report {
             b'f' => Self::StartFailed { errno: first.cast_signed() },
             b'e' => Self::Exited(ExitStatus::Exited(first.cast_signed())),
             b'k' => Self::Exited(ExitStatus::Signaled(first.cast_signed())),
+            b'n' => Self::Leaked { pid: first, name },
             b'w' => Self::Swept { leaked: first, survivors: second },
             b'a' => Self::Alive,
             b'l' => Self::KeeperLost { survivors: first },
@@ -268,6 +280,7 @@ mod tests {
             Report::StartFailed { errno: 13 },
             Report::Exited(ExitStatus::Exited(44)),
             Report::Exited(ExitStatus::Signaled(9)),
+            Report::Leaked { pid: 70_000, name: *b"a name (of 15) " },
             Report::Swept { leaked: 3, survivors: 1 },
             Report::Alive,
             Report::KeeperLost { survivors: 2 },

@@ -3,7 +3,10 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use async_trait::async_trait;
-use samuel_core::agent::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, AgentRequest};
+use samuel_core::{
+    agent::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, AgentRequest},
+    process::LeftRunning,
+};
 use std::{path::Path, sync::Mutex};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -17,6 +20,8 @@ pub(crate) struct Recorder {
     pub(crate) supervisors: Mutex<Vec<u32>>,
     /// Told of each event.
     pub(crate) heard: Notify,
+    /// What the agent left running.
+    pub(crate) left_running: Mutex<Option<LeftRunning>>,
     /// Answers for a tool instead of allowing it.
     pub(crate) decide: Option<fn(&AbilityCall) -> AbilityDecision>,
 }
@@ -50,6 +55,10 @@ impl AgentPort for Recorder {
 
     async fn supervised_by(&self, pid: u32, _start_time: u64) {
         self.supervisors.lock().unwrap().push(pid);
+    }
+
+    async fn left_running(&self, left: LeftRunning) {
+        *self.left_running.lock().unwrap() = Some(left);
     }
 
     async fn before_ability(&self, call: AbilityCall) -> AbilityDecision {

@@ -143,6 +143,17 @@ async fn a_script_and_what_it_started_end_at_the_deadline() {
 }
 
 #[tokio::test]
+async fn what_a_script_leaves_running_is_a_warning_with_its_name() {
+    let script =
+        "sleep 300 >/dev/null 2>&1 & until grep -q sleep /proc/$!/comm; do :; done; echo '{\"ok\": true}'";
+    let (_, done) = fire::<points::BeforeLoop>(script, "").await;
+    let warnings: Vec<&str> = done.outcome.warnings.iter().map(|warning| &*warning.message).collect();
+    assert_eq!((done.outcome.broken.len(), warnings.len()), (0, 1), "{warnings:?}");
+    assert!(warnings[0].starts_with("the script left 1 process running, which was ended: "), "{warnings:?}");
+    assert!(warnings[0].ends_with(" (sleep)"), "{warnings:?}");
+}
+
+#[tokio::test]
 async fn a_script_has_its_grace_behind_a_call_that_returned_at_the_deadline() {
     let bench = Bench::new();
     let script = "echo $$ > pid; trap 'sleep 0.1; echo > cleaned; exit' TERM; sleep 300 & wait $!";

@@ -9,7 +9,7 @@ use std::{
     ffi::OsString,
     fmt,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -93,6 +93,8 @@ pub struct CheckSetting<'a> {
     pub cancel: &'a CancellationToken,
     /// What the checks before one must leave as it is.
     pub control_files: &'a ControlFiles,
+    /// Receives what is no failure, but worth a warning.
+    pub warnings: &'a Mutex<Vec<String>>,
 }
 
 /// The checks were cancelled; how the work is, is not known.
@@ -143,7 +145,12 @@ async fn run_check(
             stderr: path.with_extension("err"),
         }))
         .merge_stderr(true);
-    let failure = match process::run(spec, setting.supervisor, setting.cancel).await {
+    let ran = process::run(spec, setting.supervisor, setting.cancel).await;
+    if let Some(left) = ran.as_ref().ok().and_then(|output| output.left_running.as_ref()) {
+        let warning = format!("the check `{}` left {left}", check.command);
+        setting.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(warning);
+    }
+    let failure = match ran {
         Ok(output) if output.end == End::Cancelled => return Err(ChecksCancelled),
         Ok(output) if output.success() => return Ok(None),
         Ok(output) => failure(check, &output, setting),
@@ -201,7 +208,15 @@ mod tests {
         let supervisor = &Supervisor::GroupOnly;
         let control_files = &ControlFiles::default();
         let project_root = directory.path();
-        run_checks(checks, CheckSetting { project_root, env: &env, supervisor, cancel, control_files }).await
+        let warnings = &Mutex::default();
+        let setting = CheckSetting { project_root, env: &env, supervisor, cancel, control_files, warnings };
+        let ran = run_checks(checks, setting).await;
+        for check in checks.iter().filter(|check| check.command.ends_with('&')) {
+            let told = warnings.lock().unwrap().join("\n");
+            let expected = format!("the check `{}` left 1 process running, which was ended: ", check.command);
+            assert!(told.starts_with(&expected) && told.ends_with(" (sleep)"), "{told}");
+        }
+        ran
     }
 
     async fn outcome(commands: &[&str]) -> QualityCheckOutput {
@@ -236,6 +251,12 @@ mod tests {
         let failure = &output.failures[0];
         assert_eq!((failure.message.as_str(), failure.exit_code), ("timed out after 0.3s", None));
         assert_eq!(failure.tail, "started\n");
+    }
+
+    #[tokio::test]
+    async fn a_check_that_leaves_a_process_running_passes_with_a_warning() {
+        // The setting looks at what it was told.
+        assert_eq!(outcome(&["sleep 300 &"]).await, QualityCheckOutput::default());
     }
 
     #[tokio::test]
@@ -276,6 +297,7 @@ mod tests {
             supervisor: &Supervisor::GroupOnly,
             cancel: &CancellationToken::new(),
             control_files: &ControlFiles::default(),
+            warnings: &Mutex::default(),
         };
         let output = run_checks(&[Check::new("true")], setting).await.unwrap();
         assert!(output.failures[0].message.starts_with("could not be run: cannot run in the directory"));

@@ -1,6 +1,10 @@
 //! The default handlers: ralph's functions, attached to the hook points.
 
-use std::{io::Write, path::PathBuf, sync::Arc};
+use std::{
+    io::Write,
+    path::PathBuf,
+    sync::{Arc, Mutex},
+};
 
 use super::{
     Blob as Part, Check, CheckSetting, ControlFiles, DiscoverySchedule, Failures, PromptParts, Templates,
@@ -346,16 +350,19 @@ impl Ralph {
         };
         let checks: Vec<Check> = call.input().commands.iter().map(check).collect();
         let env = check_env(&self.env, self.variables(iteration, call.context().base()));
+        let warnings = Mutex::default();
         let setting = CheckSetting {
             project_root: &self.project_root,
             env: &env,
             supervisor: &self.supervisor,
             cancel: call.cancelled(),
             control_files: &self.control_files,
+            warnings: &warnings,
         };
-        let output = run_checks(&checks, setting)
-            .await
-            .map_err(|cancelled| HookFailure::new(BreakClass::Cancelled, cancelled.to_string()))?;
+        let checked = run_checks(&checks, setting).await;
+        warnings.into_inner().unwrap_or_default().into_iter().for_each(|warning| call.warn(warning));
+        let output =
+            checked.map_err(|cancelled| HookFailure::new(BreakClass::Cancelled, cancelled.to_string()))?;
         self.name_logs(&checks, &output);
         Ok(output)
     }
