@@ -192,3 +192,28 @@ fn the_agent_reaches_this_very_program_and_nothing_of_other_secrets() {
     assert!(!seen.contains("AWS_SECRET"), "{seen}");
     assert!(bench.read("prompt").contains(&format!("{SAMUEL} run done 1 --commit-sha")));
 }
+
+#[test]
+fn what_an_agent_leaves_running_and_why_one_cannot_start_is_told() {
+    let bench = Bench::with_tasks(&["First"]);
+    let ran = bench.start(
+        "sleep 300 >/dev/null 2>&1 & until grep -q sleep /proc/$!/comm; do :; done",
+        &["--max-iterations", "1"],
+    );
+    let left = "warning: the agent left 1 process running, which was ended: ";
+    assert!(ran.stdout.contains(left) || ran.stderr.contains(left), "{ran:?}");
+    bench.write("agent.sh", "#!/bin/sh\r\nexit 0\r\n");
+    let path = bench.path("agent.sh");
+    let start =
+        ["run", "start", "--yes", "--pause", "0", "--agent", "command", "--agent-command", "./agent.sh"];
+    for (mode, cause) in [
+        (0o644, "is not executable: permission is denied. Run `chmod +x"),
+        (0o755, "ends with a carriage return"),
+    ] {
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+        let ran = bench.samuel(&start);
+        let text = format!("{}{}", ran.stdout, ran.stderr);
+        assert_ne!(ran.code, 0);
+        assert!(text.contains("agent.sh`") && text.contains(cause), "{text}");
+    }
+}
