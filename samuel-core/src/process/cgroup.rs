@@ -6,6 +6,7 @@
 //! one fails, and the caller goes on without.
 
 use super::mark::Mark;
+use rustix::process::Pid;
 use std::{
     fs::{self, File},
     io,
@@ -85,6 +86,15 @@ impl Cgroup {
     pub(super) fn processes(&self) -> Vec<u32> {
         let text = fs::read_to_string(self.path.join("cgroup.procs")).unwrap_or_default();
         text.lines().filter_map(|line| line.parse().ok()).collect()
+    }
+
+    /// Tells whether nobody but this process is in the group, and there is no group below.
+    pub(super) fn holds_only(&self, process: Option<Pid>) -> bool {
+        let allowed = process.map(|process| process.as_raw_nonzero().to_string());
+        // A group that cannot be read may hold anybody.
+        let listed = fs::read_to_string(self.path.join("cgroup.procs"));
+        listed.is_ok_and(|listed| listed.lines().all(|pid| Some(pid) == allowed.as_deref()))
+            && children(&self.path).next().is_none()
     }
 
     /// Tells whether a living process is in the group or below.

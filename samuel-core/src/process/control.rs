@@ -7,8 +7,7 @@ use super::{
     Containment, ExitStatus, Process, SupervisorId, group::Group, supervised::Supervised, wire::Order,
 };
 use rustix::process::Signal;
-use std::{io, time::Duration};
-use tokio::time::timeout;
+use std::io;
 
 /// What happens to a command, in this order.
 #[derive(Debug)]
@@ -79,16 +78,13 @@ impl Control {
         }
     }
 
-    /// Reaps our own child, which has ended or is about to; what takes longer
-    /// than `limit` is reaped in the background.
-    pub(super) async fn reap(&mut self, limit: Duration) {
+    /// Reaps our own child if it has ended; one that is about to is reaped in the background.
+    pub(super) fn reap(&mut self) {
         let child = match self {
             Self::Supervised(supervised) => &mut supervised.child,
             Self::Group(group) => &mut group.child,
         };
-        if let Some(running) = child
-            && timeout(limit, running.wait()).await.is_ok()
-        {
+        if child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(Some(_)))) {
             *child = None;
         }
     }

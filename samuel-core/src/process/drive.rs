@@ -36,9 +36,6 @@ const DRAIN_LIMIT: Duration = Duration::from_millis(100);
 /// report of survivors comes at the end of that.
 const SWEEP_WAIT: Duration = REPORT_LIMIT.saturating_add(Duration::from_millis(100));
 
-/// How long the call waits for the supervisor to exit after its last word.
-const REAP_WAIT: Duration = Duration::from_millis(20);
-
 /// The time between SIGTERM and SIGKILL after a cancellation.
 const CANCEL_GRACE: Duration = Duration::from_millis(250);
 
@@ -149,7 +146,7 @@ impl Drive {
             lines.close();
         }
         result?;
-        self.control.reap(REAP_WAIT).await;
+        self.control.reap();
         Ok(CommandOutput {
             // Without a report the command was killed less than a moment ago.
             status: self.status.unwrap_or(ExitStatus::Signaled(9)),

@@ -103,6 +103,7 @@ struct Watch {
 impl Watch {
     async fn complete(mut self) {
         self.relay().await;
+        let is_told = self.tell_if_alone();
         if self.keeper.is_some() && self.last.is_some() {
             // It has nothing left to do but to exit.
             let _ = timeout(EXIT_LIMIT, self.deaths.recv()).await;
@@ -116,6 +117,9 @@ impl Watch {
         match self.last {
             Some(Report::Swept { leaked, survivors }) => {
                 let is_empty = self.leave_cgroup(deadline).await;
+                if is_told {
+                    return;
+                }
                 let survivors = if is_empty { survivors } else { survivors.max(1) };
                 report(&self.control, Report::Swept { leaked, survivors });
             }
@@ -126,6 +130,17 @@ impl Watch {
                 report(&self.control, Report::KeeperLost { survivors });
             }
         }
+    }
+
+    /// Gives the last report at once where the keeper saw nobody and nobody but the keeper is left,
+    /// which has only to exit: Samuel need not wait for that. Returns whether it did.
+    fn tell_if_alone(&self) -> bool {
+        let Some(swept @ Report::Swept { survivors: 0, .. }) = self.last else { return false };
+        let is_alone = self.cgroup.as_ref().is_none_or(|group| group.holds_only(self.keeper));
+        if is_alone {
+            report(&self.control, swept);
+        }
+        is_alone
     }
 
     /// Passes on what both sides say, until the keeper is gone.

@@ -269,8 +269,10 @@ impl Drop for Supervised {
         let Some(mut child) = self.child.take() else { return };
         let is_doubtful = matches!(self.stage, Stage::Doubtful);
         let (id, traces) = (self.id, self.traces());
-        // A stopped one does not see that the socket is closed.
-        last_resort::wake(id);
+        if !matches!(self.stage, Stage::Finished) {
+            // A stopped one does not see that the socket is closed.
+            last_resort::wake(id);
+        }
         let Ok(runtime) = Handle::try_current() else { return };
         runtime.spawn(async move {
             let limit = if is_doubtful { DOUBTFUL_LIMIT } else { REAP_LIMIT };
