@@ -126,39 +126,37 @@ impl Follower {
         if matches!(record.entry, JournalEntry::Imported { .. }) {
             return vec![Input::Unheard];
         }
-        if let Some(changed) = self.plan_changed(record) {
-            return vec![Input::PlanChanged(changed)];
-        }
         let told = |(id, actor): (&TaskId, Actor)| {
             // A task that is gone again was completed all the same.
             let Some(task) = self.services.task(id) else { return Input::Unheard };
             let Task { id: task, title, description, .. } = task;
             Input::TaskCompleted(Completion { task, title, description, actor, seq: record.seq })
         };
-        completions(record).into_iter().map(told).collect()
+        let changed = self.plan_changes(record).into_iter().map(Input::PlanChanged);
+        completions(record).into_iter().map(told).chain(changed).collect()
     }
 
-    /// Returns how a record changed the plan, if it is no completion and nothing
-    /// that the loop itself did.
-    fn plan_changed(&self, record: &JournalRecord) -> Option<PlanChanged> {
-        let JournalEntry::Mutation { actor, mutation, change, .. } = &record.entry else { return None };
-        let (task, what) = match change {
-            _ if *actor == Actor::Runtime => return None,
-            Change::Added { id } => (id, PlanChange::Added),
-            Change::Task { id, from, to } if from != to => match to {
-                Status::Skipped => (id, PlanChange::Skipped),
-                Status::Blocked => (id, PlanChange::Blocked),
-                Status::Pending => (id, PlanChange::Reset),
-                Status::InProgress | Status::Completed => return None,
-            },
-            _ => return None,
+    /// Returns how a record changed the plan beside its completions; nothing for
+    /// what the loop itself did.
+    fn plan_changes(&self, record: &JournalRecord) -> Vec<PlanChanged> {
+        let (actor, changes, reason) = match &record.entry {
+            JournalEntry::Mutation { actor, mutation, change, .. } => {
+                (*actor, change_of(change).into_iter().collect(), reason_of(mutation))
+            }
+            JournalEntry::Edited { actor, edits } => {
+                (*actor, edits.iter().filter_map(change_by).collect::<Vec<_>>(), None)
+            }
+            _ => return Vec::new(),
         };
-        let reason = match mutation {
-            Mutation::Skip { reason, .. } | Mutation::Block { reason, .. } => reason.clone(),
-            _ => None,
+        let told = |(task, change): (&TaskId, PlanChange)| {
+            let known = self.services.task(task);
+            let title = known.as_ref().map(|task| task.title.clone()).unwrap_or_default();
+            let of_task = || known.and_then(|task| task.skip_reason);
+            let reason = reason.clone().or_else(of_task);
+            PlanChanged { change, task: task.clone(), title, reason, actor }
         };
-        let title = self.services.task(task).map(|task| task.title).unwrap_or_default();
-        Some(PlanChanged { change: what, task: task.clone(), title, reason, actor: *actor })
+        let is_told = actor != Actor::Runtime;
+        changes.into_iter().filter(|_| is_told).map(told).collect()
     }
 
     /// Looks whenever the run directory changes, until the task is dropped.
@@ -195,6 +193,40 @@ impl Follower {
             // watched is found by one more look.
             changed.notify_one();
         }
+    }
+}
+
+/// Returns what a change did to a task, if it is no completion.
+fn change_of(change: &Change) -> Option<(&TaskId, PlanChange)> {
+    match change {
+        Change::Added { id } => Some((id, PlanChange::Added)),
+        Change::Task { id, from, to } if from != to => Some((id, moved_to(*to)?)),
+        _ => None,
+    }
+}
+
+/// Returns the same of what somebody changed in the plan's file.
+fn change_by(edit: &Edit) -> Option<(&TaskId, PlanChange)> {
+    match edit {
+        Edit::Added { id, .. } => Some((id, PlanChange::Added)),
+        Edit::Status { id, to, .. } => Some((id, moved_to(*to)?)),
+        _ => None,
+    }
+}
+
+fn moved_to(status: Status) -> Option<PlanChange> {
+    match status {
+        Status::Skipped => Some(PlanChange::Skipped),
+        Status::Blocked => Some(PlanChange::Blocked),
+        Status::Pending => Some(PlanChange::Reset),
+        Status::InProgress | Status::Completed => None,
+    }
+}
+
+fn reason_of(mutation: &Mutation) -> Option<String> {
+    match mutation {
+        Mutation::Skip { reason, .. } | Mutation::Block { reason, .. } => reason.clone(),
+        _ => None,
     }
 }
 

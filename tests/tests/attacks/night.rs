@@ -1,10 +1,10 @@
 //! A night: a long plan, and an agent that does what agents do when nobody looks.
 //!
-//! It fails, forgets to record its task, breaks the check, skips, adds tasks, hangs
-//! and gives up. Afterwards the plan is right, and what was printed alone says of
+//! It fails, forgets to record its task, breaks the check, skips, adds tasks, hangs,
+//! edits the plan, clears the work tree and gives up. Afterwards the plan is right, and what was printed alone says of
 //! each task how it ended, and why.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, process::Command, time::Duration};
 
 use crate::kit::{Ran, Target, ran, times};
 
@@ -25,10 +25,13 @@ case $kind-$attempt in
 1-1) echo "error: no way to do $id" >&2; exit 3 ;;
 2-1) exit 0 ;;
 3-1) echo "left by $id" > broken ;;
-3-2) rm broken ;;
+[37]-2) rm broken ;;
 4-1) samuel skip "$id" --reason "pointless: $id"; exit 0 ;;
 5-1) samuel enqueue "more of $id" ;;
 6-1) sleep 1000 ;;
+7-1) echo "left by $id" > broken
+     sed -i s/,in_progress,/,completed,/ .samuel/run/prd.toon; exit 0 ;;
+8-1) git clean -fdxq; exit 0 ;;
 9-[12]) echo "error: $id is too hard" >&2; exit 4 ;;
 9-3) samuel skip "$id" --reason "given up: $id"; exit 0 ;;
 esac
@@ -54,6 +57,11 @@ fn night(tasks: usize) -> (Target, Ran) {
     );
     target.write("samuel.toml", config);
     assert_eq!(target.run(&["run", "init", "--prd", "prd.md"]).code, Some(0));
+    let git =
+        "git init -q . && git add samuel.toml prd.md && git -c user.name=n -c user.email=e commit -qm Night";
+    let mut command = Command::new("sh");
+    command.args(["-c", git]).current_dir(target.root()).env("HOME", target.home());
+    assert_eq!(ran(command, NIGHT).code, Some(0));
     let script = AGENT.replace("$MARKS", &target.mark("").display().to_string());
     let script = script.replace("$TASKS", &tasks.to_string());
     std::fs::write(target.home().join("agent.sh"), script).unwrap();
@@ -127,17 +135,21 @@ fn after_a_night_the_plan_is_right_and_what_was_printed_says_why() {
         let why = told.why.join("\n");
         let (times, words) = match kind {
             1 => (1, format!("agent-exit: command ended with exit code 3: error: no way to do {id}")),
-            2 => (1, "but the task was not recorded as done".to_owned()),
-            3 => (1, format!("quality-check: {CHECK}: exit code 1")),
+            2 | 8 => (1, "but the task was not recorded as done".to_owned()),
+            3 | 7 => (1, format!("quality-check: {CHECK}: exit code 1")),
             6 => (1, "agent-timeout: ".to_owned()),
             9 => (2, format!("exit code 4: error: {id} is too hard")),
             _ => (0, "error".to_owned()),
         };
         assert_eq!(why.matches(&words).count(), times, "{id}: {words:?} in {told:?}");
         assert_eq!(why.is_empty(), times == 0, "{id}: {told:?}");
-        if kind == 3 {
+        if matches!(kind, 3 | 7) {
             assert!(stdout.contains(&format!("    | left by {id}\n")), "{stdout}");
         }
     }
     assert!(stdout.contains("\ncompleted\n"), "{stdout}");
+    let warned = String::from_utf8(ran.stderr.clone()).unwrap();
+    for words in ["put back", "was in_progress and is completed"] {
+        assert!(warned.contains(words), "{words:?} is not in {warned}");
+    }
 }

@@ -204,8 +204,7 @@ impl Ralph {
         if !base.iteration.task_id.is_empty() {
             set.push(("SAMUEL_TASK_ID".to_owned(), base.iteration.task_id.clone()));
         }
-        let (made, name) =
-            (self.workbench.with(|desk| desk.plan.project.created_at), &base.methodology.name);
+        let (made, name) = (self.workbench.with(|desk| desk.plan.project.created_at), &base.methodology.name);
         // Tells what a leftover of this call may change: this plan, no later one.
         set.extend(made.map(|made| ("SAMUEL_PLAN".to_owned(), format!("{name}@{made}"))));
         set
