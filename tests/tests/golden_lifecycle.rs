@@ -203,7 +203,7 @@ async fn after_a_break_no_other_handler_of_the_gate_is_asked() {
       on disk: Cargo.toml src/a.rs src/b.rs src/c.rs
     init.before api:x force=false minimal=false
       on disk: Cargo.toml src/a.rs src/b.rs src/c.rs
-    error: api:x broke at init.before: failed: no network
+    error: the handler api:x of init.before broke: failed: no network
     "#);
 }
 
