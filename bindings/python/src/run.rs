@@ -70,9 +70,14 @@ impl PyRun {
                 registered = handlers.iter().try_for_each(|handler| handler.register(py, &shared, registry));
             })
         });
-        let built = registered
-            .and(built)
-            .and_then(|builder| detached(py, || builder.build()).map_err(|error| raise(py, &error)));
+        let built = registered.and(built).and_then(|builder| {
+            detached(py, || {
+                let mut run = builder.build()?;
+                run.compare_with_last()?;
+                Ok(run)
+            })
+            .map_err(|error: RunError| raise(py, &error))
+        });
         let run = built.inspect_err(|_| bell.end())?;
         Ok(Self { executables: run.executables().clone(), run: Mutex::new(Some(run)), bell, raised })
     }

@@ -92,7 +92,7 @@ fn the_methodology_of_a_plugin_runs_with_its_defaults_its_chains_and_its_templat
     // Its check fails, and by its chain that is advice.
     let ran = start_tdd(&bench, DONE, &[]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(bench.read("prompt.txt").contains("\n\nWrite the test first: samuel-tdd\n\n# Context\n"));
+    assert!(bench.read("prompt.txt").contains("\n\nWrite the test first: samuel-tdd\n\n# Control files\n"));
     assert_eq!(bench.read("check.txt"), "red\n");
 
     // Its cap holds, and samuel.toml goes over it.

@@ -149,11 +149,12 @@ fn a_signal_while_the_start_waits_for_a_lock_leaves_at_once() {
     let held = open(".samuel/run/lock");
     held.lock().unwrap();
     let run = bench.spawn(&bench.start_args("touch ran"));
-    // The start has the lock of the loop before it wants the one that is held.
-    let of_loop = open(".samuel/run/loop.lock");
-    wait_until("the start has the loop's lock", || match of_loop.try_lock_shared() {
-        Ok(()) => of_loop.unlock().is_err(),
-        Err(_) => true,
+    // It has opened the lock that it then waits for.
+    let opened = std::path::PathBuf::from(format!("/proc/{}/fd", run.child.id()));
+    let lock = bench.path(".samuel/run/lock");
+    wait_until("the start wants the lock", || {
+        let files = std::fs::read_dir(&opened).into_iter().flatten().flatten();
+        files.filter_map(|file| std::fs::read_link(file.path()).ok()).any(|file| file == lock)
     });
     run.signal(Signal::INT);
     assert_eq!(run.code(), 130);

@@ -190,7 +190,7 @@ fn the_agent_reaches_this_very_program_and_nothing_of_other_secrets() {
     let seen = bench.read("seen");
     assert!(seen.contains(&format!("SAMUEL_BINARY={SAMUEL}\n")), "{seen}");
     assert!(!seen.contains("AWS_SECRET"), "{seen}");
-    assert!(bench.read("prompt").contains(&format!("{SAMUEL} run done 1 --commit-sha")));
+    assert!(bench.read("prompt").contains(&format!("{SAMUEL} run done 1\n")));
 }
 
 #[test]

@@ -64,6 +64,8 @@ pub struct Run {
     pub(super) frozen: Frozen,
     pub(super) registry: Registry,
     executables: Executables,
+    /// Whether they say what the last run left changed.
+    is_compared: bool,
     control_files: Arc<ControlFiles>,
     /// The languages of the project's code, once they were looked for.
     pub(super) languages: OnceLock<Vec<String>>,
@@ -161,6 +163,7 @@ impl Run {
             frozen,
             registry,
             executables,
+            is_compared: false,
             control_files,
             languages,
             workbench,
@@ -177,7 +180,8 @@ impl Run {
         &self.registry
     }
 
-    /// Returns what the run would execute.
+    /// Returns what the run would execute; what the last one left changed is among it
+    /// after [`Run::compare_with_last`].
     pub fn executables(&self) -> &Executables {
         &self.executables
     }
@@ -201,7 +205,8 @@ impl Run {
     /// Returns [`RunError::Untrusted`], [`RunError::Declined`] or
     /// [`RunError::Unaccepted`] where the policy refuses, [`RunError::Agent`] where the agent cannot be called, and
     /// [`RunError::State`] where another loop runs or the state cannot be used.
-    pub async fn start(self) -> Result<RunHandle, RunError> {
+    pub async fn start(mut self) -> Result<RunHandle, RunError> {
+        self.ensure_compared().await?;
         self.frozen.trust.decide(&self.executables)?;
         let composed = ralph::compose_agent_env(&self.frozen.env, &*self.frozen.agent, &[]);
         self.frozen.agent.check(&composed)?;
@@ -262,14 +267,27 @@ impl Run {
         Ok((lock, remains))
     }
 
-    /// Finds out which control files the last run left changed, for the question
-    /// before this one. Blocks.
-    pub(super) fn compare_with_last(&mut self) -> Result<(), RunError> {
-        let store = &self.frozen.store;
-        if store.exists()? {
-            let record = last_control_record(&**store)?;
-            self.executables.changes = self.control_files.changes_of(&record);
+    /// Puts the control files that the last run left changed among the
+    /// [executables](Run::executables), for whoever decides before the start, which
+    /// does this by itself. Blocks, for as long as somebody changes the plan.
+    ///
+    /// # Errors
+    /// Returns [`RunError::State`] where what the last run saved cannot be read.
+    pub fn compare_with_last(&mut self) -> Result<(), RunError> {
+        self.executables.changes = left_changed(&*self.frozen.store, &self.control_files)?;
+        self.is_compared = true;
+        Ok(())
+    }
+
+    /// Does the same without holding up other work, once.
+    async fn ensure_compared(&mut self) -> Result<(), RunError> {
+        if self.is_compared {
+            return Ok(());
         }
+        let (store, control_files) = (Arc::clone(&self.frozen.store), Arc::clone(&self.control_files));
+        let compared = tokio::task::spawn_blocking(move || left_changed(&*store, &control_files));
+        self.executables.changes = compared.await.map_err(RunError::broken)??;
+        self.is_compared = true;
         Ok(())
     }
 
@@ -400,6 +418,17 @@ fn shared_with_checks(control_files: &Arc<ControlFiles>) -> ralph::ControlFiles 
         changes.first().map(ToString::to_string)
     };
     ralph::ControlFiles { names: control_files.names(), changed: Arc::new(changed) }
+}
+
+/// Returns the control files that the last run left changed.
+fn left_changed(
+    store: &dyn StateStore,
+    control_files: &ControlFiles,
+) -> Result<Vec<ControlFileChange>, StateError> {
+    if !store.exists()? {
+        return Ok(Vec::new());
+    }
+    Ok(control_files.changes_of(&last_control_record(store)?))
 }
 
 /// Returns the files of the project that the agent's command line names.

@@ -37,6 +37,8 @@ pub(crate) struct ControlFiles {
     files: Vec<PathBuf>,
     /// Those that a command names, each with what does.
     scripts: BTreeMap<PathBuf, String>,
+    /// Those of them that a check starts.
+    started: BTreeSet<PathBuf>,
     plugins: Vec<PathBuf>,
     before: Look,
 }
@@ -64,6 +66,8 @@ impl ControlFiles {
                 scripts.entry(path).or_insert_with(|| named_by.clone());
             }
         }
+        let started = checks.iter().flat_map(|check| named::started_by_shell(&check.command, &root));
+        let started = started.filter(|path| scripts.contains_key(path)).collect();
         for path in agent {
             scripts.entry(path.clone()).or_insert_with(|| "the agent's command".to_owned());
         }
@@ -72,7 +76,7 @@ impl ControlFiles {
         let files = files.filter(|path| !scripts.contains_key(path)).collect();
         let plugins = project.config().plugins.iter();
         let plugins = plugins.map(|plugin| plugin_directory(&root, &plugin.name)).collect();
-        let mut looked_at = Self { root, files, scripts, plugins, before: Look::default() };
+        let mut looked_at = Self { root, files, scripts, started, plugins, before: Look::default() };
         looked_at.before = looked_at.look();
         looked_at
     }
@@ -86,13 +90,13 @@ impl ControlFiles {
         paths.into_iter().filter(differs).map(change).collect()
     }
 
-    /// Returns what tells that one of the scripts was written to. Blocks.
+    /// Returns what tells that one of the scripts that checks start was written to. Blocks.
     pub(in crate::engine) fn stamps(&self) -> Stamps {
         let stamp = |path: &PathBuf| {
             let found = Root::new(&self.root).open(path).ok()?.metadata().ok()?;
             Some((self.shown(path), stamp::of(&found)))
         };
-        self.scripts.keys().filter_map(stamp).collect()
+        self.started.iter().filter_map(stamp).collect()
     }
 
     /// Returns the files that are not as they were when the run was built, and the
