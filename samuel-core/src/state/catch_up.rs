@@ -6,7 +6,11 @@
 //! takes over what is different and writes it to the journal, and puts back what
 //! is gone. What it knew is in memory, where the agent does not reach it.
 
-use std::sync::{Arc, PoisonError};
+use std::{
+    sync::{Arc, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
 
 use serde_json::json;
 
@@ -24,6 +28,10 @@ use crate::model::Plan;
 const MAX_TOLD: usize = 20;
 /// How many edits one record of the journal holds.
 const MAX_IN_RECORD: usize = 10_000;
+/// How long a plan's file stands still once whoever writes it in place is done.
+const STILL: Duration = Duration::from_millis(200);
+/// How long it may be written.
+const MAX_WRITING: Duration = Duration::from_secs(2);
 /// Keeps version control out of a run directory.
 const IGNORE: (&str, &str) = (".gitignore", "*\n");
 
@@ -57,6 +65,11 @@ struct Found {
 impl Found {
     fn is_as_told(&self) -> bool {
         self.plan.is_ok() && !self.journal_is_lost && !self.ignore_is_lost && self.edits.is_empty()
+    }
+
+    /// Says whether the plan may be half written.
+    fn may_be_half(&self) -> bool {
+        self.plan.is_err() || self.edits.iter().any(Edit::loses_something)
     }
 }
 
@@ -111,6 +124,25 @@ impl FileStore {
         Found { plan, records, journal_is_lost, ignore_is_lost, edits }
     }
 
+    /// Looks at the files once the plan stands still. An editor that writes it in
+    /// place leaves half of it there for a moment.
+    fn find_still(&self, known: &Acknowledged) -> Found {
+        let content = || atomic::read(self.dir().root(), &self.dir().prd()).ok().flatten();
+        let deadline = Instant::now() + MAX_WRITING;
+        let mut seen = content();
+        let mut found = self.find(known);
+        while found.may_be_half() && Instant::now() < deadline {
+            thread::sleep(STILL);
+            let now = content();
+            if now == seen {
+                break;
+            }
+            seen = now;
+            found = self.find(known);
+        }
+        found
+    }
+
     /// Says whether version control is kept out of the run directory.
     fn is_ignored(&self) -> bool {
         self.dir().root().has(&self.dir().path().join(IGNORE.0)).unwrap_or_default()
@@ -133,7 +165,7 @@ impl FileStore {
     fn settle(&self, known: &mut Acknowledged, seq: u64) -> Result<CaughtUp, StateError> {
         let mut warnings = self.put_back_places(known)?;
         let _lock = self.lock("catch_up")?;
-        let found = self.find(known);
+        let found = self.find_still(known);
         let now = self.now();
         if found.journal_is_lost {
             let after = After { revision: known.revision, digest: Some(digest_of([&known.content[..]])) };
@@ -267,4 +299,43 @@ fn told(edits: &[Edit]) -> Vec<String> {
     let more = edits.len().saturating_sub(MAX_TOLD);
     let more = (more > 0).then(|| format!("prd.toon was edited: and {more} more changes"));
     edits.iter().take(MAX_TOLD).map(word).chain(more).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+    use std::{fs, io::Write as _};
+
+    use super::*;
+    use crate::{
+        clock::SystemClock,
+        state::{Existing, Mutation, NewTask, RunDir, StateStore as _},
+    };
+
+    #[test]
+    fn a_plan_that_is_written_in_place_is_taken_over_once_all_of_it_is_there() {
+        let root = tempfile::tempdir().unwrap();
+        let store = FileStore::new(RunDir::new(root.path()), Arc::new(SystemClock::default()));
+        store.import(Plan::default(), Actor::User, Existing::Refuse).unwrap();
+        for title in ["First", "Second", "Third"] {
+            store.mutate(Mutation::Enqueue { task: NewTask::new(title) }, Actor::User).unwrap();
+        }
+        store.catch_up(0).unwrap();
+        let path = store.dir().prd();
+        let edited = fs::read_to_string(&path).unwrap().replace("Second", "Better");
+        let halves = edited.split_at(edited.find("Better").unwrap());
+
+        let mut file = fs::File::create(&path).unwrap();
+        let caught = thread::scope(|scope| {
+            let catches = scope.spawn(|| store.catch_up(0).unwrap());
+            for half in [halves.0, halves.1] {
+                file.write_all(half.as_bytes()).unwrap();
+                thread::sleep(STILL / 4);
+            }
+            catches.join().unwrap()
+        });
+        assert_eq!(fs::read_to_string(&path).unwrap(), edited);
+        assert_eq!(caught.warnings, ["prd.toon was edited: task 2 was changed"]);
+    }
 }
