@@ -211,6 +211,7 @@ impl From<RunError> for Failure {
             RunError::Declined { executables } => failure.with_data(data(executables)).declined(),
             RunError::Untrusted { executables } | RunError::OtherDigest { executables } => failure
                 .with_data(data(executables))
+                .detail(executables.change_lines())
                 .detail(executables.lines())
                 .detail([format!("digest of all this: {}", executables.digest())]),
             RunError::Unaccepted { executables } => failure

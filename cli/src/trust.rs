@@ -75,14 +75,18 @@ fn declined(executables: &Executables) -> Failure {
     failure.advise("Run it again and answer y, or pass --yes.").declined()
 }
 
+/// Lists what a run executes that is not asked about.
+pub(crate) fn announced(executables: &Executables) -> String {
+    shown("This run executes:", &executables.lines())
+}
+
 /// Lists what a run would execute, after what the last one left changed.
-pub(crate) fn listed(executables: &Executables) -> String {
+fn listed(executables: &Executables) -> String {
     let changes = match executables.changes.is_empty() {
         true => String::new(),
         false => shown("The last run left these control files changed:", &executables.change_lines()),
     };
-    let listed = shown("This run executes:", &executables.lines());
-    format!("{changes}{listed}  digest of all this: {}\n", executables.digest())
+    format!("{changes}{}  digest of all this: {}\n", announced(executables), executables.digest())
 }
 
 fn shown(title: &str, lines: &[String]) -> String {

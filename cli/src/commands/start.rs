@@ -44,7 +44,7 @@ pub(crate) fn start(
     let run = builder.trust(trust::policy(&args, host)).build()?;
     if args.yes && !global.json {
         // The run goes on whether or not this can be shown.
-        let _ = terminal::show(Stream::Err, &trust::listed(run.executables()));
+        let _ = terminal::show(Stream::Err, &trust::announced(run.executables()));
     }
     if run.settings().agent == "command" && !global.json {
         remark(COMMAND_HINT);

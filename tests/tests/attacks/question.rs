@@ -38,7 +38,10 @@ fn the_whole_command_line_of_the_agent_is_shown() {
     );
     assert!(text.lines().any(|shown| shown.trim() == line), "{line}\n{text}");
     assert_eq!(entries["entries"][0]["command"], line.trim_start_matches("agent claude: "));
-    assert!(text.contains(&format!("in {}", target.path("bin/claude").display())), "the program: {text}");
+    assert!(
+        text.contains(&format!("program: {}", target.path("bin/claude").display())),
+        "the program: {text}"
+    );
 }
 
 #[test]

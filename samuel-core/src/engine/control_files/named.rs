@@ -57,7 +57,7 @@ fn scripts_in(text: &str) -> impl Iterator<Item = &str> {
         let words: Vec<&str> = words.collect();
         let is_interpreter = |word: &&str| INTERPRETERS.contains(&word.rsplit('/').next().unwrap_or(word));
         // Others may stand before it: `timeout 60 sh check.sh`.
-        match words.iter().rposition(|word| is_interpreter(word)) {
+        match words.iter().rposition(is_interpreter) {
             Some(interpreter) => words.get(interpreter + 1).copied(),
             None => words.first().copied().filter(|program| program.contains(['/', '.'])),
         }
