@@ -183,7 +183,7 @@ fn a_template_that_cannot_be_used_is_found() {
     bench.write(".samuel/templates/ralph/prompt.md.tmpl", "one\n");
     assert_eq!(
         bench.finding(Subject::Templates).message,
-        "1 template of the project in place of the built-in"
+        "1 template of the project in place of built-in ones"
     );
 }
 

@@ -119,6 +119,6 @@ fn a_plugin_that_uses_a_later_interface_says_which_samuel_it_needs() {
     assert_eq!(
         error.to_string(),
         "the component needs Samuel >= 2.1: `samuel:plugin/metrics@1.1.0` is of plugin protocol 1.1, this \
-         samuel speaks 1.0"
+         Samuel speaks 1.0"
     );
 }

@@ -264,7 +264,7 @@ fn a_command_says_which_file_it_cannot_read_and_what_that_is() {
         let (text, file) = (ran.text(), Path::new(name).file_name().unwrap().to_str().unwrap());
         assert!(!ran.hung && ran.code != Some(0), "{name}: {text}");
         let names_it =
-            text.contains(file) && (text.contains("a named pipe") || text.contains("no regular file"));
+            text.contains(file) && (text.contains("a named pipe") || text.contains("not a regular file"));
         assert!(names_it, "{name}: {text}");
         // The recording of an agent is for the user to choose.
         if text.contains("a named pipe") && name != "script.toml" {

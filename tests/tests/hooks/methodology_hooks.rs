@@ -284,9 +284,10 @@ async fn a_strict_hook_aborts_the_iteration_on_any_error() {
     let played =
         play_with(&bench, &FakePlugin::new("samuel-python").handler("context", breaks.clone())).await;
     assert_eq!((played.report.iterations, played.report.failed_iterations), (2, 1));
-    assert!(
-        played.transcript().contains(&format!("{}: samuel-python:context broke", FailureClass::HookBroke))
-    );
+    assert!(played.transcript().contains(&format!(
+        "{}: the handler samuel-python:context of context.extra broke",
+        FailureClass::HookBroke
+    )));
     assert_eq!(played.count(HookPoint::AgentInvoke), 1, "the agent was not called in the first one");
 }
 

@@ -30,12 +30,19 @@ class RunResult(Record):
         fault: The error that ended it, where one did.
         swept: Whether all processes are gone that it started. If not, an event
             `swept` told which may be left.
+        unrecorded: The ids of tasks that an agent worked on, ending well, and that
+            nobody recorded as done.
+        undelivered: How many texts waited for the agent and did not reach it any more.
+        settled: Whether every task was completed or skipped at the end, whatever
+            the reason is.
     """
 
     __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "usage",
-                 "failures", "exceptions", "fault", "swept")
+                 "failures", "exceptions", "fault", "swept",
+                 "unrecorded", "undelivered", "settled")
     __match_args__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "usage",
-                 "failures", "exceptions", "fault", "swept")
+                 "failures", "exceptions", "fault", "swept",
+                 "unrecorded", "undelivered", "settled")
     exit_reason: ExitReason
     detail: str | None
     iterations: int
@@ -46,6 +53,9 @@ class RunResult(Record):
     exceptions: tuple[BaseException, ...]
     fault: RunFault | None
     swept: bool
+    unrecorded: tuple[str, ...]
+    undelivered: int
+    settled: bool
 
     def __init__(
         self,
@@ -59,6 +69,9 @@ class RunResult(Record):
         exceptions: tuple[BaseException, ...] = (),
         fault: RunFault | None = None,
         swept: bool = True,
+        unrecorded: tuple[str, ...] = (),
+        undelivered: int = 0,
+        settled: bool = False,
     ) -> None:
         _set(self, "exit_reason", exit_reason)
         _set(self, "detail", detail)
@@ -70,6 +83,9 @@ class RunResult(Record):
         _set(self, "exceptions", items(exceptions))
         _set(self, "fault", fault)
         _set(self, "swept", swept)
+        _set(self, "unrecorded", items(unrecorded))
+        _set(self, "undelivered", undelivered)
+        _set(self, "settled", settled)
 
     @property
     def ok(self) -> bool:

@@ -226,7 +226,7 @@ words! {
     Complexity { Medium "medium", Simple "simple", Complex "complex" }
     SessionSource { Startup "startup", Resume "resume" }
     IterationOutcome { Succeeded "succeeded", Failed "failed", Cancelled "cancelled" }
-    Actor { Agent "agent", User "user", Runtime "runtime" }
+    Actor { Agent "agent", User "user", Runtime "runtime", External "external" }
     AbilityStatus { Success "success", Error "error", Cancelled "cancelled" }
 }
 
