@@ -289,3 +289,28 @@ fn a_plan_of_nothing_but_zeros_is_refused_in_a_few_words() {
         assert!(shown < 10_000, "{args:?}: {shown} bytes");
     }
 }
+
+#[test]
+fn several_unknown_handlers_have_a_line_each_and_no_empty_list_is_offered() {
+    let bench = Bench::with_tasks(&["First"]);
+    bench.write(
+        "samuel.toml",
+        "version = \"2\"\n[hooks.\"quality.check\"]\nhandlers = [\"lint\"]\n[hooks.\"context.extra\"]\nhandlers = \
+         [\"foo\"]\n",
+    );
+    let doctor = bench.samuel(&["doctor"]);
+    assert!(doctor.stdout.contains("hooks           samuel.toml has 2 problems\n"), "{doctor:?}");
+    assert!(
+        doctor.stdout.contains(" line 5: hooks.\"context.extra\".handlers[0]: unknown handler"),
+        "{doctor:?}"
+    );
+    for args in [&["doctor"][..], &["run", "start", "--yes"], &["doctor", "--hooks"]] {
+        let ran = bench.samuel(args);
+        let told = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(!told.contains("\\u{a}") && !told.contains("one of ."), "{args:?}: {told}");
+        assert!(
+            told.contains("Remove it: there is no handler that could be named here."),
+            "{args:?}: {told}"
+        );
+    }
+}

@@ -196,6 +196,9 @@ impl ProblemKind {
             Self::NoDuration { .. } => {
                 "Write text such as \"30s\", \"5m\" or \"1h30m\", or whole seconds as a number.".to_owned()
             }
+            Self::UnknownName { what, known, .. } if known.is_empty() => {
+                format!("Remove it: there is no {what} that could be named here.")
+            }
             Self::UnknownName { nearest, known, .. } => {
                 let known: Vec<&str> = known.iter().map(String::as_str).collect();
                 suggest(nearest.as_deref(), &known)

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    config::CONFIG_FILE,
+    config::{CONFIG_FILE, ConfigError, Problem},
     git::{Caller, GitError, Head, Repository},
     hook::HookPoint,
     model::{Coded, Location},
@@ -210,6 +210,19 @@ impl Finding {
         Self { help, location, ..Self::new(subject, Health::Failed, described(error as &dyn Error)) }
     }
 
+    /// Gives each problem of samuel.toml a line of its own, where there are several.
+    fn list_problems(&mut self, error: &ConfigError) {
+        let problems = error.problems();
+        if let [_, _, ..] = problems {
+            self.message = format!("{CONFIG_FILE} has {} problems", problems.len());
+            let line = |problem: &Problem| problem.location.line.unwrap_or_default();
+            let told = problems
+                .iter()
+                .map(|problem| format!("line {}: {problem}. {}", line(problem), problem.help()));
+            self.details = told.collect();
+        }
+    }
+
     fn of_result(subject: Subject, result: Result<String, RunError>) -> Self {
         match result {
             Ok(message) => Self::ok(subject, message),
@@ -235,17 +248,8 @@ fn misconfigured(error: &ProjectError) -> Finding {
         return Finding::skipped(Subject::Configuration, "the project belongs to another user");
     }
     let mut finding = Finding::failed(Subject::Configuration, error);
-    let ProjectError::Config(error) = error else { return finding };
-    let problems = error.problems();
-    if let [_, _, ..] = problems {
-        finding.message = format!("{CONFIG_FILE} has {} problems", problems.len());
-        finding.details = problems
-            .iter()
-            .map(|problem| {
-                let line = problem.location.line.unwrap_or_default();
-                format!("line {line}: {problem}. {}", problem.help())
-            })
-            .collect();
+    if let ProjectError::Config(error) = error {
+        finding.list_problems(error);
     }
     finding
 }
@@ -283,7 +287,11 @@ fn chains(builder: RunBuilder) -> [Finding; 2] {
         }
         Err(error) => {
             let of_templates = Finding::ok(Templates, "the project's templates can be used");
-            return [Finding::failed(Hooks, &error), of_templates];
+            let mut of_hooks = Finding::failed(Hooks, &error);
+            if let RunError::Config(error) = &error {
+                of_hooks.list_problems(error);
+            }
+            return [of_hooks, of_templates];
         }
     };
     let registry = run.registry();

@@ -95,7 +95,7 @@ impl Unresolved {
 #[non_exhaustive]
 pub enum ResolveError {
     /// The configuration names a handler that is not registered.
-    #[error("unknown handler \"{name}\" at {point}; known: {}", known.join(", "))]
+    #[error("unknown handler \"{name}\" at {point}; {}", known_handlers(known))]
     UnknownHandler {
         /// The point.
         point: HookPoint,
@@ -174,6 +174,14 @@ fn find<'a>(
     let free = known.iter().map(String::as_str).filter(|known| !taken.contains(known));
     let nearest = nearest(name, free).map(str::to_owned);
     Err(ResolveError::UnknownHandler { point, name: name.to_owned(), nearest, known })
+}
+
+/// Lists the handlers there are, for a message.
+fn known_handlers(known: &[String]) -> String {
+    match known {
+        [] => "no handler is registered there".to_owned(),
+        known => format!("known: {}", known.join(", ")),
+    }
 }
 
 /// Resolves a chain that is configured whole.
