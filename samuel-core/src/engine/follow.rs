@@ -156,7 +156,17 @@ impl Follower {
             PlanChanged { change, task: task.clone(), title, reason, actor }
         };
         let is_told = actor != Actor::Runtime;
-        changes.into_iter().filter(|_| is_told).map(told).collect()
+        let is_true = |(task, change): &(&TaskId, PlanChange)| self.allows(task, *change);
+        changes.into_iter().filter(|_| is_told).filter(is_true).map(told).collect()
+    }
+
+    /// Says whether a task may have been changed so. Nothing takes a completion
+    /// away from the check of a task that the plan says is completed: what a record
+    /// tells of it was made undone again, or never happened.
+    fn allows(&self, task: &TaskId, change: PlanChange) -> bool {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let task = known.as_ref().and_then(|plan| plan.task(task));
+        change == PlanChange::Added || task.is_none_or(|task| task.status != Status::Completed)
     }
 
     /// Looks whenever the run directory changes, until the task is dropped.

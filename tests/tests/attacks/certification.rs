@@ -31,7 +31,7 @@ const SAYS: [&str; 10] = [
 ];
 
 /// Ways to write it down instead of saying it.
-const WRITES: [&str; 8] = [
+const WRITES: [&str; 11] = [
     "sed -i 's/,in_progress,/,completed,/' .samuel/run/prd.toon",
     "rm .samuel/run/journal.jsonl; samuel run done 1",
     ": >.samuel/run/journal.jsonl; env -u SAMUEL_RUN_ID samuel run done 1",
@@ -41,6 +41,18 @@ const WRITES: [&str; 8] = [
      cat .samuel/last >>.samuel/run/journal.jsonl",
     "rm .samuel/run/lock .samuel/run/loop.lock; samuel run done 1",
     "cp .samuel/run/prd.toon p; samuel run done 1; sed -i 's/,in_progress,/,completed,/' p; cp p .samuel/run/prd.toon",
+    // A reset that never happened.
+    r#"samuel run done 1; last=$(tail -n 1 .samuel/run/journal.jsonl)
+       number() { echo "$last" | sed "s/.*\"$1\":\([0-9]*\).*/\1/"; }; seq=$(number seq); revision=$(number revision)
+       reset='"mutation":{"type":"reset","id":"1"}'
+       change='"change":{"type":"task","id":"1","from":"completed","to":"pending"}'
+       numbers="\"seq\":$((seq + 1)),\"revision\":$revision,\"base\":$((revision - 1))"
+       echo "{$numbers,\"at\":\"2026-01-01T00:00:00Z\",\"kind\":\"mutation\",\"actor\":\"user\",$reset,$change}" \
+       >>.samuel/run/journal.jsonl"#,
+    "samuel run done 1; samuel run reset 1; sed -i 's/,pending,/,completed,/' .samuel/run/prd.toon",
+    // A number after which there is none.
+    r#"echo '{"seq":9007199254740992,"at":"2026-01-01T00:00:00Z","revision":2,"kind":"rotated"}' \
+       >>.samuel/run/journal.jsonl; samuel run done 1"#,
 ];
 
 /// When something is completed.
