@@ -118,6 +118,7 @@ pub(crate) fn find_edits(before: Known<'_>, now: Known<'_>, records: &[JournalRe
 #[derive(Default)]
 struct Told<'a> {
     touched: HashSet<&'a TaskId>,
+    /// The tasks that are completed after all of them.
     completed: HashSet<&'a TaskId>,
     /// Whether a whole plan was stored, which may say anything. But it completes
     /// nothing.
@@ -134,16 +135,39 @@ impl<'a> Told<'a> {
                     if let Change::Added { id } = change {
                         told.touched.insert(id);
                     }
-                    told.completed.extend(change.completed());
+                    match change {
+                        Change::Task { id, from, to } if from != to => told.stands(id, *to),
+                        Change::TakenBack { ids } => {
+                            ids.iter().for_each(|id| told.stands(id, Status::Pending));
+                        }
+                        _ => {}
+                    }
                 }
                 JournalEntry::Edited { edits, .. } => {
-                    told.completed.extend(edits.iter().filter_map(Edit::completed));
+                    for edit in edits {
+                        match edit {
+                            Edit::Status { id, to: status, .. } | Edit::Added { id, status } => {
+                                told.stands(id, *status);
+                            }
+                            _ => {}
+                        }
+                    }
                 }
-                JournalEntry::Imported { .. } => told.anything = true,
+                JournalEntry::Imported { .. } => {
+                    told.anything = true;
+                    told.completed.clear();
+                }
                 _ => {}
             }
         }
         told
+    }
+
+    fn stands(&mut self, id: &'a TaskId, status: Status) {
+        match status {
+            Status::Completed => self.completed.insert(id),
+            _ => self.completed.remove(id),
+        };
     }
 
     fn edit(&self, old: &Task, new: &Task) -> Option<Edit> {
@@ -223,6 +247,34 @@ mod tests {
         );
         let imported = record(JournalEntry::Imported { actor: Actor::User, tasks: 3, backup: None });
         assert_eq!(edits(&before, &now, &[imported]), ["task 1 was in_progress and is completed"]);
+    }
+
+    #[test]
+    fn a_completion_that_the_journal_takes_back_explains_no_later_one() {
+        use Status::{Completed, InProgress, Pending};
+        let (before, now) = (plan(&[("1", InProgress)]), plan(&[("1", Completed)]));
+        let id = TaskId::new("1");
+        let moved = |from, to| Change::Task { id: id.clone(), from, to };
+        let done = told(
+            Mutation::Done { id: id.clone(), commit_sha: None, iteration: None },
+            moved(InProgress, Completed),
+        );
+        let reset = told(Mutation::Reset { id: id.clone() }, moved(Completed, Pending));
+        let taken_back = told(
+            Mutation::TakeBack { ids: vec![id.clone()], failures: Vec::new() },
+            Change::TakenBack { ids: vec![id.clone()] },
+        );
+        let edited = record(JournalEntry::Edited {
+            actor: Actor::External,
+            edits: vec![Edit::Status { id: id.clone(), from: Completed, to: Pending }],
+        });
+        let imported = record(JournalEntry::Imported { actor: Actor::User, tasks: 1, backup: None });
+        for undone in [reset, taken_back, edited, imported] {
+            let records = [done.clone(), undone.clone()];
+            assert_eq!(edits(&before, &now, &records), ["task 1 was in_progress and is completed"]);
+            let records = [done.clone(), undone, done.clone()];
+            assert_eq!(edits(&before, &now, &records), [""; 0]);
+        }
     }
 
     #[test]
