@@ -55,7 +55,8 @@ pub(super) struct Acknowledged {
 struct Found {
     /// The plan, or why it cannot be used.
     plan: Result<PlanFile, StateError>,
-    /// The records since the store last caught up; none where the journal is lost.
+    /// The records since the store last caught up; none where the journal is lost,
+    /// which then explains nothing.
     records: Vec<JournalRecord>,
     journal_is_lost: bool,
     ignore_is_lost: bool,
@@ -114,10 +115,17 @@ impl FileStore {
 
     /// Looks at the files, under a lock.
     fn find(&self, known: &Acknowledged) -> Found {
-        let records = self.journal().since(known.seq);
+        let since = self.journal().since(known.seq);
         let last = self.journal().tail().map(|tail| tail.seq);
-        let journal_is_lost = records.is_err() || last.map_or(true, |last| last < known.seq);
-        let records = if journal_is_lost { Vec::new() } else { records.unwrap_or_default() };
+        let is_read = since.is_ok() && last.is_ok_and(|last| last >= known.seq);
+        let mut records = since.unwrap_or_default();
+        // Samuel counts: after a number that somebody made up, the next record may
+        // be one that nobody reads.
+        let is_in_turn = records.iter().zip(known.seq + 1..).all(|(record, seq)| record.seq == seq);
+        let journal_is_lost = !is_read || !is_in_turn;
+        if journal_is_lost {
+            records.clear();
+        }
         let plan = self.read_plan();
         let edits = plan.as_ref().map(|file| known.edits(file, &records)).unwrap_or_default();
         let ignore_is_lost = known.ignored && !self.is_ignored();
@@ -169,7 +177,11 @@ impl FileStore {
         let now = self.now();
         if found.journal_is_lost {
             let after = After { revision: known.revision, digest: Some(digest_of([&known.content[..]])) };
-            self.journal().put_back(&known.carried, known.seq, now, after)?;
+            let left = self.journal().supervisor_records_after(known.seq).unwrap_or_default();
+            // Their numbers are counted again.
+            let left = left.into_iter().map(|record| JournalRecord { seq: known.seq, ..record });
+            let carried = to_carry(known.carried.iter().cloned().chain(left));
+            self.journal().put_back(&carried, known.seq, now, after)?;
             warnings
                 .push(format!("{} was gone or cut short and is put back", self.dir().journal().display()));
         }
@@ -181,7 +193,6 @@ impl FileStore {
             ));
         }
         let file = self.read_plan()?;
-        // Where the plan was put back there are none.
         let edits = known.edits(&file, &found.records);
         if edits.iter().any(Edit::loses_something) {
             self.keep(str::from_utf8(&known.content).into_iter());
@@ -264,30 +275,37 @@ impl Acknowledged {
             self.plan = Arc::clone(&file.document.plan);
             self.unread = file.document.unparsed.len();
         }
-        let is_carried = |entry: &JournalEntry| {
-            matches!(
-                entry,
-                JournalEntry::Checkpoint(_) | JournalEntry::Supervisor(_) | JournalEntry::SupervisorEnded(_)
-            )
-        };
         if let Some(last) = records.last() {
             self.seq = last.seq;
             self.revision = self.revision.max(last.revision);
         }
-        self.carried.extend(records.iter().filter(|record| is_carried(&record.entry)).cloned());
-        let checkpoint =
-            self.carried.iter().rposition(|record| matches!(record.entry, JournalEntry::Checkpoint(_)));
-        let active = active_supervisors(&self.carried);
-        let mut at = 0;
-        self.carried.retain(|record| {
-            at += 1;
-            match &record.entry {
-                JournalEntry::Checkpoint(_) => Some(at - 1) == checkpoint,
-                JournalEntry::Supervisor(supervisor) => active.contains(supervisor),
-                _ => false,
-            }
-        });
+        let carried = std::mem::take(&mut self.carried);
+        self.carried = to_carry(carried.into_iter().chain(records.iter().cloned()));
     }
+}
+
+/// Returns what must stay reachable of records: the last checkpoint, and the
+/// supervisors at work.
+fn to_carry(records: impl IntoIterator<Item = JournalRecord>) -> Vec<JournalRecord> {
+    let is_carried = |record: &JournalRecord| {
+        matches!(
+            record.entry,
+            JournalEntry::Checkpoint(_) | JournalEntry::Supervisor(_) | JournalEntry::SupervisorEnded(_)
+        )
+    };
+    let mut carried: Vec<JournalRecord> = records.into_iter().filter(is_carried).collect();
+    let checkpoint = carried.iter().rposition(|record| matches!(record.entry, JournalEntry::Checkpoint(_)));
+    let active = active_supervisors(&carried);
+    let mut at = 0;
+    carried.retain(|record| {
+        at += 1;
+        match &record.entry {
+            JournalEntry::Checkpoint(_) => Some(at - 1) == checkpoint,
+            JournalEntry::Supervisor(supervisor) => active.contains(supervisor),
+            _ => false,
+        }
+    });
+    carried
 }
 
 /// Words edits for people, the first of them one by one.
@@ -310,17 +328,64 @@ mod tests {
     use super::*;
     use crate::{
         clock::SystemClock,
-        state::{Existing, Mutation, NewTask, RunDir, StateStore as _},
+        model::TaskId,
+        state::{Existing, MAX_REVISION, Mutation, NewTask, RunDir, StateStore as _},
     };
 
-    #[test]
-    fn a_plan_that_is_written_in_place_is_taken_over_once_all_of_it_is_there() {
+    fn in_new_dir() -> (tempfile::TempDir, FileStore) {
         let root = tempfile::tempdir().unwrap();
         let store = FileStore::new(RunDir::new(root.path()), Arc::new(SystemClock::default()));
         store.import(Plan::default(), Actor::User, Existing::Refuse).unwrap();
         for title in ["First", "Second", "Third"] {
             store.mutate(Mutation::Enqueue { task: NewTask::new(title) }, Actor::User).unwrap();
         }
+        (root, store)
+    }
+
+    fn done(store: &FileStore, id: &str) -> Result<Option<u64>, StateError> {
+        let done = Mutation::Done { id: TaskId::new(id), commit_sha: None, iteration: None };
+        Ok(store.mutate(done, Actor::Agent)?.seq)
+    }
+
+    /// Appends a record to the journal as anybody can.
+    fn forge(store: &FileStore, seq: u64) {
+        let mut file = fs::OpenOptions::new().append(true).open(store.dir().journal()).unwrap();
+        writeln!(file, r#"{{"seq":{seq},"at":"2026-01-01T00:00:00Z","revision":2,"kind":"rotated"}}"#)
+            .unwrap();
+    }
+
+    #[test]
+    fn a_number_that_somebody_made_up_hides_no_completion() {
+        for made_up in [7, 1 << 40, MAX_REVISION - 1, MAX_REVISION, MAX_REVISION + 1] {
+            let (_root, store) = in_new_dir();
+            store.catch_up(0).unwrap();
+            let role = crate::state::SupervisorRole::Supervisor;
+            let supervisor = crate::state::Supervisor { pid: 1, start_time: 1, role };
+            let mut seq = store.note(crate::state::Note::Supervisor(supervisor)).unwrap();
+            forge(&store, made_up);
+            for id in ["1", "2"] {
+                // Where no number follows, nothing is written that nobody would read.
+                if done(&store, id).is_err() {
+                    assert!(made_up == MAX_REVISION - 1, "{made_up}");
+                    store.catch_up(seq).unwrap();
+                    done(&store, id).unwrap();
+                }
+                let records = store.catch_up(seq).unwrap().records;
+                let completes = |record: &JournalRecord| match &record.entry {
+                    JournalEntry::Mutation { change, .. } => change.completed().is_some(),
+                    JournalEntry::Edited { edits, .. } => edits.iter().any(|edit| edit.completed().is_some()),
+                    _ => false,
+                };
+                assert!(records.iter().any(completes), "{made_up}: {records:?}");
+                seq = records.last().unwrap().seq;
+            }
+            assert_eq!(store.supervisors().unwrap(), [supervisor], "{made_up}");
+        }
+    }
+
+    #[test]
+    fn a_plan_that_is_written_in_place_is_taken_over_once_all_of_it_is_there() {
+        let (_root, store) = in_new_dir();
         store.catch_up(0).unwrap();
         let path = store.dir().prd();
         let edited = fs::read_to_string(&path).unwrap().replace("Second", "Better");

@@ -38,7 +38,7 @@ use super::{
     atomic::{self, Staged},
     catch_up::Acknowledged,
     import,
-    journal::{After, JournalFile, ROTATE_BYTES, Tail},
+    journal::{After, JournalFile, ROTATE_BYTES, Tail, revision_after},
     last_read::{LastRead, PlanFile},
     lock::FileLock,
     prd::{self, Document},
@@ -227,7 +227,7 @@ impl StateStore for FileStore {
         }
         let (now, tail) = (self.clock.now(), self.journal().tail()?);
         let before = self.read_plan().map_or(0, |file| file.document.plan.revision);
-        let revision = before.max(tail.revision) + 1;
+        let revision = revision_after(before.max(tail.revision));
         let plan = import::prepare(plan, revision, now)?;
         let backup = if exists { Some(self.back_up(now)?) } else { None };
         self.commit_whole(&Document::new(plan), backup.as_deref(), &tail, now, actor)?;
@@ -257,7 +257,7 @@ impl StateStore for FileStore {
             let applied = Applied::new(&file.document.plan, &mutation, change);
             return Ok(Applied { diagnostics: file.diagnostics, ..applied });
         }
-        let revision = base.max(tail.revision) + 1;
+        let revision = revision_after(base.max(tail.revision));
         file.document.plan_mut().revision = revision;
         let pieces = file.encode_changed(&change)?;
         let applied = Applied::new(&file.document.plan, &mutation, change.clone());

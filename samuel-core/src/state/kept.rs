@@ -19,7 +19,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{
-    Actor, FileStore, RunDir, StateError, StateStore, apply::count_tasks, atomic, file::digest_of, prd,
+    Actor, FileStore, RunDir, StateError, StateStore, apply::count_tasks, atomic, file::digest_of,
+    journal::revision_after, prd,
 };
 use crate::{
     fs::{PRIVATE_DIRECTORY, Root},
@@ -206,7 +207,7 @@ impl FileStore {
         let _lock = self.lock("restore")?;
         let (now, tail) = (self.now(), self.journal().tail()?);
         let before = self.read_plan().map_or(0, |file| file.document.plan.revision);
-        let revision = before.max(tail.revision).max(document.plan.revision) + 1;
+        let revision = revision_after(before.max(tail.revision).max(document.plan.revision));
         let changed = document.plan_mut();
         changed.revision = revision;
         changed.project.updated_at = Some(now);

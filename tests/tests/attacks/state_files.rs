@@ -43,6 +43,23 @@ fn a_revision_that_leaves_no_room_to_count_on_breaks_nothing() {
     }
 }
 
+#[test]
+fn a_record_after_which_there_is_no_number_is_passed_over_or_told() {
+    for (seq, is_told) in [(1_u64 << 53, false), ((1 << 53) - 1, true)] {
+        let target = Target::with_tasks(&["one"]);
+        let journal = fs::read_to_string(target.path(JOURNAL)).unwrap();
+        let made_up = format!(
+            "{{\"seq\":{seq},\"at\":\"2026-01-01T00:00:00Z\",\"revision\":2,\"kind\":\"rotated\"}}\n"
+        );
+        target.write(JOURNAL, journal + &made_up);
+        let ran = target.run(&["run", "done", "1"]);
+        assert_eq!(ran.code != Some(0), is_told, "{}", ran.text());
+        assert_eq!(ran.text().contains("journal.jsonl is corrupt"), is_told, "{}", ran.text());
+        let written = fs::read_to_string(target.path(JOURNAL)).unwrap();
+        assert!(!written.contains(&format!("\"seq\":{}", seq + 1)), "{written}");
+    }
+}
+
 /// A project whose agent is a script outside of it, and whose check is another.
 fn with_agent(agent: &str, check: &str) -> Target {
     let target = Target::with_tasks(&["one", "two"]);

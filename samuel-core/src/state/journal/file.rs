@@ -128,9 +128,9 @@ impl<'a> JournalFile<'a> {
             tail
         };
         let After { revision, digest } = after;
-        let record = JournalRecord { seq: tail.seq + 1, at, revision, digest, entry };
-        let line = record.to_line()?;
         let path = self.dir.journal();
+        let record = JournalRecord { seq: number_after(tail.seq, &path)?, at, revision, digest, entry };
+        let line = record.to_line()?;
         let file = self.dir.root().open_own(&path, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE);
         let file = file.map_err(StateError::file("open", &path))?;
         let mut appended = Appended { seq: record.seq, file, before: tail.end };
@@ -184,7 +184,8 @@ impl<'a> JournalFile<'a> {
         after: After,
     ) -> Result<Staged, StateError> {
         let After { revision, digest } = after;
-        let mark = JournalRecord { seq: seq + 1, at, revision, digest, entry: JournalEntry::Rotated };
+        let seq = number_after(seq, &self.dir.journal())?;
+        let mark = JournalRecord { seq, at, revision, digest, entry: JournalEntry::Rotated };
         let mut opening = Vec::new();
         for record in carried.iter().chain([&mark]) {
             opening.extend(record.to_line()?);
@@ -252,8 +253,16 @@ impl<'a> JournalFile<'a> {
                 true
             })?;
         }
+        records.reverse();
         records.sort_by_key(|record| record.seq);
-        records.dedup_by_key(|record| record.seq);
+        records.dedup();
+        Ok(records)
+    }
+
+    /// Returns those after a number, oldest first.
+    pub(crate) fn supervisor_records_after(&self, seq: u64) -> Result<Vec<JournalRecord>, StateError> {
+        let mut records = self.supervisor_records()?;
+        records.retain(|record| record.seq > seq);
         Ok(records)
     }
 
@@ -331,6 +340,16 @@ impl Appended {
     }
 }
 
+/// Returns the number of the record after another one. One that nobody would read
+/// is not written.
+fn number_after(seq: u64, path: &Path) -> Result<u64, StateError> {
+    if seq < MAX_REVISION {
+        return Ok(seq + 1);
+    }
+    let reason = format!("no record follows one with the number {seq}");
+    Err(StateError::Corrupt { path: path.to_owned(), line: None, column: None, reason })
+}
+
 /// Reads a record, as far as this version can. One that leaves no room to count
 /// on is none of Samuel's.
 fn record(line: &[u8]) -> Option<JournalRecord> {
@@ -338,7 +357,7 @@ fn record(line: &[u8]) -> Option<JournalRecord> {
         let Numbers { seq, revision, digest, at } = serde_json::from_slice(line).ok()?;
         Some(JournalRecord { seq, at, revision, digest, entry: JournalEntry::Unknown })
     });
-    known.filter(|record: &JournalRecord| record.seq.max(record.revision) <= MAX_REVISION)
+    known.filter(|record: &JournalRecord| record.seq < MAX_REVISION && record.revision <= MAX_REVISION)
 }
 
 #[cfg(test)]

@@ -14,4 +14,4 @@ pub use record::{
     Checkpoint, JournalEntry, JournalRecord, MAX_RECORD_BYTES, Note, NotedEvent, Supervisor, SupervisorRole,
     Used,
 };
-pub(crate) use record::{MAX_REVISION, active_supervisors};
+pub(crate) use record::{MAX_REVISION, active_supervisors, revision_after};

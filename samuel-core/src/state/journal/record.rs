@@ -14,6 +14,12 @@ pub const MAX_RECORD_BYTES: usize = 4 << 20;
 /// highest that JSON knows exactly. Nobody reaches it by counting.
 pub(crate) const MAX_REVISION: u64 = 1 << 53;
 
+/// Returns the revision after others: the next one, and the first one where
+/// somebody wrote one that leaves no room to count on.
+pub(crate) fn revision_after(before: u64) -> u64 {
+    if before < MAX_REVISION { before + 1 } else { 1 }
+}
+
 /// One record of the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JournalRecord {
