@@ -213,8 +213,9 @@ fn answer(followed: Followed) -> Result<Reply, Failure> {
     let mut failure = Failure::new(code, message).with_data(data).exit_with(exit);
     if report.exit_reason == ExitReason::ControlFilesChanged {
         failure = failure.advise(
-            "Look at what changed, for instance with `git diff`. Then undo it, or go on with `samuel run start \
-             --accept`, which shows it and asks.",
+            "These files are watched because the run is built from them or executes them. Look at what changed, for \
+             instance with `git diff`. Then undo it, or go on with `samuel run start --accept`, which shows it and \
+             asks. Where the agent has to change a file, let no check execute it.",
         );
     }
     Err(match report.fault.and_then(|fault| fault.location) {

@@ -224,7 +224,7 @@ fn quality_check(number: usize, check: &CheckCommand, control_files: &ControlFil
         ..Executable::new(ExecutableKind::QualityCheck, number.to_string())
     };
     entry.detail("timeout", format_duration(check.timeout));
-    for (path, digest) in control_files.named_by_check(check) {
+    for (path, digest) in control_files.run_by_check(check) {
         entry.detail(&format!("file {path}"), digest);
     }
     entry

@@ -54,12 +54,12 @@ fn status(target: &Target) -> String {
 #[test]
 fn what_is_changed_in_the_last_iteration_lets_nothing_stand() {
     for (change, told) in [
-        ("echo 'exit 0' > ci/check.sh", "changed: ci/check.sh (quality check `sh ci/check.sh`)"),
+        ("echo 'exit 0' > ci/check.sh", "changed: ci/check.sh (run by quality check `sh ci/check.sh`)"),
         (
             "rm ci/check.sh; echo 'exit 0' > new; mv new ci/check.sh",
-            "changed: ci/check.sh (quality check `sh ci/check.sh`)",
+            "changed: ci/check.sh (run by quality check `sh ci/check.sh`)",
         ),
-        ("rm ci/check.sh", "missing: ci/check.sh (quality check `sh ci/check.sh`)"),
+        ("rm ci/check.sh", "missing: ci/check.sh (run by quality check `sh ci/check.sh`)"),
         ("sed -i 's/sh ci.check.sh/true/' samuel.toml", "changed: samuel.toml"),
         ("echo 'echo {}' >> .samuel/plugins/lint/hook.sh", "changed: .samuel/plugins/lint/hook.sh"),
         (
@@ -102,7 +102,10 @@ fn a_check_that_exchanges_the_next_one_lets_nothing_stand() {
 fn files_that_decide_nothing_may_change_until_the_end() {
     let target = project();
     target.program("ci/check.sh", "test -e made\n");
-    let agent = format!("{SAMUEL} run done 1; touch made ci/other.sh; echo more > plugin/hook.sh");
+    target.write("notes.md", "");
+    check_with(&target, "[\"sh ci/check.sh\", \"test -s notes.md\", \"timeout 60 grep -q more notes.md\"]");
+    let agent =
+        format!("{SAMUEL} run done 1; touch made ci/other.sh; echo more | tee plugin/hook.sh > notes.md");
     let ran = start(&target, &agent);
     assert_eq!((ran.code, &report(&ran)["exit_reason"]), (Some(0), &"completed".into()), "{}", ran.text());
 }
@@ -129,7 +132,7 @@ fn a_script_that_is_rewritten_while_it_runs_and_put_back_lets_nothing_stand() {
         "{}",
         ran.text()
     );
-    assert_eq!(report["detail"], "written to: ci/check.sh (quality check `bash ci/check.sh`)");
+    assert_eq!(report["detail"], "written to: ci/check.sh (run by quality check `bash ci/check.sh`)");
     assert_eq!(status(&target), "pending");
 }
 
@@ -165,7 +168,7 @@ fn an_agents_own_script_is_shown_and_ends_the_run_when_it_changes() {
         "{}",
         ran.text()
     );
-    assert_eq!(report["detail"], "changed: agent.sh (the agent's command)");
+    assert_eq!(report["detail"], "changed: agent.sh (run or read by the agent's command)");
 }
 
 #[test]

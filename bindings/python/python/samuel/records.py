@@ -2993,7 +2993,7 @@ class ControlFileChange(Record):
     Attributes:
         path: The file, relative to the project's root; a plugin as a whole by its directory,
             with a slash at its end.
-        named_by: What names the file in its command, such as ``quality check `sh check.sh` ``;
+        named_by: Why the file is watched, such as ``run by quality check `sh check.sh` ``;
             absent where the path itself says what the file is for.
         before: Its digest when the run was built; absent where there was no file.
         now: Its digest now; absent where there is no file. The same as `before` where the file

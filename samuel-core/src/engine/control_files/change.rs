@@ -16,8 +16,7 @@ pub struct ControlFileChange {
     /// The file, relative to the project's root; a plugin as a whole by its
     /// directory, with a slash at its end.
     pub path: String,
-    /// What names the file in its command, such as ``quality check `sh check.sh` ``;
-    /// absent where the path itself says what the file is for.
+    /// Why the file is watched, such as ``run by quality check `sh check.sh` ``; absent where the path itself says what the file is for.
     pub named_by: Option<String>,
     /// Its digest when the run was built; absent where there was no file.
     pub before: Option<String>,

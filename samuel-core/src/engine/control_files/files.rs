@@ -10,7 +10,7 @@ use std::{
 use super::{
     ControlFileChange, ControlRecord, Stamps,
     change::UNREADABLE,
-    named,
+    executed,
     stamp::{self, Stamp},
 };
 use crate::{
@@ -33,9 +33,9 @@ const MAX_COMMAND_CHARS: usize = 80;
 #[derive(Debug)]
 pub(crate) struct ControlFiles {
     root: PathBuf,
-    /// Those that no command names, whether they exist or not.
+    /// Those that no command runs, whether they exist or not.
     files: Vec<PathBuf>,
-    /// Those that a command names, each with what does.
+    /// Those that a command runs, each with what does.
     scripts: BTreeMap<PathBuf, String>,
     /// Those of them that a check starts.
     started: BTreeSet<PathBuf>,
@@ -53,7 +53,7 @@ struct Look {
 
 impl ControlFiles {
     /// Looks at the files of a project, at those that the commands of its checks
-    /// name, and at those of its agent. Blocks.
+    /// run, and at those of its agent. Blocks.
     pub(in crate::engine) fn of(project: &Project, checks: &[CheckCommand], agent: &[PathBuf]) -> Self {
         let root = project.root().to_owned();
         let templates = project.template_directories().into_iter();
@@ -61,15 +61,15 @@ impl ControlFiles {
             templates.flat_map(|dir| [PROMPT_FILE, DISCOVERY_PROMPT_FILE].map(|name| dir.join(name)));
         let mut scripts = BTreeMap::new();
         for check in checks {
-            let named_by = format!("quality check `{}`", one_line(&check.command, MAX_COMMAND_CHARS));
-            for path in named::in_shell_command(&check.command, &root) {
+            let named_by = format!("run by quality check `{}`", one_line(&check.command, MAX_COMMAND_CHARS));
+            for path in executed::in_shell_command(&check.command, &root) {
                 scripts.entry(path).or_insert_with(|| named_by.clone());
             }
         }
-        let started = checks.iter().flat_map(|check| named::started_by_shell(&check.command, &root));
+        let started = checks.iter().flat_map(|check| executed::started_by_shell(&check.command, &root));
         let started = started.filter(|path| scripts.contains_key(path)).collect();
         for path in agent {
-            scripts.entry(path.clone()).or_insert_with(|| "the agent's command".to_owned());
+            scripts.entry(path.clone()).or_insert_with(|| "run or read by the agent's command".to_owned());
         }
         let files = [root.join(CONFIG_FILE), root.join(LOCK_FILE)];
         let files = files.into_iter().chain(templates);
@@ -151,10 +151,10 @@ impl ControlFiles {
         self.before.files.get(&self.shown(path)).map(String::as_str)
     }
 
-    /// Returns the files that a check names, each with what it was when the run
+    /// Returns the files that a check runs, each with what it was when the run
     /// was built.
-    pub(in crate::engine) fn named_by_check(&self, check: &CheckCommand) -> Vec<(String, String)> {
-        self.known(&named::in_shell_command(&check.command, &self.root))
+    pub(in crate::engine) fn run_by_check(&self, check: &CheckCommand) -> Vec<(String, String)> {
+        self.known(&executed::in_shell_command(&check.command, &self.root))
     }
 
     /// Returns the files by name for whoever must not change them: those that
@@ -307,8 +307,8 @@ mod tests {
         fs::write(root.join("ci/check.sh"), "exit 0").unwrap();
         fs::remove_file(root.join("agent.sh")).unwrap();
         let expected = [
-            "missing: agent.sh (the agent's command)",
-            "changed: ci/check.sh (quality check `sh ci/check.sh`)",
+            "missing: agent.sh (run or read by the agent's command)",
+            "changed: ci/check.sh (run by quality check `sh ci/check.sh`)",
         ];
         assert_eq!(told(&control.changes()), expected);
         assert_eq!(control.names(), ["samuel.toml", "samuel.lock", "agent.sh", "ci/check.sh"]);
@@ -324,7 +324,7 @@ mod tests {
         fs::rename(dir.path().join("copy"), dir.path().join("check.sh")).unwrap();
         assert!(control.changes().is_empty());
         let told = told(&control.changes_since(&stamps));
-        assert_eq!(told, ["written to: check.sh (quality check `sh check.sh`)"]);
+        assert_eq!(told, ["written to: check.sh (run by quality check `sh check.sh`)"]);
     }
 
     #[test]
@@ -367,6 +367,6 @@ mod tests {
         assert!(control.changes().is_empty());
         let file = fs::File::options().write(true).open(root.join("check")).unwrap();
         std::os::unix::fs::FileExt::write_at(&file, b"x", length - 1).unwrap();
-        assert_eq!(told(&control.changes()), ["changed: check (quality check `./check`)"]);
+        assert_eq!(told(&control.changes()), ["changed: check (run by quality check `./check`)"]);
     }
 }

@@ -8,13 +8,14 @@
 //! what a run has left changed.
 
 mod change;
+mod executed;
 mod files;
-mod named;
 mod record;
+mod shell_line;
 mod stamp;
 
 pub use change::ControlFileChange;
+pub(super) use executed::{in_command_line, in_words};
 pub(crate) use files::ControlFiles;
-pub(super) use named::{in_command_line, in_words};
 pub(super) use record::ControlRecord;
 pub(super) use stamp::Stamps;

@@ -1,0 +1,455 @@
+//! The files of a project that a command line executes.
+//!
+//! What a command only reads is the work: `grep -q done notes.md` decides nothing by
+//! itself, and the agent has to change notes.md. A file counts where it is the command's
+//! program, the script that an interpreter is given, or whatever can be executed.
+
+use std::{
+    io::Read as _,
+    os::unix::fs::MetadataExt as _,
+    path::{Component, Path, PathBuf},
+};
+
+use super::shell_line::{commands, is_line};
+use crate::fs::Root;
+
+/// How many words of a command line are looked at, and how many commands.
+const MAX_WORDS: usize = 1_000;
+
+/// How deep a command line may stand in another, as in `sh -c "bash -c 'sh a.sh'"`.
+const MAX_DEPTH: usize = 5;
+
+/// Programs that run the script they are given, without the version in their names.
+const INTERPRETERS: &[&str] = &[
+    "sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "python", "pypy", "node", "nodejs", "deno", "bun",
+    "tsx", "ts-node", "ruby", "perl", "php", "lua", "luajit", "pwsh", "tclsh", "Rscript", "julia", "elixir",
+    "java",
+];
+
+/// Those of them that take `-c` with a command line.
+const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash", "fish"];
+
+/// Options of interpreters whose value is the next word, which may be run as well.
+const VALUED: &[&str] = &[
+    "-o",
+    "+o",
+    "-O",
+    "+O",
+    "--rcfile",
+    "--init-file",
+    "-r",
+    "--require",
+    "--import",
+    "--loader",
+    "-W",
+    "-X",
+    "-I",
+    "-M",
+    "-jar",
+];
+
+/// Programs whose `-f` names what they execute.
+const BY_OPTION: &[&str] = &["make", "gmake", "awk", "gawk", "mawk", "sed", "just"];
+
+/// Words that stand before the program that they start: each with the letters of its
+/// options that take a value, and the number of its own operands.
+const WRAPPERS: &[(&str, &str, usize)] = &[
+    ("env", "uC", 0),
+    ("timeout", "sk", 1),
+    ("nice", "n", 0),
+    ("nohup", "", 0),
+    ("time", "fo", 0),
+    ("exec", "a", 0),
+    ("command", "", 0),
+    ("builtin", "", 0),
+    ("setsid", "", 0),
+    ("stdbuf", "ioe", 0),
+    ("ionice", "cnp", 0),
+    ("sudo", "ugCDhpRT", 0),
+    ("doas", "uC", 0),
+    ("xargs", "nIPLsdEa", 0),
+    ("if", "", 0),
+    ("then", "", 0),
+    ("elif", "", 0),
+    ("else", "", 0),
+    ("while", "", 0),
+    ("until", "", 0),
+    ("do", "", 0),
+    ("!", "", 0),
+    ("{", "", 0),
+];
+
+/// Returns the files of the project that a shell command executes, or that it names and
+/// that can be executed.
+pub(super) fn in_shell_command(command: &str, root: &Path) -> Vec<PathBuf> {
+    let found = Found::of_line(command, root);
+    let able = in_words(&found.words, root).into_iter().filter(|path| can_be_executed(path, root));
+    without_repeats(in_words(&found.executed, root).into_iter().chain(able))
+}
+
+/// Returns the files of the project that a shell command starts as programs or
+/// scripts, and none that it only names.
+pub(super) fn started_by_shell(command: &str, root: &Path) -> Vec<PathBuf> {
+    without_repeats(in_words(&Found::of_line(command, root).executed, root))
+}
+
+/// Returns the files of the project that a program's command line executes, or that it
+/// names and that can be executed: the program itself only where it is given as a path,
+/// since one by its name is not looked for in the project. A file that is given as
+/// settings or configuration counts too: agents run what stands in theirs. Of a word that
+/// is a command line itself, as in `bash -c 'sh a.sh >> log'`, only what it executes counts.
+pub(in crate::engine) fn in_command_line(words: &[String], root: &Path) -> Vec<PathBuf> {
+    let mut found = Found::new(root);
+    found.command(words, 0);
+    let operands = words.iter().skip(1).filter(|word| !is_line(word)).cloned();
+    // The value of an option may stand in the same word.
+    let operands = operands.flat_map(|word| {
+        let value = word.split_once('=').map(|(_, value)| value.to_owned());
+        std::iter::once(word).chain(value)
+    });
+    let operands: Vec<String> = operands.collect();
+    let able = in_words(&operands, root).into_iter().filter(|path| can_be_executed(path, root));
+    let program = words.first().is_some_and(|program| program.contains('/')).then(|| words.first().cloned());
+    let executed: Vec<String> =
+        program.flatten().into_iter().chain(found.executed).chain(settings(words)).collect();
+    without_repeats(in_words(&executed, root).into_iter().chain(able))
+}
+
+/// Returns the files of the project that words name.
+pub(in crate::engine) fn in_words(words: &[String], root: &Path) -> Vec<PathBuf> {
+    let words = words.iter().take(MAX_WORDS);
+    words.filter_map(|word| in_project(word, root)).collect()
+}
+
+/// What a command line was found to name.
+struct Found<'a> {
+    root: &'a Path,
+    /// Words that are executed, where they are files.
+    executed: Vec<String>,
+    /// All words.
+    words: Vec<String>,
+    /// Whether something is executed that no word of its command names.
+    reads_input: bool,
+    /// How many commands were looked at.
+    looked_at: usize,
+}
+
+impl<'a> Found<'a> {
+    fn new(root: &'a Path) -> Self {
+        Self { root, executed: Vec::new(), words: Vec::new(), reads_input: false, looked_at: 0 }
+    }
+
+    fn of_line(line: &str, root: &'a Path) -> Self {
+        let mut found = Self::new(root);
+        found.line(line, 0);
+        found.with_input()
+    }
+
+    /// Counts all words where an interpreter reads what it executes, as in `cat a.sh | sh`.
+    fn with_input(mut self) -> Self {
+        if self.reads_input {
+            self.executed.extend(self.words.iter().cloned());
+        }
+        self
+    }
+
+    fn line(&mut self, line: &str, depth: usize) {
+        for words in commands(line).into_iter().take(MAX_WORDS) {
+            self.command(&words, depth);
+            let left = MAX_WORDS.saturating_sub(self.words.len());
+            self.words.extend(words.into_iter().take(left));
+        }
+    }
+
+    fn command(&mut self, words: &[String], depth: usize) {
+        self.looked_at += 1;
+        if self.looked_at > MAX_WORDS {
+            return;
+        }
+        let words = words.get(..MAX_WORDS).unwrap_or(words);
+        let own = program_of(words);
+        let name = words.get(own).map_or("", |program| base_name(program));
+        if let Some(program) = words.get(own) {
+            if program.contains(['/', '.']) {
+                self.executed.push(program.clone());
+            }
+            self.reads_input |= program.starts_with("$(") || matches!(name, "$" | "eval");
+            // What a variable stands for may be an interpreter.
+            if program.starts_with('$') {
+                self.executed.extend(words.iter().cloned());
+            }
+        }
+        if matches!(name, "." | "source") {
+            self.executed.extend(words.get(own + 1).cloned());
+        }
+        if BY_OPTION.contains(&name) {
+            self.executed.extend(of_option(words.get(own..).unwrap_or_default()));
+        }
+        // Whatever stands before an interpreter may start it: `uv run python a.py`.
+        for (at, _) in words.iter().enumerate().filter(|(_, word)| INTERPRETERS.contains(&base_name(word))) {
+            self.script(words.get(at..).unwrap_or_default(), at == own, depth);
+        }
+        if depth < MAX_DEPTH {
+            words.iter().filter(|word| is_line(word)).for_each(|word| self.line(word, depth + 1));
+        }
+    }
+
+    /// Finds the script among the words of an interpreter, which is the first.
+    fn script(&mut self, words: &[String], is_program: bool, depth: usize) {
+        let interpreter = words.first().map_or("", |word| base_name(word));
+        let mut has_operand = false;
+        let mut rest = words.iter().enumerate().skip(1);
+        while let Some((at, word)) = rest.next() {
+            if SHELLS.contains(&interpreter) && is_option_with(word, "c") {
+                let code = words.get(at + 1..).unwrap_or_default();
+                if depth < MAX_DEPTH {
+                    self.command(code, depth + 1);
+                }
+                return;
+            }
+            if VALUED.contains(&word.as_str()) && !(interpreter == "php" && word == "-r") {
+                self.executed.extend(rest.next().map(|(_, value)| value.clone()));
+            } else if has_code(interpreter, word) {
+                return;
+            } else if word.starts_with(['-', '+']) {
+                // `--import=./a.mjs`
+                self.executed.extend(word.split_once('=').map(|(_, value)| value.to_owned()));
+            } else {
+                has_operand = true;
+                self.reads_input |= is_program && word.starts_with('$');
+                if in_project(word, self.root).is_some() {
+                    self.executed.push(word.clone());
+                    return;
+                }
+            }
+        }
+        self.reads_input |= is_program && !has_operand;
+    }
+}
+
+/// Returns where the program of a command stands: after assignments and what starts it.
+fn program_of(words: &[String]) -> usize {
+    let mut at = 0;
+    // The options of what was found last, and how many operands it still has.
+    let (mut valued, mut operands) = ("", 0);
+    while let Some(word) = words.get(at) {
+        let is_assignment = word.split_once('=').is_some_and(|(name, _)| {
+            !name.is_empty() && name.chars().all(|char| char == '_' || char.is_ascii_alphanumeric())
+        });
+        if let Some((_, of_wrapper, of_operands)) = WRAPPERS.iter().find(|known| known.0 == base_name(word)) {
+            (valued, operands) = (*of_wrapper, *of_operands);
+        } else if at > 0 && word.starts_with('-') {
+            let letter = word.strip_prefix('-').filter(|letter| letter.len() == 1);
+            at += usize::from(letter.is_some_and(|letter| valued.contains(letter)));
+        } else if operands > 0 {
+            operands -= 1;
+        } else if !is_assignment {
+            return at;
+        }
+        at += 1;
+    }
+    at
+}
+
+/// Says whether an interpreter is given its code, or a module of its own, by an option.
+fn has_code(interpreter: &str, word: &str) -> bool {
+    let letters = match interpreter {
+        "python" | "pypy" => "cm",
+        "node" | "nodejs" | "bun" => "ep",
+        "ruby" | "perl" | "lua" | "luajit" | "Rscript" | "julia" | "elixir" => "eE",
+        "php" => "r",
+        _ => "",
+    };
+    matches!(word, "--eval" | "--print" | "--version" | "--help" | "-V") || is_option_with(word, letters)
+}
+
+/// Says whether a word holds one of these one-letter options.
+fn is_option_with(word: &str, letters: &str) -> bool {
+    let Some(bundle) = word.strip_prefix('-').filter(|rest| !rest.starts_with('-')) else { return false };
+    // What follows these is their value.
+    let bundle = bundle.split(['W', 'X', 'I', 'M']).next().unwrap_or_default();
+    bundle.contains(|letter| letters.contains(letter))
+}
+
+/// Returns the values of `-f`.
+fn of_option(words: &[String]) -> Vec<String> {
+    let value = |(at, word): (usize, &String)| match word.as_str() {
+        "-f" | "--file" | "--makefile" | "--justfile" => words.get(at + 1).cloned(),
+        word => {
+            let long = || word.strip_prefix("--")?.split_once('=').map(|(_, value)| value);
+            word.strip_prefix("-f").or_else(long).map(str::to_owned)
+        }
+    };
+    words.iter().enumerate().filter_map(value).collect()
+}
+
+/// Returns the values of options whose names say that they are settings.
+fn settings(words: &[String]) -> Vec<String> {
+    let value = |(at, word): (usize, &String)| {
+        let (name, value) = match word.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (word.as_str(), words.get(at + 1).cloned()),
+        };
+        let says_so = name.starts_with('-') && (name.contains("settings") || name.contains("config"));
+        value.filter(|_| says_so)
+    };
+    words.iter().enumerate().filter_map(value).collect()
+}
+
+/// Returns the last part of a program's path, without a version: `python3.12` is python.
+fn base_name(word: &str) -> &str {
+    let name = word.rsplit('/').next().unwrap_or(word);
+    match name.trim_end_matches(|char: char| char.is_ascii_digit() || char == '.') {
+        "" => name,
+        name => name,
+    }
+}
+
+/// Returns the file of the project that a word names.
+fn in_project(word: &str, root: &Path) -> Option<PathBuf> {
+    let path = lexical(&root.join(word));
+    let is_file = path.starts_with(root) && std::fs::metadata(&path).is_ok_and(|found| found.is_file());
+    is_file.then_some(path)
+}
+
+/// Says whether the system would run a file, or a shell that is given its name.
+fn can_be_executed(path: &Path, root: &Path) -> bool {
+    let Ok(mut file) = Root::new(root).open(path) else { return false };
+    let is_able = file.metadata().is_ok_and(|found| found.mode() & 0o111 != 0);
+    let mut start = [0; 2];
+    is_able || (file.read_exact(&mut start).is_ok() && start == *b"#!")
+}
+
+fn without_repeats(paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
+    let mut kept = Vec::new();
+    for path in paths {
+        if !kept.contains(&path) {
+            kept.push(path);
+        }
+    }
+    kept
+}
+
+/// Leaves `.` and `..` out of a path, without looking at the disk.
+fn lexical(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => _ = plain.pop(),
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+    use std::{fs, os::unix::fs::PermissionsExt as _};
+
+    use super::*;
+
+    /// A project's root, which goes with the first.
+    struct Files(
+        #[expect(dead_code, reason = "it is removed when it is dropped")] tempfile::TempDir,
+        PathBuf,
+    );
+
+    impl Files {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            let root = dir.path().canonicalize().unwrap();
+            fs::create_dir_all(root.join("ci/deep")).unwrap();
+            for file in
+                ["check.sh", "ci/check.sh", "ci/with space.py", "*", "claude", "data", "ci/agent.json"]
+            {
+                fs::write(root.join(file), "exit 1").unwrap();
+            }
+            fs::write(root.join("shebang"), "#!/bin/sh\n").unwrap();
+            fs::write(root.join("able"), "").unwrap();
+            fs::set_permissions(root.join("able"), fs::Permissions::from_mode(0o755)).unwrap();
+            Self(dir, root)
+        }
+
+        fn shown(&self, found: Vec<PathBuf>) -> String {
+            let found = found.iter().map(|path| path.strip_prefix(&self.1).unwrap().display().to_string());
+            found.collect::<Vec<_>>().join(" ")
+        }
+    }
+
+    #[test]
+    fn a_file_that_a_check_runs_is_found_however_it_is_run() {
+        let files = Files::new();
+        let whole = format!("sh {}/check.sh", files.1.display());
+        for (command, expected) in [
+            ("./check.sh", "check.sh"),
+            ("cd . && sh ci/deep/../check.sh; true", "ci/check.sh"),
+            ("python 'ci/with space.py' --all", "ci/with space.py"),
+            ("python3.12 -W ignore ci/with\\ space.py data", "ci/with space.py"),
+            (&whole, "check.sh"),
+            ("bash -c 'set -e; sh ci/check.sh'", "ci/check.sh"),
+            ("sh -c \"bash -ec 'sh ci/check.sh'\"", "ci/check.sh"),
+            ("sh -c ./check.sh", "check.sh"),
+            ("timeout -k 5 60 sh -e -o pipefail ci/check.sh data | tee check.sh", "ci/check.sh"),
+            ("X=1 nice -n 5 ./check.sh && env -u A B=2 . ci/check.sh", "check.sh ci/check.sh"),
+            ("if ! sh check.sh; then exit 1; fi", "check.sh"),
+            ("uv run python ci/check.sh", "ci/check.sh"),
+            ("node -r ./check.sh ci/check.sh data", "check.sh ci/check.sh"),
+            ("cat ci/check.sh | sh", "ci/check.sh"),
+            ("sh < ci/check.sh", "ci/check.sh"),
+            ("sh -c \"$(cat ci/check.sh)\"", "ci/check.sh"),
+            ("eval \"$(cat ci/check.sh)\"", "ci/check.sh"),
+            ("$RUNNER ci/check.sh", "ci/check.sh"),
+            ("make -f ci/check.sh", "ci/check.sh"),
+            ("awk -fci/check.sh data", "ci/check.sh"),
+            ("runner able shebang data", "able shebang"),
+            ("sh ci/check.sh > check.sh 2>>'check.sh'; grep '>' ci/check.sh", "ci/check.sh"),
+            ("sh 'check.sh", "check.sh"),
+        ] {
+            assert_eq!(files.shown(in_shell_command(command, &files.1)), expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_a_check_only_reads_or_writes_is_the_work() {
+        let files = Files::new();
+        for command in [
+            "grep -q hi data",
+            "test -f data && test -s ./data",
+            "timeout 60 grep -q hi data",
+            "sh -c 'grep -q hi data'",
+            "env A=1 nice wc -l < data > check.sh",
+            "python -m pytest data",
+            "python -c 'import sys' data",
+            "perl -ne 'exit 1' data",
+            "diff data ci/agent.json",
+            "cargo test ci ci/deep /bin/sh ../etc missing.sh",
+            "make data",
+        ] {
+            assert_eq!(files.shown(in_shell_command(command, &files.1)), "", "{command}");
+        }
+        assert_eq!(files.shown(started_by_shell("sh check.sh shebang able", &files.1)), "check.sh");
+    }
+
+    #[test]
+    fn of_an_agents_words_its_program_scripts_and_settings_count() {
+        let files = Files::new();
+        let line = "set -e; X=1 exec sh ci/check.sh | tee check.sh; cat check.sh > ci/check.sh";
+        for (words, expected) in [
+            (&["sh", "check.sh", "data"][..], "check.sh"),
+            (&["./check.sh", "ci", "data"], "check.sh"),
+            (&["claude", "--settings=ci/agent.json", "--log", "data"], "ci/agent.json"),
+            (&["claude", "--mcp-config", "ci/agent.json"], "ci/agent.json"),
+            (&["claude", "--hook=shebang"], "shebang"),
+            (&["claude", "-p"], ""),
+            (&["env", "A=1", "timeout", "60", "sh", "check.sh"], "check.sh"),
+            (&["sh", "-c", line], "ci/check.sh"),
+            (&["sh", "-c", "cat > check.sh; echo >> ci/check.sh"], ""),
+        ] {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            assert_eq!(files.shown(in_command_line(&words, &files.1)), expected, "{words:?}");
+        }
+    }
+}
