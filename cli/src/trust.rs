@@ -82,11 +82,16 @@ pub(crate) fn announced(executables: &Executables) -> String {
 
 /// Lists what a run would execute, after what the last one left changed.
 fn listed(executables: &Executables) -> String {
-    let changes = match executables.changes.is_empty() {
+    let changes = left_changed(executables);
+    format!("{changes}{}  digest of all this: {}\n", announced(executables), executables.digest())
+}
+
+/// Lists what the last run left changed, if it did.
+pub(crate) fn left_changed(executables: &Executables) -> String {
+    match executables.changes.is_empty() {
         true => String::new(),
         false => shown("The last run left these control files changed:", &executables.change_lines()),
-    };
-    format!("{changes}{}  digest of all this: {}\n", announced(executables), executables.digest())
+    }
 }
 
 fn shown(title: &str, lines: &[String]) -> String {

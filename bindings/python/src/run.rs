@@ -73,13 +73,13 @@ impl PyRun {
         let built = registered.and(built).and_then(|builder| {
             detached(py, || {
                 let mut run = builder.build()?;
-                run.compare_with_last()?;
-                Ok(run)
+                let executables = run.executables()?.clone();
+                Ok((run, executables))
             })
             .map_err(|error: RunError| raise(py, &error))
         });
-        let run = built.inspect_err(|_| bell.end())?;
-        Ok(Self { executables: run.executables().clone(), run: Mutex::new(Some(run)), bell, raised })
+        let (run, executables) = built.inspect_err(|_| bell.end())?;
+        Ok(Self { executables, run: Mutex::new(Some(run)), bell, raised })
     }
 
     /// What the run would execute.

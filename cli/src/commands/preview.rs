@@ -46,8 +46,8 @@ pub(crate) fn vars(project: Project, args: &LookArgs, host: &Host) -> Result<Rep
 
 /// Prints the prompt and the chain of every point; nothing is started.
 pub(crate) fn dry_run(builder: RunBuilder) -> Result<Reply, Failure> {
-    let run = builder.build()?;
-    let executables = run.executables().clone();
+    let mut run = builder.build()?;
+    let executables = run.executables()?.clone();
     let preview = block_on(run.preview(Glance::Still))??;
     let mut text = String::from("Prompt\n\n");
     match (&preview.prompt, &preview.stop) {
@@ -61,10 +61,13 @@ pub(crate) fn dry_run(builder: RunBuilder) -> Result<Reply, Failure> {
     preview.chains.iter().for_each(|chain| text.push_str(&chain_text(chain)));
     text.push_str("\nA run would execute\n");
     executables.lines().iter().for_each(|line| text.push_str(&format!("  {}\n", safe(line))));
+    text.push_str(&trust::left_changed(&executables));
+    text.push_str(&format!("  digest of all this: {}\n", executables.digest()));
     let mut data = data(&preview);
     if let Some(data) = data.as_object_mut() {
         data.insert("chains".to_owned(), json!(preview.chains));
         data.insert("executables".to_owned(), json!(executables));
+        data.insert("digest".to_owned(), json!(executables.digest()));
     }
     Ok(Reply::new(data, text).warn(preview.warnings))
 }

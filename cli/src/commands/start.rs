@@ -41,10 +41,14 @@ pub(crate) fn start(
     if args.dry_run {
         return preview::dry_run(builder);
     }
-    let run = builder.trust(trust::policy(&args, host)).build()?;
+    let mut run = builder.trust(trust::policy(&args, host)).build()?;
     if args.yes && !global.json {
-        // The run goes on whether or not this can be shown.
-        let _ = terminal::show(Stream::Err, &trust::announced(run.executables()));
+        let executables = run.executables()?;
+        // What --yes does not cover is refused below, with this list.
+        if executables.changes.is_empty() {
+            // The run goes on whether or not this can be shown.
+            let _ = terminal::show(Stream::Err, &trust::announced(executables));
+        }
     }
     if run.settings().agent == "command" && !global.json {
         remark(COMMAND_HINT);
@@ -64,7 +68,9 @@ fn go_on_with(failure: Failure, host: &Host) -> Failure {
     let (Some(command), Some(asking)) = (host.command_line(), host.command_line_that_asks()) else {
         return failure;
     };
+    let by_digest = asking.strip_suffix("--accept").unwrap_or("samuel run start ");
     let help = failure.help.replace("`samuel run start --accept`", &format!("`{}`", safe(&asking)));
+    let help = help.replace("`samuel run start --trust-hash ", &format!("`{}--trust-hash ", safe(by_digest)));
     let help = help.replace("`samuel run start`", &format!("`{}`", safe(&command)));
     failure.advise(help)
 }
@@ -214,8 +220,9 @@ fn answer(followed: Followed) -> Result<Reply, Failure> {
     if report.exit_reason == ExitReason::ControlFilesChanged {
         failure = failure.advise(
             "These files are watched because the run is built from them or executes them. Look at what changed, for \
-             instance with `git diff`. Then undo it, or go on with `samuel run start --accept`, which shows it and \
-             asks. Where the agent has to change a file, let no check execute it.",
+             instance with `git diff`. Then undo it, or go on: at a terminal `samuel run start --accept` shows it and \
+             asks; without one, the refusal names the digest for --trust-hash. Where the agent has to change a file, \
+             let no check execute it.",
         );
     }
     Err(match report.fault.and_then(|fault| fault.location) {

@@ -11,7 +11,6 @@ use serde::Serialize;
 use super::{
     builder::RunBuilder,
     error::{RunError, described},
-    executables::ExecutableKind,
     run::Run,
 };
 use crate::{
@@ -306,7 +305,7 @@ fn chains(builder: RunBuilder) -> [Finding; 2] {
             Finding { details, ..Finding::warning(Hooks, message, help) }
         }
     };
-    let templates = match run.executables().of_kind(ExecutableKind::Template).count() {
+    let templates = match run.own_templates() {
         0 => Finding::ok(Templates, "the built-in templates are used"),
         own => Finding::ok(
             Templates,

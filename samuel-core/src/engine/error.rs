@@ -129,13 +129,17 @@ impl Coded for RunError {
             Self::Declined { .. } => {
                 "Change what it would run in samuel.toml, or start it again and answer y.".to_owned()
             }
-            Self::Unaccepted { .. } => {
-                "Look at the changes, for instance with `git diff`. Then undo them, or go on with `samuel run start \
-                 --accept`, which shows them and asks."
-                    .to_owned()
+            Self::Unaccepted { executables } => {
+                let digest = executables.digest();
+                format!(
+                    "Look at the changes, for instance with `git diff`. Then undo them, or go on: at a terminal \
+                     `samuel run start --accept` shows them and asks; without one, \
+                     `samuel run start --trust-hash {digest}` accepts what is listed here."
+                )
             }
             Self::OtherDigest { .. } => {
-                "Review what would run, then pass its digest, or start without --trust-hash to be asked.".to_owned()
+                "Review what would run, then pass its digest, or start without --trust-hash to be asked."
+                    .to_owned()
             }
             Self::Agent(AgentError::Unknown { suggestion: Some(nearest), .. }) => did_you_mean(nearest),
             Self::Sandbox(SandboxError::Unknown { nearest: Some(nearest), .. }) => did_you_mean(nearest),

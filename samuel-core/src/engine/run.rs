@@ -22,7 +22,7 @@ use super::{
     control_files::{ControlFileChange, ControlFiles, in_command_line, in_words},
     driver::Driver,
     error::{RunError, described},
-    executables::Executables,
+    executables::{ExecutableKind, Executables},
     follow::Follower,
     handle::{Controller, RunHandle},
     hub::Hub,
@@ -180,10 +180,23 @@ impl Run {
         &self.registry
     }
 
-    /// Returns what the run would execute; what the last one left changed is among it
-    /// after [`Run::compare_with_last`].
-    pub fn executables(&self) -> &Executables {
-        &self.executables
+    /// Returns what the run would execute, with the control files that the last run
+    /// left changed: all that the [policy](Run::trusting) is shown. Blocks at the first
+    /// call, for as long as somebody changes the plan.
+    ///
+    /// # Errors
+    /// Returns [`RunError::State`] where what the last run saved cannot be read.
+    pub fn executables(&mut self) -> Result<&Executables, RunError> {
+        if !self.is_compared {
+            self.executables.changes = left_changed(&*self.frozen.store, &self.control_files)?;
+            self.is_compared = true;
+        }
+        Ok(&self.executables)
+    }
+
+    /// Says how many prompt templates of the project replace built-in ones.
+    pub(super) fn own_templates(&self) -> usize {
+        self.executables.of_kind(ExecutableKind::Template).count()
     }
 
     /// Returns the settings the run was frozen with.
@@ -267,19 +280,7 @@ impl Run {
         Ok((lock, remains))
     }
 
-    /// Puts the control files that the last run left changed among the
-    /// [executables](Run::executables), for whoever decides before the start, which
-    /// does this by itself. Blocks, for as long as somebody changes the plan.
-    ///
-    /// # Errors
-    /// Returns [`RunError::State`] where what the last run saved cannot be read.
-    pub fn compare_with_last(&mut self) -> Result<(), RunError> {
-        self.executables.changes = left_changed(&*self.frozen.store, &self.control_files)?;
-        self.is_compared = true;
-        Ok(())
-    }
-
-    /// Does the same without holding up other work, once.
+    /// Looks what the last run left changed without holding up other work, once.
     async fn ensure_compared(&mut self) -> Result<(), RunError> {
         if self.is_compared {
             return Ok(());

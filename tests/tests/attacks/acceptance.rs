@@ -74,6 +74,9 @@ fn the_line_that_goes_on_asks_and_a_start_with_yes_refuses() {
             assert!(refused.text().contains("changed: samuel.toml"), "{args:?}: {}", refused.text());
             assert!(refused.text().contains("quality check 1: touch taken"), "{}", refused.text());
             assert!(refused.text().contains("`samuel run start --accept`"), "{}", refused.text());
+            let by_digest = format!("`samuel run start --trust-hash {}`", digest(&refused));
+            assert!(refused.text().contains(&by_digest), "{}", refused.text());
+            assert_eq!(refused.text().matches("quality check 1: ").count(), 1, "{}", refused.text());
         }
     }
 }
@@ -84,6 +87,11 @@ fn what_was_seen_is_accepted_by_its_digest_and_nothing_else_is() {
     let seen = digest(&start(&target, &["--accept"]));
     let other = start(&target, &["--accept", "--trust-hash", "sha256:0"]);
     assert_eq!(other.code, Some(78), "{}", other.text());
+    let looked = start(&target, &["--dry-run"]);
+    for shown in [&other, &looked] {
+        assert!(shown.text().contains("changed: samuel.toml"), "{}", shown.text());
+        assert_eq!(digest(shown), seen, "{}", shown.text());
+    }
     // It changes once more before the answer.
     let config = std::fs::read_to_string(target.path("samuel.toml")).unwrap();
     target.write("samuel.toml", format!("{config}# more\n"));
