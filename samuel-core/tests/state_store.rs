@@ -189,8 +189,12 @@ fn the_journal_tells_every_change_with_its_revision_and_who_asked() {
 #[test]
 fn the_last_checkpoint_is_found_behind_later_records() {
     with_each_plan(|store| {
-        let checkpoint =
-            |step: u64| Checkpoint { run_id: "r1".into(), state: json!({"step": step}), waits_until: None };
+        let checkpoint = |step: u64| Checkpoint {
+            run_id: "r1".into(),
+            state: json!({"step": step}),
+            waits_until: None,
+            end: None,
+        };
         store.note(Note::Checkpoint(checkpoint(1))).unwrap();
         let seq = store.note(Note::Checkpoint(checkpoint(2))).unwrap();
         store.mutate(done("1", None, None), Actor::Agent).unwrap();

@@ -54,6 +54,7 @@ SOURCES: list[tuple[str, list[str | tuple[str, str]]]] = [
     ),
     ("process/left.rs", ["Process"]),
     ("state/lock.rs", ["Holder"]),
+    ("state/journal/record.rs", ["RunEnd"]),
     ("state/diagnostic.rs", ["DiagnosticKind", ("Diagnostic", "StateDiagnostic")]),
     ("project/status.rs", ["TaskCounts", "NextStep", "ProjectStatus"]),
     ("prd/finding.rs", ["Severity", "FindingKind", "Finding"]),

@@ -217,6 +217,12 @@ fn answer(followed: Followed) -> Result<Reply, Failure> {
     };
     let exit = signal.filter(|_| code == ErrorCode::RUN_CANCELLED).map(Signal::exit_code);
     let mut failure = Failure::new(code, message).with_data(data).exit_with(exit);
+    if report.exit_reason == ExitReason::Blocked && report.settled {
+        failure = failure.advise(
+            "Mend what the quality checks found, or reset a task with `samuel run reset <id>`. Then start again: \
+             the checks are run once more.",
+        );
+    }
     if report.exit_reason == ExitReason::ControlFilesChanged {
         failure = failure.advise(
             "These files are watched because the run is built from them or executes them. Look at what changed, for \

@@ -11,9 +11,9 @@ use samuel_core::{
         Subject,
     },
     hook::{ChainMode, HookPoint, Kind, Layer, OnFailure, Tier},
-    model::{ErrorCode, Location, Progress, Status, Task, TaskId},
+    model::{ErrorCode, ExitReason, Location, Progress, Status, Task, TaskId},
     project::{NextStep, ProjectStatus, TaskCounts},
-    state::{LeftRow, Repair, RestoredRow},
+    state::{LeftRow, Repair, RestoredRow, RunEnd},
 };
 
 use super::{chain_table, checkup_text, columns, repair_text, safe, safe_lines, status_text, task_table};
@@ -42,6 +42,7 @@ fn status(text: &str) -> ProjectStatus {
         running: false,
         holder: None,
         waits_until: Some(jiff::Timestamp::MAX),
+        last_end: Some(RunEnd { reason: ExitReason::Blocked, detail: Some(text.to_owned()) }),
         diagnostics: Vec::new(),
         unparsed: 0,
     }

@@ -1,8 +1,9 @@
 //! Where a plan stands, as text.
 
 use samuel_core::{
-    model::ProgressStatus,
+    model::{ExitReason, ProgressStatus},
     project::{NextStep, ProjectStatus},
+    state::RunEnd,
     text::counted,
 };
 
@@ -31,7 +32,7 @@ pub(crate) fn status_text(status: &ProjectStatus) -> String {
         .map(|(count, what)| format!(", {count} {what}"))
         .collect();
     line("Tasks", format!("{} of {} completed{open}", tasks.completed, tasks.total));
-    line("Next", next(&status.next, tasks.total));
+    line("Next", next(status));
     let progress = &status.progress;
     if progress.total_iterations_run > 0 {
         let cost =
@@ -50,7 +51,12 @@ pub(crate) fn status_text(status: &ProjectStatus) -> String {
     match (status.running, progress.status) {
         (true, _) => line("Loop", format!("running{}", holder.unwrap_or_default())),
         (false, ProgressStatus::Running) => line("Loop", "not running (the last one was cut off)".to_owned()),
-        (false, ended) => line("Loop", format!("not running ({})", ended.as_str().replace('_', " "))),
+        (false, ended) => {
+            line("Loop", format!("not running ({})", ended.as_str().replace('_', " ")));
+            if let Some(end) = &status.last_end {
+                line("Last run", end_text(end));
+            }
+        }
     }
     if let NextStep::Blocked { reasons } = &status.next {
         text.push_str("Blocked:\n");
@@ -62,12 +68,23 @@ pub(crate) fn status_text(status: &ProjectStatus) -> String {
     text
 }
 
-fn next(next: &NextStep, total: usize) -> String {
-    match next {
+/// Says how a run ended.
+fn end_text(end: &RunEnd) -> String {
+    let detail = end.detail.as_deref().map(|detail| format!(": {}", safe(detail))).unwrap_or_default();
+    format!("{}{detail}", end.reason)
+}
+
+fn next(status: &ProjectStatus) -> String {
+    let total = status.tasks.total;
+    let failed_check = status.last_end.as_ref().is_some_and(|end| end.reason == ExitReason::Blocked);
+    match &status.next {
         NextStep::Task { task } => format!("{} {}", safe(task.id.as_str()), safe(&task.title)),
         NextStep::AllDone if total == 0 => {
             "nothing: the plan has no tasks; `samuel run convert` or `samuel run enqueue` adds some"
                 .to_owned()
+        }
+        NextStep::AllDone if failed_check => {
+            "the quality checks: every task is settled, and none has passed since".to_owned()
         }
         NextStep::AllDone => "nothing: the plan is done".to_owned(),
         NextStep::Blocked { reasons } => match reasons.len() {

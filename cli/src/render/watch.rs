@@ -26,6 +26,9 @@ const ACTIVITY: usize = 60;
 const TAIL_LINES: usize = 10;
 const TAIL_WIDTH: usize = 200;
 
+/// How many tasks are named that a run left.
+const TASKS: usize = 10;
+
 /// Shows a run to a person.
 pub(crate) struct Watch {
     /// Whether there is a terminal to draw on.
@@ -285,6 +288,11 @@ impl Watch {
             report.iterations,
             consumed(report.usage)
         ));
+        for (what, tasks) in [("skipped", &report.skipped), ("left", &report.left)] {
+            if !tasks.is_empty() {
+                self.line(&format!("  {what}: {}", some_ids(tasks)));
+            }
+        }
         if !report.unrecorded.is_empty() {
             let open = ids(&report.unrecorded);
             self.line(&format!("  not recorded as done, though the agent ended well: {open}"));
@@ -339,6 +347,14 @@ fn plan_changed(change: PlanChange, task: &TaskId, title: &str, reason: Option<&
 
 fn ids(tasks: &[TaskId]) -> String {
     tasks.iter().map(|task| safe(task.as_str())).collect::<Vec<_>>().join(", ")
+}
+
+/// Counts tasks and names the first of them.
+fn some_ids(tasks: &[TaskId]) -> String {
+    let named = ids(tasks.get(..tasks.len().min(TASKS)).unwrap_or_default());
+    let more = tasks.len().saturating_sub(TASKS);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{} ({named}{more})", counted(tasks.len(), "task"))
 }
 
 fn consumed(usage: Usage) -> String {

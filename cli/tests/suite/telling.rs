@@ -203,3 +203,53 @@ fn a_plan_that_is_done_is_never_said_to_be_left_before_it_was() {
     let errors = std::fs::read_to_string(bench.tmp().join("errors")).unwrap();
     assert!(errors.contains("the run ended as cancelled"), "{errors}");
 }
+
+#[test]
+fn why_the_last_run_ended_is_told_with_its_limit_and_with_what_it_left() {
+    let bench = Bench::with_tasks(&["First", "Second", "Third"]);
+    bench.ok(&["run", "skip", "2", "--reason", "too big"]);
+    let ran = bench.start(DONE, &["--max-iterations", "1"]);
+    assert_eq!(ran.code, 4, "{ran:?}");
+    let end = "max-iterations: the limit of 1 iteration was reached\n";
+    assert!(ran.stdout.contains(end), "{ran:?}");
+    assert!(ran.stdout.contains("  skipped: 1 task (2)\n  left: 1 task (3)\n"), "{ran:?}");
+    let status = bench.ok(&["run"]).stdout;
+    assert!(status.contains(&format!("  Last run   {end}")), "{status}");
+    let data = bench.ok(&["run", "status", "--json"]).json()["data"].clone();
+    assert_eq!(data["last_end"]["reason"], "max-iterations");
+    let log = std::fs::read_to_string(bench.path(".samuel/run/progress.md")).unwrap();
+    assert!(log.contains("FOUND: the loop ended after 1 iteration: the iteration limit"), "{log}");
+    // A plan that takes the place of this one was not run yet.
+    bench.write("new.md", "# New\n\n## Tasks\n\n- [ ] 1. First\n");
+    bench.ok(&["run", "convert", "new.md", "--force"]);
+    assert!(!bench.ok(&["run"]).stdout.contains("Last run"));
+}
+
+#[test]
+fn a_run_that_only_its_check_blocks_says_so_everywhere() {
+    let bench = Bench::with_tasks(&["First"]);
+    configure(&bench, "quality_checks = [\"false\"]");
+    bench.ok(&["run", "done", "1"]);
+    let ran = bench.start(DONE, &[]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert!(ran.stderr.contains("help: Mend what the quality checks found"), "{ran:?}");
+    let status = bench.ok(&["run"]).stdout;
+    assert!(status.contains("Next       the quality checks: "), "{status}");
+    let log = std::fs::read_to_string(bench.path(".samuel/run/progress.md")).unwrap();
+    assert!(!log.contains("cannot be worked on") && !log.contains("COMPLETED: the loop"), "{log}");
+}
+
+#[test]
+fn doctor_says_that_a_start_will_ask_about_changed_control_files() {
+    let bench = Bench::with_tasks(&["First"]);
+    configure(&bench, "quality_checks = [\"sh ci.sh\"]");
+    bench.write("ci.sh", "true\n");
+    let ran = bench.start("echo exit 0 > ci.sh", &[]);
+    assert!(ran.stdout.contains("control-files-changed"), "{ran:?}");
+    assert!(bench.ok(&["run"]).stdout.contains("Last run   control-files-changed: changed: ci.sh"));
+    let doctor = bench.samuel(&["doctor"]).stdout;
+    assert!(
+        doctor.contains("the last run left control files changed") && doctor.contains("changed: ci.sh"),
+        "{doctor}"
+    );
+}

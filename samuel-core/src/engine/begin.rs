@@ -111,6 +111,7 @@ impl Run {
                 max_consecutive_failures: settings.max_consecutive_failures,
                 max_cost_usd: settings.session_budget.max_cost_usd,
                 max_tokens: settings.session_budget.max_tokens,
+                max_wall_ms: settings.session_budget.max_wall_time.map(millis),
                 pause_ms: millis(settings.pause),
                 rate_limit: settings.rate_limit,
                 max_limit_wait_ms: millis(settings.rate_limit_wait),

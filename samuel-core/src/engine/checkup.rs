@@ -141,19 +141,21 @@ impl Checkup {
                 let agent = Finding::of_result(Subject::Agent, builder().check_agent());
                 let prepared = prepare(&project, builder());
                 findings.push(plugins(&project, prepared.as_ref().err()));
-                findings.extend(match prepared {
+                let (of_run, changes) = match prepared {
                     Ok(builder) => chains(builder),
                     Err(_) => {
-                        let [_, templates] = chains(builder());
-                        [Finding::skipped(Subject::Hooks, "the plugins cannot be used"), templates]
+                        let ([_, templates], changes) = chains(builder());
+                        let hooks = Finding::skipped(Subject::Hooks, "the plugins cannot be used");
+                        ([hooks, templates], changes)
                     }
-                });
+                };
+                findings.extend(of_run);
                 findings.extend([
                     agent,
                     checks(&project),
                     repository(root, caller, env),
                     containment(),
-                    state(&project),
+                    state(&project, changes),
                 ]);
             }
             Err(error) => {
@@ -274,15 +276,14 @@ fn plugins(project: &Project, error: Option<&PluginError>) -> Finding {
 }
 
 /// Looks at the chains and the templates, which are loaded together.
-fn chains(builder: RunBuilder) -> [Finding; 2] {
+/// Returns with them the control files that the last run left changed.
+fn chains(builder: RunBuilder) -> ([Finding; 2], Vec<String>) {
     use Subject::{Hooks, Templates};
-    let run = match builder.build_idle() {
+    let mut run = match builder.build_idle() {
         Ok(run) => run,
         Err(error @ RunError::Template(_)) => {
-            return [
-                Finding::skipped(Hooks, "the templates cannot be used"),
-                Finding::failed(Templates, &error),
-            ];
+            let of_hooks = Finding::skipped(Hooks, "the templates cannot be used");
+            return ([of_hooks, Finding::failed(Templates, &error)], Vec::new());
         }
         Err(error) => {
             let of_templates = Finding::ok(Templates, "the project's templates can be used");
@@ -290,7 +291,7 @@ fn chains(builder: RunBuilder) -> [Finding; 2] {
             if let RunError::Config(error) = &error {
                 of_hooks.list_problems(error);
             }
-            return [of_hooks, of_templates];
+            return ([of_hooks, of_templates], Vec::new());
         }
     };
     let registry = run.registry();
@@ -312,7 +313,10 @@ fn chains(builder: RunBuilder) -> [Finding; 2] {
             format!("{} of the project in place of built-in ones", counted(own, "template")),
         ),
     };
-    [hooks, templates]
+    // State that cannot be read is found fault with on its own.
+    let compared = run.compare_with_last();
+    let changes = compared.map(|()| run.executables().change_lines());
+    ([hooks, templates], changes.unwrap_or_default())
 }
 
 fn checks(project: &Project) -> Finding {
@@ -383,8 +387,15 @@ fn repository(root: &Path, caller: &Caller, env: &[(String, String)]) -> Finding
     }
 }
 
-fn state(project: &Project) -> Finding {
+fn state(project: &Project, changes: Vec<String>) -> Finding {
     match read_state(project) {
+        Ok(finding) if finding.health == Health::Ok && !changes.is_empty() => {
+            let message =
+                format!("{}; the last run left control files changed, so a start asks", finding.message);
+            let help =
+                "Undo the changes, or go on with `samuel run start --accept`, which shows them and asks.";
+            Finding { details: changes, ..Finding::warning(Subject::State, message, help) }
+        }
         Ok(finding) => finding,
         Err(StateError::NotInitialised { .. }) => Finding::warning(
             Subject::State,

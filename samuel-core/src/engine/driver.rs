@@ -26,7 +26,7 @@ use crate::{
     engine::event::{Event, RunFault, RunReport},
     hook::{HookCall, HookPoint},
     model::{
-        ExitReason, Plan, Status, TaskId, Usage,
+        ExitReason, Plan, Status, Task, TaskId, Usage,
         payload::{CheckFailure, Mode, TaskBrief, Turn},
     },
     state::{Actor, Checkpoint, Mutation, Next, Note, ProgressEntry, StateError, Used, next_task},
@@ -281,7 +281,8 @@ impl Driver {
         let saved = match serde_json::to_value(saved) {
             Ok(state) => {
                 let waits_until = self.machine.waits_until();
-                let note = Note::Checkpoint(Checkpoint { run_id, state, waits_until });
+                let end = self.machine.end();
+                let note = Note::Checkpoint(Checkpoint { run_id, state, waits_until, end });
                 let noted = self.services.blocking(move |services| services.store.note(note)).await;
                 noted.and_then(|noted| noted).map_err(|error| described(&error))
             }
@@ -395,9 +396,13 @@ impl Services {
         match event {
             Event::RunFinished(report) => {
                 report.swept = self.swept.load(Ordering::Relaxed);
-                report.settled = self
-                    .workbench
-                    .with(|desk| matches!(next_task(&desk.plan), Next::AllDone) && desk.unread == 0);
+                let (plan, unread) = self.workbench.with(|desk| (Arc::clone(&desk.plan), desk.unread));
+                report.settled = matches!(next_task(&plan), Next::AllDone) && unread == 0;
+                let ids = |wanted: fn(&Task) -> bool| {
+                    plan.tasks.iter().filter(|task| wanted(task)).map(|task| task.id.clone()).collect()
+                };
+                report.skipped = ids(|task| task.status == Status::Skipped);
+                report.left = ids(|task| !task.is_settled());
             }
             Event::Waiting { wait_ms, until: Some(until), .. } => {
                 let left = self.time_until(*until);

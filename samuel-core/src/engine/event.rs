@@ -322,7 +322,7 @@ impl From<String> for RunFault {
 pub struct RunReport {
     /// Why it ended.
     pub exit_reason: ExitReason,
-    /// What led to it, in one line.
+    /// What led to it, in one line, with the limit where one was reached.
     pub detail: Option<String>,
     /// How many iterations it made.
     pub iterations: u32,
@@ -334,6 +334,12 @@ pub struct RunReport {
     /// or put aside since.
     #[serde(default)]
     pub unrecorded: Vec<TaskId>,
+    /// The tasks of the plan that are skipped, whoever skipped them.
+    #[serde(default)]
+    pub skipped: Vec<TaskId>,
+    /// The tasks of the plan that are neither completed nor skipped.
+    #[serde(default)]
+    pub left: Vec<TaskId>,
     /// How many texts waited for the agent and did not reach it any more.
     #[serde(default)]
     pub undelivered: u32,

@@ -7,9 +7,10 @@ use serde::Serialize;
 
 use super::Project;
 use crate::{
-    model::{Plan, Progress, Status, Task},
+    model::{Plan, Progress, ProgressStatus, Status, Task},
     state::{
-        BlockReason, Diagnostic, Holder, JournalEntry, LoopLock, Next, StateError, StateStore, next_task,
+        BlockReason, Diagnostic, Holder, JournalEntry, LoopLock, Next, RunEnd, StateError, StateStore,
+        next_task,
     },
 };
 
@@ -39,6 +40,9 @@ pub struct ProjectStatus {
     /// Until when the loop that is running waits for a usage limit of its agent,
     /// where it does.
     pub waits_until: Option<Timestamp>,
+    /// How the last run of the plan ended; nothing while one runs, after one that was
+    /// cut off, and before the first.
+    pub last_end: Option<RunEnd>,
     /// What is wrong with the plan file and was worked around.
     pub diagnostics: Vec<Diagnostic>,
     /// How many lines of the plan file could not be understood and are kept.
@@ -118,10 +122,16 @@ impl Project {
     pub fn status(&self) -> Result<ProjectStatus, StateError> {
         let loaded = self.store().load()?;
         let held = LoopLock::holder(&self.run_dir())?;
-        let waits_until = match held {
-            Some(_) => self.waits_until()?,
-            None => None,
+        let saved = match self.store().last_checkpoint() {
+            // How a run ended is worth less than where its plan stands.
+            Err(_) if held.is_none() => None,
+            saved => saved?.map(|record| record.entry),
         };
+        let saved = match saved {
+            Some(JournalEntry::Checkpoint(checkpoint)) => Some(checkpoint),
+            _ => None,
+        };
+        let (waits_until, end) = saved.map_or((None, None), |saved| (saved.waits_until, saved.end));
         let plan = &loaded.plan;
         Ok(ProjectStatus {
             project: plan.project.name.clone(),
@@ -133,18 +143,17 @@ impl Project {
             next: NextStep::of(plan),
             progress: plan.progress.clone(),
             running: held.is_some(),
-            holder: held.flatten(),
-            waits_until,
+            holder: held.clone().flatten(),
+            // A limit that is over is waited for no more, whatever was saved last.
+            waits_until: waits_until.filter(|until| held.is_some() && *until > self.clock().now()),
+            // What was saved last may be of the plan before.
+            last_end: end.filter(|_| held.is_none() && has_ended(plan.progress.status)),
             unparsed: loaded.unparsed.len(),
             diagnostics: loaded.diagnostics,
         })
     }
+}
 
-    /// Returns the end of the usage limit that the loop waits for. One that is over
-    /// is waited for no more, whatever was saved last.
-    fn waits_until(&self) -> Result<Option<Timestamp>, StateError> {
-        let saved = self.store().last_checkpoint()?.map(|record| record.entry);
-        let Some(JournalEntry::Checkpoint(checkpoint)) = saved else { return Ok(None) };
-        Ok(checkpoint.waits_until.filter(|until| *until > self.clock().now()))
-    }
+fn has_ended(status: ProgressStatus) -> bool {
+    matches!(status, ProgressStatus::Stopped | ProgressStatus::Completed)
 }

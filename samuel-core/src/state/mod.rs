@@ -58,8 +58,8 @@ pub use error::StateError;
 pub use file::FileStore;
 pub(crate) use journal::MAX_REVISION;
 pub use journal::{
-    Checkpoint, JournalEntry, JournalRecord, MAX_RECORD_BYTES, Note, NotedEvent, Supervisor, SupervisorRole,
-    Used,
+    Checkpoint, JournalEntry, JournalRecord, MAX_RECORD_BYTES, Note, NotedEvent, RunEnd, Supervisor,
+    SupervisorRole, Used,
 };
 pub use kept::{KeptPlan, KeptPlans, Restored};
 pub use lock::{Holder, LOCK_WAIT, LoopLock};

@@ -4065,12 +4065,14 @@ class RunFinished(EventBase):
 
     Attributes:
         exit_reason: Why it ended.
-        detail: What led to it, in one line.
+        detail: What led to it, in one line, with the limit where one was reached.
         iterations: How many iterations it made.
         failed_iterations: How many of them failed.
         completed: The tasks that it completed.
         unrecorded: Tasks that an agent worked on, ending well, and that nobody recorded as done
             or put aside since.
+        skipped: The tasks of the plan that are skipped, whoever skipped them.
+        left: The tasks of the plan that are neither completed nor skipped.
         undelivered: How many texts waited for the agent and did not reach it any more.
         settled: Whether every task of the plan was completed or skipped at the end, whatever
             the reason why the run ended.
@@ -4080,8 +4082,8 @@ class RunFinished(EventBase):
         fault: The error that ended it, where one did.
     """
 
-    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "unrecorded", "undelivered", "settled", "usage", "swept", "fault")
-    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "unrecorded", "undelivered", "settled", "fault")
+    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "unrecorded", "skipped", "left", "undelivered", "settled", "usage", "swept", "fault")
+    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "unrecorded", "skipped", "left", "undelivered", "settled", "fault")
     _tag = ('event', 'run_finished')
     exit_reason: ExitReason
     detail: str | None
@@ -4089,6 +4091,8 @@ class RunFinished(EventBase):
     failed_iterations: int
     completed: tuple[str, ...]
     unrecorded: tuple[str, ...]
+    skipped: tuple[str, ...]
+    left: tuple[str, ...]
     undelivered: int
     settled: bool
     usage: Usage
@@ -4105,6 +4109,8 @@ class RunFinished(EventBase):
         swept: bool,
         detail: str | None = None,
         unrecorded: Iterable[str] = (),
+        skipped: Iterable[str] = (),
+        left: Iterable[str] = (),
         undelivered: int = 0,
         settled: bool = False,
         fault: RunFault | None = None,
@@ -4121,6 +4127,8 @@ class RunFinished(EventBase):
         _set(self, "failed_iterations", failed_iterations)
         _set(self, "completed", items(completed))
         _set(self, "unrecorded", items(unrecorded))
+        _set(self, "skipped", items(skipped))
+        _set(self, "left", items(left))
         _set(self, "undelivered", undelivered)
         _set(self, "settled", settled)
         _set(self, "usage", usage)
@@ -4184,12 +4192,14 @@ class RunReport(Record):
 
     Attributes:
         exit_reason: Why it ended.
-        detail: What led to it, in one line.
+        detail: What led to it, in one line, with the limit where one was reached.
         iterations: How many iterations it made.
         failed_iterations: How many of them failed.
         completed: The tasks that it completed.
         unrecorded: Tasks that an agent worked on, ending well, and that nobody recorded as done
             or put aside since.
+        skipped: The tasks of the plan that are skipped, whoever skipped them.
+        left: The tasks of the plan that are neither completed nor skipped.
         undelivered: How many texts waited for the agent and did not reach it any more.
         settled: Whether every task of the plan was completed or skipped at the end, whatever
             the reason why the run ended.
@@ -4199,14 +4209,16 @@ class RunReport(Record):
         fault: The error that ended it, where one did.
     """
 
-    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "unrecorded", "undelivered", "settled", "usage", "swept", "fault")
-    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "unrecorded", "undelivered", "settled", "fault")
+    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "unrecorded", "skipped", "left", "undelivered", "settled", "usage", "swept", "fault")
+    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "unrecorded", "skipped", "left", "undelivered", "settled", "fault")
     exit_reason: ExitReason
     detail: str | None
     iterations: int
     failed_iterations: int
     completed: tuple[str, ...]
     unrecorded: tuple[str, ...]
+    skipped: tuple[str, ...]
+    left: tuple[str, ...]
     undelivered: int
     settled: bool
     usage: Usage
@@ -4223,6 +4235,8 @@ class RunReport(Record):
         swept: bool,
         detail: str | None = None,
         unrecorded: Iterable[str] = (),
+        skipped: Iterable[str] = (),
+        left: Iterable[str] = (),
         undelivered: int = 0,
         settled: bool = False,
         fault: RunFault | None = None,
@@ -4233,6 +4247,8 @@ class RunReport(Record):
         _set(self, "failed_iterations", failed_iterations)
         _set(self, "completed", items(completed))
         _set(self, "unrecorded", items(unrecorded))
+        _set(self, "skipped", items(skipped))
+        _set(self, "left", items(left))
         _set(self, "undelivered", undelivered)
         _set(self, "settled", settled)
         _set(self, "usage", usage)
@@ -4287,6 +4303,28 @@ class Holder(Record):
         _set(self, "pid", pid)
         _set(self, "since", since)
         _set(self, "doing", doing)
+
+
+class RunEnd(Record):
+    """How a run ended.
+
+    Attributes:
+        reason: Why.
+        detail: What led to it, in one line, with the limit where one was reached.
+    """
+
+    __slots__ = ("reason", "detail")
+    __match_args__ = ("reason", "detail")
+    reason: ExitReason
+    detail: str | None
+
+    def __init__(
+        self,
+        reason: ExitReason,
+        detail: str | None = None,
+    ) -> None:
+        _set(self, "reason", reason)
+        _set(self, "detail", detail)
 
 
 DiagnosticKind: TypeAlias = Literal[
@@ -4455,12 +4493,14 @@ class ProjectStatus(Record):
         holder: Who runs it, where that is known.
         waits_until: Until when the loop that is running waits for a usage limit of its agent,
             where it does.
+        last_end: How the last run of the plan ended; nothing while one runs, after one that was
+            cut off, and before the first.
         diagnostics: What is wrong with the plan file and was worked around.
         unparsed: How many lines of the plan file could not be understood and are kept.
     """
 
-    __slots__ = ("project", "root", "methodology", "source_prd", "revision", "tasks", "next", "progress", "running", "holder", "waits_until", "diagnostics", "unparsed")
-    __match_args__ = ("project", "root", "methodology", "revision", "tasks", "next", "progress", "running", "diagnostics", "unparsed", "source_prd", "holder", "waits_until")
+    __slots__ = ("project", "root", "methodology", "source_prd", "revision", "tasks", "next", "progress", "running", "holder", "waits_until", "last_end", "diagnostics", "unparsed")
+    __match_args__ = ("project", "root", "methodology", "revision", "tasks", "next", "progress", "running", "diagnostics", "unparsed", "source_prd", "holder", "waits_until", "last_end")
     project: str
     root: str
     methodology: str
@@ -4472,6 +4512,7 @@ class ProjectStatus(Record):
     running: bool
     holder: Holder | None
     waits_until: str | None
+    last_end: RunEnd | None
     diagnostics: tuple[StateDiagnostic, ...]
     unparsed: int
 
@@ -4490,6 +4531,7 @@ class ProjectStatus(Record):
         source_prd: str | None = None,
         holder: Holder | None = None,
         waits_until: str | None = None,
+        last_end: RunEnd | None = None,
     ) -> None:
         _set(self, "project", project)
         _set(self, "root", root)
@@ -4502,6 +4544,7 @@ class ProjectStatus(Record):
         _set(self, "running", running)
         _set(self, "holder", holder)
         _set(self, "waits_until", waits_until)
+        _set(self, "last_end", last_end)
         _set(self, "diagnostics", items(diagnostics))
         _set(self, "unparsed", unparsed)
 
@@ -4986,6 +5029,7 @@ __all__ = [
     "QualityChecked",
     "RateLimited",
     "Resumed",
+    "RunEnd",
     "RunFault",
     "RunFinished",
     "RunReport",

@@ -12,7 +12,7 @@ use crate::{
         ExitReason, ProgressStatus, Usage,
         payload::{AfterLoopInput, SessionEndInput, SessionStopInput, Turn},
     },
-    state::{Mutation, ProgressKind},
+    state::{Mutation, ProgressKind, RunEnd},
 };
 
 /// How much of a text is shown that did not reach the agent, in characters.
@@ -160,7 +160,9 @@ impl Machine {
             completed: self.counters.completed.clone(),
             unrecorded: self.counters.unrecorded.clone(),
             undelivered,
-            // The driver knows, as it does below.
+            // The driver knows these, as it does below.
+            skipped: Vec::new(),
+            left: Vec::new(),
             settled: false,
             usage: self.counters.usage,
             swept: true,
@@ -183,6 +185,12 @@ impl Machine {
             self.emit(Event::Warning { message });
         }
         u32::try_from(left.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Returns how the run ended; nothing of one that has not.
+    pub fn end(&self) -> Option<RunEnd> {
+        let ending = self.ending.as_ref().filter(|_| self.is_ended())?;
+        Some(RunEnd { reason: ending.reason, detail: ending.detail.clone() })
     }
 
     pub(super) fn reason(&self) -> ExitReason {

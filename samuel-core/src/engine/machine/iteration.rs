@@ -1,12 +1,15 @@
 //! One iteration up to the agent call: the plan, the gate and the context.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Effect, Ending, HookReply, Loaded, Machine, NextWork, Phase, ReplyData, Then, settle::NOTHING_RECORDED,
-    standing::Verdict,
+    Effect, Ending, HookReply, Loaded, Machine, NextWork, Phase, ReplyData, Then, command::Wish,
+    settle::NOTHING_RECORDED, standing::Verdict,
 };
 use crate::{
+    config::format_duration,
     engine::event::{Event, Failure},
     hook::{Said, points},
     model::{
@@ -146,12 +149,21 @@ impl Machine {
             return Some((ending.reason, ending.detail.clone()));
         }
         if let Some(wish) = self.wish {
-            return Some((wish.reason(), None));
+            return Some((wish.reason(), self.limit_behind(wish)));
         }
-        if self.is_over_budget(counters.usage) {
-            return Some((ExitReason::Budget, None));
+        self.over_budget(counters.usage).map(|spent| (ExitReason::Budget, Some(spent)))
+    }
+
+    /// Says which limit was reached, where that is why the run is to end.
+    pub(super) fn limit_behind(&self, wish: Wish) -> Option<String> {
+        match wish {
+            Wish::Cancel | Wish::Stop => None,
+            Wish::Budget => self.over_budget(self.used()),
+            Wish::WallClock => {
+                let limit = Duration::from_millis(self.setup.limits.max_wall_ms?);
+                Some(format!("the limit of {} was reached", format_duration(limit)))
+            }
         }
-        None
     }
 
     /// Returns the reason not to go on with a plan that has work left, if there is
@@ -235,7 +247,10 @@ impl Machine {
             return Some(end);
         }
         let at_cap = self.counters.iterations >= self.setup.limits.max_iterations;
-        at_cap.then_some((ExitReason::MaxIterations, None))
+        at_cap.then(|| {
+            let limit = counted(self.setup.limits.max_iterations, "iteration");
+            (ExitReason::MaxIterations, Some(format!("the limit of {limit} was reached")))
+        })
     }
 
     pub(super) fn after_before_iteration(&mut self, reply: HookReply) {

@@ -54,6 +54,7 @@ use crate::{
         payload::{Mode, TaskBrief},
     },
     state::{Mutation, ProgressKind},
+    text::counted,
 };
 
 /// What the machine waits for.
@@ -455,14 +456,19 @@ impl Machine {
             return;
         }
         self.call_usage = usage;
-        if self.is_over_budget(self.used()) {
+        if self.over_budget(self.used()).is_some() {
             self.wish(Wish::Budget);
         }
     }
 
-    fn is_over_budget(&self, usage: Usage) -> bool {
+    /// Says what of the budget is used up; nothing while none is.
+    fn over_budget(&self, usage: Usage) -> Option<String> {
         let limits = &self.setup.limits;
-        let cost = limits.max_cost_usd.is_some_and(|max| usage.cost_usd.unwrap_or(0.0) >= max);
-        cost || limits.max_tokens.is_some_and(|max| usage.tokens() >= max)
+        let cost = usage.cost_usd.unwrap_or(0.0);
+        if let Some(max) = limits.max_cost_usd.filter(|max| cost >= *max) {
+            return Some(format!("${cost:.2} were spent of at most ${max:.2}"));
+        }
+        let max = limits.max_tokens.filter(|max| usage.tokens() >= *max)?;
+        Some(format!("{} were used of at most {max}", counted(usage.tokens(), "token")))
     }
 }

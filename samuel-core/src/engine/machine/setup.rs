@@ -45,6 +45,10 @@ pub struct Limits {
     pub max_cost_usd: Option<f64>,
     /// How many tokens it may read and write.
     pub max_tokens: Option<u64>,
+    /// How long it may take, in milliseconds. The driver measures it; the machine
+    /// says it.
+    #[serde(default)]
+    pub max_wall_ms: Option<u64>,
     /// How long it waits between iterations, in milliseconds.
     pub pause_ms: u64,
     /// What follows from a usage limit that lasts longer than the next value.
@@ -67,6 +71,7 @@ impl Default for Limits {
             max_consecutive_failures: 3,
             max_cost_usd: None,
             max_tokens: None,
+            max_wall_ms: None,
             pause_ms: 2_000,
             rate_limit: RateLimitPolicy::default(),
             max_limit_wait_ms: six_hours(),

@@ -253,6 +253,6 @@ impl Machine {
 
     /// Says whether extra turns are no longer paid for.
     pub(super) fn is_exhausted(&self) -> bool {
-        self.is_urgent() || self.is_over_budget(self.counters.usage)
+        self.is_urgent() || self.over_budget(self.counters.usage).is_some()
     }
 }

@@ -24,7 +24,7 @@ use crate::{
     hook::{Answer, BreakClass, Call, HookFailure, RegistryBuilder, points, without_version},
     methodology::{Access, AgentFault, Workbench},
     model::{
-        Coded, FailureClass, TaskId,
+        Coded, ExitReason, FailureClass, TaskId,
         payload::{
             AfterAgentInvokeOutput, AfterLoopOutput, AgentInvokeOutput, BeforeAgentInvokeOutput,
             BeforeLoopOutput, ContextProgressOutput, ContextSnapshotOutput, ContextTaskOutput,
@@ -366,7 +366,7 @@ impl Ralph {
         Ok(output)
     }
 
-    /// Leaves on the desk where all is that the failed checks printed.
+    /// Notes on the workbench where all is that the failed checks printed.
     fn name_logs(&self, checks: &[Check], output: &QualityCheckOutput) {
         let failed = |check: &&Check| output.failures.iter().any(|failure| failure.command == check.command);
         let place =
@@ -382,7 +382,12 @@ impl Ralph {
 
     async fn after_loop(&self, call: Call<points::AfterLoop>) -> Result<AfterLoopOutput, HookFailure> {
         let plan = self.blocking(|ralph| ralph.store.load()).await??.plan;
-        self.log(None, ProgressKind::Completed, loop_summary(call.input(), &plan)).await?;
+        let kind = match call.input().exit_reason == ExitReason::Completed.as_str() {
+            true => ProgressKind::Completed,
+            // Not an error: prompts list those.
+            false => ProgressKind::Found,
+        };
+        self.log(None, kind, loop_summary(call.input(), &plan)).await?;
         Ok(AfterLoopOutput::default())
     }
 

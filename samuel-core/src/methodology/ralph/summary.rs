@@ -7,7 +7,7 @@ use std::{fmt::Write, time::Duration};
 
 use crate::{
     model::{
-        ExitReason, Plan, Status, Usage,
+        ExitReason, Plan, Status, Task, Usage,
         payload::{AfterAgentInvokeInput, AfterLoopInput},
     },
     text::counted,
@@ -40,7 +40,13 @@ fn describe_usage(summary: &mut String, usage: &Usage) {
 pub fn loop_summary(input: &AfterLoopInput, plan: &Plan) -> String {
     let AfterLoopInput { iterations_run, exit_reason, .. } = input;
     let iterations = counted(u64::from(*iterations_run), "iteration");
-    let explained = exit_reason.parse::<ExitReason>().map_or(exit_reason.as_str(), |reason| explain(reason));
+    let explained = match exit_reason.parse() {
+        Ok(ExitReason::Blocked) if plan.tasks.iter().all(Task::is_settled) => {
+            "no quality check has passed since the last task was completed"
+        }
+        Ok(reason) => explain(reason),
+        Err(_) => exit_reason.as_str(),
+    };
     let tasks = plan_summary(plan);
     format!("the loop ended after {iterations}: {explained}; {tasks}")
 }
@@ -72,7 +78,7 @@ fn explain(reason: ExitReason) -> &'static str {
         ExitReason::ConsecutiveFailures => "too many iterations in a row failed",
         ExitReason::GateStop => "a handler of iteration.gate ended it",
         ExitReason::StopBlocked => "session.stop was blocked too often",
-        ExitReason::NoProgress => "the same failure came back without any progress",
+        ExitReason::NoProgress => "the same result came three times in a row, and nothing changed",
         ExitReason::Budget => "the budget is used up",
         ExitReason::WallClock => "the time is used up",
         ExitReason::RateLimited => "the agent's usage limit lasts too long",
@@ -97,7 +103,7 @@ pub(super) fn human_duration(duration: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Task, TaskId};
+    use crate::model::TaskId;
 
     fn plan(statuses: &[Status]) -> Plan {
         let task = |(n, status): (usize, &Status)| Task {
@@ -132,6 +138,14 @@ mod tests {
             "the loop ended after 1 iteration: the iteration limit was reached; 1 of 5 tasks completed, 2 pending, \
              1 blocked, 1 skipped"
         );
+    }
+
+    #[test]
+    fn a_plan_without_open_tasks_is_blocked_by_its_checks() {
+        let input = AfterLoopInput { exit_reason: "blocked".to_owned(), ..AfterLoopInput::default() };
+        let summary = |status| loop_summary(&input, &plan(&[status]));
+        assert!(summary(Status::Completed).contains(": no quality check has passed since"));
+        assert!(summary(Status::Blocked).contains(": the tasks that are left cannot be worked on"));
     }
 
     #[test]

@@ -461,7 +461,7 @@ mod tests {
         let state = serde_json::json!({"step": 4});
         let checkpoint = add(
             &journal,
-            JournalEntry::Checkpoint(Checkpoint { run_id: "r".into(), state, waits_until: None }),
+            JournalEntry::Checkpoint(Checkpoint { run_id: "r".into(), state, waits_until: None, end: None }),
         );
         for number in 0..40 {
             add(&journal, event(&number.to_string()));
@@ -481,7 +481,12 @@ mod tests {
         let journal = JournalFile::new(&dir, ROTATE_BYTES);
         add(
             &journal,
-            JournalEntry::Checkpoint(Checkpoint { run_id: "r".into(), state: 1.into(), waits_until: None }),
+            JournalEntry::Checkpoint(Checkpoint {
+                run_id: "r".into(),
+                state: 1.into(),
+                waits_until: None,
+                end: None,
+            }),
         );
         fs::rename(dir.journal(), dir.old_journal()).unwrap();
         assert_eq!(add(&journal, event("b")), 2);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::super::{Actor, Change, Edit, Mutation, StateError};
-use crate::model::Usage;
+use crate::model::{ExitReason, Usage};
 
 /// The longest record, as a line of the journal.
 pub const MAX_RECORD_BYTES: usize = 4 << 20;
@@ -136,6 +136,19 @@ pub struct Checkpoint {
     /// Until when the run waits for a usage limit, where it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits_until: Option<jiff::Timestamp>,
+    /// How the run ended; nothing of one that has not, and of one that an older
+    /// version of Samuel made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<RunEnd>,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunEnd {
+    /// Why.
+    pub reason: ExitReason,
+    /// What led to it, in one line, with the limit where one was reached.
+    pub detail: Option<String>,
 }
 
 /// What a run has consumed, its agent call under way included.
@@ -245,7 +258,8 @@ mod tests {
     #[test]
     fn a_record_beyond_the_size_limit_is_refused() {
         let state = Value::String("x".repeat(MAX_RECORD_BYTES));
-        let entry = JournalEntry::Checkpoint(Checkpoint { run_id: "r".into(), state, waits_until: None });
+        let entry =
+            JournalEntry::Checkpoint(Checkpoint { run_id: "r".into(), state, waits_until: None, end: None });
         assert!(matches!(record(entry).to_line(), Err(StateError::TooLarge { .. })));
     }
 
