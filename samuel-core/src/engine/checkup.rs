@@ -9,6 +9,7 @@ use std::{error::Error, path::Path, sync::Arc};
 use serde::Serialize;
 
 use super::{
+    Executables,
     builder::RunBuilder,
     error::{RunError, described},
     run::Run,
@@ -314,8 +315,7 @@ fn chains(builder: RunBuilder) -> ([Finding; 2], Vec<String>) {
         ),
     };
     // State that cannot be read is found fault with on its own.
-    let compared = run.compare_with_last();
-    let changes = compared.map(|()| run.executables().change_lines());
+    let changes = run.executables().map(Executables::change_lines);
     ([hooks, templates], changes.unwrap_or_default())
 }
 
