@@ -19,6 +19,7 @@ use super::{
     edit::{Known, find_edits},
     file::digest_of,
     journal::{After, Tail, active_supervisors},
+    kept::Place,
     last_read::PlanFile,
     prd,
 };
@@ -108,7 +109,7 @@ impl FileStore {
             carried: self.journal().carried()?,
             ignored: self.is_ignored(),
         };
-        self.keep(str::from_utf8(&known.content).into_iter());
+        self.keep_file(&known.content, Place::OfLast);
         self.last_read.keep(file);
         Ok((known, self.journal().since(seq)?))
     }
@@ -195,7 +196,9 @@ impl FileStore {
         let file = self.read_plan()?;
         let edits = known.edits(&file, &found.records);
         if edits.iter().any(Edit::loses_something) {
-            self.keep(str::from_utf8(&known.content).into_iter());
+            self.keep_file(&known.content, Place::OfLast);
+            // What is kept from now on takes the place of this one.
+            self.keep_file(&file.content, Place::Beside);
         }
         if !warnings.is_empty() {
             let data = json!({ "what": warnings });
@@ -249,6 +252,13 @@ impl FileStore {
         }
         document.plan_mut().revision = revision;
         atomic::write(root, &path, prd::encode(&document)?.as_bytes())
+    }
+
+    /// Keeps a plan outside of the work tree, unless it is no text.
+    fn keep_file(&self, content: &[u8], place: Place) {
+        if let Ok(text) = str::from_utf8(content) {
+            self.keep([text].into_iter(), place);
+        }
     }
 
     fn note_in_journal(&self, file: &PlanFile, entry: JournalEntry) -> Result<(), StateError> {

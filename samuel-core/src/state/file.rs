@@ -39,6 +39,7 @@ use super::{
     catch_up::Acknowledged,
     import,
     journal::{After, JournalFile, ROTATE_BYTES, Tail, revision_after},
+    kept::Place,
     last_read::{LastRead, PlanFile},
     lock::FileLock,
     prd::{self, Document},
@@ -174,7 +175,7 @@ impl FileStore {
         let entry = JournalEntry::Imported { actor, tasks: document.plan.tasks.len(), backup: name };
         let text = [Cow::Owned(prd::encode(document)?)];
         self.commit(&text, document.plan.revision, tail, now, entry)?;
-        self.keep(text.iter().map(|text| &**text));
+        self.keep(text.iter().map(|text| &**text), Place::OfLast);
         Ok(())
     }
 
@@ -264,7 +265,7 @@ impl StateStore for FileStore {
         let entry = JournalEntry::Mutation { actor, base, mutation, change };
         let seq = self.commit(&pieces, revision, &tail, now, entry)?;
         if is_kept {
-            self.keep(pieces.iter().map(|piece| &**piece));
+            self.keep(pieces.iter().map(|piece| &**piece), Place::OfLast);
         }
         let diagnostics = file.diagnostics.clone();
         if file.says_all() {

@@ -8,7 +8,7 @@
 //! waits for the disk to have them.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     fs::DirBuilder,
     io,
     os::unix::fs::DirBuilderExt as _,
@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     fs::{PRIVATE_DIRECTORY, Root},
-    model::Status,
+    model::{Plan, ProgressStatus, Status, Task, TaskId},
 };
 
 /// How many plans of a project are kept.
@@ -57,8 +57,17 @@ pub struct KeptPlan {
     pub tasks: usize,
     /// How many of them are completed.
     pub completed: usize,
-    /// Whether it is the one that is in the work tree.
+    /// Whether the plan in the work tree has all of its tasks, however far they are.
     pub current: bool,
+}
+
+/// Where a plan is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In the place of the one before, if it has all of its tasks.
+    OfLast,
+    /// Beside the one before.
+    Beside,
 }
 
 /// A plan that was put back.
@@ -108,7 +117,7 @@ impl KeptPlans {
     }
 
     /// Keeps a plan.
-    fn keep(&self, text: &str) -> Result<(), StateError> {
+    fn keep(&self, text: &str, place: Place) -> Result<(), StateError> {
         let unusable = |error| StateError::io("use", &self.dir)(error);
         let numbers = self.numbers().map_err(unusable)?;
         if numbers.is_empty() {
@@ -119,7 +128,7 @@ impl KeptPlans {
             None => 1,
             Some(last) => match self.read(*last)? {
                 Some(before) if before == text.as_bytes() => return Ok(()),
-                Some(before) if has_all_of(text, &before) => *last,
+                Some(before) if place == Place::OfLast && has_all_of(text, &before) => *last,
                 _ => last.saturating_add(1),
             },
         };
@@ -149,13 +158,33 @@ fn has_all_of(text: &str, before: &[u8]) -> bool {
     old.into_iter().all(|id| new.contains(id))
 }
 
+/// Says whether a plan has all tasks of another version of it, however far they are.
+fn has_tasks_of(now: &Plan, kept: &Plan) -> bool {
+    let tasks: HashMap<&TaskId, &Task> = now.tasks.iter().map(|task| (&task.id, task)).collect();
+    now.project.created_at == kept.project.created_at
+        && kept.tasks.iter().all(|task| tasks.get(&task.id).is_some_and(|now| asks_the_same(now, task)))
+}
+
+/// Says whether two versions of a task ask for the same work.
+fn asks_the_same(one: &Task, other: &Task) -> bool {
+    let asked = |task: &Task| Task {
+        status: Status::default(),
+        completed_at: None,
+        commit_sha: None,
+        iteration: None,
+        skip_reason: None,
+        ..task.clone()
+    };
+    asked(one) == asked(other)
+}
+
 impl FileStore {
-    /// Keeps a plan outside of the work tree, where the caller named a place.
-    pub(super) fn keep<'a>(&self, pieces: impl Iterator<Item = &'a str>) {
+    /// Keeps a plan outside of the work tree, where the caller named one.
+    pub(super) fn keep<'a>(&self, pieces: impl Iterator<Item = &'a str>, place: Place) {
         let Some(kept) = &self.kept else { return };
         // The plan itself is stored, and a place that cannot be used is no reason
         // not to work.
-        if let Err(error) = kept.keep(&pieces.collect::<String>()) {
+        if let Err(error) = kept.keep(&pieces.collect::<String>(), place) {
             tracing::warn!(dir = %kept.dir.display(), %error, "the plan is not kept outside of the work tree");
         }
     }
@@ -166,7 +195,7 @@ impl FileStore {
     /// Returns [`StateError::Io`].
     pub fn kept_plans(&self) -> Result<Vec<KeptPlan>, StateError> {
         let Some(kept) = &self.kept else { return Ok(Vec::new()) };
-        let here = atomic::read(self.dir().root(), &self.dir().prd()).ok().flatten();
+        let here = self.load().ok();
         let mut plans = Vec::new();
         for number in kept.numbers().map_err(StateError::io("read", &kept.dir))? {
             // One that is gone meanwhile, or is none, is not to be had.
@@ -180,14 +209,14 @@ impl FileStore {
                 revision: plan.revision,
                 tasks: plan.tasks.len(),
                 completed: plan.count(Status::Completed),
-                current: here.as_deref() == Some(&content[..]),
+                current: here.as_ref().is_some_and(|here| has_tasks_of(&here.plan, plan)),
             });
         }
         Ok(plans)
     }
 
     /// Puts a plan that is kept in the place of the one that is there: the one
-    /// with this number, else the last one that is another.
+    /// with this number, else the last one with tasks that the present one has not.
     ///
     /// The caller makes sure that no loop works on the plan.
     ///
@@ -197,7 +226,8 @@ impl FileStore {
     pub fn restore(&self, number: Option<u64>, actor: Actor) -> Result<Restored, StateError> {
         let not_kept = || StateError::NotKept { number };
         let plans = self.kept_plans()?;
-        let is_wanted = |plan: &&KeptPlan| number.map_or(!plan.current, |number| plan.number == number);
+        let is_lost = |plan: &KeptPlan| !plan.current && plan.tasks > 0;
+        let is_wanted = |plan: &&KeptPlan| number.map_or(is_lost(plan), |number| plan.number == number);
         let plan = plans.into_iter().rev().find(|plan| is_wanted(&plan)).ok_or_else(not_kept)?;
         let path = self.kept.as_ref().ok_or_else(not_kept)?;
         let content = path.read(plan.number)?.ok_or_else(not_kept)?;
@@ -211,6 +241,10 @@ impl FileStore {
         let changed = document.plan_mut();
         changed.revision = revision;
         changed.project.updated_at = Some(now);
+        if changed.progress.status == ProgressStatus::Running {
+            // It was kept while a loop worked on it, and none does now.
+            changed.progress.status = ProgressStatus::Stopped;
+        }
         count_tasks(changed);
         let backup = if self.exists()? { Some(self.back_up(now)?) } else { None };
         self.commit_whole(&document, backup.as_deref(), &tail, now, actor)?;
@@ -226,7 +260,7 @@ mod tests {
     use super::*;
     use crate::{
         clock::SystemClock,
-        model::{Plan, Task, TaskId},
+        model::{Usage, payload::Mode},
         state::{Existing, Mutation, NewTask},
     };
 
@@ -287,6 +321,49 @@ mod tests {
         assert!(store.load().unwrap().plan.task(&TaskId::new("5")).is_some());
         let error = store.restore(Some(99), Actor::User).unwrap_err();
         assert_eq!(error.to_string(), "no kept plan has the number 99");
+    }
+
+    #[test]
+    fn without_a_number_the_lost_plan_comes_back_and_not_an_earlier_state_of_the_present_one() {
+        let root = tempfile::tempdir().unwrap();
+        let store = store(root.path());
+        let change = |mutation| store.mutate(mutation, Actor::Runtime).unwrap();
+        let set = |status| change(Mutation::SetProgressStatus { status });
+        for id in ["1", "2"] {
+            import(&store, &[id]);
+            set(ProgressStatus::Running);
+            let usage = Usage::default();
+            change(Mutation::CommitIteration { iteration: 1, mode: Mode::Implementation, usage });
+            set(ProgressStatus::Stopped);
+            change(Mutation::Skip { id: TaskId::new(id), reason: None });
+        }
+        assert_eq!(kept(&store), [(1, 1, false), (2, 1, true)]);
+        // A plan without a task is none that somebody lost.
+        import(&store, &[]);
+        import(&store, &["2"]);
+        let restored = store.restore(None, Actor::User).unwrap();
+        assert_eq!(restored.kept.number, 2, "the plan made last has the same id, and is another one");
+        assert_eq!(store.restore(Some(1), Actor::User).unwrap().kept.number, 1);
+        let plan = store.load().unwrap().plan;
+        assert!(plan.task(&TaskId::new("1")).is_some());
+        assert_eq!(plan.progress.status, ProgressStatus::Stopped);
+    }
+
+    #[test]
+    fn a_plan_that_is_kept_beside_the_last_stays() {
+        let root = tempfile::tempdir().unwrap();
+        let store = store(root.path());
+        import(&store, &["1"]);
+        store.catch_up(0).unwrap();
+        let text = fs::read_to_string(store.dir().prd()).unwrap();
+        fs::write(store.dir().prd(), text.replace("\"1\",t,", "\"1\",u,")).unwrap();
+        store.catch_up(0).unwrap();
+        enqueue(&store);
+        assert_eq!(kept(&store), [(1, 1, false), (2, 2, true)]);
+        // What is no text is no plan.
+        fs::write(store.dir().prd(), b"\xff\xfe").unwrap();
+        store.catch_up(0).unwrap();
+        assert_eq!(kept(&store), [(1, 1, false), (2, 2, true)]);
     }
 
     #[test]
