@@ -274,7 +274,18 @@ impl Driver {
             true => services.control_files.record_of_end(),
             false => services.control_files.record(),
         });
-        let control_files = control_files.await.unwrap_or_default();
+        let control_files = match control_files.await {
+            Ok(control_files) => control_files,
+            // What is saved stands for less than the truth, but an empty record in its
+            // place would let the next start ask about nothing.
+            Err(error) => {
+                self.services.warn(format!(
+                    "the run could not be saved, since its control files could not be looked at: {}",
+                    described(&error)
+                ));
+                return;
+            }
+        };
         let (machine, told) = (self.machine.clone(), Some(self.told));
         let completed = self.follower.completed();
         let saved = Saved { machine, elapsed_ms, last_failures, told, control_files, completed };
