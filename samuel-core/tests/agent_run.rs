@@ -171,7 +171,11 @@ async fn each_way_in_which_an_agent_cannot_start_is_a_message_of_its_own() {
     std::fs::create_dir(dir.path().join("directory")).unwrap();
     let _writer = std::fs::File::options().append(true).open(dir.path().join("busy")).unwrap();
     for (program, message, help) in [
-        ("./absent", "needs the program \"./absent\", which was not found", "Install the agent"),
+        (
+            "./absent",
+            "needs the program \"./absent\", which was not found: there is no DIR/absent",
+            "relative path",
+        ),
         ("./gone/agent", "there is no directory `DIR/./gone`", "or create `DIR/./gone`"),
         ("./directory", "`DIR/./directory` is a directory, not a program", "Name the program"),
         ("./plain", "`DIR/./plain` is not executable: permission is denied", "chmod +x DIR/./plain"),
@@ -190,8 +194,11 @@ async fn each_way_in_which_an_agent_cannot_start_is_a_message_of_its_own() {
     // What can be seen before a run is said before it.
     let absolute = dir.path().join("crlf").display().to_string();
     let config = AgentConfig { command: vec![absolute], ..AgentConfig::new("command") };
-    let error = agent::build(&config, supervisor()).unwrap().check(&[]).unwrap_err();
+    let error = agent::build(&config, supervisor()).unwrap().check(&[], dir.path()).unwrap_err();
     assert!(error.to_string().contains("carriage return"), "{error}");
+    let config = AgentConfig { command: vec!["./absent".into()], ..AgentConfig::new("command") };
+    let error = agent::build(&config, supervisor()).unwrap().check(&[], dir.path()).unwrap_err();
+    assert!(error.to_string().contains(&format!("there is no {}", dir.path().display())), "{error}");
 }
 
 #[tokio::test]

@@ -97,7 +97,7 @@ async fn call(real: RealAgent, script: Script, more_env: &[(&str, &str)]) -> Opt
         ..AgentConfig::new(real.name())
     };
     let agent = agent::build(&config, supervisor()).unwrap();
-    agent.check(&host).unwrap();
+    agent.check(&host, project.path()).unwrap();
     let logs = LogFiles { out: home.path().join("agent.out"), err: home.path().join("agent.err") };
     let request = AgentRequest {
         program: None,

@@ -39,6 +39,8 @@ fn nearest(name: &str) -> Option<&'static str> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
+    use std::path::Path;
+
     use super::*;
 
     fn error(config: &AgentConfig) -> AgentError {
@@ -79,9 +81,9 @@ mod tests {
         let env = vec![("PATH".to_owned(), "/nowhere".to_owned())];
         let agent = build(&AgentConfig::new("claude"), Supervisor::GroupOnly).unwrap();
         assert!(
-            matches!(agent.check(&env), Err(AgentError::NotFound { program, .. }) if program == "claude")
+            matches!(agent.check(&env, Path::new("/")), Err(AgentError::NotFound { program, .. }) if program == "claude")
         );
         let config = AgentConfig { command: vec!["/bin/sh".into()], ..AgentConfig::new("claude") };
-        assert!(build(&config, Supervisor::GroupOnly).unwrap().check(&env).is_ok());
+        assert!(build(&config, Supervisor::GroupOnly).unwrap().check(&env, Path::new("/")).is_ok());
     }
 }

@@ -42,11 +42,12 @@ pub trait Agent: std::fmt::Debug + Send + Sync {
     }
 
     /// Checks that the agent can be called at all, such as that its program
-    /// exists on the `PATH` of the environment it will get.
+    /// exists on the `PATH` of the environment it will get, or in the project where it
+    /// is given as a path.
     ///
     /// # Errors
     /// Returns [`AgentError::NotFound`] where it cannot.
-    fn check(&self, _env: &[(String, String)]) -> Result<(), AgentError> {
+    fn check(&self, _env: &[(String, String)], _project_root: &Path) -> Result<(), AgentError> {
         Ok(())
     }
 
@@ -162,12 +163,15 @@ pub enum AgentError {
         problem: String,
     },
     /// The agent's program does not exist.
-    #[error("agent \"{agent}\" needs the program \"{program}\", which was not found")]
+    #[error("agent \"{agent}\" needs the program \"{program}\", which was not found{}", at(place.as_deref()))]
     NotFound {
         /// The agent.
         agent: String,
         /// The program it needs.
         program: String,
+        /// The file that was looked for, where the program is given as a path; nothing
+        /// where it was looked for on the `PATH`.
+        place: Option<PathBuf>,
     },
     /// The agent's program could not be run.
     #[error("agent \"{agent}\" could not be run: {cause}")]
@@ -231,6 +235,11 @@ pub enum AgentError {
     },
 }
 
+/// Says which file was looked for.
+fn at(place: Option<&Path>) -> String {
+    place.map(|path| format!(": there is no {}", path.display())).unwrap_or_default()
+}
+
 impl AgentError {
     /// Returns what was consumed until the call failed.
     pub fn usage(&self) -> Option<Usage> {
@@ -258,6 +267,10 @@ impl Coded for AgentError {
     fn help(&self) -> String {
         match self {
             Self::Start { cause, .. } => cause.downcast_ref::<ProcessError>().and_then(ProcessError::help),
+            Self::NotFound { place: Some(_), .. } => Some(
+                "Correct the program of `agent_command`: a relative path is looked for in the project's root."
+                    .to_owned(),
+            ),
             _ => None,
         }
         .unwrap_or_else(|| self.code().help.to_owned())

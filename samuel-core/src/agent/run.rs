@@ -85,13 +85,17 @@ impl CliAgent {
         match located {
             Some(path) => Ok(path),
             // Starting it says what is wrong with it.
-            None if program.contains('/') => Ok(PathBuf::from(program)),
+            None if program.contains('/') => Ok(request.project_root.join(program)),
             None => Err(self.not_found()),
         }
     }
 
     fn not_found(&self) -> AgentError {
-        AgentError::NotFound { agent: self.cli.name.to_owned(), program: self.program().to_owned() }
+        AgentError::NotFound {
+            agent: self.cli.name.to_owned(),
+            program: self.program().to_owned(),
+            place: None,
+        }
     }
 
     fn spec(&self, program: &Path, request: &AgentRequest, prompt: Option<&PromptFile>) -> CommandSpec {
@@ -134,7 +138,8 @@ impl CliAgent {
         let agent = self.cli.name.to_owned();
         match error {
             ProcessError::ProgramNotFound { program, missing_directory: None } => {
-                AgentError::NotFound { agent, program: program.display().to_string() }
+                let place = program.is_absolute().then(|| program.components().collect());
+                AgentError::NotFound { agent, program: self.program().to_owned(), place }
             }
             error => AgentError::Start { agent, cause: Box::new(error) },
         }
@@ -226,19 +231,14 @@ impl Agent for CliAgent {
         self.cli.notice.map(str::to_owned)
     }
 
-    fn check(&self, env: &[(String, String)]) -> Result<(), AgentError> {
+    fn check(&self, env: &[(String, String)], project_root: &Path) -> Result<(), AgentError> {
         let program = self.program();
-        // A path may be relative to the project, which is not known here.
-        let is_relative_path = program.contains('/') && !program.starts_with('/');
-        if is_relative_path {
-            return Ok(());
-        }
-        let program = match self.locate(env, Path::new("/")) {
-            Some(path) => path.into_os_string(),
-            None if program.contains('/') => program.into(),
+        let program = match self.locate(env, project_root) {
+            Some(path) => path,
+            None if program.contains('/') => project_root.join(program),
             None => return Err(self.not_found()),
         };
-        let problem = problem_of_program(&program, path_of(env).map(OsStr::new), Path::new("/"));
+        let problem = problem_of_program(program.as_os_str(), path_of(env).map(OsStr::new), project_root);
         problem.map_or(Ok(()), |problem| Err(self.start_error(problem)))
     }
 

@@ -170,7 +170,7 @@ impl RunBuilder {
             Some(agent) => Arc::clone(agent),
             None => self.configured_agent(&self.state_store())?,
         };
-        agent.check(&ralph::compose_agent_env(&self.env, &*agent, &[]))?;
+        agent.check(&ralph::compose_agent_env(&self.env, &*agent, &[]), self.project.root())?;
         Ok(format!("{} can be called", agent.name()))
     }
 

@@ -222,7 +222,7 @@ impl Run {
         self.ensure_compared().await?;
         self.frozen.trust.decide(&self.executables)?;
         let composed = ralph::compose_agent_env(&self.frozen.env, &*self.frozen.agent, &[]);
-        self.frozen.agent.check(&composed)?;
+        self.frozen.agent.check(&composed, self.frozen.project.root())?;
         let (lock, remains) = self.lock().await?;
         let begin = self.recover().await?;
         self.know_plan(&begin).await?;
