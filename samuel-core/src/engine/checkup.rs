@@ -12,6 +12,7 @@ use super::{
     Executables,
     builder::RunBuilder,
     error::{RunError, described},
+    executables::Executables,
     run::Run,
 };
 use crate::{
