@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     hook::{HookPoint, Tier},
-    model::{Plan, Status, TaskId, Usage},
+    model::{Plan, ProgressStatus, Status, TaskId, Usage},
     state::{Diagnostic, JournalEntry, JournalRecord, LastWritten, StateError, StateStore},
 };
 
@@ -29,6 +29,9 @@ pub(super) struct Begin {
     /// What was wrong with the plan as it was found. The first change of the
     /// plan rewrites it, so nobody finds it again.
     pub(super) diagnostics: Vec<Diagnostic>,
+    /// Whether a loop worked on the plan of which the journal tells nothing: what
+    /// it left unfinished, and unchecked, is not known.
+    pub(super) has_lost_record: bool,
 }
 
 impl Run {
@@ -48,6 +51,9 @@ impl Run {
         let (written, loaded, saved_at, saved, since, told, untold) =
             read.await.map_err(RunError::broken)??;
         let diagnostics = loaded.diagnostics;
+        let progress = &loaded.plan.progress;
+        let has_run = progress.total_iterations_run > 0 || progress.status == ProgressStatus::Running;
+        let has_lost_record = has_run && saved_at == 0;
         let (run_id, saved) = saved.unzip();
         let seq = since.last().map_or(saved_at, |record| record.seq);
         let untold = untold.as_deref().unwrap_or(&since);
@@ -64,7 +70,7 @@ impl Run {
                     began: began_in(&since),
                 };
                 let elapsed = Duration::from_millis(elapsed_ms);
-                Begin { machine, first, seq, elapsed, resumed: run_id, diagnostics }
+                Begin { machine, first, seq, elapsed, resumed: run_id, diagnostics, has_lost_record }
             }
             earlier => {
                 let mut machine = Machine::new(self.setup());
@@ -73,7 +79,7 @@ impl Run {
                     machine.succeed(&earlier.machine, edited || outdates_check(untold, told));
                 }
                 let (first, elapsed) = (Input::Start, Duration::ZERO);
-                Begin { machine, first, seq, elapsed, resumed: None, diagnostics }
+                Begin { machine, first, seq, elapsed, resumed: None, diagnostics, has_lost_record }
             }
         })
     }

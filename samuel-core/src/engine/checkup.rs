@@ -9,7 +9,6 @@ use std::{error::Error, path::Path, sync::Arc};
 use serde::Serialize;
 
 use super::{
-    Executables,
     builder::RunBuilder,
     error::{RunError, described},
     executables::Executables,

@@ -55,6 +55,9 @@ use crate::{
 
 /// How long a start waits for the processes of a dead predecessor.
 const SWEEP_WAIT: Duration = Duration::from_secs(5);
+/// What a start says where the journal tells nothing of the loops that worked on the plan.
+const LOST_RECORD: &str = "a loop worked on this plan before, but its journal is gone: this is a new run, and what \
+                           was completed without a check then stands as it is written in the plan";
 /// The repository that a project is in, or why it cannot be read.
 type Opened = Result<Option<Repository>, GitError>;
 
@@ -372,6 +375,9 @@ impl Run {
             services.warn(warning);
         }
         services.warn_of(&begin.diagnostics);
+        if begin.has_lost_record {
+            services.warn(LOST_RECORD);
+        }
         let has_checks = !self.frozen.settings.quality_checks.is_empty();
         for told in ralph::kept_from_checks(&self.frozen.env).into_iter().filter(|_| has_checks) {
             services.warn(told);

@@ -91,6 +91,19 @@ fn start(target: &Target) -> Ran {
     ran
 }
 
+#[test]
+fn a_start_says_that_the_journal_of_earlier_loops_is_gone() {
+    let target = with_agent("samuel run skip 1; samuel run skip 2", "true");
+    let gone = "its journal is gone";
+    assert!(!start(&target).text().contains(gone));
+    for name in ["journal.jsonl", "journal.1.jsonl"] {
+        let _ = fs::remove_file(target.path(&format!(".samuel/run/{name}")));
+    }
+    let ran = start(&target);
+    assert!(ran.text().contains(gone), "{}", ran.text());
+    assert!(!start(&target).text().contains(gone));
+}
+
 /// Starts a loop whose agent writes the file `at-work` and waits for `go-on`.
 fn start_and_wait(target: &Target) -> Child {
     let mut command = command(target, &["run", "start", "--yes"]);
