@@ -17,7 +17,7 @@ use serde_json::json;
 use super::{
     Actor, CaughtUp, Edit, FileStore, JournalEntry, JournalRecord, NotedEvent, StateError, atomic,
     edit::{Known, find_edits},
-    file::digest_of,
+    file::{cut_short, digest_of},
     journal::{After, Tail, active_supervisors},
     kept::Place,
     last_read::PlanFile,
@@ -61,12 +61,15 @@ struct Found {
     records: Vec<JournalRecord>,
     journal_is_lost: bool,
     ignore_is_lost: bool,
+    /// Whether a change is in the journal that was cut short before the plan had it.
+    is_cut_short: bool,
     edits: Vec<Edit>,
 }
 
 impl Found {
     fn is_as_told(&self) -> bool {
-        self.plan.is_ok() && !self.journal_is_lost && !self.ignore_is_lost && self.edits.is_empty()
+        let is_whole = !self.journal_is_lost && !self.ignore_is_lost && !self.is_cut_short;
+        self.plan.is_ok() && is_whole && self.edits.is_empty()
     }
 
     /// Says whether the plan may be half written.
@@ -79,18 +82,27 @@ impl FileStore {
     pub(super) fn caught_up(&self, seq: u64) -> Result<CaughtUp, StateError> {
         let mut acknowledged = self.acknowledged.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(known) = acknowledged.as_mut() else {
+            if self.is_cut_short() {
+                let _lock = self.lock("catch_up")?;
+                self.heal_tail()?;
+            }
             let (known, records) = self.begin(seq)?;
             let plan = Some(Arc::clone(&known.plan));
             *acknowledged = Some(known);
             return Ok(CaughtUp { records, plan, warnings: Vec::new() });
         };
-        let lock = self.lock_shared();
-        if let Ok(lock) = lock {
-            let found = self.find(known);
-            if found.is_as_told() {
-                return self.accept(known, found, seq);
+        match self.lock_shared() {
+            Ok(lock) => {
+                let found = self.find(known)?;
+                if found.is_as_told() {
+                    return self.accept(known, found, seq);
+                }
+                drop(lock);
             }
-            drop(lock);
+            // Whoever holds it keeps the other one from being taken as well.
+            Err(error @ StateError::Locked { .. }) => return Err(error),
+            // What stands in its place may be put away.
+            Err(_) => {}
         }
         self.settle(known, seq)
     }
@@ -115,31 +127,34 @@ impl FileStore {
     }
 
     /// Looks at the files, under a lock.
-    fn find(&self, known: &Acknowledged) -> Found {
-        let since = self.journal().since(known.seq);
-        let last = self.journal().tail().map(|tail| tail.seq);
-        let is_read = since.is_ok() && last.is_ok_and(|last| last >= known.seq);
-        let mut records = since.unwrap_or_default();
+    fn find(&self, known: &Acknowledged) -> Result<Found, StateError> {
+        let journal = self.journal();
+        let read = journal.tail().and_then(|tail| Ok((tail, journal.since(known.seq)?)));
+        let (tail, mut records) = unless_lost(read)?.unwrap_or_default();
         // Samuel counts: after a number that somebody made up, the next record may
         // be one that nobody reads.
         let is_in_turn = records.iter().zip(known.seq + 1..).all(|(record, seq)| record.seq == seq);
-        let journal_is_lost = !is_read || !is_in_turn;
+        let journal_is_lost = tail.seq < known.seq || !is_in_turn;
         if journal_is_lost {
             records.clear();
         }
-        let plan = self.read_plan();
+        let plan = match self.read_plan() {
+            Err(error) if !error.is_lost() => return Err(error),
+            plan => plan,
+        };
         let edits = plan.as_ref().map(|file| known.edits(file, &records)).unwrap_or_default();
+        let is_cut_short = plan.as_ref().is_ok_and(|file| cut_short(&file.document, &tail).is_some());
         let ignore_is_lost = known.ignored && !self.is_ignored();
-        Found { plan, records, journal_is_lost, ignore_is_lost, edits }
+        Ok(Found { plan, records, journal_is_lost, ignore_is_lost, is_cut_short, edits })
     }
 
     /// Looks at the files once the plan stands still. An editor that writes it in
     /// place leaves half of it there for a moment.
-    fn find_still(&self, known: &Acknowledged) -> Found {
+    fn find_still(&self, known: &Acknowledged) -> Result<Found, StateError> {
         let content = || atomic::read(self.dir().root(), &self.dir().prd()).ok().flatten();
         let deadline = Instant::now() + MAX_WRITING;
         let mut seen = content();
-        let mut found = self.find(known);
+        let mut found = self.find(known)?;
         while found.may_be_half() && Instant::now() < deadline {
             thread::sleep(STILL);
             let now = content();
@@ -147,9 +162,21 @@ impl FileStore {
                 break;
             }
             seen = now;
-            found = self.find(known);
+            found = self.find(known)?;
         }
-        found
+        Ok(found)
+    }
+
+    /// Says whether a change is in the journal that the plan has not; not where one
+    /// of them cannot be read, which is found later.
+    fn is_cut_short(&self) -> bool {
+        let (Ok(_lock), Ok(tail), Ok(file)) = (self.lock_shared(), self.journal().tail(), self.read_plan())
+        else {
+            return false;
+        };
+        let is_cut_short = cut_short(&file.document, &tail).is_some();
+        self.last_read.keep(file);
+        is_cut_short
     }
 
     /// Says whether version control is kept out of the run directory.
@@ -174,7 +201,8 @@ impl FileStore {
     fn settle(&self, known: &mut Acknowledged, seq: u64) -> Result<CaughtUp, StateError> {
         let mut warnings = self.put_back_places(known)?;
         let _lock = self.lock("catch_up")?;
-        let found = self.find_still(known);
+        self.heal_tail()?;
+        let found = self.find_still(known)?;
         let now = self.now();
         if found.journal_is_lost {
             let after = After { revision: known.revision, digest: Some(digest_of([&known.content[..]])) };
@@ -182,18 +210,21 @@ impl FileStore {
             // Their numbers are counted again.
             let left = left.into_iter().map(|record| JournalRecord { seq: known.seq, ..record });
             let carried = to_carry(known.carried.iter().cloned().chain(left));
+            self.put_journal_aside();
             self.journal().put_back(&carried, known.seq, now, after)?;
             warnings
                 .push(format!("{} was gone or cut short and is put back", self.dir().journal().display()));
         }
-        if let Err(error) = &found.plan {
-            self.put_back_plan(known, &found.records)?;
-            warnings.push(format!(
-                "{} could not be used and is put back as it was: {error}",
-                self.dir().prd().display()
-            ));
-        }
-        let file = self.read_plan()?;
+        let file = match found.plan {
+            Ok(file) => file,
+            Err(error) => {
+                let path = self.dir().prd();
+                let told = format!("{} could not be used and is put back as it was: {error}", path.display());
+                self.put_back_plan(known, &found.records, error)?;
+                warnings.push(told);
+                self.read_plan()?
+            }
+        };
         let edits = known.edits(&file, &found.records);
         if edits.iter().any(Edit::loses_something) {
             self.keep_file(&known.content, Place::OfLast);
@@ -218,6 +249,14 @@ impl FileStore {
         Ok(CaughtUp { records, plan, warnings })
     }
 
+    /// Keeps what stands in the place of the journal, if anything does.
+    fn put_journal_aside(&self) {
+        let path = self.dir().journal();
+        let aside = path.with_extension("jsonl.unreadable");
+        // What cannot be renamed is replaced.
+        let _ = aside.file_name().map(|name| self.dir().root().rename_own(&path, name));
+    }
+
     /// Makes the directory again, and room for the files in it.
     fn put_back_places(&self, known: &Acknowledged) -> Result<Vec<String>, StateError> {
         let (dir, root) = (self.dir(), self.dir().root());
@@ -232,17 +271,31 @@ impl FileStore {
         Ok(is_gone.then(|| format!("{} was gone", dir.path().display())).into_iter().collect())
     }
 
-    /// Writes the plan as it was known, with the changes that were acknowledged
-    /// since. What stands in its place is kept beside it.
-    fn put_back_plan(&self, known: &Acknowledged, records: &[JournalRecord]) -> Result<(), StateError> {
+    /// Writes the plan as it was known or kept last, with the changes that were
+    /// acknowledged since. What stands in its place is kept beside it. Where another
+    /// plan was stored that is not kept, this is why the present one cannot be used.
+    fn put_back_plan(
+        &self,
+        known: &Acknowledged,
+        records: &[JournalRecord],
+        why: StateError,
+    ) -> Result<(), StateError> {
         let (root, path) = (self.dir().root(), self.dir().prd());
+        let kept = self.last_kept(records);
+        let (content, records) = match &kept {
+            Some((content, records)) => (&content[..], *records),
+            None => (&known.content[..], records),
+        };
+        if records.iter().any(|record| matches!(record.entry, JournalEntry::Imported { .. })) {
+            return Err(why);
+        }
         if let Ok(Some(content)) = atomic::read(root, &path)
             && !content.is_empty()
         {
             atomic::write_unsynced(root, &path.with_extension("toon.unreadable"), &content)?;
         }
-        let (mut document, _) = prd::decode(&path, &known.content)?;
-        let mut revision = known.revision;
+        let (mut document, _) = prd::decode(&path, content)?;
+        let mut revision = known.revision.max(document.plan.revision);
         for record in records {
             if let JournalEntry::Mutation { mutation, .. } = &record.entry {
                 // Each was applied to this plan before.
@@ -252,6 +305,22 @@ impl FileStore {
         }
         document.plan_mut().revision = revision;
         atomic::write(root, &path, prd::encode(&document)?.as_bytes())
+    }
+
+    /// Returns the last of the plans that records name which is kept, and the records
+    /// after it.
+    fn last_kept<'a>(&self, records: &'a [JournalRecord]) -> Option<(Vec<u8>, &'a [JournalRecord])> {
+        let kept = self.kept.as_ref().filter(|_| !records.is_empty())?.contents();
+        let digests: Vec<String> = kept.iter().map(|content| digest_of([&content[..]])).collect();
+        let kept_after = |record: &JournalRecord| {
+            let digest = record.digest.as_ref()?;
+            kept.get(digests.iter().position(|of_kept| of_kept == digest)?)
+        };
+        let ends = (1..=records.len()).rev();
+        ends.into_iter().find_map(|end| {
+            let (until, after) = records.split_at_checked(end)?;
+            Some((kept_after(until.last()?)?.clone(), after))
+        })
     }
 
     /// Keeps a plan outside of the work tree, unless it is no text.
@@ -266,6 +335,14 @@ impl FileStore {
         let revision = tail.revision.max(file.document.plan.revision);
         let after = After { revision, digest: Some(digest_of([&file.content[..]])) };
         self.journal().append(&tail, self.now(), after, entry, true).map(drop)
+    }
+}
+
+/// Returns what was read; nothing where it is lost.
+fn unless_lost<T>(read: Result<T, StateError>) -> Result<Option<T>, StateError> {
+    match read {
+        Err(error) if error.is_lost() => Ok(None),
+        read => read.map(Some),
     }
 }
 
@@ -391,6 +468,68 @@ mod tests {
             }
             assert_eq!(store.supervisors().unwrap(), [supervisor], "{made_up}");
         }
+    }
+
+    #[test]
+    fn a_change_that_was_cut_short_is_completed_before_anything_is_written_after_it() {
+        type Next = fn(&FileStore);
+        let nexts: [(bool, Next); 3] = [
+            (true, |store| drop(store.catch_up(0).unwrap())),
+            (false, |store| drop(store.catch_up(0).unwrap())),
+            (true, |store| {
+                let event = NotedEvent { name: "x".to_owned(), data: serde_json::Value::Null };
+                store.note(crate::state::Note::Event(event)).unwrap();
+            }),
+        ];
+        for (is_known, next) in nexts {
+            let (_root, store) = in_new_dir();
+            if is_known {
+                store.catch_up(0).unwrap();
+            }
+            let before = fs::read(store.dir().prd()).unwrap();
+            let seq = done(&store, "1").unwrap().unwrap();
+            // The process was ended after it had written the journal.
+            fs::write(store.dir().prd(), before).unwrap();
+            next(&store);
+            let caught = store.catch_up(seq - 1).unwrap();
+            assert_eq!(caught.warnings, [""; 0]);
+            assert_eq!(caught.plan.unwrap().count(crate::model::Status::Completed), 1);
+        }
+    }
+
+    #[test]
+    fn a_plan_that_was_imported_and_lost_is_put_back_as_it_is_kept_or_not_at_all() {
+        for is_kept in [true, false] {
+            let (root, mut store) = in_new_dir();
+            if is_kept {
+                let kept = crate::state::KeptPlans::of(&root.path().join("state"), store.dir());
+                store = store.keeping_plans(kept);
+            }
+            store.catch_up(0).unwrap();
+            let task = crate::model::Task::new(TaskId::new("new"), "t");
+            let plan = Plan { tasks: vec![task], ..Plan::default() };
+            store.import(plan, Actor::User, Existing::Replace).unwrap();
+            done(&store, "new").unwrap();
+            fs::remove_file(store.dir().prd()).unwrap();
+            let caught = store.catch_up(0);
+            if !is_kept {
+                assert!(matches!(caught, Err(StateError::NotInitialised { .. })), "{caught:?}");
+                continue;
+            }
+            let plan = caught.unwrap().plan.unwrap();
+            assert_eq!((plan.tasks.len(), plan.count(crate::model::Status::Completed)), (1, 1));
+            assert!(plan.task(&TaskId::new("new")).is_some());
+        }
+    }
+
+    #[test]
+    fn what_stood_in_the_place_of_a_lost_journal_is_kept_beside_it() {
+        let (_root, store) = in_new_dir();
+        store.catch_up(0).unwrap();
+        fs::write(store.dir().journal(), "something else\n").unwrap();
+        store.catch_up(0).unwrap();
+        let aside = store.dir().journal().with_extension("jsonl.unreadable");
+        assert_eq!(fs::read_to_string(aside).unwrap(), "something else\n");
     }
 
     #[test]

@@ -166,6 +166,21 @@ impl StateError {
         let path = path.into();
         move |error| Self::Io { action, path, source: error.into() }
     }
+
+    /// Says whether a file is gone or not usable as it is, so that putting it back
+    /// helps. What the system refuses for a reason of its own passes by itself.
+    pub(crate) fn is_lost(&self) -> bool {
+        use io::ErrorKind::{IsADirectory, NotADirectory, NotFound, PermissionDenied};
+        match self {
+            Self::NotInitialised { .. } | Self::Corrupt { .. } | Self::Version { .. } => true,
+            Self::Io { source, .. } => {
+                let is_samuels = source.get_ref().is_some_and(|error| error.is::<FileError>());
+                is_samuels
+                    || matches!(source.kind(), NotFound | PermissionDenied | NotADirectory | IsADirectory)
+            }
+            _ => false,
+        }
+    }
 }
 
 impl Coded for StateError {
@@ -234,4 +249,21 @@ fn by(holder: &Option<Holder>) -> &dyn fmt::Display {
 /// Writes a path through the dependencies.
 fn arrows(path: &[TaskId]) -> String {
     path.iter().map(TaskId::as_str).collect::<Vec<_>>().join(" -> ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_refuses_for_a_reason_of_its_own_is_not_lost() {
+        let refused = |errno: rustix::io::Errno| StateError::io("read", "journal.jsonl")(errno.into());
+        for errno in [rustix::io::Errno::MFILE, rustix::io::Errno::IO, rustix::io::Errno::NOMEM] {
+            assert!(!refused(errno).is_lost(), "{errno}");
+        }
+        for errno in [rustix::io::Errno::NOENT, rustix::io::Errno::ACCESS, rustix::io::Errno::ISDIR] {
+            assert!(refused(errno).is_lost(), "{errno}");
+        }
+        assert!(StateError::file("read", "prd.toon")(FileError::TooLarge { limit: 1 }).is_lost());
+    }
 }

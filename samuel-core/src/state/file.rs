@@ -48,7 +48,7 @@ use super::{
 use crate::{
     clock::Clock,
     fs::{FileError, PRIVATE_FILE, Root},
-    model::Plan,
+    model::{Plan, hex},
 };
 
 /// Keeps state in a run directory, which several processes may use at once.
@@ -135,6 +135,22 @@ impl FileStore {
             atomic::write(self.dir.root(), &self.dir.prd(), prd::encode(document)?.as_bytes())?;
         }
         Ok(())
+    }
+
+    /// Does the same for a plan that is not read yet, so that no record follows one
+    /// of a change that does not happen. A plan that cannot be read is left alone.
+    pub(super) fn heal_tail(&self) -> Result<(), StateError> {
+        let Ok(tail) = self.journal().tail() else { return Ok(()) };
+        if !matches!(tail.last, Some(JournalEntry::Mutation { .. })) {
+            return Ok(());
+        }
+        let Ok(file) = self.read_plan() else { return Ok(()) };
+        if cut_short(&file.document, &tail).is_none() {
+            self.last_read.keep(file);
+            return Ok(());
+        }
+        let PlanFile { mut document, .. } = file;
+        self.heal(&mut document, &tail)
     }
 
     /// Stores a plan's text and the record of its change, in the order that the
@@ -278,6 +294,7 @@ impl StateStore for FileStore {
     fn note(&self, note: Note) -> Result<u64, StateError> {
         self.dir.create()?;
         let _lock = self.lock("note")?;
+        self.heal_tail()?;
         let tail = self.journal().tail()?;
         let durable = note.is_durable();
         let appended =
@@ -380,11 +397,11 @@ fn keeps(mutation: &Mutation) -> bool {
 pub(super) fn digest_of<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> String {
     let mut hash = Sha256::new();
     pieces.into_iter().for_each(|piece| hash.update(piece));
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&hash.finalize())
 }
 
 /// Returns the change that a crash cut short after it was journalled.
-fn cut_short<'a>(document: &Document, tail: &'a Tail) -> Option<&'a Mutation> {
+pub(super) fn cut_short<'a>(document: &Document, tail: &'a Tail) -> Option<&'a Mutation> {
     let Some(JournalEntry::Mutation { base, mutation, .. }) = &tail.last else { return None };
     (*base == document.plan.revision && tail.revision > *base).then_some(mutation)
 }

@@ -116,6 +116,12 @@ impl KeptPlans {
         atomic::read(&Root::new(&self.dir), &self.path(number))
     }
 
+    /// Returns the plans that are kept, as far as they can be read.
+    pub(super) fn contents(&self) -> Vec<Vec<u8>> {
+        let numbers = self.numbers().unwrap_or_default();
+        numbers.into_iter().filter_map(|number| self.read(number).ok().flatten()).collect()
+    }
+
     /// Keeps a plan.
     fn keep(&self, text: &str, place: Place) -> Result<(), StateError> {
         let unusable = |error| StateError::io("use", &self.dir)(error);

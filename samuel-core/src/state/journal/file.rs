@@ -343,7 +343,7 @@ impl Appended {
 /// Returns the number of the record after another one. One that nobody would read
 /// is not written.
 fn number_after(seq: u64, path: &Path) -> Result<u64, StateError> {
-    if seq < MAX_REVISION {
+    if seq + 1 < MAX_REVISION {
         return Ok(seq + 1);
     }
     let reason = format!("no record follows one with the number {seq}");
