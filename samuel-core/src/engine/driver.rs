@@ -11,7 +11,10 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use tokio::{sync::mpsc, task::JoinSet};
+use tokio::{
+    sync::{mpsc, watch},
+    task::{JoinHandle, JoinSet},
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -103,6 +106,7 @@ impl Driver {
         tokio::pin!(wall_clock);
         let mut time_is_up = false;
         let mut noted = self.machine.used();
+        let (consumed, noting) = self.note_consumed();
         loop {
             if let Input::TaskCompleted(completion) = &next {
                 self.told = completion.seq;
@@ -114,7 +118,7 @@ impl Driver {
             if used != noted {
                 noted = used;
                 if !is_saved {
-                    self.note_used(used).await;
+                    consumed.send_replace(used);
                 }
             }
             if self.machine.is_ended() {
@@ -133,6 +137,9 @@ impl Driver {
         }
         watching.abort();
         flight.tasks.shutdown().await;
+        // Nothing is written once the loop's lock is free.
+        drop(consumed);
+        let _ = noting.await;
         flight.report
     }
 
@@ -187,13 +194,14 @@ impl Driver {
                         // What was completed without asking belongs to the iteration.
                         follower.look().await;
                     }
-                    match mutate(&services, mutation.clone()).await {
-                        EffectResult::Failed(_) => {
-                            follower.look().await;
-                            mutate(&services, mutation).await
-                        }
-                        made => made,
+                    let mut made = mutate(&services, mutation.clone()).await;
+                    if made.as_ref().is_err_and(StateError::is_lost) {
+                        // What was gone is back after that. Anything else may have been
+                        // stored in spite of the error, and counts once.
+                        follower.look().await;
+                        made = mutate(&services, mutation).await;
                     }
+                    made.unwrap_or_else(|error| EffectResult::Failed(RunFault::of(&error)))
                 });
             }
             Effect::Dispatch { call, turn } => self.dispatch(id, *call, turn, flight),
@@ -252,14 +260,19 @@ impl Driver {
     }
 
     /// Writes down what the run has consumed, so that it counts although this
-    /// process may be killed before it saves the machine.
-    async fn note_used(&self, usage: Usage) {
-        let run_id = self.services.run_id.to_string();
-        let noted =
-            self.services.blocking(move |services| services.store.note(Note::Used(Used { run_id, usage })));
-        if let Err(error) = noted.await.and_then(|noted| noted) {
-            self.services.warn(format!("what the agent consumed could not be saved: {}", described(&error)));
-        }
+    /// process may be killed before it saves the machine. That happens beside the
+    /// loop, which waits for nobody's lock because of it; what is sent while one
+    /// is written is written as one.
+    fn note_consumed(&self) -> (watch::Sender<Usage>, JoinHandle<()>) {
+        let (sender, mut newest) = watch::channel(self.machine.used());
+        let services = Arc::clone(&self.services);
+        let noting = tokio::spawn(async move {
+            while newest.changed().await.is_ok() {
+                let usage = *newest.borrow_and_update();
+                services.note_used(usage).await;
+            }
+        });
+        (sender, noting)
     }
 
     /// Saves the machine. A checkpoint that cannot be saved is a warning: the
@@ -402,6 +415,14 @@ fn in_words(changes: &[ControlFileChange]) -> Vec<String> {
 }
 
 impl Services {
+    async fn note_used(self: &Arc<Self>, usage: Usage) {
+        let run_id = self.run_id.to_string();
+        let noted = self.blocking(move |services| services.store.note(Note::Used(Used { run_id, usage })));
+        if let Err(error) = noted.await.and_then(|noted| noted) {
+            self.warn(format!("what the agent consumed could not be saved: {}", described(&error)));
+        }
+    }
+
     /// Fills in what only the driver knows of an event.
     fn complete(&self, event: &mut Event) {
         match event {
@@ -483,7 +504,7 @@ fn listed(reasons: &[String]) -> String {
 }
 
 /// Changes the plan for the machine.
-async fn mutate(services: &Arc<Services>, mutation: Mutation) -> EffectResult {
+async fn mutate(services: &Arc<Services>, mutation: Mutation) -> Result<EffectResult, StateError> {
     let name = mutation.name();
     let stored = services
         .blocking(move |services| {
@@ -499,13 +520,13 @@ async fn mutate(services: &Arc<Services>, mutation: Mutation) -> EffectResult {
             if let Some(loaded) = loaded {
                 services.workbench.with(|desk| desk.plan = loaded.plan);
             }
-            EffectResult::Done
+            Ok(EffectResult::Done)
         }
         // Somebody else settled or removed the task in the meantime.
         Err(error @ (StateError::TaskNotFound { .. } | StateError::NotStartable { .. })) => {
             services.warn(format!("{name} was left out: {error}"));
-            EffectResult::Refused(error.to_string())
+            Ok(EffectResult::Refused(error.to_string()))
         }
-        Err(error) => EffectResult::Failed(RunFault::of(&error)),
+        Err(error) => Err(error),
     }
 }

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     agent::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort},
     clock::Clock,
-    hook::HookPoint,
+    hook::{DEFAULT_ID, HookPoint},
     process::{LeftRunning, Process, listed},
     state::{Note, ProgressBody, ProgressEntry, ProgressKind, StateStore, Supervisor, SupervisorRole},
 };
@@ -116,7 +116,7 @@ impl AgentPort for Port {
             task: None,
             body: ProgressBody::HookWarning {
                 point: HookPoint::AgentInvoke.as_str().to_owned(),
-                handler: "default".to_owned(),
+                handler: DEFAULT_ID.to_owned(),
                 class: "warning".to_owned(),
                 message,
             },
