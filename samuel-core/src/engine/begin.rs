@@ -85,10 +85,13 @@ impl Run {
     }
 
     /// Lets the store know the plan that the run begins with, against which it
-    /// holds what it finds later.
-    pub(super) async fn know_plan(&self, begin: &Begin) -> Result<(), RunError> {
-        let (store, seq) = (Arc::clone(&self.frozen.store), begin.seq);
-        tokio::task::spawn_blocking(move || store.catch_up(seq)).await.map_err(RunError::broken)??;
+    /// holds what it finds later. Before anything is concluded from the plan, so that
+    /// no edit falls in between.
+    pub(super) async fn know_plan(&self) -> Result<(), RunError> {
+        let store = Arc::clone(&self.frozen.store);
+        // The records that there are by now are read by whoever begins.
+        let known = tokio::task::spawn_blocking(move || store.catch_up(u64::MAX));
+        known.await.map_err(RunError::broken)??;
         Ok(())
     }
 

@@ -227,8 +227,8 @@ impl Run {
         let composed = ralph::compose_agent_env(&self.frozen.env, &*self.frozen.agent, &[]);
         self.frozen.agent.check(&composed, self.frozen.project.root())?;
         let (lock, remains) = self.lock().await?;
+        self.know_plan().await?;
         let begin = self.recover().await?;
-        self.know_plan(&begin).await?;
         self.log_accepted().await?;
         let (detected, repository) = tokio::join!(self.detect(), self.repository());
         detected?;
