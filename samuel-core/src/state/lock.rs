@@ -70,7 +70,7 @@ pub struct LoopLock {
     holder: Holder,
     file: Mutex<File>,
     /// The root directory; nothing where the file system locks no directories.
-    _tree: Option<File>,
+    tree: Option<File>,
 }
 
 impl LoopLock {
@@ -94,7 +94,7 @@ impl LoopLock {
         let taken = take(dir.root(), &path, Mode::Exclusive, LOOP_LOCK_WAIT)?;
         let mut file = taken.map_err(|_held| running())?;
         write_holder(&mut file, holder).map_err(StateError::io("write", &path))?;
-        Ok(Self { dir: dir.clone(), holder: holder.clone(), file: Mutex::new(file), _tree: tree })
+        Ok(Self { dir: dir.clone(), holder: holder.clone(), file: Mutex::new(file), tree })
     }
 
     /// Returns who runs a loop on a work tree, if anybody does. The outer
@@ -124,19 +124,24 @@ impl LoopLock {
     ///
     /// # Errors
     /// Returns [`StateError::Io`] if that is not possible. The root directory
-    /// stays locked all the same.
+    /// stays locked all the same; where it cannot be, another loop may have the file
+    /// that stands there, which is [`StateError::LoopRunning`].
     pub fn keep(&self) -> Result<bool, StateError> {
         let (root, path) = (self.dir.root(), self.dir.loop_lock());
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if root.is_at(&file, &path) && holder_in(&self.dir, Duration::ZERO).as_ref() == Some(&self.holder) {
             return Ok(false);
         }
+        if self.tree.is_none() && !root.is_at(&file, &path) && is_held(root, &path) {
+            let holder = holder_in(&self.dir, Duration::ZERO);
+            return Err(StateError::LoopRunning { holder, path });
+        }
         self.dir.create()?;
         root.clear_the_way(&path).map_err(StateError::file("put back", &path))?;
         let put_back = || {
             let (replacement, mut new) = Replacement::begin(root.walk(&path, LastLink::Keep)?, PRIVATE_FILE)?;
-            // Nobody else has it open yet.
-            new.lock()?;
+            // Hardly anybody else has it open yet.
+            new.try_lock().map_err(io::Error::from)?;
             write_holder(&mut new, &self.holder)?;
             let _ = replacement.place()?;
             Ok::<_, FileError>(new)
@@ -144,6 +149,12 @@ impl LoopLock {
         *file = put_back().map_err(StateError::file("put back", &path))?;
         Ok(true)
     }
+}
+
+/// Says whether somebody holds the file at a path.
+fn is_held(root: &Root, path: &Path) -> bool {
+    let found = root.open(path).ok();
+    found.is_some_and(|file| matches!(wait_for(&file, Mode::Exclusive, Duration::ZERO), Ok(false)))
 }
 
 /// What came of locking the root directory.
@@ -366,6 +377,20 @@ mod tests {
         }
         drop(first);
         assert_eq!(LoopLock::holder(&dir).unwrap(), None);
+    }
+
+    #[test]
+    fn where_no_directory_can_be_locked_a_loop_takes_its_file_from_no_other() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = RunDir::new(root.path());
+        let mut first = LoopLock::acquire(&dir, &holder("run-1")).unwrap();
+        first.tree = None;
+        std::fs::remove_file(dir.loop_lock()).unwrap();
+        let second = LoopLock::acquire(&dir, &holder("run-2")).unwrap();
+        assert!(matches!(first.keep(), Err(StateError::LoopRunning { holder: Some(_), .. })));
+        assert!(!second.keep().unwrap());
+        drop(second);
+        assert!(first.keep().unwrap());
     }
 
     #[test]
