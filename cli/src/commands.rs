@@ -131,7 +131,8 @@ pub(crate) fn run(cli: Cli, host: &Host) -> Result<Reply, Failure> {
 fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
     let project = host.project(global, args.methodology.as_deref());
     let project = project.map_err(|failure| look::at_methodology(failure, args.methodology.as_deref()))?;
-    match args.command {
+    let store = project.store();
+    let done = match args.command {
         None => look::bare(&project),
         Some(RunCommand::Init(args)) => init::init(&project, &args, host),
         Some(RunCommand::Convert(args)) => init::convert(&project, &args, host),
@@ -146,7 +147,8 @@ fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply,
         Some(RunCommand::Restore(args)) => restore::restore(&project, &args),
         Some(RunCommand::Prompt(args)) => preview::prompt(project, &args, host),
         Some(RunCommand::Vars(args)) => preview::vars(project, &args, host),
-    }
+    };
+    done.map_err(|failure| restore::offer(failure, &store))
 }
 
 /// Runs something asynchronous to its end.

@@ -1,9 +1,19 @@
 //! `restore`: puts back a plan that is kept outside of the project.
 
-use samuel_core::{project::Project, state::KeptPlan};
+use samuel_core::{
+    model::ErrorCode,
+    project::Project,
+    state::{FileStore, KeptPlan},
+    text::{counted, counted_are},
+};
 use serde_json::json;
 
-use crate::{args::RestoreArgs, failure::Failure, render::safe, reply::Reply};
+use crate::{
+    args::RestoreArgs,
+    failure::Failure,
+    render::{safe, time_of_day},
+    reply::Reply,
+};
 
 /// Puts a plan back, or lists those that are kept.
 pub(crate) fn restore(project: &Project, args: &RestoreArgs) -> Result<Reply, Failure> {
@@ -17,6 +27,28 @@ pub(crate) fn restore(project: &Project, args: &RestoreArgs) -> Result<Reply, Fa
         text += &format!("  the plan before is kept as {}\n", safe(&backup.display().to_string()));
     }
     Ok(Reply::new(&restored, text))
+}
+
+/// Adds to a failure because of a plan that is gone or corrupt that it can be put
+/// back, where it can.
+pub(crate) fn offer(failure: Failure, store: &FileStore) -> Failure {
+    let is_of_plan = match failure.code {
+        ErrorCode::STATE_NOT_INITIALISED => true,
+        ErrorCode::STATE_CORRUPT => {
+            failure.location.as_ref().is_some_and(|location| location.file == store.dir().prd())
+        }
+        _ => false,
+    };
+    let plans = if is_of_plan { store.kept_plans().unwrap_or_default() } else { Vec::new() };
+    match plans.iter().filter(|plan| plan.tasks > 0).count() {
+        0 => failure,
+        count => {
+            let kept = counted_are(count, "plan");
+            let help =
+                format!("{kept} kept: put the last one back with `samuel run restore`. {}", failure.help);
+            failure.advise(help)
+        }
+    }
 }
 
 fn listed(plans: &[KeptPlan]) -> String {
@@ -33,7 +65,7 @@ fn listed(plans: &[KeptPlan]) -> String {
 }
 
 fn described(plan: &KeptPlan) -> String {
-    let tasks = if plan.tasks == 1 { "1 task".to_owned() } else { format!("{} tasks", plan.tasks) };
-    let changed = plan.updated_at.map(|at| format!(", last changed {at:.0}")).unwrap_or_default();
+    let tasks = counted(plan.tasks, "task");
+    let changed = plan.updated_at.map(|at| format!(", last changed {}", time_of_day(at))).unwrap_or_default();
     format!("{}: {tasks}, {} completed{changed}", safe(&plan.project), plan.completed)
 }

@@ -40,3 +40,22 @@ fn a_plan_that_is_not_kept_is_an_error_with_a_way_on() {
     assert_eq!(document["error"]["code"], "E_STATE_NOT_KEPT");
     assert_eq!(bench.samuel(&["run", "restore", "--list", "1"]).code, 2);
 }
+
+#[test]
+fn where_the_plan_is_gone_or_corrupt_a_kept_one_is_offered() {
+    let bench = Bench::with_tasks(&["First"]);
+    std::fs::write(bench.path(".samuel/run/prd.toon"), "\0\0").unwrap();
+    for broken in ["corrupt", "gone"] {
+        for args in [&["run"][..], &["run", "status"], &["run", "done", "1"], &["run", "start", "--yes"]] {
+            let ran = bench.samuel(args);
+            assert_ne!(ran.code, 0, "{broken}: {args:?}: {ran:?}");
+            assert!(
+                ran.stderr.contains("1 plan is kept: put the last one back with `samuel run restore`"),
+                "{broken}: {args:?}: {ran:?}"
+            );
+        }
+        std::fs::remove_dir_all(bench.path(".samuel")).unwrap();
+    }
+    bench.ok(&["run", "restore"]);
+    assert!(bench.ok(&["run", "tasks"]).stdout.contains("First"));
+}
