@@ -32,7 +32,7 @@ use crate::{
         ExitReason, Plan, Status, Task, TaskId, Usage,
         payload::{CheckFailure, Mode, TaskBrief, Turn},
     },
-    state::{Actor, Checkpoint, Mutation, Next, Note, ProgressEntry, StateError, Used, next_task},
+    state::{Actor, Checkpoint, Mutation, Next, Note, ProgressEntry, StateError, Used, is_gap, next_task},
     text::counted,
 };
 
@@ -368,28 +368,33 @@ async fn load(services: &Arc<Services>) -> EffectResult {
         Err(error) => return EffectResult::Failed(RunFault::of(&error)),
     };
     services.warn_of(&loaded.diagnostics);
-    let unread = loaded.unparsed.len();
+    let unread = loaded.unparsed;
     let plan = loaded.plan;
     services.workbench.with(|desk| {
         desk.plan = Arc::clone(&plan);
-        desk.unread = unread;
+        desk.unread = unread.len();
     });
     services.refresh();
     let queue = plan.count(Status::Pending) + plan.count(Status::InProgress);
     EffectResult::Loaded(Loaded {
-        next: unless_changed(next_work(&plan, unread), &changes),
+        next: unless_changed(next_work(&plan, &unread), &changes),
         queue_size: u32::try_from(queue).unwrap_or(u32::MAX),
         mode: Mode::Implementation,
     })
 }
 
-fn next_work(plan: &Plan, unread: usize) -> NextWork {
+fn next_work(plan: &Plan, unread: &[String]) -> NextWork {
     match next_task(plan) {
         // Rows that cannot be read may be tasks that are not done.
-        Next::AllDone if unread > 0 => NextWork::Blocked(format!(
-            "every task that can be read is settled, but {} of prd.toon cannot be read",
-            counted(unread, "line")
-        )),
+        Next::AllDone if !unread.is_empty() => {
+            NextWork::Blocked(match unread.iter().find(|line| is_gap(line)) {
+                Some(missing) => format!("every task in prd.toon is settled, but {missing}"),
+                None => format!(
+                    "every task that can be read is settled, but {} of prd.toon cannot be read",
+                    counted(unread.len(), "line")
+                ),
+            })
+        }
         Next::AllDone => NextWork::AllDone,
         Next::Task(id) => {
             plan.task(&id).map_or(NextWork::AllDone, |task| NextWork::Task(TaskBrief::from(task)))

@@ -18,6 +18,7 @@ use super::{
     Actor, CaughtUp, Edit, FileStore, JournalEntry, JournalRecord, NotedEvent, StateError, atomic,
     edit::{Known, find_edits},
     file::{cut_short, digest_of},
+    half::aside,
     journal::{After, Tail, active_supervisors},
     kept::Place,
     last_read::PlanFile,
@@ -30,9 +31,9 @@ const MAX_TOLD: usize = 20;
 /// How many edits one record of the journal holds.
 const MAX_IN_RECORD: usize = 10_000;
 /// How long a plan's file stands still once whoever writes it in place is done.
-const STILL: Duration = Duration::from_millis(200);
+pub(super) const STILL: Duration = Duration::from_millis(200);
 /// How long it may be written.
-const MAX_WRITING: Duration = Duration::from_secs(2);
+pub(super) const MAX_WRITING: Duration = Duration::from_secs(2);
 /// Keeps version control out of a run directory.
 const IGNORE: (&str, &str) = (".gitignore", "*\n");
 
@@ -138,7 +139,11 @@ impl FileStore {
         if journal_is_lost {
             records.clear();
         }
-        let plan = match self.read_plan() {
+        let plan = self.read_plan().and_then(|file| match file.content == known.content {
+            true => Ok(file),
+            false => self.whole(file),
+        });
+        let plan = match plan {
             Err(error) if !error.is_lost() => return Err(error),
             plan => plan,
         };
@@ -292,7 +297,7 @@ impl FileStore {
         if let Ok(Some(content)) = atomic::read(root, &path)
             && !content.is_empty()
         {
-            atomic::write_unsynced(root, &path.with_extension("toon.unreadable"), &content)?;
+            atomic::write_unsynced(root, &aside(&path), &content)?;
         }
         let (mut document, _) = prd::decode(&path, content)?;
         let mut revision = known.revision.max(document.plan.revision);

@@ -258,7 +258,8 @@ impl StateStore for FileStore {
         }
         let _lock = self.lock(mutation.name())?;
         let tail = self.journal().tail()?;
-        let mut file = self.last_read.read_for(self.dir.root(), &self.dir.prd(), &mutation)?;
+        let file = self.last_read.read_for(self.dir.root(), &self.dir.prd(), &mutation)?;
+        let mut file = self.once_still(file)?;
         if cut_short(&file.document, &tail).is_some() {
             let PlanFile { mut document, diagnostics, .. } = self.read_plan()?;
             self.heal(&mut document, &tail)?;

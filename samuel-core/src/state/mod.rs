@@ -30,6 +30,7 @@ mod edit;
 mod error;
 mod file;
 mod graph;
+mod half;
 mod import;
 mod journal;
 mod kept;
@@ -56,6 +57,7 @@ pub use diagnostic::{Diagnostic, DiagnosticKind};
 pub use edit::Edit;
 pub use error::StateError;
 pub use file::FileStore;
+pub(crate) use half::is_gap;
 pub(crate) use journal::MAX_REVISION;
 pub use journal::{
     Checkpoint, JournalEntry, JournalRecord, MAX_RECORD_BYTES, Note, NotedEvent, RunEnd, Supervisor,

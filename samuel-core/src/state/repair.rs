@@ -6,15 +6,18 @@
 //! in its plain form. [`FileStore::preview_repair`] says what that would be,
 //! for somebody to agree to.
 
-use std::path::PathBuf;
+use std::{
+    mem,
+    path::{Path, PathBuf},
+};
 
 use serde::Serialize;
 
 use super::{
-    Actor, Diagnostic, FileStore, StateError, StateStore,
+    Actor, Diagnostic, DiagnosticKind, FileStore, StateError, StateStore,
     apply::count_tasks,
     last_read::PlanFile,
-    prd::{Document, Salvaged, salvage},
+    prd::{Document, Missing, Salvaged, salvage},
 };
 use crate::model::TaskId;
 
@@ -57,8 +60,21 @@ impl Repair {
         !self.diagnostics.is_empty() || !self.restored.is_empty()
     }
 
-    fn of(document: &mut Document, diagnostics: Vec<Diagnostic>) -> Self {
+    fn of(path: &Path, document: &mut Document, diagnostics: Vec<Diagnostic>) -> Self {
         let mut repair = Self { diagnostics, ..Self::default() };
+        // What is missing is told like any fault; whoever agrees does without it.
+        let (missing, unparsed) = mem::take(&mut document.unparsed)
+            .into_iter()
+            .partition::<Vec<_>, _>(|line| Missing::read(line).is_some());
+        document.unparsed = unparsed;
+        repair.diagnostics.extend(missing.into_iter().map(|reason| Diagnostic {
+            file: path.to_owned(),
+            line: None,
+            column: None,
+            kind: DiagnosticKind::CountMismatch,
+            reason,
+            count: 1,
+        }));
         for (text, salvaged) in salvage(document) {
             match salvaged {
                 Salvaged::Task(id, changes) => repair.restored.push(RestoredRow { text, id, changes }),
@@ -78,7 +94,7 @@ impl FileStore {
     /// a table of tasks cannot be repaired.
     pub fn preview_repair(&self) -> Result<Repair, StateError> {
         let PlanFile { mut document, diagnostics, .. } = self.read_plan()?;
-        Ok(Repair::of(&mut document, diagnostics))
+        Ok(Repair::of(&self.dir().prd(), &mut document, diagnostics))
     }
 
     /// Repairs the plan and keeps a backup of the file as it was. Writes
@@ -95,7 +111,7 @@ impl FileStore {
         let tail = self.journal().tail()?;
         let PlanFile { mut document, diagnostics, .. } = self.read_plan()?;
         self.heal(&mut document, &tail)?;
-        let mut repair = Repair::of(&mut document, diagnostics);
+        let mut repair = Repair::of(&self.dir().prd(), &mut document, diagnostics);
         if repair.changes_something() {
             let now = self.now();
             let plan = document.plan_mut();

@@ -153,6 +153,40 @@ fn what_an_agent_removes_or_breaks_is_put_back_and_the_work_goes_on() {
     }
 }
 
+/// Cuts the plan after the row of its first task.
+const CUT: &str =
+    "sed '/^  \"1\",/q' .samuel/run/prd.toon >.samuel/run/cut; mv .samuel/run/cut .samuel/run/prd.toon";
+
+#[test]
+fn a_plan_that_is_cut_between_two_rows_is_put_back_and_the_work_goes_on() {
+    let target = with_agent(
+        &format!("{UNTIL}\nsamuel run done $SAMUEL_TASK_ID\n[ $SAMUEL_TASK_ID != 1 ] || {{ {CUT}; }}"),
+        "true",
+    );
+    let ran = start(&target);
+    assert_eq!(ran.code, Some(0), "{}", ran.text());
+    assert!(
+        ran.text().contains("put back as it was") && ran.text().contains("1 of 2 tasks are missing"),
+        "{}",
+        ran.text()
+    );
+    assert_eq!(statuses(&target), ["completed", "completed"]);
+}
+
+#[test]
+fn a_plan_that_was_cut_between_two_rows_is_not_called_completed() {
+    let target = with_agent("samuel run done $SAMUEL_TASK_ID", "true");
+    let cut = Command::new("sh").args(["-c", CUT]).current_dir(target.path("")).status().unwrap();
+    assert!(cut.success());
+    let ran = start(&target);
+    assert_ne!(ran.code, Some(0), "{}", ran.text());
+    assert!(
+        ran.text().contains("every task in prd.toon is settled, but 1 of 2 tasks are missing"),
+        "{}",
+        ran.text()
+    );
+}
+
 #[test]
 fn an_error_does_not_repeat_a_whole_file() {
     let target = Target::with_tasks(&["one"]);

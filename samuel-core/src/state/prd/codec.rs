@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Document, document::Part, header};
+use super::{Document, Missing, document::Part, header};
 use crate::{
     model::{PLAN_VERSION, Task},
     state::{Diagnostic, DiagnosticKind, StateError},
@@ -64,6 +64,8 @@ pub(crate) fn decode(path: &Path, content: &[u8]) -> Result<(Document, Vec<Diagn
         return Err(StateError::Version { path: path.to_owned(), what: "plan version", found });
     }
     document.unparsed.extend(recovered.skipped.iter().map(kept_text));
+    document.missing = Missing::among(&recovered.diagnostics, recovered.skipped.len());
+    document.unparsed.extend(document.missing.map(|missing| missing.to_string()));
     let faults = recovered.diagnostics.iter().map(|fault| Diagnostic {
         file: path.to_owned(),
         line: Some(fault.line + body.lines_before),

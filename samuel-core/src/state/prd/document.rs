@@ -17,6 +17,7 @@ use serde::{
 use super::{
     cell::KeptLines,
     excerpt::Excerpt,
+    missing::Missing,
     record::{self, Joined, Record, Split, or_default, text},
     task::RowOut,
 };
@@ -33,6 +34,9 @@ pub(crate) struct Document {
     pub(crate) plan: Arc<Plan>,
     /// Lines that could not be understood, oldest first.
     pub(crate) unparsed: Vec<String>,
+    /// The tasks that are not in the file although it announces them; the last of
+    /// `unparsed` says so.
+    pub(crate) missing: Option<Missing>,
     others: Others,
     /// What was left out; nothing if the plan is whole.
     pub(super) excerpt: Option<Excerpt>,
@@ -136,9 +140,13 @@ impl Document {
     }
 
     /// Guesses the ids in rows that could not be understood: the first cell,
-    /// where it could be an id.
+    /// where it could be an id. Of rows that are missing it is the highest.
     pub(crate) fn lost_ids(&self) -> Vec<TaskId> {
-        let id = |line: &String| line.trim().split(',').next()?.trim_matches('"').parse().ok();
+        let id = |line: &String| match Missing::read(line) {
+            // Tasks are mostly numbered in turn.
+            Some(missing) => Some(TaskId::new(missing.declared.to_string())),
+            None => line.trim().split(',').next()?.trim_matches('"').parse().ok(),
+        };
         self.unparsed.iter().filter_map(id).collect()
     }
 }
@@ -180,7 +188,7 @@ impl<'de> Deserialize<'de> for Document {
                 let rows = tasks.ok_or_else(|| A::Error::missing_field("tasks"))?;
                 plan.tasks = rows.tasks;
                 others.cells = rows.cells;
-                Ok(Document { plan: Arc::new(plan), unparsed, others, excerpt: None })
+                Ok(Document { plan: Arc::new(plan), unparsed, missing: None, others, excerpt: None })
             }
         }
 

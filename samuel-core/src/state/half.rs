@@ -1,0 +1,128 @@
+//! A plan's file of which only a part is there.
+//!
+//! An editor that writes the file in place leaves half of it there for a moment,
+//! and what is written over half a plan is all that is left of it.
+
+use std::{
+    path::{Path, PathBuf},
+    thread,
+    time::Instant,
+};
+
+use super::{
+    DiagnosticKind, FileStore, StateError, atomic,
+    catch_up::{MAX_WRITING, STILL},
+    last_read::PlanFile,
+    prd::{Document, Missing},
+};
+
+/// Says whether a line of [`Loaded::unparsed`](super::Loaded::unparsed) tells of
+/// tasks that are missing.
+pub(crate) fn is_gap(line: &str) -> bool {
+    Missing::read(line).is_some()
+}
+
+/// Where what stands in the place of a plan is kept when it is written over.
+pub(super) fn aside(plan: &Path) -> PathBuf {
+    plan.with_extension("toon.unreadable")
+}
+
+impl FileStore {
+    /// Reads a file again until whoever writes it has written all of it. One of
+    /// which a part stays missing is kept beside the plan.
+    pub(super) fn once_still(&self, mut file: PlanFile) -> Result<PlanFile, StateError> {
+        let deadline = Instant::now() + MAX_WRITING;
+        while may_be_half(&file) && Instant::now() < deadline {
+            thread::sleep(STILL);
+            let read = self.read_plan()?;
+            if read.content == file.content {
+                file = read;
+                break;
+            }
+            file = read;
+        }
+        if file.document.missing.is_some() {
+            atomic::write_unsynced(self.dir().root(), &aside(&self.dir().prd()), &file.content)?;
+        }
+        Ok(file)
+    }
+
+    /// Refuses a file in which tasks are missing.
+    pub(super) fn whole(&self, file: PlanFile) -> Result<PlanFile, StateError> {
+        let Document { missing: Some(missing), .. } = &file.document else { return Ok(file) };
+        Err(StateError::Corrupt {
+            path: self.dir().prd(),
+            line: None,
+            column: None,
+            reason: missing.to_string(),
+        })
+    }
+}
+
+fn may_be_half(file: &PlanFile) -> bool {
+    let is_lost =
+        |kind: DiagnosticKind| matches!(kind, DiagnosticKind::CountMismatch | DiagnosticKind::Skipped);
+    file.diagnostics.iter().any(|diagnostic| is_lost(diagnostic.kind))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+    use std::{fs, io::Write as _, sync::Arc};
+
+    use super::*;
+    use crate::{
+        clock::SystemClock,
+        model::{Plan, Status, Task, TaskId},
+        state::{Actor, Existing, Mutation, NewTask, RunDir, StateStore as _},
+    };
+
+    /// A store of three tasks, its text, and where the row of the second begins.
+    fn in_new_dir() -> (tempfile::TempDir, FileStore, String, usize) {
+        let root = tempfile::tempdir().unwrap();
+        let store = FileStore::new(RunDir::new(root.path()), Arc::new(SystemClock::default()));
+        let tasks = ["1", "2", "3"].map(|id| Task::new(TaskId::new(id), format!("task {id}"))).to_vec();
+        store.import(Plan { tasks, ..Plan::default() }, Actor::User, Existing::Refuse).unwrap();
+        let text = fs::read_to_string(store.dir().prd()).unwrap();
+        let second = text.find("  \"2\",").unwrap();
+        (root, store, text, second)
+    }
+
+    fn enqueue(store: &FileStore) -> TaskId {
+        let added = store.mutate(Mutation::Enqueue { task: NewTask::new("new") }, Actor::User).unwrap();
+        added.task.unwrap().id
+    }
+
+    #[test]
+    fn a_change_waits_for_the_rest_of_a_plan_that_is_being_written() {
+        let (_root, store, text, second) = in_new_dir();
+        let mut file = fs::File::create(store.dir().prd()).unwrap();
+        file.write_all(&text.as_bytes()[..second]).unwrap();
+        thread::scope(|scope| {
+            let adds = scope.spawn(|| enqueue(&store));
+            thread::sleep(STILL / 4);
+            file.write_all(&text.as_bytes()[second..]).unwrap();
+            assert_eq!(adds.join().unwrap().as_str(), "4");
+        });
+        let loaded = store.load().unwrap();
+        assert_eq!((loaded.plan.tasks.len(), loaded.unparsed.len()), (4, 0));
+    }
+
+    #[test]
+    fn a_plan_that_was_cut_short_is_kept_beside_and_stays_one_in_which_tasks_are_missing() {
+        let (_root, store, text, second) = in_new_dir();
+        let cut = &text[..second];
+        fs::write(store.dir().prd(), cut).unwrap();
+        assert_eq!(enqueue(&store).as_str(), "4");
+        assert_eq!(fs::read_to_string(aside(&store.dir().prd())).unwrap(), cut);
+        let loaded = store.load().unwrap();
+        assert_eq!((loaded.plan.tasks.len(), loaded.diagnostics.len()), (2, 0));
+        assert_eq!(loaded.unparsed, ["2 of 3 tasks are missing"]);
+        assert_eq!(loaded.plan.count(Status::Pending), 2);
+
+        let repair = store.repair(Actor::User).unwrap();
+        assert_eq!(repair.diagnostics.last().unwrap().reason, "2 of 3 tasks are missing");
+        assert!(store.load().unwrap().unparsed.is_empty());
+    }
+}

@@ -1,0 +1,46 @@
+//! Rows that a table of tasks announces and that are not in the file.
+//!
+//! A file that was cut short at the end of a row looks whole but for the number
+//! above the table. Each save writes that number anew, so what is missing is
+//! noted as a line that cannot be read: there may be tasks left to do.
+
+use std::fmt;
+
+use crate::toon::{self, ErrorKind};
+
+/// How many rows are missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Missing {
+    rows: u64,
+    /// How many there should be.
+    pub(super) declared: u64,
+}
+
+impl Missing {
+    /// Finds in the faults of a file whether there are fewer rows than announced,
+    /// besides those that are there and cannot be read.
+    pub(super) fn among(faults: &[toon::Diagnostic], skipped: usize) -> Option<Self> {
+        let of_tasks = |fault: &&toon::Diagnostic| fault.path == "tasks" || fault.path.is_empty();
+        let counts = faults.iter().filter(of_tasks).find_map(|fault| match fault.kind {
+            ErrorKind::CountMismatch { declared, found } => Some((declared, found)),
+            _ => None,
+        });
+        let (declared, found) = counts?;
+        let rows = declared.saturating_sub(found).saturating_sub(skipped as u64);
+        (rows > 0).then_some(Self { rows, declared })
+    }
+
+    /// Reads the note of an earlier save.
+    pub(crate) fn read(line: &str) -> Option<Self> {
+        let (rows, declared) = line.strip_suffix(SUFFIX)?.split_once(" of ")?;
+        Some(Self { rows: rows.parse().ok()?, declared: declared.parse().ok()? })
+    }
+}
+
+const SUFFIX: &str = " tasks are missing";
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}{SUFFIX}", self.rows, self.declared)
+    }
+}
