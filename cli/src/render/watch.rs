@@ -339,6 +339,8 @@ fn plan_changed(change: PlanChange, task: &TaskId, title: &str, reason: Option<&
         PlanChange::Blocked => "blocked",
         PlanChange::Reset => "pending again",
         PlanChange::Added => "added",
+        PlanChange::Reopened => "no longer completed",
+        PlanChange::Removed => "removed from the plan",
         _ => "changed",
     };
     let why = reason.map(|reason| format!(": {}", safe(reason))).unwrap_or_default();

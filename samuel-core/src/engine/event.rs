@@ -254,6 +254,12 @@ pub enum PlanChange {
     Reset,
     /// It is new.
     Added,
+    /// It was completed and is not any more, but is being worked on.
+    Reopened,
+    /// It says something else.
+    Changed,
+    /// It is in the plan no more.
+    Removed,
 }
 
 /// How the quality checks went.

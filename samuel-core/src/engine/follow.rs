@@ -40,14 +40,16 @@ pub(super) struct Follower {
     lock: Weak<LoopLock>,
     /// The plan as it was known at the last look.
     known: SyncMutex<Option<Arc<Plan>>>,
+    /// The plan as it was known at the look before that one.
+    before: SyncMutex<Option<Arc<Plan>>>,
     /// What could not be put back, as it was last told.
     told: SyncMutex<String>,
 }
 
 impl Follower {
     pub(super) fn new(services: Arc<Services>, lock: Weak<LoopLock>, seq: u64) -> Arc<Self> {
-        let (known, told) = (SyncMutex::default(), SyncMutex::default());
-        Arc::new(Self { services, seq: Mutex::new(seq), lock, known, told })
+        let (known, before, told) = (SyncMutex::default(), SyncMutex::default(), SyncMutex::default());
+        Arc::new(Self { services, seq: Mutex::new(seq), lock, known, before, told })
     }
 
     /// Returns the tasks that were completed when it last looked.
@@ -106,10 +108,19 @@ impl Follower {
             self.services.warn(warning);
         }
         if let Some(plan) = plan {
-            *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&plan));
+            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            let before = known.replace(Arc::clone(&plan));
+            drop(known);
+            *self.before.lock().unwrap_or_else(PoisonError::into_inner) = before;
             self.services.workbench.with(|desk| desk.plan = plan);
         }
         Ok(records)
+    }
+
+    /// Returns a task as it was before the last look, for what is gone since.
+    fn task_before(&self, id: &TaskId) -> Option<Task> {
+        let before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        before.as_ref()?.task(id).cloned()
     }
 
     /// Warns of what goes wrong at each look, but once.
@@ -149,7 +160,7 @@ impl Follower {
             _ => return Vec::new(),
         };
         let told = |(task, change): (&TaskId, PlanChange)| {
-            let known = self.services.task(task);
+            let known = self.services.task(task).or_else(|| self.task_before(task));
             let title = known.as_ref().map(|task| task.title.clone()).unwrap_or_default();
             let of_task = || known.and_then(|task| task.skip_reason);
             let reason = reason.clone().or_else(of_task);
@@ -166,7 +177,8 @@ impl Follower {
     fn allows(&self, task: &TaskId, change: PlanChange) -> bool {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let task = known.as_ref().and_then(|plan| plan.task(task));
-        change == PlanChange::Added || task.is_none_or(|task| task.status != Status::Completed)
+        matches!(change, PlanChange::Added | PlanChange::Changed)
+            || task.is_none_or(|task| task.status != Status::Completed)
     }
 
     /// Looks whenever the run directory changes, until the task is dropped.
@@ -210,7 +222,7 @@ impl Follower {
 fn change_of(change: &Change) -> Option<(&TaskId, PlanChange)> {
     match change {
         Change::Added { id } => Some((id, PlanChange::Added)),
-        Change::Task { id, from, to } if from != to => Some((id, moved_to(*to)?)),
+        Change::Task { id, from, to } if from != to => Some((id, moved(*from, *to)?)),
         _ => None,
     }
 }
@@ -219,16 +231,20 @@ fn change_of(change: &Change) -> Option<(&TaskId, PlanChange)> {
 fn change_by(edit: &Edit) -> Option<(&TaskId, PlanChange)> {
     match edit {
         Edit::Added { id, .. } => Some((id, PlanChange::Added)),
-        Edit::Status { id, to, .. } => Some((id, moved_to(*to)?)),
-        _ => None,
+        Edit::Status { id, from, to } => Some((id, moved(*from, *to)?)),
+        Edit::Changed { id } => Some((id, PlanChange::Changed)),
+        Edit::Removed { id } => Some((id, PlanChange::Removed)),
+        // No task is known to be in lines that cannot be read.
+        Edit::Unread { .. } => None,
     }
 }
 
-fn moved_to(status: Status) -> Option<PlanChange> {
-    match status {
+fn moved(from: Status, to: Status) -> Option<PlanChange> {
+    match to {
         Status::Skipped => Some(PlanChange::Skipped),
         Status::Blocked => Some(PlanChange::Blocked),
         Status::Pending => Some(PlanChange::Reset),
+        Status::InProgress if from == Status::Completed => Some(PlanChange::Reopened),
         Status::InProgress | Status::Completed => None,
     }
 }

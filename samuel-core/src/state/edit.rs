@@ -108,7 +108,8 @@ pub(crate) fn find_edits(before: Known<'_>, now: Known<'_>, records: &[JournalRe
     }
     // In the order of the plan.
     let gone = old.iter().filter(|task| left.contains_key(&task.id));
-    edits.extend(gone.filter(|_| !told.anything).map(|task| Edit::Removed { id: task.id.clone() }));
+    // Also where a plan was stored in place of it: anybody can write that down.
+    edits.extend(gone.map(|task| Edit::Removed { id: task.id.clone() }));
     let lines = now.unread.saturating_sub(before.unread);
     edits.extend((lines > 0).then_some(Edit::Unread { lines }));
     edits

@@ -128,6 +128,8 @@ fn what_an_agent_removes_or_breaks_is_put_back_and_the_work_goes_on() {
     for attack in [
         "rm -rf .samuel/run",
         "rm -rf .samuel",
+        "rm -rf .samuel/run; echo >.samuel/run",
+        "rm -rf .samuel; echo >.samuel",
         "rm .samuel/run/prd.toon",
         ": >.samuel/run/prd.toon",
         "head -c 5000000 /dev/zero >.samuel/run/prd.toon",
@@ -185,6 +187,41 @@ fn a_plan_that_was_cut_between_two_rows_is_not_called_completed() {
         "{}",
         ran.text()
     );
+}
+
+#[test]
+fn a_task_that_an_agent_removes_is_told_and_logged() {
+    let forged = r#"{"seq":'$(($(wc -l <.samuel/run/journal.jsonl)+1))',"at":"2026-01-01T00:00:00Z","revision":9,"kind":"imported","actor":"user","tasks":1,"backup":null}"#;
+    for cover in ["true".to_owned(), format!("echo '{forged}' >>.samuel/run/journal.jsonl")] {
+        let target = with_agent(
+            &format!(
+                "sed '/^  \"2\",/d; s/^tasks.2./tasks[1]/' .samuel/run/prd.toon >.samuel/run/new\n\
+                 mv .samuel/run/new .samuel/run/prd.toon\n{cover}\nsamuel run done 1"
+            ),
+            "true",
+        );
+        let ran = start(&target);
+        assert!(ran.text().contains("removed from the plan: 2 two"), "{cover}: {}", ran.text());
+        let log = fs::read_to_string(target.path(".samuel/run/progress.md")).unwrap();
+        assert!(log.contains("removed from the plan: two"), "{cover}: {log}");
+    }
+}
+
+#[test]
+fn a_task_that_an_edit_opens_again_is_not_counted_as_completed() {
+    let target = with_agent(
+        "if [ $SAMUEL_ITERATION = 1 ]; then samuel run done 1; else\n\
+         sed '/^  \"1\",/s/,completed,/,in_progress,/' .samuel/run/prd.toon >.samuel/run/new\n\
+         mv .samuel/run/new .samuel/run/prd.toon; fi",
+        "true",
+    );
+    let ran = ran(command(&target, &["run", "start", "--yes", "--json"]), HANG * 4);
+    assert!(!ran.hung, "{}", ran.text());
+    let last: Value =
+        serde_json::from_str(ran.text().lines().rfind(|line| line.contains("\"completed\"")).unwrap())
+            .unwrap_or_else(|error| panic!("{error}: {}", ran.text()));
+    assert!(!last["data"]["completed"].to_string().contains('1'), "{last}: {}", ran.text());
+    assert!(ran.text().contains("reopened"), "{}", ran.text());
 }
 
 #[test]

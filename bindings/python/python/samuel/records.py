@@ -3361,13 +3361,24 @@ class Location(Record):
         _set(self, "column", column)
 
 
-PlanChange: TypeAlias = Literal["skipped", "blocked", "reset", "added"]
+PlanChange: TypeAlias = Literal[
+    "skipped",
+    "blocked",
+    "reset",
+    "added",
+    "reopened",
+    "changed",
+    "removed",
+]
 """What became of a task that was changed beside the loop.
 
 - `skipped`: It is left out.
 - `blocked`: It cannot be worked on until somebody resets it.
 - `reset`: It is pending again.
 - `added`: It is new.
+- `reopened`: It was completed and is not any more, but is being worked on.
+- `changed`: It says something else.
+- `removed`: It is in the plan no more.
 """
 
 

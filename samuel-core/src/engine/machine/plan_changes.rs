@@ -31,11 +31,15 @@ pub struct PlanChanged {
 impl Machine {
     pub(super) fn plan_changed(&mut self, changed: PlanChanged) {
         let PlanChanged { change, task, title, reason, actor } = changed;
-        if let Some(iteration) = &mut self.iteration {
+        // Nobody gets further by words that are changed again and again.
+        if change != PlanChange::Changed
+            && let Some(iteration) = &mut self.iteration
+        {
             iteration.plan_changed = true;
             iteration.answered |= iteration.task_id().as_ref() == Some(&task);
         }
-        if change != PlanChange::Added {
+        let is_other = matches!(change, PlanChange::Added | PlanChange::Changed | PlanChange::Removed);
+        if !is_other {
             self.forget_completion(&task);
         }
         let why = reason.as_deref().map_or(String::new(), |reason| format!(": {reason}"));
@@ -44,6 +48,9 @@ impl Machine {
             PlanChange::Blocked => (ProgressKind::Found, format!("blocked{why}")),
             PlanChange::Reset => (ProgressKind::Found, format!("pending again{why}")),
             PlanChange::Added => (ProgressKind::Found, format!("added to the plan: {title}")),
+            PlanChange::Reopened => (ProgressKind::Found, "no longer completed".to_owned()),
+            PlanChange::Changed => (ProgressKind::Found, format!("changed in prd.toon: {title}")),
+            PlanChange::Removed => (ProgressKind::Found, format!("removed from the plan: {title}")),
         };
         self.log(kind, Some(task.clone()), text);
         self.emit(Event::PlanChanged { change, task, title, reason, actor });
