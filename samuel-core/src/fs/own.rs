@@ -166,23 +166,27 @@ impl Root {
         found.as_ref().zip(open.as_ref()).is_some_and(same)
     }
 
+    /// Makes room for a directory where a file stands, which is renamed. Leaves
+    /// links, and what is missing.
+    pub(crate) fn clear_for_directory(&self, path: &Path) -> Result<(), FileError> {
+        let place = match self.walk(path, LastLink::Keep) {
+            Ok(place) => place,
+            Err(error) if error.is_not_found() => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        match place.kind() {
+            None | Some(FileKind::Directory | FileKind::Link) => Ok(()),
+            Some(_) => set_aside(&place),
+        }
+    }
+
     /// Makes room for a file of Samuel's own where something else stands: a
     /// directory is renamed, anything else that is no file is removed.
     pub(crate) fn clear_the_way(&self, path: &Path) -> Result<(), FileError> {
         let place = self.walk(path, LastLink::Keep)?;
         match place.kind() {
             None | Some(FileKind::File) => Ok(()),
-            Some(FileKind::Directory) => {
-                let parent = place.parent()?;
-                for number in 1..=MAX_NAMES {
-                    let aside = format!("{}.aside-{number}", place.name.to_string_lossy());
-                    match renameat_with(parent, &*place.name, parent, aside, RenameFlags::NOREPLACE) {
-                        Err(Errno::EXIST) => {}
-                        renamed => return Ok(renamed?),
-                    }
-                }
-                Err(Errno::EXIST.into())
-            }
+            Some(FileKind::Directory) => set_aside(&place),
             Some(_) => Ok(unlinkat(place.parent()?, &*place.name, AtFlags::empty())?),
         }
     }
@@ -326,6 +330,19 @@ impl Placed {
     pub(crate) fn sync(self) -> io::Result<()> {
         Ok(fsync(&self.dir)?)
     }
+}
+
+/// Renames what stands at a place, within its directory.
+fn set_aside(place: &Place) -> Result<(), FileError> {
+    let parent = place.parent()?;
+    for number in 1..=MAX_NAMES {
+        let aside = format!("{}.aside-{number}", place.name.to_string_lossy());
+        match renameat_with(parent, &*place.name, parent, aside, RenameFlags::NOREPLACE) {
+            Err(Errno::EXIST) => {}
+            renamed => return Ok(renamed?),
+        }
+    }
+    Err(Errno::EXIST.into())
 }
 
 #[cfg(test)]

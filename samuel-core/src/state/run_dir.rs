@@ -135,7 +135,8 @@ impl RunDir {
         self.path.join("plugins").join(name)
     }
 
-    /// Creates the directory, and those above it, where they are missing.
+    /// Creates the directory, and those above it, where they are missing. A file in
+    /// the place of one of them is renamed: nobody but Samuel has anything there.
     ///
     /// # Errors
     /// Returns [`StateError::Io`] if the file system refuses.
@@ -143,7 +144,15 @@ impl RunDir {
         let created = match self.root.path() == self.path {
             // A directory that the caller chose lies anywhere.
             true => fs::create_dir_all(&self.path).map_err(Into::into),
-            false => self.root.create_directory(&self.path, PROJECT_DIRECTORY),
+            false => self.root.create_directory(&self.path, PROJECT_DIRECTORY).or_else(|_| {
+                let within = |path: &&Path| path.starts_with(self.root.path()) && *path != self.root.path();
+                let mut places: Vec<&Path> = self.path.ancestors().take_while(within).collect();
+                places.reverse();
+                for place in places {
+                    self.root.clear_for_directory(place)?;
+                }
+                self.root.create_directory(&self.path, PROJECT_DIRECTORY)
+            }),
         };
         created.map_err(StateError::file("create", &self.path))
     }
