@@ -1,5 +1,10 @@
 //! Words that messages are put together from: counts, and errors with their causes.
 
+/// What `samuel run done` says while a run is under way. An agent prints it, so it is
+/// left out where the agent's last words are quoted.
+pub const RUN_IS_UNDER_WAY: &str =
+    "A run is under way: what is completed during an iteration stands once its check passes.";
+
 /// Counts something in words: `1 task`, `2 tasks`, `0 entries`.
 ///
 /// The noun is given in the singular and takes the ending that English gives it.

@@ -7,6 +7,7 @@ use samuel_core::{
     model::{Task, TaskId},
     project::Project,
     state::{Applied, Change, LoopLock, Mutation, NewTask, StateStore},
+    text::RUN_IS_UNDER_WAY,
 };
 use serde_json::json;
 
@@ -29,8 +30,7 @@ pub(crate) fn done(project: &Project, args: DoneArgs, host: &Host) -> Result<Rep
         data.insert("run_is_under_way".to_owned(), json!(run_is_under_way));
     }
     if run_is_under_way {
-        reply.text +=
-            "A run is under way: what is completed during an iteration stands once its check passes.\n";
+        reply.text += &format!("{RUN_IS_UNDER_WAY}\n");
     }
     Ok(reply)
 }

@@ -42,6 +42,8 @@ pub(crate) struct Watch {
     spent: Usage,
     call: Usage,
     activity: String,
+    /// The files that hold what the agent printed in the call that failed.
+    logs: Vec<String>,
     /// Whether the check of the iteration under way was told to have failed.
     told_check: bool,
 }
@@ -57,6 +59,7 @@ impl Watch {
             spent: Usage::default(),
             call: Usage::default(),
             activity: "starting".to_owned(),
+            logs: Vec::new(),
             told_check: false,
         }
     }
@@ -179,7 +182,8 @@ impl Watch {
                 self.activity = format!("{} is at work", safe(agent));
             }
             Event::Agent { report, .. } => self.agent(report),
-            Event::AgentFinished { usage, .. } => {
+            Event::AgentFinished { usage, logs, .. } => {
+                self.logs.clone_from(logs);
                 self.spent += *usage;
                 self.call = Usage::default();
                 self.activity = "checking".to_owned();
@@ -266,6 +270,10 @@ impl Watch {
             line.push_str(", but the task was not recorded as done");
         }
         self.line(&line);
+        let logs = std::mem::take(&mut self.logs);
+        if failure.is_some() && !logs.is_empty() {
+            self.line(&format!("    all that the agent printed: {}", safe(&logs.join(", "))));
+        }
         self.activity = "between iterations".to_owned();
     }
 

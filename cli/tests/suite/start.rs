@@ -98,6 +98,35 @@ fn the_cap_on_iterations_ends_the_run_and_the_way_on_is_told() {
 }
 
 #[test]
+fn an_agent_that_fails_is_told_of_once_with_its_last_words_and_its_logs() {
+    for (agent, told) in [
+        (format!("echo why; {DONE}; exit 7"), "agent-exit: command ended with exit code 7: why\n"),
+        ("echo why; kill -9 $$".to_owned(), "agent-exit: agent \"command\" was ended by signal 9: why\n"),
+    ] {
+        let bench = Bench::with_tasks(&["First"]);
+        let ran = bench.start(&agent, &["--max-iterations", "1"]);
+        let text = format!("{}{}", ran.stdout, ran.stderr);
+        assert_eq!(text.matches(told).count(), 1, "{agent}: {text}");
+        assert_eq!(text.matches(": why").count(), 1, "{agent}: {text}");
+        let (_, log) = text.split_once("    all that the agent printed: ").expect(&text);
+        let log = log.lines().next().unwrap();
+        assert!(log.ends_with("/1-1.out"), "{log}");
+        assert!(bench.read(log).starts_with("why\n"), "{agent}: {text}");
+    }
+}
+
+#[test]
+fn a_program_of_the_agent_that_is_missing_in_the_project_is_refused_before_anything_starts() {
+    let bench = Bench::with_tasks(&["First"]);
+    let ran = bench.samuel(&["run", "start", "--yes", "--agent-command", "./ag.sh"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    let place = bench.path("ag.sh").canonicalize().unwrap_or_else(|_| bench.path("ag.sh"));
+    let told = format!("needs the program \"./ag.sh\", which was not found: there is no {}", place.display());
+    assert!(ran.stderr.contains(&told) && ran.stderr.contains("the project's root"), "{ran:?}");
+    assert!(!ran.stdout.contains("iteration 1"), "{ran:?}");
+}
+
+#[test]
 fn tasks_that_are_all_blocked_end_the_run_with_code_3_and_the_cause() {
     let bench = Bench::with_tasks(&["First", "Second"]);
     let blocked = bench.read(".samuel/run/prd.toon").replace("pending", "blocked");
@@ -207,7 +236,7 @@ fn what_an_agent_leaves_running_and_why_one_cannot_start_is_told() {
     let start =
         ["run", "start", "--yes", "--pause", "0", "--agent", "command", "--agent-command", "./agent.sh"];
     for (mode, cause) in [
-        (0o644, "is not executable: permission is denied. Run `chmod +x"),
+        (0o644, "is not executable: permission is denied\nhelp: Run `chmod +x"),
         (0o755, "ends with a carriage return"),
     ] {
         std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
@@ -215,5 +244,6 @@ fn what_an_agent_leaves_running_and_why_one_cannot_start_is_told() {
         let text = format!("{}{}", ran.stdout, ran.stderr);
         assert_ne!(ran.code, 0);
         assert!(text.contains("agent.sh`") && text.contains(cause), "{text}");
+        assert!(!text.contains("iteration 1"), "{text}");
     }
 }

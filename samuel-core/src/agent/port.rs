@@ -181,6 +181,14 @@ pub enum AgentError {
         /// Why not. It stands in the text, which is all that a log of the run shows.
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// The agent was started, and who watched over it was lost while it worked.
+    #[error("agent \"{agent}\" was ended while it worked: {cause}")]
+    Lost {
+        /// The agent.
+        agent: String,
+        /// What happened to its supervisor.
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// A clock ended the agent.
     #[error("agent \"{agent}\" was ended: {clock} clock of {limit:?} ran out")]
     Clock {
@@ -194,12 +202,14 @@ pub enum AgentError {
         usage: Option<Usage>,
     },
     /// A signal ended the agent.
-    #[error("agent \"{agent}\" was ended by signal {signal}")]
+    #[error("agent \"{agent}\" was ended by signal {signal}{}", last(words.as_deref()))]
     Signal {
         /// The agent.
         agent: String,
         /// The signal's number.
         signal: i32,
+        /// The line that it wrote last for people, if it wrote one.
+        words: Option<String>,
         /// What was consumed until then.
         usage: Option<Usage>,
     },
@@ -233,6 +243,11 @@ pub enum AgentError {
         /// What was consumed until then.
         usage: Option<Usage>,
     },
+}
+
+/// Quotes what an agent wrote last.
+fn last(words: Option<&str>) -> String {
+    words.map(|words| format!(": {words}")).unwrap_or_default()
 }
 
 /// Says which file was looked for.

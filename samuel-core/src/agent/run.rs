@@ -141,6 +141,7 @@ impl CliAgent {
                 let place = program.is_absolute().then(|| program.components().collect());
                 AgentError::NotFound { agent, program: self.program().to_owned(), place }
             }
+            error @ ProcessError::SupervisorLost { .. } => AgentError::Lost { agent, cause: Box::new(error) },
             error => AgentError::Start { agent, cause: Box::new(error) },
         }
     }
@@ -170,7 +171,10 @@ impl CliAgent {
             return Err(error);
         }
         match output.status {
-            ExitStatus::Signaled(signal) => Err(AgentError::Signal { agent, signal, usage }),
+            ExitStatus::Signaled(signal) => {
+                let words = last_words(&output.stderr.text(), &output.stdout.text());
+                Err(AgentError::Signal { agent, signal, words, usage })
+            }
             ExitStatus::Exited(0) if self.cli.final_event => {
                 let words = last_words(&output.stderr.text(), &output.stdout.text());
                 let words = words.map(|words| format!(": {words}")).unwrap_or_default();
@@ -235,7 +239,7 @@ impl Agent for CliAgent {
         let program = self.program();
         let program = match self.locate(env, project_root) {
             Some(path) => path,
-            None if program.contains('/') => project_root.join(program),
+            None if program.contains('/') => project_root.join(program).components().collect(),
             None => return Err(self.not_found()),
         };
         let problem = problem_of_program(program.as_os_str(), path_of(env).map(OsStr::new), project_root);

@@ -6,7 +6,7 @@
 
 use serde_json::{Value, json};
 
-use crate::model::payload::Json;
+use crate::{model::payload::Json, text::RUN_IS_UNDER_WAY};
 
 /// Bytes kept of one text an agent says.
 pub(super) const MAX_TEXT: usize = 16 * 1024;
@@ -85,7 +85,17 @@ pub(crate) fn last_words(stderr: &str, stdout: &str) -> Option<String> {
         let line = line.to_lowercase();
         ["error:", "fatal:"].iter().any(|sign| line.starts_with(sign) || line.contains(&format!(" {sign}")))
     };
-    let last_line = |text: &str| lines(text).into_iter().next();
+    // Samuel's own answer to `run done` is one line and a note.
+    let last_line = |text: &str| {
+        let mut lines = lines(text).into_iter();
+        loop {
+            let line = lines.next()?;
+            if line != RUN_IS_UNDER_WAY {
+                return Some(line);
+            }
+            lines.next();
+        }
+    };
     let words = lines(stderr)
         .into_iter()
         .find(is_error)
@@ -154,6 +164,9 @@ mod tests {
         let helped = "Error: no login\nhelp: run `login` first\n\nusage: x\n";
         assert_eq!(last_words(helped, "").as_deref(), Some("Error: no login"));
         assert_eq!(last_words("git: fatal: no\nhint: y\nterror: z\n", "").as_deref(), Some("git: fatal: no"));
+        let answered = format!("why\n3 is completed\n{RUN_IS_UNDER_WAY}\n");
+        assert_eq!(last_words("", &answered).as_deref(), Some("why"));
+        assert_eq!(last_words("", &answered.replacen("why\n", "", 1)), None);
         assert_eq!(last_words("", "words\n{\"type\":\"result\"}\n"), None);
         let long = last_words(&"é".repeat(MAX_LAST_WORDS), "").unwrap_or_default();
         assert!(long.len() < MAX_LAST_WORDS + 5 && long.ends_with('…'), "{long}");

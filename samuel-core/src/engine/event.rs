@@ -105,6 +105,10 @@ pub enum Event {
         usage: Usage,
         /// How long it took, in milliseconds.
         duration_ms: u64,
+        /// Where it failed, the files that hold what it printed, stdout before stderr and
+        /// none that is empty, relative to the project's root.
+        #[serde(default)]
+        logs: Vec<String>,
     },
     /// A task was completed; a failed check can still take it back.
     TaskCompleted {

@@ -123,6 +123,10 @@ impl Services {
             // Whoever ended it need not be warned that it ended.
             outcome.warnings.retain(|warning| warning.class != BreakClass::Cancelled.as_str());
         }
+        if P::POINT == HookPoint::AgentInvoke && self.workbench.with(|desk| desk.agent_fault.is_some()) {
+            // The call's end tells it.
+            outcome.warnings.retain(|warning| &*warning.handler != DEFAULT_ID);
+        }
         self.write_scratch(done.scratch, &mut outcome).await;
         for message in self.workbench.with(|desk| std::mem::take(&mut desk.warnings)) {
             outcome.warnings.push(Warning {
@@ -226,13 +230,15 @@ impl Services {
     async fn fire_agent(self: &Arc<Self>, input: AgentInvokeInput, place: &Place) -> HookReply {
         self.workbench.with(|desk| {
             desk.agent_fault = None;
+            desk.agent_logs.clear();
             desk.counts_of(place.iteration).calls += 1;
         });
         let started = self.clock.elapsed();
         let (output, outcome) = self.run::<points::AgentInvoke>(input, place).await;
         let took = self.clock.elapsed().saturating_sub(started);
         let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-        let fault = self.workbench.with(|desk| desk.agent_fault.take());
+        let (fault, logs) =
+            self.workbench.with(|desk| (desk.agent_fault.take(), std::mem::take(&mut desk.agent_logs)));
         let answered = outcome.broken.is_empty() && self.registry.has_handlers(HookPoint::AgentInvoke);
         let failure = match (&fault, answered) {
             (Some(fault), _) => Some(Failure { class: fault.class, message: fault.message.clone() }),
@@ -246,7 +252,7 @@ impl Services {
         let resets_at = fault.and_then(|fault| fault.resets_at);
         let output = answered.then_some(output);
         let ended_at = self.clock.now();
-        let end = AgentEnd { output, failure, resets_at, ended_at, usage, duration_ms };
+        let end = AgentEnd { output, failure, resets_at, ended_at, usage, duration_ms, logs };
         HookReply { outcome, data: ReplyData::Agent(Box::new(end)) }
     }
 

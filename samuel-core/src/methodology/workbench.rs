@@ -34,6 +34,9 @@ pub struct Desk {
     pub last_failures: Vec<CheckFailure>,
     /// How the last call of the agent failed, if it did.
     pub agent_fault: Option<AgentFault>,
+    /// The files that hold what the last call of the agent printed, relative to the
+    /// project where they are in it; none that is empty.
+    pub agent_logs: Vec<String>,
     /// What the default handlers want the user to know.
     pub warnings: Vec<String>,
     /// How many lines of the plan cannot be read.

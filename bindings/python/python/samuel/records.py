@@ -3614,10 +3614,12 @@ class AgentFinished(EventBase):
         failure: How it failed, where it did.
         usage: What it consumed.
         duration_ms: How long it took, in milliseconds.
+        logs: Where it failed, the files that hold what it printed, stdout before stderr and none
+            that is empty, relative to the project's root.
     """
 
-    __slots__ = ("iteration", "turn", "exit_code", "failure", "usage", "duration_ms")
-    __match_args__ = ("iteration", "turn", "usage", "duration_ms", "exit_code", "failure")
+    __slots__ = ("iteration", "turn", "exit_code", "failure", "usage", "duration_ms", "logs")
+    __match_args__ = ("iteration", "turn", "usage", "duration_ms", "logs", "exit_code", "failure")
     _tag = ('event', 'agent_finished')
     iteration: int
     turn: Turn
@@ -3625,6 +3627,7 @@ class AgentFinished(EventBase):
     failure: IterationFailure | None
     usage: Usage
     duration_ms: int
+    logs: tuple[str, ...]
 
     def __init__(
         self,
@@ -3632,6 +3635,7 @@ class AgentFinished(EventBase):
         turn: Turn,
         usage: Usage,
         duration_ms: int,
+        logs: Iterable[str],
         exit_code: int | None = None,
         failure: IterationFailure | None = None,
         *,
@@ -3647,6 +3651,7 @@ class AgentFinished(EventBase):
         _set(self, "failure", failure)
         _set(self, "usage", usage)
         _set(self, "duration_ms", duration_ms)
+        _set(self, "logs", items(logs))
 
 
 class TaskCompleted(EventBase):

@@ -64,7 +64,7 @@ impl Stop {
             }
             Self::Clock { clock, limit } => AgentError::Clock { agent, clock, limit, usage },
             Self::Cancelled => AgentError::Cancelled { agent, usage },
-            Self::Signal(signal) => AgentError::Signal { agent, signal, usage },
+            Self::Signal(signal) => AgentError::Signal { agent, signal, words: None, usage },
             Self::RateLimited { message, resets_at } => {
                 AgentError::RateLimited { agent, message, resets_at, usage }
             }

@@ -265,4 +265,7 @@ pub struct AgentEnd {
     pub usage: Usage,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
+    /// The files that hold what it printed, relative to the project's root.
+    #[serde(default)]
+    pub logs: Vec<String>,
 }

@@ -118,6 +118,7 @@ impl Machine {
             failure: end.failure.clone(),
             usage: end.usage,
             duration_ms: end.duration_ms,
+            logs: if end.failure.is_some() { end.logs.clone() } else { Vec::new() },
         });
     }
 

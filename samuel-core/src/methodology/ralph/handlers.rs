@@ -2,7 +2,7 @@
 
 use std::{
     io::Write,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex},
 };
 
@@ -266,13 +266,16 @@ impl Ralph {
             env,
             program,
             project_root: self.project_root.clone(),
-            logs: Some(LogFiles { out, err }),
+            logs: Some(LogFiles { out: out.clone(), err: err.clone() }),
             iteration: header.iteration,
             turn: header.turn,
             task,
             cancel: call.cancelled().clone(),
         };
-        match self.agent.invoke(request, &*self.port).await {
+        let answered = self.agent.invoke(request, &*self.port).await;
+        let logs = [out, err].iter().filter_map(|path| self.place_of_log(path)).collect();
+        self.workbench.with(|desk| desk.agent_logs = logs);
+        match answered {
             Ok(output) => Ok(output),
             Err(error) => Err(self.agent_failed(&error)),
         }
@@ -291,7 +294,9 @@ impl Ralph {
             AgentError::Clock { .. } => FailureClass::AgentTimeout,
             AgentError::RateLimited { .. } => FailureClass::RateLimit,
             AgentError::Cancelled { .. } => FailureClass::Interrupted,
-            AgentError::Signal { .. } | AgentError::Reported { .. } => FailureClass::AgentExit,
+            AgentError::Signal { .. } | AgentError::Reported { .. } | AgentError::Lost { .. } => {
+                FailureClass::AgentExit
+            }
             _ => FailureClass::AgentStart,
         };
         let resets_at = match error {
@@ -369,15 +374,18 @@ impl Ralph {
     /// Notes on the workbench where all is that the failed checks printed.
     fn name_logs(&self, checks: &[Check], output: &QualityCheckOutput) {
         let failed = |check: &&Check| output.failures.iter().any(|failure| failure.command == check.command);
-        let place =
-            |path: &PathBuf| path.strip_prefix(&self.project_root).unwrap_or(path).display().to_string();
-        let logs = checks.iter().filter(failed).filter_map(|check| {
-            // One that printed nothing leaves nothing to read.
-            let path = check.log.as_ref()?;
-            std::fs::metadata(path).ok().filter(|log| log.len() > 0)?;
-            Some((check.command.clone(), place(path)))
-        });
+        let logs = checks
+            .iter()
+            .filter(failed)
+            .filter_map(|check| Some((check.command.clone(), self.place_of_log(check.log.as_ref()?)?)));
         self.workbench.with(|desk| desk.check_logs.extend(logs));
+    }
+
+    /// Returns where a log is as people are told; nothing for one that is empty, which
+    /// leaves nothing to read.
+    fn place_of_log(&self, path: &Path) -> Option<String> {
+        std::fs::metadata(path).ok().filter(|log| log.len() > 0)?;
+        Some(path.strip_prefix(&self.project_root).unwrap_or(path).display().to_string())
     }
 
     async fn after_loop(&self, call: Call<points::AfterLoop>) -> Result<AfterLoopOutput, HookFailure> {
