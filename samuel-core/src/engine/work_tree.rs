@@ -19,6 +19,7 @@ use sha2::{Digest, Sha256};
 use crate::{
     git::{Budget, Content, GitError, ObjectId, Repository, Walk, Walking, hash_of, state_of},
     model::hex,
+    text::described,
 };
 
 /// How long one look at the project may take.
@@ -38,7 +39,10 @@ pub(super) struct WorkTree {
     last: Mutex<Vec<u8>>,
     /// How long one look may take.
     limit: Duration,
+    /// Whether it was told that a look took too long.
     has_warned: AtomicBool,
+    /// Whether it was told that the repository cannot be read any more.
+    has_told_of_loss: AtomicBool,
 }
 
 impl WorkTree {
@@ -50,6 +54,7 @@ impl WorkTree {
             last: Mutex::default(),
             limit: MAX_TIME,
             has_warned: AtomicBool::new(false),
+            has_told_of_loss: AtomicBool::new(false),
         }
     }
 
@@ -73,8 +78,18 @@ impl WorkTree {
     /// Returns a text that stays the same as long as nothing in the project
     /// changes: the commit, and a hash over what its files hold. Where these were
     /// not looked at in time, the hash is that of the last look, and `warn` is told
-    /// the first time: another kind of hash would look like a change.
-    pub(super) fn fingerprint(&self, warn: impl FnOnce(String)) -> String {
+    /// the first time: another kind of hash would look like a change. So it is of a
+    /// repository that is gone, or cannot be read any more.
+    pub(super) fn fingerprint(&self, mut warn: impl FnMut(String)) -> String {
+        if let Some(error) = self.loss()
+            && !self.has_told_of_loss.swap(true, Ordering::Relaxed)
+        {
+            warn(format!(
+                "the repository that the run began in is gone or damaged ({}): until it is back, changes are seen \
+                 by names, sizes and times of files alone",
+                described(&error)
+            ));
+        }
         let looked = self.look();
         if looked.is_none() && !self.has_warned.swap(true, Ordering::Relaxed) {
             warn(format!(
@@ -91,6 +106,13 @@ impl WorkTree {
         drop(last);
         let head = self.head().map(|head| head.to_string()).unwrap_or_default();
         format!("{head} {}", hex(digest.get(..16).unwrap_or(&digest)))
+    }
+
+    /// Returns why the repository cannot be read that could be at the start.
+    fn loss(&self) -> Option<GitError> {
+        let repository = self.repository.as_ref()?;
+        let read = repository.head().map(drop).and_then(|()| repository.check());
+        read.err().filter(|error| !matches!(error, GitError::TimedOut { .. }))
     }
 
     /// Hashes what the files hold; nothing where the time did not suffice.
@@ -197,6 +219,20 @@ mod tests {
                 last = committed;
             }
         }
+    }
+
+    #[test]
+    fn a_repository_that_is_gone_is_told_of_once() {
+        let made = Made::with(&[("a.rs", "a\n")]);
+        let tree = WorkTree::new(made.path().to_owned(), Some(made.opened()));
+        let before = tree.fingerprint(|warning| panic!("{warning}"));
+        fs::remove_dir_all(made.path().join(".git")).unwrap();
+        let mut warnings = Vec::new();
+        let after = tree.fingerprint(|warning| warnings.push(warning));
+        assert_ne!(after, before);
+        assert_eq!(tree.fingerprint(|warning| warnings.push(warning)), after);
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert!(warnings.iter().all(|warning| warning.contains("is gone or damaged (")), "{warnings:?}");
     }
 
     #[test]
