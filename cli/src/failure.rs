@@ -6,7 +6,6 @@
 use std::{error::Error, io, ops::Deref, path::Path};
 
 use samuel_core::{
-    agent::AgentError,
     config::SandboxError,
     engine::{Executables, RunError},
     model::{Coded, ErrorCode, Location},
@@ -75,13 +74,18 @@ impl Failure {
 
     /// Makes a failure of an error that has a code.
     pub(crate) fn of(error: &dyn Coded) -> Self {
+        let message = error.to_string();
         let mut causes: Vec<String> = Vec::new();
         let mut source = error.source();
         while let Some(cause) = source {
-            causes.push(cause.to_string());
+            let words = cause.to_string();
+            // Some errors name their cause themselves.
+            if !causes.last().unwrap_or(&message).ends_with(&words) {
+                causes.push(words);
+            }
             source = cause.source();
         }
-        let mut failure = Self::new(error.code(), error.to_string()).advise(error.help());
+        let mut failure = Self::new(error.code(), message).advise(error.help());
         failure.0.causes = causes;
         failure.0.location = error.location();
         failure
@@ -221,9 +225,6 @@ impl From<RunError> for Failure {
                 .detail(executables.lines())
                 .detail([format!("digest of all this: {}", executables.digest())]),
             RunError::State(error) => failure.held_by(error),
-            RunError::Agent(AgentError::Config { .. }) => {
-                failure.advise("Pass --agent-command, or set agent_command in samuel.toml.")
-            }
             _ => failure,
         }
     }

@@ -178,7 +178,8 @@ pub enum AgentError {
     Start {
         /// The agent.
         agent: String,
-        /// Why not. It stands in the text, which is all that a log of the run shows.
+        /// Why not. It stands in the text, and its own causes are its sources.
+        #[source]
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The agent was started, and who watched over it was lost while it worked.
@@ -286,8 +287,31 @@ impl Coded for AgentError {
                 "Correct the program of `agent_command`: a relative path is looked for in the project's root."
                     .to_owned(),
             ),
+            Self::Config { agent, .. } if agent == "scripted" => Some(
+                "Correct the recording that agent_command in samuel.toml names, or --agent-command."
+                    .to_owned(),
+            ),
+            Self::Config { .. } => {
+                Some("Pass --agent-command, or set agent_command in samuel.toml.".to_owned())
+            }
             _ => None,
         }
         .unwrap_or_else(|| self.code().help.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::described;
+
+    #[test]
+    fn why_the_system_did_not_start_a_program_is_told_once() {
+        let source = std::io::Error::from_raw_os_error(11);
+        let told = source.to_string();
+        let cause = Box::new(ProcessError::Start { program: "claude".into(), source });
+        let error = AgentError::Start { agent: "claude".to_owned(), cause };
+        let expected = format!("agent \"claude\" could not be run: cannot start `claude`: {told}");
+        assert_eq!(described(&error), expected);
     }
 }

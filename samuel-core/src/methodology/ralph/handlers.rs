@@ -34,6 +34,7 @@ use crate::{
     },
     process::Supervisor,
     state::{Artifact, ProgressEntry, ProgressKind, RunDir, StateError, StateStore},
+    text::described,
 };
 
 /// What ralph's default handlers work with.
@@ -287,7 +288,7 @@ impl Ralph {
         self.agent.locate(&env, &self.project_root)
     }
 
-    /// Leaves on the desk how the agent failed, in more detail than a handler
+    /// Notes on the workbench how the agent failed, in more detail than a handler
     /// that broke can say.
     fn agent_failed(&self, error: &AgentError) -> HookFailure {
         let class = match error {
@@ -309,7 +310,10 @@ impl Ralph {
         };
         failure.message = match error {
             // Nothing else that is shown of it says what to do.
-            AgentError::NotFound { .. } | AgentError::Start { .. } => format!("{error}. {}", error.help()),
+            AgentError::NotFound { .. } | AgentError::Start { .. } => {
+                failure.details.clear();
+                format!("{}. {}", described(error), error.help())
+            }
             error => error.to_string(),
         };
         let message =
