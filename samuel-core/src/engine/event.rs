@@ -150,7 +150,8 @@ pub enum Event {
         result: CheckResult,
         /// Those that failed.
         failures: Vec<CheckFailure>,
-        /// Why a handler refused the work that named no failed check, in its words.
+        /// Which handler refused the work that named no failed check, and why, in its
+        /// words: `lint:check.sh: 3 warnings`.
         #[serde(default)]
         reason: Option<String>,
         /// Where all is that the failed commands printed.

@@ -86,7 +86,13 @@ impl Machine {
         };
         let cancelled = cancelled(reply);
         let is_cancelled = cancelled.is_some();
-        let refusal = self.absorb(reply).or(cancelled);
+        let by = failures.is_empty().then(|| refused_by(reply)).flatten();
+        let of = |said: &String| by.map_or_else(|| said.clone(), |by| format!("{by}: {said}"));
+        let mut refusal = self.absorb(reply).or(cancelled);
+        if let Some(refused) = refusal.as_mut().filter(|refusal| refusal.class == FailureClass::Refused) {
+            refused.message = of(&refused.message);
+        }
+        let advice = reply.outcome.advice.as_ref().map(of);
         let ok = refusal.is_none();
         if is_cancelled {
             // It says nothing about the work, good or bad.
@@ -112,7 +118,7 @@ impl Machine {
             }
         }
         // What failed says more than how many did.
-        let said = refusal.as_ref().map(|failure| &failure.message).or(reply.outcome.advice.as_ref());
+        let said = refusal.as_ref().map(|failure| &failure.message).or(advice.as_ref());
         self.emit(Event::QualityChecked {
             iteration: number,
             ok,
@@ -173,6 +179,13 @@ impl Machine {
 fn cancelled(reply: &HookReply) -> Option<Failure> {
     let broken = reply.outcome.broken.iter().find(|broken| broken.failure.class == BreakClass::Cancelled)?;
     Some(Failure { class: FailureClass::HookBroke, message: broken.to_string() })
+}
+
+/// Returns the handler that refused the work, where it is not the default, whose
+/// commands tell of themselves.
+fn refused_by(reply: &HookReply) -> Option<&str> {
+    let refused = reply.outcome.timings.iter().find(|timing| timing.result == "refused")?;
+    Some(&*refused.handler).filter(|handler| *handler != DEFAULT_ID)
 }
 
 /// Writes what failed, if anything did.

@@ -2,7 +2,7 @@
 
 use super::{super::*, script::*, sim::*};
 use crate::{
-    hook::{BreakClass, HookPoint, OnFailure, Outcome, SkipReason},
+    hook::{BreakClass, HookPoint, OnFailure, Outcome, SkipReason, Timing},
     model::{
         FailureClass, ProgressStatus, Status,
         payload::{Actor, Deliver, Mode, Turn},
@@ -399,4 +399,25 @@ fn a_cost_that_is_none_is_told_once_and_spends_nothing_back() {
     let sim = sim.run();
     assert_eq!((sim.report().exit_reason, sim.report().usage.cost_usd), (ExitReason::Budget, Some(1.2)));
     assert_eq!(sim.events().filter(|event| matches!(event, Event::Warning { .. })).count(), 1);
+}
+
+#[test]
+fn a_refusal_in_the_words_of_a_handler_names_the_handler() {
+    let refusal = |_: &Fired| {
+        let mut reply = refuses("3 warnings");
+        let timing = |handler: &str, result: &str| Timing {
+            handler: handler.into(),
+            took: std::time::Duration::ZERO,
+            result: result.to_owned(),
+        };
+        reply.outcome.timings = vec![timing("default", "ok"), timing("lint:check.sh", "refused")];
+        reply
+    };
+    let sim =
+        Sim::new(1).hook(HookPoint::QualityCheck, refusal).limits(|limits| limits.max_iterations = 1).run();
+    let told = sim.events().find_map(|event| match event {
+        Event::QualityChecked { reason, .. } => reason.clone(),
+        _ => None,
+    });
+    assert_eq!(told.as_deref(), Some("lint:check.sh: 3 warnings"));
 }
