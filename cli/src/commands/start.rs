@@ -1,5 +1,7 @@
 //! `start`: runs the loop and shows it.
 
+use std::path::Path;
+
 use samuel_core::{
     engine::{EventRecord, Profile, Run, RunHandle, RunReport},
     model::{ErrorCode, ExitReason},
@@ -37,6 +39,7 @@ pub(crate) fn start(
 ) -> Result<Reply, Failure> {
     let setting = Setting::of(&args, &project)?;
     require_plan(&project)?;
+    let root = project.root().to_owned();
     let builder = builder(project, &setting, host)?;
     if args.dry_run {
         return preview::dry_run(builder);
@@ -53,7 +56,7 @@ pub(crate) fn start(
     if run.settings().agent == "command" && !global.json {
         remark(COMMAND_HINT);
     }
-    let show = if global.json { Show::Json } else { Show::lines(host.can_draw) };
+    let show = if global.json { Show::Json } else { Show::lines(host, &root) };
     let ended = block_on(async {
         let signals = Signals::take_over()?;
         run_to_its_end(run, signals, show, args.profile).await
@@ -114,9 +117,11 @@ pub(crate) enum Show {
 }
 
 impl Show {
-    /// Shows lines; `draws` says whether there is a terminal.
-    pub(crate) fn lines(draws: bool) -> Self {
-        Self::Lines(Box::new(Watch::new(draws)))
+    /// Shows lines of a run of the project at a root.
+    pub(crate) fn lines(host: &Host, root: &Path) -> Self {
+        // What is named relative to the project is not found from elsewhere.
+        let is_here = host.absolute(Path::new("")).is_ok_and(|cwd| cwd == root);
+        Self::Lines(Box::new(Watch::new(host.can_draw, (!is_here).then(|| root.to_owned()))))
     }
 
     fn event(&mut self, record: &EventRecord) -> Result<(), Failure> {

@@ -3,7 +3,10 @@
 //! Lines go to stdout, one as an iteration starts and one as it ends. The
 //! moving line goes to stderr and only where both are a terminal.
 
-use std::time::Duration;
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use samuel_core::{
     agent::AgentEvent,
@@ -33,6 +36,8 @@ const TASKS: usize = 10;
 pub(crate) struct Watch {
     /// Whether there is a terminal to draw on.
     draws: bool,
+    /// The project, where files in it have to be named from elsewhere.
+    root: Option<PathBuf>,
     bar: Option<MovingLine>,
     max_iterations: u32,
     /// The iteration under way: its number, what it is about, and when it began, in
@@ -49,10 +54,12 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Begins to show a run; `draws` says whether there is a terminal.
-    pub(crate) fn new(draws: bool) -> Self {
+    /// Begins to show a run; `draws` says whether there is a terminal. With a `root`,
+    /// files of the project are named with it.
+    pub(crate) fn new(draws: bool, root: Option<PathBuf>) -> Self {
         Self {
             draws,
+            root,
             bar: None,
             max_iterations: 0,
             iteration: None,
@@ -244,7 +251,8 @@ impl Watch {
                 self.line(&format!("    | {}", cut(line, TAIL_WIDTH)));
             }
             if let Some(log) = logs.iter().find(|log| log.command == failure.command) {
-                self.line(&format!("    all of it: {}", safe(&log.path)));
+                let root = self.root.as_deref().unwrap_or(Path::new(""));
+                self.line(&format!("    all of it: {}", safe(&root.join(&log.path).display().to_string())));
             }
         }
         if let Some(reason) = reason {

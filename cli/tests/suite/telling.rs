@@ -253,3 +253,15 @@ fn doctor_says_that_a_start_will_ask_about_changed_control_files() {
         "{doctor}"
     );
 }
+
+#[test]
+fn a_log_is_named_so_that_it_is_found_from_where_the_run_was_started() {
+    let bench = Bench::with_tasks(&["First"]);
+    configure(&bench, "quality_checks = ['echo no; false']");
+    std::fs::create_dir(bench.path("below")).unwrap();
+    let mut command = bench.command(&bench.start_args(DONE));
+    let output = command.args(["--max-iterations", "1"]).current_dir(bench.path("below")).output().unwrap();
+    let told = String::from_utf8(output.stdout).unwrap();
+    let logs = format!("    all of it: {}", bench.path(".samuel/run/logs").display());
+    assert!(told.contains(&logs), "{told}");
+}
