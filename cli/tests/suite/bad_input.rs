@@ -314,3 +314,25 @@ fn several_unknown_handlers_have_a_line_each_and_no_empty_list_is_offered() {
         );
     }
 }
+
+#[test]
+fn advice_about_a_directory_in_the_place_of_a_prd_removes_nothing() {
+    let bench = Bench::with_tasks(&["First"]);
+    let ran = bench.samuel(&["run", "convert", "."]);
+    assert!(ran.stderr.contains("help: Give the path of a PRD, a Markdown file."), "{ran:?}");
+}
+
+#[test]
+fn doctor_says_what_an_agent_needs_that_is_not_configured() {
+    let bench = Bench::with_tasks(&["First"]);
+    let of = |agent: &str| {
+        bench.write("samuel.toml", &format!("version = \"2\"\n[methodology.ralph]\n{agent}\n"));
+        bench.samuel(&["doctor"]).stdout
+    };
+    let doctor = of("agent = \"command\"");
+    assert!(doctor.contains("help: Pass --agent-command, or set agent_command in samuel.toml."), "{doctor}");
+    bench.write("script.toml", "[[calls]]\nsteps = [{ dance = {} }]\n");
+    let doctor = of("agent = \"scripted\"\nagent_command = [\"script.toml\"]");
+    assert!(doctor.contains("cannot be used: line 2, column 12: unknown variant `dance`"), "{doctor}");
+    assert!(doctor.contains("help: Correct the recording") && !doctor.contains("\\u{a}"), "{doctor}");
+}

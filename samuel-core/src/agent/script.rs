@@ -187,12 +187,16 @@ fn current_task() -> String {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScriptError {
-    /// It is no TOML, or no script.
-    #[error("invalid script")]
-    Toml(#[from] toml::de::Error),
-    /// It is no JSON, or no script.
-    #[error("invalid script")]
-    Json(#[from] serde_json::Error),
+    /// It is no TOML or JSON, or no script.
+    #[error("line {line}, column {column}: {message}")]
+    Invalid {
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+        /// What is wrong there.
+        message: String,
+    },
     /// It is too long.
     #[error("the script has {bytes} bytes, more than {MAX_SCRIPT_BYTES}")]
     TooLong {
@@ -208,19 +212,36 @@ impl Script {
     /// Reads a script from TOML.
     ///
     /// # Errors
-    /// Returns [`ScriptError`] with line and column in its source.
+    /// Returns [`ScriptError`], with line and column where it is the text.
     pub fn from_toml(text: &str) -> Result<Self, ScriptError> {
         check_length(text)?;
-        Ok(toml::from_str(text)?)
+        toml::from_str(text).map_err(|error: toml::de::Error| {
+            let before = text.get(..error.span().map_or(0, |span| span.start)).unwrap_or_default();
+            let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+            ScriptError::Invalid {
+                line: before.matches('\n').count() + 1,
+                column: before.get(line_start..).map_or(0, |rest| rest.chars().count()) + 1,
+                message: in_terms_of_the_format(error.message()),
+            }
+        })
     }
 
     /// Reads a script from JSON.
     ///
     /// # Errors
-    /// Returns [`ScriptError`] with line and column in its source.
+    /// Returns [`ScriptError`], with line and column where it is the text.
     pub fn from_json(text: &str) -> Result<Self, ScriptError> {
         check_length(text)?;
-        Ok(serde_json::from_str(text)?)
+        serde_json::from_str(text).map_err(|error| {
+            let message = error.to_string();
+            // The place is told by itself.
+            let message = message.rsplit_once(" at line ").map_or(&*message, |(message, _)| message);
+            ScriptError::Invalid {
+                line: error.line(),
+                column: error.column(),
+                message: in_terms_of_the_format(message),
+            }
+        })
     }
 
     /// Adds a call.
@@ -236,6 +257,21 @@ impl Script {
         self.otherwise = steps.into_iter().collect();
         self
     }
+}
+
+/// Puts the terms of the format in the place of the Rust types that a parser names.
+fn in_terms_of_the_format(message: &str) -> String {
+    let mut text = message.lines().collect::<Vec<_>>().join(" ");
+    for (types, term) in [
+        ("struct variant Step::", "a table, as in the step "),
+        ("newtype variant Step::", "the step "),
+        ("enum Step", "a step"),
+        ("struct ScriptedCall", "a table of one call"),
+        ("struct Script", "a table of calls"),
+    ] {
+        text = text.replace(types, term);
+    }
+    text
 }
 
 fn check_length(text: &str) -> Result<(), ScriptError> {
@@ -336,8 +372,28 @@ mod tests {
     fn an_unknown_step_or_field_is_an_error_that_names_it() {
         for (step, expected) in [("{ dance = {} }", "dance"), ("{ sleep = { ms = 1, rest = 2 } }", "rest")] {
             let error = Script::from_toml(&format!("[[calls]]\nsteps = [{step}]")).unwrap_err();
-            let cause = std::error::Error::source(&error).unwrap().to_string();
-            assert!(cause.contains(expected), "{cause}");
+            let told = error.to_string();
+            assert!(told.starts_with("line 2, column ") && told.contains(expected), "{told}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_in_one_line_without_rust() {
+        let of_toml = |text: &str| Script::from_toml(text).unwrap_err().to_string();
+        let of_json = |text: &str| Script::from_json(text).unwrap_err().to_string();
+        for told in [
+            of_toml("[[calls]]\nsteps = [{ rate_limit = \"now\" }]"),
+            of_toml("[[calls]]\nsteps = [{ say = 1 }]"),
+            of_toml("[[calls]]\nsteps = 3"),
+            of_toml("calls = 3"),
+            of_toml("calls = [3]"),
+            of_toml("calls = ["),
+            of_json("{\"calls\": [{\"steps\": [{\"exit\": 3}]}]}"),
+            of_json("[1"),
+        ] {
+            let is_plain =
+                !["Step", "struct", "variant ", "enum", "\n"].iter().any(|word| told.contains(word));
+            assert!(told.starts_with("line ") && is_plain, "{told}");
         }
     }
 }

@@ -94,7 +94,15 @@ impl Coded for PrdError {
     }
 
     fn help(&self) -> String {
+        let file = match self {
+            Self::Unreadable { source, .. } => source.get_ref().and_then(|file| file.downcast_ref()),
+            _ => None,
+        };
         let of_file = match self {
+            // It may be a whole project: nothing that is to be removed.
+            _ if matches!(file, Some(FileError::NotAFile { .. })) => {
+                Some("Give the path of a PRD, a Markdown file.")
+            }
             Self::Unreadable { source, .. } => FileError::help_of(source),
             _ => None,
         };
