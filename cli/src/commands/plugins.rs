@@ -89,7 +89,7 @@ fn refused(offer: &Offer) -> Failure {
     Failure::new(ErrorCode::PLUGIN_REFUSED, message).with_data(offer_data(offer)).detail(lines)
 }
 
-/// The offer was just shown.
+/// The question was just shown.
 fn declined(offer: &Offer) -> Failure {
     let message = format!("not installed: {}", offer.manifest().name);
     Failure::new(ErrorCode::PLUGIN_REFUSED, message).with_data(offer_data(offer)).declined()
