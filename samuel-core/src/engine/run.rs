@@ -418,13 +418,13 @@ impl Run {
 }
 
 /// Gives the methodology what it needs of the control files.
-fn shared_with_checks(control_files: &Arc<ControlFiles>) -> ralph::ControlFiles {
+fn shared_with_checks(control_files: &Arc<ControlFiles>) -> ralph::WatchedFiles {
     let looked_at = Arc::clone(control_files);
     let changed = move || {
         let changes = looked_at.changes();
         changes.first().map(ToString::to_string)
     };
-    ralph::ControlFiles { names: control_files.names(), changed: Arc::new(changed) }
+    ralph::WatchedFiles { names: control_files.names(), changed: Arc::new(changed) }
 }
 
 /// Returns the control files that the last run left changed.

@@ -51,16 +51,16 @@ impl Check {
     }
 }
 
-/// The files that decide what a run executes, and whose change ends it.
+/// The files whose change ends a run, as far as prompts and checks have to know them.
 #[derive(Clone)]
-pub struct ControlFiles {
+pub struct WatchedFiles {
     /// Their paths, relative to the project's root, as prompts name them.
     pub names: Vec<String>,
     /// Says which of them was changed, if one was. Blocks.
     pub changed: Arc<dyn Fn() -> Option<String> + Send + Sync>,
 }
 
-impl ControlFiles {
+impl WatchedFiles {
     /// Says the same without holding up other work.
     async fn changed(&self) -> Option<String> {
         let changed = Arc::clone(&self.changed);
@@ -68,15 +68,15 @@ impl ControlFiles {
     }
 }
 
-impl Default for ControlFiles {
+impl Default for WatchedFiles {
     fn default() -> Self {
         Self { names: Vec::new(), changed: Arc::new(|| None) }
     }
 }
 
-impl fmt::Debug for ControlFiles {
+impl fmt::Debug for WatchedFiles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ControlFiles").field("names", &self.names).finish_non_exhaustive()
+        f.debug_struct("WatchedFiles").field("names", &self.names).finish_non_exhaustive()
     }
 }
 
@@ -92,7 +92,7 @@ pub struct CheckSetting<'a> {
     /// Ends them all.
     pub cancel: &'a CancellationToken,
     /// What the checks before one must leave as it is.
-    pub control_files: &'a ControlFiles,
+    pub control_files: &'a WatchedFiles,
     /// Receives what is no failure, but worth a warning.
     pub warnings: &'a Mutex<Vec<String>>,
 }
@@ -206,7 +206,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let env = [("PATH".into(), std::env::var_os("PATH").unwrap())];
         let supervisor = &Supervisor::GroupOnly;
-        let control_files = &ControlFiles::default();
+        let control_files = &WatchedFiles::default();
         let project_root = directory.path();
         let warnings = &Mutex::default();
         let setting = CheckSetting { project_root, env: &env, supervisor, cancel, control_files, warnings };
@@ -296,7 +296,7 @@ mod tests {
             env: &[],
             supervisor: &Supervisor::GroupOnly,
             cancel: &CancellationToken::new(),
-            control_files: &ControlFiles::default(),
+            control_files: &WatchedFiles::default(),
             warnings: &Mutex::default(),
         };
         let output = run_checks(&[Check::new("true")], setting).await.unwrap();

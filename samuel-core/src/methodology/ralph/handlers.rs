@@ -7,8 +7,8 @@ use std::{
 };
 
 use super::{
-    Blob as Part, Check, CheckSetting, ControlFiles, DiscoverySchedule, Failures, PromptParts, Templates,
-    Told, agent_summary,
+    Blob as Part, Check, CheckSetting, DiscoverySchedule, Failures, PromptParts, Templates, Told,
+    WatchedFiles, agent_summary,
     check_env::check_env,
     check_plan, compose_prompt, decide_mode, discovery_context, fold_markdown, fold_toon,
     implementation_context, loop_summary, progress_context, run_checks,
@@ -60,7 +60,7 @@ pub struct Ralph {
     pub templates: Templates,
     pub framing: Framing,
     pub workbench: Arc<Workbench>,
-    pub control_files: ControlFiles,
+    pub control_files: WatchedFiles,
 }
 
 /// Registers a method as the default of a point.

@@ -38,7 +38,7 @@ pub(crate) mod testing;
 
 pub use check_env::kept_from_checks;
 pub use checks::{
-    Check, CheckSetting, ChecksCancelled, ControlFiles, DEFAULT_CHECK_TIMEOUT, MAX_TAIL_BYTES, run_checks,
+    Check, CheckSetting, ChecksCancelled, DEFAULT_CHECK_TIMEOUT, MAX_TAIL_BYTES, WatchedFiles, run_checks,
 };
 pub use compose::{Blob, ComposedPrompt, PromptParts, PromptWarning, compose_prompt};
 pub use detect::{Detected, detect};
