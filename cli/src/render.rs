@@ -17,7 +17,7 @@ mod watch;
 
 pub(crate) use checkup::checkup_text;
 pub(crate) use envelope::Envelope;
-pub(crate) use escape::{safe, safe_json, safe_lines};
+pub(crate) use escape::{safe, safe_json, safe_lines, safe_words};
 pub(crate) use hooks::{chain_table, point_text};
 pub(crate) use plugins::{columns, info_text, offer_data, offer_text};
 pub(crate) use profile::profile_table;

@@ -123,7 +123,7 @@ fn a_loop_that_is_killed_at_any_moment_loses_nothing_and_goes_on() {
     assert!(open.is_empty(), "{open:?}");
     assert!(before > 0 && plan.progress.total_iterations_run > before, "counters are cumulative");
     let told = fs::read_to_string(dir.path().join("told")).unwrap();
-    let resumed = told.lines().filter(|line| line.starts_with("going on with run ")).count();
+    let resumed = told.lines().filter(|line| line.starts_with("going on as run ")).count();
     assert!(resumed > 0, "no start went on with a run that was killed: {told}");
     assert_eq!(plan.progress.completed_tasks as usize, plan.tasks.len());
 }

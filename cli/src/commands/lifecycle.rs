@@ -84,7 +84,11 @@ fn init_text(report: &InitReport) -> String {
         "" => text.push_str("  no quality checks were found; set quality_checks in samuel.toml\n"),
         checks => text.push_str(&format!("  quality checks: {}\n", safe(checks))),
     }
-    text + "Next: make a plan with `samuel run init --prd <FILE>`\n"
+    let has_plan = report.project_root.join(".samuel/run/prd.toon").exists();
+    text + match has_plan {
+        true => "Next: `samuel run start`, which works on the plan that is there\n",
+        false => "Next: make a plan with `samuel run init --prd <FILE>`\n",
+    }
 }
 
 fn sync_text(report: &SyncReport) -> String {

@@ -7,8 +7,8 @@ use samuel_core::{
     hook::HookPoint,
     model::ErrorCode,
     plugin::{
-        BuildOptions, NewPlugin, Scaffolded, SdkSource, Trial, TrialOptions, build, check, manifest_schema,
-        scaffold, try_out,
+        BuildOptions, Kind, NewPlugin, Scaffolded, SdkSource, Trial, TrialOptions, build, check,
+        manifest_schema, scaffold, try_out,
     },
     text::counted,
 };
@@ -78,7 +78,11 @@ fn new_text(done: &Scaffolded) -> String {
     let mut text = format!("Created a plugin of kind {} in {}: {directory}\n", done.kind, done.language);
     let shown = done.files.iter().filter(|file| !file.starts_with("wit/deps/"));
     shown.for_each(|file| text.push_str(&format!("  wrote {}\n", safe(file))));
-    text + "Next: read its README.md, then `samuel plugin build` and `samuel plugin test` there\n"
+    text + match done.kind {
+        // Text has nothing to build.
+        Kind::Skill | Kind::Methodology => "Next: read its README.md, then `samuel plugin test` there\n",
+        _ => "Next: read its README.md, then `samuel plugin build` and `samuel plugin test` there\n",
+    }
 }
 
 fn build_plugin(args: &PluginDirectory, global: &Global, host: &Host) -> Result<Reply, Failure> {

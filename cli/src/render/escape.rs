@@ -15,6 +15,11 @@ pub(crate) fn safe(text: &str) -> String {
     escaped(text, |_| false).into_owned()
 }
 
+/// Does the same for somebody's words, whose line breaks are no more than spaces.
+pub(crate) fn safe_words(text: &str) -> String {
+    safe(&text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" "))
+}
+
 /// Does the same for several lines: line breaks and tabs stay.
 pub(crate) fn safe_lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| matches!(c, '\n' | '\t'))
@@ -100,6 +105,7 @@ mod tests {
     #[test]
     fn what_would_act_on_a_terminal_is_shown_instead() {
         assert_eq!(safe("a\u{1b}[2J\rb\u{9b}0m\u{7f}"), "a\\u{1b}[2J\\u{d}b\\u{9b}0m\\u{7f}");
+        assert_eq!(safe_words("too big\n\n  for \u{7}one\r\n"), "too big for \\u{7}one");
         assert_eq!(safe("x\u{202e}fdp.exe"), "x\\u{202e}fdp.exe");
         assert_eq!(safe("one\ntwo\u{2028}"), "one\\u{a}two\\u{2028}");
         assert_eq!(safe("a\u{200d}b\u{200b}\u{e0041}"), "a\\u{200d}b\\u{200b}\\u{e0041}");

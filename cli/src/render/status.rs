@@ -1,7 +1,7 @@
 //! Where a plan stands, as text.
 
 use samuel_core::{
-    model::{ExitReason, ProgressStatus},
+    model::{ExitReason, ProgressStatus, Status},
     project::{NextStep, ProjectStatus},
     state::RunEnd,
     text::counted,
@@ -32,7 +32,11 @@ pub(crate) fn status_text(status: &ProjectStatus) -> String {
         .map(|(count, what)| format!(", {count} {what}"))
         .collect();
     line("Tasks", format!("{} of {} completed{open}", tasks.completed, tasks.total));
-    line("Next", next(status));
+    let at_work = match &status.next {
+        NextStep::Task { task } => status.running && task.status == Status::InProgress,
+        _ => false,
+    };
+    line(if at_work { "At work" } else { "Next" }, next(status));
     let progress = &status.progress;
     if progress.total_iterations_run > 0 {
         let cost =

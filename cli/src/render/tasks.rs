@@ -2,7 +2,7 @@
 
 use samuel_core::model::{Status, Task};
 
-use super::safe;
+use super::{safe, safe_words};
 
 /// Writes a task on one line: mark, id, priority and title.
 pub(crate) fn task_line(task: &Task, id_width: usize) -> String {
@@ -20,7 +20,7 @@ pub(crate) fn task_line(task: &Task, id_width: usize) -> String {
         line.push_str(&format!("  ({})", safe(&short)));
     }
     if let Some(reason) = &task.skip_reason {
-        line.push_str(&format!("  (skipped: {})", safe(reason)));
+        line.push_str(&format!("  (skipped: {})", safe_words(reason)));
     }
     if !task.depends_on.is_empty() && !task.is_settled() {
         let ids: Vec<String> = task.depends_on.iter().map(|id| safe(id.as_str())).collect();

@@ -19,7 +19,7 @@ use samuel_core::{
     text::counted,
 };
 
-use super::{safe, time_of_day};
+use super::{safe, safe_words, time_of_day};
 use crate::terminal::{self, MovingLine, Stream, remark};
 
 /// How much of what an agent says or does fits into the moving line.
@@ -109,7 +109,7 @@ impl Watch {
     fn tell(&mut self, record: &EventRecord) {
         match &record.event {
             Event::RunStarted { resumed, agent, max_iterations } => {
-                let verb = if *resumed { "going on with" } else { "starting" };
+                let verb = if *resumed { "going on as" } else { "starting" };
                 let (run, agent) = (&record.run_id, safe(agent));
                 self.line(&format!(
                     "{verb} run {run} with {agent}, at most {}",
@@ -245,7 +245,7 @@ impl Watch {
         };
         self.told_check = !failures.is_empty() || reason.is_some();
         for failure in failures {
-            self.line(&format!("  {verdict}: {}: {}", safe(&failure.command), safe(&failure.message)));
+            self.line(&format!("  {verdict}: `{}`: {}", safe(&failure.command), safe(&failure.message)));
             let printed: Vec<&str> = failure.tail.lines().filter(|line| !line.trim().is_empty()).collect();
             for line in printed.iter().skip(printed.len().saturating_sub(TAIL_LINES)) {
                 self.line(&format!("    | {}", cut(line, TAIL_WIDTH)));
@@ -306,7 +306,7 @@ impl Watch {
         ));
         for (what, tasks) in [("skipped", &report.skipped), ("left", &report.left)] {
             if !tasks.is_empty() {
-                self.line(&format!("  {what}: {}", some_ids(tasks)));
+                self.line(&format!("  tasks {what}: {}", some_ids(tasks)));
             }
         }
         if !report.unrecorded.is_empty() {
@@ -359,7 +359,7 @@ fn plan_changed(change: PlanChange, task: &TaskId, title: &str, reason: Option<&
         PlanChange::Removed => "removed from the plan",
         _ => "changed",
     };
-    let why = reason.map(|reason| format!(": {}", safe(reason))).unwrap_or_default();
+    let why = reason.map(|reason| format!(": {}", safe_words(reason))).unwrap_or_default();
     format!("{what}: {} {}{why}", safe(task.as_str()), safe(title))
 }
 
@@ -372,7 +372,7 @@ fn some_ids(tasks: &[TaskId]) -> String {
     let named = ids(tasks.get(..tasks.len().min(TASKS)).unwrap_or_default());
     let more = tasks.len().saturating_sub(TASKS);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{} ({named}{more})", counted(tasks.len(), "task"))
+    format!("{} ({named}{more})", tasks.len())
 }
 
 fn consumed(usage: Usage) -> String {

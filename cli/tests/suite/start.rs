@@ -144,7 +144,7 @@ fn a_check_that_fails_takes_the_completion_back() {
     bench.write("samuel.toml", &config);
     let ran = bench.start(DONE, &[]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.stdout.contains("  check failed: test -e second"), "{ran:?}");
+    assert!(ran.stdout.contains("  check failed: `test -e second"), "{ran:?}");
     assert!(ran.stdout.contains("  taken back: 1\n"), "{ran:?}");
     assert_eq!(bench.tasks()[0]["iteration"], 2);
 }

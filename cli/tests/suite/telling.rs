@@ -212,7 +212,7 @@ fn why_the_last_run_ended_is_told_with_its_limit_and_with_what_it_left() {
     assert_eq!(ran.code, 4, "{ran:?}");
     let end = "max-iterations: the limit of 1 iteration was reached\n";
     assert!(ran.stdout.contains(end), "{ran:?}");
-    assert!(ran.stdout.contains("  skipped: 1 task (2)\n  left: 1 task (3)\n"), "{ran:?}");
+    assert!(ran.stdout.contains("  tasks skipped: 1 (2)\n  tasks left: 1 (3)\n"), "{ran:?}");
     let status = bench.ok(&["run"]).stdout;
     assert!(status.contains(&format!("  Last run   {end}")), "{status}");
     let data = bench.ok(&["run", "status", "--json"]).json()["data"].clone();

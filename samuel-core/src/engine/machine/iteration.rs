@@ -172,7 +172,10 @@ impl Machine {
     fn futile(&self) -> Option<(ExitReason, Option<String>)> {
         let failures = self.counters.consecutive_failures;
         if failures >= self.setup.limits.max_consecutive_failures.max(1) {
-            let detail = format!("{} in a row failed", counted(failures, "iteration"));
+            let detail = match failures {
+                1 => "an iteration failed, and the limit is 1".to_owned(),
+                _ => format!("{} in a row failed", counted(failures, "iteration")),
+            };
             return Some((ExitReason::ConsecutiveFailures, Some(detail)));
         }
         if self.repeat.count < MAX_REPEATS {
