@@ -77,7 +77,7 @@ async fn demonstrate(
     }
     let built = scripted_run(project.clone(), host)?;
     let show = if global.json { Show::Nothing } else { Show::lines(host, repository.path()) };
-    let ran = run_to_its_end(built, signals, show, false).await;
+    let ran = run_to_its_end(built, false, signals, show, false).await;
     let ran = ran.map_err(|failure| failure.advise(see_again(repository)))?;
     shown(repository, &project, ran).await
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use samuel_core::{
-    engine::{EventRecord, Profile, Run, RunHandle, RunReport},
+    engine::{EventRecord, Profile, Run, RunError, RunHandle, RunReport},
     model::{ErrorCode, ExitReason},
     project::Project,
 };
@@ -44,22 +44,15 @@ pub(crate) fn start(
     if args.dry_run {
         return preview::dry_run(builder);
     }
-    let mut run = builder.trust(trust::policy(&args, host)).build()?;
-    if args.yes && !global.json {
-        let executables = run.executables()?;
-        // What --yes does not cover is refused below, with this list.
-        if executables.changes.is_empty() {
-            // The run goes on whether or not this can be shown.
-            let _ = terminal::show(Stream::Err, &trust::announced(executables));
-        }
-    }
+    let run = builder.trust(trust::policy(&args, host)).build()?;
     if run.settings().agent == "command" && !global.json {
         remark(COMMAND_HINT);
     }
     let show = if global.json { Show::Json } else { Show::lines(host, &root) };
     let ended = block_on(async {
         let signals = Signals::take_over()?;
-        run_to_its_end(run, signals, show, args.profile).await
+        let announces = args.yes && !global.json;
+        run_to_its_end(run, announces, signals, show, args.profile).await
     })?;
     ended.map_err(|failure| go_on_with(failure, host))
 }
@@ -80,14 +73,20 @@ fn go_on_with(failure: Failure, host: &Host) -> Failure {
 
 /// Runs a run that was built, shows it, and answers with its report. Until it
 /// is under way any signal leaves at once.
+///
+/// With `announces`, what it executes is listed first.
 pub(crate) async fn run_to_its_end(
     run: Run,
+    announces: bool,
     mut signals: Signals,
     show: Show,
     profiles: bool,
 ) -> Result<Reply, Failure> {
     // A task of its own, for it blocks while it asks whether to trust.
-    let mut starting = tokio::spawn(run.start());
+    let mut starting = tokio::spawn(async move {
+        let run = if announces { announced(run).await? } else { run };
+        run.start().await
+    });
     let started = tokio::select! {
         biased;
         started = &mut starting => started,
@@ -104,6 +103,20 @@ pub(crate) async fn run_to_its_end(
     let followed = follow(handle, show, told, profile).await;
     watcher.abort();
     answer(followed?)
+}
+
+/// Lists what a run executes that nobody is asked about. That can wait for a lock.
+async fn announced(mut run: Run) -> Result<Run, RunError> {
+    let listed = tokio::task::spawn_blocking(move || {
+        let executables = run.executables()?;
+        // What --yes does not cover is refused by the start, with this list.
+        if executables.changes.is_empty() {
+            // The run goes on whether or not this can be shown.
+            let _ = terminal::show(Stream::Err, &trust::announced(executables));
+        }
+        Ok(run)
+    });
+    listed.await.map_err(|error| RunError::Broken { message: error.to_string() })?
 }
 
 /// How a run is shown.
