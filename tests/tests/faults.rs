@@ -1,8 +1,8 @@
 //! What a run survives: being killed at any moment, company, and whatever is done
 //! to its files.
 //!
-//! `SAMUEL_LONG=1` kills five hundred times instead of a few, and changes three
-//! hundred files.
+//! `SAMUEL_LONG=1` kills five hundred times instead of a few, changes three
+//! hundred files and sends signals in a hundred runs.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -23,7 +23,7 @@ use std::{
 
 use samuel_core::{
     clock::SystemClock,
-    model::{Plan, Status, Task, TaskId},
+    model::{Plan, ProgressStatus, Status, Task, TaskId},
     project::Project,
     state::{Actor, Change, Existing, FileStore, Mutation, NewTask, StateStore},
 };
@@ -187,6 +187,109 @@ fn thirty_two_processes_beside_a_running_loop_lose_no_task() {
 fn interrupt(running: &Child) {
     let pid = rustix::process::Pid::from_child(running);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+}
+
+/// Who ends a run, at any phase of it.
+#[derive(Clone, Copy, Debug)]
+enum Ends {
+    /// GNU `timeout`, which sends SIGTERM to the process and then to its group.
+    Timeout,
+    /// Somebody who hangs up on `nohup`, and then ends it.
+    Nohup,
+    /// A terminal that is closed.
+    Terminal,
+}
+
+/// Starts a loop below a program of the system.
+fn start_below(dir: &Path, program: &[&str], stdin: impl Into<Stdio>) -> Child {
+    let start = [
+        SAMUEL,
+        "run",
+        "start",
+        "--agent",
+        "scripted",
+        "--agent-command",
+        "script.toml",
+        "--max-iterations",
+        "100000",
+    ];
+    let words: Vec<&str> = program.iter().copied().chain(start).chain(["--yes", "--pause", "0"]).collect();
+    let mut command = samuel(dir, &[]);
+    let mut below = Command::new(words[0]);
+    below.args(&words[1..]).current_dir(dir).env_clear();
+    below.envs(command.stdin(Stdio::null()).get_envs().filter_map(|(name, value)| Some((name, value?))));
+    below.stdin(stdin).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+fn signal(running: &Child, signal: rustix::process::Signal) {
+    // It may have ended by itself.
+    let _ = rustix::process::kill_process(rustix::process::Pid::from_child(running), signal);
+}
+
+/// Returns how a run ended, with the exit codes that it may have.
+fn ended(dir: &Path, ends: Ends, after: Duration) -> (Option<i32>, Vec<i32>) {
+    use rustix::{
+        process::Signal,
+        pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
+    };
+    let (mut running, codes) = match ends {
+        Ends::Timeout => {
+            let limit = format!("{:.3}", after.as_secs_f64());
+            (start_below(dir, &["timeout", &limit], Stdio::null()), vec![124])
+        }
+        Ends::Nohup => {
+            let running = start_below(dir, &["nohup"], Stdio::null());
+            thread::sleep(after);
+            signal(&running, Signal::HUP);
+            thread::sleep(Duration::from_millis(20));
+            signal(&running, Signal::TERM);
+            (running, vec![143])
+        }
+        Ends::Terminal => {
+            let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+            grantpt(&terminal).unwrap();
+            unlockpt(&terminal).unwrap();
+            let name = ptsname(&terminal, Vec::new()).unwrap().into_string().unwrap();
+            let other_end = fs::File::options().read(true).write(true).open(name).unwrap();
+            let running = start_below(dir, &["setsid", "--ctty"], other_end);
+            thread::sleep(after);
+            drop(terminal);
+            (running, vec![129])
+        }
+    };
+    let mut status = None;
+    soon(&format!("{ends:?}: the run ends"), || {
+        status = running.try_wait().unwrap();
+        status.is_some()
+    });
+    (status.and_then(|status| status.code()), codes)
+}
+
+#[test]
+fn a_run_that_is_ended_in_any_phase_says_so_and_leaves_nothing_half_done() {
+    let rounds = if std::env::var_os("SAMUEL_LONG").is_some() { 100 } else { 12 };
+    let (dir, store) = project(1, "{ done = {} }");
+    let mut dice = Dice(0x0051_67a1);
+    let mut told = 0;
+    for round in 0..rounds {
+        for number in 0..8 {
+            let task = NewTask::new(format!("Task {number} of round {round}"));
+            store.mutate(Mutation::Enqueue { task }, Actor::User).unwrap();
+        }
+        let ends = [Ends::Timeout, Ends::Nohup, Ends::Terminal][round % 3];
+        let after = Duration::from_millis(1 + dice.up_to(700));
+        let (code, codes) = ended(dir.path(), ends, after);
+        let described = format!("round {round}: {ends:?} after {after:?} ended with {code:?}");
+        // Before the run listens, the system ends it; and it may have been done.
+        let is_told = code.is_some_and(|code| codes.contains(&code));
+        assert!(is_told || code.is_none() || code == Some(0), "{described}");
+        told += usize::from(is_told);
+        let plan = store.load().unwrap().plan;
+        assert_ne!(plan.progress.status, ProgressStatus::Running, "{described}");
+        assert!(plan.tasks.iter().all(|task| task.status != Status::InProgress), "{described}");
+    }
+    assert!(told >= rounds / 2, "{told} of {rounds} runs were ended by a signal that they heard");
+    assert!(start(dir.path()).wait().unwrap().success(), "the last start finishes the plan");
 }
 
 /// How long nothing may take.
