@@ -3,7 +3,7 @@
 //! A [`Drive`] owns everything about one command: it reads and writes its
 //! pipes, watches the clocks in a [`Schedule`], and returns a [`CommandOutput`].
 //! [`run`](super::run) awaits it in place, [`spawn`](super::spawn) in a task
-//! that it talks to by [`Wish`]es.
+//! that it talks to by [`StopRequest`]s.
 //!
 //! ```text
 //! Launched ──► Running ──► Stopping (SIGTERM) ──► Closing (SIGKILL) ──► done
@@ -45,7 +45,7 @@ const MAX_OVERDRAFT: usize = 1024 * 1024;
 
 /// What the holder of a [`Running`](super::Running) command may ask for.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Wish {
+pub(super) enum StopRequest {
     /// SIGTERM now, SIGKILL after this time.
     Terminate(Duration),
     /// SIGKILL now.
@@ -57,7 +57,7 @@ pub(super) enum Wish {
 /// The ends of a running command's channels that its driver holds.
 #[derive(Debug)]
 pub(super) struct Listener {
-    pub(super) wishes: mpsc::UnboundedReceiver<Wish>,
+    pub(super) requests: mpsc::UnboundedReceiver<StopRequest>,
     pub(super) last_output: watch::Sender<Instant>,
     /// Told the pid once the command runs.
     pub(super) started: Option<oneshot::Sender<u32>>,
@@ -183,7 +183,7 @@ impl Drive {
                     self.cancelled = true;
                     self.stop(End::Cancelled, self.grace.min(CANCEL_GRACE));
                 }
-                Some(wish) = next_wish(&mut self.listener), if self.status.is_none() => self.grant(wish),
+                Some(request) = next_request(&mut self.listener), if self.status.is_none() => self.obey(request),
                 ready = self.streams.ready(may_read) => self.transfer(ready),
                 () = room_for_lines(self.lines.as_deref()), if !may_read => {
                     // The silence was the consumer's, not the command's.
@@ -267,11 +267,11 @@ impl Drive {
         Ok(false)
     }
 
-    fn grant(&mut self, wish: Wish) {
-        match wish {
-            Wish::Terminate(grace) => self.stop(End::Cancelled, grace),
-            Wish::Kill => self.stop(End::Cancelled, Duration::ZERO),
-            Wish::Finishing => self.schedule.finishing(Instant::now()),
+    fn obey(&mut self, request: StopRequest) {
+        match request {
+            StopRequest::Terminate(grace) => self.stop(End::Cancelled, grace),
+            StopRequest::Kill => self.stop(End::Cancelled, Duration::ZERO),
+            StopRequest::Finishing => self.schedule.finishing(Instant::now()),
         }
     }
 
@@ -357,10 +357,10 @@ impl Drive {
     }
 }
 
-/// Waits for a wish; for ever if nobody can have one.
-async fn next_wish(listener: &mut Option<Listener>) -> Option<Wish> {
+/// Waits for a request; for ever if nobody can make one.
+async fn next_request(listener: &mut Option<Listener>) -> Option<StopRequest> {
     match listener {
-        Some(listener) => listener.wishes.recv().await,
+        Some(listener) => listener.requests.recv().await,
         None => None,
     }
 }

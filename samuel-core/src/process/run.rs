@@ -53,10 +53,10 @@ async fn run_in_a_task(
     cancel: &CancellationToken,
 ) -> Result<CommandOutput, ProcessError> {
     let program = PathBuf::from(&spec.program);
-    let (stopper, wishes) = Stopper::new();
+    let (stopper, requests) = Stopper::new();
     let (last_output, _) = watch::channel(Instant::now());
     let dropped = TerminatedWhenDropped { stopper, grace: spec.grace };
-    let listener = Listener { wishes, last_output, started: None };
+    let listener = Listener { requests, last_output, started: None };
     let drive = Drive::launch(spec, supervisor, None, Some(listener))?;
     let cancel = cancel.clone();
     let ended = tokio::spawn(async move { drive.complete(&cancel).await }).await;

@@ -5,7 +5,7 @@
 
 use super::{
     CommandOutput, CommandSpec, Line, ProcessError, Supervisor, SupervisorId,
-    drive::{Drive, Listener, Wish},
+    drive::{Drive, Listener, StopRequest},
     lines::LineQueue,
 };
 use std::{
@@ -39,7 +39,7 @@ pub struct Running {
 /// Nothing happens once the command has ended.
 #[derive(Clone, Debug)]
 pub struct Stopper {
-    wishes: mpsc::UnboundedSender<Wish>,
+    requests: mpsc::UnboundedSender<StopRequest>,
 }
 
 /// Starts a command whose standard output is read while it runs.
@@ -54,11 +54,11 @@ pub struct Stopper {
 /// A [`ProcessError`] if the command could not be started.
 pub async fn spawn(spec: CommandSpec, supervisor: &Supervisor) -> Result<Running, ProcessError> {
     let lines = Arc::new(LineQueue::default());
-    let (stopper, wishes) = Stopper::new();
+    let (stopper, requests) = Stopper::new();
     let (heard, last_output) = watch::channel(Instant::now());
     let (started, is_started) = oneshot::channel();
     let program = PathBuf::from(&spec.program);
-    let listener = Listener { wishes, last_output: heard, started: Some(started) };
+    let listener = Listener { requests, last_output: heard, started: Some(started) };
     let drive = Drive::launch(spec, supervisor, Some(Arc::clone(&lines)), Some(listener))?;
     let supervisor = drive.supervisor();
     let task = tokio::spawn(async move { drive.complete(&CancellationToken::new()).await });
@@ -162,30 +162,30 @@ pub(super) fn joined(
 }
 
 impl Stopper {
-    /// Makes one, with the end at which its wishes arrive.
-    pub(super) fn new() -> (Self, mpsc::UnboundedReceiver<Wish>) {
-        let (wishes, granted) = mpsc::unbounded_channel();
-        (Self { wishes }, granted)
+    /// Makes one, with the end at which its requests arrive.
+    pub(super) fn new() -> (Self, mpsc::UnboundedReceiver<StopRequest>) {
+        let (requests, received) = mpsc::unbounded_channel();
+        (Self { requests }, received)
     }
 
     /// Sends SIGTERM now and kills what is left after `grace`.
     pub fn terminate(&self, grace: Duration) {
-        self.wish(Wish::Terminate(grace));
+        self.request(StopRequest::Terminate(grace));
     }
 
     /// Kills the command and everything below it now.
     pub fn kill(&self) {
-        self.wish(Wish::Kill);
+        self.request(StopRequest::Kill);
     }
 
     /// Says that the command has done its work: it should exit by itself now,
     /// and is ended after [`Clocks::linger`](super::Clocks::linger) if it does not.
     pub fn finishing(&self) {
-        self.wish(Wish::Finishing);
+        self.request(StopRequest::Finishing);
     }
 
-    fn wish(&self, wish: Wish) {
+    fn request(&self, request: StopRequest) {
         // The receiver is gone when the command is.
-        let _ = self.wishes.send(wish);
+        let _ = self.requests.send(request);
     }
 }
