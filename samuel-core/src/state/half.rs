@@ -98,11 +98,12 @@ mod tests {
     fn a_change_waits_for_the_rest_of_a_plan_that_is_being_written() {
         let (_root, store, text, second) = in_new_dir();
         let mut file = fs::File::create(store.dir().prd()).unwrap();
-        file.write_all(&text.as_bytes()[..second]).unwrap();
+        let (begun, rest) = text.as_bytes().split_at(second);
+        file.write_all(begun).unwrap();
         thread::scope(|scope| {
             let adds = scope.spawn(|| enqueue(&store));
             thread::sleep(STILL / 4);
-            file.write_all(&text.as_bytes()[second..]).unwrap();
+            file.write_all(rest).unwrap();
             assert_eq!(adds.join().unwrap().as_str(), "4");
         });
         let loaded = store.load().unwrap();
