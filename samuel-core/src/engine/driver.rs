@@ -38,6 +38,8 @@ use crate::{
 
 /// How often a long wait looks at the time of day.
 const LOOK_AT_THE_TIME: Duration = Duration::from_secs(60);
+/// How long the loop waits until what the agent consumed is written.
+const NOTE_WAIT: Duration = Duration::from_millis(250);
 /// How many reasons for being blocked are told.
 const REASONS: usize = 5;
 
@@ -106,7 +108,7 @@ impl Driver {
         tokio::pin!(wall_clock);
         let mut time_is_up = false;
         let mut noted = self.machine.used();
-        let (consumed, noting) = self.note_consumed();
+        let mut consumed = self.note_consumed();
         loop {
             if let Input::TaskCompleted(completion) = &next {
                 self.told = completion.seq;
@@ -118,7 +120,7 @@ impl Driver {
             if used != noted {
                 noted = used;
                 if !is_saved {
-                    consumed.send_replace(used);
+                    consumed.note(used).await;
                 }
             }
             if self.machine.is_ended() {
@@ -138,8 +140,7 @@ impl Driver {
         watching.abort();
         flight.tasks.shutdown().await;
         // Nothing is written once the loop's lock is free.
-        drop(consumed);
-        let _ = noting.await;
+        consumed.end().await;
         flight.report
     }
 
@@ -260,19 +261,20 @@ impl Driver {
     }
 
     /// Writes down what the run has consumed, so that it counts although this
-    /// process may be killed before it saves the machine. That happens beside the
-    /// loop, which waits for nobody's lock because of it; what is sent while one
-    /// is written is written as one.
-    fn note_consumed(&self) -> (watch::Sender<Usage>, JoinHandle<()>) {
-        let (sender, mut newest) = watch::channel(self.machine.used());
+    /// process may be killed before it saves the machine. What is told while one is
+    /// written is written as one.
+    fn note_consumed(&self) -> Consumed {
+        let (newest, mut told) = watch::channel(self.machine.used());
+        let (write, written) = watch::channel(self.machine.used());
         let services = Arc::clone(&self.services);
         let noting = tokio::spawn(async move {
-            while newest.changed().await.is_ok() {
-                let usage = *newest.borrow_and_update();
+            while told.changed().await.is_ok() {
+                let usage = *told.borrow_and_update();
                 services.note_used(usage).await;
+                write.send_replace(usage);
             }
         });
-        (sender, noting)
+        Consumed { newest, written, noting }
     }
 
     /// Saves the machine. A checkpoint that cannot be saved is a warning: the
@@ -315,6 +317,30 @@ impl Driver {
         if let Err(error) = saved {
             self.services.warn(format!("the run could not be saved: {error}"));
         }
+    }
+}
+
+/// What writes down what the run has consumed.
+struct Consumed {
+    newest: watch::Sender<Usage>,
+    written: watch::Receiver<Usage>,
+    noting: JoinHandle<()>,
+}
+
+impl Consumed {
+    /// Has it written, and waits for that a moment: not for as long as somebody may
+    /// hold the lock.
+    async fn note(&mut self, used: Usage) {
+        self.newest.send_replace(used);
+        let written = self.written.wait_for(|written| *written == used);
+        // What is not written by then is written later.
+        let _ = tokio::time::timeout(NOTE_WAIT, written).await;
+    }
+
+    /// Waits until all is written.
+    async fn end(self) {
+        drop(self.newest);
+        let _ = self.noting.await;
     }
 }
 
