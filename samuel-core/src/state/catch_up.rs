@@ -191,15 +191,26 @@ impl FileStore {
 
     /// Goes on from files that are as the journal tells.
     fn accept(&self, known: &mut Acknowledged, found: Found, seq: u64) -> Result<CaughtUp, StateError> {
-        let records = match seq == known.seq {
-            true => found.records.clone(),
-            false => self.journal().since(seq)?,
-        };
         let file = found.plan?;
-        known.go_on(&file, &found.records);
+        self.go_on(known, file, found.records, seq, Vec::new())
+    }
+
+    /// Takes the plan for known with these records, and tells of those after a number.
+    fn go_on(
+        &self,
+        known: &mut Acknowledged,
+        file: PlanFile,
+        records: Vec<JournalRecord>,
+        seq: u64,
+        warnings: Vec<String>,
+    ) -> Result<CaughtUp, StateError> {
+        let mut told = if seq < known.seq { self.journal().since(seq)? } else { Vec::new() };
+        told.retain(|record| record.seq <= known.seq);
+        known.go_on(&file, &records);
+        told.extend(records.into_iter().filter(|record| record.seq > seq));
         let plan = Some(Arc::clone(&file.document.plan));
         self.last_read.keep(file);
-        Ok(CaughtUp { records, plan, warnings: Vec::new() })
+        Ok(CaughtUp { records: told, plan, warnings })
     }
 
     /// Puts back what is gone, and writes down what is different.
@@ -209,14 +220,14 @@ impl FileStore {
         self.heal_tail()?;
         let found = self.find_still(known)?;
         let now = self.now();
+        let mut records = found.records;
         if found.journal_is_lost {
             let after = After { revision: known.revision, digest: Some(digest_of([&known.content[..]])) };
             let left = self.journal().supervisor_records_after(known.seq).unwrap_or_default();
             // Their numbers are counted again.
             let left = left.into_iter().map(|record| JournalRecord { seq: known.seq, ..record });
             let carried = to_carry(known.carried.iter().cloned().chain(left));
-            self.put_journal_aside();
-            self.journal().put_back(&carried, known.seq, now, after)?;
+            records.push(self.journal().put_back(&carried, known.seq, now, after)?);
             warnings
                 .push(format!("{} was gone or cut short and is put back", self.dir().journal().display()));
         }
@@ -225,41 +236,30 @@ impl FileStore {
             Err(error) => {
                 let path = self.dir().prd();
                 let told = format!("{} could not be used and is put back as it was: {error}", path.display());
-                self.put_back_plan(known, &found.records, error)?;
+                self.put_back_plan(known, &records, error)?;
                 warnings.push(told);
                 self.read_plan()?
             }
         };
-        let edits = known.edits(&file, &found.records);
+        let edits = known.edits(&file, &records);
         if edits.iter().any(Edit::loses_something) {
             self.keep_file(&known.content, Place::OfLast);
             // What is kept from now on takes the place of this one.
             self.keep_file(&file.content, Place::Beside);
         }
-        if !warnings.is_empty() {
+        let put_back = (!warnings.is_empty()).then(|| {
             let data = json!({ "what": warnings });
-            let event = NotedEvent { name: "put_back".to_owned(), data };
-            self.note_in_journal(&file, JournalEntry::Event(event))?;
-        }
-        for edits in edits.chunks(MAX_IN_RECORD) {
-            let entry = JournalEntry::Edited { actor: Actor::External, edits: edits.to_vec() };
-            self.note_in_journal(&file, entry)?;
+            JournalEntry::Event(NotedEvent { name: "put_back".to_owned(), data })
+        });
+        let edited = edits.chunks(MAX_IN_RECORD);
+        let edited =
+            edited.map(|edits| JournalEntry::Edited { actor: Actor::External, edits: edits.to_vec() });
+        for entry in put_back.into_iter().chain(edited) {
+            let last = records.last().map_or(known.seq, |record| record.seq);
+            records.push(self.note_in_journal(&file, last, entry)?);
         }
         warnings.extend(told(&edits));
-        let records = self.journal().since(known.seq)?;
-        known.go_on(&file, &records);
-        let records = if seq == known.seq { records } else { self.journal().since(seq)? };
-        let plan = Some(Arc::clone(&file.document.plan));
-        self.last_read.keep(file);
-        Ok(CaughtUp { records, plan, warnings })
-    }
-
-    /// Keeps what stands in the place of the journal, if anything does.
-    fn put_journal_aside(&self) {
-        let path = self.dir().journal();
-        let aside = path.with_extension("jsonl.unreadable");
-        // What cannot be renamed is replaced.
-        let _ = aside.file_name().map(|name| self.dir().root().rename_own(&path, name));
+        self.go_on(known, file, records, seq, warnings)
     }
 
     /// Makes the directory again, and room for the files in it.
@@ -335,11 +335,20 @@ impl FileStore {
         }
     }
 
-    fn note_in_journal(&self, file: &PlanFile, entry: JournalEntry) -> Result<(), StateError> {
-        let tail: Tail = self.journal().tail()?;
+    /// Appends to the journal after a record, whatever somebody writes there without
+    /// the lock meanwhile: what is returned is told, not what is read there.
+    fn note_in_journal(
+        &self,
+        file: &PlanFile,
+        last: u64,
+        entry: JournalEntry,
+    ) -> Result<JournalRecord, StateError> {
+        let mut tail: Tail = self.journal().tail()?;
+        tail.seq = last;
         let revision = tail.revision.max(file.document.plan.revision);
-        let after = After { revision, digest: Some(digest_of([&file.content[..]])) };
-        self.journal().append(&tail, self.now(), after, entry, true).map(drop)
+        let (at, after) = (self.now(), After { revision, digest: Some(digest_of([&file.content[..]])) });
+        let seq = self.journal().append(&tail, at, after.clone(), entry.clone(), true)?.seq;
+        Ok(JournalRecord { seq, at, revision, digest: after.digest, entry })
     }
 }
 

@@ -149,7 +149,7 @@ impl<'a> JournalFile<'a> {
     /// reachable: the last checkpoint and the supervisors at work.
     fn rotate(&self, tail: &Tail, at: Timestamp) -> Result<(), StateError> {
         let (path, old) = (self.dir.journal(), self.dir.old_journal());
-        let staged = self.open_with(&self.carried()?, tail.seq, at, tail.unchanged())?;
+        let (staged, _) = self.open_with(&self.carried()?, tail.seq, at, tail.unchanged())?;
         let old = old.file_name().unwrap_or_default();
         self.dir.root().rename_own(&path, old).map_err(StateError::file("rotate", &path))?;
         staged.commit()
@@ -164,25 +164,33 @@ impl<'a> JournalFile<'a> {
     }
 
     /// Makes a journal anew that goes on after a number, in the place of one that
-    /// is lost.
+    /// is lost; what stands there is kept beside it. Returns the record that says so.
     pub(crate) fn put_back(
         &self,
         carried: &[JournalRecord],
         seq: u64,
         at: Timestamp,
         after: After,
-    ) -> Result<(), StateError> {
-        self.open_with(carried, seq, at, after)?.commit()
+    ) -> Result<JournalRecord, StateError> {
+        let (staged, mark) = self.open_with(carried, seq, at, after)?;
+        let path = self.dir.journal();
+        if let Some(aside) = path.with_extension("jsonl.unreadable").file_name() {
+            // What cannot be renamed is replaced.
+            let _ = self.dir.root().rename_own(&path, aside);
+        }
+        staged.commit()?;
+        Ok(mark)
     }
 
-    /// Stages a journal that opens with the records which must stay reachable.
+    /// Stages a journal that opens with the records which must stay reachable, and
+    /// the one that ends them.
     fn open_with(
         &self,
         carried: &[JournalRecord],
         seq: u64,
         at: Timestamp,
         after: After,
-    ) -> Result<Staged, StateError> {
+    ) -> Result<(Staged, JournalRecord), StateError> {
         let After { revision, digest } = after;
         let seq = number_after(seq, &self.dir.journal())?;
         let mark = JournalRecord { seq, at, revision, digest, entry: JournalEntry::Rotated };
@@ -190,7 +198,7 @@ impl<'a> JournalFile<'a> {
         for record in carried.iter().chain([&mark]) {
             opening.extend(record.to_line()?);
         }
-        Staged::write(self.dir.root(), &self.dir.journal(), [&opening[..]])
+        Ok((Staged::write(self.dir.root(), &self.dir.journal(), [&opening[..]])?, mark))
     }
 
     /// Returns the records after a number, oldest first.
