@@ -4,7 +4,11 @@
 //! the code, the exit code and the advice that go with it come from the table
 //! in [`ErrorCode`].
 
-use std::{fmt, io, path::PathBuf, time::Duration};
+use std::{
+    fmt, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use super::Holder;
 use crate::{
@@ -71,7 +75,7 @@ pub enum StateError {
         waited: Duration,
     },
     /// A loop is running on this run directory.
-    #[error("a loop is running: {} holds {}", by(holder), path.display())]
+    #[error("{}", loop_running(path, holder))]
     LoopRunning {
         /// The lock file.
         path: PathBuf,
@@ -235,6 +239,18 @@ fn no_kept_plan(number: &Option<u64>) -> String {
     match number {
         Some(number) => format!("no kept plan has the number {number}"),
         None => "no other plan of this project is kept".to_owned(),
+    }
+}
+
+/// Says that a loop is running, or that something else holds what a loop holds.
+fn loop_running(path: &Path, holder: &Option<Holder>) -> String {
+    let path = path.display();
+    match holder {
+        Some(holder) => format!("a loop is running: {holder} holds {path}"),
+        None => format!(
+            "a loop is running that {path} does not name, or another program (such as flock) holds a lock \
+             on the root directory of the project"
+        ),
     }
 }
 
