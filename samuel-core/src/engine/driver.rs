@@ -468,8 +468,7 @@ impl Services {
                 report.left = ids(|task| !task.is_settled());
             }
             Event::Waiting { wait_ms, until: Some(until), .. } => {
-                let left = self.time_until(*until);
-                *wait_ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
+                *wait_ms = in_whole_seconds(self.time_until(*until));
             }
             _ => {}
         }
@@ -526,6 +525,12 @@ impl Services {
     }
 }
 
+/// Returns milliseconds for a wait that began a moment ago: what is left of five
+/// minutes are five minutes to whoever reads it.
+fn in_whole_seconds(left: Duration) -> u64 {
+    u64::try_from(left.as_millis().div_ceil(1000) * 1000).unwrap_or(u64::MAX)
+}
+
 /// Writes the first of some reasons, and how many more there are.
 fn listed(reasons: &[String]) -> String {
     let told: Vec<&str> = reasons.iter().take(REASONS).map(String::as_str).collect();
@@ -559,5 +564,16 @@ async fn mutate(services: &Arc<Services>, mutation: Mutation) -> Result<EffectRe
             Ok(EffectResult::Refused(error.to_string()))
         }
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_that_just_began_is_told_in_whole_seconds() {
+        let told = [300_000, 299_999, 299_001, 299_000, 0].map(Duration::from_millis).map(in_whole_seconds);
+        assert_eq!(told, [300_000, 300_000, 300_000, 299_000, 0]);
     }
 }
