@@ -396,6 +396,14 @@ fn state(project: &Project, changes: Vec<String>) -> Finding {
                 "Undo the changes, or go on with `samuel run start --accept`, which shows them and asks.";
             Finding { details: changes, ..Finding::warning(Subject::State, message, help) }
         }
+        Ok(finding) if finding.health == Health::Ok => match project.store().cannot_keep() {
+            Some(reason) => Finding::warning(
+                Subject::State,
+                format!("{}; {reason}", finding.message),
+                "Make that directory one that can be written to, or name another one with SAMUEL_STATE_DIR.",
+            ),
+            None => finding,
+        },
         Ok(finding) => finding,
         Err(StateError::NotInitialised { .. }) => Finding::warning(
             Subject::State,

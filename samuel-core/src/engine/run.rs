@@ -378,6 +378,9 @@ impl Run {
         if begin.has_lost_record {
             services.warn(LOST_RECORD);
         }
+        if let Some(reason) = self.frozen.project.store().cannot_keep() {
+            services.warn(reason);
+        }
         let has_checks = !self.frozen.settings.quality_checks.is_empty();
         for told in ralph::kept_from_checks(&self.frozen.env).into_iter().filter(|_| has_checks) {
             services.warn(told);

@@ -16,6 +16,7 @@ use std::{
 };
 
 use jiff::Timestamp;
+use rustix::fs::{Access, access};
 use serde::Serialize;
 
 use super::{
@@ -193,6 +194,19 @@ impl FileStore {
         if let Err(error) = kept.keep(&pieces.collect::<String>(), place) {
             tracing::warn!(dir = %kept.dir.display(), %error, "the plan is not kept outside of the work tree");
         }
+    }
+
+    /// Says why no plan can be kept outside of the work tree; nothing where it can be,
+    /// or where the caller named no place. Writes nothing.
+    pub fn cannot_keep(&self) -> Option<String> {
+        let dir = &self.kept.as_ref()?.dir;
+        // What is missing is made once there is a plan to keep.
+        let there = dir.ancestors().find(|path| path.symlink_metadata().is_ok())?;
+        let reason = match there.is_dir() {
+            false => "it is not a directory".to_owned(),
+            true => access(there, Access::WRITE_OK | Access::EXEC_OK).err()?.to_string(),
+        };
+        Some(format!("no plan is kept outside of the work tree: {}: {reason}", there.display()))
     }
 
     /// Returns the plans that are kept outside of the work tree, oldest first.
@@ -384,5 +398,15 @@ mod tests {
             (mode(&dir), mode(dir.parent().unwrap()), mode(&dir.join("1.toon"))),
             (0o700, 0o700, 0o600)
         );
+    }
+
+    #[test]
+    fn a_place_where_no_plan_can_be_kept_is_told() {
+        let root = tempfile::tempdir().unwrap();
+        let store = store(root.path());
+        assert_eq!(store.cannot_keep(), None);
+        fs::write(root.path().join("state"), "").unwrap();
+        let told = store.cannot_keep().unwrap();
+        assert!(told.ends_with("state: it is not a directory"), "{told}");
     }
 }
