@@ -401,8 +401,10 @@ mod tests {
         std::thread::scope(|scope| {
             let waits =
                 scope.spawn(|| FileLock::exclusive(&at, &path, &holder("second"), LOCK_WAIT).unwrap());
-            std::fs::remove_file(&path).unwrap();
-            let third = FileLock::exclusive(&at, &path, &holder("third"), LOCK_WAIT).unwrap();
+            // It is held before anybody else can open it.
+            let third = File::create(path.with_extension("new")).unwrap();
+            third.lock().unwrap();
+            std::fs::rename(path.with_extension("new"), &path).unwrap();
             drop(first);
             drop(third);
             let second = waits.join().unwrap();

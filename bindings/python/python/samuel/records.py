@@ -3614,8 +3614,8 @@ class AgentFinished(EventBase):
         failure: How it failed, where it did.
         usage: What it consumed.
         duration_ms: How long it took, in milliseconds.
-        logs: Where it failed, the files that hold what it printed, stdout before stderr and none
-            that is empty, relative to the project's root.
+        logs: Where it failed, the files that hold what it printed, stdout before stderr and
+            none that is empty, relative to the project's root.
     """
 
     __slots__ = ("iteration", "turn", "exit_code", "failure", "usage", "duration_ms", "logs")
@@ -3765,7 +3765,8 @@ class QualityChecked(EventBase):
         ok: Whether the work stands: all passed, or what did not is only advice.
         result: How they went.
         failures: Those that failed.
-        reason: Why a handler refused the work that named no failed check, in its words.
+        reason: Which handler refused the work that named no failed check, and why, in its
+            words: `lint:check.sh: 3 warnings`.
         logs: Where all is that the failed commands printed.
     """
 

@@ -30,6 +30,8 @@ class RunResult(Record):
         fault: The error that ended it, where one did.
         swept: Whether all processes are gone that it started. If not, an event
             `swept` told which may be left.
+        skipped: The ids of tasks that were skipped.
+        left: The ids of tasks that were neither completed nor skipped at the end.
         unrecorded: The ids of tasks that an agent worked on, ending well, and that
             nobody recorded as done.
         undelivered: How many texts waited for the agent and did not reach it any more.
@@ -39,10 +41,10 @@ class RunResult(Record):
 
     __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "usage",
                  "failures", "exceptions", "fault", "swept",
-                 "unrecorded", "undelivered", "settled")
+                 "skipped", "left", "unrecorded", "undelivered", "settled")
     __match_args__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "usage",
                  "failures", "exceptions", "fault", "swept",
-                 "unrecorded", "undelivered", "settled")
+                 "skipped", "left", "unrecorded", "undelivered", "settled")
     exit_reason: ExitReason
     detail: str | None
     iterations: int
@@ -53,6 +55,8 @@ class RunResult(Record):
     exceptions: tuple[BaseException, ...]
     fault: RunFault | None
     swept: bool
+    skipped: tuple[str, ...]
+    left: tuple[str, ...]
     unrecorded: tuple[str, ...]
     undelivered: int
     settled: bool
@@ -69,6 +73,8 @@ class RunResult(Record):
         exceptions: tuple[BaseException, ...] = (),
         fault: RunFault | None = None,
         swept: bool = True,
+        skipped: tuple[str, ...] = (),
+        left: tuple[str, ...] = (),
         unrecorded: tuple[str, ...] = (),
         undelivered: int = 0,
         settled: bool = False,
@@ -83,6 +89,8 @@ class RunResult(Record):
         _set(self, "exceptions", items(exceptions))
         _set(self, "fault", fault)
         _set(self, "swept", swept)
+        _set(self, "skipped", items(skipped))
+        _set(self, "left", items(left))
         _set(self, "unrecorded", items(unrecorded))
         _set(self, "undelivered", undelivered)
         _set(self, "settled", settled)
