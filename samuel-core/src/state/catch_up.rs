@@ -266,7 +266,7 @@ impl FileStore {
     fn put_back_places(&self, known: &Acknowledged) -> Result<Vec<String>, StateError> {
         let (dir, root) = (self.dir(), self.dir().root());
         let is_gone = !dir.path().is_dir();
-        dir.create()?;
+        dir.create_again()?;
         for path in [dir.lock(), dir.prd(), dir.journal()] {
             root.clear_the_way(&path).map_err(StateError::file("put back", &path))?;
         }

@@ -253,7 +253,7 @@ impl FileStore {
         let content = path.read(plan.number)?.ok_or_else(not_kept)?;
         let (mut document, _) = prd::decode(&path.path(plan.number), &content)?;
         self.dir().check()?;
-        self.dir().create()?;
+        self.dir().create_again()?;
         let _lock = self.lock("restore")?;
         let (now, tail) = (self.now(), self.journal().tail()?);
         let before = self.read_plan().map_or(0, |file| file.document.plan.revision);

@@ -136,7 +136,7 @@ impl LoopLock {
             let holder = holder_in(&self.dir, Duration::ZERO);
             return Err(StateError::LoopRunning { holder, path });
         }
-        self.dir.create()?;
+        self.dir.create_again()?;
         root.clear_the_way(&path).map_err(StateError::file("put back", &path))?;
         let put_back = || {
             let (replacement, mut new) = Replacement::begin(root.walk(&path, LastLink::Keep)?, PRIVATE_FILE)?;

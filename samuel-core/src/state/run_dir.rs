@@ -135,8 +135,7 @@ impl RunDir {
         self.path.join("plugins").join(name)
     }
 
-    /// Creates the directory, and those above it, where they are missing. A file in
-    /// the place of one of them is renamed: nobody but Samuel has anything there.
+    /// Creates the directory, and those above it, where they are missing.
     ///
     /// # Errors
     /// Returns [`StateError::Io`] if the file system refuses.
@@ -144,17 +143,21 @@ impl RunDir {
         let created = match self.root.path() == self.path {
             // A directory that the caller chose lies anywhere.
             true => fs::create_dir_all(&self.path).map_err(Into::into),
-            false => self.root.create_directory(&self.path, PROJECT_DIRECTORY).or_else(|_| {
-                let within = |path: &&Path| path.starts_with(self.root.path()) && *path != self.root.path();
-                let mut places: Vec<&Path> = self.path.ancestors().take_while(within).collect();
-                places.reverse();
-                for place in places {
-                    self.root.clear_for_directory(place)?;
-                }
-                self.root.create_directory(&self.path, PROJECT_DIRECTORY)
-            }),
+            false => self.root.create_directory(&self.path, PROJECT_DIRECTORY),
         };
         created.map_err(StateError::file("create", &self.path))
+    }
+
+    /// Creates a directory again that was there. A file that somebody put in the
+    /// place of it, or of one above it, is renamed.
+    pub(crate) fn create_again(&self) -> Result<(), StateError> {
+        let within = |path: &&Path| path.starts_with(self.root.path()) && *path != self.root.path();
+        let mut places: Vec<&Path> = self.path.ancestors().take_while(within).collect();
+        places.reverse();
+        for place in places {
+            self.root.clear_for_directory(place).map_err(StateError::file("make room for", place))?;
+        }
+        self.create()
     }
 
     /// Creates the directory of snapshot data, which is the owner's alone.
