@@ -350,11 +350,13 @@ async fn a_plan_that_cannot_be_put_back_ends_the_run_with_the_code_of_the_error(
         bench.run(completes_each_task()).agent(agent.clone()).build().unwrap().start().await.unwrap();
     agent.called().await;
     // At once, so that nothing is put back in between.
-    let (state, in_the_way) = (bench.path().join(".samuel"), bench.path().join("in-the-way"));
+    let in_the_way = bench.path().with_extension("in-the-way");
     std::fs::write(&in_the_way, "").unwrap();
-    renameat_with(CWD, &state, CWD, &in_the_way, RenameFlags::EXCHANGE).unwrap();
+    renameat_with(CWD, bench.path(), CWD, &in_the_way, RenameFlags::EXCHANGE).unwrap();
     agent.release();
     let report = handle.wait().await.unwrap();
+    renameat_with(CWD, bench.path(), CWD, &in_the_way, RenameFlags::EXCHANGE).unwrap();
+    std::fs::remove_file(in_the_way).unwrap();
     let fault = report.fault.clone().unwrap();
     assert_eq!((report.exit_reason, report.error_code()), (ExitReason::Error, Some(ErrorCode::STATE_IO)));
     assert_eq!(report.detail.as_deref(), Some(&*fault.message));
