@@ -124,9 +124,9 @@ async fn what_an_advisory_check_refuses_is_logged_with_its_reason() {
         Event::QualityChecked { ok, result, reason, .. } => Some((*ok, *result, reason.clone())),
         _ => None,
     });
-    assert_eq!(told, Some((true, CheckResult::Advisory, Some("no tests for it".to_owned()))));
+    assert_eq!(told, Some((true, CheckResult::Advisory, Some("api:reviewer: no tests for it".to_owned()))));
     let progress = bench.progress().unwrap();
-    assert!(progress.contains("QUALITY: failed (advisory): no tests for it\n"), "{progress}");
+    assert!(progress.contains("QUALITY: failed (advisory): api:reviewer: no tests for it\n"), "{progress}");
     assert!(!progress.contains("QUALITY: passed"), "{progress}");
 }
 
