@@ -222,11 +222,11 @@ async fn a_run_whose_second_iteration_fails_reads_the_same_every_time() {
     agent ended (recovery) with exit code 0
     after:agent.invoke (recovery): default ok
     iteration 2 failed, completed [], agent-exit: scripted ended with exit code 1, 1 in a row
-    stopping: max-iterations
+    stopping: max-iterations (the limit of 2 iterations was reached)
     session.stop
     after:loop: default ok
     session.end
-    run ended: max-iterations, 2 iterations, 1 failed, completed [1]
+    run ended: max-iterations (the limit of 2 iterations was reached), 2 iterations, 1 failed, completed [1]
     "#);
 }
 

@@ -32,7 +32,7 @@
 //! // What the check failed was taken back, and done again.
 //! assert_eq!(played.report.exit_reason, ExitReason::Completed);
 //! assert_eq!((played.report.iterations, check.count()), (2, 2));
-//! assert!(played.transcript().contains("tasks taken back: 1 (no tests)"));
+//! assert!(played.transcript().contains("tasks taken back: 1 (samuel-lint:check: no tests)"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # })?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
