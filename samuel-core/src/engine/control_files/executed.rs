@@ -19,6 +19,9 @@ const MAX_WORDS: usize = 1_000;
 /// How deep a command line may stand in another, as in `sh -c "bash -c 'sh a.sh'"`.
 const MAX_DEPTH: usize = 5;
 
+/// In how many directories the commands of a line are looked for.
+const MAX_DIRECTORIES: usize = 16;
+
 /// Programs that run the script they are given, without the version in their names.
 const INTERPRETERS: &[&str] = &[
     "sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "python", "pypy", "node", "nodejs", "deno", "bun",
@@ -83,14 +86,15 @@ const WRAPPERS: &[(&str, &str, usize)] = &[
 /// that can be executed.
 pub(super) fn in_shell_command(command: &str, root: &Path) -> Vec<PathBuf> {
     let found = Found::of_line(command, root);
-    let able = in_words(&found.words, root).into_iter().filter(|path| can_be_executed(path, root));
-    without_repeats(in_words(&found.executed, root).into_iter().chain(able))
+    let able = found.files(&found.words).into_iter().filter(|path| can_be_executed(path, root));
+    without_repeats(found.files(&found.executed).into_iter().chain(able))
 }
 
 /// Returns the files of the project that a shell command starts as programs or
 /// scripts, and none that it only names.
 pub(super) fn started_by_shell(command: &str, root: &Path) -> Vec<PathBuf> {
-    without_repeats(in_words(&Found::of_line(command, root).executed, root))
+    let found = Found::of_line(command, root);
+    without_repeats(found.files(&found.executed))
 }
 
 /// Returns the files of the project that a program's command line executes, or that it
@@ -108,22 +112,25 @@ pub(in crate::engine) fn in_command_line(words: &[String], root: &Path) -> Vec<P
         std::iter::once(word).chain(value)
     });
     let operands: Vec<String> = operands.collect();
-    let able = in_words(&operands, root).into_iter().filter(|path| can_be_executed(path, root));
+    let able = found.files(&operands).into_iter().filter(|path| can_be_executed(path, root));
     let program = words.first().is_some_and(|program| program.contains('/')).then(|| words.first().cloned());
     let executed: Vec<String> =
-        program.flatten().into_iter().chain(found.executed).chain(settings(words)).collect();
-    without_repeats(in_words(&executed, root).into_iter().chain(able))
+        program.flatten().into_iter().chain(found.executed.iter().cloned()).chain(settings(words)).collect();
+    without_repeats(found.files(&executed).into_iter().chain(able))
 }
 
 /// Returns the files of the project that words name.
 pub(in crate::engine) fn in_words(words: &[String], root: &Path) -> Vec<PathBuf> {
     let words = words.iter().take(MAX_WORDS);
-    words.filter_map(|word| in_project(word, root)).collect()
+    words.filter_map(|word| in_project(Path::new(word), root)).collect()
 }
 
 /// What a command line was found to name.
 struct Found<'a> {
     root: &'a Path,
+    /// Where its commands may run: in the root, and where `cd` and `-C` lead. Which of
+    /// them it is, is not told apart.
+    directories: Vec<PathBuf>,
     /// Words that are executed, where they are files.
     executed: Vec<String>,
     /// All words.
@@ -136,7 +143,29 @@ struct Found<'a> {
 
 impl<'a> Found<'a> {
     fn new(root: &'a Path) -> Self {
-        Self { root, executed: Vec::new(), words: Vec::new(), reads_input: false, looked_at: 0 }
+        let directories = vec![root.to_owned()];
+        Self { root, directories, executed: Vec::new(), words: Vec::new(), reads_input: false, looked_at: 0 }
+    }
+
+    /// Returns the files of the project that words name in any of the directories.
+    fn files(&self, words: &[String]) -> Vec<PathBuf> {
+        words.iter().take(MAX_WORDS).flat_map(|word| self.named(word)).collect()
+    }
+
+    fn named(&self, word: &str) -> impl Iterator<Item = PathBuf> {
+        let word = ["$PWD/", "${PWD}/"].iter().find_map(|here| word.strip_prefix(here)).unwrap_or(word);
+        self.directories.iter().filter_map(move |directory| in_project(&directory.join(word), self.root))
+    }
+
+    /// Counts a directory among those in which commands may run.
+    fn enter(&mut self, directory: &str) {
+        for from in self.directories.clone() {
+            let to = lexical(&from.join(directory));
+            let is_new = to.starts_with(self.root) && !self.directories.contains(&to);
+            if is_new && self.directories.len() < MAX_DIRECTORIES {
+                self.directories.push(to);
+            }
+        }
     }
 
     fn of_line(line: &str, root: &'a Path) -> Self {
@@ -179,6 +208,15 @@ impl<'a> Found<'a> {
                 self.executed.extend(words.iter().cloned());
             }
         }
+        if matches!(name, "cd" | "pushd") {
+            let directory = words.iter().skip(own + 1).find(|word| !word.starts_with('-'));
+            directory.into_iter().for_each(|directory| self.enter(directory));
+        }
+        for (option, value) in words.iter().zip(words.iter().skip(1)) {
+            if matches!(option.as_str(), "-C" | "--chdir" | "--directory") {
+                self.enter(value);
+            }
+        }
         if matches!(name, "." | "source") {
             self.executed.extend(words.get(own + 1).cloned());
         }
@@ -217,7 +255,7 @@ impl<'a> Found<'a> {
             } else {
                 has_operand = true;
                 self.reads_input |= is_program && word.starts_with('$');
-                if in_project(word, self.root).is_some() {
+                if self.named(word).next().is_some() {
                     self.executed.push(word.clone());
                     return;
                 }
@@ -305,9 +343,9 @@ fn base_name(word: &str) -> &str {
     }
 }
 
-/// Returns the file of the project that a word names.
-fn in_project(word: &str, root: &Path) -> Option<PathBuf> {
-    let path = lexical(&root.join(word));
+/// Returns the file of the project that a path names.
+fn in_project(path: &Path, root: &Path) -> Option<PathBuf> {
+    let path = lexical(&root.join(path));
     let is_file = path.starts_with(root) && std::fs::metadata(&path).is_ok_and(|found| found.is_file());
     is_file.then_some(path)
 }
@@ -362,9 +400,16 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let root = dir.path().canonicalize().unwrap();
             fs::create_dir_all(root.join("ci/deep")).unwrap();
-            for file in
-                ["check.sh", "ci/check.sh", "ci/with space.py", "*", "claude", "data", "ci/agent.json"]
-            {
+            for file in [
+                "check.sh",
+                "ci/check.sh",
+                "ci/only.sh",
+                "ci/with space.py",
+                "*",
+                "claude",
+                "data",
+                "ci/agent.json",
+            ] {
                 fs::write(root.join(file), "exit 1").unwrap();
             }
             fs::write(root.join("shebang"), "#!/bin/sh\n").unwrap();
@@ -386,6 +431,10 @@ mod tests {
         for (command, expected) in [
             ("./check.sh", "check.sh"),
             ("cd . && sh ci/deep/../check.sh; true", "ci/check.sh"),
+            ("cd ci && ./only.sh", "ci/only.sh"),
+            ("(cd ci/deep; cd ..; sh ./only.sh)", "ci/only.sh"),
+            ("env -C ci ./only.sh", "ci/only.sh"),
+            ("sh $PWD/ci/check.sh", "ci/check.sh"),
             ("python 'ci/with space.py' --all", "ci/with space.py"),
             ("python3.12 -W ignore ci/with\\ space.py data", "ci/with space.py"),
             (&whole, "check.sh"),
