@@ -31,7 +31,8 @@ fn within(mebibytes: usize, target: &Target, args: &[&str]) -> Ran {
         .env_clear()
         .envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))))
         .stdin(Stdio::null());
-    ran(command, HANG)
+    // An unoptimised build, beside other tests, on long input.
+    ran(command, HANG * 2)
 }
 
 /// Runs a command to an end of its own: no hang, no signal, no panic.
