@@ -127,7 +127,7 @@ def test_an_installed_component_acts_in_a_run(
     result, fired = ran(loop)
     assert fired["quality.check"].refused == "no changelog entry"
     assert fired["quality.check"].broken == ()
-    assert [failure.message for failure in result.failures] == ["no changelog entry"]
+    assert [failure.message for failure in result.failures] == ["changelog:quality-check: no changelog entry"]
     assert any((tmp_path / "cache/components").iterdir())
 
     quiet, fired = ran(loop_of(samuel.Project(project.root), installed_plugins=False))
