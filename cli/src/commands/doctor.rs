@@ -54,7 +54,7 @@ pub(crate) fn hooks(global: &Global, host: &Host) -> Result<Reply, Failure> {
 /// Repairs the plan, if somebody agrees.
 pub(crate) fn fix(yes: bool, global: &Global, host: &Host) -> Result<Reply, Failure> {
     let store = host.project(global, None)?.store();
-    if yes && store.preview_repair()?.changes_something() {
+    if yes {
         let repair = store.repair(host.actor())?;
         return Ok(Reply::new(&repair, repair_text(&repair)));
     }

@@ -31,8 +31,7 @@ fn within(mebibytes: usize, target: &Target, args: &[&str]) -> Ran {
         .env_clear()
         .envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))))
         .stdin(Stdio::null());
-    // An unoptimised build, beside other tests, on long input.
-    ran(command, HANG * 2)
+    ran(command, HANG)
 }
 
 /// Runs a command to an end of its own: no hang, no signal, no panic.
