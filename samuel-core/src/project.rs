@@ -29,7 +29,7 @@ use crate::{
     clock::Clock,
     config::{CONFIG_FILE, Config, ConfigError, KnownMethodology, MethodologySettings},
     context::template::TemplatePlace,
-    git::Caller,
+    git::{Caller, OwnerError},
     hook::{ChainSpec, HookPoint, Registry, RegistryBuilder, RegistryError},
     plugin::LOCK_FILE,
     state::{FileStore, KeptPlans, RunDir},
@@ -88,11 +88,18 @@ impl Project {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, ProjectError> {
         let root = root.into();
-        caller.check(&root)?;
-        caller.check_within(&root, &[CONFIG_FILE, LOCK_FILE, ".samuel"])?;
+        Self::check_owner(&caller, &root)?;
         let config = Config::load(&root)?;
         let methodology = Methodology::find(&root, methodology, &config)?;
         Ok(Self { root, config, methodology, clock, caller, state_dir: None })
+    }
+
+    /// Refuses a project of another user, as [`open_for`](Self::open_for) does.
+    ///
+    /// # Errors
+    /// Returns an [`OwnerError`] that names what belongs to somebody else.
+    pub fn check_owner(caller: &Caller, root: &Path) -> Result<(), OwnerError> {
+        caller.check(root, &[CONFIG_FILE, LOCK_FILE, ".samuel"])
     }
 
     /// Returns for whom it was opened.

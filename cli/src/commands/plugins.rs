@@ -209,6 +209,6 @@ pub(crate) fn verify(args: &VerifyArgs, global: &Global, host: &Host) -> Result<
 fn plugins(global: &Global, host: &Host) -> Result<Plugins, Failure> {
     // Not the project: its methodology may be what is to be installed.
     let root = host.root(global)?;
-    host.caller().check(&root).map_err(|error| Failure::of(&error))?;
+    Project::check_owner(&host.caller(), &root).map_err(|error| Failure::of(&error))?;
     Ok(Plugins::of(root))
 }

@@ -157,16 +157,20 @@ impl<'a> Walk<'a> {
                 self.leave()?;
                 continue;
             }
+            let is_last = self.ahead.is_empty();
+            // Most names on the way are directories, which need no look before.
+            if !is_last && self.enter(&name).is_ok() {
+                continue;
+            }
             let found = match statat(self.here()?, &*name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(found) => found,
                 Err(Errno::NOENT) => return self.missing(name),
                 Err(error) => return Err(error.into()),
             };
-            let is_last = self.ahead.is_empty();
             match kind_of(&found) {
                 FileKind::Link if !(is_last && last == LastLink::Keep) => self.follow(&name)?,
                 _ if is_last => return self.end(name, Some(found)),
-                FileKind::Directory => self.enter(name)?,
+                FileKind::Directory => self.enter(&name)?,
                 kind => return Err(FileError::NotADirectory { path: self.path_of(&name), kind }),
             }
         }
@@ -187,10 +191,11 @@ impl<'a> Walk<'a> {
         path
     }
 
-    fn enter(&mut self, name: OsString) -> Result<(), FileError> {
-        let dir = openat(self.here()?, &*name, DIRECTORY | OFlags::NOFOLLOW, Mode::empty())?;
+    /// Goes into a directory, and not through a link.
+    fn enter(&mut self, name: &OsStr) -> Result<(), FileError> {
+        let dir = openat(self.here()?, name, DIRECTORY | OFlags::NOFOLLOW, Mode::empty())?;
         self.dirs.push(dir);
-        self.names.push(name);
+        self.names.push(name.to_owned());
         Ok(())
     }
 

@@ -177,30 +177,23 @@ impl Caller {
         &self.excludes
     }
 
-    /// Refuses a project directory of another user, and one in a repository of
-    /// another user.
-    ///
-    /// # Errors
-    /// Returns an [`OwnerError`] that names what belongs to somebody else.
-    pub fn check(&self, root: &Path) -> Result<(), OwnerError> {
-        let root = real(root);
-        let top = root.ancestors().find(|ancestor| exists(&ancestor.join(".git")));
-        // Who trusts a repository trusts what is in it.
-        self.owns(&root, top.unwrap_or(&root))?;
-        let Some(top) = top else { return Ok(()) };
-        self.owns(top, top)?;
-        self.owns(&top.join(".git"), top)
-    }
-
-    /// Refuses a project directory in which one of these files or directories belongs
-    /// to another user. What root owns, as after a start with `sudo`, is not refused:
+    /// Refuses a project directory of another user, one in a repository of another
+    /// user, and one in which a file or directory of these names belongs to another
+    /// user. One that root owns, as after a start with `sudo`, is not refused:
     /// root can change every file.
     ///
     /// # Errors
     /// Returns an [`OwnerError`] that names what belongs to somebody else.
-    pub(crate) fn check_within(&self, root: &Path, names: &[&str]) -> Result<(), OwnerError> {
+    pub fn check(&self, root: &Path, names: &[&str]) -> Result<(), OwnerError> {
         let root = real(root);
-        let top = root.ancestors().find(|ancestor| exists(&ancestor.join(".git"))).unwrap_or(&root);
+        let repository = root.ancestors().find(|ancestor| exists(&ancestor.join(".git")));
+        // Who trusts a repository trusts what is in it.
+        let top = repository.unwrap_or(&root);
+        self.owns(&root, top)?;
+        if repository.is_some() {
+            self.owns(top, top)?;
+            self.owns(&top.join(".git"), top)?;
+        }
         let with_root = self.clone().or_root();
         names.iter().try_for_each(|name| with_root.owns(&root.join(name), top))
     }
@@ -286,28 +279,28 @@ mod tests {
         let root = dir.path().canonicalize().unwrap();
         let project = root.join("a project");
         fs::create_dir_all(project.join(".git")).unwrap();
-        let error = stranger().check(&project).unwrap_err();
+        let error = stranger().check(&project, &[]).unwrap_err();
         assert_eq!(error.path, project);
         let quoted = format!("safe.directory '{}'`", project.display());
         assert!(error.help().contains(&quoted), "{}", error.help());
-        Caller::of_process().check(&project).unwrap();
+        Caller::of_process().check(&project, &[]).unwrap();
 
         let (path, above) = (project.to_str().unwrap(), root.to_str().unwrap());
         let below = format!("{above}/*");
         for trusted in [path, &below, "*"] {
-            stranger().trusting(trusted).check(&project).unwrap();
-            stranger().trusting(trusted).trusting("").check(&project).unwrap_err();
+            stranger().trusting(trusted).check(&project, &[]).unwrap();
+            stranger().trusting(trusted).trusting("").check(&project, &[]).unwrap_err();
         }
-        stranger().trusting(above).check(&project).unwrap_err();
-        stranger().trusting(&format!("{path}/*")).check(&project).unwrap_err();
+        stranger().trusting(above).check(&project, &[]).unwrap_err();
+        stranger().trusting(&format!("{path}/*")).check(&project, &[]).unwrap_err();
     }
 
     #[test]
     fn who_called_sudo_counts_only_for_root() {
         let dir = tempfile::tempdir().unwrap();
         let me = rustix::process::geteuid().as_raw();
-        Caller::of_user(0).called_by(me).check(dir.path()).unwrap();
-        Caller::of_user(me + 1).called_by(me).check(dir.path()).unwrap_err();
+        Caller::of_user(0).called_by(me).check(dir.path(), &[]).unwrap();
+        Caller::of_user(me + 1).called_by(me).check(dir.path(), &[]).unwrap_err();
     }
 
     #[test]
@@ -320,8 +313,8 @@ mod tests {
         let safe = format!("[safe]\n\tdirectory = {}\n", project.path().display());
         fs::write(home.path().join(".config/git/config"), safe).unwrap();
         let caller = stranger().with_home(home.path(), None);
-        caller.check(project.path()).unwrap();
-        caller.check(home.path()).unwrap_err();
+        caller.check(project.path(), &[]).unwrap();
+        caller.check(home.path(), &[]).unwrap_err();
         assert_eq!(caller.excludes(), b"*.bak\n");
     }
 
@@ -334,13 +327,13 @@ mod tests {
         write(".gitconfig", "[include]\n\tpath = git/more\n");
         write("git/more", "[include]\n\tpath = ~/.gitconfig\n\tpath = trust\n");
         write("git/trust", &format!("[safe]\n\tdirectory = {}\n", project.path().display()));
-        stranger().with_home(home.path(), None).check(project.path()).unwrap();
+        stranger().with_home(home.path(), None).check(project.path(), &[]).unwrap();
 
         write("other", "[safe]\n\tdirectory = /nowhere\n");
         let with_global =
             |name: &str| stranger().with_global_config(&home.path().join(name), home.path(), None);
-        with_global("other").check(project.path()).unwrap_err();
-        with_global("git/trust").check(project.path()).unwrap();
+        with_global("other").check(project.path(), &[]).unwrap_err();
+        with_global("git/trust").check(project.path(), &[]).unwrap();
     }
 
     #[test]
@@ -350,8 +343,8 @@ mod tests {
         let inner = top.join("inner");
         fs::create_dir_all(top.join(".git")).unwrap();
         fs::create_dir(&inner).unwrap();
-        stranger().trusting(top.to_str().unwrap()).check(&inner).unwrap();
-        stranger().trusting(inner.to_str().unwrap()).check(&inner).unwrap_err();
-        assert_eq!(stranger().check(&inner).unwrap_err().directory, top);
+        stranger().trusting(top.to_str().unwrap()).check(&inner, &[]).unwrap();
+        stranger().trusting(inner.to_str().unwrap()).check(&inner, &[]).unwrap_err();
+        assert_eq!(stranger().check(&inner, &[]).unwrap_err().directory, top);
     }
 }

@@ -72,7 +72,7 @@ impl Repository {
     pub fn open(root: &Path, caller: &Caller) -> Result<Option<Self>, GitError> {
         let root = root.canonicalize().map_err(GitError::read(root))?;
         let Some((top, is_dir)) = nearest(&root)? else { return Ok(None) };
-        caller.check(&root)?;
+        caller.check(&root, &[])?;
         let dot_git = top.join(".git");
         let (git_dir, common_dir) = match is_dir {
             true => (dot_git.clone(), dot_git),

@@ -81,7 +81,9 @@ fn a_configuration_that_another_user_put_into_a_project_is_refused() {
         }
         assert_eq!(target.run(&["run", "status"]).code, Some(0), "{name}");
         give_away(&target.path(name));
-        for verb in [&["run", "status"][..], &["run", "start", "--yes"], &["run", "prompt", "--yes"]] {
+        let verbs =
+            [&["run", "status"][..], &["run", "start", "--yes"], &["run", "prompt", "--yes"], &["verify"]];
+        for verb in verbs {
             let ran = target.run(verb);
             assert_eq!(ran.code, Some(78), "{name}, {verb:?}: {}", ran.text());
             assert!(
