@@ -54,23 +54,25 @@ fn samuel(dir: &Path, args: &[&str]) -> Command {
     command
 }
 
+/// The command line of a loop.
+const START: [&str; 11] = [
+    "run",
+    "start",
+    "--agent",
+    "scripted",
+    "--agent-command",
+    "script.toml",
+    "--yes",
+    "--pause",
+    "0",
+    "--max-iterations",
+    "100000",
+];
+
 /// Starts a loop, which tells what it does in the file `told`.
 fn start(dir: &Path) -> Child {
-    let args = [
-        "run",
-        "start",
-        "--agent",
-        "scripted",
-        "--agent-command",
-        "script.toml",
-        "--yes",
-        "--pause",
-        "0",
-        "--max-iterations",
-        "100000",
-    ];
     let told = fs::File::options().create(true).append(true).open(dir.join("told")).unwrap();
-    samuel(dir, &args).stdout(told).stderr(Stdio::null()).spawn().unwrap()
+    samuel(dir, &START).stdout(told).stderr(Stdio::null()).spawn().unwrap()
 }
 
 /// A small generator, so that a failure can be repeated.
@@ -202,18 +204,7 @@ enum Ends {
 
 /// Starts a loop below a program of the system.
 fn start_below(dir: &Path, program: &[&str], stdin: impl Into<Stdio>) -> Child {
-    let start = [
-        SAMUEL,
-        "run",
-        "start",
-        "--agent",
-        "scripted",
-        "--agent-command",
-        "script.toml",
-        "--max-iterations",
-        "100000",
-    ];
-    let words: Vec<&str> = program.iter().copied().chain(start).chain(["--yes", "--pause", "0"]).collect();
+    let words: Vec<&str> = program.iter().copied().chain([SAMUEL]).chain(START).collect();
     let mut command = samuel(dir, &[]);
     let mut below = Command::new(words[0]);
     below.args(&words[1..]).current_dir(dir).env_clear();

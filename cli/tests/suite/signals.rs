@@ -10,6 +10,14 @@ use crate::bench::{AtTerminal, Bench, Beside, wait_for_file, wait_until};
 const STUBBORN: &str = "trap '' TERM INT; echo $$ > pid; touch up; until [ -e go ]; do sleep 0.05; done; \
                         \"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\"";
 
+/// A loop whose agent is up, and waits.
+fn at_work(tasks: &[&str]) -> (Bench, Beside) {
+    let bench = Bench::with_tasks(tasks);
+    let run = bench.spawn(&bench.start_args(STUBBORN));
+    wait_for_file(&bench.path("up"));
+    (bench, run)
+}
+
 fn is_alive(bench: &Bench) -> bool {
     std::path::Path::new(&format!("/proc/{}", bench.read("pid").trim())).exists()
 }
@@ -20,15 +28,21 @@ fn once_more(run: &Beside, signal: Signal) {
     run.signal(signal);
 }
 
-fn progress(bench: &Bench) -> String {
-    bench.read(".samuel/run/progress.md")
+/// Makes sure that the run was closed, and that the agent is gone.
+fn ended_with_its_agent(bench: &Bench) {
+    assert!(!is_alive(bench));
+    is_closed(bench);
+}
+
+/// Makes sure that the progress log tells of the end of the run.
+fn is_closed(bench: &Bench) {
+    let progress = bench.read(".samuel/run/progress.md");
+    assert!(progress.contains("the loop ended after 1 iteration"), "{progress}");
 }
 
 #[test]
 fn the_first_interrupt_finishes_the_iteration() {
-    let bench = Bench::with_tasks(&["First", "Second"]);
-    let mut run = bench.spawn(&bench.start_args(STUBBORN));
-    wait_for_file(&bench.path("up"));
+    let (bench, mut run) = at_work(&["First", "Second"]);
     run.signal(Signal::INT);
     run.wait_for("finishing the iteration");
     bench.write("go", "");
@@ -39,9 +53,7 @@ fn the_first_interrupt_finishes_the_iteration() {
 
 #[test]
 fn the_second_interrupt_stops_the_agent_and_closes_the_run() {
-    let bench = Bench::with_tasks(&["First"]);
-    let mut run = bench.spawn(&bench.start_args(STUBBORN));
-    wait_for_file(&bench.path("up"));
+    let (bench, mut run) = at_work(&["First"]);
     run.signal(Signal::INT);
     run.wait_for("finishing the iteration");
     once_more(&run, Signal::INT);
@@ -49,14 +61,12 @@ fn the_second_interrupt_stops_the_agent_and_closes_the_run() {
     assert_eq!(run.code(), 130);
     assert!(!is_alive(&bench));
     assert_eq!(bench.status("1"), "pending");
-    assert!(progress(&bench).contains("the loop ended after 1 iteration"), "{}", progress(&bench));
+    is_closed(&bench);
 }
 
 #[test]
 fn the_third_interrupt_leaves_at_once_and_the_agent_goes_all_the_same() {
-    let bench = Bench::with_tasks(&["First"]);
-    let mut run = bench.spawn(&bench.start_args(STUBBORN));
-    wait_for_file(&bench.path("up"));
+    let (bench, mut run) = at_work(&["First"]);
     for said in ["finishing the iteration", "stopping the agent"] {
         once_more(&run, Signal::INT);
         run.wait_for(said);
@@ -70,36 +80,28 @@ fn the_third_interrupt_leaves_at_once_and_the_agent_goes_all_the_same() {
 
 #[test]
 fn a_termination_stops_at_once() {
-    let bench = Bench::with_tasks(&["First"]);
-    let run = bench.spawn(&bench.start_args(STUBBORN));
-    wait_for_file(&bench.path("up"));
+    let (bench, run) = at_work(&["First"]);
     run.signal(Signal::TERM);
     assert_eq!(run.code(), 143);
-    assert!(!is_alive(&bench));
-    assert!(progress(&bench).contains("the loop ended after 1 iteration"), "{}", progress(&bench));
+    ended_with_its_agent(&bench);
 }
 
 #[test]
 fn a_termination_that_is_sent_twice_still_closes_the_run() {
-    let bench = Bench::with_tasks(&["First"]);
-    let mut run = bench.spawn(&bench.start_args(STUBBORN));
-    wait_for_file(&bench.path("up"));
+    let (bench, mut run) = at_work(&["First"]);
     run.signal(Signal::TERM);
     run.wait_for("stopping the agent");
     run.signal(Signal::TERM);
     assert_eq!(run.code(), 143);
-    assert!(!is_alive(&bench));
-    assert!(progress(&bench).contains("the loop ended after 1 iteration"), "{}", progress(&bench));
+    ended_with_its_agent(&bench);
 }
 
 #[test]
 fn a_hang_up_stops_the_run_but_for_one_that_was_told_to_ignore_it() {
-    let bench = Bench::with_tasks(&["First", "Second"]);
-    let run = bench.spawn(&bench.start_args(STUBBORN));
-    wait_for_file(&bench.path("up"));
+    let (bench, run) = at_work(&["First", "Second"]);
     run.signal(Signal::HUP);
     assert_eq!(run.code(), 129);
-    assert!(progress(&bench).contains("the loop ended after 1 iteration"), "{}", progress(&bench));
+    is_closed(&bench);
 
     std::fs::remove_file(bench.path("up")).unwrap();
     let mut run = bench.spawn_ignoring_hang_up(&bench.start_args(STUBBORN));
@@ -115,9 +117,7 @@ fn a_hang_up_stops_the_run_but_for_one_that_was_told_to_ignore_it() {
 
 #[test]
 fn a_run_that_a_signal_ended_goes_on_with_the_next_start() {
-    let bench = Bench::with_tasks(&["First"]);
-    let run = bench.spawn(&bench.start_args(STUBBORN));
-    wait_for_file(&bench.path("up"));
+    let (bench, run) = at_work(&["First"]);
     run.signal(Signal::TERM);
     assert_eq!(run.code(), 143);
     bench.write("go", "");

@@ -48,30 +48,34 @@ impl Guard {
     pub(super) fn watch(self) -> io::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(async {
-            self.control.set_nonblocking(true)?;
-            self.link.set_nonblocking(true)?;
-            let watch = Watch {
-                control: UnixStream::from_std(self.control)?,
-                link: UnixStream::from_std(self.link)?,
-                keeper: Some(self.keeper),
-                deaths: signal(SignalKind::child())?,
-                endings: [
-                    signal(SignalKind::terminate())?,
-                    signal(SignalKind::interrupt())?,
-                    signal(SignalKind::hangup())?,
-                ],
-                client: self.client.watch(),
-                cgroup: self.cgroup,
-                mark: self.mark,
-                incoming: Vec::new(),
-                last: None,
-                owed: None,
-                report_by: None,
-                stops: 0,
-                abandoned: None,
-            };
-            watch.complete().await;
+            self.begin()?.complete().await;
             Ok(())
+        })
+    }
+
+    /// Goes to work, within a runtime.
+    fn begin(self) -> io::Result<Watch> {
+        self.control.set_nonblocking(true)?;
+        self.link.set_nonblocking(true)?;
+        Ok(Watch {
+            control: UnixStream::from_std(self.control)?,
+            link: UnixStream::from_std(self.link)?,
+            keeper: Some(self.keeper),
+            deaths: signal(SignalKind::child())?,
+            endings: [
+                signal(SignalKind::terminate())?,
+                signal(SignalKind::interrupt())?,
+                signal(SignalKind::hangup())?,
+            ],
+            client: self.client.watch(),
+            cgroup: self.cgroup,
+            mark: self.mark,
+            incoming: Vec::new(),
+            last: None,
+            owed: None,
+            report_by: None,
+            stops: 0,
+            abandoned: None,
         })
     }
 }
@@ -306,23 +310,16 @@ mod tests {
         std::fs::write(group.join("cgroup.events"), "populated 1\nfrozen 0\n").unwrap();
         let (control, samuel) = UnixStream::pair().unwrap();
         let (link, keeper) = UnixStream::pair().unwrap();
-        let stream = |kind| signal(kind).unwrap();
-        let watch = Watch {
-            control,
-            link,
-            keeper: None,
-            deaths: stream(SignalKind::child()),
-            endings: [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(stream),
-            client: Client::open(0).watch(),
+        let guard = Guard {
+            control: control.into_std().unwrap(),
+            link: link.into_std().unwrap(),
+            keeper: Pid::INIT,
             cgroup: Some(Cgroup { path: group.to_owned() }),
+            client: Client::open(0),
             mark: Mark::parse("1.1.0000000000000000").unwrap(),
-            incoming: Vec::new(),
-            last: None,
-            owed: None,
-            report_by: None,
-            stops: 0,
-            abandoned: None,
         };
+        // No process stands behind it.
+        let watch = Watch { keeper: None, ..guard.begin().unwrap() };
         (watch, samuel, keeper)
     }
 

@@ -123,13 +123,19 @@ async fn a_large_answer_within_the_limit_and_an_input_nobody_reads_are_fine() {
     assert_eq!((done.outcome.broken.len(), done.output.toon_blob.len()), (0, 3_000_000));
 }
 
-#[tokio::test]
-async fn a_script_and_what_it_started_end_at_the_deadline() {
+/// A plugin whose script has a second to answer.
+async fn with_a_second(script: &str) -> Bench {
     let bench = Bench::new();
-    let script = "echo $$ > pid; trap '' TERM; sleep 300 & echo $! > child; while :; do wait; done";
     bench.install(&bench.skill("lint", "", &[("context.extra", script)])).await;
     let config = bench.read("samuel.toml") + "\n[hooks.\"context.extra\"]\ntimeout = 1\n";
     fs::write(bench.path("samuel.toml"), config).unwrap();
+    bench
+}
+
+#[tokio::test]
+async fn a_script_and_what_it_started_end_at_the_deadline() {
+    let script = "echo $$ > pid; trap '' TERM; sleep 300 & echo $! > child; while :; do wait; done";
+    let bench = with_a_second(script).await;
     let registry = bench.registry();
     let started = Instant::now();
     let done = dispatch::<points::ContextExtra>(&registry).await;
@@ -155,11 +161,8 @@ async fn what_a_script_leaves_running_is_a_warning_with_its_name() {
 
 #[tokio::test]
 async fn a_script_has_its_grace_behind_a_call_that_returned_at_the_deadline() {
-    let bench = Bench::new();
     let script = "echo $$ > pid; trap 'sleep 0.1; echo > cleaned; exit' TERM; sleep 300 & wait $!";
-    bench.install(&bench.skill("lint", "", &[("context.extra", script)])).await;
-    let config = bench.read("samuel.toml") + "\n[hooks.\"context.extra\"]\ntimeout = 1\n";
-    fs::write(bench.path("samuel.toml"), config).unwrap();
+    let bench = with_a_second(script).await;
     let done = dispatch::<points::ContextExtra>(&bench.registry()).await;
     assert_eq!(done.outcome.broken[0].failure.class, BreakClass::Timeout);
     assert!(!bench.path("cleaned").exists(), "the call does not wait for that");

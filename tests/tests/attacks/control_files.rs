@@ -45,6 +45,18 @@ fn report(ran: &Ran) -> Value {
     last["data"]["report"].clone()
 }
 
+/// Makes sure that a run ended because control files were changed, and returns its report.
+fn ended_as_changed(ran: &Ran) -> Value {
+    let report = report(ran);
+    assert_eq!(
+        (ran.code, &report["exit_reason"]),
+        (Some(4), &"control-files-changed".into()),
+        "{}",
+        ran.text()
+    );
+    report
+}
+
 fn status(target: &Target) -> String {
     let ran = target.run(&["run", "tasks", "--json"]);
     let tasks: Value = serde_json::from_slice(&ran.stdout).unwrap();
@@ -70,13 +82,7 @@ fn what_is_changed_in_the_last_iteration_lets_nothing_stand() {
     ] {
         let target = project();
         let ran = start(&target, &format!("{SAMUEL} run done 1; {change}"));
-        let report = report(&ran);
-        assert_eq!(
-            (ran.code, &report["exit_reason"]),
-            (Some(4), &"control-files-changed".into()),
-            "{change}"
-        );
-        assert_eq!(report["detail"], told, "{change}");
+        assert_eq!(ended_as_changed(&ran)["detail"], told, "{change}");
         assert_eq!(status(&target), "pending", "{change}");
         let journal = std::fs::read_to_string(target.path(".samuel/run/journal.jsonl")).unwrap();
         let reason = format!("control files were changed before the work was checked: {told}");
@@ -94,7 +100,7 @@ fn a_check_that_exchanges_the_next_one_lets_nothing_stand() {
         config.replace("[\"sh ci/check.sh\"]", "[\"sh tests.sh; true\", \"sh ci/check.sh\"]"),
     );
     let ran = start(&target, &format!("{SAMUEL} run done 1; echo \"echo exit 0 > ci/check.sh\" > tests.sh"));
-    assert_eq!((ran.code, &report(&ran)["exit_reason"]), (Some(4), &"control-files-changed".into()));
+    ended_as_changed(&ran);
     assert_eq!(status(&target), "pending");
 }
 
@@ -125,14 +131,10 @@ fn a_script_that_is_rewritten_while_it_runs_and_put_back_lets_nothing_stand() {
     let tests =
         "cp ci/check.sh saved\nprintf 'sh tests.sh\\ncp saved ci/check.sh; exit 0\\n' > ci/check.sh\n";
     let ran = start(&target, &format!("{SAMUEL} run done 1; cat > tests.sh <<'END'\n{tests}END\n"));
-    let report = report(&ran);
     assert_eq!(
-        (ran.code, &report["exit_reason"]),
-        (Some(4), &"control-files-changed".into()),
-        "{}",
-        ran.text()
+        ended_as_changed(&ran)["detail"],
+        "written to: ci/check.sh (run by quality check `bash ci/check.sh`)"
     );
-    assert_eq!(report["detail"], "written to: ci/check.sh (run by quality check `bash ci/check.sh`)");
     assert_eq!(status(&target), "pending");
 }
 
@@ -142,12 +144,7 @@ fn a_check_that_exchanges_the_directory_of_the_next_one_keeps_it_from_running() 
     check_with(&target, "[\"sh tests.sh; true\", \"sh ci/check.sh\"]");
     let tests = "mv ci real; mkdir ci; echo 'touch ran; rm -r ci; mv real ci; exit 0' > ci/check.sh";
     let ran = start(&target, &format!("{SAMUEL} run done 1; echo \"{tests}\" > tests.sh"));
-    assert_eq!(
-        (ran.code, &report(&ran)["exit_reason"]),
-        (Some(4), &"control-files-changed".into()),
-        "{}",
-        ran.text()
-    );
+    ended_as_changed(&ran);
     assert_eq!((status(&target).as_str(), target.path("ran").exists()), ("pending", false));
 }
 
@@ -161,14 +158,7 @@ fn an_agents_own_script_is_shown_and_ends_the_run_when_it_changes() {
     let asked = target.run(&["run", "start"]);
     assert!(asked.text().contains("file agent.sh: sha256:"), "{}", asked.text());
     let ran = start(&target, "");
-    let report = report(&ran);
-    assert_eq!(
-        (ran.code, &report["exit_reason"]),
-        (Some(4), &"control-files-changed".into()),
-        "{}",
-        ran.text()
-    );
-    assert_eq!(report["detail"], "changed: agent.sh (run or read by the agent's command)");
+    assert_eq!(ended_as_changed(&ran)["detail"], "changed: agent.sh (run or read by the agent's command)");
 }
 
 #[test]
