@@ -8,6 +8,7 @@
 //! what a run has left changed.
 
 mod change;
+mod command_words;
 mod executed;
 mod files;
 mod record;

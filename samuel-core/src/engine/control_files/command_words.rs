@@ -1,0 +1,139 @@
+//! What the words of a command are: the program, options and their values, code.
+
+/// Programs that run the script they are given, without the version in their names.
+pub(super) const INTERPRETERS: &[&str] = &[
+    "sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "python", "pypy", "node", "nodejs", "deno", "bun",
+    "tsx", "ts-node", "ruby", "perl", "php", "lua", "luajit", "pwsh", "tclsh", "Rscript", "julia", "elixir",
+    "java",
+];
+
+/// Those of them that take `-c` with a command line.
+pub(super) const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash", "fish"];
+
+/// Options of interpreters whose value is the next word, which may be run as well.
+pub(super) const VALUED: &[&str] = &[
+    "-o",
+    "+o",
+    "-O",
+    "+O",
+    "--rcfile",
+    "--init-file",
+    "-r",
+    "--require",
+    "--import",
+    "--loader",
+    "-W",
+    "-X",
+    "-I",
+    "-M",
+    "-jar",
+];
+
+/// Programs whose `-f` names what they execute.
+pub(super) const BY_OPTION: &[&str] = &["make", "gmake", "awk", "gawk", "mawk", "sed", "just"];
+
+/// Words that stand before the program that they start: each with the letters of its
+/// options that take a value, and the number of its own operands.
+const WRAPPERS: &[(&str, &str, usize)] = &[
+    ("env", "uC", 0),
+    ("timeout", "sk", 1),
+    ("nice", "n", 0),
+    ("nohup", "", 0),
+    ("time", "fo", 0),
+    ("exec", "a", 0),
+    ("command", "", 0),
+    ("builtin", "", 0),
+    ("setsid", "", 0),
+    ("stdbuf", "ioe", 0),
+    ("ionice", "cnp", 0),
+    ("sudo", "ugCDhpRT", 0),
+    ("doas", "uC", 0),
+    ("xargs", "nIPLsdEa", 0),
+    ("if", "", 0),
+    ("then", "", 0),
+    ("elif", "", 0),
+    ("else", "", 0),
+    ("while", "", 0),
+    ("until", "", 0),
+    ("do", "", 0),
+    ("!", "", 0),
+    ("{", "", 0),
+];
+
+/// Returns where the program of a command stands: after assignments and what starts it.
+pub(super) fn program_of(words: &[String]) -> usize {
+    let mut at = 0;
+    // The options of what was found last, and how many operands it still has.
+    let (mut valued, mut operands) = ("", 0);
+    while let Some(word) = words.get(at) {
+        let is_assignment = word.split_once('=').is_some_and(|(name, _)| {
+            !name.is_empty() && name.chars().all(|char| char == '_' || char.is_ascii_alphanumeric())
+        });
+        if let Some((_, of_wrapper, of_operands)) = WRAPPERS.iter().find(|known| known.0 == base_name(word)) {
+            (valued, operands) = (*of_wrapper, *of_operands);
+        } else if at > 0 && word.starts_with('-') {
+            let letter = word.strip_prefix('-').filter(|letter| letter.len() == 1);
+            at += usize::from(letter.is_some_and(|letter| valued.contains(letter)));
+        } else if operands > 0 {
+            operands -= 1;
+        } else if !is_assignment {
+            return at;
+        }
+        at += 1;
+    }
+    at
+}
+
+/// Says whether an interpreter is given its code, or a module of its own, by an option.
+pub(super) fn has_code(interpreter: &str, word: &str) -> bool {
+    let letters = match interpreter {
+        "python" | "pypy" => "cm",
+        "node" | "nodejs" | "bun" => "ep",
+        "ruby" | "perl" | "lua" | "luajit" | "Rscript" | "julia" | "elixir" => "eE",
+        "php" => "r",
+        _ => "",
+    };
+    matches!(word, "--eval" | "--print" | "--version" | "--help" | "-V") || is_option_with(word, letters)
+}
+
+/// Says whether a word holds one of these one-letter options.
+pub(super) fn is_option_with(word: &str, letters: &str) -> bool {
+    let Some(bundle) = word.strip_prefix('-').filter(|rest| !rest.starts_with('-')) else { return false };
+    // What follows these is their value.
+    let bundle = bundle.split(['W', 'X', 'I', 'M']).next().unwrap_or_default();
+    bundle.contains(|letter| letters.contains(letter))
+}
+
+/// Returns the values of `-f`.
+pub(super) fn of_option(words: &[String]) -> Vec<String> {
+    let value = |(at, word): (usize, &String)| match word.as_str() {
+        "-f" | "--file" | "--makefile" | "--justfile" => words.get(at + 1).cloned(),
+        word => {
+            let long = || word.strip_prefix("--")?.split_once('=').map(|(_, value)| value);
+            word.strip_prefix("-f").or_else(long).map(str::to_owned)
+        }
+    };
+    words.iter().enumerate().filter_map(value).collect()
+}
+
+/// Returns the values of options whose names say that they are settings.
+pub(super) fn settings(words: &[String]) -> Vec<String> {
+    let value = |(at, word): (usize, &String)| {
+        let (name, value) = match word.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (word.as_str(), words.get(at + 1).cloned()),
+        };
+        let says_so = name.starts_with('-') && (name.contains("settings") || name.contains("config"));
+        value.filter(|_| says_so)
+    };
+    words.iter().enumerate().filter_map(value).collect()
+}
+
+/// Returns the last part of a program's path, without a version: `python3.12` is python.
+pub(super) fn base_name(word: &str) -> &str {
+    let name = word.rsplit('/').next().unwrap_or(word);
+    match name.trim_end_matches(|char: char| char.is_ascii_digit() || char == '.') {
+        "" => name,
+        name => name,
+    }
+}
