@@ -315,8 +315,8 @@ impl DirectoryFacts {
 
 /// The tables above, by what is looked up in them.
 struct Known {
-    languages: HashMap<&'static str, &'static Language>,
-    names: HashMap<&'static str, FileKind>,
+    languages: HashMap<&'static str, &'static Language, foldhash::fast::RandomState>,
+    names: HashMap<&'static str, FileKind, foldhash::fast::RandomState>,
 }
 
 static KNOWN: LazyLock<Known> = LazyLock::new(|| {

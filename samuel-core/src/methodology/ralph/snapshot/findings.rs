@@ -4,10 +4,10 @@
 //! gravest first. How many of them a snapshot has room for is decided by the
 //! [`budget`](super::budget).
 
-use std::{cmp::Reverse, collections::BTreeMap};
+use std::cmp::Reverse;
 
 use super::{
-    classify::FileKind,
+    classify::{FileKind, LANGUAGES, Language},
     counts::Counts,
     inventory::{File, Inventory},
     test_gaps::TestNames,
@@ -121,13 +121,15 @@ fn test_gaps(inventory: &Inventory) -> Listed<String> {
 }
 
 fn languages(inventory: &Inventory) -> Vec<String> {
-    let mut files: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut names: Vec<(&str, usize)> = LANGUAGES.iter().map(|language| (language.name, 0)).collect();
     for file in inventory.files.iter().filter(|file| file.class.kind.is_code()) {
-        if let Some(language) = file.class.language {
-            *files.entry(language.name).or_default() += 1;
+        let same = |language: &&Language| LANGUAGES.iter().position(|one| std::ptr::eq(one, *language));
+        if let Some((_, count)) = file.class.language.as_ref().and_then(same).and_then(|at| names.get_mut(at))
+        {
+            *count += 1;
         }
     }
-    let mut names: Vec<(&str, usize)> = files.into_iter().collect();
-    names.sort_by_key(|(_, count)| Reverse(*count));
+    names.retain(|(_, count)| *count > 0);
+    names.sort_by_key(|(name, count)| (Reverse(*count), *name));
     names.into_iter().map(|(name, _)| name.to_owned()).collect()
 }

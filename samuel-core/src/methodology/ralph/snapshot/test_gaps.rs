@@ -16,7 +16,7 @@ const MIN_LINES: u32 = 10;
 /// What test files are named after, with the directory where that matters.
 #[derive(Debug, Default)]
 pub(super) struct TestNames<'a> {
-    names: HashSet<(&'static str, &'a str, &'a str)>,
+    names: HashSet<(&'static str, &'a str, &'a str), foldhash::fast::RandomState>,
 }
 
 impl<'a> TestNames<'a> {
