@@ -241,7 +241,7 @@ fn load_script(path: &Path) -> Result<Script, AgentError> {
 fn new_framing() -> Framing {
     let mut random = [0; 6];
     // Without random bytes the mark is known, and still taken out of what others say.
-    let _ = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty());
+    let _ = getrandom::fill(&mut random);
     Framing::new(random)
 }
 
@@ -249,6 +249,6 @@ fn new_framing() -> Framing {
 fn new_run_id(now: jiff::Timestamp) -> Arc<str> {
     let mut random = [0_u8; 4];
     // Without random bytes the time alone has to do.
-    let _ = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty());
+    let _ = getrandom::fill(&mut random);
     format!("{}-{}", now.strftime("%Y%m%dT%H%M%SZ"), hex(&random)).into()
 }

@@ -6,11 +6,11 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    fs::{File, OpenOptions, Permissions},
+    fs::{File, OpenOptions},
     io::{self, Write},
     os::{
         fd::{AsFd, BorrowedFd, OwnedFd},
-        unix::fs::{OpenOptionsExt, PermissionsExt},
+        unix::fs::OpenOptionsExt,
     },
     path::Path,
     sync::atomic::{AtomicU64, Ordering},
@@ -18,8 +18,8 @@ use std::{
 
 use rustix::{
     fs::{
-        AtFlags, Mode, OFlags, RenameFlags, Stat, fchown, fstat, fsync, openat, renameat, renameat_with,
-        unlinkat,
+        AtFlags, Mode, OFlags, RenameFlags, Stat, fchmod, fchown, fstat, fsync, openat, renameat,
+        renameat_with, unlinkat,
     },
     io::Errno,
     process::{Gid, Uid, geteuid},
@@ -27,7 +27,7 @@ use rustix::{
 
 use super::{
     FileError, FileKind, LastLink, Place, Root,
-    walk::{kind_of, regular},
+    walk::{kind_of, mode_of, regular},
 };
 
 /// The permissions of a file that is Samuel's alone.
@@ -67,7 +67,7 @@ impl Root {
             Some(kind) => return Err(FileError::NotAFile { kind }),
         }
         let own = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let file = regular(openat(parent, &*place.name, own | flags, Mode::from_raw_mode(PRIVATE_FILE))?)?;
+        let file = regular(openat(parent, &*place.name, own | flags, mode_of(PRIVATE_FILE))?)?;
         if place.found.is_none() {
             hand_over(&file, parent);
         }
@@ -82,7 +82,7 @@ impl Root {
             return Err(Errno::EXIST.into());
         }
         let parent = place.parent()?;
-        let file = File::from(openat(parent, &*place.name, NEW, Mode::from_raw_mode(mode))?);
+        let file = File::from(openat(parent, &*place.name, NEW, mode_of(mode))?);
         hand_over(&file, parent);
         Ok(file)
     }
@@ -272,7 +272,7 @@ impl Replacement {
         if place.kind() == Some(FileKind::Directory) {
             return Err(FileError::NotAFile { kind: FileKind::Directory });
         }
-        Ok(File::from(openat(place.parent()?, temporary, NEW, Mode::from_raw_mode(mode))?))
+        Ok(File::from(openat(place.parent()?, temporary, NEW, mode_of(mode))?))
     }
 
     fn of(place: Place, temporary: OsString, file: File) -> Result<(Self, File), FileError> {
@@ -282,11 +282,11 @@ impl Replacement {
             None => hand_over(&file, place.parent()?),
         }
         // What everybody may write anybody may exchange.
-        let kept = kept.map(|found| found.st_mode & 0o7775);
+        let kept = kept.map(|found| Mode::from_raw_mode(found.st_mode & 0o7775));
         let (dir, name) = place.into_parts();
         let replacement = Self { dir, name, temporary, is_placed: false };
         if let Some(kept) = kept {
-            file.set_permissions(Permissions::from_mode(kept))?;
+            fchmod(&file, kept)?;
         }
         Ok((replacement, file))
     }
@@ -349,7 +349,10 @@ fn set_aside(place: &Place) -> Result<(), FileError> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
-    use std::{fs, os::unix::fs::symlink};
+    use std::{
+        fs::{self, Permissions},
+        os::unix::fs::{PermissionsExt, symlink},
+    };
 
     use super::*;
 

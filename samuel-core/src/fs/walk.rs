@@ -18,7 +18,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, mkdirat, openat, readlinkat, statat},
+    fs::{AtFlags, FileType, Mode, OFlags, RawMode, Stat, fstat, mkdirat, openat, readlinkat, statat},
     io::Errno,
 };
 
@@ -102,7 +102,7 @@ impl Place {
     /// Makes the directories on the way to the place, and returns the last.
     pub(crate) fn make_missing(&mut self, mode: u32) -> io::Result<BorrowedFd<'_>> {
         for name in std::mem::take(&mut self.missing) {
-            let is_new = match mkdirat(&self.dir, &*name, Mode::from_raw_mode(mode)) {
+            let is_new = match mkdirat(&self.dir, &*name, mode_of(mode)) {
                 Ok(()) => true,
                 // Somebody else made it meanwhile.
                 Err(Errno::EXIST) => false,
@@ -116,6 +116,11 @@ impl Place {
         }
         Ok(self.dir())
     }
+}
+
+/// Makes a mode of its bits, of which some systems have 16 only.
+pub(super) fn mode_of(bits: u32) -> Mode {
+    Mode::from_raw_mode(bits as RawMode)
 }
 
 /// Takes what was opened if it is a regular file: it may have been exchanged

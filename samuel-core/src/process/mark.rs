@@ -29,7 +29,7 @@ impl Mark {
     pub(super) fn new(client: SupervisorId) -> Self {
         let mut nonce = [0; 8];
         // Without randomness a mark still says whose it is.
-        let _ = rustix::rand::getrandom(&mut nonce, rustix::rand::GetRandomFlags::NONBLOCK);
+        let _ = getrandom::fill(&mut nonce);
         Self { client, nonce: u64::from_le_bytes(nonce) }
     }
 

@@ -11,7 +11,6 @@ use std::{
 };
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use rustix::rand::{GetRandomFlags, getrandom};
 use sha2::Sha256;
 
 use crate::{fs::open_unlinked, plugin::private};
@@ -106,10 +105,7 @@ fn read(path: &Path) -> io::Result<Option<[u8; KEY_BYTES]>> {
 /// Makes a key, which is there as a whole or not at all.
 fn make(directory: &Path, path: &Path) -> io::Result<()> {
     let mut key = [0; KEY_BYTES];
-    let filled = getrandom(&mut key, GetRandomFlags::empty())?;
-    if filled != KEY_BYTES {
-        return Err(io::Error::other("the system has no random bytes"));
-    }
+    getrandom::fill(&mut key)?;
     // A file that is made so is new, no link, and the owner's alone.
     let mut file = tempfile::NamedTempFile::new_in(directory)?;
     file.write_all(&key)?;
