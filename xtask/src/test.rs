@@ -22,6 +22,8 @@ use crate::{
 
 /// The target that the TOON codec is also built for.
 const WASM: &str = "wasm32-wasip2";
+/// The target of macOS, which is checked and not run.
+const MACOS: &str = "aarch64-apple-darwin";
 /// Tells the suites that take minutes to run in full.
 const LONG: &str = "SAMUEL_LONG";
 
@@ -45,6 +47,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "--deny", "warnings"]),
     );
     codec_alone(&mut tally);
+    macos(&mut tally);
     deny::check(&mut tally);
     tests(&mut tally, long)?;
     python_tests(&mut tally, long)?;
@@ -92,7 +95,7 @@ fn codec_alone(tally: &mut Tally) {
         "samuel-core without default features",
         cargo(&[&["clippy"], &alone[..], &["--", "--deny", "warnings"]].concat()),
     );
-    match add_wasm_target() {
+    match add_target(WASM) {
         Ok(()) => check(
             tally,
             &format!("samuel-core for {WASM}"),
@@ -100,6 +103,20 @@ fn codec_alone(tally: &mut Tally) {
         ),
         Err(error) => tally.skip(&format!("samuel-core for {WASM}: {error:#}")),
     }
+}
+
+/// Checks everything that people install for macOS, where none of it can be run
+/// here.
+fn macos(tally: &mut Tally) {
+    if let Err(error) = add_target(MACOS) {
+        return tally.skip(&format!("the check for {MACOS}: {error:#}"));
+    }
+    let packages = ["samuel-core", "samuel-cli", "samuel-python"].map(|name| ["--package", name]);
+    let mut command = cargo(&[&["check", "--locked", "--target", MACOS], packages.as_flattened()].concat());
+    // A compiler of C for it is not needed to check Rust: what it would make is not linked.
+    command.env("CC_aarch64_apple_darwin", "true").env("AR_aarch64_apple_darwin", "true");
+    command.env("PYO3_CROSS_PYTHON_VERSION", "3.11").env("RUSTFLAGS", "--deny warnings");
+    check(tally, &format!("core, command and Python package for {MACOS}"), command);
 }
 
 /// Checks the plugins in Rust that are packages of their own. The example is
@@ -124,14 +141,14 @@ fn example_plugin(tally: &mut Tally) {
 
 /// Makes sure that the target is there. Adds it to the toolchain in use; never
 /// fetches or updates a toolchain.
-fn add_wasm_target() -> Result<()> {
+fn add_target(name: &str) -> Result<()> {
     let rustc = Command::new("rustc").args(["--print", "sysroot"]).output().context("rustc cannot be run")?;
     let sysroot = String::from_utf8(rustc.stdout)?;
-    if Path::new(sysroot.trim()).join("lib/rustlib").join(WASM).exists() {
+    if Path::new(sysroot.trim()).join("lib/rustlib").join(name).exists() {
         return Ok(());
     }
     let added = Command::new("rustup")
-        .args(["target", "add", WASM])
+        .args(["target", "add", name])
         .env("RUSTUP_AUTO_INSTALL", "0")
         .current_dir(root())
         .output()

@@ -43,6 +43,7 @@ pub(super) enum Verdict {
 
 /// What a supervisor that does not answer was seen doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "there are no supervisors to look at"))]
 pub(super) enum Seen {
     Alive,
     Stopped,

@@ -53,10 +53,6 @@ mod elsewhere {
             Self
         }
 
-        pub(in crate::process) fn of_dead(_: &[SupervisorId]) -> Self {
-            Self
-        }
-
         pub(in crate::process) fn with_sessions(self, _: impl IntoIterator<Item = u32>) -> Self {
             self
         }
