@@ -381,6 +381,9 @@ impl Run {
         if let Some(reason) = self.frozen.project.store().cannot_keep() {
             services.warn(reason);
         }
+        for told in services.control_files.missing() {
+            services.warn(told);
+        }
         let has_checks = !self.frozen.settings.quality_checks.is_empty();
         for told in ralph::kept_from_checks(&self.frozen.env).into_iter().filter(|_| has_checks) {
             services.warn(told);

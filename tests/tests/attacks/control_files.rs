@@ -116,6 +116,78 @@ fn files_that_decide_nothing_may_change_until_the_end() {
     assert_eq!((ran.code, &report(&ran)["exit_reason"]), (Some(0), &"completed".into()), "{}", ran.text());
 }
 
+#[test]
+fn a_check_that_goes_to_its_script_is_watched_like_one_that_names_it() {
+    for (check, executed) in [
+        ("cd ci && ./check.sh", "ci/check.sh"),
+        ("cd ci/deep && sh ../check.sh", "ci/deep/../check.sh"),
+        ("(cd ./ci/deep/..; sh check.sh)", "ci/check.sh"),
+        ("env -C ci ./check.sh", "ci/check.sh"),
+        ("env --chdir=ci sh check.sh", "ci/check.sh"),
+        ("sh $PWD/ci/check.sh", "ci/check.sh"),
+        ("sh \"$(pwd)/ci/check.sh\"", "ci/check.sh"),
+        ("sh ci/deep/../check.sh", "ci/deep/../check.sh"),
+        ("cd \"$PWD\"/ci; sh check.sh", "ci/check.sh"),
+        ("make -C ci -f all.mk", "ci/all.mk"),
+        ("make -sC ci -f all.mk check", "ci/all.mk"),
+        ("make --directory=ci --file=all.mk", "ci/all.mk"),
+    ] {
+        let target = project();
+        target.program("ci/check.sh", "#!/bin/sh\nexit 1\n");
+        target.write("ci/deep/notes", "");
+        target.write("ci/all.mk", "check:\n\texit 1\n");
+        check_with(&target, &format!("[{check:?}]"));
+        let change = "printf '#!/bin/sh\\n' > ci/check.sh; printf 'check:\\n\\ttrue\\n' > ci/all.mk";
+        let ran = start(&target, &format!("{SAMUEL} run done 1; {change}"));
+        let told = format!("changed: {executed} (run by quality check `{check}`)");
+        assert_eq!(ended_as_changed(&ran)["detail"], told, "{check}");
+        assert_eq!(status(&target), "pending", "{check}");
+    }
+}
+
+#[test]
+fn a_path_through_a_directory_that_is_exchanged_leads_to_no_other_script() {
+    let target = project();
+    target.program("check.sh", "exit 1\n");
+    check_with(&target, "[\"sh ./ci/../check.sh\"]");
+    let change = "mkdir -p other/ci; echo 'exit 0' > other/check.sh; mv ci real; ln -s other/ci ci";
+    let ran = start(&target, &format!("{SAMUEL} run done 1; {change}"));
+    assert_eq!(
+        ended_as_changed(&ran)["detail"],
+        "changed: ci/../check.sh (run by quality check `sh ./ci/../check.sh`)"
+    );
+    assert_eq!(status(&target), "pending");
+}
+
+#[test]
+fn a_script_that_a_check_names_and_that_only_the_agent_makes_lets_nothing_stand() {
+    for (check, named) in
+        [("sh new.sh", "new.sh"), ("./new.sh", "new.sh"), ("cd ci && sh new.sh", "new.sh or ci/new.sh")]
+    {
+        let target = project();
+        check_with(&target, &format!("[{check:?}]"));
+        let made = named.rsplit(' ').next().unwrap();
+        let ran =
+            start(&target, &format!("{SAMUEL} run done 1; printf '#!/bin/sh\\n' > {made}; chmod +x {made}"));
+        let warning = format!(
+            "quality check `{check}` executes {named}, which does not exist: the run ends when it appears"
+        );
+        assert!(ran.text().contains(&warning), "{}", ran.text());
+        let told = format!("new: {made} (run by quality check `{check}`)");
+        assert_eq!(ended_as_changed(&ran)["detail"], told, "{check}");
+        assert_eq!(status(&target), "pending", "{check}");
+    }
+}
+
+#[test]
+fn a_file_that_a_check_only_reads_may_be_made_by_the_agent() {
+    let target = project();
+    check_with(&target, "[\"test -f made\", \"grep -q hi made\", \"cat ./made | wc -l\"]");
+    let ran = start(&target, &format!("{SAMUEL} run done 1; echo hi > made; chmod +x made"));
+    assert!(!ran.text().contains("does not exist"), "{}", ran.text());
+    assert_eq!((ran.code, &report(&ran)["exit_reason"]), (Some(0), &"completed".into()), "{}", ran.text());
+}
+
 /// Puts other checks in the place of the project's.
 fn check_with(target: &Target, checks: &str) {
     let config = std::fs::read_to_string(target.path("samuel.toml")).unwrap();

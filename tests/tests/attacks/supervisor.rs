@@ -266,3 +266,18 @@ fn stopping_both_and_killing_samuel_and_then_a_new_start() {
         starts_anew(&killed_run(attack, &token), &token);
     }
 }
+
+#[test]
+fn an_agent_that_kills_who_watches_over_it_is_told_as_one_that_did_run() {
+    let target = Target::with_tasks(&["One"]);
+    target.write("../home/agent", format!("cat >/dev/null; {SAMUEL} run done 1; kill -9 $PPID; sleep 5"));
+    let agent = format!("sh {}", target.home().join("agent").display());
+    let start = ["run", "start", "--yes", "--max-iterations", "1", "--agent-command", &agent];
+    let ran = ran(target.samuel(&start), HANG * 2);
+    let text = ran.text();
+    assert!(!ran.hung, "{text}");
+    assert!(text.contains("was ended while it worked: the supervisor (pid "), "{text}");
+    for untrue in ["could not be run", "could not be started", "cannot be started"] {
+        assert!(!text.contains(untrue), "{untrue}: {text}");
+    }
+}

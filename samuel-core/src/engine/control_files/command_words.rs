@@ -137,3 +137,26 @@ pub(super) fn base_name(word: &str) -> &str {
         name => name,
     }
 }
+
+/// Says whether a word may be the script of an interpreter. Shells take no other operand;
+/// of what others are given, only a path or a name with an ending tells a script from a
+/// command of their own, as in `deno test` and `java com.example.Main`.
+pub(super) fn may_be_script(interpreter: &str, word: &str) -> bool {
+    SHELLS.contains(&interpreter) || (interpreter != "java" && word.contains(['/', '.']))
+}
+
+/// Returns the directory that an option says the command works in: `-C ci`, `-sC ci`, `-Cci`,
+/// `--directory=ci`.
+pub(super) fn directory_of<'a>(word: &'a str, next: Option<&'a String>) -> Option<&'a str> {
+    if let Some((name, value)) = word.split_once('=') {
+        return matches!(name, "--chdir" | "--directory").then_some(value);
+    }
+    if matches!(word, "--chdir" | "--directory") {
+        return next.map(String::as_str);
+    }
+    let letters = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'))?;
+    match letters.split_once('C')? {
+        (_, "") => next.map(String::as_str),
+        (_, directory) => Some(directory),
+    }
+}

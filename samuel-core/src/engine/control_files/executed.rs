@@ -12,12 +12,15 @@ use std::{
 
 use super::{
     command_words::{
-        BY_OPTION, INTERPRETERS, SHELLS, VALUED, base_name, has_code, is_option_with, of_option, program_of,
-        settings,
+        BY_OPTION, INTERPRETERS, SHELLS, VALUED, base_name, directory_of, has_code, is_option_with,
+        may_be_script, of_option, program_of, settings,
     },
     shell_line::{commands, is_line},
 };
 use crate::fs::Root;
+
+/// What the shell puts something else in the place of.
+const EXPANDED: &[char] = &['$', '`', '*', '?', '[', '{', '~', '='];
 
 /// How many words of a command line are looked at, and how many commands.
 const MAX_WORDS: usize = 1_000;
@@ -71,6 +74,16 @@ pub(in crate::engine) fn in_words(words: &[String], root: &Path) -> Vec<PathBuf>
     words.filter_map(|word| in_project(Path::new(word), root)).collect()
 }
 
+/// Returns where files would stand that a shell command executes and that do not exist, for
+/// each of them a place in every directory in which the command may look for it.
+pub(super) fn missing_of_shell(command: &str, root: &Path) -> Vec<Vec<PathBuf>> {
+    let found = Found::of_line(command, root);
+    let mut missing: Vec<Vec<PathBuf>> =
+        found.wanted.iter().take(MAX_WORDS).filter_map(|word| found.missing(word)).collect();
+    missing.dedup();
+    missing
+}
+
 /// What a command line was found to name.
 struct Found<'a> {
     root: &'a Path,
@@ -79,6 +92,8 @@ struct Found<'a> {
     directories: Vec<PathBuf>,
     /// Words that are executed, where they are files.
     executed: Vec<String>,
+    /// Words that are executed for certain, also where no file is there yet.
+    wanted: Vec<String>,
     /// All words.
     words: Vec<String>,
     /// Whether something is executed that no word of its command names.
@@ -90,7 +105,8 @@ struct Found<'a> {
 impl<'a> Found<'a> {
     fn new(root: &'a Path) -> Self {
         let directories = vec![root.to_owned()];
-        Self { root, directories, executed: Vec::new(), words: Vec::new(), reads_input: false, looked_at: 0 }
+        let (executed, wanted, words) = (Vec::new(), Vec::new(), Vec::new());
+        Self { root, directories, executed, wanted, words, reads_input: false, looked_at: 0 }
     }
 
     /// Returns the files of the project that words name in any of the directories.
@@ -99,14 +115,30 @@ impl<'a> Found<'a> {
     }
 
     fn named(&self, word: &str) -> impl Iterator<Item = PathBuf> {
-        let word = ["$PWD/", "${PWD}/"].iter().find_map(|here| word.strip_prefix(here)).unwrap_or(word);
+        let word = from_here(word);
         self.directories.iter().filter_map(move |directory| in_project(&directory.join(word), self.root))
+    }
+
+    /// Returns where a file would stand of which there is none; nothing where there is one, or
+    /// where only the shell knows its name.
+    fn missing(&self, word: &str) -> Option<Vec<PathBuf>> {
+        let word = from_here(word);
+        if word.is_empty() || word.contains(EXPANDED) || word.ends_with('/') {
+            return None;
+        }
+        let place = |directory: &PathBuf| {
+            let path = lexical(&directory.join(word));
+            (path.starts_with(self.root) && directory.is_dir()).then_some(path)
+        };
+        let places = without_repeats(self.directories.iter().filter_map(place));
+        let is_missing = !places.is_empty() && places.iter().all(|path| path.symlink_metadata().is_err());
+        is_missing.then_some(places)
     }
 
     /// Counts a directory among those in which commands may run.
     fn enter(&mut self, directory: &str) {
         for from in self.directories.clone() {
-            let to = lexical(&from.join(directory));
+            let to = lexical(&from.join(from_here(directory)));
             let is_new = to.starts_with(self.root) && !self.directories.contains(&to);
             if is_new && self.directories.len() < MAX_DIRECTORIES {
                 self.directories.push(to);
@@ -129,7 +161,8 @@ impl<'a> Found<'a> {
     }
 
     fn line(&mut self, line: &str, depth: usize) {
-        for words in commands(line).into_iter().take(MAX_WORDS) {
+        let line = line.replace("$(pwd)", "$PWD").replace("`pwd`", "$PWD");
+        for words in commands(&line).into_iter().take(MAX_WORDS) {
             self.command(&words, depth);
             let left = MAX_WORDS.saturating_sub(self.words.len());
             self.words.extend(words.into_iter().take(left));
@@ -148,9 +181,12 @@ impl<'a> Found<'a> {
             if program.contains(['/', '.']) {
                 self.executed.push(program.clone());
             }
+            if program.contains('/') {
+                self.wanted.push(program.clone());
+            }
             self.reads_input |= program.starts_with("$(") || matches!(name, "$" | "eval");
             // What a variable stands for may be an interpreter.
-            if program.starts_with('$') {
+            if from_here(program).starts_with('$') {
                 self.executed.extend(words.iter().cloned());
             }
         }
@@ -158,17 +194,18 @@ impl<'a> Found<'a> {
             let directory = words.iter().skip(own + 1).find(|word| !word.starts_with('-'));
             directory.into_iter().for_each(|directory| self.enter(directory));
         }
-        for (option, value) in words.iter().zip(words.iter().skip(1)) {
-            if matches!(option.as_str(), "-C" | "--chdir" | "--directory") {
-                self.enter(value);
-            }
+        for (at, word) in words.iter().enumerate() {
+            directory_of(word, words.get(at + 1)).into_iter().for_each(|directory| self.enter(directory));
         }
+        let mut scripts = Vec::new();
         if matches!(name, "." | "source") {
-            self.executed.extend(words.get(own + 1).cloned());
+            scripts.extend(words.get(own + 1).cloned());
         }
         if BY_OPTION.contains(&name) {
-            self.executed.extend(of_option(words.get(own..).unwrap_or_default()));
+            scripts.extend(of_option(words.get(own..).unwrap_or_default()));
         }
+        self.wanted.extend(scripts.iter().cloned());
+        self.executed.extend(scripts);
         // Whatever stands before an interpreter may start it: `uv run python a.py`.
         for (at, _) in words.iter().enumerate().filter(|(_, word)| INTERPRETERS.contains(&base_name(word))) {
             self.script(words.get(at..).unwrap_or_default(), at == own, depth);
@@ -181,7 +218,7 @@ impl<'a> Found<'a> {
     /// Finds the script among the words of an interpreter, which is the first.
     fn script(&mut self, words: &[String], is_program: bool, depth: usize) {
         let interpreter = words.first().map_or("", |word| base_name(word));
-        let mut has_operand = false;
+        let (mut has_operand, mut has_script) = (false, false);
         let mut rest = words.iter().enumerate().skip(1);
         while let Some((at, word)) = rest.next() {
             if SHELLS.contains(&interpreter) && is_option_with(word, "c") {
@@ -191,7 +228,8 @@ impl<'a> Found<'a> {
                 }
                 return;
             }
-            if VALUED.contains(&word.as_str()) && !(interpreter == "php" && word == "-r") {
+            let is_of_set = SHELLS.contains(&interpreter) && is_option_with(word, "o");
+            if is_of_set || (VALUED.contains(&word.as_str()) && !(interpreter == "php" && word == "-r")) {
                 self.executed.extend(rest.next().map(|(_, value)| value.clone()));
             } else if has_code(interpreter, word) {
                 return;
@@ -199,8 +237,13 @@ impl<'a> Found<'a> {
                 // `--import=./a.mjs`
                 self.executed.extend(word.split_once('=').map(|(_, value)| value.to_owned()));
             } else {
+                // The first that may be one is the script, and what follows are its arguments.
+                if is_program && !has_script && may_be_script(interpreter, word) {
+                    self.wanted.push(word.clone());
+                    has_script = true;
+                }
                 has_operand = true;
-                self.reads_input |= is_program && word.starts_with('$');
+                self.reads_input |= is_program && from_here(word).starts_with('$');
                 if self.named(word).next().is_some() {
                     self.executed.push(word.clone());
                     return;
@@ -211,11 +254,26 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Returns the file of the project that a path names.
+/// Returns the file of the project that a path names. A path that goes up again stays as it
+/// is: where it leads changes with what a directory on it is replaced by.
 fn in_project(path: &Path, root: &Path) -> Option<PathBuf> {
-    let path = lexical(&root.join(path));
+    let (whole, path) = (root.join(path), lexical(&root.join(path)));
     let is_file = path.starts_with(root) && std::fs::metadata(&path).is_ok_and(|found| found.is_file());
-    is_file.then_some(path)
+    let goes_up = whole.components().any(|part| part == Component::ParentDir);
+    match goes_up && Root::new(root).open(&whole).is_ok() {
+        true => Some(whole.components().collect()),
+        false => is_file.then_some(path),
+    }
+}
+
+/// Leaves out what stands for the directory that the command is in.
+fn from_here(word: &str) -> &str {
+    let rest = ["$PWD", "${PWD}"].iter().find_map(|here| word.strip_prefix(here));
+    match rest {
+        Some("") => ".",
+        Some(rest) if rest.starts_with('/') => rest.trim_start_matches('/'),
+        _ => word,
+    }
 }
 
 /// Says whether the system would run a file, or a shell that is given its name.
@@ -298,11 +356,18 @@ mod tests {
         let whole = format!("sh {}/check.sh", files.1.display());
         for (command, expected) in [
             ("./check.sh", "check.sh"),
-            ("cd . && sh ci/deep/../check.sh; true", "ci/check.sh"),
+            ("cd . && sh ./ci/deep/../check.sh; true", "ci/deep/../check.sh"),
             ("cd ci && ./only.sh", "ci/only.sh"),
             ("(cd ci/deep; cd ..; sh ./only.sh)", "ci/only.sh"),
             ("env -C ci ./only.sh", "ci/only.sh"),
-            ("sh $PWD/ci/check.sh", "ci/check.sh"),
+            ("env --chdir=ci sh only.sh data", "ci/only.sh"),
+            ("make -sC ci -f only.sh data", "ci/only.sh"),
+            ("make --directory=ci --file=only.sh", "ci/only.sh"),
+            ("sh $PWD/ci/check.sh data", "ci/check.sh"),
+            ("$PWD/ci/check.sh data", "ci/check.sh"),
+            ("sh $(pwd)/ci/check.sh", "ci/check.sh"),
+            ("cd \"$PWD\"/ci; sh only.sh", "ci/only.sh"),
+            ("bash -euo pipefail ci/check.sh", "ci/check.sh"),
             ("python 'ci/with space.py' --all", "ci/with space.py"),
             ("python3.12 -W ignore ci/with\\ space.py data", "ci/with space.py"),
             (&whole, "check.sh"),
@@ -326,6 +391,32 @@ mod tests {
             ("sh 'check.sh", "check.sh"),
         ] {
             assert_eq!(files.shown(in_shell_command(command, &files.1)), expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_a_check_would_execute_is_missed_and_one_that_it_would_read_is_not() {
+        let files = Files::new();
+        for (command, expected) in [
+            ("sh new.sh", "new.sh"),
+            ("./new && true", "new"),
+            ("cd ci && sh new.sh", "new.sh ci/new.sh"),
+            ("cd ci && sh only.sh", ""),
+            ("env -C ci ./new", "new ci/new"),
+            ("sh $PWD/new.sh", "new.sh"),
+            ("timeout 9 bash -euo pipefail ci/new --all", "ci/new"),
+            ("python3 new.py check.sh", "new.py"),
+            ("sh -c 'sh new.sh'", "new.sh"),
+            (". ./new; source ci/new", "new ci/new"),
+            ("make -f new.mk; sh < new.sh", "new.mk new.sh"),
+            ("grep -q hi new.txt; test -f new.txt; test -x ./new.txt", ""),
+            ("cat new.txt | sort > new.sh; cargo test new", ""),
+            ("deno test; java com.example.Main; bun run lint; make new", ""),
+            ("sh $NEW; sh ~/new.sh; sh ../new.sh; ./*.sh; sh /new.sh", ""),
+            ("python -m pytest new.py; sh -c 'true' new.sh; bash -s < /dev/null", ""),
+        ] {
+            let found: Vec<PathBuf> = missing_of_shell(command, &files.1).concat();
+            assert_eq!(files.shown(found), expected, "{command}");
         }
     }
 

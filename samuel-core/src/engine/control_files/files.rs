@@ -39,6 +39,8 @@ pub(crate) struct ControlFiles {
     scripts: BTreeMap<PathBuf, String>,
     /// Those of them that a check starts.
     started: BTreeSet<PathBuf>,
+    /// What is said of checks that name a script of which there was none.
+    missing: Vec<String>,
     plugins: Vec<PathBuf>,
     before: Look,
 }
@@ -59,10 +61,14 @@ impl ControlFiles {
         let templates = project.template_directories().into_iter();
         let templates =
             templates.flat_map(|dir| [PROMPT_FILE, DISCOVERY_PROMPT_FILE].map(|name| dir.join(name)));
-        let mut scripts = BTreeMap::new();
+        let (mut scripts, mut missing) = (BTreeMap::new(), Vec::new());
         for check in checks {
-            let named_by = format!("run by quality check `{}`", one_line(&check.command, MAX_COMMAND_CHARS));
-            for path in executed::in_shell_command(&check.command, &root) {
+            let command = one_line(&check.command, MAX_COMMAND_CHARS);
+            let named_by = format!("run by quality check `{command}`");
+            let not_there = executed::missing_of_shell(&check.command, &root);
+            missing.extend(not_there.iter().map(|places| missing_script(&command, places, &root)));
+            let executed = executed::in_shell_command(&check.command, &root);
+            for path in executed.into_iter().chain(not_there.into_iter().flatten()) {
                 scripts.entry(path).or_insert_with(|| named_by.clone());
             }
         }
@@ -76,7 +82,8 @@ impl ControlFiles {
         let files = files.filter(|path| !scripts.contains_key(path)).collect();
         let plugins = project.config().plugins.iter();
         let plugins = plugins.map(|plugin| plugin_directory(&root, &plugin.name)).collect();
-        let mut looked_at = Self { root, files, scripts, started, plugins, before: Look::default() };
+        let before = Look::default();
+        let mut looked_at = Self { root, files, scripts, started, missing, plugins, before };
         looked_at.before = looked_at.look();
         looked_at
     }
@@ -113,6 +120,12 @@ impl ControlFiles {
             }
         }
         changes
+    }
+
+    /// Says of each script that a check executes and that did not exist when the run was
+    /// built what it means for the run.
+    pub(in crate::engine) fn missing(&self) -> &[String] {
+        &self.missing
     }
 
     /// Returns what the next start has to know, where the run goes on.
@@ -225,6 +238,16 @@ impl ControlFiles {
     fn shown_directory(&self, path: &Path) -> String {
         format!("{}/", self.shown(path))
     }
+}
+
+fn missing_script(command: &str, places: &[PathBuf], root: &Path) -> String {
+    let shown = |path: &PathBuf| path.strip_prefix(root).unwrap_or(path).display().to_string();
+    let places: Vec<String> = places.iter().map(shown).collect();
+    format!(
+        "quality check `{command}` executes {}, which does not exist: the run ends when it appears, because what \
+         a check executes may not change during a run",
+        places.join(" or ")
+    )
 }
 
 fn digest(root: &Path, path: &Path) -> Result<String, FileError> {
