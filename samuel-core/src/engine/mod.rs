@@ -7,7 +7,9 @@
 
 mod begin;
 mod builder;
+mod checked_files;
 mod checkup;
+mod consumed;
 mod contexts;
 mod control_files;
 mod driver;
@@ -15,18 +17,24 @@ mod error;
 mod event;
 mod executables;
 mod fire;
+mod flight;
 mod follow;
 mod handle;
 mod hook_report;
 mod hub;
+mod left_changed;
 pub mod machine;
 mod old_logs;
+mod only_loop;
+mod plan_effects;
 mod port;
 mod preview;
 mod profile;
+mod reasons;
 mod run;
 mod services;
 mod trust;
+mod waiting;
 mod work_tree;
 
 pub use builder::RunBuilder;

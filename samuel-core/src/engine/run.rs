@@ -11,15 +11,14 @@ use std::{
         Arc, OnceLock,
         atomic::{AtomicBool, AtomicU32},
     },
-    time::Duration,
 };
 
 use tokio::sync::mpsc;
 
 use super::{
-    begin::{Begin, last_control_record},
+    begin::Begin,
     builder::RunBuilder,
-    control_files::{ControlFileChange, ControlFiles, in_command_line, in_words},
+    control_files::{ControlFiles, in_command_line, in_words},
     driver::Driver,
     error::{RunError, described},
     executables::{ExecutableKind, Executables},
@@ -43,18 +42,11 @@ use crate::{
         Workbench,
         ralph::{self, Ralph},
     },
-    process::{
-        Process, Remains, Supervisor, SupervisorId, listed, sweep_remains, this_process, wait_for_sweep,
-    },
+    process::{Remains, Supervisor},
     project::{Project, detect_languages},
-    state::{
-        Holder, LoopLock, Note, ProgressEntry, ProgressKind, RunDir, StateError, StateStore,
-        Supervisor as StateSupervisor, SupervisorRole,
-    },
+    state::{LoopLock, RunDir, StateStore},
 };
 
-/// How long a start waits for the processes of a dead predecessor.
-const SWEEP_WAIT: Duration = Duration::from_secs(5);
 /// What a start says where the journal tells nothing of the loops that worked on the plan.
 const LOST_RECORD: &str = "a loop worked on this plan before, but its journal is gone: this is a new run, and what \
                            was completed without a check then stands as it is written in the plan";
@@ -66,10 +58,10 @@ type Opened = Result<Option<Repository>, GitError>;
 pub struct Run {
     pub(super) frozen: Frozen,
     pub(super) registry: Registry,
-    executables: Executables,
+    pub(super) executables: Executables,
     /// Whether they say what the last run left changed.
-    is_compared: bool,
-    control_files: Arc<ControlFiles>,
+    pub(super) is_compared: bool,
+    pub(super) control_files: Arc<ControlFiles>,
     /// The languages of the project's code, once they were looked for.
     pub(super) languages: OnceLock<Vec<String>>,
     pub(super) workbench: Arc<Workbench>,
@@ -183,20 +175,6 @@ impl Run {
         &self.registry
     }
 
-    /// Returns what the run would execute, with the control files that the last run
-    /// left changed: all that the [policy](Run::trusting) is shown. Blocks at the first
-    /// call, for as long as somebody changes the plan.
-    ///
-    /// # Errors
-    /// Returns [`RunError::State`] where what the last run saved cannot be read.
-    pub fn executables(&mut self) -> Result<&Executables, RunError> {
-        if !self.is_compared {
-            self.executables.changes = left_changed(&*self.frozen.store, &self.control_files)?;
-            self.is_compared = true;
-        }
-        Ok(&self.executables)
-    }
-
     /// Says how many prompt templates of the project replace built-in ones.
     pub(super) fn own_templates(&self) -> usize {
         self.executables.of_kind(ExecutableKind::Template).count()
@@ -234,81 +212,6 @@ impl Run {
         detected?;
         let old_logs = self.prune_logs(&begin).await;
         Ok(self.launch(Arc::new(lock), begin, repository?, old_logs, remains))
-    }
-
-    /// Makes sure that this is the only loop, and that nothing of a dead
-    /// predecessor is still at work; returns what had to be ended for that.
-    async fn lock(&self) -> Result<(LoopLock, Remains), RunError> {
-        let (run_dir, store) = (self.frozen.run_dir.clone(), Arc::clone(&self.frozen.store));
-        let holder =
-            Holder::this_process(self.frozen.project.clock().now(), format!("run {}", self.frozen.run_id));
-        let locked = tokio::task::spawn_blocking(move || {
-            if !store.exists()? {
-                return Err(StateError::NotInitialised { path: run_dir.prd() });
-            }
-            run_dir.create()?;
-            let lock = LoopLock::acquire(&run_dir, &holder)?;
-            Ok((lock, store.supervisors()?))
-        });
-        let (lock, supervisors) = locked.await.map_err(RunError::broken)??;
-        let with_role = |role| {
-            let of_role = supervisors.iter().filter(move |known| known.role == role);
-            of_role.map(|known| SupervisorId { pid: known.pid, start_time: known.start_time }).collect()
-        };
-        let ids: Vec<SupervisorId> = with_role(SupervisorRole::Supervisor);
-        let loops: Vec<SupervisorId> = with_role(SupervisorRole::Loop);
-        // A loop that still runs keeps its processes: it works on the original of a
-        // project that was copied, or its lock was removed.
-        let own = this_process();
-        let others = wait_for_sweep(&loops, Duration::ZERO).await;
-        let remains = match others.iter().any(|id| Some(*id) != own) {
-            true => {
-                wait_for_sweep(&ids, SWEEP_WAIT).await;
-                Remains::default()
-            }
-            false => sweep_remains(&ids, &loops, SWEEP_WAIT).await,
-        };
-        if let Some(id) = wait_for_sweep(&ids, Duration::ZERO).await.first() {
-            return Err(RunError::Unswept { pid: id.pid });
-        }
-        let store = Arc::clone(&self.frozen.store);
-        let lines = log_of_remains(&remains, self.frozen.project.clock().now());
-        let noted = tokio::task::spawn_blocking(move || {
-            store.append_progress(&lines)?;
-            let ended = supervisors.into_iter().map(Note::SupervisorEnded);
-            let begun = this_loop().map(Note::Supervisor);
-            ended.chain(begun).try_for_each(|note| store.note(note).map(drop))
-        });
-        noted.await.map_err(RunError::broken)??;
-        Ok((lock, remains))
-    }
-
-    /// Looks what the last run left changed without holding up other work, once.
-    async fn ensure_compared(&mut self) -> Result<(), RunError> {
-        if self.is_compared {
-            return Ok(());
-        }
-        let (store, control_files) = (Arc::clone(&self.frozen.store), Arc::clone(&self.control_files));
-        let compared = tokio::task::spawn_blocking(move || left_changed(&*store, &control_files));
-        self.executables.changes = compared.await.map_err(RunError::broken)??;
-        self.is_compared = true;
-        Ok(())
-    }
-
-    /// Says in the progress log which changes of control files were accepted.
-    async fn log_accepted(&self) -> Result<(), RunError> {
-        let now = self.frozen.project.clock().now();
-        let line = |change: &ControlFileChange| {
-            let text = format!("control file accepted: {change}: {}", change.digests());
-            ProgressEntry::note(now, ProgressKind::Started, text)
-        };
-        let lines: Vec<ProgressEntry> = self.executables.changes.iter().map(line).collect();
-        if lines.is_empty() {
-            return Ok(());
-        }
-        let store = Arc::clone(&self.frozen.store);
-        let logged = tokio::task::spawn_blocking(move || store.append_progress(&lines));
-        Ok(logged.await.map_err(RunError::broken)??)
     }
 
     /// Looks for the languages of the project's code, which prompts name.
@@ -433,17 +336,6 @@ fn shared_with_checks(control_files: &Arc<ControlFiles>) -> ralph::WatchedFiles 
     ralph::WatchedFiles { names: control_files.names(), changed: Arc::new(changed) }
 }
 
-/// Returns the control files that the last run left changed.
-fn left_changed(
-    store: &dyn StateStore,
-    control_files: &ControlFiles,
-) -> Result<Vec<ControlFileChange>, StateError> {
-    if !store.exists()? {
-        return Ok(Vec::new());
-    }
-    Ok(control_files.changes_of(&last_control_record(store)?))
-}
-
 /// Returns the files of the project that the agent's command line names.
 fn agent_files(frozen: &Frozen) -> Vec<PathBuf> {
     let (words, root) = (frozen.agent_words(), frozen.project.root());
@@ -452,21 +344,4 @@ fn agent_files(frozen: &Frozen) -> Vec<PathBuf> {
         "scripted" => in_words(&words, root),
         _ => in_command_line(&words, root),
     }
-}
-
-/// Says in the progress log what a dead predecessor had left.
-fn log_of_remains(remains: &Remains, now: jiff::Timestamp) -> Vec<ProgressEntry> {
-    let line = |what: &str, processes: &[Process]| {
-        let text = format!("{what}: {}", listed(processes));
-        (!processes.is_empty()).then(|| ProgressEntry::note(now, ProgressKind::Error, text))
-    };
-    let ended = line("ended what a killed run had left", &remains.ended);
-    let left = line("what a killed run had left could not be ended", &remains.left);
-    ended.into_iter().chain(left).collect()
-}
-
-/// Describes this process for the journal.
-fn this_loop() -> Option<StateSupervisor> {
-    let SupervisorId { pid, start_time } = this_process()?;
-    Some(StateSupervisor { pid, start_time, role: SupervisorRole::Loop })
 }

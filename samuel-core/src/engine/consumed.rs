@@ -1,0 +1,65 @@
+//! Writing down what the run has consumed, so that it counts although this process
+//! may be killed before it saves the machine.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{sync::watch, task::JoinHandle};
+
+use super::{error::described, services::Services};
+use crate::{
+    model::Usage,
+    state::{Note, Used},
+};
+
+/// How long the loop waits until what the agent consumed is written.
+const NOTE_WAIT: Duration = Duration::from_millis(250);
+
+/// What writes down what the run has consumed.
+pub(super) struct Consumed {
+    newest: watch::Sender<Usage>,
+    written: watch::Receiver<Usage>,
+    noting: JoinHandle<()>,
+}
+
+impl Consumed {
+    /// Begins with what was consumed so far. What is told while one is written is
+    /// written as one.
+    pub(super) fn begin(services: &Arc<Services>, used: Usage) -> Self {
+        let (newest, mut told) = watch::channel(used);
+        let (write, written) = watch::channel(used);
+        let services = Arc::clone(services);
+        let noting = tokio::spawn(async move {
+            while told.changed().await.is_ok() {
+                let usage = *told.borrow_and_update();
+                services.note_used(usage).await;
+                write.send_replace(usage);
+            }
+        });
+        Self { newest, written, noting }
+    }
+
+    /// Has it written, and waits for that a moment: not for as long as somebody may
+    /// hold the lock.
+    pub(super) async fn note(&mut self, used: Usage) {
+        self.newest.send_replace(used);
+        let written = self.written.wait_for(|written| *written == used);
+        // What is not written by then is written later.
+        let _ = tokio::time::timeout(NOTE_WAIT, written).await;
+    }
+
+    /// Waits until all is written.
+    pub(super) async fn end(self) {
+        drop(self.newest);
+        let _ = self.noting.await;
+    }
+}
+
+impl Services {
+    async fn note_used(self: &Arc<Self>, usage: Usage) {
+        let run_id = self.run_id.to_string();
+        let noted = self.blocking(move |services| services.store.note(Note::Used(Used { run_id, usage })));
+        if let Err(error) = noted.await.and_then(|noted| noted) {
+            self.warn(format!("what the agent consumed could not be saved: {}", described(&error)));
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What the machine wants of the plan: to know what is next, and to change it.
+
+use std::sync::Arc;
+
+use super::{
+    control_files::ControlFileChange,
+    event::RunFault,
+    follow::Follower,
+    machine::{EffectResult, Loaded, NextWork},
+    reasons::{listed, listed_changes},
+    services::Services,
+};
+use crate::{
+    model::{
+        ExitReason, Plan, Status,
+        payload::{Mode, TaskBrief},
+    },
+    state::{Actor, Mutation, Next, StateError, is_gap, next_task},
+    text::counted,
+};
+
+/// Loads the plan, and looks what others did to it, so that the machine is told of that first.
+pub(super) async fn look_and_load(services: &Arc<Services>, follower: &Follower) -> EffectResult {
+    let mut loaded = load(services).await;
+    // What the plan says was completed is told before it.
+    follower.look().await;
+    if matches!(loaded, EffectResult::Failed(_)) {
+        // What was gone is back by now.
+        loaded = load(services).await;
+    }
+    loaded
+}
+
+/// Changes the plan for the machine.
+pub(super) async fn change(
+    services: &Arc<Services>,
+    follower: &Follower,
+    mutation: Mutation,
+) -> EffectResult {
+    if matches!(mutation, Mutation::CommitIteration { .. }) {
+        // What was completed without asking belongs to the iteration.
+        follower.look().await;
+    }
+    let mut made = mutate(services, mutation.clone()).await;
+    if made.as_ref().is_err_and(StateError::is_lost) {
+        // What was gone is back after that. Anything else may have been
+        // stored in spite of the error, and counts once.
+        follower.look().await;
+        made = mutate(services, mutation).await;
+    }
+    made.unwrap_or_else(|error| EffectResult::Failed(RunFault::of(&error)))
+}
+
+/// Loads the plan and says what is next.
+async fn load(services: &Arc<Services>) -> EffectResult {
+    let loaded = services
+        .blocking(|services| {
+            // An agent may have put links in their place since the start.
+            services.run_dir.check()?;
+            let loaded = services.store.load()?;
+            // Starting git is a good part of an iteration, so it is asked only
+            // where somebody wants to know what changed.
+            if services.wants_changes() {
+                services.work_tree.begin();
+            }
+            Ok::<_, StateError>((loaded, services.control_files.changes()))
+        })
+        .await;
+    let (loaded, changes) = match loaded.and_then(|loaded| loaded) {
+        Ok(loaded) => loaded,
+        Err(error) => return EffectResult::Failed(RunFault::of(&error)),
+    };
+    services.warn_of(&loaded.diagnostics);
+    let unread = loaded.unparsed;
+    let plan = loaded.plan;
+    services.workbench.with(|desk| {
+        desk.plan = Arc::clone(&plan);
+        desk.unread = unread.len();
+    });
+    services.refresh();
+    let queue = plan.count(Status::Pending) + plan.count(Status::InProgress);
+    EffectResult::Loaded(Loaded {
+        next: unless_changed(next_work(&plan, &unread), &changes),
+        queue_size: u32::try_from(queue).unwrap_or(u32::MAX),
+        mode: Mode::Implementation,
+    })
+}
+
+fn next_work(plan: &Plan, unread: &[String]) -> NextWork {
+    match next_task(plan) {
+        // Rows that cannot be read may be tasks that are not done.
+        Next::AllDone if !unread.is_empty() => {
+            NextWork::Blocked(match unread.iter().find(|line| is_gap(line)) {
+                Some(missing) => format!("every task in prd.toon is settled, but {missing}"),
+                None => format!(
+                    "every task that can be read is settled, but {} of prd.toon cannot be read",
+                    counted(unread.len(), "line")
+                ),
+            })
+        }
+        Next::AllDone => NextWork::AllDone,
+        Next::Task(id) => {
+            plan.task(&id).map_or(NextWork::AllDone, |task| NextWork::Task(TaskBrief::from(task)))
+        }
+        Next::Blocked(reasons) => {
+            let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
+            NextWork::Blocked(listed(&reasons))
+        }
+    }
+}
+
+/// Puts the end of the run in the place of what is next, where what decides
+/// what runs was changed.
+fn unless_changed(next: NextWork, changes: &[ControlFileChange]) -> NextWork {
+    if changes.is_empty() {
+        return next;
+    }
+    NextWork::Stop { reason: ExitReason::ControlFilesChanged, detail: listed_changes(changes) }
+}
+
+/// Makes one change and reads what came of it.
+async fn mutate(services: &Arc<Services>, mutation: Mutation) -> Result<EffectResult, StateError> {
+    let name = mutation.name();
+    let stored = services
+        .blocking(move |services| {
+            let applied = services.store.mutate(mutation, Actor::Runtime)?;
+            // What is stored stays so, whether or not it can be read back: the
+            // next look at the plan tells.
+            Ok((applied, services.store.load().ok()))
+        })
+        .await;
+    match stored.and_then(|stored| stored) {
+        Ok((applied, loaded)) => {
+            services.warn_of(&applied.diagnostics);
+            if let Some(loaded) = loaded {
+                services.workbench.with(|desk| desk.plan = loaded.plan);
+            }
+            Ok(EffectResult::Done)
+        }
+        // Somebody else settled or removed the task in the meantime.
+        Err(error @ (StateError::TaskNotFound { .. } | StateError::NotStartable { .. })) => {
+            services.warn(format!("{name} was left out: {error}"));
+            Ok(EffectResult::Refused(error.to_string()))
+        }
+        Err(error) => Err(error),
+    }
+}
