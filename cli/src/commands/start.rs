@@ -19,7 +19,7 @@ use crate::{
     args::{Global, StartArgs},
     failure::Failure,
     host::Host,
-    render::{Watch, profile_table, safe, safe_json},
+    render::{Watch, end_text, profile_table, safe, safe_json},
     reply::Reply,
     signals::{self, Order, Signal, Signals},
     terminal::{self, Stream, remark},
@@ -166,12 +166,9 @@ impl Show {
     }
 
     fn order(&self, order: Order) {
-        let Self::Lines(watch) = self else { return };
-        watch.line(match order {
-            Order::Finish => "finishing the iteration; once more stops the agent",
-            Order::Stop => "stopping the agent; once more leaves at once",
-            Order::Leave => "leaving",
-        });
+        if let Self::Lines(watch) = self {
+            watch.order(order);
+        }
     }
 }
 
@@ -228,10 +225,10 @@ fn answer(followed: Followed) -> Result<Reply, Failure> {
     let Some(code) = report.error_code() else {
         return Ok(Reply { data, ..Reply::default() });
     };
-    let detail = report.detail.as_deref().map(|detail| format!(": {}", safe(detail))).unwrap_or_default();
+    let end = end_text(report.exit_reason, report.detail.as_deref());
     let message = match report.settled {
-        true => format!("the run ended as {}{detail}", report.exit_reason),
-        false => format!("the run ended before the plan was done: {}{detail}", report.exit_reason),
+        true => format!("the run ended as {end}"),
+        false => format!("the run ended before the plan was done: {end}"),
     };
     let exit = signal.filter(|_| code == ErrorCode::RUN_CANCELLED).map(Signal::exit_code);
     let mut failure = Failure::new(code, message).with_data(data).exit_with(exit);

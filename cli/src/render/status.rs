@@ -3,11 +3,10 @@
 use samuel_core::{
     model::{ExitReason, ProgressStatus, Status},
     project::{NextStep, ProjectStatus},
-    state::RunEnd,
     text::counted,
 };
 
-use super::{holder_text, safe, time_of_day};
+use super::{holder_text, safe, time_of_day, with_local_time};
 
 /// How many reasons for being blocked are shown.
 const REASONS: usize = 10;
@@ -58,7 +57,7 @@ pub(crate) fn status_text(status: &ProjectStatus) -> String {
         (false, ended) => {
             line("Loop", format!("not running ({})", ended.as_str().replace('_', " ")));
             if let Some(end) = &status.last_end {
-                line("Last run", end_text(end));
+                line("Last run", end_text(end.reason, end.detail.as_deref()));
             }
         }
     }
@@ -73,9 +72,11 @@ pub(crate) fn status_text(status: &ProjectStatus) -> String {
 }
 
 /// Says how a run ended.
-fn end_text(end: &RunEnd) -> String {
-    let detail = end.detail.as_deref().map(|detail| format!(": {}", safe(detail))).unwrap_or_default();
-    format!("{}{detail}", end.reason)
+pub(crate) fn end_text(reason: ExitReason, detail: Option<&str>) -> String {
+    match detail {
+        Some(detail) => format!("{reason}: {}", safe(&with_local_time(detail))),
+        None => reason.to_string(),
+    }
 }
 
 fn next(status: &ProjectStatus) -> String {

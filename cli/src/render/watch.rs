@@ -19,8 +19,11 @@ use samuel_core::{
     text::counted,
 };
 
-use super::{safe, safe_words, time_of_day};
-use crate::terminal::{self, MovingLine, Stream, remark};
+use super::{end_text, safe, safe_words, time_of_day};
+use crate::{
+    signals::Order,
+    terminal::{self, MovingLine, Stream, remark},
+};
 
 /// How much of what an agent says or does fits into the moving line.
 const ACTIVITY: usize = 60;
@@ -51,6 +54,8 @@ pub(crate) struct Watch {
     logs: Vec<String>,
     /// Whether the check of the iteration under way was told to have failed.
     told_check: bool,
+    /// Whether the run waits, for a usage limit or in a pause.
+    waits: bool,
 }
 
 impl Watch {
@@ -68,6 +73,7 @@ impl Watch {
             activity: "starting".to_owned(),
             logs: Vec::new(),
             told_check: false,
+            waits: false,
         }
     }
 
@@ -76,6 +82,16 @@ impl Watch {
         self.suspended(|| {
             // The run goes on whether or not its lines can be written.
             let _ = terminal::show(Stream::Out, &format!("{text}\n"));
+        });
+    }
+
+    /// Says what a signal leads to.
+    pub(crate) fn order(&self, order: Order) {
+        self.line(match order {
+            Order::Finish | Order::Stop if self.waits => "ending the run",
+            Order::Finish => "finishing the iteration; once more stops the agent",
+            Order::Stop => "stopping the agent; once more leaves at once",
+            Order::Leave => "leaving",
         });
     }
 
@@ -181,6 +197,7 @@ impl Watch {
                 self.bar = self.draws.then(MovingLine::new);
             }
             Event::IterationStarted { iteration, mode, task } => {
+                self.waits = false;
                 self.iteration = Some((*iteration, about(*mode, task.as_ref()), record.elapsed_ms));
                 self.activity = "preparing".to_owned();
             }
@@ -196,6 +213,7 @@ impl Watch {
                 self.activity = "checking".to_owned();
             }
             Event::Waiting { wait_ms, reason, until } => {
+                self.waits = true;
                 let wait = seconds(Duration::from_millis(*wait_ms));
                 self.activity = match until {
                     Some(until) => format!("waiting until {} for {}", time_of_day(*until), safe(reason)),
@@ -297,10 +315,9 @@ impl Watch {
             0 => String::new(),
             failed => format!(" ({failed} failed)"),
         };
-        let detail = report.detail.as_deref().map(|detail| format!(": {}", safe(detail))).unwrap_or_default();
         self.line(&format!(
-            "{}{detail}\n  iterations: {}{failed}{}\n  completed: {done}",
-            report.exit_reason,
+            "{}\n  iterations: {}{failed}{}\n  completed: {done}",
+            end_text(report.exit_reason, report.detail.as_deref()),
             report.iterations,
             consumed(report.usage)
         ));

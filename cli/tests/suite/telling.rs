@@ -136,6 +136,34 @@ fn a_usage_limit_that_lasts_too_long_ends_the_run_where_it_is_not_to_be_waited_f
 }
 
 #[test]
+fn every_time_of_a_usage_limit_is_that_of_the_place() {
+    let bench = Bench::with_tasks(&["First"]);
+    let at = |args: &[&str]| {
+        let mut command = bench.command(args);
+        command.env("TZ", "HERE-05:30");
+        command
+    };
+    bench.write(
+        "script.toml",
+        "[[calls]]\nsteps = [{ rate_limit = { message = \"m\", resets_at = \"2200-01-01T00:00:00Z\" } }]\n",
+    );
+    let start = ["run", "start", "--yes", "--agent", "scripted", "--agent-command", "script.toml"];
+    let until = "until 2200-01-01 05:30:00 +05:30";
+    let mut run = crate::bench::Beside::of(at(&start).stderr(std::process::Stdio::null()));
+    assert!(run.wait_for("waiting until ").contains(until));
+    run.signal(Signal::INT);
+    // There is no iteration that could be finished.
+    run.wait_for("ending the run");
+    assert_eq!(run.code(), 130);
+    configure(&bench, "rate_limit = \"stop\"\nrate_limit_wait = \"1h\"");
+    let ran = crate::bench::Ran::of(at(&start));
+    for told in [&ran.stdout, &ran.stderr, &crate::bench::Ran::of(at(&["run", "status"])).stdout] {
+        assert!(told.contains(&format!("the agent's usage limit lasts {until}\n")), "{told}");
+        assert!(!told.contains("UTC"), "{told}");
+    }
+}
+
+#[test]
 fn a_template_that_fails_while_it_is_rendered_is_an_error_of_the_prompt() {
     let bench = Bench::with_tasks(&["First"]);
     bench.write(".samuel/templates/ralph/prompt.md.tmpl", "{{ join .State \", \" }}\n");
