@@ -2,7 +2,7 @@
 //! uninstalled: a chain that names a handler which is not there stops every start.
 
 use serde::Serialize;
-use toml_edit::{Array, DocumentMut, Item, TableLike, Value};
+use toml_edit::{Array, DocumentMut, Item, RawString, TableLike, Value};
 
 /// What was taken out of a chain in samuel.toml with its plugin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -19,21 +19,37 @@ pub struct Unlisted {
 /// Takes the handlers of a plugin out of every chain of a document.
 pub(super) fn take_out(document: &mut DocumentMut, plugin: &str) -> Vec<Unlisted> {
     let mut unlisted = Vec::new();
-    if let Some(hooks) = document.get_mut("hooks").and_then(Item::as_table_like_mut) {
-        of_points(hooks, "hooks", plugin, &mut unlisted);
-    }
+    of_layer(document.as_table_mut(), "hooks", plugin, &mut unlisted);
     let methodologies = document.get_mut("methodology").and_then(Item::as_table_like_mut);
     for (name, table) in methodologies.into_iter().flat_map(TableLike::iter_mut) {
-        let hooks = table.as_table_like_mut().and_then(|table| table.get_mut("hooks"));
-        if let Some(hooks) = hooks.and_then(Item::as_table_like_mut) {
-            of_points(hooks, &format!("methodology.{}.hooks", name.get()), plugin, &mut unlisted);
+        if let Some(table) = table.as_table_like_mut() {
+            of_layer(table, &format!("methodology.{}.hooks", name.get()), plugin, &mut unlisted);
         }
     }
     unlisted
 }
 
-fn of_points(points: &mut dyn TableLike, path: &str, plugin: &str, unlisted: &mut Vec<Unlisted>) {
+/// Does that in the table `hooks` of a layer, which goes as well if nothing else was in it.
+fn of_layer(layer: &mut dyn TableLike, path: &str, plugin: &str, unlisted: &mut Vec<Unlisted>) {
+    let Some(hooks) = layer.get_mut("hooks") else { return };
+    let may_go = !has_comment(hooks);
+    let Some(points) = hooks.as_table_like_mut() else { return };
+    if of_points(points, path, plugin, unlisted) && points.is_empty() && may_go {
+        layer.remove("hooks");
+    }
+}
+
+/// Says whether somebody wrote a comment above a table, which would go with it.
+fn has_comment(table: &Item) -> bool {
+    let above = table.as_table().and_then(|table| table.decor().prefix()).and_then(RawString::as_str);
+    above.is_some_and(|above| above.contains('#'))
+}
+
+/// Returns whether a chain is gone because nothing else was in it.
+fn of_points(points: &mut dyn TableLike, path: &str, plugin: &str, unlisted: &mut Vec<Unlisted>) -> bool {
+    let mut emptied = Vec::new();
     for (point, chain) in points.iter_mut() {
+        let (may_go, before) = (!has_comment(chain), unlisted.len());
         let Some(chain) = chain.as_table_like_mut() else { continue };
         let key = |field| format!("{path}.\"{}\".{field}", point.get());
         if let Some(handlers) = chain.get_mut("handlers").and_then(Item::as_array_mut) {
@@ -52,11 +68,20 @@ fn of_points(points: &mut dyn TableLike, path: &str, plugin: &str, unlisted: &mu
             let names: Vec<String> =
                 order.iter().map(|(name, _)| name.to_owned()).filter(|name| is_of(name, plugin)).collect();
             names.iter().for_each(|name| drop(order.remove(name)));
+            let is_empty = order.is_empty();
             if !names.is_empty() {
                 unlisted.push(Unlisted { key: key("order"), names, is_removed: false });
+                if is_empty {
+                    chain.remove("order");
+                }
             }
         }
+        if may_go && unlisted.len() > before && chain.is_empty() {
+            emptied.push(point.get().to_owned());
+        }
     }
+    emptied.iter().for_each(|point| drop(points.remove(point)));
+    !emptied.is_empty()
 }
 
 /// Says whether a name means a handler of a plugin.
@@ -127,6 +152,23 @@ mod tests {
         let names = vec!["lint".to_owned()];
         let key = "hooks.\"quality.check\".handlers".to_owned();
         assert_eq!(unlisted, [Unlisted { key, names, is_removed: true }]);
+    }
+
+    #[test]
+    fn a_table_that_held_nothing_else_is_gone_unless_somebody_wrote_a_comment_above_it() {
+        let others = "version = \"2\"\n\n[[plugins]]\nname = \"other\"\n";
+        for hooks in [
+            "\n[hooks.\"quality.check\"]\nhandlers = [\"lint\"]\n",
+            "\n[hooks]\n\n[hooks.\"quality.check\"]\nhandlers = [\"lint\"]\n",
+            "\n[hooks.\"context.extra\".order]\nlint = 5\n",
+            "\n[methodology.ralph.hooks.\"quality.check\"]\nhandlers = [\"lint:a\", \"lint:b\"]\n",
+        ] {
+            assert_eq!(taken(&format!("{others}{hooks}")).0, others, "{hooks}");
+        }
+        let mine = format!("{others}\n# my checks\n[hooks.\"quality.check\"]\n");
+        assert_eq!(taken(&format!("{mine}handlers = [\"lint\"]\n")).0, mine);
+        let empty = format!("{others}\n[hooks.\"quality.check\"]\n");
+        assert_eq!(taken(&empty).0, empty, "what was empty before is somebody else's");
     }
 
     #[test]
