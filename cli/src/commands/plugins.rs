@@ -184,10 +184,12 @@ fn unlisted_text(unlisted: &Unlisted) -> String {
 
 /// Compares files with what was installed.
 pub(crate) fn verify(args: &VerifyArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
-    let verified = plugins(global, host)?.verify(args.name.as_deref())?;
+    let plugins = plugins(global, host)?;
+    let verified = plugins.verify(args.name.as_deref())?;
     let data = json!({ "plugins": verified });
-    let bad = verified.iter().filter(|plugin| !plugin.is_intact());
+    let bad: Vec<_> = verified.iter().filter(|plugin| !plugin.is_intact()).collect();
     let lines: Vec<String> = bad
+        .iter()
         .flat_map(|plugin| {
             let changes = plugin.changes.iter().map(|change| format!("{}: {change}", plugin.name));
             let differences = plugin.differences.iter().map(|one| format!("{}: {one}", plugin.name));
@@ -196,8 +198,15 @@ pub(crate) fn verify(args: &VerifyArgs, global: &Global, host: &Host) -> Result<
         })
         .collect();
     if !lines.is_empty() {
-        let message = "plugins are not as they were installed";
-        return Err(Failure::new(ErrorCode::PLUGIN_CHANGED, message).with_data(data).detail(lines));
+        // What was never installed cannot have been changed.
+        let installed: Vec<Listed> = plugins.list()?.into_iter().filter(|one| one.entry.is_some()).collect();
+        let is_changed = bad.iter().any(|bad| installed.iter().any(|one| one.name == bad.name));
+        let failure = match is_changed {
+            true => Failure::new(ErrorCode::PLUGIN_CHANGED, "plugins are not as they were installed"),
+            false => Failure::new(ErrorCode::PLUGIN_NOT_FOUND, "plugins are listed and not installed")
+                .advise("Install each with `samuel install <source>`, or remove it from samuel.toml."),
+        };
+        return Err(failure.with_data(data).detail(lines));
     }
     let text = match verified.as_slice() {
         [] => "No plugins are installed.\n".to_owned(),

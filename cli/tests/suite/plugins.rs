@@ -253,6 +253,19 @@ fn a_new_plugin_is_made_in_an_empty_directory_of_its_name_and_nowhere_else() {
 }
 
 #[test]
+fn a_plugin_that_is_only_listed_is_to_be_installed_and_not_installed_again() {
+    let bench = Bench::with_tasks(&["One"]);
+    bench.write("samuel.toml", "version = \"2\"\n[[plugins]]\nname = \"lint\"\n");
+    for args in [&["verify"][..], &["verify", "lint"]] {
+        let ran = bench.samuel(args);
+        assert_eq!(ran.code, 1, "{ran:?}");
+        assert!(ran.stderr.contains("lint: it is listed in samuel.toml and not installed"), "{ran:?}");
+        assert!(ran.stderr.contains("help: Install each with `samuel install <source>`"), "{ran:?}");
+        assert!(!ran.stderr.contains("again"), "{ran:?}");
+    }
+}
+
+#[test]
 fn a_handler_that_breaks_fails_the_test_of_its_plugin() {
     let bench = Bench::empty();
     source(&bench, "bad", "", "before:loop", "echo 'no luck' >&2; exit 3");
