@@ -65,6 +65,8 @@ pub enum ProblemKind {
     UnknownKey {
         /// The nearest key, where one is near.
         nearest: Option<&'static str>,
+        /// Whether that one is set in the table already.
+        is_set: bool,
         /// The keys the table has.
         known: Vec<&'static str>,
     },
@@ -183,7 +185,10 @@ impl ProblemKind {
                 "Quote hook points, as in [hooks.\"before:loop\"].".to_owned()
             }
             Self::Syntax { .. } => "Correct the TOML here.".to_owned(),
-            Self::UnknownKey { nearest, known } => suggest(*nearest, known),
+            Self::UnknownKey { nearest: Some(set), is_set: true, .. } => {
+                format!("Correct or remove it: {set} is set already.")
+            }
+            Self::UnknownKey { nearest, known, .. } => suggest(*nearest, known),
             Self::UnknownPoint { nearest: Some(point), .. } => format!("Did you mean \"{point}\"?"),
             Self::UnknownPoint { nearest: None, .. } => {
                 let points: Vec<&str> = HookPoint::ALL.iter().map(|point| point.as_str()).collect();

@@ -18,10 +18,8 @@ pub const CONFIG_VERSION: &str = "2";
 /// configuration is refused anyway.
 pub(super) fn read_root(table: &mut Table<'_>) -> Config {
     let mut config = Config::default();
-    if !table.take("version").is_none_or(|value| is_supported(&value)) {
-        // Another schema has other keys, and to complain of them is no help.
-        table.accept_all();
-        return config;
+    if let Some(version) = table.take("version") {
+        check_version(&version);
     }
     if let Some(name) = table.take("default_methodology").and_then(|value| read_default(&value)) {
         config.default_methodology = name;
@@ -41,14 +39,9 @@ pub(super) fn read_root(table: &mut Table<'_>) -> Config {
     config
 }
 
-fn is_supported(value: &Value<'_>) -> bool {
-    match value.string() {
-        Some(CONFIG_VERSION) => true,
-        Some(other) => {
-            value.refuse(ProblemKind::Version { found: shorten(other) });
-            false
-        }
-        None => false,
+fn check_version(value: &Value<'_>) {
+    if let Some(other) = value.string().filter(|version| *version != CONFIG_VERSION) {
+        value.refuse(ProblemKind::Version { found: shorten(other) });
     }
 }
 

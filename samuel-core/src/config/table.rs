@@ -129,11 +129,10 @@ impl<'a> Table<'a> {
                 continue;
             }
             self.document.report(name.span().start, &self.path.join(key).quoted, || {
-                ProblemKind::UnknownKey {
-                    // A key that is there already is not what was meant.
-                    nearest: nearest(key, self.asked.iter().copied().filter(|known| !self.has(known))),
-                    known: self.asked.clone(),
-                }
+                let nearest = nearest(key, self.asked.iter().copied());
+                // A key that is there already is not what was meant, nor is the second nearest.
+                let is_set = nearest.is_some_and(|nearest| self.has(nearest));
+                ProblemKind::UnknownKey { nearest, is_set, known: self.asked.clone() }
             });
         }
     }

@@ -82,6 +82,7 @@ version = 2
 name = ["a"]
 "#), @r#"
 2:11 version: expected text, found a whole number | Put it in quotes.
+4:8 project.name: expected text, found a list | Put it in quotes.
 "#);
     insta::assert_snapshot!(problems(r#"
 default_methodology = true
@@ -292,8 +293,20 @@ samuel-default = 2
 }
 
 #[test]
-fn another_version_is_refused_without_a_word_on_its_keys() {
-    insta::assert_snapshot!(problems("version = \"3\"\nnew_key = 1\n[hooks.x]\n"), @r#"1:11 version: version "3" is not supported | Write version = "2"."#);
+fn another_version_is_refused_with_all_else_that_is_wrong() {
+    insta::assert_snapshot!(problems("version = \"3\"\nnew_key = 1\n[project]\nname = 2\n"), @r#"
+    1:11 version: version "3" is not supported | Write version = "2".
+    2:1 new_key: unknown key | Use one of version, default_methodology, project, guardrails, plugins, hooks, methodology.
+    4:8 project.name: expected text, found a whole number | Put it in quotes.
+    "#);
+}
+
+#[test]
+fn a_key_that_is_most_like_one_that_is_set_is_not_taken_for_another() {
+    insta::assert_snapshot!(problems("[methodology.ralph]\nagent = \"claude\"\nagnet = \"codex\"\nagent_arg = []\n"), @r#"
+    3:1 methodology.ralph.agnet: unknown key | Correct or remove it: agent is set already.
+    4:1 methodology.ralph.agent_arg: unknown key | Did you mean "agent_args"?
+    "#);
 }
 
 #[test]
