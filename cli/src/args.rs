@@ -2,7 +2,7 @@
 
 mod toon;
 
-use std::path::PathBuf;
+use std::{ops::RangeInclusive, path::PathBuf};
 
 pub(crate) use toon::{DecodeArgs, EncodeArgs, ReadArgs, ToonCommand};
 
@@ -138,7 +138,7 @@ pub(crate) enum RunCommand {
 )]
 pub(crate) struct RestoreArgs {
     /// The number of the plan, as --list shows it; by default the last one that is not there now
-    #[arg(value_name = "NUMBER", conflicts_with = "list")]
+    #[arg(value_name = "NUMBER", conflicts_with = "list", value_parser = whole_number::<u64>(1..=u64::MAX))]
     pub(crate) number: Option<u64>,
     /// List the plans that are kept and change nothing
     #[arg(long)]
@@ -193,7 +193,7 @@ pub(crate) struct StartArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) sandbox: Option<String>,
     /// How many iterations the run may make
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole_number::<u32>(ITERATIONS))]
     pub(crate) max_iterations: Option<u32>,
     /// The pause between two iterations, such as 5s, 1m30s or whole seconds
     #[arg(long, value_name = "TIME", value_parser = pause)]
@@ -219,6 +219,20 @@ pub(crate) struct StartArgs {
     #[arg(long)]
     pub(crate) profile: bool,
 }
+
+/// Reads a whole number within a range, and names the range where it is none of it.
+fn whole_number<T: TryFrom<u64>>(
+    range: RangeInclusive<u64>,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync {
+    move |text| {
+        let number = text.parse().ok().filter(|number| range.contains(number));
+        let number = number.and_then(|number| T::try_from(number).ok());
+        number.ok_or_else(|| format!("must be a whole number from {} to {}", range.start(), range.end()))
+    }
+}
+
+/// How many iterations there can be, and which numbers they have.
+const ITERATIONS: RangeInclusive<u64> = 1..=u32::MAX as u64;
 
 fn pause(text: &str) -> Result<std::time::Duration, String> {
     const LONGEST: std::time::Duration = std::time::Duration::from_secs(24 * 60 * 60);
@@ -254,7 +268,7 @@ pub(crate) struct DoneArgs {
     )]
     pub(crate) commit_sha: CommitSha,
     /// The iteration that completes it [default: the one this runs in]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole_number::<u32>(ITERATIONS))]
     pub(crate) iteration: Option<u32>,
 }
 

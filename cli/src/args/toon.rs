@@ -8,6 +8,8 @@ use clap::{
 };
 use samuel_core::toon::Delimiter;
 
+use super::whole_number;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum ToonCommand {
     /// Turn JSON into TOON
@@ -37,7 +39,7 @@ pub(crate) struct EncodeArgs {
     #[arg(long, value_name = "DELIMITER", default_value = "comma", value_parser = delimiter())]
     pub(crate) delimiter: Delimiter,
     /// Spaces of one indentation level, 1 to 16
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=16))]
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = whole_number::<u8>(1..=16))]
     pub(crate) indent: u8,
 }
 
@@ -48,7 +50,7 @@ pub(crate) struct ReadArgs {
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     /// Spaces of one indentation level, 1 to 16
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=16))]
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = whole_number::<u8>(1..=16))]
     pub(crate) indent: u8,
 }
 

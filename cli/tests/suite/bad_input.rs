@@ -39,7 +39,8 @@ fn an_agent_or_a_sandbox_that_is_unknown_is_refused_before_anything_runs() {
         (["--agent", "cluade"], "unknown agent \"cluade\"", "Did you mean \"claude\"?"),
         (["--sandbox", "dokcer"], "unknown sandbox \"dokcer\"", "Use sandbox \"host\""),
         (["--sandbox", "bwrap"], "sandbox \"bwrap\" is not available yet", "Use sandbox \"host\""),
-        (["--max-iterations", "0"], "invalid value '0'", "--help"),
+        (["--max-iterations", "0"], "must be a whole number from 1 to 4294967295", "--help"),
+        (["--max-iterations", "many"], "must be a whole number from 1 to 4294967295", "--help"),
         (["--pause", "soon"], "invalid value 'soon'", "--help"),
         (["--agent", "command"], "agent_command names no program", "help: Pass --agent-command, or"),
         (["--agent-command", "a 'b"], "open quote", "Close the quote"),
@@ -49,6 +50,22 @@ fn an_agent_or_a_sandbox_that_is_unknown_is_refused_before_anything_runs() {
         assert!(stderr.contains(message) && stderr.contains(help), "{stderr}");
     }
     assert_eq!(bench.files(), before);
+}
+
+#[test]
+fn a_number_that_is_none_is_refused_with_the_numbers_there_are() {
+    let bench = Bench::with_tasks(&["First"]);
+    for (args, range) in [
+        (&["run", "done", "1", "--iteration=-1"][..], "from 1 to 4294967295"),
+        (&["run", "restore", "first"], "from 1 to 18446744073709551615"),
+        (&["run", "restore", "0"], "from 1 to 18446744073709551615"),
+        (&["toon", "encode", "--indent", "17"], "from 1 to 16"),
+        (&["toon", "decode", "--indent", "2.5"], "from 1 to 16"),
+    ] {
+        let (code, stderr) = error_of(&bench.samuel(args));
+        assert_eq!(code, 2, "{stderr}");
+        assert!(stderr.contains(&format!("must be a whole number {range}")), "{stderr}");
+    }
 }
 
 #[test]
@@ -265,6 +282,7 @@ fn no_name_is_suggested_that_would_be_refused() {
     for (text, refused) in [
         ("[methodology.ralph]\nsandbox = \"bwarp\"\n", "bwrap"),
         ("[methodology.ralph]\npause = \"1s\"\npaues = \"2s\"\n", "\"pause\""),
+        ("[methodology.ralph]\nagent = \"claude\"\nagnet = \"codex\"\n", "agent_args"),
         ("[hooks.\"quality.check\"]\n[hooks.\"quality.chek\"]\n", "Did you mean \"quality.check\""),
     ] {
         bench.write("samuel.toml", &format!("version = \"2\"\n{text}"));
