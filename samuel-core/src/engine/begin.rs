@@ -13,7 +13,7 @@ use super::{
 use crate::{
     hook::{HookPoint, Tier},
     model::{Plan, ProgressStatus, Status, TaskId, Usage},
-    state::{Diagnostic, JournalEntry, JournalRecord, LastWritten, StateError, StateStore},
+    state::{Checkpoint, Diagnostic, JournalEntry, JournalRecord, LastWritten, StateError, StateStore},
 };
 
 /// Where a run begins.
@@ -29,9 +29,29 @@ pub(super) struct Begin {
     /// What was wrong with the plan as it was found. The first change of the
     /// plan rewrites it, so nobody finds it again.
     pub(super) diagnostics: Vec<Diagnostic>,
-    /// Whether a loop worked on the plan of which the journal tells nothing: what
-    /// it left unfinished, and unchecked, is not known.
-    pub(super) has_lost_record: bool,
+    /// What the journal does not tell of the loops that worked on the plan.
+    pub(super) lost: Option<Lost>,
+    /// The plan as it was found.
+    pub(super) plan: Arc<Plan>,
+}
+
+/// What a journal does not tell that a loop wrote there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lost {
+    /// Anything: what the loop left unfinished, and unchecked, is not known.
+    All,
+    /// What happened since the run saved what is kept outside of the work tree.
+    SinceSaved,
+}
+
+/// What a run saved last.
+#[derive(Default)]
+struct LastSaved {
+    /// The number of its record; 0 where there is none.
+    seq: u64,
+    of_run: Option<OfRun>,
+    /// Whether it is not in the journal, of which nothing is believed then.
+    is_beside_journal: bool,
 }
 
 impl Run {
@@ -41,21 +61,26 @@ impl Run {
         let read = tokio::task::spawn_blocking(move || {
             let written = store.last_written()?;
             let loaded = store.load()?;
-            let (saved_at, saved) = last_saved(&*store)?;
-            let since = store.journal_since(saved_at)?;
+            let last = last_saved(&*store)?;
+            let mut since = store.journal_since(last.seq)?;
+            let seq = since.last().map_or(last.seq, |record| record.seq);
+            if last.is_beside_journal {
+                since.clear();
+            }
             // What was completed right before a checkpoint may be in none.
-            let told = saved.as_ref().and_then(|(_, saved)| saved.told).unwrap_or(saved_at);
-            let untold = if told < saved_at { Some(store.journal_since(told)?) } else { None };
-            Ok::<_, StateError>((written, loaded, saved_at, saved, since, told, untold))
+            let told = last.of_run.as_ref().and_then(|(_, saved)| saved.told).unwrap_or(last.seq);
+            let untold = if told < last.seq { Some(store.journal_since(told)?) } else { None };
+            Ok::<_, StateError>((written, loaded, last, since, seq, told, untold))
         });
-        let (written, loaded, saved_at, saved, since, told, untold) =
-            read.await.map_err(RunError::broken)??;
-        let diagnostics = loaded.diagnostics;
-        let progress = &loaded.plan.progress;
-        let has_run = progress.total_iterations_run > 0 || progress.status == ProgressStatus::Running;
-        let has_lost_record = has_run && saved_at == 0;
-        let (run_id, saved) = saved.unzip();
-        let seq = since.last().map_or(saved_at, |record| record.seq);
+        let (written, loaded, last, since, seq, told, untold) = read.await.map_err(RunError::broken)??;
+        let (diagnostics, plan) = (loaded.diagnostics, loaded.plan);
+        let has_run =
+            plan.progress.total_iterations_run > 0 || plan.progress.status == ProgressStatus::Running;
+        let lost = match last.is_beside_journal {
+            true => Some(Lost::SinceSaved),
+            false => (has_run && last.seq == 0).then_some(Lost::All),
+        };
+        let (run_id, saved) = last.of_run.unzip();
         let untold = untold.as_deref().unwrap_or(&since);
         if let Some(saved) = &saved {
             self.workbench.with(|desk| desk.last_failures.clone_from(&saved.last_failures));
@@ -65,12 +90,13 @@ impl Run {
                 machine.set_setup(self.setup());
                 machine.count_used(used_in(&since).unwrap_or_else(|| machine.used()));
                 let first = Input::Resume {
-                    completed: all_completed(untold, &loaded.plan, completed),
+                    completed: all_completed(untold, &plan, completed),
                     committed: committed_in(&since),
-                    began: began_in(&since),
+                    // What the journal does not tell may have happened.
+                    began: last.is_beside_journal || began_in(&since),
                 };
                 let elapsed = Duration::from_millis(elapsed_ms);
-                Begin { machine, first, seq, elapsed, resumed: run_id, diagnostics, has_lost_record }
+                Begin { machine, first, seq, elapsed, resumed: run_id, diagnostics, lost, plan }
             }
             earlier => {
                 let mut machine = Machine::new(self.setup());
@@ -79,7 +105,7 @@ impl Run {
                     machine.succeed(&earlier.machine, edited || outdates_check(untold, told));
                 }
                 let (first, elapsed) = (Input::Start, Duration::ZERO);
-                Begin { machine, first, seq, elapsed, resumed: None, diagnostics, has_lost_record }
+                Begin { machine, first, seq, elapsed, resumed: None, diagnostics, lost, plan }
             }
         })
     }
@@ -156,18 +182,32 @@ type OfRun = (String, Saved);
 /// Returns what the last run saved of its control files; nothing of a run that saved
 /// nothing.
 pub(super) fn last_control_record(store: &dyn StateStore) -> Result<ControlRecord, StateError> {
-    let Some(record) = store.last_checkpoint()? else { return Ok(ControlRecord::default()) };
-    let JournalEntry::Checkpoint(mut checkpoint) = record.entry else { return Ok(ControlRecord::default()) };
+    let Some((_, mut checkpoint)) = last_checkpoint(store)? else { return Ok(ControlRecord::default()) };
     let saved = checkpoint.state.get_mut("control_files").map(serde_json::Value::take);
     // A checkpoint of another version says nothing of them.
     Ok(saved.and_then(|saved| serde_json::from_value(saved).ok()).unwrap_or_default())
 }
 
-/// Returns what was saved last, and the number of its record; 0 without one.
-fn last_saved(store: &dyn StateStore) -> Result<(u64, Option<OfRun>), StateError> {
-    let Some(record) = store.last_checkpoint()? else { return Ok((0, None)) };
-    let JournalEntry::Checkpoint(checkpoint) = record.entry else { return Ok((record.seq, None)) };
+/// Returns what was saved last.
+fn last_saved(store: &dyn StateStore) -> Result<LastSaved, StateError> {
+    let Some((seq, checkpoint)) = last_checkpoint(store)? else { return Ok(LastSaved::default()) };
     // A checkpoint of another version is no use; the plan itself is.
-    let saved = serde_json::from_value(checkpoint.state).ok();
-    Ok((record.seq, saved.map(|saved| (checkpoint.run_id, saved))))
+    let saved: Option<Saved> = serde_json::from_value(checkpoint.state).ok();
+    Ok(LastSaved {
+        seq: seq.unwrap_or_default(),
+        of_run: saved.map(|saved| (checkpoint.run_id, saved)),
+        is_beside_journal: seq.is_none(),
+    })
+}
+
+/// Returns the last checkpoint, with the number of its record where the journal is
+/// believed.
+fn last_checkpoint(store: &dyn StateStore) -> Result<Option<(Option<u64>, Checkpoint)>, StateError> {
+    if let Some(kept) = store.kept_checkpoint()? {
+        return Ok(Some((None, kept)));
+    }
+    Ok(store.last_checkpoint()?.and_then(|record| match record.entry {
+        JournalEntry::Checkpoint(checkpoint) => Some((Some(record.seq), checkpoint)),
+        _ => None,
+    }))
 }

@@ -239,7 +239,7 @@ impl Driver {
             }
         };
         let (machine, told) = (self.machine.clone(), Some(self.told));
-        let completed = self.follower.completed();
+        let completed = Some(self.follower.completed(self.told));
         let saved = Saved { machine, elapsed_ms, last_failures, told, control_files, completed };
         let saved = match serde_json::to_value(saved) {
             Ok(state) => {

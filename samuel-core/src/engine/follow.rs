@@ -8,6 +8,7 @@
 
 use std::{
     ffi::OsStr,
+    iter::repeat,
     os::unix::fs::MetadataExt as _,
     path::Path,
     sync::{Arc, Mutex as SyncMutex, PoisonError, Weak},
@@ -39,25 +40,32 @@ pub(super) struct Follower {
     /// The loop's lock, as long as the loop holds it.
     lock: Weak<LoopLock>,
     /// The plan as it was known at the last look.
-    known: SyncMutex<Option<Arc<Plan>>>,
+    known: SyncMutex<Arc<Plan>>,
     /// The plan as it was known at the look before that one.
     before: SyncMutex<Option<Arc<Plan>>>,
+    /// The completions of which the machine may not be told yet, with the numbers of
+    /// their records.
+    untold: SyncMutex<Vec<(u64, TaskId)>>,
     /// What could not be put back, as it was last told.
     told: SyncMutex<String>,
 }
 
 impl Follower {
-    pub(super) fn new(services: Arc<Services>, lock: Weak<LoopLock>, seq: u64) -> Arc<Self> {
-        let (known, before, told) = (SyncMutex::default(), SyncMutex::default(), SyncMutex::default());
-        Arc::new(Self { services, seq: Mutex::new(seq), lock, known, before, told })
+    pub(super) fn new(services: Arc<Services>, lock: Weak<LoopLock>, seq: u64, plan: Arc<Plan>) -> Arc<Self> {
+        let (known, before, told) = (SyncMutex::new(plan), SyncMutex::default(), SyncMutex::default());
+        let untold = SyncMutex::default();
+        Arc::new(Self { services, seq: Mutex::new(seq), lock, known, before, untold, told })
     }
 
-    /// Returns the tasks that were completed when it last looked.
-    pub(super) fn completed(&self) -> Option<Vec<TaskId>> {
+    /// Returns the tasks that were completed when it last looked, without those of
+    /// which the machine was not told up to a record.
+    pub(super) fn completed(&self, told: u64) -> Vec<TaskId> {
+        let mut untold = self.untold.lock().unwrap_or_else(PoisonError::into_inner);
+        untold.retain(|(seq, _)| *seq > told);
+        let is_untold = |id: &TaskId| untold.iter().any(|(_, untold)| untold == id);
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let tasks = &known.as_ref()?.tasks;
-        let completed = tasks.iter().filter(|task| task.status == Status::Completed);
-        Some(completed.map(|task| task.id.clone()).collect())
+        let completed = known.tasks.iter().filter(|task| task.status == Status::Completed);
+        completed.map(|task| task.id.clone()).filter(|id| !is_untold(id)).collect()
     }
 
     /// Tells the machine of every completion since the last look.
@@ -107,11 +115,16 @@ impl Follower {
         for warning in warnings {
             self.services.warn(warning);
         }
+        let completed =
+            records.iter().flat_map(|record| completions(record).into_iter().zip(repeat(record.seq)));
+        let mut untold = self.untold.lock().unwrap_or_else(PoisonError::into_inner);
+        untold.extend(completed.map(|((id, _), seq)| (seq, id.clone())));
+        drop(untold);
         if let Some(plan) = plan {
             let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-            let before = known.replace(Arc::clone(&plan));
+            let before = std::mem::replace(&mut *known, Arc::clone(&plan));
             drop(known);
-            *self.before.lock().unwrap_or_else(PoisonError::into_inner) = before;
+            *self.before.lock().unwrap_or_else(PoisonError::into_inner) = Some(before);
             self.services.workbench.with(|desk| desk.plan = plan);
         }
         Ok(records)
@@ -176,7 +189,7 @@ impl Follower {
     /// tells of it was made undone again, or never happened.
     fn allows(&self, task: &TaskId, change: PlanChange) -> bool {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let task = known.as_ref().and_then(|plan| plan.task(task));
+        let task = known.task(task);
         matches!(change, PlanChange::Added | PlanChange::Changed)
             || task.is_none_or(|task| task.status != Status::Completed)
     }

@@ -16,7 +16,7 @@ use std::{
 use tokio::sync::mpsc;
 
 use super::{
-    begin::Begin,
+    begin::{Begin, Lost},
     builder::RunBuilder,
     control_files::{ControlFiles, in_command_line, in_words},
     driver::Driver,
@@ -50,6 +50,10 @@ use crate::{
 /// What a start says where the journal tells nothing of the loops that worked on the plan.
 const LOST_RECORD: &str = "a loop worked on this plan before, but its journal is gone: this is a new run, and what \
                            was completed without a check then stands as it is written in the plan";
+/// What a start says where the journal does not end with what the run saved.
+const LOST_SINCE_SAVED: &str = "the journal was cut or changed since the run was cut off: the run goes on from what \
+                                it saved outside of the work tree, and what was completed since then does not \
+                                count, because nothing checked it";
 /// The repository that a project is in, or why it cannot be read.
 type Opened = Result<Option<Repository>, GitError>;
 
@@ -278,8 +282,10 @@ impl Run {
             services.warn(warning);
         }
         services.warn_of(&begin.diagnostics);
-        if begin.has_lost_record {
-            services.warn(LOST_RECORD);
+        match begin.lost {
+            Some(Lost::All) => services.warn(LOST_RECORD),
+            Some(Lost::SinceSaved) => services.warn(LOST_SINCE_SAVED),
+            None => {}
         }
         if let Some(reason) = self.frozen.project.store().cannot_keep() {
             services.warn(reason);
@@ -303,7 +309,7 @@ impl Run {
             ));
         }
         let driver = Driver {
-            follower: Follower::new(Arc::clone(&services), Arc::downgrade(&lock), begin.seq),
+            follower: Follower::new(Arc::clone(&services), Arc::downgrade(&lock), begin.seq, begin.plan),
             told: begin.seq,
             started: services.clock.elapsed(),
             services,

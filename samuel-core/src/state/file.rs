@@ -32,9 +32,9 @@ use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 
 use super::{
-    Actor, Applied, Artifact, CaughtUp, Change, Existing, Holder, Imported, JournalEntry, JournalRecord,
-    KeptPlans, LOCK_WAIT, LastWritten, Loaded, Mutation, Note, ProgressEntry, ProgressLog, RunDir,
-    StateError, StateStore, Supervisor,
+    Actor, Applied, Artifact, CaughtUp, Change, Checkpoint, Existing, Holder, Imported, JournalEntry,
+    JournalRecord, KeptPlans, LOCK_WAIT, LastWritten, Loaded, Mutation, Note, ProgressEntry, ProgressLog,
+    RunDir, StateError, StateStore, Supervisor,
     atomic::{self, Staged},
     catch_up::Acknowledged,
     import,
@@ -247,6 +247,10 @@ impl StateStore for FileStore {
         let revision = revision_after(before.max(tail.revision));
         let plan = import::prepare(plan, revision, now)?;
         let backup = if exists { Some(self.back_up(now)?) } else { None };
+        if self.checkpoint_beside_journal()?.is_some() {
+            // Whoever stores a new plan where the journal is gone begins anew.
+            self.forget_checkpoint();
+        }
         self.commit_whole(&Document::new(plan), backup.as_deref(), &tail, now, actor)?;
         Ok(Imported { revision, backup })
     }
@@ -298,6 +302,9 @@ impl StateStore for FileStore {
         self.heal_tail()?;
         let tail = self.journal().tail()?;
         let durable = note.is_durable();
+        if let Note::Checkpoint(checkpoint) = &note {
+            self.keep_checkpoint(checkpoint);
+        }
         let appended =
             self.journal().append(&tail, self.clock.now(), tail.unchanged(), note.into(), durable)?;
         Ok(appended.seq)
@@ -327,6 +334,11 @@ impl StateStore for FileStore {
     fn last_checkpoint(&self) -> Result<Option<JournalRecord>, StateError> {
         let _lock = self.lock_shared()?;
         self.journal().last_checkpoint()
+    }
+
+    fn kept_checkpoint(&self) -> Result<Option<Checkpoint>, StateError> {
+        let _lock = self.lock_shared()?;
+        self.checkpoint_beside_journal()
     }
 
     fn supervisors(&self) -> Result<Vec<Supervisor>, StateError> {

@@ -94,6 +94,16 @@ impl KeptPlans {
         Self { dir: state_dir.join(DIRECTORY).join(key) }
     }
 
+    /// Returns the directory.
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Makes the directory where it is missing.
+    pub(super) fn make_dir(&self) -> io::Result<()> {
+        DirBuilder::new().recursive(true).mode(PRIVATE_DIRECTORY).create(&self.dir)
+    }
+
     /// Returns the numbers of the plans that are kept, ascending.
     fn numbers(&self) -> io::Result<Vec<u64>> {
         let entries = match std::fs::read_dir(&self.dir) {
@@ -128,8 +138,7 @@ impl KeptPlans {
         let unusable = |error| StateError::io("use", &self.dir)(error);
         let numbers = self.numbers().map_err(unusable)?;
         if numbers.is_empty() {
-            let mut builder = DirBuilder::new();
-            builder.recursive(true).mode(PRIVATE_DIRECTORY).create(&self.dir).map_err(unusable)?;
+            self.make_dir().map_err(unusable)?;
         }
         let number = match numbers.last() {
             None => 1,

@@ -34,6 +34,7 @@ mod half;
 mod import;
 mod journal;
 mod kept;
+mod kept_checkpoint;
 mod last_read;
 mod lock;
 mod logs;

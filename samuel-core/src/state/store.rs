@@ -10,8 +10,8 @@
 use std::{fmt, path::PathBuf, sync::Arc};
 
 use super::{
-    Actor, Artifact, Change, Diagnostic, JournalRecord, Mutation, Note, ProgressEntry, ProgressLog,
-    StateError, Supervisor,
+    Actor, Artifact, Change, Checkpoint, Diagnostic, JournalRecord, Mutation, Note, ProgressEntry,
+    ProgressLog, StateError, Supervisor,
 };
 use crate::model::{Plan, Task};
 
@@ -94,6 +94,16 @@ pub trait StateStore: fmt::Debug + Send + Sync {
     /// # Errors
     /// Returns [`StateError::Locked`] or [`StateError::Io`].
     fn last_checkpoint(&self) -> Result<Option<JournalRecord>, StateError>;
+
+    /// Returns what a run that has not ended saved last, where that is kept out of
+    /// the reach of agents and is not the [last checkpoint](Self::last_checkpoint) of
+    /// the journal: then the journal is not believed.
+    ///
+    /// # Errors
+    /// Returns [`StateError::Locked`] or [`StateError::Io`].
+    fn kept_checkpoint(&self) -> Result<Option<Checkpoint>, StateError> {
+        Ok(None)
+    }
 
     /// Returns the supervisors that were noted and have not been noted as
     /// ended.

@@ -31,7 +31,7 @@ const SAYS: [&str; 10] = [
 ];
 
 /// Ways to write it down instead of saying it.
-const WRITES: [&str; 11] = [
+const WRITES: [&str; 15] = [
     "sed -i 's/,in_progress,/,completed,/' .samuel/run/prd.toon",
     "rm .samuel/run/journal.jsonl; samuel run done 1",
     ": >.samuel/run/journal.jsonl; env -u SAMUEL_RUN_ID samuel run done 1",
@@ -50,13 +50,17 @@ const WRITES: [&str; 11] = [
        echo "{$numbers,\"at\":\"2026-01-01T00:00:00Z\",\"kind\":\"mutation\",\"actor\":\"user\",$reset,$change}" \
        >>.samuel/run/journal.jsonl"#,
     "samuel run done 1; samuel run reset 1; sed -i 's/,pending,/,completed,/' .samuel/run/prd.toon",
+    "samuel run done 1; rm .samuel/run/journal*.jsonl",
+    "samuel run done 1; sed -i '/checkpoint/d' .samuel/run/journal.jsonl",
+    "samuel run done 1; head -n 2 .samuel/run/journal.jsonl >j; mv j .samuel/run/journal.jsonl",
+    // What the run saved, with the completion in it.
+    r#"samuel run done 1; seq=$(tail -n 1 .samuel/run/journal.jsonl | sed 's/.*"seq":\([0-9]*\),"at.*/\1/')
+       grep checkpoint .samuel/run/journal.jsonl | tail -n 1 | sed "s/\"seq\":[0-9]*,/\"seq\":$((seq + 1)),/" |
+       sed 's/"completed":\[\],"control/"completed":["1"],"control/' >j; cat j >>.samuel/run/journal.jsonl"#,
     // A number after which there is none.
     r#"echo '{"seq":9007199254740992,"at":"2026-01-01T00:00:00Z","revision":2,"kind":"rotated"}' \
        >>.samuel/run/journal.jsonl; samuel run done 1"#,
 ];
-
-/// How a way to write begins that leaves no journal.
-const LOSES_JOURNAL: [&str; 2] = ["rm .samuel/run/journal.jsonl", ": >.samuel/run/journal.jsonl"];
 
 /// When something is completed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -245,10 +249,6 @@ fn what_an_agent_writes_into_the_state_completes_nothing_whose_checks_fail() {
         .iter()
         .flat_map(|way| [(way, Moment::Turn, false), (way, Moment::Turn, true), (way, Moment::Check, false)]);
     for (says, moment, kills) in ways {
-        if kills && LOSES_JOURNAL.iter().any(|loses| says.contains(loses)) {
-            // Nobody knows then that a loop was at work: a warning, not a guarantee.
-            continue;
-        }
         let told = format!("{moment:?}, {says:?}, killed: {kills}");
         let attack = Attack::new("true");
         attack.configure(&format!("sh {}", attack.script("check")), "0s");
