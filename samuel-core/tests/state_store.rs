@@ -207,7 +207,8 @@ fn the_last_checkpoint_is_found_behind_later_records() {
 #[test]
 fn supervisors_are_known_until_they_have_ended() {
     with_each_store(|store| {
-        let supervisor = |pid| Supervisor { pid, start_time: 1, role: SupervisorRole::Supervisor };
+        let supervisor =
+            |pid| Supervisor { pid, start_time: 1, role: SupervisorRole::Supervisor, tree: None };
         let (first, second) = (supervisor(7), supervisor(8));
         store.note(Note::Supervisor(first)).unwrap();
         store.note(Note::Supervisor(second)).unwrap();

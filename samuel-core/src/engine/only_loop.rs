@@ -33,17 +33,8 @@ impl Run {
         };
         let ids: Vec<SupervisorId> = with_role(SupervisorRole::Supervisor);
         let loops: Vec<SupervisorId> = with_role(SupervisorRole::Loop);
-        // A loop that still runs keeps its processes: it works on the original of a
-        // project that was copied, or its lock was removed.
-        let own = this_process();
-        let others = wait_for_sweep(&loops, Duration::ZERO).await;
-        let remains = match others.iter().any(|id| Some(*id) != own) {
-            true => {
-                wait_for_sweep(&ids, SWEEP_WAIT).await;
-                Remains::default()
-            }
-            false => sweep_remains(&ids, &loops, SWEEP_WAIT).await,
-        };
+        // A loop that still runs, since its lock was removed, keeps its processes.
+        let remains = sweep_remains(&ids, &loops, SWEEP_WAIT).await;
         if let Some(id) = wait_for_sweep(&ids, Duration::ZERO).await.first() {
             return Err(RunError::Unswept { pid: id.pid });
         }
@@ -74,5 +65,5 @@ fn log_of_remains(remains: &Remains, now: jiff::Timestamp) -> Vec<ProgressEntry>
 /// Describes this process for the journal.
 fn this_loop() -> Option<Supervisor> {
     let SupervisorId { pid, start_time } = this_process()?;
-    Some(Supervisor { pid, start_time, role: SupervisorRole::Loop })
+    Some(Supervisor { pid, start_time, role: SupervisorRole::Loop, tree: None })
 }

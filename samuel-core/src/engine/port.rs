@@ -81,7 +81,8 @@ impl AgentPort for Port {
 
     async fn supervised_by(&self, pid: u32, start_time: u64) {
         let store = Arc::clone(&self.store);
-        let note = Note::Supervisor(Supervisor { pid, start_time, role: SupervisorRole::Supervisor });
+        let role = SupervisorRole::Supervisor;
+        let note = Note::Supervisor(Supervisor { pid, start_time, role, tree: None });
         // The note only matters after a crash; without it a successor starts
         // without waiting, which is what it does after a crash in between.
         let _ = tokio::task::spawn_blocking(move || store.note(note)).await;

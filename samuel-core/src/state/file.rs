@@ -34,7 +34,7 @@ use sha2::{Digest, Sha256};
 use super::{
     Actor, Applied, Artifact, CaughtUp, Change, Checkpoint, Existing, Holder, Imported, JournalEntry,
     JournalRecord, KeptPlans, LOCK_WAIT, LastWritten, Loaded, Mutation, Note, ProgressEntry, ProgressLog,
-    RunDir, StateError, StateStore, Supervisor,
+    RunDir, StateError, StateStore, Supervisor, WorkTreeId,
     atomic::{self, Staged},
     catch_up::Acknowledged,
     import,
@@ -115,6 +115,11 @@ impl FileStore {
     /// not yet in place is not seen.
     pub(super) fn lock_shared(&self) -> Result<Option<FileLock>, StateError> {
         FileLock::shared(self.dir.root(), &self.dir.lock(), self.lock_wait)
+    }
+
+    /// Names the work tree, as far as the system tells.
+    pub(super) fn tree(&self) -> io::Result<WorkTreeId> {
+        WorkTreeId::of(self.dir.root().path())
     }
 
     pub(super) fn journal(&self) -> JournalFile<'_> {
@@ -305,8 +310,8 @@ impl StateStore for FileStore {
         if let Note::Checkpoint(checkpoint) = &note {
             self.keep_checkpoint(checkpoint);
         }
-        let appended =
-            self.journal().append(&tail, self.clock.now(), tail.unchanged(), note.into(), durable)?;
+        let entry = JournalEntry::from(note).in_tree(self.tree().ok());
+        let appended = self.journal().append(&tail, self.clock.now(), tail.unchanged(), entry, durable)?;
         Ok(appended.seq)
     }
 
@@ -343,7 +348,11 @@ impl StateStore for FileStore {
 
     fn supervisors(&self) -> Result<Vec<Supervisor>, StateError> {
         let _lock = self.lock_shared()?;
-        self.journal().supervisors()
+        let (mut supervisors, tree) = (self.journal().supervisors()?, self.tree().ok());
+        // Others were noted in a directory of which this one is a copy.
+        supervisors.retain(|supervisor| supervisor.tree.is_none() || supervisor.tree == tree);
+        supervisors.iter_mut().for_each(|supervisor| supervisor.tree = None);
+        Ok(supervisors)
     }
 
     fn append_progress(&self, entries: &[ProgressEntry]) -> Result<(), StateError> {

@@ -10,11 +10,11 @@
 //! machine it may be older than the journal, which counts then. Nor does it count for
 //! another directory that has taken the place of the project.
 
-use std::{os::unix::fs::MetadataExt as _, path::PathBuf, time::SystemTime};
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Checkpoint, FileStore, JournalEntry, StateError, atomic};
+use super::{Checkpoint, FileStore, JournalEntry, StateError, WorkTreeId, atomic};
 use crate::fs::Root;
 
 /// The file beside the kept plans.
@@ -25,18 +25,9 @@ const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 /// What the file holds.
 #[derive(Serialize, Deserialize)]
 struct KeptCheckpoint<C> {
-    tree: Tree,
+    tree: WorkTreeId,
     boot: Option<String>,
     checkpoint: C,
-}
-
-/// What tells a project's directory from another one at the same path.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Tree {
-    dev: u64,
-    ino: u64,
-    /// Where the file system knows it; numbers are given again.
-    created: Option<SystemTime>,
 }
 
 impl FileStore {
@@ -86,7 +77,7 @@ impl FileStore {
         (self.tree().ok().as_ref() == Some(&kept.tree)).then_some(kept)
     }
 
-    fn write_checkpoint(&self, path: &std::path::Path, checkpoint: &Checkpoint) -> Result<(), StateError> {
+    fn write_checkpoint(&self, path: &Path, checkpoint: &Checkpoint) -> Result<(), StateError> {
         let Some(kept) = &self.kept else { return Ok(()) };
         let kept_checkpoint = KeptCheckpoint {
             tree: self.tree().map_err(StateError::io("look at", self.dir().root().path()))?,
@@ -102,11 +93,6 @@ impl FileStore {
     fn kept_checkpoint_path(&self) -> Option<PathBuf> {
         Some(self.kept.as_ref()?.dir().join(FILE))
     }
-
-    fn tree(&self) -> std::io::Result<Tree> {
-        let found = std::fs::metadata(self.dir().root().path())?;
-        Ok(Tree { dev: found.dev(), ino: found.ino(), created: found.created().ok() })
-    }
 }
 
 /// Returns which start of the machine this is; nothing where that is not known.
@@ -117,7 +103,7 @@ fn boot_id() -> Option<String> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use std::{fs, path::Path, sync::Arc};
+    use std::{fs, sync::Arc};
 
     use super::*;
     use crate::{

@@ -62,7 +62,7 @@ pub(crate) use half::is_gap;
 pub(crate) use journal::MAX_REVISION;
 pub use journal::{
     Checkpoint, JournalEntry, JournalRecord, MAX_RECORD_BYTES, Note, NotedEvent, RunEnd, Supervisor,
-    SupervisorRole, Used,
+    SupervisorRole, Used, WorkTreeId,
 };
 pub use kept::{KeptPlan, KeptPlans, Restored};
 pub use lock::{Holder, LOCK_WAIT, LoopLock};

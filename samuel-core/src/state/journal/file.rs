@@ -461,7 +461,8 @@ mod tests {
     fn rotation_keeps_numbers_the_last_checkpoint_and_supervisors_reachable() {
         let (_root, dir) = in_new_dir();
         let journal = JournalFile::new(&dir, 400);
-        let supervisor = |pid| Supervisor { pid, start_time: 1, role: SupervisorRole::Supervisor };
+        let supervisor =
+            |pid| Supervisor { pid, start_time: 1, role: SupervisorRole::Supervisor, tree: None };
         let (dead, alive) = (supervisor(1), supervisor(2));
         add(&journal, JournalEntry::Supervisor(dead));
         add(&journal, JournalEntry::Supervisor(alive));

@@ -12,6 +12,6 @@ mod reverse;
 pub(crate) use file::{After, JournalFile, ROTATE_BYTES, Tail};
 pub use record::{
     Checkpoint, JournalEntry, JournalRecord, MAX_RECORD_BYTES, Note, NotedEvent, RunEnd, Supervisor,
-    SupervisorRole, Used,
+    SupervisorRole, Used, WorkTreeId,
 };
 pub(crate) use record::{MAX_REVISION, active_supervisors, revision_after};

@@ -1,5 +1,7 @@
 //! The records of the journal.
 
+use std::{fs, io, os::unix::fs::MetadataExt as _, path::Path, time::SystemTime};
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -89,6 +91,17 @@ pub enum JournalEntry {
     Unknown,
 }
 
+impl JournalEntry {
+    /// Says for which work tree a process is noted, where this is a note of one.
+    pub(crate) fn in_tree(self, tree: Option<WorkTreeId>) -> Self {
+        match self {
+            Self::Supervisor(supervisor) => Self::Supervisor(Supervisor { tree, ..supervisor }),
+            Self::SupervisorEnded(supervisor) => Self::SupervisorEnded(Supervisor { tree, ..supervisor }),
+            entry => entry,
+        }
+    }
+}
+
 /// What can be appended to the journal beside changes of the plan.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -171,6 +184,31 @@ pub struct Supervisor {
     /// Which part it has in a run. Default: a supervisor's.
     #[serde(default)]
     pub role: SupervisorRole,
+    /// The work tree for which it works. A store writes it into its journal, and
+    /// returns those of its own tree alone: to whoever asks it says nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<WorkTreeId>,
+}
+
+/// What tells the root directory of a work tree from a copy of it, and from another
+/// one at the same path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct WorkTreeId {
+    dev: u64,
+    ino: u64,
+    /// Where the file system knows it; it gives numbers again.
+    created: Option<SystemTime>,
+}
+
+impl WorkTreeId {
+    /// Returns what names the directory at a path.
+    ///
+    /// # Errors
+    /// Returns what the system says where it cannot be looked at.
+    pub(crate) fn of(root: &Path) -> io::Result<Self> {
+        let found = fs::metadata(root)?;
+        Ok(Self { dev: found.dev(), ino: found.ino(), created: found.created().ok() })
+    }
 }
 
 /// Which part a process has that looks after others.
@@ -264,7 +302,7 @@ mod tests {
     }
 
     fn supervisor(start_time: u64) -> Supervisor {
-        Supervisor { pid: 1, start_time, role: SupervisorRole::Supervisor }
+        Supervisor { pid: 1, start_time, role: SupervisorRole::Supervisor, tree: None }
     }
 
     #[test]
