@@ -28,6 +28,8 @@ const HANG: Duration = Duration::from_secs(5);
 enum Fault {
     /// It cannot be read once, right after an iteration was stored.
     Reading,
+    /// It stores an iteration, and says once that it could not.
+    Answering(io::ErrorKind),
     /// It does not write what an agent consumed before the iteration is stored.
     Noting,
 }
@@ -51,14 +53,14 @@ impl Flaky {
     }
 }
 
-fn refused() -> StateError {
-    StateError::Io { action: "read", path: "prd.toon".into(), source: io::ErrorKind::Interrupted.into() }
+fn refused(kind: io::ErrorKind) -> StateError {
+    StateError::Io { action: "read", path: "prd.toon".into(), source: kind.into() }
 }
 
 impl StateStore for Flaky {
     fn load(&self) -> Result<Loaded, StateError> {
         match self.fault == Fault::Reading && self.fails.swap(false, Ordering::Relaxed) {
-            true => Err(refused()),
+            true => Err(refused(io::ErrorKind::Interrupted)),
             false => self.inner.load(),
         }
     }
@@ -68,6 +70,9 @@ impl StateStore for Flaky {
         let applied = self.inner.mutate(mutation, actor)?;
         match self.fault {
             Fault::Reading => self.fails.store(is_iteration, Ordering::Relaxed),
+            Fault::Answering(kind) if is_iteration && !self.fails.swap(true, Ordering::Relaxed) => {
+                return Err(refused(kind));
+            }
             _ if is_iteration => {
                 *self.is_stored.0.lock().unwrap() = true;
                 self.is_stored.1.notify_all();
@@ -134,6 +139,20 @@ async fn an_iteration_that_is_stored_counts_once_even_if_the_plan_cannot_be_read
     let played = bench.play(bench.run(completes_each_task()).store(store)).await.unwrap();
     let progress = &bench.store().load().unwrap().plan.progress;
     assert_eq!((played.report.exit_reason, progress.total_iterations_run), (ExitReason::Completed, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_iteration_that_is_stored_counts_once_although_the_answer_is_lost() {
+    for (kind, ends) in [
+        (io::ErrorKind::NotFound, ExitReason::Completed),
+        (io::ErrorKind::StorageFull, ExitReason::Error),
+    ] {
+        let bench = Bench::builder().task("1", "First").build().unwrap();
+        let store = Flaky::new(bench.store(), Fault::Answering(kind));
+        let played = bench.play(bench.run(completes_each_task()).store(store)).await.unwrap();
+        let progress = &bench.store().load().unwrap().plan.progress;
+        assert_eq!((played.report.exit_reason, progress.total_iterations_run), (ends, 1), "{kind:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

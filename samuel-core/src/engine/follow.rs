@@ -46,6 +46,9 @@ pub(super) struct Follower {
     /// The completions of which the machine may not be told yet, with the numbers of
     /// their records.
     untold: SyncMutex<Vec<(u64, TaskId)>>,
+    /// The change that the loop tries to make, and the last record before the first
+    /// attempt.
+    attempt: SyncMutex<Option<(Mutation, u64)>>,
     /// What could not be put back, as it was last told.
     told: SyncMutex<String>,
 }
@@ -53,8 +56,25 @@ pub(super) struct Follower {
 impl Follower {
     pub(super) fn new(services: Arc<Services>, lock: Weak<LoopLock>, seq: u64, plan: Arc<Plan>) -> Arc<Self> {
         let (known, before, told) = (SyncMutex::new(plan), SyncMutex::default(), SyncMutex::default());
-        let untold = SyncMutex::default();
-        Arc::new(Self { services, seq: Mutex::new(seq), lock, known, before, untold, told })
+        let (untold, attempt) = (SyncMutex::default(), SyncMutex::default());
+        Arc::new(Self { services, seq: Mutex::new(seq), lock, known, before, untold, attempt, told })
+    }
+
+    /// Takes down that the loop tries to make a change. Returns the last record before
+    /// the first attempt, where this is not the first.
+    pub(super) async fn attempted(&self, mutation: &Mutation) -> Option<u64> {
+        let seq = *self.seq.lock().await;
+        let mut attempt = self.attempt.lock().unwrap_or_else(PoisonError::into_inner);
+        match attempt.as_ref() {
+            Some((before, seq)) if before == mutation => return Some(*seq),
+            _ => *attempt = Some((mutation.clone(), seq)),
+        }
+        None
+    }
+
+    /// Takes down that the change was made.
+    pub(super) fn answered(&self) {
+        *self.attempt.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Returns the tasks that were completed when it last looked, without those of

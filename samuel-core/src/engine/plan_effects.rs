@@ -15,7 +15,7 @@ use crate::{
         ExitReason, Plan, Status,
         payload::{Mode, TaskBrief},
     },
-    state::{Actor, Mutation, Next, StateError, is_gap, next_task},
+    state::{Actor, JournalEntry, JournalRecord, Mutation, Next, StateError, is_gap, next_task},
     text::counted,
 };
 
@@ -41,12 +41,11 @@ pub(super) async fn change(
         // What was completed without asking belongs to the iteration.
         follower.look().await;
     }
-    let mut made = mutate(services, mutation.clone()).await;
+    let mut made = mutate_once(services, follower, mutation.clone()).await;
     if made.as_ref().is_err_and(StateError::is_lost) {
-        // What was gone is back after that. Anything else may have been
-        // stored in spite of the error, and counts once.
+        // What was gone is back after that.
         follower.look().await;
-        made = mutate(services, mutation).await;
+        made = mutate_once(services, follower, mutation).await;
     }
     made.unwrap_or_else(|error| EffectResult::Failed(RunFault::of(&error)))
 }
@@ -116,6 +115,36 @@ fn unless_changed(next: NextWork, changes: &[ControlFileChange]) -> NextWork {
         return next;
     }
     NextWork::Stop { reason: ExitReason::ControlFilesChanged, detail: listed_changes(changes) }
+}
+
+/// Makes one change, and none that adds figures a second time: an attempt of it may
+/// have been stored although it failed, and the journal tells that.
+async fn mutate_once(
+    services: &Arc<Services>,
+    follower: &Follower,
+    mutation: Mutation,
+) -> Result<EffectResult, StateError> {
+    // Whatever else is made once more changes nothing, and a record that
+    // somebody forged keeps it from nothing.
+    if !matches!(mutation, Mutation::CommitIteration { .. } | Mutation::AddUsage { .. }) {
+        return mutate(services, mutation).await;
+    }
+    if let Some(seq) = follower.attempted(&mutation).await {
+        let asked = mutation.clone();
+        let is_this = move |record: JournalRecord| {
+            matches!(record.entry, JournalEntry::Mutation { actor: Actor::Runtime, mutation, .. } if mutation == asked)
+        };
+        let records = services.blocking(move |services| services.store.journal_since(seq)).await??;
+        if records.into_iter().any(is_this) {
+            follower.answered();
+            return Ok(EffectResult::Done);
+        }
+    }
+    let made = mutate(services, mutation).await;
+    if made.is_ok() {
+        follower.answered();
+    }
+    made
 }
 
 /// Makes one change and reads what came of it.
