@@ -9,40 +9,24 @@
 //! what it needs.
 #![cfg_attr(not(test), warn(missing_docs))]
 
-#[cfg(feature = "engine")]
 pub mod agent;
-#[cfg(feature = "engine")]
 pub mod clock;
-#[cfg(feature = "engine")]
 pub mod config;
-#[cfg(feature = "engine")]
 pub mod context;
-#[cfg(feature = "engine")]
 pub mod engine;
-#[cfg(feature = "engine")]
 pub mod fs;
-#[cfg(feature = "engine")]
 pub mod git;
-#[cfg(feature = "engine")]
 pub mod hook;
-#[cfg(feature = "engine")]
 pub mod lifecycle;
-#[cfg(feature = "engine")]
 pub mod methodology;
-#[cfg(feature = "engine")]
 pub mod model;
-#[cfg(feature = "engine")]
 pub mod plugin;
-#[cfg(feature = "engine")]
 pub mod prd;
-#[cfg(feature = "engine")]
 pub mod process;
-#[cfg(feature = "engine")]
 pub mod project;
-#[cfg(feature = "engine")]
 pub mod state;
-#[cfg(feature = "engine")]
 pub mod testing;
-#[cfg(feature = "engine")]
 pub mod text;
-pub mod toon;
+
+pub use samuel_toon as toon;
+pub use samuel_toon::toon;

@@ -143,10 +143,9 @@ async fn an_iteration_that_is_stored_counts_once_even_if_the_plan_cannot_be_read
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_iteration_that_is_stored_counts_once_although_the_answer_is_lost() {
-    for (kind, ends) in [
-        (io::ErrorKind::NotFound, ExitReason::Completed),
-        (io::ErrorKind::StorageFull, ExitReason::Error),
-    ] {
+    for (kind, ends) in
+        [(io::ErrorKind::NotFound, ExitReason::Completed), (io::ErrorKind::StorageFull, ExitReason::Error)]
+    {
         let bench = Bench::builder().task("1", "First").build().unwrap();
         let store = Flaky::new(bench.store(), Fault::Answering(kind));
         let played = bench.play(bench.run(completes_each_task()).store(store)).await.unwrap();

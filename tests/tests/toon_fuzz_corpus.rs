@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path};
 
-#[path = "../../samuel-core/fuzz/properties.rs"]
+#[path = "../../crates/samuel-toon/fuzz/properties.rs"]
 #[allow(unreachable_pub, reason = "the fuzz targets are crates of their own")]
 mod properties;
 
@@ -15,7 +15,7 @@ fn hold(bytes: &[u8]) {
 
 #[test]
 fn the_properties_hold_for_the_corpus() {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../samuel-core/fuzz/corpus");
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/samuel-toon/fuzz/corpus");
     let mut files = 0;
     for entry in fs::read_dir(corpus).unwrap() {
         hold(&fs::read(entry.unwrap().path()).unwrap());

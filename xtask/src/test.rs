@@ -46,7 +46,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         "lints",
         cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "--deny", "warnings"]),
     );
-    codec_alone(&mut tally);
+    codec_for_components(&mut tally);
     macos(&mut tally);
     deny::check(&mut tally);
     tests(&mut tally, long)?;
@@ -86,22 +86,15 @@ fn tools(tally: &mut Tally) {
     }
 }
 
-/// Checks the core without its engine: the TOON codec, which other crates and
-/// components use alone.
-fn codec_alone(tally: &mut Tally) {
-    let alone = ["--package", "samuel-core", "--no-default-features", "--locked"];
-    check(
-        tally,
-        "samuel-core without default features",
-        cargo(&[&["clippy"], &alone[..], &["--", "--deny", "warnings"]].concat()),
-    );
+/// Checks the TOON codec as components use it.
+fn codec_for_components(tally: &mut Tally) {
     match add_target(WASM) {
         Ok(()) => check(
             tally,
-            &format!("samuel-core for {WASM}"),
-            cargo(&[&["check"], &alone[..], &["--target", WASM]].concat()),
+            &format!("samuel-toon for {WASM}"),
+            cargo(&["check", "--package", "samuel-toon", "--locked", "--target", WASM]),
         ),
-        Err(error) => tally.skip(&format!("samuel-core for {WASM}: {error:#}")),
+        Err(error) => tally.skip(&format!("samuel-toon for {WASM}: {error:#}")),
     }
 }
 

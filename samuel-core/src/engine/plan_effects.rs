@@ -131,9 +131,7 @@ async fn mutate_once(
     }
     if let Some(seq) = follower.attempted(&mutation).await {
         let asked = mutation.clone();
-        let is_this = move |record: JournalRecord| {
-            matches!(record.entry, JournalEntry::Mutation { actor: Actor::Runtime, mutation, .. } if mutation == asked)
-        };
+        let is_this = move |record: JournalRecord| matches!(record.entry, JournalEntry::Mutation { actor: Actor::Runtime, mutation, .. } if mutation == asked);
         let records = services.blocking(move |services| services.store.journal_since(seq)).await??;
         if records.into_iter().any(is_this) {
             follower.answered();

@@ -4,7 +4,6 @@
 //! ordering; who loads, changes or sends them lives elsewhere.
 
 mod code;
-#[cfg(feature = "engine")]
 mod hex;
 mod outcome;
 pub mod payload;
@@ -22,9 +21,7 @@ pub use task::{
     TaskId, commit_hash,
 };
 pub use usage::Usage;
-#[cfg(feature = "engine")]
 pub(crate) use usage::add_cost;
 
-#[cfg(feature = "engine")]
 pub(crate) use hex::hex;
 pub(crate) use task::words;
