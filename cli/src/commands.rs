@@ -133,11 +133,11 @@ fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply,
     let project = project.map_err(|failure| look::at_methodology(failure, args.methodology.as_deref()))?;
     let store = project.store();
     let done = match args.command {
-        None => look::bare(&project),
+        None => look::bare(&project, host),
         Some(RunCommand::Init(args)) => init::init(&project, &args, host),
         Some(RunCommand::Convert(args)) => init::convert(&project, &args, host),
         Some(RunCommand::Start(args)) => start::start(project, *args, global, host),
-        Some(RunCommand::Status) => look::status(&project),
+        Some(RunCommand::Status) => look::status(&project, host),
         Some(RunCommand::Tasks) => look::tasks(&project, global),
         Some(RunCommand::Done(args)) => change::done(&project, args, host),
         Some(RunCommand::Skip(args)) => change::skip(&project, args, host),

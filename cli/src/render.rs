@@ -4,6 +4,7 @@ mod checkup;
 mod envelope;
 mod escape;
 mod hooks;
+mod places;
 mod plugins;
 mod profile;
 #[cfg(test)]
@@ -19,6 +20,7 @@ pub(crate) use checkup::checkup_text;
 pub(crate) use envelope::Envelope;
 pub(crate) use escape::{safe, safe_json, safe_lines, safe_words};
 pub(crate) use hooks::{chain_table, point_text};
+pub(crate) use places::Places;
 pub(crate) use plugins::{columns, info_text, offer_data, offer_text};
 pub(crate) use profile::profile_table;
 pub(crate) use repair::repair_text;

@@ -13,7 +13,7 @@ use crate::{
     args::{Global, ProjectInitArgs, SyncArgs},
     failure::Failure,
     host::Host,
-    render::safe,
+    render::{Places, safe},
     reply::Reply,
     trust,
 };
@@ -32,12 +32,13 @@ pub(crate) fn init(args: &ProjectInitArgs, global: &Global, host: &Host) -> Resu
 /// Brings context files up to date.
 pub(crate) fn sync(args: &SyncArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
     let options = SyncOptions { dry_run: args.dry_run };
+    let places = Places::of(host, host.project(global, None)?.root());
     let lifecycle = lifecycle(global, host)?;
     let fires = |point| matches!(point, HookPoint::SyncBefore | HookPoint::SyncAfter);
     trust::allow(lifecycle.registry(), fires, args.yes, host)?;
     let report = block_on(lifecycle.sync(&options))?.map_err(|error| of_hooks(&error))?;
     let warnings = lines_of(&report.warnings);
-    Ok(Reply::new(&report, sync_text(&report)).warn(warnings))
+    Ok(Reply::new(&report, sync_text(&report, &places)).warn(warnings))
 }
 
 fn lifecycle(global: &Global, host: &Host) -> Result<Lifecycle, Failure> {
@@ -70,7 +71,7 @@ fn init_text(report: &InitReport) -> String {
         return format!("{} is a project already; nothing to write\n", safe(&root));
     }
     let mut text = format!("Initialised {} in {}\n", report.methodology, safe(&root));
-    text.push_str(&changes_text(&report.changes, "wrote"));
+    text.push_str(&changes_text(&report.changes, "wrote", safe));
     if let Some(backup) = &report.backup {
         text.push_str(&format!(
             "  the samuel.toml that was there is kept as {}\n",
@@ -91,13 +92,13 @@ fn init_text(report: &InitReport) -> String {
     }
 }
 
-fn sync_text(report: &SyncReport) -> String {
+fn sync_text(report: &SyncReport, places: &Places) -> String {
     let files = |count: usize| counted(count, "file");
     if let Some(reason) = &report.skipped {
         return format!("Skipped: {}\n", safe(reason));
     }
     let word = if report.dry_run { "would write" } else { "wrote" };
-    let changed = changes_text(&report.changes, word);
+    let changed = changes_text(&report.changes, word, |path| places.shown(path));
     match (report.changes.len(), report.unchanged) {
         (0, count) => format!("Up to date: {}\n", files(count)),
         (_, 0) => changed,
@@ -105,10 +106,10 @@ fn sync_text(report: &SyncReport) -> String {
     }
 }
 
-fn changes_text(changes: &[Change], word: &str) -> String {
+fn changes_text(changes: &[Change], word: &str, shown: impl Fn(&str) -> String) -> String {
     let line = |change: &Change| {
         let new = if change.kind == ChangeKind::Create { " (new)" } else { "" };
-        format!("  {word} {}{new}\n", safe(&change.path))
+        format!("  {word} {}{new}\n", shown(&change.path))
     };
     changes.iter().map(line).collect()
 }

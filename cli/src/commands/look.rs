@@ -13,7 +13,8 @@ use serde_json::json;
 use crate::{
     args::{Global, RunCommand},
     failure::Failure,
-    render::{status_text, task_table},
+    host::Host,
+    render::{Places, status_text, task_table},
     reply::Reply,
 };
 
@@ -27,8 +28,8 @@ const FIRST_STEPS: &[&str] = &[
 
 /// Answers `samuel run` alone: the status where there is a plan, else what to
 /// do first. It never starts a loop.
-pub(crate) fn bare(project: &Project) -> Result<Reply, Failure> {
-    status(project).map_err(|failure| match failure.code {
+pub(crate) fn bare(project: &Project, host: &Host) -> Result<Reply, Failure> {
+    status(project, host).map_err(|failure| match failure.code {
         ErrorCode::STATE_NOT_INITIALISED => failure
             .reword("no methodology runtime is initialised in this directory")
             .detail(FIRST_STEPS.iter().map(|step| (*step).to_owned()))
@@ -38,10 +39,11 @@ pub(crate) fn bare(project: &Project) -> Result<Reply, Failure> {
 }
 
 /// Shows where the plan stands.
-pub(crate) fn status(project: &Project) -> Result<Reply, Failure> {
+pub(crate) fn status(project: &Project, host: &Host) -> Result<Reply, Failure> {
     let status = project.status()?;
     let warnings = file_warnings(&status.diagnostics, status.unparsed);
-    Ok(Reply::new(&status, status_text(&status)).warn(warnings))
+    let text = status_text(&status, &Places::of(host, project.root()));
+    Ok(Reply::new(&status, text).warn(warnings))
 }
 
 /// Lists the tasks. Of a large plan a document for programs takes many times its

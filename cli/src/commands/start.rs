@@ -19,7 +19,7 @@ use crate::{
     args::{Global, StartArgs},
     failure::Failure,
     host::Host,
-    render::{Watch, end_text, profile_table, safe, safe_json},
+    render::{Places, Watch, end_text, profile_table, safe, safe_json},
     reply::Reply,
     signals::{self, Order, Signal, Signals},
     terminal::{self, Stream, remark},
@@ -40,6 +40,8 @@ pub(crate) fn start(
     let setting = Setting::of(&args, &project)?;
     require_plan(&project)?;
     let root = project.root().to_owned();
+    let progress = project.run_dir().progress();
+    let progress = Places::of(host, &root).shown(progress.strip_prefix(&root).unwrap_or(&progress));
     let builder = builder(project, &setting, host)?;
     if args.dry_run {
         return preview::dry_run(builder);
@@ -54,7 +56,10 @@ pub(crate) fn start(
         let announces = args.yes && !global.json;
         run_to_its_end(run, announces, signals, show, args.profile).await
     })?;
-    ended.map_err(|failure| go_on_with(failure, host))
+    ended.map_err(|failure| {
+        let help = failure.help.replace("Read .samuel/run/progress.md", &format!("Read {progress}"));
+        go_on_with(failure.advise(help), host)
+    })
 }
 
 /// Puts the command that was used where its advice names a bare start, which
@@ -132,9 +137,7 @@ pub(crate) enum Show {
 impl Show {
     /// Shows lines of a run of the project at a root.
     pub(crate) fn lines(host: &Host, root: &Path) -> Self {
-        // What is named relative to the project is not found from elsewhere.
-        let is_here = host.absolute(Path::new("")).is_ok_and(|cwd| cwd == root);
-        Self::Lines(Box::new(Watch::new(host.can_draw, (!is_here).then(|| root.to_owned()))))
+        Self::Lines(Box::new(Watch::new(host.can_draw, Places::of(host, root))))
     }
 
     fn event(&mut self, record: &EventRecord) -> Result<(), Failure> {

@@ -16,7 +16,9 @@ use samuel_core::{
     state::{LeftRow, Repair, RestoredRow, RunEnd},
 };
 
-use super::{chain_table, checkup_text, columns, repair_text, safe, safe_lines, status_text, task_table};
+use super::{
+    Places, chain_table, checkup_text, columns, repair_text, safe, safe_lines, status_text, task_table,
+};
 use crate::{failure::Failure, reply::described};
 
 fn task(text: &str) -> Task {
@@ -106,10 +108,11 @@ fn repair(text: &str) -> Repair {
 fn pages(text: &str) -> Vec<(&'static str, String)> {
     let step = NextStep::Blocked { reasons: vec![text.to_owned(), text.to_owned()] };
     let failure = Failure::new(ErrorCode::STATE_IO, text).at(Path::new(text));
+    let places = Places::default();
     vec![
         ("tasks", task_table(&[task(text)])),
-        ("status", status_text(&status(text))),
-        ("blocked", status_text(&ProjectStatus { next: step, ..status(text) })),
+        ("status", status_text(&status(text), &places)),
+        ("blocked", status_text(&ProjectStatus { next: step, ..status(text) }, &places)),
         ("checkup", checkup_text(&checkup(text))),
         ("repair", repair_text(&repair(text))),
         ("chains", chain_table(&[chain(text)])),

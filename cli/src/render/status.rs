@@ -6,18 +6,18 @@ use samuel_core::{
     text::counted,
 };
 
-use super::{holder_text, safe, time_of_day, with_local_time};
+use super::{Places, holder_text, safe, time_of_day, with_local_time};
 
 /// How many reasons for being blocked are shown.
 const REASONS: usize = 10;
 
 /// Words where a plan stands.
-pub(crate) fn status_text(status: &ProjectStatus) -> String {
+pub(crate) fn status_text(status: &ProjectStatus, places: &Places) -> String {
     let tasks = &status.tasks;
     let mut text = format!("{} ({})\n", safe(&status.project), safe(&status.methodology));
     let mut line = |name: &str, value: String| text.push_str(&format!("  {name:<11}{value}\n"));
     if let Some(prd) = &status.source_prd {
-        line("PRD", safe(prd));
+        line("PRD", places.shown(prd));
     }
     let open = [
         (tasks.in_progress, "in progress"),

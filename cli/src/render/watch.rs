@@ -3,10 +3,7 @@
 //! Lines go to stdout, one as an iteration starts and one as it ends. The
 //! moving line goes to stderr and only where both are a terminal.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::time::Duration;
 
 use samuel_core::{
     agent::AgentEvent,
@@ -19,7 +16,7 @@ use samuel_core::{
     text::counted,
 };
 
-use super::{end_text, safe, safe_words, time_of_day};
+use super::{Places, end_text, safe, safe_words, time_of_day};
 use crate::{
     signals::Order,
     terminal::{self, MovingLine, Stream, remark},
@@ -39,8 +36,7 @@ const TASKS: usize = 10;
 pub(crate) struct Watch {
     /// Whether there is a terminal to draw on.
     draws: bool,
-    /// The project, where files in it have to be named from elsewhere.
-    root: Option<PathBuf>,
+    places: Places,
     bar: Option<MovingLine>,
     max_iterations: u32,
     /// The iteration under way: its number, what it is about, and when it began, in
@@ -59,12 +55,12 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Begins to show a run; `draws` says whether there is a terminal. With a `root`,
-    /// files of the project are named with it.
-    pub(crate) fn new(draws: bool, root: Option<PathBuf>) -> Self {
+    /// Begins to show a run of the project whose files `places` names; `draws` says
+    /// whether there is a terminal.
+    pub(crate) fn new(draws: bool, places: Places) -> Self {
         Self {
             draws,
-            root,
+            places,
             bar: None,
             max_iterations: 0,
             iteration: None,
@@ -269,8 +265,7 @@ impl Watch {
                 self.line(&format!("    | {}", cut(line, TAIL_WIDTH)));
             }
             if let Some(log) = logs.iter().find(|log| log.command == failure.command) {
-                let root = self.root.as_deref().unwrap_or(Path::new(""));
-                self.line(&format!("    all of it: {}", safe(&root.join(&log.path).display().to_string())));
+                self.line(&format!("    all of it: {}", self.places.shown(&log.path)));
             }
         }
         if let Some(reason) = reason {
@@ -298,7 +293,8 @@ impl Watch {
         self.line(&line);
         let logs = std::mem::take(&mut self.logs);
         if failure.is_some() && !logs.is_empty() {
-            self.line(&format!("    all that the agent printed: {}", safe(&logs.join(", "))));
+            let logs: Vec<String> = logs.iter().map(|log| self.places.shown(log)).collect();
+            self.line(&format!("    all that the agent printed: {}", logs.join(", ")));
         }
         self.activity = "between iterations".to_owned();
     }

@@ -293,3 +293,30 @@ fn a_log_is_named_so_that_it_is_found_from_where_the_run_was_started() {
     let logs = format!("    all of it: {}", bench.path(".samuel/run/logs").display());
     assert!(told.contains(&logs), "{told}");
 }
+
+#[test]
+fn every_file_is_named_so_that_it_can_be_opened_from_below_the_root() {
+    let bench = Bench::with_tasks(&["First"]);
+    bench.write("plan.md", "# New\n\n## Tasks\n\n- [ ] 1. First\n");
+    bench.ok(&["run", "convert", "plan.md", "--force"]);
+    std::fs::create_dir(bench.path("below")).unwrap();
+    let told = |args: &[&str], from: &str| {
+        let mut command = bench.command(args);
+        command.current_dir(bench.path(from));
+        let ran = crate::bench::Ran::of(command);
+        ran.stdout + &ran.stderr
+    };
+    let fails = bench.start_args("echo why; exit 3");
+    let fails: Vec<&str> = fails.into_iter().chain(["--max-iterations", "1"]).collect();
+    for (args, before, name) in [
+        (&fails[..], "all that the agent printed: ", ".samuel/run/logs/"),
+        (&fails, "help: Read ", ".samuel/run/progress.md, then "),
+        (&["run"], "PRD        ", "plan.md\n"),
+        (&["run", "status"], "PRD        ", "plan.md\n"),
+        (&["sync", "--dry-run"], "would write ", "AGENTS.md"),
+    ] {
+        let (here, below) = (told(args, ""), told(args, "below"));
+        assert!(here.contains(&format!("{before}{name}")), "{here}");
+        assert!(below.contains(&format!("{before}{}", bench.path(name).display())), "{below}");
+    }
+}
