@@ -50,7 +50,17 @@ pub struct Project {
     methodology: Methodology,
     clock: Arc<dyn Clock>,
     caller: Caller,
-    state_dir: Option<PathBuf>,
+    state_dir: StateDir,
+}
+
+/// Where the last plans of a project are kept.
+#[derive(Clone, Debug)]
+enum StateDir {
+    /// Nobody asked for it.
+    Unasked,
+    /// Somebody did, but knows no place for it.
+    Unknown,
+    At(PathBuf),
 }
 
 impl Project {
@@ -91,7 +101,7 @@ impl Project {
         Self::check_owner(&caller, &root)?;
         let config = Config::load(&root)?;
         let methodology = Methodology::find(&root, methodology, &config)?;
-        Ok(Self { root, config, methodology, clock, caller, state_dir: None })
+        Ok(Self { root, config, methodology, clock, caller, state_dir: StateDir::Unasked })
     }
 
     /// Refuses a project of another user, as [`open_for`](Self::open_for) does.
@@ -108,11 +118,24 @@ impl Project {
     }
 
     /// Keeps the last plans of the project below a directory outside of its work
-    /// tree, which is the user's alone. By default none is kept.
+    /// tree, which is the user's alone, and what a run under way saved last. By default
+    /// nothing is kept; without a directory neither, and a start says so.
     #[must_use]
     pub fn keeping_plans_in(mut self, state_dir: Option<PathBuf>) -> Self {
-        self.state_dir = state_dir;
+        self.state_dir = state_dir.map_or(StateDir::Unknown, StateDir::At);
         self
+    }
+
+    /// Says why no plan can be kept outside of the work tree; nothing where it can be,
+    /// or where nobody asked for it. Writes nothing.
+    pub fn cannot_keep_plans(&self) -> Option<String> {
+        match &self.state_dir {
+            StateDir::Unasked => None,
+            StateDir::Unknown => {
+                Some("no plan is kept outside of the work tree: no directory for it is known".to_owned())
+            }
+            StateDir::At(_) => self.store().cannot_keep(),
+        }
     }
 
     /// Returns the root directory.
@@ -197,8 +220,8 @@ impl Project {
     pub fn store(&self) -> FileStore {
         let (dir, store) = (self.run_dir(), FileStore::new(self.run_dir(), self.clock()));
         match &self.state_dir {
-            Some(state_dir) => store.keeping_plans(KeptPlans::of(state_dir, &dir)),
-            None => store,
+            StateDir::At(state_dir) => store.keeping_plans(KeptPlans::of(state_dir, &dir)),
+            StateDir::Unasked | StateDir::Unknown => store,
         }
     }
 

@@ -11,6 +11,7 @@ use std::{
 use samuel_core::{
     clock::SystemClock,
     engine::{Checkup, Finding, Health, Subject},
+    git::Caller,
     hook::{Call, points},
     model::payload::ContextExtraOutput,
     plugin::Catalog,
@@ -61,19 +62,14 @@ impl Bench {
 
     fn check(&self) -> Checkup {
         let env = [("PATH".to_owned(), self.bin().display().to_string())];
-        Checkup::of(
-            self.root(),
-            &samuel_core::git::Caller::of_process(),
-            None,
-            Arc::new(SystemClock::new()),
-            &env,
-            |project, run| {
-                Catalog::read(project.root(), project.config())?;
-                Ok(run.hook::<points::ContextExtra, _>("notes", async |_: Call<points::ContextExtra>| {
-                    Ok(ContextExtraOutput::default())
-                }))
-            },
-        )
+        let caller = Caller::of_process();
+        let opened = Project::open_for(caller.clone(), self.root(), None, Arc::new(SystemClock::new()));
+        Checkup::of(self.root(), &caller, opened, &env, |project, run| {
+            Catalog::read(project.root(), project.config())?;
+            Ok(run.hook::<points::ContextExtra, _>("notes", async |_: Call<points::ContextExtra>| {
+                Ok(ContextExtraOutput::default())
+            }))
+        })
     }
 
     fn finding(&self, subject: Subject) -> Finding {

@@ -29,7 +29,9 @@ pub(crate) fn check(global: &Global, host: &Host) -> Result<Reply, Failure> {
     let root = host.root(global)?;
     let clock = Arc::new(SystemClock::new());
     let options = load_options(host)?;
-    let checkup = Checkup::of(&root, &host.caller(), None, clock, &host.env, |project, run| {
+    let opened = Project::open_for(host.caller(), &root, None, clock);
+    let opened = opened.map(|project| project.keeping_plans_in(host.state_dir()));
+    let checkup = Checkup::of(&root, &host.caller(), opened, &host.env, |project, run| {
         let plugins = Catalog::read(project.root(), project.config())?.load(&options)?;
         Ok(run.register(|registry| plugins.register(registry)))
     });

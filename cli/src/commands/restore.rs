@@ -4,7 +4,7 @@ use samuel_core::{
     model::ErrorCode,
     project::Project,
     state::{FileStore, KeptPlan},
-    text::{counted, counted_are},
+    text::counted,
 };
 use serde_json::json;
 
@@ -39,15 +39,12 @@ pub(crate) fn offer(failure: Failure, store: &FileStore) -> Failure {
         }
         _ => false,
     };
-    let plans = if is_of_plan { store.kept_plans().unwrap_or_default() } else { Vec::new() };
-    match plans.iter().filter(|plan| plan.tasks > 0).count() {
-        0 => failure,
-        count => {
-            let kept = counted_are(count, "plan");
-            let help =
-                format!("{kept} kept: put the last one back with `samuel run restore`. {}", failure.help);
+    match store.kept_instead().filter(|_| is_of_plan) {
+        Some(kept) => {
+            let help = format!("{kept} {}", failure.help);
             failure.advise(help)
         }
+        None => failure,
     }
 }
 

@@ -54,8 +54,28 @@ fn where_the_plan_is_gone_or_corrupt_a_kept_one_is_offered() {
                 "{broken}: {args:?}: {ran:?}"
             );
         }
+        let doctor = bench.samuel(&["doctor"]).stdout;
+        assert!(doctor.contains("put the last one back with `samuel run restore`"), "{broken}: {doctor}");
         let _ = std::fs::remove_dir_all(bench.path(".samuel"));
     }
     bench.ok(&["run", "restore"]);
     assert!(bench.ok(&["run", "tasks"]).stdout.contains("First"));
+}
+
+#[test]
+fn where_no_state_directory_is_known_the_start_and_doctor_say_that_no_plan_is_kept() {
+    let bench = Bench::with_tasks(&["First"]);
+    let told = "no plan is kept outside of the work tree: no directory for it is known";
+    let start =
+        ["run", "start", "--yes", "--agent", "command", "--agent-command", "true", "--max-iterations", "1"];
+    for (args, home) in [(&start[..], true), (&start, false), (&["doctor"], true), (&["doctor"], false)] {
+        let mut command = bench.command(args);
+        if !home {
+            command.env_remove("HOME");
+        }
+        let output = command.output().unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text);
+        assert_eq!(text.matches(told).count(), usize::from(!home), "{args:?}: {text}");
+    }
 }

@@ -4,7 +4,7 @@
 //! once and changes nothing. Why a single handler runs or does not is in the
 //! [`HookReport`](super::HookReport).
 
-use std::{error::Error, path::Path, sync::Arc};
+use std::{error::Error, path::Path};
 
 use serde::Serialize;
 
@@ -15,7 +15,6 @@ use super::{
     run::Run,
 };
 use crate::{
-    clock::Clock,
     config::{CONFIG_FILE, ConfigError, Problem},
     git::{Caller, GitError, Head, Repository},
     hook::HookPoint,
@@ -120,8 +119,8 @@ impl Health {
 }
 
 impl Checkup {
-    /// Looks at the project at a root for somebody, with the methodology given,
-    /// else the configured one. Blocks, starts no process and writes nothing; a
+    /// Looks at the project at a root for somebody, as it was opened for them, or at
+    /// why it cannot be. Blocks, starts no process and writes nothing; a
     /// control group is made and removed to see whether that can be done.
     ///
     /// `env` is what runs get. `prepare` does to a run what is done before a
@@ -129,13 +128,12 @@ impl Checkup {
     pub fn of(
         root: &Path,
         caller: &Caller,
-        methodology: Option<&str>,
-        clock: Arc<dyn Clock>,
+        opened: Result<Project, ProjectError>,
         env: &[(String, String)],
         prepare: impl FnOnce(&Project, RunBuilder) -> Result<RunBuilder, PluginError>,
     ) -> Self {
         let mut findings = Vec::new();
-        match Project::open_for(caller.clone(), root, methodology, clock) {
+        match opened {
             Ok(project) => {
                 findings.push(configured(&project));
                 let builder = || Run::builder(project.clone()).env(env.iter().cloned());
@@ -396,21 +394,31 @@ fn state(project: &Project, changes: Vec<String>) -> Finding {
                 "Undo the changes, or go on with `samuel run start --accept`, which shows them and asks.";
             Finding { details: changes, ..Finding::warning(Subject::State, message, help) }
         }
-        Ok(finding) if finding.health == Health::Ok => match project.store().cannot_keep() {
+        Ok(finding) if finding.health == Health::Ok => match project.cannot_keep_plans() {
             Some(reason) => Finding::warning(
                 Subject::State,
                 format!("{}; {reason}", finding.message),
-                "Make that directory one that can be written to, or name another one with SAMUEL_STATE_DIR.",
+                "Set HOME, or name a directory that can be written to with SAMUEL_STATE_DIR.",
             ),
             None => finding,
         },
         Ok(finding) => finding,
-        Err(StateError::NotInitialised { .. }) => Finding::warning(
-            Subject::State,
-            "there is no plan yet",
-            "Make one with `samuel run init --prd <path>`.",
-        ),
-        Err(error) => Finding::failed(Subject::State, &error),
+        Err(StateError::NotInitialised { .. }) => {
+            let make = "Make one with `samuel run init --prd <path>`.";
+            match project.store().kept_instead() {
+                Some(kept) => {
+                    Finding::warning(Subject::State, "there is no plan any more", &format!("{kept} {make}"))
+                }
+                None => Finding::warning(Subject::State, "there is no plan yet", make),
+            }
+        }
+        Err(error) => {
+            let is_of_plan = error.location().is_some_and(|found| found.file == project.run_dir().prd());
+            let kept = if is_of_plan { project.store().kept_instead() } else { None };
+            let failed = Finding::failed(Subject::State, &error);
+            let help = kept.into_iter().chain(failed.help).collect::<Vec<_>>().join(" ");
+            Finding { help: Some(help), ..failed }
+        }
     }
 }
 

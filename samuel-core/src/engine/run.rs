@@ -287,7 +287,7 @@ impl Run {
             Some(Lost::SinceSaved) => services.warn(LOST_SINCE_SAVED),
             None => {}
         }
-        if let Some(reason) = self.frozen.project.store().cannot_keep() {
+        if let Some(reason) = self.frozen.project.cannot_keep_plans() {
             services.warn(reason);
         }
         for told in services.control_files.missing() {

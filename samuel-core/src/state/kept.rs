@@ -26,6 +26,7 @@ use super::{
 use crate::{
     fs::{PRIVATE_DIRECTORY, Root},
     model::{Plan, ProgressStatus, Status, Task, TaskId},
+    text::counted_are,
 };
 
 /// How many plans of a project are kept.
@@ -207,7 +208,7 @@ impl FileStore {
 
     /// Says why no plan can be kept outside of the work tree; nothing where it can be,
     /// or where the caller named no place. Writes nothing.
-    pub fn cannot_keep(&self) -> Option<String> {
+    pub(crate) fn cannot_keep(&self) -> Option<String> {
         let dir = &self.kept.as_ref()?.dir;
         // What is missing is made once there is a plan to keep.
         let there = dir.ancestors().find(|path| path.symlink_metadata().is_ok())?;
@@ -242,6 +243,19 @@ impl FileStore {
             });
         }
         Ok(plans)
+    }
+
+    /// Offers the plans with tasks that are kept, for whoever finds none in the work
+    /// tree that can be used; nothing where there are none.
+    pub fn kept_instead(&self) -> Option<String> {
+        let plans = self.kept_plans().unwrap_or_default();
+        match plans.iter().filter(|plan| plan.tasks > 0).count() {
+            0 => None,
+            count => {
+                let kept = counted_are(count, "plan");
+                Some(format!("{kept} kept: put the last one back with `samuel run restore`."))
+            }
+        }
     }
 
     /// Puts a plan that is kept in the place of the one that is there: the one
