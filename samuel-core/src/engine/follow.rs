@@ -24,7 +24,9 @@ use super::{
 use crate::{
     engine::{error::described, event::PlanChange},
     model::{Plan, Status, Task, TaskId, payload::Actor},
-    state::{CaughtUp, Change, Edit, JournalEntry, JournalRecord, LoopLock, Mutation, StateError},
+    state::{
+        CaughtUp, Change, Edit, JournalEntry, JournalRecord, LoopLock, Mutation, ProgressKind, StateError,
+    },
 };
 
 /// The files of the run directory that are watched.
@@ -98,6 +100,10 @@ impl Follower {
                     let _ = self.services.inputs.send(Input::Unheard);
                 }
                 *seq = records.last().map_or(*seq, |record| record.seq);
+                // It may have been a task, but none that is known.
+                let told = unread_in(&records).into_iter();
+                let told = told.map(|text| self.services.note(0, None, ProgressKind::Found, text));
+                self.services.log(told.collect()).await;
                 for input in records.iter().flat_map(|record| self.told_by(record)) {
                     // The run has ended if nobody listens any more.
                     let _ = self.services.inputs.send(input);
@@ -270,6 +276,16 @@ fn change_by(edit: &Edit) -> Option<(&TaskId, PlanChange)> {
         // No task is known to be in lines that cannot be read.
         Edit::Unread { .. } => None,
     }
+}
+
+/// Words what somebody's edits made unreadable.
+fn unread_in(records: &[JournalRecord]) -> Vec<String> {
+    let edits = records.iter().filter_map(|record| match &record.entry {
+        JournalEntry::Edited { edits, .. } => Some(edits),
+        _ => None,
+    });
+    let unread = edits.flatten().filter(|edit| matches!(edit, Edit::Unread { .. }));
+    unread.map(|edit| format!("prd.toon was edited: {edit}")).collect()
 }
 
 fn moved(from: Status, to: Status) -> Option<PlanChange> {

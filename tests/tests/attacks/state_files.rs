@@ -208,6 +208,22 @@ fn a_task_that_an_agent_removes_is_told_and_logged() {
 }
 
 #[test]
+fn a_row_that_an_agent_makes_unreadable_is_told_and_logged() {
+    let target = with_agent(
+        "sed 's/^  \"2\",.*/  \"2\",two/' .samuel/run/prd.toon >.samuel/run/new\n\
+         mv .samuel/run/new .samuel/run/prd.toon\nsamuel run done 1",
+        "true",
+    );
+    let ran = start(&target);
+    assert_ne!(ran.code, Some(0), "{}", ran.text());
+    let log = fs::read_to_string(target.path(".samuel/run/progress.md")).unwrap();
+    for told in ["removed from the plan: two", "prd.toon was edited: 1 line can no longer be read"] {
+        assert!(log.contains(told), "{log}");
+    }
+    assert!(ran.text().contains("1 line can no longer be read"), "{}", ran.text());
+}
+
+#[test]
 fn a_task_that_an_edit_opens_again_is_not_counted_as_completed() {
     let target = with_agent(
         "if [ $SAMUEL_ITERATION = 1 ]; then samuel run done 1; else\n\
