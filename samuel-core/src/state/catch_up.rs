@@ -6,78 +6,24 @@
 //! takes over what is different and writes it to the journal, and puts back what
 //! is gone. What it knew is in memory, where the agent does not reach it.
 
-use std::{
-    sync::{Arc, PoisonError},
-    thread,
-    time::{Duration, Instant},
-};
+use std::sync::{Arc, PoisonError};
 
 use serde_json::json;
 
 use super::{
-    Actor, CaughtUp, Edit, FileStore, JournalEntry, JournalRecord, NotedEvent, StateError, atomic,
-    edit::{Known, find_edits},
+    Actor, CaughtUp, Edit, FileStore, JournalEntry, JournalRecord, NotedEvent, StateError,
+    acknowledged::{Acknowledged, to_carry},
     file::{cut_short, digest_of},
-    half::aside,
-    journal::{After, Tail, active_supervisors},
+    found::Found,
+    journal::{After, Tail},
     kept::Place,
     last_read::PlanFile,
-    prd,
 };
-use crate::model::Plan;
 
 /// How many edits a warning names one by one.
 const MAX_TOLD: usize = 20;
 /// How many edits one record of the journal holds.
 const MAX_IN_RECORD: usize = 10_000;
-/// How long a plan's file stands still once whoever writes it in place is done.
-pub(super) const STILL: Duration = Duration::from_millis(200);
-/// How long it may be written.
-pub(super) const MAX_WRITING: Duration = Duration::from_secs(2);
-/// Keeps version control out of a run directory.
-const IGNORE: (&str, &str) = (".gitignore", "*\n");
-
-/// What a store knew when it last caught up.
-#[derive(Debug)]
-pub(super) struct Acknowledged {
-    /// The plan's file.
-    content: Vec<u8>,
-    plan: Arc<Plan>,
-    unread: usize,
-    /// The last record of the journal, and the revision after it.
-    seq: u64,
-    revision: u64,
-    /// What a journal that is put back opens with.
-    carried: Vec<JournalRecord>,
-    /// Whether version control was kept out of the run directory.
-    ignored: bool,
-}
-
-/// How the files are found.
-struct Found {
-    /// The plan, or why it cannot be used.
-    plan: Result<PlanFile, StateError>,
-    /// The records since the store last caught up; none where the journal is lost,
-    /// which then explains nothing.
-    records: Vec<JournalRecord>,
-    journal_is_lost: bool,
-    ignore_is_lost: bool,
-    /// Whether a change is in the journal that was cut short before the plan had it.
-    is_cut_short: bool,
-    edits: Vec<Edit>,
-}
-
-impl Found {
-    fn is_as_told(&self) -> bool {
-        let is_whole = !self.journal_is_lost && !self.ignore_is_lost && !self.is_cut_short;
-        self.plan.is_ok() && is_whole && self.edits.is_empty()
-    }
-
-    /// Says whether the plan may be half written.
-    fn may_be_half(&self) -> bool {
-        self.plan.is_err() || self.edits.iter().any(Edit::loses_something)
-    }
-}
 
 impl FileStore {
     pub(super) fn caught_up(&self, seq: u64) -> Result<CaughtUp, StateError> {
@@ -127,51 +73,6 @@ impl FileStore {
         Ok((known, self.journal().since(seq)?))
     }
 
-    /// Looks at the files, under a lock.
-    fn find(&self, known: &Acknowledged) -> Result<Found, StateError> {
-        let journal = self.journal();
-        let read = journal.tail().and_then(|tail| Ok((tail, journal.since(known.seq)?)));
-        let (tail, mut records) = unless_lost(read)?.unwrap_or_default();
-        // Samuel counts: after a number that somebody made up, the next record may
-        // be one that nobody reads.
-        let is_in_turn = records.iter().zip(known.seq + 1..).all(|(record, seq)| record.seq == seq);
-        let journal_is_lost = tail.seq < known.seq || !is_in_turn;
-        if journal_is_lost {
-            records.clear();
-        }
-        let plan = self.read_plan().and_then(|file| match file.content == known.content {
-            true => Ok(file),
-            false => self.whole(file),
-        });
-        let plan = match plan {
-            Err(error) if !error.is_lost() => return Err(error),
-            plan => plan,
-        };
-        let edits = plan.as_ref().map(|file| known.edits(file, &records)).unwrap_or_default();
-        let is_cut_short = plan.as_ref().is_ok_and(|file| cut_short(&file.document, &tail).is_some());
-        let ignore_is_lost = known.ignored && !self.is_ignored();
-        Ok(Found { plan, records, journal_is_lost, ignore_is_lost, is_cut_short, edits })
-    }
-
-    /// Looks at the files once the plan stands still. An editor that writes it in
-    /// place leaves half of it there for a moment.
-    fn find_still(&self, known: &Acknowledged) -> Result<Found, StateError> {
-        let content = || atomic::read(self.dir().root(), &self.dir().prd()).ok().flatten();
-        let deadline = Instant::now() + MAX_WRITING;
-        let mut seen = content();
-        let mut found = self.find(known)?;
-        while found.may_be_half() && Instant::now() < deadline {
-            thread::sleep(STILL);
-            let now = content();
-            if now == seen {
-                break;
-            }
-            seen = now;
-            found = self.find(known)?;
-        }
-        Ok(found)
-    }
-
     /// Says whether a change is in the journal that the plan has not; not where one
     /// of them cannot be read, which is found later.
     fn is_cut_short(&self) -> bool {
@@ -182,11 +83,6 @@ impl FileStore {
         let is_cut_short = cut_short(&file.document, &tail).is_some();
         self.last_read.keep(file);
         is_cut_short
-    }
-
-    /// Says whether version control is kept out of the run directory.
-    fn is_ignored(&self) -> bool {
-        self.dir().root().has(&self.dir().path().join(IGNORE.0)).unwrap_or_default()
     }
 
     /// Goes on from files that are as the journal tells.
@@ -262,72 +158,6 @@ impl FileStore {
         self.go_on(known, file, records, seq, warnings)
     }
 
-    /// Makes the directory again, and room for the files in it.
-    fn put_back_places(&self, known: &Acknowledged) -> Result<Vec<String>, StateError> {
-        let (dir, root) = (self.dir(), self.dir().root());
-        let is_gone = !dir.path().is_dir();
-        dir.create_again()?;
-        for path in [dir.lock(), dir.prd(), dir.journal()] {
-            root.clear_the_way(&path).map_err(StateError::file("put back", &path))?;
-        }
-        if known.ignored && !self.is_ignored() {
-            atomic::write_unsynced(root, &dir.path().join(IGNORE.0), IGNORE.1.as_bytes())?;
-        }
-        Ok(is_gone.then(|| format!("{} was gone", dir.path().display())).into_iter().collect())
-    }
-
-    /// Writes the plan as it was known or kept last, with the changes that were
-    /// acknowledged since. What stands in its place is kept beside it. Where another
-    /// plan was stored that is not kept, this is why the present one cannot be used.
-    fn put_back_plan(
-        &self,
-        known: &Acknowledged,
-        records: &[JournalRecord],
-        why: StateError,
-    ) -> Result<(), StateError> {
-        let (root, path) = (self.dir().root(), self.dir().prd());
-        let kept = self.last_kept(records);
-        let (content, records) = match &kept {
-            Some((content, records)) => (&content[..], *records),
-            None => (&known.content[..], records),
-        };
-        if records.iter().any(|record| matches!(record.entry, JournalEntry::Imported { .. })) {
-            return Err(why);
-        }
-        if let Ok(Some(content)) = atomic::read(root, &path)
-            && !content.is_empty()
-        {
-            atomic::write_unsynced(root, &aside(&path), &content)?;
-        }
-        let (mut document, _) = prd::decode(&path, content)?;
-        let mut revision = known.revision.max(document.plan.revision);
-        for record in records {
-            if let JournalEntry::Mutation { mutation, .. } = &record.entry {
-                // Each was applied to this plan before.
-                let _ = document.apply(mutation, record.at);
-                revision = revision.max(record.revision);
-            }
-        }
-        document.plan_mut().revision = revision;
-        atomic::write(root, &path, prd::encode(&document)?.as_bytes())
-    }
-
-    /// Returns the last of the plans that records name which is kept, and the records
-    /// after it.
-    fn last_kept<'a>(&self, records: &'a [JournalRecord]) -> Option<(Vec<u8>, &'a [JournalRecord])> {
-        let kept = self.kept.as_ref().filter(|_| !records.is_empty())?.contents();
-        let digests: Vec<String> = kept.iter().map(|content| digest_of([&content[..]])).collect();
-        let kept_after = |record: &JournalRecord| {
-            let digest = record.digest.as_ref()?;
-            kept.get(digests.iter().position(|of_kept| of_kept == digest)?)
-        };
-        let ends = (1..=records.len()).rev();
-        ends.into_iter().find_map(|end| {
-            let (until, after) = records.split_at_checked(end)?;
-            Some((kept_after(until.last()?)?.clone(), after))
-        })
-    }
-
     /// Keeps a plan outside of the work tree, unless it is no text.
     fn keep_file(&self, content: &[u8], place: Place) {
         if let Ok(text) = str::from_utf8(content) {
@@ -352,63 +182,6 @@ impl FileStore {
     }
 }
 
-/// Returns what was read; nothing where it is lost.
-fn unless_lost<T>(read: Result<T, StateError>) -> Result<Option<T>, StateError> {
-    match read {
-        Err(error) if error.is_lost() => Ok(None),
-        read => read.map(Some),
-    }
-}
-
-impl Acknowledged {
-    fn edits(&self, file: &PlanFile, records: &[JournalRecord]) -> Vec<Edit> {
-        if Arc::ptr_eq(&self.plan, &file.document.plan) || self.content == file.content {
-            return Vec::new();
-        }
-        let before = Known { plan: &self.plan, unread: self.unread };
-        let now = Known { plan: &file.document.plan, unread: file.document.unparsed.len() };
-        find_edits(before, now, records)
-    }
-
-    fn go_on(&mut self, file: &PlanFile, records: &[JournalRecord]) {
-        if self.content != file.content {
-            self.content.clone_from(&file.content);
-            self.plan = Arc::clone(&file.document.plan);
-            self.unread = file.document.unparsed.len();
-        }
-        if let Some(last) = records.last() {
-            self.seq = last.seq;
-            self.revision = self.revision.max(last.revision);
-        }
-        let carried = std::mem::take(&mut self.carried);
-        self.carried = to_carry(carried.into_iter().chain(records.iter().cloned()));
-    }
-}
-
-/// Returns what must stay reachable of records: the last checkpoint, and the
-/// supervisors at work.
-fn to_carry(records: impl IntoIterator<Item = JournalRecord>) -> Vec<JournalRecord> {
-    let is_carried = |record: &JournalRecord| {
-        matches!(
-            record.entry,
-            JournalEntry::Checkpoint(_) | JournalEntry::Supervisor(_) | JournalEntry::SupervisorEnded(_)
-        )
-    };
-    let mut carried: Vec<JournalRecord> = records.into_iter().filter(is_carried).collect();
-    let checkpoint = carried.iter().rposition(|record| matches!(record.entry, JournalEntry::Checkpoint(_)));
-    let active = active_supervisors(&carried);
-    let mut at = 0;
-    carried.retain(|record| {
-        at += 1;
-        match &record.entry {
-            JournalEntry::Checkpoint(_) => Some(at - 1) == checkpoint,
-            JournalEntry::Supervisor(supervisor) => active.contains(supervisor),
-            _ => false,
-        }
-    });
-    carried
-}
-
 /// Words edits for people, the first of them one by one.
 fn told(edits: &[Edit]) -> Vec<String> {
     let word = |edit: &Edit| match edit.completed() {
@@ -424,13 +197,18 @@ fn told(edits: &[Edit]) -> Vec<String> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
-    use std::{fs, io::Write as _};
+    use std::{
+        fs,
+        io::Write as _,
+        thread,
+        time::{Duration, Instant},
+    };
 
     use super::*;
     use crate::{
         clock::SystemClock,
-        model::TaskId,
-        state::{Existing, MAX_REVISION, Mutation, NewTask, RunDir, StateStore as _},
+        model::{Plan, TaskId},
+        state::{Existing, MAX_REVISION, Mutation, NewTask, RunDir, StateStore as _, found::STILL},
     };
 
     fn in_new_dir() -> (tempfile::TempDir, FileStore) {
@@ -453,6 +231,19 @@ mod tests {
         let mut file = fs::OpenOptions::new().append(true).open(store.dir().journal()).unwrap();
         writeln!(file, r#"{{"seq":{seq},"at":"2026-01-01T00:00:00Z","revision":2,"kind":"rotated"}}"#)
             .unwrap();
+    }
+
+    #[test]
+    fn whoever_holds_the_lock_is_waited_for_once() {
+        let (_root, store) = in_new_dir();
+        store.catch_up(0).unwrap();
+        // Twice as long would be a hang.
+        let store = store.with_lock_wait(Duration::from_secs(3));
+        let _held = store.lock("held").unwrap();
+        let begun = Instant::now();
+        let caught = store.catch_up(0);
+        assert!(matches!(caught, Err(StateError::Locked { .. })), "{caught:?}");
+        assert!(begun.elapsed() < Duration::from_secs(5));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     DiagnosticKind, FileStore, StateError, atomic,
-    catch_up::{MAX_WRITING, STILL},
+    found::{MAX_WRITING, STILL},
     last_read::PlanFile,
     prd::{Document, Missing},
 };

@@ -21,6 +21,7 @@
 //! Who may change what, when a loop runs and which hooks hear of it is the
 //! engine's business. Blocking calls belong on a blocking thread.
 
+mod acknowledged;
 mod apply;
 pub(crate) mod atomic;
 mod catch_up;
@@ -29,6 +30,7 @@ mod diagnostic;
 mod edit;
 mod error;
 mod file;
+mod found;
 mod graph;
 mod half;
 mod import;
@@ -43,6 +45,7 @@ mod mutation;
 mod next;
 mod prd;
 mod progress;
+mod put_back;
 mod repair;
 mod run_dir;
 mod scratch;

@@ -1,0 +1,97 @@
+//! How a store finds its files, which others may have changed.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::{
+    Edit, FileStore, JournalRecord, StateError, acknowledged::Acknowledged, atomic, file::cut_short,
+    last_read::PlanFile,
+};
+
+/// How long a plan's file stands still once whoever writes it in place is done.
+pub(super) const STILL: Duration = Duration::from_millis(200);
+/// How long it may be written.
+pub(super) const MAX_WRITING: Duration = Duration::from_secs(2);
+
+/// How the files are found.
+pub(super) struct Found {
+    /// The plan, or why it cannot be used.
+    pub(super) plan: Result<PlanFile, StateError>,
+    /// The records since the store last caught up; none where the journal is lost,
+    /// which then explains nothing.
+    pub(super) records: Vec<JournalRecord>,
+    pub(super) journal_is_lost: bool,
+    ignore_is_lost: bool,
+    /// Whether a change is in the journal that was cut short before the plan had it.
+    is_cut_short: bool,
+    edits: Vec<Edit>,
+}
+
+impl Found {
+    pub(super) fn is_as_told(&self) -> bool {
+        let is_whole = !self.journal_is_lost && !self.ignore_is_lost && !self.is_cut_short;
+        self.plan.is_ok() && is_whole && self.edits.is_empty()
+    }
+
+    /// Says whether the plan may be half written.
+    fn may_be_half(&self) -> bool {
+        self.plan.is_err() || self.edits.iter().any(Edit::loses_something)
+    }
+}
+
+impl FileStore {
+    /// Looks at the files, under a lock.
+    pub(super) fn find(&self, known: &Acknowledged) -> Result<Found, StateError> {
+        let journal = self.journal();
+        let read = journal.tail().and_then(|tail| Ok((tail, journal.since(known.seq)?)));
+        let (tail, mut records) = unless_lost(read)?.unwrap_or_default();
+        // Samuel counts: after a number that somebody made up, the next record may
+        // be one that nobody reads.
+        let is_in_turn = records.iter().zip(known.seq + 1..).all(|(record, seq)| record.seq == seq);
+        let journal_is_lost = tail.seq < known.seq || !is_in_turn;
+        if journal_is_lost {
+            records.clear();
+        }
+        let plan = self.read_plan().and_then(|file| match file.content == known.content {
+            true => Ok(file),
+            false => self.whole(file),
+        });
+        let plan = match plan {
+            Err(error) if !error.is_lost() => return Err(error),
+            plan => plan,
+        };
+        let edits = plan.as_ref().map(|file| known.edits(file, &records)).unwrap_or_default();
+        let is_cut_short = plan.as_ref().is_ok_and(|file| cut_short(&file.document, &tail).is_some());
+        let ignore_is_lost = known.ignored && !self.is_ignored();
+        Ok(Found { plan, records, journal_is_lost, ignore_is_lost, is_cut_short, edits })
+    }
+
+    /// Looks at the files once the plan stands still. An editor that writes it in
+    /// place leaves half of it there for a moment.
+    pub(super) fn find_still(&self, known: &Acknowledged) -> Result<Found, StateError> {
+        let content = || atomic::read(self.dir().root(), &self.dir().prd()).ok().flatten();
+        let deadline = Instant::now() + MAX_WRITING;
+        let mut seen = content();
+        let mut found = self.find(known)?;
+        while found.may_be_half() && Instant::now() < deadline {
+            thread::sleep(STILL);
+            let now = content();
+            if now == seen {
+                break;
+            }
+            seen = now;
+            found = self.find(known)?;
+        }
+        Ok(found)
+    }
+}
+
+/// Returns what was read; nothing where it is lost.
+fn unless_lost<T>(read: Result<T, StateError>) -> Result<Option<T>, StateError> {
+    match read {
+        Err(error) if error.is_lost() => Ok(None),
+        read => read.map(Some),
+    }
+}
