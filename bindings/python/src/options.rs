@@ -9,7 +9,7 @@ use samuel_core::{
         Agent, AgentConfig, AgentError, AgentPort, AgentRequest, MutationRoute, Script, ScriptedAgent,
         StoreSink,
     },
-    config::{CheckCommand, MethodologySettings, Sandbox},
+    config::{CheckCommand, MethodologySettings, RateLimitPolicy, Sandbox},
     engine::{Run, RunBuilder},
     model::payload::AgentInvokeOutput,
     process::Supervisor,
@@ -39,6 +39,8 @@ pub(crate) struct Options {
     max_cost_usd: Option<f64>,
     max_tokens: Option<u64>,
     max_wall_time: Option<f64>,
+    rate_limit: Option<String>,
+    rate_limit_wait: Option<f64>,
     sandbox: Option<String>,
     pilot: Option<bool>,
     pub(crate) env: Vec<(String, String)>,
@@ -100,6 +102,12 @@ impl Options {
         replace(&mut settings.max_iterations, self.max_iterations);
         replace(&mut settings.max_consecutive_failures, self.max_consecutive_failures);
         replace(&mut settings.pause, self.pause.map(seconds).transpose()?);
+        if let Some(name) = &self.rate_limit {
+            let known = RateLimitPolicy::NAMES.iter().find(|(known, _)| known == name);
+            let unknown = || PyValueError::new_err(format!("rate_limit is wait or stop, not {name}"));
+            settings.rate_limit = known.ok_or_else(unknown)?.1;
+        }
+        replace(&mut settings.rate_limit_wait, self.rate_limit_wait.map(seconds).transpose()?);
         replace(&mut settings.pilot.enabled, self.pilot);
         replace(&mut settings.keep_runs, self.keep_runs);
         replace(&mut settings.keep_bytes, self.keep_bytes);

@@ -55,9 +55,15 @@ fn existing(force: bool) -> Existing {
 #[pymethods]
 impl PyProject {
     #[new]
-    fn new(py: Python<'_>, root: PathBuf, methodology: Option<String>) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        root: PathBuf,
+        methodology: Option<String>,
+        state_dir: Option<PathBuf>,
+    ) -> PyResult<Self> {
         let opened =
             detached(py, || Project::open(root, methodology.as_deref(), Arc::new(SystemClock::new())));
+        let opened = opened.map(|project| project.keeping_plans_in(state_dir));
         opened.map(Self).map_err(|error| raise(py, &error))
     }
 
@@ -101,6 +107,16 @@ impl PyProject {
     fn convert<'py>(&self, py: Python<'py>, prd: PathBuf, force: bool) -> PyResult<Bound<'py, PyAny>> {
         let done = detached(py, || self.0.convert_prd(&prd, existing(force)));
         to_python(py, &done.map_err(|error| raise(py, &error))?)
+    }
+
+    fn kept_plans<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let plans = detached(py, || self.0.store().kept_plans()).map_err(|error| raise(py, &error))?;
+        to_python(py, &plans)
+    }
+
+    fn restore<'py>(&self, py: Python<'py>, number: Option<u64>) -> PyResult<Bound<'py, PyAny>> {
+        let restored = detached(py, || self.0.restore_plan(number)).map_err(|error| raise(py, &error))?;
+        to_python(py, &restored)
     }
 
     fn tasks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

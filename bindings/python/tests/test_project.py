@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -43,6 +44,19 @@ def test_a_prd_becomes_the_plan(tmp_path: Path) -> None:
     assert project.init("prd.md", force=True).backup is not None
     (tmp_path / "inner").mkdir()
     assert samuel.Project.find(tmp_path / "inner").root == str(tmp_path)
+
+
+def test_a_plan_that_is_lost_comes_back(samuel_project: MakeProject) -> None:
+    project = samuel_project("First", "Second")
+    [kept] = project.kept_plans()
+    assert (kept.number, kept.tasks, kept.current) == (1, 2, True)
+    shutil.rmtree(project.run_dir)
+    restored = project.restore()
+    assert (restored.kept.number, restored.backup) == (1, None)
+    assert [task.title for task in project.tasks()] == ["First", "Second"]
+    with pytest.raises(samuel.StateError) as caught:
+        project.restore(9)
+    assert caught.value.code == "E_STATE_NOT_KEPT"
 
 
 def test_errors_have_classes_codes_and_places(samuel_project: MakeProject, tmp_path: Path) -> None:

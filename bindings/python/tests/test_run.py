@@ -201,6 +201,17 @@ def test_warnings_go_to_the_logger(samuel_loop: MakeLoop, caplog: pytest.LogCapt
     assert "ValueError: boom" in caplog.text
 
 
+def test_a_run_stops_at_a_usage_limit_where_it_is_told_to(samuel_loop: MakeLoop) -> None:
+    agent = ScriptedAgent.from_toml(
+        "[[calls]]\nrepeat = true\n"
+        "steps = [{ rate_limit = { message = 'usage limit', resets_at = '2100-01-01T00:00:00Z' } }]\n"
+    )
+    loop = samuel_loop("First", agent=agent, rate_limit="stop", rate_limit_wait=1)
+    assert loop.run().exit_reason == "rate-limited"
+    with pytest.raises(samuel.ConfigError, match="rate_limit is wait or stop"):
+        samuel_loop("First", rate_limit="later")
+
+
 def test_the_output_of_old_runs_is_kept_as_long_as_asked_for(samuel_loop: MakeLoop) -> None:
     loop = samuel_loop("First", keep_runs=1, keep_bytes=0)
     logs = Path(loop.project.root) / ".samuel/run/logs"

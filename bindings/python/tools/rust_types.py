@@ -55,6 +55,7 @@ SOURCES: list[tuple[str, list[str | tuple[str, str]]]] = [
     ("process/left.rs", ["Process"]),
     ("state/lock.rs", ["Holder"]),
     ("state/journal/record.rs", ["RunEnd"]),
+    ("state/kept.rs", ["KeptPlan", "Restored"]),
     ("state/diagnostic.rs", ["DiagnosticKind", ("Diagnostic", "StateDiagnostic")]),
     ("project/status.rs", ["TaskCounts", "NextStep", "ProjectStatus"]),
     ("prd/finding.rs", ["Severity", "FindingKind", "Finding"]),

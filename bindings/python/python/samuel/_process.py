@@ -23,7 +23,7 @@ class Surroundings:
         self.env = environment(env)
         self.supervisor = supervisor()
         self.cache_dir = _cache_dir()
-        self.state_dir = _state_dir()
+        self.state_dir = state_dir()
 
 
 def environment(env: Mapping[str, str] | None) -> list[tuple[str, str]]:
@@ -52,8 +52,8 @@ def _cache_dir() -> str | None:
     return None if path is None else os.path.join(path, "components")
 
 
-def _state_dir() -> str | None:
-    """Returns where the program `samuel` keeps what it relies on as well."""
+def state_dir() -> str | None:
+    """Returns where the program `samuel` keeps what it relies on as well, such as plans."""
     return _first((("SAMUEL_STATE_DIR", ""), ("XDG_STATE_HOME", "samuel"), ("HOME", ".local/state/samuel")))
 
 

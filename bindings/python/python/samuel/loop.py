@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from . import _samuel
 from ._process import Surroundings, environment, supervisor
@@ -68,6 +68,9 @@ class Loop(Registering):
         max_cost_usd: The cost that ends a run.
         max_tokens: The tokens that end a run.
         max_wall_time: The seconds that end a run.
+        rate_limit: What a run does about a usage limit of the agent that lasts
+            longer than `rate_limit_wait`: `wait` for its end, or `stop`.
+        rate_limit_wait: How many seconds a usage limit is waited for in any case.
         keep_runs: Of how many runs the agent's output is kept, this one
             included; 0 for all.
         keep_bytes: How many bytes of it are kept; 0 for all.
@@ -98,6 +101,8 @@ class Loop(Registering):
         max_cost_usd: float | None = None,
         max_tokens: int | None = None,
         max_wall_time: float | None = None,
+        rate_limit: Literal["wait", "stop"] | None = None,
+        rate_limit_wait: float | None = None,
         keep_runs: int | None = None,
         keep_bytes: int | None = None,
         sandbox: str | None = None,
@@ -117,6 +122,8 @@ class Loop(Registering):
         for name, amount in (("keep_runs", keep_runs), ("keep_bytes", keep_bytes)):
             if amount is not None and amount < 0:
                 raise ConfigError(f"{name} is at least 0, not {amount}")
+        if rate_limit not in (None, "wait", "stop"):
+            raise ConfigError(f"rate_limit is wait or stop, not {rate_limit}")
         self.project = project if isinstance(project, Project) else Project(project)
         self.plugins: list[Plugin] = list(plugins)
         self._installed_plugins = installed_plugins
@@ -132,6 +139,8 @@ class Loop(Registering):
             "max_cost_usd": max_cost_usd,
             "max_tokens": max_tokens,
             "max_wall_time": max_wall_time,
+            "rate_limit": rate_limit,
+            "rate_limit_wait": rate_limit_wait,
             "keep_runs": keep_runs,
             "keep_bytes": keep_bytes,
             "sandbox": sandbox,

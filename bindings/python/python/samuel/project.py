@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable
 
 from . import _samuel
-from ._process import Surroundings
+from ._process import Surroundings, state_dir
 from ._waiting import wait_for
 from .errors import PluginError
 
@@ -21,9 +21,11 @@ if TYPE_CHECKING:
         ConvertedPrd,
         Initialised,
         InstalledPlugin,
+        KeptPlan,
         ListedPlugin,
         Priority,
         ProjectStatus,
+        Restored,
         Source,
         Task,
         VerifiedPlugin,
@@ -43,7 +45,7 @@ class Project:
 
     def __init__(self, path: str | os.PathLike[str] = ".", *, methodology: str | None = None) -> None:
         self._methodology = methodology
-        self._native = _samuel.Project(os.path.abspath(path), methodology)
+        self._native = _samuel.Project(os.path.abspath(path), methodology, state_dir())
         # A change from within a loop is the agent's, as with the command.
         self._actor = "agent" if "SAMUEL_RUN_ID" in os.environ else "user"
 
@@ -87,6 +89,23 @@ class Project:
     def convert(self, prd: str | os.PathLike[str], *, force: bool = False) -> ConvertedPrd:
         """Makes the plan of a PRD; see `init`."""
         return self._native.convert(os.path.join(self.root, prd), force)
+
+    def kept_plans(self) -> tuple[KeptPlan, ...]:
+        """The last plans, as they are kept outside of the work tree, oldest first."""
+        return self._native.kept_plans()
+
+    def restore(self, number: int | None = None) -> Restored:
+        """Puts a plan back that is kept outside of the work tree.
+
+        Args:
+            number: Which one; by default the last with tasks that the present
+                plan has not. That one is kept beside it.
+
+        Raises:
+            StateError: None is kept, or none with this number
+                (`E_STATE_NOT_KEPT`), or a loop is running.
+        """
+        return self._native.restore(number)
 
     def tasks(self) -> tuple[Task, ...]:
         """The tasks, in the order they were added."""
@@ -203,7 +222,7 @@ class Project:
 
     def _reopen(self) -> None:
         """Reads samuel.toml again, which was written."""
-        self._native = _samuel.Project(self.root, self._methodology)
+        self._native = _samuel.Project(self.root, self._methodology, state_dir())
 
     def __repr__(self) -> str:
         return f"Project({self.root!r})"

@@ -4344,6 +4344,74 @@ class RunEnd(Record):
         _set(self, "detail", detail)
 
 
+class KeptPlan(Record):
+    """A plan that is kept.
+
+    Attributes:
+        number: Its number, which grows from plan to plan.
+        updated_at: When it was last changed.
+        project: The project's name in it.
+        revision: Its revision.
+        tasks: How many tasks it has.
+        completed: How many of them are completed.
+        current: Whether the plan in the work tree has all of its tasks, however far they are.
+    """
+
+    __slots__ = ("number", "updated_at", "project", "revision", "tasks", "completed", "current")
+    __match_args__ = ("number", "project", "revision", "tasks", "completed", "current", "updated_at")
+    number: int
+    updated_at: str | None
+    project: str
+    revision: int
+    tasks: int
+    completed: int
+    current: bool
+
+    def __init__(
+        self,
+        number: int,
+        project: str,
+        revision: int,
+        tasks: int,
+        completed: int,
+        current: bool,
+        updated_at: str | None = None,
+    ) -> None:
+        _set(self, "number", number)
+        _set(self, "updated_at", updated_at)
+        _set(self, "project", project)
+        _set(self, "revision", revision)
+        _set(self, "tasks", tasks)
+        _set(self, "completed", completed)
+        _set(self, "current", current)
+
+
+class Restored(Record):
+    """A plan that was put back.
+
+    Attributes:
+        kept: Which one it was.
+        revision: The revision the plan has now.
+        backup: Where the plan that was there before was put.
+    """
+
+    __slots__ = ("kept", "revision", "backup")
+    __match_args__ = ("kept", "revision", "backup")
+    kept: KeptPlan
+    revision: int
+    backup: str | None
+
+    def __init__(
+        self,
+        kept: KeptPlan,
+        revision: int,
+        backup: str | None = None,
+    ) -> None:
+        _set(self, "kept", kept)
+        _set(self, "revision", revision)
+        _set(self, "backup", backup)
+
+
 DiagnosticKind: TypeAlias = Literal[
     "missing_header",
     "skipped",
@@ -5013,6 +5081,7 @@ __all__ = [
     "IterationOutcome",
     "IterationStarted",
     "IterationVars",
+    "KeptPlan",
     "Lagged",
     "ListedPlugin",
     "Location",
@@ -5045,6 +5114,7 @@ __all__ = [
     "QualityCheckOutput",
     "QualityChecked",
     "RateLimited",
+    "Restored",
     "Resumed",
     "RunEnd",
     "RunFault",
