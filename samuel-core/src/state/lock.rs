@@ -389,6 +389,20 @@ mod tests {
     }
 
     #[test]
+    fn another_program_that_locks_the_root_directory_is_not_called_a_loop() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = RunDir::new(root.path());
+        let held = File::open(root.path()).unwrap();
+        held.lock().unwrap();
+        let error = LoopLock::acquire(&dir, &holder("run-1")).unwrap_err();
+        assert!(matches!(error, StateError::LoopRunning { holder: None, .. }), "{error}");
+        let told = error.to_string();
+        assert!(told.ends_with(
+            "or another program (such as flock) holds a lock on the root directory of the project"
+        ));
+    }
+
+    #[test]
     fn where_no_directory_can_be_locked_a_loop_takes_its_file_from_no_other() {
         let root = tempfile::tempdir().unwrap();
         let dir = RunDir::new(root.path());
