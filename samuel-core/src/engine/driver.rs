@@ -11,6 +11,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     consumed::Consumed,
@@ -74,7 +75,8 @@ pub(super) struct Saved {
 impl Driver {
     /// Runs until the machine has ended, and returns what came of it.
     pub(super) async fn run(mut self, first: Input) -> Option<RunReport> {
-        let watching = tokio::spawn(Arc::clone(&self.follower).watch());
+        let ended = CancellationToken::new();
+        let watching = tokio::spawn(Arc::clone(&self.follower).watch(ended.clone()));
         let mut flight = Flight::default();
         let mut next = first;
         let services = Arc::clone(&self.services);
@@ -117,7 +119,9 @@ impl Driver {
                 }
             };
         }
-        watching.abort();
+        ended.cancel();
+        // It ends with the look that it makes.
+        let _ = watching.await;
         flight.tasks.shutdown().await;
         // Nothing is written once the loop's lock is free.
         consumed.end().await;

@@ -16,6 +16,7 @@ use std::{
 
 use notify::{EventKind, RecursiveMode, Watcher, event::ModifyKind};
 use tokio::sync::{Mutex, Notify};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     machine::{Completion, Input, PlanChanged},
@@ -220,10 +221,11 @@ impl Follower {
             || task.is_none_or(|task| task.status != Status::Completed)
     }
 
-    /// Looks whenever the run directory changes, until the task is dropped.
+    /// Looks whenever the run directory changes, until the run has ended. A look that
+    /// has begun is brought to its end, so that nothing is put back after that.
     /// Without a working watcher completions are only noticed at the end of a
     /// turn, which is enough for everything but promptness.
-    pub(super) async fn watch(self: Arc<Self>) {
+    pub(super) async fn watch(self: Arc<Self>, ended: CancellationToken) {
         let changed = Arc::new(Notify::new());
         loop {
             let directory = self.services.run_dir.path();
@@ -244,7 +246,11 @@ impl Follower {
                 let _ = watcher.watch(above, RecursiveMode::NonRecursive);
             }
             loop {
-                changed.notified().await;
+                tokio::select! {
+                    biased;
+                    () = ended.cancelled() => return,
+                    () = changed.notified() => {}
+                }
                 self.look().await;
                 if identity(directory) != watched {
                     break;
