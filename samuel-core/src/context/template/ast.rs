@@ -1,28 +1,38 @@
-//! The tree of a parsed template.
+//! The tree of a parsed template, which the renderer walks.
 //!
 //! Variables are already resolved to slots, pipelines are already nested
 //! calls, and every place that can fail keeps its byte offset.
 
+use serde_json::Value as Json;
+
 use super::builtins::Builtin;
 
 /// A template or one of its named parts.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Part {
-    pub(super) name: String,
     pub(super) body: Vec<Node>,
+    /// How many variables it declares.
+    pub(super) slots: usize,
 }
 
-/// A statement.
+/// A statement, and where it stands.
 #[derive(Debug)]
-pub(super) enum Node {
+pub(super) struct Node {
+    pub(super) at: usize,
+    pub(super) statement: Statement,
+}
+
+/// What a statement does.
+#[derive(Debug)]
+pub(super) enum Statement {
     Text(String),
-    Print { value: Expr, at: usize },
-    Let { slot: Slot, value: Expr, at: usize },
+    Print(Expr),
+    Let { slot: Slot, value: Expr },
     Choose { arms: Vec<Arm>, otherwise: Vec<Node> },
     Range(Range),
-    Call { part: PartName, argument: Expr, at: usize },
-    Break { at: usize },
-    Continue { at: usize },
+    Call { part: String, argument: Expr },
+    Break,
+    Continue,
 }
 
 /// One `if`, `else if`, `with` or `else with`.
@@ -44,17 +54,9 @@ pub(super) struct Range {
     pub(super) element: Option<Slot>,
     pub(super) body: Vec<Node>,
     pub(super) otherwise: Vec<Node>,
-    pub(super) at: usize,
 }
 
-/// A name in `{{ template }}`, with its place.
-#[derive(Debug)]
-pub(super) struct PartName {
-    pub(super) name: String,
-    pub(super) at: usize,
-}
-
-/// A variable, numbered by declaration, so that shadowing needs no names.
+/// A variable, numbered by declaration in its part, so that shadowing needs no names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Slot(pub(super) usize);
 
@@ -64,11 +66,7 @@ pub(super) enum Expr {
     Dot,
     Root,
     Variable(Slot),
-    Nil,
-    Bool(bool),
-    Integer(i64),
-    Float(f64),
-    Text(String),
+    Literal(Json),
     Path { base: Box<Expr>, names: Vec<String>, spelling: String, at: usize },
-    Call { function: Builtin, arguments: Vec<Expr>, at: usize },
+    Call { function: &'static Builtin, arguments: Vec<Expr>, at: usize },
 }

@@ -1,301 +1,257 @@
 //! The functions of the template language: [`Builtin`].
 //!
-//! The list, with names and arities, is what parser and runtime agree on. The
-//! functions for values and comparison are here; text is
-//! [`format`](super::format)'s and [`printf`](super::printf)'s, and Samuel's
-//! own functions are [`helpers`](super::helpers).
+//! One table says each function's name, how many arguments it takes and what
+//! runs it. The functions for values and comparison are here; text is
+//! [`text`](super::text)'s and [`printf`](super::printf)'s, and Samuel's own
+//! functions are [`helpers`](super::helpers).
 
 use std::cmp::Ordering;
 
-use minijinja::value::{Value, ValueKind};
+use serde_json::Value as Json;
 
 use super::{
-    format::{describe, print, println},
-    helpers, printf,
-    problem::EvaluationProblem,
-    runtime::{Failure, Meter},
+    Limits, helpers,
+    limits::Budget,
+    printf::printf,
+    problem::{EvaluationProblem, Failure},
+    text::{Text, print, println},
+    value::Value,
 };
 
 /// A function a template can call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Builtin {
-    And,
-    Or,
-    Not,
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
-    Index,
-    Len,
-    Slice,
-    Print,
-    Printf,
-    Println,
-    Join,
-    Indent,
-    Relpath,
-    HasPlugin,
-    CommitConvention,
-    FocusDescription,
+#[derive(Debug)]
+pub(super) struct Builtin {
+    /// The name as templates write it.
+    pub(super) name: &'static str,
+    /// The least and the most arguments.
+    pub(super) arity: (usize, usize),
+    pub(super) run: Run,
 }
+
+/// How a call gets its value.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Run {
+    /// From the first argument that is as true as this, else from the last;
+    /// those after it are not evaluated.
+    Until(bool),
+    /// From all its arguments.
+    Eager(for<'v> fn(&Call<'_, 'v>) -> Result<Value<'v>, Failure>),
+}
+
+const ANY: usize = Limits::ARGUMENTS;
+
+static ALL: [Builtin; 21] = [
+    Builtin { name: "and", arity: (1, ANY), run: Run::Until(false) },
+    Builtin { name: "or", arity: (1, ANY), run: Run::Until(true) },
+    Builtin {
+        name: "not",
+        arity: (1, 1),
+        run: Run::Eager(|call| Ok(Value::Bool(!call.argument(0).is_true()))),
+    },
+    Builtin { name: "eq", arity: (2, ANY), run: Run::Eager(equals_any) },
+    Builtin { name: "ne", arity: (2, 2), run: Run::Eager(differs) },
+    Builtin { name: "lt", arity: (2, 2), run: Run::Eager(|call| ordered(call, Ordering::is_lt)) },
+    Builtin { name: "le", arity: (2, 2), run: Run::Eager(|call| ordered(call, Ordering::is_le)) },
+    Builtin { name: "gt", arity: (2, 2), run: Run::Eager(|call| ordered(call, Ordering::is_gt)) },
+    Builtin { name: "ge", arity: (2, 2), run: Run::Eager(|call| ordered(call, Ordering::is_ge)) },
+    Builtin { name: "index", arity: (1, ANY), run: Run::Eager(index) },
+    Builtin { name: "len", arity: (1, 1), run: Run::Eager(len) },
+    Builtin { name: "slice", arity: (1, 4), run: Run::Eager(slice) },
+    Builtin { name: "print", arity: (0, ANY), run: Run::Eager(print) },
+    Builtin { name: "printf", arity: (1, ANY), run: Run::Eager(printf) },
+    Builtin { name: "println", arity: (0, ANY), run: Run::Eager(println) },
+    Builtin { name: "join", arity: (2, 2), run: Run::Eager(helpers::join) },
+    Builtin { name: "indent", arity: (2, 2), run: Run::Eager(helpers::indent) },
+    Builtin { name: "relpath", arity: (1, 1), run: Run::Eager(helpers::relpath) },
+    Builtin { name: "hasPlugin", arity: (1, 1), run: Run::Eager(helpers::has_plugin) },
+    Builtin { name: "commitConvention", arity: (0, 1), run: Run::Eager(helpers::commit_convention) },
+    Builtin { name: "focusDescription", arity: (0, 1), run: Run::Eager(helpers::focus_description) },
+];
 
 impl Builtin {
-    /// Every function.
-    pub(super) const ALL: [Builtin; 21] = [
-        Builtin::And,
-        Builtin::Or,
-        Builtin::Not,
-        Builtin::Eq,
-        Builtin::Ne,
-        Builtin::Lt,
-        Builtin::Le,
-        Builtin::Gt,
-        Builtin::Ge,
-        Builtin::Index,
-        Builtin::Len,
-        Builtin::Slice,
-        Builtin::Print,
-        Builtin::Printf,
-        Builtin::Println,
-        Builtin::Join,
-        Builtin::Indent,
-        Builtin::Relpath,
-        Builtin::HasPlugin,
-        Builtin::CommitConvention,
-        Builtin::FocusDescription,
-    ];
-
-    pub(super) fn named(name: &str) -> Option<Builtin> {
-        Builtin::ALL.into_iter().find(|builtin| builtin.name() == name)
+    pub(super) fn named(name: &str) -> Option<&'static Builtin> {
+        ALL.iter().find(|builtin| builtin.name == name)
     }
 
-    /// The name as templates write it.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Builtin::And => "and",
-            Builtin::Or => "or",
-            Builtin::Not => "not",
-            Builtin::Eq => "eq",
-            Builtin::Ne => "ne",
-            Builtin::Lt => "lt",
-            Builtin::Le => "le",
-            Builtin::Gt => "gt",
-            Builtin::Ge => "ge",
-            Builtin::Index => "index",
-            Builtin::Len => "len",
-            Builtin::Slice => "slice",
-            Builtin::Print => "print",
-            Builtin::Printf => "printf",
-            Builtin::Println => "println",
-            Builtin::Join => "join",
-            Builtin::Indent => "indent",
-            Builtin::Relpath => "relpath",
-            Builtin::HasPlugin => "hasPlugin",
-            Builtin::CommitConvention => "commitConvention",
-            Builtin::FocusDescription => "focusDescription",
+    pub(super) fn names() -> impl Iterator<Item = &'static str> {
+        ALL.iter().map(|builtin| builtin.name)
+    }
+}
+
+/// A call of a function: its arguments, and what it may use of the rendering.
+pub(super) struct Call<'a, 'v> {
+    pub(super) name: &'static str,
+    pub(super) arguments: &'a [Value<'v>],
+    /// What the template was rendered with.
+    pub(super) context: &'v Json,
+    /// The bytes that functions can still read and build.
+    pub(super) work: &'a Budget,
+}
+
+impl<'a, 'v> Call<'a, 'v> {
+    /// Returns an argument by its position, from 0.
+    pub(super) fn argument(&self, index: usize) -> &'a Value<'v> {
+        self.arguments.get(index).unwrap_or(&Value::Undefined)
+    }
+
+    /// Accounts for bytes the function is about to read or build.
+    pub(super) fn charge(&self, bytes: usize) -> Result<(), Failure> {
+        self.work.spend(bytes).ok_or(Failure::TooMuchWork)
+    }
+
+    /// Starts a text, which is charged for as it grows.
+    pub(super) fn text(&self) -> Text<'a> {
+        Text::new(self.work)
+    }
+
+    /// Makes the failure of a function that met a value it does not take.
+    pub(super) fn wrong_kind(&self, expected: &'static str, found: &Value<'_>) -> Failure {
+        wrong_kind(self.name, expected, found)
+    }
+
+    fn integer(&self, expected: &'static str, value: &Value<'_>) -> Result<i64, Failure> {
+        let number = value.as_integer().and_then(|number| i64::try_from(number).ok());
+        number.ok_or_else(|| self.wrong_kind(expected, value))
+    }
+
+    fn equal(&self, left: &Value<'_>, right: &Value<'_>) -> Result<bool, Failure> {
+        if left.is_nothing() || right.is_nothing() {
+            return Ok(left.is_nothing() && right.is_nothing());
+        }
+        Ok(self.compare(left, right)?.is_eq())
+    }
+
+    fn compare(&self, left: &Value<'_>, right: &Value<'_>) -> Result<Ordering, Failure> {
+        self.charge(left.as_str().map_or(1, str::len))?;
+        match (left, right) {
+            (Value::Bool(left), Value::Bool(right)) => Ok(left.cmp(right)),
+            (Value::Integer(left), Value::Integer(right)) => Ok(left.cmp(right)),
+            (Value::Float(left), Value::Float(right)) => Ok(compare_floats(*left, *right)),
+            (Value::Float(left), Value::Integer(right)) => Ok(compare_mixed(*left, *right)),
+            (Value::Integer(left), Value::Float(right)) => Ok(compare_mixed(*right, *left).reverse()),
+            _ => match (left.as_str(), right.as_str()) {
+                (Some(left), Some(right)) => Ok(left.cmp(right)),
+                _ => Err(self.incomparable(left, right)),
+            },
         }
     }
 
-    /// Whether minijinja has it as an operator between two values.
-    pub(super) fn is_operator(self) -> bool {
-        matches!(self, Builtin::And | Builtin::Or)
+    fn incomparable(&self, left: &Value<'_>, right: &Value<'_>) -> Failure {
+        let (function, left, right) = (self.name, left.describe(), right.describe());
+        EvaluationProblem::Incomparable { function, left, right }.into()
     }
+}
 
-    /// The least and the most arguments; `None` for as many as a call can have.
-    pub(super) fn arity(self) -> (usize, Option<usize>) {
-        match self {
-            Builtin::And | Builtin::Or | Builtin::Index | Builtin::Printf => (1, None),
-            Builtin::Not | Builtin::Len | Builtin::Relpath | Builtin::HasPlugin => (1, Some(1)),
-            Builtin::Eq => (2, None),
-            Builtin::Ne | Builtin::Lt | Builtin::Le | Builtin::Gt | Builtin::Ge => (2, Some(2)),
-            Builtin::Join | Builtin::Indent => (2, Some(2)),
-            Builtin::Slice => (1, Some(4)),
-            Builtin::Print | Builtin::Println => (0, None),
-            Builtin::CommitConvention | Builtin::FocusDescription => (0, Some(1)),
+/// Makes the failure of a function or statement that met a value it does not take.
+pub(super) fn wrong_kind(function: &'static str, expected: &'static str, found: &Value<'_>) -> Failure {
+    let found = found.describe();
+    EvaluationProblem::WrongKind { function, expected, found }.into()
+}
+
+/// Compares floats; neither literals nor contexts have one that is no number.
+fn compare_floats(left: f64, right: f64) -> Ordering {
+    left.partial_cmp(&right).unwrap_or(Ordering::Equal)
+}
+
+/// Compares a float with an integer without rounding either.
+fn compare_mixed(float: f64, integer: i128) -> Ordering {
+    let whole = float.trunc();
+    // A float past the integers becomes the largest, which no context holds.
+    (whole as i128).cmp(&integer).then_with(|| compare_floats(float, whole))
+}
+
+fn equals_any<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
+    let first = call.argument(0);
+    for other in call.arguments.iter().skip(1) {
+        if call.equal(first, other)? {
+            return Ok(Value::Bool(true));
         }
     }
-
-    /// Runs the function; `and`, `or` and `not` never come here, since minijinja has them.
-    pub(super) fn run(self, arguments: &[Value], meter: &Meter<'_>) -> Result<Value, Failure> {
-        let name = self.name();
-        let nothing = Value::UNDEFINED;
-        let first = arguments.first().unwrap_or(&nothing);
-        let second = arguments.get(1).unwrap_or(&nothing);
-        Ok(match self {
-            Builtin::And | Builtin::Or | Builtin::Not => Value::UNDEFINED,
-            Builtin::Eq => Value::from(equals_any(name, arguments, meter)?),
-            Builtin::Ne => Value::from(!equal(name, first, second, meter)?),
-            Builtin::Lt => Value::from(orders(name, first, second, meter, Ordering::is_lt)?),
-            Builtin::Le => Value::from(orders(name, first, second, meter, Ordering::is_le)?),
-            Builtin::Gt => Value::from(orders(name, first, second, meter, Ordering::is_gt)?),
-            Builtin::Ge => Value::from(orders(name, first, second, meter, Ordering::is_ge)?),
-            Builtin::Index => index(arguments)?,
-            Builtin::Len => Value::from(length(name, first)?),
-            Builtin::Slice => slice(arguments, meter)?,
-            Builtin::Print => print(arguments, meter)?,
-            Builtin::Println => println(arguments, meter)?,
-            Builtin::Printf => printf::printf(arguments, meter)?,
-            Builtin::Join => helpers::join(first, second, meter)?,
-            Builtin::Indent => helpers::indent(first, second, meter)?,
-            Builtin::Relpath => helpers::relpath(first, meter)?,
-            Builtin::HasPlugin => helpers::has_plugin(first, meter)?,
-            Builtin::CommitConvention => helpers::commit_convention(arguments.first(), meter),
-            Builtin::FocusDescription => helpers::focus_description(arguments.first(), meter),
-        })
-    }
+    Ok(Value::Bool(false))
 }
 
-/// Makes the failure of a function that met a value it does not take.
-pub(super) fn wrong_kind(function: &'static str, expected: &'static str, found: &Value) -> Failure {
-    let found = describe(found);
-    Failure::Problem(EvaluationProblem::WrongKind { function, expected, found })
-}
-
-/// Tells whether a value is undefined or nil.
-pub(super) fn is_nothing(value: &Value) -> bool {
-    value.is_undefined() || value.is_none()
-}
-
-fn equals_any(name: &'static str, arguments: &[Value], meter: &Meter<'_>) -> Result<bool, Failure> {
-    let Some((first, others)) = arguments.split_first() else {
-        return Ok(false);
-    };
-    for other in others {
-        if equal(name, first, other, meter)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-fn equal(name: &'static str, left: &Value, right: &Value, meter: &Meter<'_>) -> Result<bool, Failure> {
-    if is_nothing(left) || is_nothing(right) {
-        return Ok(is_nothing(left) && is_nothing(right));
-    }
-    Ok(compare(name, left, right, meter)?.is_eq())
+fn differs<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
+    Ok(Value::Bool(!call.equal(call.argument(0), call.argument(1))?))
 }
 
 /// Compares in an order; nothing is neither less nor greater than anything.
-fn orders(
-    name: &'static str,
-    left: &Value,
-    right: &Value,
-    meter: &Meter<'_>,
-    test: fn(Ordering) -> bool,
-) -> Result<bool, Failure> {
-    if is_nothing(left) || is_nothing(right) {
-        return Ok(false);
+fn ordered<'v>(call: &Call<'_, 'v>, test: fn(Ordering) -> bool) -> Result<Value<'v>, Failure> {
+    let (left, right) = (call.argument(0), call.argument(1));
+    if left.is_nothing() || right.is_nothing() {
+        return Ok(Value::Bool(false));
     }
-    if left.kind() == ValueKind::Bool {
-        return Err(incomparable(name, left, right));
+    if matches!(left, Value::Bool(_)) {
+        return Err(call.incomparable(left, right));
     }
-    compare(name, left, right, meter).map(test)
-}
-
-fn compare(name: &'static str, left: &Value, right: &Value, meter: &Meter<'_>) -> Result<Ordering, Failure> {
-    let basic = matches!(left.kind(), ValueKind::Bool | ValueKind::Number | ValueKind::String);
-    if !basic || left.kind() != right.kind() {
-        return Err(incomparable(name, left, right));
-    }
-    meter.charge(left.as_str().map_or(1, str::len))?;
-    Ok(left.cmp(right))
-}
-
-fn incomparable(function: &'static str, left: &Value, right: &Value) -> Failure {
-    let (left, right) = (describe(left), describe(right));
-    Failure::Problem(EvaluationProblem::Incomparable { function, left, right })
+    call.compare(left, right).map(|order| Value::Bool(test(order)))
 }
 
 /// Follows keys and positions; one that leads nowhere gives nothing, like a path.
-fn index(arguments: &[Value]) -> Result<Value, Failure> {
-    let Some((first, keys)) = arguments.split_first() else {
-        return Ok(Value::UNDEFINED);
-    };
-    let mut value = first.clone();
-    for key in keys {
-        value = match value.kind() {
-            ValueKind::Undefined | ValueKind::None => return Ok(Value::UNDEFINED),
-            ValueKind::Map => value.get_item(key).unwrap_or(Value::UNDEFINED),
-            ValueKind::Seq => match position(key)? {
-                Some(at) => value.get_item_by_index(at).unwrap_or(Value::UNDEFINED),
-                None => Value::UNDEFINED,
+fn index<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
+    let mut value = call.argument(0).clone();
+    let position = |key| call.integer("an integer as position", key).map(|at| usize::try_from(at).ok());
+    for key in call.arguments.iter().skip(1) {
+        let next = match &value {
+            Value::Undefined | Value::Nil => None,
+            Value::Map(map) => key.as_str().and_then(|key| map.get(key)).map(Value::from),
+            Value::List(items) => position(key)?.and_then(|at| items.get(at)).map(Value::from),
+            _ => match value.as_str() {
+                Some(text) => {
+                    let byte = position(key)?.and_then(|at| text.as_bytes().get(at));
+                    byte.map(|&byte| Value::Integer(byte.into()))
+                }
+                None => return Err(call.wrong_kind("a list, a map or a string", &value)),
             },
-            ValueKind::String => {
-                let bytes = value.as_str().unwrap_or("").as_bytes();
-                let byte = position(key)?.and_then(|at| bytes.get(at));
-                byte.map_or(Value::UNDEFINED, |&byte| Value::from(byte))
-            }
-            _ => return Err(wrong_kind("index", "a list, a map or a string", &value)),
         };
+        match next {
+            Some(next) => value = next,
+            None => return Ok(Value::Undefined),
+        }
     }
     Ok(value)
 }
 
-fn position(key: &Value) -> Result<Option<usize>, Failure> {
-    let position = integer("index", "an integer as position", key)?;
-    Ok(usize::try_from(position).ok())
-}
-
-fn integer(function: &'static str, expected: &'static str, value: &Value) -> Result<i64, Failure> {
-    let number = value.is_integer().then(|| value.as_i64()).flatten();
-    number.ok_or_else(|| wrong_kind(function, expected, value))
-}
-
 /// Counts bytes of strings, as Go does, and elements of lists and maps.
-fn length(name: &'static str, value: &Value) -> Result<usize, Failure> {
-    match value.kind() {
-        ValueKind::Undefined | ValueKind::None => Ok(0),
-        ValueKind::String => Ok(value.as_str().unwrap_or("").len()),
-        ValueKind::Seq | ValueKind::Map => Ok(value.len().unwrap_or(0)),
-        _ => Err(wrong_kind(name, "a string, a list or a map", value)),
-    }
+fn len<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
+    let value = call.argument(0);
+    let length = match value {
+        Value::Undefined | Value::Nil => 0,
+        Value::List(items) => items.len(),
+        Value::Map(map) => map.len(),
+        _ => value.as_str().ok_or_else(|| call.wrong_kind("a string, a list or a map", value))?.len(),
+    };
+    Ok(Value::Integer(length as i128))
 }
 
-fn slice(arguments: &[Value], meter: &Meter<'_>) -> Result<Value, Failure> {
-    let Some((value, bounds)) = arguments.split_first() else {
-        return Ok(Value::UNDEFINED);
+fn slice<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
+    let value = call.argument(0);
+    let bounds = call.arguments.get(1..).unwrap_or_default();
+    let length = match (value, value.as_str()) {
+        (Value::Undefined | Value::Nil, _) => return Ok(Value::Undefined),
+        (Value::List(items), _) => items.len(),
+        (_, Some(text)) if bounds.len() <= 2 => text.len(),
+        _ => return Err(call.wrong_kind("a list, or a string with two bounds", value)),
     };
-    if is_nothing(value) {
-        return Ok(Value::UNDEFINED);
-    }
-    let kind = value.kind();
-    if !matches!(kind, ValueKind::String | ValueKind::Seq) || (kind == ValueKind::String && bounds.len() > 2)
-    {
-        return Err(wrong_kind("slice", "a list, or a string with two bounds", value));
-    }
-    let length = length("slice", value)?;
     let mut limits = [0, length, length];
     let mut least = 0;
     for (limit, bound) in limits.iter_mut().zip(bounds) {
-        let bound = integer("slice", "integers as bounds", bound)?;
+        let bound = call.integer("integers as bounds", bound)?;
         let inside = usize::try_from(bound).ok().filter(|at| (least..=length).contains(at));
-        *limit = inside.ok_or_else(|| out_of_range(bound, length))?;
+        let outside = EvaluationProblem::OutOfRange { function: "slice", bound, length };
+        *limit = inside.ok_or(outside)?;
         least = *limit;
     }
     let [start, end, _] = limits;
-    match value.as_str() {
-        Some(text) => {
-            let part = text.get(start..end).ok_or_else(|| inside_character(text, start, end))?;
-            meter.charge(part.len())?;
-            Ok(Value::from(part))
-        }
-        None => {
-            meter.charge((end - start).saturating_mul(size_of::<Value>()))?;
-            let items = (start..end).filter_map(|at| value.get_item_by_index(at).ok());
-            Ok(Value::from(items.collect::<Vec<Value>>()))
-        }
+    if let Value::List(items) = value {
+        return Ok(Value::List(items.get(start..end).unwrap_or_default()));
     }
+    let text = value.as_str().unwrap_or("");
+    let part = text.get(start..end).ok_or_else(|| inside_character(text, start, end))?;
+    call.charge(part.len())?;
+    Ok(part.to_owned().into())
 }
 
-fn out_of_range(bound: i64, length: usize) -> Failure {
-    Failure::Problem(EvaluationProblem::OutOfRange { function: "slice", bound, length })
-}
-
-fn inside_character(text: &str, start: usize, end: usize) -> Failure {
+fn inside_character(text: &str, start: usize, end: usize) -> EvaluationProblem {
     let at = if text.is_char_boundary(start) { end } else { start };
-    let bound = i64::try_from(at).unwrap_or(i64::MAX);
-    Failure::Problem(EvaluationProblem::InsideCharacter { bound })
+    EvaluationProblem::InsideCharacter { bound: i64::try_from(at).unwrap_or(i64::MAX) }
 }

@@ -67,14 +67,6 @@ pub enum TemplateError {
         /// What the serialiser said.
         source: serde_json::Error,
     },
-    /// Minijinja refused what the template was translated to, which is a defect of Samuel.
-    #[error("{template}: the translated template was refused")]
-    Engine {
-        /// The template's name.
-        template: String,
-        /// What minijinja said.
-        source: minijinja::Error,
-    },
 }
 
 impl TemplateError {
@@ -86,9 +78,7 @@ impl TemplateError {
             | TemplateError::OutOfFuel { location, .. }
             | TemplateError::TooMuchWork { location, .. }
             | TemplateError::OutputTooLarge { location, .. } => Some(location),
-            TemplateError::SourceTooLarge { .. }
-            | TemplateError::Context { .. }
-            | TemplateError::Engine { .. } => None,
+            TemplateError::SourceTooLarge { .. } | TemplateError::Context { .. } => None,
         }
     }
 
@@ -108,9 +98,6 @@ impl TemplateError {
             }
             TemplateError::Context { .. } => {
                 "Check the types of the values a plugin or program contributed.".to_owned()
-            }
-            TemplateError::Engine { .. } => {
-                "Please report the template that shows this; simplifying it avoids it.".to_owned()
             }
         }
     }

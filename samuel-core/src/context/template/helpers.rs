@@ -7,73 +7,68 @@
 
 use std::fmt::Write;
 
-use minijinja::value::{Value, ValueKind};
-
-use super::{
-    builtins::{is_nothing, wrong_kind},
-    format::{Text, write_value},
-    runtime::{Failure, Meter},
-};
+use super::{builtins::Call, problem::Failure, text::write_value, value::Value};
 
 /// Joins a list with a separator: `join .List ", "` or `.List | join ", "`.
-pub(super) fn join(first: &Value, second: &Value, meter: &Meter<'_>) -> Result<Value, Failure> {
-    let is_list = |value: &Value| value.kind() == ValueKind::Seq;
+pub(super) fn join<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
+    let (first, second) = (call.argument(0), call.argument(1));
+    let is_list = |value: &Value<'_>| matches!(value, Value::List(_));
     let (list, separator) = if is_list(first) || !is_list(second) && first.as_str().is_none() {
         (first, second)
     } else {
         (second, first)
     };
-    if is_nothing(list) {
-        return Ok(Value::from(""));
-    }
-    if !is_list(list) {
-        return Err(wrong_kind("join", "a list", list));
-    }
-    let separator =
-        separator.as_str().ok_or_else(|| wrong_kind("join", "a string as separator", separator))?;
-    let mut text = Text::new(meter);
-    for (at, item) in list.try_iter().into_iter().flatten().enumerate() {
+    let items = match list {
+        Value::Undefined | Value::Nil => return Ok(Value::Text("")),
+        Value::List(items) => items,
+        _ => return Err(call.wrong_kind("a list", list)),
+    };
+    let separator = separator.as_str().ok_or_else(|| call.wrong_kind("a string as separator", separator))?;
+    call.charge(items.len())?;
+    let mut text = call.text();
+    for (at, item) in items.iter().enumerate() {
         if at > 0 {
             text.write_str(separator)?;
         }
-        write_value(&mut text, &item)?;
+        write_value(&mut text, &item.into())?;
     }
-    text.finish(meter)
+    Ok(text.into_string().into())
 }
 
 /// Indents every line that is not empty: `indent 4 .Text`, `.Text | indent 4`.
-pub(super) fn indent(first: &Value, second: &Value, meter: &Meter<'_>) -> Result<Value, Failure> {
-    let is_width = |value: &Value| value.is_integer();
-    let (width, value) = if is_width(first) { (first, second) } else { (second, first) };
-    let columns = width.is_integer().then(|| width.as_usize()).flatten();
+pub(super) fn indent<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
+    let (first, second) = (call.argument(0), call.argument(1));
+    let (width, value) = if first.as_integer().is_some() { (first, second) } else { (second, first) };
+    let columns = width.as_integer().and_then(|columns| usize::try_from(columns).ok());
     let columns = columns
         .filter(|&columns| columns <= 100)
-        .ok_or_else(|| wrong_kind("indent", "a width from 0 to 100", width))?;
-    if is_nothing(value) {
-        return Ok(Value::from(""));
+        .ok_or_else(|| call.wrong_kind("a width from 0 to 100", width))?;
+    if value.is_nothing() {
+        return Ok(Value::Text(""));
     }
-    let source = value.as_str().ok_or_else(|| wrong_kind("indent", "a string", value))?;
-    let mut text = Text::new(meter);
+    let source = value.as_str().ok_or_else(|| call.wrong_kind("a string", value))?;
+    let mut text = call.text();
     for line in source.split_inclusive('\n') {
         if !line.trim_end_matches(['\r', '\n']).is_empty() {
             write!(text, "{:columns$}", "")?;
         }
         text.write_str(line)?;
     }
-    text.finish(meter)
+    Ok(text.into_string().into())
 }
 
 /// Makes a path relative to `Project.Root`; a relative one is only tidied.
-pub(super) fn relpath(path: &Value, meter: &Meter<'_>) -> Result<Value, Failure> {
-    if is_nothing(path) {
-        return Ok(Value::from(""));
+pub(super) fn relpath<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
+    let path = call.argument(0);
+    if path.is_nothing() {
+        return Ok(Value::Text(""));
     }
-    let path = path.as_str().ok_or_else(|| wrong_kind("relpath", "a string", path))?;
-    let root = look_up(meter, "Project", "Root");
+    let path = path.as_str().ok_or_else(|| call.wrong_kind("a string", path))?;
+    let root = look_up(call, "Project", "Root");
     let root = root.as_str().unwrap_or("");
-    meter.charge(path.len().saturating_add(root.len()).saturating_mul(4))?;
+    call.charge(path.len().saturating_add(root.len()).saturating_mul(4))?;
     if path.is_empty() {
-        return Ok(Value::from(""));
+        return Ok(Value::Text(""));
     }
     let target = components(path);
     if !is_absolute(path) || !is_absolute(root) {
@@ -115,39 +110,44 @@ fn components(path: &str) -> Vec<&str> {
 }
 
 /// Tells whether a plugin has data, by its namespace or its name.
-pub(super) fn has_plugin(name: &Value, meter: &Meter<'_>) -> Result<Value, Failure> {
-    if is_nothing(name) {
-        return Ok(Value::from(false));
+pub(super) fn has_plugin<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
+    let name = call.argument(0);
+    if name.is_nothing() {
+        return Ok(Value::Bool(false));
     }
-    let text = name.as_str().ok_or_else(|| wrong_kind("hasPlugin", "a string", name))?;
-    meter.charge(text.len())?;
+    let text = name.as_str().ok_or_else(|| call.wrong_kind("a string", name))?;
+    call.charge(text.len())?;
     // A namespace is by default the plugin's name with `_` for `-`.
     let namespace = text.replace('-', "_");
-    let known = |key: &str| !is_nothing(&look_up(meter, "Plugins", key));
-    Ok(Value::from(known(text) || known(&namespace)))
+    let known = |key: &str| !look_up(call, "Plugins", key).is_nothing();
+    Ok(Value::Bool(known(text) || known(&namespace)))
 }
 
 /// Describes `Guardrails.CommitConvention`, or the convention given.
-pub(super) fn commit_convention(given: Option<&Value>, meter: &Meter<'_>) -> Value {
-    let convention = given_or(given, meter, "Guardrails", "CommitConvention");
-    Value::from(match convention.to_lowercase().as_str() {
-        "" | "none" => "Write commit messages as one imperative sentence that says what changed.".to_owned(),
-        "conventional" => "Write commit messages as Conventional Commits: `type(scope): summary`, where \
+pub(super) fn commit_convention<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
+    let convention = given_or(call, "Guardrails", "CommitConvention")?;
+    let text = match convention.to_lowercase().as_str() {
+        "" | "none" => "Write commit messages as one imperative sentence that says what changed.",
+        "conventional" => {
+            "Write commit messages as Conventional Commits: `type(scope): summary`, where \
             type is feat, fix, docs, refactor, test, perf, build, ci or chore."
-            .to_owned(),
-        "angular" => "Write commit messages in the Angular form: `type(scope): summary` in the \
+        }
+        "angular" => {
+            "Write commit messages in the Angular form: `type(scope): summary` in the \
             imperative, then a body that says why."
-            .to_owned(),
-        "gitmoji" => "Start each commit message with the gitmoji that fits the change, then a short \
+        }
+        "gitmoji" => {
+            "Start each commit message with the gitmoji that fits the change, then a short \
             imperative summary."
-            .to_owned(),
-        _ => format!("Write commit messages by the convention \"{convention}\"."),
-    })
+        }
+        _ => return Ok(format!("Write commit messages by the convention \"{convention}\".").into()),
+    };
+    Ok(Value::Text(text))
 }
 
 /// Describes `Mode.Focus`, or the focus given.
-pub(super) fn focus_description(given: Option<&Value>, meter: &Meter<'_>) -> Value {
-    let focus = given_or(given, meter, "Mode", "Focus");
+pub(super) fn focus_description<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
+    let focus = given_or(call, "Mode", "Focus")?;
     let text = match focus.to_lowercase().as_str() {
         "" | "all" | "general" => "Look at the whole project, and choose what helps it most.",
         "testing" | "tests" => "Look for missing, weak or failing tests.",
@@ -158,18 +158,20 @@ pub(super) fn focus_description(given: Option<&Value>, meter: &Meter<'_>) -> Val
             "Look for code that is hard to read or change, and make it simpler without changing what it does."
         }
         "bugs" | "fixes" => "Look for defects, and prove each with a failing test.",
-        _ => return Value::from(format!("Look for work on {focus}.")),
+        _ => return Ok(format!("Look for work on {focus}.").into()),
     };
-    Value::from(text)
+    Ok(Value::Text(text))
 }
 
-fn given_or(given: Option<&Value>, meter: &Meter<'_>, group: &str, field: &str) -> String {
-    let value = given.cloned().unwrap_or_else(|| look_up(meter, group, field));
-    value.as_str().unwrap_or("").trim().to_owned()
+/// Reads the argument, or a field of the context where there is none.
+fn given_or(call: &Call<'_, '_>, group: &str, field: &str) -> Result<String, Failure> {
+    let value = call.arguments.first().cloned().unwrap_or_else(|| look_up(call, group, field));
+    let text = value.as_str().unwrap_or("").trim();
+    call.charge(text.len())?;
+    Ok(text.to_owned())
 }
 
 /// Reads a field of a group of the context, without a warning.
-fn look_up(meter: &Meter<'_>, group: &str, field: &str) -> Value {
-    let group = meter.root().get_attr(group).unwrap_or_default();
-    group.get_item(&Value::from(field)).unwrap_or_default()
+fn look_up<'v>(call: &Call<'_, 'v>, group: &str, field: &str) -> Value<'v> {
+    call.context.get(group).and_then(|group| group.get(field)).map(Value::from).unwrap_or_default()
 }

@@ -1,7 +1,10 @@
-//! How much a template may cost: [`Limits`].
+//! How much a template may cost: [`Limits`], and what one rendering has left of
+//! them: [`Budgets`].
 //!
 //! Templates come with repositories and plugins, so every dimension in which
 //! one can grow has a bound, and passing it is a typed error.
+
+use std::cell::Cell;
 
 /// Bounds on parsing and rendering one template.
 ///
@@ -16,7 +19,8 @@ pub struct Limits {
     /// arguments of `and` and `or` count one level each.
     /// Default and largest value: [`Limits::NESTING`]; more is taken as that.
     pub nesting: usize,
-    /// Instructions one rendering may execute. Default: [`Limits::FUEL`].
+    /// Instructions one rendering may execute: each statement, each value in one and
+    /// each turn of a loop. Default: [`Limits::FUEL`].
     pub fuel: u64,
     /// Bytes that functions may read and build in one rendering, beside what
     /// is written out. Default: [`Limits::WORK_BYTES`].
@@ -28,7 +32,7 @@ pub struct Limits {
 impl Limits {
     /// The default largest source: 256 KiB.
     pub const SOURCE_BYTES: usize = 256 * 1024;
-    /// The deepest nesting there can be: 60 levels, within minijinja's own parser limit.
+    /// The deepest nesting there can be: 60 levels. It protects the stack.
     pub const NESTING: usize = 60;
     /// The default number of instructions: one million.
     pub const FUEL: u64 = 1_000_000;
@@ -36,7 +40,7 @@ impl Limits {
     pub const WORK_BYTES: usize = 16 * 1024 * 1024;
     /// The default largest rendered text: 4 MiB.
     pub const OUTPUT_BYTES: usize = 4 * 1024 * 1024;
-    /// How deep `{{ template }}` calls can go: 40. Not an option, because it protects the stack.
+    /// How deep `{{ template }}` calls can go: 40.
     pub const TEMPLATE_CALLS: usize = 40;
     /// How many arguments a call can have: 255.
     pub const ARGUMENTS: usize = 255;
@@ -51,5 +55,35 @@ impl Default for Limits {
             work_bytes: Limits::WORK_BYTES,
             output_bytes: Limits::OUTPUT_BYTES,
         }
+    }
+}
+
+/// What one rendering can still spend of each limit.
+#[derive(Debug)]
+pub(super) struct Budgets {
+    pub(super) fuel: Budget,
+    pub(super) work: Budget,
+    pub(super) output: Budget,
+}
+
+impl Budgets {
+    pub(super) fn new(limits: &Limits) -> Budgets {
+        Budgets {
+            fuel: Budget(Cell::new(usize::try_from(limits.fuel).unwrap_or(usize::MAX))),
+            work: Budget(Cell::new(limits.work_bytes)),
+            output: Budget(Cell::new(limits.output_bytes)),
+        }
+    }
+}
+
+/// An amount that is used up.
+#[derive(Debug)]
+pub(super) struct Budget(Cell<usize>);
+
+impl Budget {
+    /// Takes an amount off; `None` where there is less.
+    pub(super) fn spend(&self, amount: usize) -> Option<()> {
+        self.0.set(self.0.get().checked_sub(amount)?);
+        Some(())
     }
 }

@@ -3,7 +3,7 @@
 //! Functions return `None` for what is no literal; [`scan`](super::scan) knows
 //! the place and makes the error.
 
-use super::scan::TokenKind;
+use serde_json::{Number, Value as Json};
 
 /// Finds the length of a quoted literal's body, up to its closing quote.
 ///
@@ -118,7 +118,7 @@ pub(super) fn number_length(text: &str) -> usize {
 }
 
 /// Reads a number as Go does: `0x`, `0b`, `0o` and a leading zero choose the base.
-pub(super) fn number(text: &str) -> Option<TokenKind> {
+pub(super) fn number(text: &str) -> Option<Json> {
     if text.starts_with('_') || text.ends_with('_') || text.contains("__") {
         return None;
     }
@@ -133,13 +133,12 @@ pub(super) fn number(text: &str) -> Option<TokenKind> {
     };
     let sign = if plain.starts_with('-') { "-" } else { "" };
     if digits.chars().all(|c| c.is_digit(radix)) {
-        return i64::from_str_radix(&format!("{sign}{digits}"), radix).ok().map(TokenKind::Integer);
+        return i64::from_str_radix(&format!("{sign}{digits}"), radix).ok().map(Json::from);
     }
     // What Rust reads beyond Go's decimal floats (`inf`, `nan`) has other letters.
     let decimal = digits.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-'));
     if radix != 10 || !decimal {
         return None;
     }
-    let value: f64 = plain.parse().ok()?;
-    value.is_finite().then_some(TokenKind::Float(value))
+    Number::from_f64(plain.parse().ok()?).map(Json::Number)
 }

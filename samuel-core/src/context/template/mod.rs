@@ -1,15 +1,14 @@
-//! Prompt templates: Go-template syntax, run by minijinja.
+//! Prompt templates, in the syntax of Go's templates.
 //!
-//! [`Template::parse`] turns source text into a compiled template and
+//! [`Template::parse`] turns source text into a template and
 //! [`Template::render`] fills it from any serialisable context. Prompts are
 //! plain text, so nothing is escaped, and what a value contains is never read
 //! as template syntax again.
 //!
 //! The way of a template is `scan` (text and tokens), `parse` (a tree, with
-//! variables resolved), `emit` (minijinja source, with a line table back to
-//! the template) and then minijinja, which owns control flow, scopes, fuel and
-//! output. The functions a template can call are in `builtins`, `printf` and
-//! `helpers`; they reach minijinja as methods of one object, the `runtime`.
+//! variables resolved) and `render`, which walks the tree and keeps the
+//! accounts of the [`Limits`]. The functions a template can call are in
+//! `builtins`, `printf` and `helpers`.
 //!
 //! # Language
 //!
@@ -52,9 +51,7 @@
 mod ast;
 mod builtins;
 mod compiled;
-mod emit;
 mod error;
-mod format;
 mod helpers;
 mod limits;
 mod literal;
@@ -64,10 +61,12 @@ mod pipeline;
 mod place;
 mod printf;
 mod problem;
-mod runtime;
+mod render;
 mod scan;
 #[cfg(test)]
 mod tests;
+mod text;
+mod value;
 
 pub use compiled::{Rendered, Template, Warning};
 pub use error::TemplateError;

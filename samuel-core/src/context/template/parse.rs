@@ -3,11 +3,13 @@
 //! Main entry: [`parse`]. Statements and blocks are here; the inside of an
 //! action is [`pipeline`](super::pipeline)'s.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeMap, mem};
+
+use serde_json::Value as Json;
 
 use super::{
     SyntaxProblem,
-    ast::{Arm, Expr, Node, Part, PartName, Range, Slot},
+    ast::{Arm, Expr, Node, Part, Range, Slot, Statement},
     pipeline::{Bind, Binding, Cursor, Scope, unexpected},
     problem::{Fault, nearest},
     scan::{Action, Piece, Token, TokenKind, scan},
@@ -21,8 +23,8 @@ pub(super) fn is_keyword(name: &str) -> bool {
     KEYWORDS.contains(&name)
 }
 
-/// Parses a template; its first part is the template itself, under `name`.
-pub(super) fn parse(name: &str, source: &str, nesting: usize) -> Result<Vec<Part>, Fault> {
+/// Parses a template into its parts by name; the one under `name` is the template itself.
+pub(super) fn parse(name: &str, source: &str, nesting: usize) -> Result<BTreeMap<String, Part>, Fault> {
     let mut parser = Parser {
         pieces: scan(source)?.into_iter(),
         scope: Scope::default(),
@@ -30,8 +32,7 @@ pub(super) fn parse(name: &str, source: &str, nesting: usize) -> Result<Vec<Part
         depth: 0,
         loops: 0,
         nesting,
-        parts: vec![Part { name: name.to_owned(), body: Vec::new() }],
-        names: BTreeSet::from([name.to_owned()]),
+        parts: BTreeMap::from([(name.to_owned(), Part::default())]),
         calls: Vec::new(),
     };
     let body = match parser.body()? {
@@ -42,9 +43,7 @@ pub(super) fn parse(name: &str, source: &str, nesting: usize) -> Result<Vec<Part
             return Err(Fault::at(action.offset, problem));
         }
     };
-    if let Some(main) = parser.parts.first_mut() {
-        main.body = body;
-    }
+    parser.parts.insert(name.to_owned(), Part { body, slots: parser.slots });
     parser.check_calls()?;
     Ok(parser.parts)
 }
@@ -56,9 +55,8 @@ struct Parser<'s> {
     depth: usize,
     loops: usize,
     nesting: usize,
-    parts: Vec<Part>,
-    /// The names of all parts, those not yet complete included.
-    names: BTreeSet<String>,
+    /// All parts; one that is not yet complete is empty.
+    parts: BTreeMap<String, Part>,
     /// Every name that `template` asked for, with its place.
     calls: Vec<(String, usize)>,
 }
@@ -89,8 +87,8 @@ impl Parser<'_> {
         let mut nodes = Vec::new();
         while let Some(piece) = self.pieces.next() {
             let action = match piece {
-                Piece::Text(text) => {
-                    nodes.push(Node::Text(text.to_owned()));
+                Piece::Text { text, offset } => {
+                    nodes.push(Node { at: offset, statement: Statement::Text(text.to_owned()) });
                     continue;
                 }
                 Piece::Action(action) => action,
@@ -117,7 +115,7 @@ impl Parser<'_> {
         let mut cursor = self.cursor(action);
         let keyword = KEYWORDS.into_iter().find(|keyword| cursor.take_word(keyword));
         let opener = |keyword| Opener { keyword, at };
-        Ok(Some(match keyword {
+        let statement = match keyword {
             Some(keyword @ ("if" | "with")) => self.choose(cursor, opener(keyword))?,
             Some(keyword @ "range") => self.range(cursor, opener(keyword))?,
             Some(keyword @ ("break" | "continue")) => {
@@ -128,13 +126,14 @@ impl Parser<'_> {
                 self.define(cursor, opener(keyword))?;
                 return Ok(None);
             }
-            Some("template") => self.call(cursor, at)?,
+            Some("template") => self.call(cursor)?,
             Some(keyword @ "block") => self.block(cursor, opener(keyword))?,
-            _ => self.print_or_let(cursor, at)?,
-        }))
+            _ => self.print_or_let(cursor)?,
+        };
+        Ok(Some(Node { at, statement }))
     }
 
-    fn print_or_let(&mut self, mut cursor: Cursor<'_>, at: usize) -> Result<Node, Fault> {
+    fn print_or_let(&mut self, mut cursor: Cursor<'_>) -> Result<Statement, Fault> {
         let binding = cursor.binding()?;
         let value_at = cursor.at();
         let value = cursor.pipeline(&self.scope)?;
@@ -142,13 +141,13 @@ impl Parser<'_> {
         match binding {
             Some(binding) => {
                 let slot = self.single(binding)?;
-                Ok(Node::Let { slot, value, at })
+                Ok(Statement::Let { slot, value })
             }
-            None if matches!(value, Expr::Nil) => {
+            None if matches!(value, Expr::Literal(Json::Null)) => {
                 let found = "`nil`".to_owned();
                 Err(Fault::at(value_at, SyntaxProblem::Unexpected { found, place: "as an action" }))
             }
-            None => Ok(Node::Print { value, at }),
+            None => Ok(Statement::Print(value)),
         }
     }
 
@@ -193,7 +192,7 @@ impl Parser<'_> {
         result
     }
 
-    fn choose(&mut self, cursor: Cursor<'_>, opener: Opener) -> Result<Node, Fault> {
+    fn choose(&mut self, cursor: Cursor<'_>, opener: Opener) -> Result<Statement, Fault> {
         self.nested(opener.at, |parser| {
             let mut arms = vec![parser.arm_head(cursor, opener)?];
             loop {
@@ -203,7 +202,7 @@ impl Parser<'_> {
                 }
                 let action = match stop {
                     Stop::Source => return Err(opener.unclosed()),
-                    Stop::End(_) => return Ok(Node::Choose { arms, otherwise: Vec::new() }),
+                    Stop::End(_) => return Ok(Statement::Choose { arms, otherwise: Vec::new() }),
                     Stop::Else(action) => action,
                 };
                 let mut cursor = parser.cursor(&action);
@@ -215,7 +214,7 @@ impl Parser<'_> {
                 }
                 cursor.finish("after `else`")?;
                 let otherwise = parser.last_body(opener)?;
-                return Ok(Node::Choose { arms, otherwise });
+                return Ok(Statement::Choose { arms, otherwise });
             }
         })
     }
@@ -245,7 +244,7 @@ impl Parser<'_> {
         }
     }
 
-    fn range(&mut self, mut cursor: Cursor<'_>, opener: Opener) -> Result<Node, Fault> {
+    fn range(&mut self, mut cursor: Cursor<'_>, opener: Opener) -> Result<Statement, Fault> {
         self.nested(opener.at, |parser| {
             let binding = cursor.binding()?;
             let subject = cursor.pipeline(&parser.scope)?;
@@ -271,15 +270,15 @@ impl Parser<'_> {
                     parser.last_body(opener)?
                 }
             };
-            Ok(Node::Range(Range { subject, key, element, body, otherwise, at: opener.at }))
+            Ok(Statement::Range(Range { subject, key, element, body, otherwise }))
         })
     }
 
-    fn jump(&mut self, keyword: &'static str, at: usize) -> Result<Node, Fault> {
+    fn jump(&mut self, keyword: &'static str, at: usize) -> Result<Statement, Fault> {
         match (self.loops, keyword) {
             (0, _) => Err(Fault::at(at, SyntaxProblem::OutsideRange { keyword })),
-            (_, "break") => Ok(Node::Break { at }),
-            _ => Ok(Node::Continue { at }),
+            (_, "break") => Ok(Statement::Break),
+            _ => Ok(Statement::Continue),
         }
     }
 
@@ -287,34 +286,33 @@ impl Parser<'_> {
         if self.depth > 0 {
             return Err(Fault::at(opener.at, SyntaxProblem::NestedDefine));
         }
-        let name = part_name(&mut cursor)?;
+        let (name, at) = part_name(&mut cursor)?;
         cursor.finish("after a template's name")?;
-        self.part(name, opener)
+        self.part(name, at, opener)
     }
 
-    fn call(&mut self, mut cursor: Cursor<'_>, at: usize) -> Result<Node, Fault> {
-        let part = part_name(&mut cursor)?;
+    fn call(&mut self, mut cursor: Cursor<'_>) -> Result<Statement, Fault> {
+        let (part, at) = part_name(&mut cursor)?;
         let argument = self.argument(cursor)?;
-        self.calls.push((part.name.clone(), part.at));
-        Ok(Node::Call { part, argument, at })
+        self.calls.push((part.clone(), at));
+        Ok(Statement::Call { part, argument })
     }
 
-    fn block(&mut self, mut cursor: Cursor<'_>, opener: Opener) -> Result<Node, Fault> {
-        let part = part_name(&mut cursor)?;
+    fn block(&mut self, mut cursor: Cursor<'_>, opener: Opener) -> Result<Statement, Fault> {
+        let (part, at) = part_name(&mut cursor)?;
         if cursor.peek().is_none() {
             let problem = SyntaxProblem::MissingValue { place: "after a block's name" };
             return Err(Fault::at(cursor.at(), problem));
         }
         let argument = self.argument(cursor)?;
-        let PartName { name, at } = &part;
-        self.part(PartName { name: name.clone(), at: *at }, opener)?;
-        Ok(Node::Call { part, argument, at: opener.at })
+        self.part(part.clone(), at, opener)?;
+        Ok(Statement::Call { part, argument })
     }
 
     /// Parses the value handed to a named part; without one it gets nil.
     fn argument(&mut self, mut cursor: Cursor<'_>) -> Result<Expr, Fault> {
         if cursor.peek().is_none() {
-            return Ok(Expr::Nil);
+            return Ok(Expr::Literal(Json::Null));
         }
         let value = cursor.pipeline(&self.scope)?;
         cursor.finish("after a template's value")?;
@@ -322,27 +320,29 @@ impl Parser<'_> {
     }
 
     /// Parses the body of a named part, which sees no variables and no loops around it.
-    fn part(&mut self, name: PartName, opener: Opener) -> Result<(), Fault> {
-        let PartName { name, at } = name;
-        // The name is taken now, so that a part within this one cannot have it.
-        if !self.names.insert(name.clone()) {
+    fn part(&mut self, name: String, at: usize, opener: Opener) -> Result<(), Fault> {
+        if self.parts.contains_key(&name) {
             return Err(Fault::at(at, SyntaxProblem::DuplicateTemplate { name }));
         }
-        let scope = std::mem::take(&mut self.scope);
-        let loops = std::mem::take(&mut self.loops);
+        // The name is taken now, so that a part within this one cannot have it.
+        self.parts.insert(name.clone(), Part::default());
+        let scope = mem::take(&mut self.scope);
+        let loops = mem::take(&mut self.loops);
+        let slots = mem::take(&mut self.slots);
         let body = self.nested(opener.at, |parser| parser.last_body(opener));
         self.scope = scope;
         self.loops = loops;
-        self.parts.push(Part { name, body: body? });
+        let slots = mem::replace(&mut self.slots, slots);
+        self.parts.insert(name, Part { body: body?, slots });
         Ok(())
     }
 
     fn check_calls(&self) -> Result<(), Fault> {
         for (name, at) in &self.calls {
-            if !self.names.contains(name) {
+            if !self.parts.contains_key(name) {
                 let problem = SyntaxProblem::UnknownTemplate {
                     name: name.clone(),
-                    nearest: nearest(name, self.names.iter().map(String::as_str)),
+                    nearest: nearest(name, self.parts.keys().map(String::as_str)),
                 };
                 return Err(Fault::at(*at, problem));
             }
@@ -351,10 +351,11 @@ impl Parser<'_> {
     }
 }
 
-fn part_name(cursor: &mut Cursor<'_>) -> Result<PartName, Fault> {
+/// Takes a part's name; returns it with its place.
+fn part_name(cursor: &mut Cursor<'_>) -> Result<(String, usize), Fault> {
     let at = cursor.at();
     match cursor.take() {
-        Some(Token { kind: TokenKind::Text(name), .. }) => Ok(PartName { name: name.clone(), at }),
+        Some(Token { kind: TokenKind::Literal(Json::String(name)), .. }) => Ok((name.clone(), at)),
         Some(token) => Err(unexpected(token, "where a template's name belongs")),
         None => Err(Fault::at(at, SyntaxProblem::MissingValue { place: "for a template's name" })),
     }

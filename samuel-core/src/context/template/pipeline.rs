@@ -5,10 +5,12 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value as Json;
+
 use super::{
     Limits, SyntaxProblem,
     ast::{Expr, Slot},
-    builtins::Builtin,
+    builtins::{Builtin, Run},
     problem::{Fault, nearest},
     scan::{Action, Token, TokenKind},
 };
@@ -195,7 +197,7 @@ impl<'a> Cursor<'a> {
 
     fn call(
         &mut self,
-        function: Builtin,
+        function: &'static Builtin,
         at: usize,
         scope: &Scope,
         piped: Option<Expr>,
@@ -224,7 +226,7 @@ impl<'a> Cursor<'a> {
         self.built(function, arguments, at)
     }
 
-    fn built(&self, function: Builtin, arguments: Vec<Expr>, at: usize) -> Result<Expr, Fault> {
+    fn built(&self, function: &'static Builtin, arguments: Vec<Expr>, at: usize) -> Result<Expr, Fault> {
         check_arity(function, arguments.len(), at)?;
         let call = Expr::Call { function, arguments, at };
         if height(&call) > self.limit + 1 {
@@ -271,13 +273,11 @@ impl<'a> Cursor<'a> {
     fn plain(&mut self, token: &Token) -> Result<Expr, Fault> {
         let value = match &token.kind {
             TokenKind::Dot => Expr::Dot,
-            TokenKind::Text(text) => Expr::Text(text.clone()),
-            TokenKind::Integer(value) => Expr::Integer(*value),
-            TokenKind::Float(value) => Expr::Float(*value),
+            TokenKind::Literal(value) => Expr::Literal(value.clone()),
             TokenKind::Name(name) => match name.as_str() {
-                "true" => Expr::Bool(true),
-                "false" => Expr::Bool(false),
-                "nil" => Expr::Nil,
+                "true" => Expr::Literal(true.into()),
+                "false" => Expr::Literal(false.into()),
+                "nil" => Expr::Literal(Json::Null),
                 _ => return Err(unknown_name(name, token)),
             },
             _ => return Err(unexpected(token, "in a pipeline")),
@@ -309,9 +309,8 @@ impl<'a> Cursor<'a> {
 }
 
 /// Checks how many arguments a call has.
-fn check_arity(function: Builtin, found: usize, at: usize) -> Result<(), Fault> {
-    let (least, most) = function.arity();
-    let most = most.unwrap_or(Limits::ARGUMENTS);
+fn check_arity(function: &Builtin, found: usize, at: usize) -> Result<(), Fault> {
+    let (least, most) = function.arity;
     if (least..=most).contains(&found) {
         return Ok(());
     }
@@ -322,18 +321,19 @@ fn check_arity(function: Builtin, found: usize, at: usize) -> Result<(), Fault> 
         _ if least == 0 || found > Limits::ARGUMENTS => format!("at most {most}"),
         _ => format!("{least} to {most} arguments"),
     };
-    let function = function.name();
+    let function = function.name;
     Err(Fault::at(at, SyntaxProblem::WrongArgumentCount { function, expected, found }))
 }
 
-/// Measures how deep minijinja will nest a value.
+/// Measures how deep a value nests the values it is made of.
 fn height(value: &Expr) -> usize {
     match value {
         Expr::Path { base, .. } => 1 + height(base),
         Expr::Call { function, arguments, .. } => {
             let inner = arguments.iter().map(height).max().unwrap_or(0);
-            // An operator with many operands is a chain of binary ones.
-            let chain = if function.is_operator() { arguments.len().saturating_sub(1) } else { 1 };
+            // `and` and `or` are chains of operators between two values.
+            let chain =
+                if matches!(function.run, Run::Until(_)) { arguments.len().saturating_sub(1) } else { 1 };
             inner + chain.max(1)
         }
         _ => 1,
@@ -356,9 +356,7 @@ fn unknown_name(name: &str, token: &Token) -> Fault {
     if super::parse::is_keyword(name) {
         return unexpected(token, "in a pipeline");
     }
-    let problem = SyntaxProblem::UnknownFunction {
-        name: name.to_owned(),
-        nearest: nearest(name, Builtin::ALL.iter().map(|builtin| builtin.name())),
-    };
+    let problem =
+        SyntaxProblem::UnknownFunction { name: name.to_owned(), nearest: nearest(name, Builtin::names()) };
     Fault::at(token.offset, problem)
 }

@@ -8,13 +8,11 @@
 
 use std::fmt::Write;
 
-use minijinja::value::{Value, ValueKind};
-
 use super::{
-    builtins::{is_nothing, wrong_kind},
-    format::{Text, float_text, signed_exponent, to_float, write_value},
-    problem::EvaluationProblem,
-    runtime::{Failure, Meter},
+    builtins::Call,
+    problem::{EvaluationProblem, Failure},
+    text::{Text, float_text, signed_exponent, write_value},
+    value::Value,
 };
 
 /// The largest width and precision.
@@ -35,15 +33,13 @@ struct Directive {
 }
 
 /// Formats the arguments after the first by the format that the first is.
-pub(super) fn printf(arguments: &[Value], meter: &Meter<'_>) -> Result<Value, Failure> {
-    let mut values = arguments.iter();
-    let format = values.next().cloned().unwrap_or_default();
-    let mut rest = match format.as_str() {
-        Some(format) => format,
-        None => return Err(wrong_kind("printf", "a string as format", &format)),
-    };
-    meter.charge(rest.len())?;
-    let mut text = Text::new(meter);
+pub(super) fn printf<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
+    let format = call.argument(0);
+    let format = format.as_str().ok_or_else(|| call.wrong_kind("a string as format", format))?;
+    call.charge(format.len())?;
+    let mut values = call.arguments.iter().skip(1);
+    let mut rest = format;
+    let mut text = call.text();
     while let Some(at) = rest.find('%') {
         let (plain, from) = rest.split_at(at);
         text.write_str(plain)?;
@@ -58,11 +54,10 @@ pub(super) fn printf(arguments: &[Value], meter: &Meter<'_>) -> Result<Value, Fa
     }
     text.write_str(rest)?;
     if values.next().is_some() {
-        let verb = format.to_string();
-        let reason = "has fewer verbs than arguments";
-        return Err(Failure::Problem(EvaluationProblem::BadFormat { verb, reason }));
+        let (verb, reason) = (format.to_owned(), "has fewer verbs than arguments");
+        return Err(EvaluationProblem::BadFormat { verb, reason }.into());
     }
-    text.finish(meter)
+    Ok(text.into_string().into())
 }
 
 impl Directive {
@@ -102,27 +97,29 @@ impl Directive {
 
     fn fault(&self, reason: &'static str) -> Failure {
         let verb = self.spelling.clone();
-        Failure::Problem(EvaluationProblem::BadFormat { verb, reason })
+        EvaluationProblem::BadFormat { verb, reason }.into()
     }
 
-    fn write(&self, out: &mut Text, value: &Value) -> Result<(), Failure> {
-        if is_nothing(value) {
+    fn write(&self, out: &mut Text<'_>, value: &Value<'_>) -> Result<(), Failure> {
+        if value.is_nothing() {
             return self.pad(out, "");
         }
         match self.verb {
-            'v' => match value.kind() {
-                ValueKind::Number if value.is_integer() => self.integer(out, value),
-                ValueKind::Number if self.precision.is_some() => self.float(out, value, 'g'),
+            'v' => match value {
+                Value::Integer(_) => self.integer(out, value),
+                Value::Float(_) if self.precision.is_some() => self.float(out, value, 'g'),
                 _ => self.general(out, value),
             },
-            's' => match value.kind() {
-                ValueKind::Bool | ValueKind::Number => Err(self.fault("needs text, not a number or boolean")),
+            's' => match value {
+                Value::Bool(_) | Value::Integer(_) | Value::Float(_) => {
+                    Err(self.fault("needs text, not a number or boolean"))
+                }
                 _ => self.general(out, value),
             },
             'q' => self.quoted(out, value),
-            't' if value.kind() == ValueKind::Bool => self.general(out, value),
+            't' if matches!(value, Value::Bool(_)) => self.general(out, value),
             't' => Err(self.fault("needs a boolean")),
-            'x' | 'X' if value.kind() == ValueKind::String => self.hexadecimal(out, value),
+            'x' | 'X' if let Some(text) = value.as_str() => self.hexadecimal(out, text),
             'd' | 'b' | 'o' | 'x' | 'X' => self.integer(out, value),
             'c' | 'U' => self.character(out, value),
             'e' | 'E' | 'f' | 'F' | 'g' | 'G' => self.float(out, value, self.verb),
@@ -131,7 +128,7 @@ impl Directive {
     }
 
     /// Writes any value as `%v` does, cut to the precision.
-    fn general(&self, out: &mut Text, value: &Value) -> Result<(), Failure> {
+    fn general(&self, out: &mut Text<'_>, value: &Value<'_>) -> Result<(), Failure> {
         if self.width == 0 && self.precision.is_none() {
             return Ok(write_value(out, value)?);
         }
@@ -142,7 +139,7 @@ impl Directive {
         self.pad(out, kept.and_then(|(end, _)| text.get(..end)).unwrap_or(&text))
     }
 
-    fn quoted(&self, out: &mut Text, value: &Value) -> Result<(), Failure> {
+    fn quoted(&self, out: &mut Text<'_>, value: &Value<'_>) -> Result<(), Failure> {
         let Some(text) = value.as_str() else {
             return Err(self.fault("needs a string"));
         };
@@ -163,20 +160,19 @@ impl Directive {
         self.pad(out, &quoted.into_string())
     }
 
-    fn hexadecimal(&self, out: &mut Text, value: &Value) -> Result<(), Failure> {
-        let mut text = out.sibling();
-        for byte in value.as_str().unwrap_or("").bytes() {
+    fn hexadecimal(&self, out: &mut Text<'_>, text: &str) -> Result<(), Failure> {
+        let mut digits = out.sibling();
+        for byte in text.bytes() {
             match self.verb {
-                'X' => write!(text, "{byte:02X}")?,
-                _ => write!(text, "{byte:02x}")?,
+                'X' => write!(digits, "{byte:02X}")?,
+                _ => write!(digits, "{byte:02x}")?,
             }
         }
-        self.pad(out, &text.into_string())
+        self.pad(out, &digits.into_string())
     }
 
-    fn integer(&self, out: &mut Text, value: &Value) -> Result<(), Failure> {
-        let number = if value.is_integer() { i128::try_from(value.clone()).ok() } else { None };
-        let number = number.ok_or_else(|| self.fault("needs an integer"))?;
+    fn integer(&self, out: &mut Text<'_>, value: &Value<'_>) -> Result<(), Failure> {
+        let number = value.as_integer().ok_or_else(|| self.fault("needs an integer"))?;
         let size = number.unsigned_abs();
         let (prefix, mut digits) = match self.verb {
             'b' => ("0b", format!("{size:b}")),
@@ -192,9 +188,9 @@ impl Directive {
         self.signed(out, number < 0, prefix, &digits)
     }
 
-    fn character(&self, out: &mut Text, value: &Value) -> Result<(), Failure> {
-        let point = value.is_integer().then(|| value.as_i64()).flatten();
-        let c = point.and_then(|point| u32::try_from(point).ok()).and_then(char::from_u32);
+    fn character(&self, out: &mut Text<'_>, value: &Value<'_>) -> Result<(), Failure> {
+        let point = value.as_integer().and_then(|point| u32::try_from(point).ok());
+        let c = point.and_then(char::from_u32);
         let c = c.ok_or_else(|| self.fault("needs a character"))?;
         match self.verb {
             'c' => self.pad(out, c.encode_utf8(&mut [0; 4])),
@@ -202,12 +198,13 @@ impl Directive {
         }
     }
 
-    fn float(&self, out: &mut Text, value: &Value, verb: char) -> Result<(), Failure> {
-        // Go refuses integers here; a context that turned `2.0` into `2` must not.
-        if value.kind() != ValueKind::Number {
-            return Err(self.fault("needs a number"));
-        }
-        let number = to_float(value);
+    fn float(&self, out: &mut Text<'_>, value: &Value<'_>, verb: char) -> Result<(), Failure> {
+        let number = match value {
+            Value::Float(number) => *number,
+            // Go refuses integers here; a context that turned `2.0` into `2` must not.
+            Value::Integer(number) => *number as f64,
+            _ => return Err(self.fault("needs a number")),
+        };
         let size = number.abs();
         if !size.is_finite() {
             return self.pad(out, &float_text(number));
@@ -222,7 +219,7 @@ impl Directive {
     }
 
     /// Writes sign, prefix and digits, filling with zeros between where asked.
-    fn signed(&self, out: &mut Text, negative: bool, prefix: &str, digits: &str) -> Result<(), Failure> {
+    fn signed(&self, out: &mut Text<'_>, negative: bool, prefix: &str, digits: &str) -> Result<(), Failure> {
         let sign = match negative {
             true => "-",
             false if self.plus => "+",
@@ -235,7 +232,7 @@ impl Directive {
     }
 
     /// Fills up to the width, counted in characters.
-    fn pad(&self, out: &mut Text, text: &str) -> Result<(), Failure> {
+    fn pad(&self, out: &mut Text<'_>, text: &str) -> Result<(), Failure> {
         let fill = match self.width {
             0 => 0,
             width => width.saturating_sub(text.chars().count()),

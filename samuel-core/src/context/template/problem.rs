@@ -2,7 +2,7 @@
 //!
 //! [`SyntaxProblem`]s are found by [`Template::parse`](super::Template::parse),
 //! [`EvaluationProblem`]s by [`Template::render`](super::Template::render). A
-//! [`Fault`] is one on its way from the parser, before its place has a line.
+//! [`Fault`] or a [`Failure`] is one on its way, before its place has a line.
 
 use super::Limits;
 
@@ -224,8 +224,8 @@ pub enum EvaluationProblem {
         /// Why, as a phrase.
         reason: &'static str,
     },
-    /// `template` calls nested too deep, together with the ranges around them.
-    #[error("templates call each other too deep: at most {limit} levels, fewer inside ranges")]
+    /// `template` calls nested too deep.
+    #[error("templates call each other too deep: at most {limit} levels")]
     TooManyCalls {
         /// The limit it passed.
         limit: usize,
@@ -261,6 +261,21 @@ fn did_you_mean(nearest: &Option<String>, sign: &str, otherwise: &str) -> String
     match nearest {
         Some(name) => format!("Did you mean `{sign}{name}`?"),
         None => otherwise.to_owned(),
+    }
+}
+
+/// Why a statement or a function stopped, before it has a place.
+#[derive(Debug)]
+pub(super) enum Failure {
+    Problem(EvaluationProblem),
+    OutOfFuel,
+    TooMuchWork,
+    OutputTooLarge,
+}
+
+impl From<EvaluationProblem> for Failure {
+    fn from(problem: EvaluationProblem) -> Failure {
+        Failure::Problem(problem)
     }
 }
 

@@ -5,6 +5,8 @@
 //! stood apart from the one before it is kept, because `.A.B` is one path and
 //! `.A .B` are two values.
 
+use serde_json::Value as Json;
+
 use super::{
     literal,
     problem::{Fault, SyntaxProblem},
@@ -13,7 +15,7 @@ use super::{
 /// A stretch of a template.
 #[derive(Debug)]
 pub(super) enum Piece<'s> {
-    Text(&'s str),
+    Text { text: &'s str, offset: usize },
     Action(Action),
 }
 
@@ -46,9 +48,8 @@ pub(super) enum TokenKind {
     Variable(String),
     /// A function or keyword.
     Name(String),
-    Text(String),
-    Integer(i64),
-    Float(f64),
+    /// A string or a number; a character is its code point.
+    Literal(Json),
     Pipe,
     Open,
     Close,
@@ -65,8 +66,8 @@ impl TokenKind {
             TokenKind::Field(name) => format!("`.{name}`"),
             TokenKind::Variable(name) => format!("`${name}`"),
             TokenKind::Name(name) => format!("`{name}`"),
-            TokenKind::Text(_) => "string".to_owned(),
-            TokenKind::Integer(_) | TokenKind::Float(_) => "number".to_owned(),
+            TokenKind::Literal(Json::String(_)) => "string".to_owned(),
+            TokenKind::Literal(_) => "number".to_owned(),
             TokenKind::Pipe => "`|`".to_owned(),
             TokenKind::Open => "`(`".to_owned(),
             TokenKind::Close => "`)`".to_owned(),
@@ -89,8 +90,9 @@ pub(super) fn scan(source: &str) -> Result<Vec<Piece<'_>>, Fault> {
         if trim_next {
             text = text.trim_start_matches(is_space);
         }
+        let offset = open.unwrap_or(source.len()) - text.len();
         let Some(open) = open else {
-            push_text(&mut pieces, text);
+            push_text(&mut pieces, text, offset);
             return Ok(pieces);
         };
         scanner.at = open + 2;
@@ -98,7 +100,7 @@ pub(super) fn scan(source: &str) -> Result<Vec<Piece<'_>>, Fault> {
             text = text.trim_end_matches(is_space);
             scanner.at += 2;
         }
-        push_text(&mut pieces, text);
+        push_text(&mut pieces, text, offset);
         if scanner.rest().starts_with("/*") {
             trim_next = scanner.comment(open)?;
         } else {
@@ -109,9 +111,9 @@ pub(super) fn scan(source: &str) -> Result<Vec<Piece<'_>>, Fault> {
     }
 }
 
-fn push_text<'s>(pieces: &mut Vec<Piece<'s>>, text: &'s str) {
+fn push_text<'s>(pieces: &mut Vec<Piece<'s>>, text: &'s str, offset: usize) {
     if !text.is_empty() {
-        pieces.push(Piece::Text(text));
+        pieces.push(Piece::Text { text, offset });
     }
 }
 
@@ -256,12 +258,12 @@ impl<'s> Scanner<'s> {
             .ok_or_else(|| Fault::at(start, SyntaxProblem::UnclosedLiteral))?;
         self.at = start + 1 + length + 1;
         let body = body.get(..length).unwrap_or("");
-        let kind = match quote {
-            '`' => Some(TokenKind::Text(body.replace('\r', ""))),
-            '"' => literal::unescape(body, quote).map(TokenKind::Text),
-            _ => literal::character(body).map(TokenKind::Integer),
+        let value = match quote {
+            '`' => Some(body.replace('\r', "").into()),
+            '"' => literal::unescape(body, quote).map(Json::from),
+            _ => literal::character(body).map(Json::from),
         };
-        kind.ok_or_else(|| Fault::at(start, SyntaxProblem::BadLiteral))
+        value.map(TokenKind::Literal).ok_or_else(|| Fault::at(start, SyntaxProblem::BadLiteral))
     }
 
     fn number(&mut self) -> Result<TokenKind, Fault> {
@@ -269,9 +271,8 @@ impl<'s> Scanner<'s> {
         let length = literal::number_length(self.rest());
         let text = self.rest().get(..length).unwrap_or("");
         self.at += length;
-        literal::number(text).ok_or_else(|| {
-            let text = text.to_owned();
-            Fault::at(start, SyntaxProblem::BadNumber { text })
-        })
+        literal::number(text)
+            .map(TokenKind::Literal)
+            .ok_or_else(|| Fault::at(start, SyntaxProblem::BadNumber { text: text.to_owned() }))
     }
 }

@@ -4,7 +4,7 @@ use super::{assert_renders, context, render, try_render};
 use crate::context::template::Template;
 
 #[test]
-fn text_that_looks_like_minijinja_comes_through_verbatim() {
+fn text_in_the_syntax_of_other_languages_comes_through_verbatim() {
     for text in [
         "{% if x %}{# no #}{%- raw -%} }} %} #} {",
         "\\n \\\" \" ' \u{0}\u{7}\t é🚀\r\n end",
