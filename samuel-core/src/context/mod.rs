@@ -1,5 +1,5 @@
 //! What a prompt is made of: the data that templates and handlers read, and
-//! the template engine that turns them into text.
+//! the template language that turns them into text.
 
 mod framing;
 mod prompt;

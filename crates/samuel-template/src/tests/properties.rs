@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::context;
-use crate::context::template::{Limits, Template};
+use crate::{Limits, Template};
 
 /// Bits of templates that fit together often enough to reach the renderer.
 fn fragment() -> impl Strategy<Value = String> {

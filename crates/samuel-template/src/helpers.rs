@@ -7,10 +7,10 @@
 
 use std::fmt::Write;
 
-use super::{builtins::Call, problem::Failure, text::write_value, value::Value};
+use crate::{builtins::Call, problem::Failure, text::write_value, value::Value};
 
 /// Joins a list with a separator: `join .List ", "` or `.List | join ", "`.
-pub(super) fn join<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
+pub(crate) fn join<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
     let (first, second) = (call.argument(0), call.argument(1));
     let is_list = |value: &Value<'_>| matches!(value, Value::List(_));
     let (list, separator) = if is_list(first) || !is_list(second) && first.as_str().is_none() {
@@ -36,7 +36,7 @@ pub(super) fn join<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
 }
 
 /// Indents every line that is not empty: `indent 4 .Text`, `.Text | indent 4`.
-pub(super) fn indent<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
+pub(crate) fn indent<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
     let (first, second) = (call.argument(0), call.argument(1));
     let (width, value) = if first.as_integer().is_some() { (first, second) } else { (second, first) };
     let columns = width.as_integer().and_then(|columns| usize::try_from(columns).ok());
@@ -58,7 +58,7 @@ pub(super) fn indent<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
 }
 
 /// Makes a path relative to `Project.Root`; a relative one is only tidied.
-pub(super) fn relpath<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
+pub(crate) fn relpath<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
     let path = call.argument(0);
     if path.is_nothing() {
         return Ok(Value::Text(""));
@@ -110,7 +110,7 @@ fn components(path: &str) -> Vec<&str> {
 }
 
 /// Tells whether a plugin has data, by its namespace or its name.
-pub(super) fn has_plugin<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
+pub(crate) fn has_plugin<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
     let name = call.argument(0);
     if name.is_nothing() {
         return Ok(Value::Bool(false));
@@ -124,7 +124,7 @@ pub(super) fn has_plugin<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> 
 }
 
 /// Describes `Guardrails.CommitConvention`, or the convention given.
-pub(super) fn commit_convention<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
+pub(crate) fn commit_convention<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
     let convention = given_or(call, "Guardrails", "CommitConvention")?;
     let text = match convention.to_lowercase().as_str() {
         "" | "none" => "Write commit messages as one imperative sentence that says what changed.",
@@ -146,7 +146,7 @@ pub(super) fn commit_convention<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Fa
 }
 
 /// Describes `Mode.Focus`, or the focus given.
-pub(super) fn focus_description<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
+pub(crate) fn focus_description<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
     let focus = given_or(call, "Mode", "Focus")?;
     let text = match focus.to_lowercase().as_str() {
         "" | "all" | "general" => "Look at the whole project, and choose what helps it most.",

@@ -1,13 +1,13 @@
 //! Parses what stands inside an action: pipelines, calls and values.
 //!
 //! Main type: [`Cursor`], a walk over one action's tokens. Statements, and the
-//! scope of variables, belong to [`parse`](super::parse).
+//! scope of variables, belong to [`parse`](crate::parse).
 
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
-use super::{
+use crate::{
     Limits, SyntaxProblem,
     ast::{Expr, Slot},
     builtins::{Builtin, Run},
@@ -17,23 +17,23 @@ use super::{
 
 /// The variables in scope; an inner one hides an outer one of its name.
 #[derive(Debug, Default)]
-pub(super) struct Scope {
+pub(crate) struct Scope {
     slots: BTreeMap<String, Vec<Slot>>,
     order: Vec<String>,
 }
 
 impl Scope {
-    pub(super) fn declare(&mut self, name: &str, slot: Slot) {
+    pub(crate) fn declare(&mut self, name: &str, slot: Slot) {
         self.slots.entry(name.to_owned()).or_default().push(slot);
         self.order.push(name.to_owned());
     }
 
-    pub(super) fn depth(&self) -> usize {
+    pub(crate) fn depth(&self) -> usize {
         self.order.len()
     }
 
     /// Forgets what was declared since the scope had this depth.
-    pub(super) fn leave(&mut self, depth: usize) {
+    pub(crate) fn leave(&mut self, depth: usize) {
         for name in self.order.drain(depth..) {
             if let Some(slots) = self.slots.get_mut(&name) {
                 slots.pop();
@@ -41,7 +41,7 @@ impl Scope {
         }
     }
 
-    pub(super) fn find(&self, name: &str, at: usize) -> Result<Slot, Fault> {
+    pub(crate) fn find(&self, name: &str, at: usize) -> Result<Slot, Fault> {
         let found = self.slots.get(name).and_then(|slots| slots.last());
         found.copied().ok_or_else(|| {
             let known = self.slots.iter().filter(|(_, slots)| !slots.is_empty());
@@ -56,21 +56,21 @@ impl Scope {
 
 /// What stands before a pipeline whose value is kept: `$x :=`, `$i, $e =`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Binding<'a> {
-    pub(super) first: &'a Token,
-    pub(super) second: Option<&'a Token>,
-    pub(super) how: Bind,
+pub(crate) struct Binding<'a> {
+    pub(crate) first: &'a Token,
+    pub(crate) second: Option<&'a Token>,
+    pub(crate) how: Bind,
 }
 
 /// How a value is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Bind {
+pub(crate) enum Bind {
     Declare,
     Assign,
 }
 
 /// A walk over the tokens of one action.
-pub(super) struct Cursor<'a> {
+pub(crate) struct Cursor<'a> {
     tokens: &'a [Token],
     next: usize,
     end: usize,
@@ -80,34 +80,34 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    pub(super) fn new(action: &'a Action, depth: usize, limit: usize) -> Cursor<'a> {
+    pub(crate) fn new(action: &'a Action, depth: usize, limit: usize) -> Cursor<'a> {
         Cursor { tokens: &action.tokens, next: 0, end: action.end, depth, limit }
     }
 
-    pub(super) fn peek(&self) -> Option<&'a Token> {
+    pub(crate) fn peek(&self) -> Option<&'a Token> {
         self.tokens.get(self.next)
     }
 
-    pub(super) fn take(&mut self) -> Option<&'a Token> {
+    pub(crate) fn take(&mut self) -> Option<&'a Token> {
         let token = self.peek()?;
         self.next += 1;
         Some(token)
     }
 
     /// Returns the offset of the next token, or of the action's end.
-    pub(super) fn at(&self) -> usize {
+    pub(crate) fn at(&self) -> usize {
         self.peek().map_or(self.end, |token| token.offset)
     }
 
     /// Takes the next token if it is the word `name`.
-    pub(super) fn take_word(&mut self, name: &str) -> bool {
+    pub(crate) fn take_word(&mut self, name: &str) -> bool {
         let found = matches!(self.peek(), Some(Token { kind: TokenKind::Name(word), .. }) if word == name);
         self.next += usize::from(found);
         found
     }
 
     /// Checks that nothing is left in the action.
-    pub(super) fn finish(&mut self, place: &'static str) -> Result<(), Fault> {
+    pub(crate) fn finish(&mut self, place: &'static str) -> Result<(), Fault> {
         match self.peek() {
             None => Ok(()),
             Some(token) => Err(unexpected(token, place)),
@@ -115,7 +115,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes `$x :=`, `$x =` or `$i, $e :=` if the pipeline starts with it.
-    pub(super) fn binding(&mut self) -> Result<Option<Binding<'a>>, Fault> {
+    pub(crate) fn binding(&mut self) -> Result<Option<Binding<'a>>, Fault> {
         let Some(first) = self.variable_at(self.next) else {
             return Ok(None);
         };
@@ -144,7 +144,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Parses a pipeline up to `)` or the end of the action.
-    pub(super) fn pipeline(&mut self, scope: &Scope) -> Result<Expr, Fault> {
+    pub(crate) fn pipeline(&mut self, scope: &Scope) -> Result<Expr, Fault> {
         let entry = self.depth;
         self.deepen()?;
         let mut value = self.command(scope, None)?;
@@ -347,13 +347,13 @@ fn starts_operand(kind: &TokenKind) -> bool {
     )
 }
 
-pub(super) fn unexpected(token: &Token, place: &'static str) -> Fault {
+pub(crate) fn unexpected(token: &Token, place: &'static str) -> Fault {
     let found = token.kind.describe();
     Fault::at(token.offset, SyntaxProblem::Unexpected { found, place })
 }
 
 fn unknown_name(name: &str, token: &Token) -> Fault {
-    if super::parse::is_keyword(name) {
+    if crate::parse::is_keyword(name) {
         return unexpected(token, "in a pipeline");
     }
     let problem =

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, iter, mem, slice};
 
 use serde_json::Value as Json;
 
-use super::{
+use crate::{
     EvaluationProblem, Limits, Rendered, TemplateError, Warning,
     ast::{Arm, Expr, Node, Part, Range, Slot, Statement},
     builtins::{Builtin, Call, Run, wrong_kind},
@@ -21,15 +21,15 @@ use super::{
 };
 
 /// What is rendered: the parts of a template by name, and how much they may cost.
-pub(super) struct Tree {
-    pub(super) places: Places,
-    pub(super) parts: BTreeMap<String, Part>,
-    pub(super) limits: Limits,
+pub(crate) struct Tree {
+    pub(crate) places: Places,
+    pub(crate) parts: BTreeMap<String, Part>,
+    pub(crate) limits: Limits,
 }
 
 impl Tree {
     /// Renders the part that has the template's own name.
-    pub(super) fn render(&self, context: &Json) -> Result<Rendered, TemplateError> {
+    pub(crate) fn render(&self, context: &Json) -> Result<Rendered, TemplateError> {
         let budgets = Budgets::new(&self.limits);
         let mut renderer = Renderer {
             tree: self,

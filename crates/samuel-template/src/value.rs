@@ -10,7 +10,7 @@ use serde_json::{Map, Value as Json};
 
 /// A value of a rendering.
 #[derive(Debug, Clone, Default)]
-pub(super) enum Value<'v> {
+pub(crate) enum Value<'v> {
     /// What a path or a key led nowhere to.
     #[default]
     Undefined,
@@ -49,12 +49,12 @@ impl From<String> for Value<'_> {
 
 impl Value<'_> {
     /// Tells whether a value is undefined or nil.
-    pub(super) fn is_nothing(&self) -> bool {
+    pub(crate) fn is_nothing(&self) -> bool {
         matches!(self, Value::Undefined | Value::Nil)
     }
 
     /// Tells whether a condition holds, as Go does: zero and what is empty are false.
-    pub(super) fn is_true(&self) -> bool {
+    pub(crate) fn is_true(&self) -> bool {
         match self {
             Value::Undefined | Value::Nil => false,
             Value::Bool(value) => *value,
@@ -67,7 +67,7 @@ impl Value<'_> {
         }
     }
 
-    pub(super) fn as_str(&self) -> Option<&str> {
+    pub(crate) fn as_str(&self) -> Option<&str> {
         match self {
             Value::Text(text) => Some(text),
             Value::Built(text) => Some(text),
@@ -75,7 +75,7 @@ impl Value<'_> {
         }
     }
 
-    pub(super) fn as_integer(&self) -> Option<i128> {
+    pub(crate) fn as_integer(&self) -> Option<i128> {
         match self {
             Value::Integer(value) => Some(*value),
             _ => None,
@@ -83,7 +83,7 @@ impl Value<'_> {
     }
 
     /// Describes a value's kind for a message.
-    pub(super) fn describe(&self) -> &'static str {
+    pub(crate) fn describe(&self) -> &'static str {
         match self {
             Value::Undefined => "an undefined value",
             Value::Nil => "nil",
@@ -98,7 +98,7 @@ impl Value<'_> {
 }
 
 /// Returns the entries of a map in the order of their keys.
-pub(super) fn sorted(map: &Map<String, Json>) -> Vec<(&str, &Json)> {
+pub(crate) fn sorted(map: &Map<String, Json>) -> Vec<(&str, &Json)> {
     let mut entries: Vec<_> = map.iter().map(|(key, value)| (key.as_str(), value)).collect();
     entries.sort_unstable_by_key(|&(key, _)| key);
     entries

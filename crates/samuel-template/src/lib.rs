@@ -7,8 +7,9 @@
 //!
 //! The way of a template is `scan` (text and tokens), `parse` (a tree, with
 //! variables resolved) and `render`, which walks the tree and keeps the
-//! accounts of the [`Limits`]. The functions a template can call are in
-//! `builtins`, `printf` and `helpers`.
+//! accounts of the [`Limits`]: templates come with repositories and plugins, so
+//! none takes more than it was given, whatever it says. The functions a template
+//! can call are in `builtins`, `printf` and `helpers`.
 //!
 //! # Language
 //!
@@ -35,7 +36,7 @@
 //! # Example
 //!
 //! ```
-//! use samuel_core::context::template::Template;
+//! use samuel_template::Template;
 //!
 //! let template = Template::parse(
 //!     "prompt.md.tmpl",
@@ -45,7 +46,7 @@
 //!     "Task": {"Title": "the parser", "Files": ["src/lex.rs", "src/parse.rs"]}
 //! }))?;
 //! assert_eq!(rendered.text, "Work on the parser.\n- src/lex.rs\n- src/parse.rs\n");
-//! # Ok::<(), samuel_core::context::template::TemplateError>(())
+//! # Ok::<(), samuel_template::TemplateError>(())
 //! ```
 
 mod ast;
@@ -58,7 +59,6 @@ mod literal;
 mod location;
 mod parse;
 mod pipeline;
-mod place;
 mod printf;
 mod problem;
 mod render;
@@ -72,5 +72,4 @@ pub use compiled::{Rendered, Template, Warning};
 pub use error::TemplateError;
 pub use limits::Limits;
 pub use location::Location;
-pub use place::TemplatePlace;
 pub use problem::{EvaluationProblem, SyntaxProblem};

@@ -8,7 +8,7 @@
 
 use std::fmt::Write;
 
-use super::{
+use crate::{
     builtins::Call,
     problem::{EvaluationProblem, Failure},
     text::{Text, float_text, signed_exponent, write_value},
@@ -33,7 +33,7 @@ struct Directive {
 }
 
 /// Formats the arguments after the first by the format that the first is.
-pub(super) fn printf<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
+pub(crate) fn printf<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
     let format = call.argument(0);
     let format = format.as_str().ok_or_else(|| call.wrong_kind("a string as format", format))?;
     call.charge(format.len())?;

@@ -6,7 +6,7 @@
 
 use std::fmt::{self, Write};
 
-use super::{
+use crate::{
     builtins::Call,
     limits::Budget,
     problem::Failure,
@@ -18,22 +18,22 @@ const DEPTH: usize = 128;
 
 /// Text under construction that stops at what its budget has left.
 #[derive(Debug)]
-pub(super) struct Text<'a> {
+pub(crate) struct Text<'a> {
     text: String,
     left: &'a Budget,
 }
 
 impl<'a> Text<'a> {
-    pub(super) fn new(left: &'a Budget) -> Text<'a> {
+    pub(crate) fn new(left: &'a Budget) -> Text<'a> {
         Text { text: String::new(), left }
     }
 
     /// Starts another text within the same budget.
-    pub(super) fn sibling(&self) -> Text<'a> {
+    pub(crate) fn sibling(&self) -> Text<'a> {
         Text::new(self.left)
     }
 
-    pub(super) fn into_string(self) -> String {
+    pub(crate) fn into_string(self) -> String {
         self.text
     }
 }
@@ -54,7 +54,7 @@ impl From<fmt::Error> for Failure {
 }
 
 /// Writes a value as `%v` does.
-pub(super) fn write_value(out: &mut dyn Write, value: &Value<'_>) -> fmt::Result {
+pub(crate) fn write_value(out: &mut dyn Write, value: &Value<'_>) -> fmt::Result {
     write_nested(out, value, 0)
 }
 
@@ -95,7 +95,7 @@ fn separate(out: &mut dyn Write, at: usize) -> fmt::Result {
 }
 
 /// Makes the shortest decimal that reads back as `value`, with an exponent where Go has one.
-pub(super) fn float_text(value: f64) -> String {
+pub(crate) fn float_text(value: f64) -> String {
     if value.is_nan() {
         return "NaN".to_owned();
     }
@@ -113,13 +113,13 @@ pub(super) fn float_text(value: f64) -> String {
 }
 
 /// Writes an exponent with its sign and at least two digits.
-pub(super) fn signed_exponent(exponent: i32) -> String {
+pub(crate) fn signed_exponent(exponent: i32) -> String {
     let sign = if exponent < 0 { '-' } else { '+' };
     format!("{sign}{:02}", exponent.unsigned_abs())
 }
 
 /// The function `print`: values next to each other, with a space where neither is a string.
-pub(super) fn print<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
+pub(crate) fn print<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
     let mut text = call.text();
     let mut after_text = true;
     for argument in call.arguments {
@@ -134,7 +134,7 @@ pub(super) fn print<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
 }
 
 /// The function `println`: values with a space between them and a newline after them.
-pub(super) fn println<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
+pub(crate) fn println<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
     let mut text = call.text();
     for (at, argument) in call.arguments.iter().enumerate() {
         separate(&mut text, at)?;

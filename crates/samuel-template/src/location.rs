@@ -24,14 +24,14 @@ impl fmt::Display for Location {
 
 /// A named source that can say where in it a byte offset is.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(crate) struct Places {
     template: String,
     source: String,
     line_starts: Vec<usize>,
 }
 
 impl Places {
-    pub(super) fn new(template: &str, source: &str) -> Places {
+    pub(crate) fn new(template: &str, source: &str) -> Places {
         let after_newlines = source.match_indices('\n').map(|(at, _)| at + 1);
         Places {
             template: template.to_owned(),
@@ -40,12 +40,12 @@ impl Places {
         }
     }
 
-    pub(super) fn template(&self) -> &str {
+    pub(crate) fn template(&self) -> &str {
         &self.template
     }
 
     /// Finds the line and column of `offset`; one past the end is the end.
-    pub(super) fn locate(&self, offset: usize) -> Location {
+    pub(crate) fn locate(&self, offset: usize) -> Location {
         let line = self.line_starts.partition_point(|&start| start <= offset);
         let start = line.checked_sub(1).and_then(|index| self.line_starts.get(index)).copied().unwrap_or(0);
         let before = self.source.get(start..offset).or_else(|| self.source.get(start..)).unwrap_or("");

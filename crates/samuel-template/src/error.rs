@@ -1,9 +1,9 @@
 //! What can be wrong with a template: [`TemplateError`].
 //!
 //! An error says where it is and what to do next. The problems of sources and
-//! of values are listed in [`problem`](super::problem).
+//! of values are listed in [`problem`](crate::problem).
 
-use super::{EvaluationProblem, Location, SyntaxProblem};
+use crate::{EvaluationProblem, Location, SyntaxProblem};
 
 /// Why a template was not parsed or not rendered.
 #[derive(Debug, thiserror::Error)]
@@ -25,7 +25,7 @@ pub enum TemplateError {
         /// What it is.
         problem: EvaluationProblem,
     },
-    /// The source is longer than [`Limits::source_bytes`](super::Limits::source_bytes).
+    /// The source is longer than [`Limits::source_bytes`](crate::Limits::source_bytes).
     #[error("{template}: the source has {bytes} bytes; the limit is {limit}")]
     SourceTooLarge {
         /// The template's name.
@@ -35,7 +35,7 @@ pub enum TemplateError {
         /// The limit it passed.
         limit: usize,
     },
-    /// Rendering took more instructions than [`Limits::fuel`](super::Limits::fuel).
+    /// Rendering took more instructions than [`Limits::fuel`](crate::Limits::fuel).
     #[error("{location}: rendering took more than {limit} instructions")]
     OutOfFuel {
         /// The action that was running.
@@ -43,7 +43,7 @@ pub enum TemplateError {
         /// The limit it passed.
         limit: u64,
     },
-    /// Functions read and built more than [`Limits::work_bytes`](super::Limits::work_bytes).
+    /// Functions read and built more than [`Limits::work_bytes`](crate::Limits::work_bytes).
     #[error("{location}: functions handled more than {limit} bytes")]
     TooMuchWork {
         /// The function that passed the limit.
@@ -51,7 +51,7 @@ pub enum TemplateError {
         /// The limit it passed.
         limit: usize,
     },
-    /// The text is longer than [`Limits::output_bytes`](super::Limits::output_bytes).
+    /// The text is longer than [`Limits::output_bytes`](crate::Limits::output_bytes).
     #[error("{location}: the rendered text is longer than {limit} bytes")]
     OutputTooLarge {
         /// The action that was writing.

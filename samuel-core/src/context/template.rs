@@ -1,6 +1,11 @@
-//! Where templates are looked for.
+//! The template language of prompts, which is a crate of its own, and where
+//! templates are looked for: [`TemplatePlace`].
 
 use std::{collections::BTreeMap, io, path::PathBuf, sync::Arc};
+
+pub use samuel_template::{
+    EvaluationProblem, Limits, Location, Rendered, SyntaxProblem, Template, TemplateError, Warning,
+};
 
 use crate::fs::Root;
 
@@ -47,5 +52,23 @@ impl TemplatePlace {
                 text.transpose().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
+
+    use super::Template;
+    use crate::context::PromptContext;
+
+    #[test]
+    fn the_prompt_context_is_read_by_its_template_names() {
+        let source = "{{ .Samuel.Version }}{{ .Project.Root }}{{ .Methodology.Name }}{{ .Iteration.TaskID }}\
+            {{ .Config.MaxIterations }}{{ .Guardrails.CommitConvention }}{{ .Paths.PRDFile }}{{ .Mode.Focus }}\
+            {{ with .State.NextTask }}{{ .ID }}{{ end }}{{ range $point, $ids := .Hooks.Registered }}{{ end }}\
+            {{ range .Plugins }}{{ end }}{{ commitConvention }}";
+        let rendered = Template::parse("t", source).unwrap().render(&PromptContext::default()).unwrap();
+        assert_eq!(rendered.warnings, []);
     }
 }

@@ -1,7 +1,7 @@
 //! Templates that are wrong: message, line, column and help.
 
 use super::{assert_problems, try_render};
-use crate::context::template::{SyntaxProblem, Template, TemplateError};
+use crate::{SyntaxProblem, Template, TemplateError};
 
 #[test]
 fn unclosed_things_are_named_where_they_open() {

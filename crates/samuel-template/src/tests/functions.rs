@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{assert_problems, assert_renders, render};
-use crate::context::template::Template;
+use crate::Template;
 
 fn render_with(source: &str, context: serde_json::Value) -> String {
     Template::parse("t", source).unwrap().render(&context).unwrap().text

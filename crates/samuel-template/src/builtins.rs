@@ -2,14 +2,14 @@
 //!
 //! One table says each function's name, how many arguments it takes and what
 //! runs it. The functions for values and comparison are here; text is
-//! [`text`](super::text)'s and [`printf`](super::printf)'s, and Samuel's own
-//! functions are [`helpers`](super::helpers).
+//! [`text`](crate::text)'s and [`printf`](crate::printf)'s, and Samuel's own
+//! functions are [`helpers`](crate::helpers).
 
 use std::cmp::Ordering;
 
 use serde_json::Value as Json;
 
-use super::{
+use crate::{
     Limits, helpers,
     limits::Budget,
     printf::printf,
@@ -20,17 +20,17 @@ use super::{
 
 /// A function a template can call.
 #[derive(Debug)]
-pub(super) struct Builtin {
+pub(crate) struct Builtin {
     /// The name as templates write it.
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
     /// The least and the most arguments.
-    pub(super) arity: (usize, usize),
-    pub(super) run: Run,
+    pub(crate) arity: (usize, usize),
+    pub(crate) run: Run,
 }
 
 /// How a call gets its value.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Run {
+pub(crate) enum Run {
     /// From the first argument that is as true as this, else from the last;
     /// those after it are not evaluated.
     Until(bool),
@@ -69,43 +69,43 @@ static ALL: [Builtin; 21] = [
 ];
 
 impl Builtin {
-    pub(super) fn named(name: &str) -> Option<&'static Builtin> {
+    pub(crate) fn named(name: &str) -> Option<&'static Builtin> {
         ALL.iter().find(|builtin| builtin.name == name)
     }
 
-    pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    pub(crate) fn names() -> impl Iterator<Item = &'static str> {
         ALL.iter().map(|builtin| builtin.name)
     }
 }
 
 /// A call of a function: its arguments, and what it may use of the rendering.
-pub(super) struct Call<'a, 'v> {
-    pub(super) name: &'static str,
-    pub(super) arguments: &'a [Value<'v>],
+pub(crate) struct Call<'a, 'v> {
+    pub(crate) name: &'static str,
+    pub(crate) arguments: &'a [Value<'v>],
     /// What the template was rendered with.
-    pub(super) context: &'v Json,
+    pub(crate) context: &'v Json,
     /// The bytes that functions can still read and build.
-    pub(super) work: &'a Budget,
+    pub(crate) work: &'a Budget,
 }
 
 impl<'a, 'v> Call<'a, 'v> {
     /// Returns an argument by its position, from 0.
-    pub(super) fn argument(&self, index: usize) -> &'a Value<'v> {
+    pub(crate) fn argument(&self, index: usize) -> &'a Value<'v> {
         self.arguments.get(index).unwrap_or(&Value::Undefined)
     }
 
     /// Accounts for bytes the function is about to read or build.
-    pub(super) fn charge(&self, bytes: usize) -> Result<(), Failure> {
+    pub(crate) fn charge(&self, bytes: usize) -> Result<(), Failure> {
         self.work.spend(bytes).ok_or(Failure::TooMuchWork)
     }
 
     /// Starts a text, which is charged for as it grows.
-    pub(super) fn text(&self) -> Text<'a> {
+    pub(crate) fn text(&self) -> Text<'a> {
         Text::new(self.work)
     }
 
     /// Makes the failure of a function that met a value it does not take.
-    pub(super) fn wrong_kind(&self, expected: &'static str, found: &Value<'_>) -> Failure {
+    pub(crate) fn wrong_kind(&self, expected: &'static str, found: &Value<'_>) -> Failure {
         wrong_kind(self.name, expected, found)
     }
 
@@ -143,7 +143,7 @@ impl<'a, 'v> Call<'a, 'v> {
 }
 
 /// Makes the failure of a function or statement that met a value it does not take.
-pub(super) fn wrong_kind(function: &'static str, expected: &'static str, found: &Value<'_>) -> Failure {
+pub(crate) fn wrong_kind(function: &'static str, expected: &'static str, found: &Value<'_>) -> Failure {
     let found = found.describe();
     EvaluationProblem::WrongKind { function, expected, found }.into()
 }

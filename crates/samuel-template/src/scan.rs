@@ -7,40 +7,40 @@
 
 use serde_json::Value as Json;
 
-use super::{
+use crate::{
     literal,
     problem::{Fault, SyntaxProblem},
 };
 
 /// A stretch of a template.
 #[derive(Debug)]
-pub(super) enum Piece<'s> {
+pub(crate) enum Piece<'s> {
     Text { text: &'s str, offset: usize },
     Action(Action),
 }
 
 /// What stands between `{{` and `}}`, without comments.
 #[derive(Debug)]
-pub(super) struct Action {
+pub(crate) struct Action {
     /// Where the opening braces are.
-    pub(super) offset: usize,
-    pub(super) tokens: Vec<Token>,
+    pub(crate) offset: usize,
+    pub(crate) tokens: Vec<Token>,
     /// Where the closing braces (or their trim marker) are.
-    pub(super) end: usize,
+    pub(crate) end: usize,
 }
 
 /// A token of an action.
 #[derive(Debug, Clone)]
-pub(super) struct Token {
-    pub(super) kind: TokenKind,
-    pub(super) offset: usize,
+pub(crate) struct Token {
+    pub(crate) kind: TokenKind,
+    pub(crate) offset: usize,
     /// Whether white space, or the start of the action, stands before it.
-    pub(super) spaced: bool,
+    pub(crate) spaced: bool,
 }
 
 /// What a token is.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum TokenKind {
+pub(crate) enum TokenKind {
     Dot,
     /// `.Name`, without the dot.
     Field(String),
@@ -60,7 +60,7 @@ pub(super) enum TokenKind {
 
 impl TokenKind {
     /// Describes the token for a message.
-    pub(super) fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         match self {
             TokenKind::Dot => "`.`".to_owned(),
             TokenKind::Field(name) => format!("`.{name}`"),
@@ -79,7 +79,7 @@ impl TokenKind {
 }
 
 /// Scans a whole template.
-pub(super) fn scan(source: &str) -> Result<Vec<Piece<'_>>, Fault> {
+pub(crate) fn scan(source: &str) -> Result<Vec<Piece<'_>>, Fault> {
     let mut scanner = Scanner { source, at: 0 };
     let mut pieces = Vec::new();
     let mut trim_next = false;

@@ -1,6 +1,6 @@
 //! The literals of Go: strings, characters and numbers.
 //!
-//! Functions return `None` for what is no literal; [`scan`](super::scan) knows
+//! Functions return `None` for what is no literal; [`scan`](crate::scan) knows
 //! the place and makes the error.
 
 use serde_json::{Number, Value as Json};
@@ -8,7 +8,7 @@ use serde_json::{Number, Value as Json};
 /// Finds the length of a quoted literal's body, up to its closing quote.
 ///
 /// Only raw strings go over several lines or take a backslash as it is.
-pub(super) fn quoted_length(body: &str, quote: char) -> Option<usize> {
+pub(crate) fn quoted_length(body: &str, quote: char) -> Option<usize> {
     if quote == '`' {
         return body.find(quote);
     }
@@ -26,7 +26,7 @@ pub(super) fn quoted_length(body: &str, quote: char) -> Option<usize> {
 }
 
 /// Resolves the escapes of an interpreted string.
-pub(super) fn unescape(body: &str, quote: char) -> Option<String> {
+pub(crate) fn unescape(body: &str, quote: char) -> Option<String> {
     let mut bytes = Vec::with_capacity(body.len());
     let mut rest = body;
     while let Some((unit, length)) = next_unit(rest, quote) {
@@ -44,7 +44,7 @@ pub(super) fn unescape(body: &str, quote: char) -> Option<String> {
 }
 
 /// Reads the body of a character literal as its code point.
-pub(super) fn character(body: &str) -> Option<i64> {
+pub(crate) fn character(body: &str) -> Option<i64> {
     let (unit, length) = next_unit(body, '\'')?;
     (length == body.len()).then_some(match unit {
         Unit::Char(c) => i64::from(u32::from(c)),
@@ -98,7 +98,7 @@ fn char_unit(length: usize) -> impl Fn(u32) -> Option<(Unit, usize)> {
 }
 
 /// Finds the length of what looks like a number, right or wrong.
-pub(super) fn number_length(text: &str) -> usize {
+pub(crate) fn number_length(text: &str) -> usize {
     let unsigned = text.trim_start_matches(['+', '-']);
     let hexadecimal = unsigned.starts_with("0x") || unsigned.starts_with("0X");
     let mut previous = None;
@@ -118,7 +118,7 @@ pub(super) fn number_length(text: &str) -> usize {
 }
 
 /// Reads a number as Go does: `0x`, `0b`, `0o` and a leading zero choose the base.
-pub(super) fn number(text: &str) -> Option<Json> {
+pub(crate) fn number(text: &str) -> Option<Json> {
     if text.starts_with('_') || text.ends_with('_') || text.contains("__") {
         return None;
     }

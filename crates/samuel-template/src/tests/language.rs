@@ -1,7 +1,7 @@
 //! The forms of the language, each rendered.
 
 use super::{assert_renders, context, render, try_render};
-use crate::context::template::Template;
+use crate::Template;
 
 #[test]
 fn text_in_the_syntax_of_other_languages_comes_through_verbatim() {
@@ -256,15 +256,4 @@ fn a_template_is_shared_between_threads() {
     for thread in threads {
         assert_eq!(thread.join().unwrap(), "samuel");
     }
-}
-
-#[test]
-fn the_prompt_context_is_read_by_its_template_names() {
-    let source = "{{ .Samuel.Version }}{{ .Project.Root }}{{ .Methodology.Name }}{{ .Iteration.TaskID }}\
-        {{ .Config.MaxIterations }}{{ .Guardrails.CommitConvention }}{{ .Paths.PRDFile }}{{ .Mode.Focus }}\
-        {{ with .State.NextTask }}{{ .ID }}{{ end }}{{ range $point, $ids := .Hooks.Registered }}{{ end }}\
-        {{ range .Plugins }}{{ end }}{{ commitConvention }}";
-    let rendered =
-        Template::parse("t", source).unwrap().render(&crate::context::PromptContext::default()).unwrap();
-    assert_eq!(rendered.warnings, []);
 }

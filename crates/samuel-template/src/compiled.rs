@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use serde::Serialize;
 
-use super::{Limits, TemplateError, location::Places, parse::parse, render::Tree};
+use crate::{Limits, TemplateError, location::Places, parse::parse, render::Tree};
 
 /// A parsed template. Cheap to clone, and free to be rendered from several threads.
 #[derive(Clone)]

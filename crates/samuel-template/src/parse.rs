@@ -1,13 +1,13 @@
 //! Parses a scanned template into its parts.
 //!
 //! Main entry: [`parse`]. Statements and blocks are here; the inside of an
-//! action is [`pipeline`](super::pipeline)'s.
+//! action is [`pipeline`](crate::pipeline)'s.
 
 use std::{collections::BTreeMap, mem};
 
 use serde_json::Value as Json;
 
-use super::{
+use crate::{
     SyntaxProblem,
     ast::{Arm, Expr, Node, Part, Range, Slot, Statement},
     pipeline::{Bind, Binding, Cursor, Scope, unexpected},
@@ -19,12 +19,12 @@ use super::{
 const KEYWORDS: [&str; 10] =
     ["if", "else", "end", "range", "with", "break", "continue", "define", "template", "block"];
 
-pub(super) fn is_keyword(name: &str) -> bool {
+pub(crate) fn is_keyword(name: &str) -> bool {
     KEYWORDS.contains(&name)
 }
 
 /// Parses a template into its parts by name; the one under `name` is the template itself.
-pub(super) fn parse(name: &str, source: &str, nesting: usize) -> Result<BTreeMap<String, Part>, Fault> {
+pub(crate) fn parse(name: &str, source: &str, nesting: usize) -> Result<BTreeMap<String, Part>, Fault> {
     let mut parser = Parser {
         pieces: scan(source)?.into_iter(),
         scope: Scope::default(),

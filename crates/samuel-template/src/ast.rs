@@ -5,26 +5,26 @@
 
 use serde_json::Value as Json;
 
-use super::builtins::Builtin;
+use crate::builtins::Builtin;
 
 /// A template or one of its named parts.
 #[derive(Debug, Default)]
-pub(super) struct Part {
-    pub(super) body: Vec<Node>,
+pub(crate) struct Part {
+    pub(crate) body: Vec<Node>,
     /// How many variables it declares.
-    pub(super) slots: usize,
+    pub(crate) slots: usize,
 }
 
 /// A statement, and where it stands.
 #[derive(Debug)]
-pub(super) struct Node {
-    pub(super) at: usize,
-    pub(super) statement: Statement,
+pub(crate) struct Node {
+    pub(crate) at: usize,
+    pub(crate) statement: Statement,
 }
 
 /// What a statement does.
 #[derive(Debug)]
-pub(super) enum Statement {
+pub(crate) enum Statement {
     Text(String),
     Print(Expr),
     Let { slot: Slot, value: Expr },
@@ -37,32 +37,32 @@ pub(super) enum Statement {
 
 /// One `if`, `else if`, `with` or `else with`.
 #[derive(Debug)]
-pub(super) struct Arm {
-    pub(super) subject: Expr,
-    pub(super) binding: Option<Slot>,
+pub(crate) struct Arm {
+    pub(crate) subject: Expr,
+    pub(crate) binding: Option<Slot>,
     /// Whether the body sees the subject as its current value.
-    pub(super) changes_dot: bool,
-    pub(super) body: Vec<Node>,
-    pub(super) at: usize,
+    pub(crate) changes_dot: bool,
+    pub(crate) body: Vec<Node>,
+    pub(crate) at: usize,
 }
 
 /// A loop.
 #[derive(Debug)]
-pub(super) struct Range {
-    pub(super) subject: Expr,
-    pub(super) key: Option<Slot>,
-    pub(super) element: Option<Slot>,
-    pub(super) body: Vec<Node>,
-    pub(super) otherwise: Vec<Node>,
+pub(crate) struct Range {
+    pub(crate) subject: Expr,
+    pub(crate) key: Option<Slot>,
+    pub(crate) element: Option<Slot>,
+    pub(crate) body: Vec<Node>,
+    pub(crate) otherwise: Vec<Node>,
 }
 
 /// A variable, numbered by declaration in its part, so that shadowing needs no names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Slot(pub(super) usize);
+pub(crate) struct Slot(pub(crate) usize);
 
 /// A value.
 #[derive(Debug)]
-pub(super) enum Expr {
+pub(crate) enum Expr {
     Dot,
     Root,
     Variable(Slot),

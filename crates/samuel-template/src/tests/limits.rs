@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{context, problem, render, try_render};
-use crate::context::template::{EvaluationProblem, Limits, SyntaxProblem, Template, TemplateError};
+use crate::{EvaluationProblem, Limits, SyntaxProblem, Template, TemplateError};
 
 /// Runs in a thread with a small stack, so that recursion shows.
 fn on_a_small_stack<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> T {

@@ -60,14 +60,14 @@ impl Default for Limits {
 
 /// What one rendering can still spend of each limit.
 #[derive(Debug)]
-pub(super) struct Budgets {
-    pub(super) fuel: Budget,
-    pub(super) work: Budget,
-    pub(super) output: Budget,
+pub(crate) struct Budgets {
+    pub(crate) fuel: Budget,
+    pub(crate) work: Budget,
+    pub(crate) output: Budget,
 }
 
 impl Budgets {
-    pub(super) fn new(limits: &Limits) -> Budgets {
+    pub(crate) fn new(limits: &Limits) -> Budgets {
         Budgets {
             fuel: Budget(Cell::new(usize::try_from(limits.fuel).unwrap_or(usize::MAX))),
             work: Budget(Cell::new(limits.work_bytes)),
@@ -78,11 +78,11 @@ impl Budgets {
 
 /// An amount that is used up.
 #[derive(Debug)]
-pub(super) struct Budget(Cell<usize>);
+pub(crate) struct Budget(Cell<usize>);
 
 impl Budget {
     /// Takes an amount off; `None` where there is less.
-    pub(super) fn spend(&self, amount: usize) -> Option<()> {
+    pub(crate) fn spend(&self, amount: usize) -> Option<()> {
         self.0.set(self.0.get().checked_sub(amount)?);
         Some(())
     }

@@ -1,10 +1,10 @@
 //! The problems a template can have, each with a message and a help text.
 //!
-//! [`SyntaxProblem`]s are found by [`Template::parse`](super::Template::parse),
-//! [`EvaluationProblem`]s by [`Template::render`](super::Template::render). A
+//! [`SyntaxProblem`]s are found by [`Template::parse`](crate::Template::parse),
+//! [`EvaluationProblem`]s by [`Template::render`](crate::Template::render). A
 //! [`Fault`] or a [`Failure`] is one on its way, before its place has a line.
 
-use super::Limits;
+use crate::Limits;
 
 /// What is wrong with a template's source.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -118,7 +118,7 @@ pub enum SyntaxProblem {
 }
 
 impl SyntaxProblem {
-    pub(super) fn help(&self) -> String {
+    pub(crate) fn help(&self) -> String {
         use SyntaxProblem as P;
         let text = match self {
             P::UnclosedAction => "Close the action with `}}`; for literal braces write {{\"{{\"}}.",
@@ -233,7 +233,7 @@ pub enum EvaluationProblem {
 }
 
 impl EvaluationProblem {
-    pub(super) fn help(&self) -> String {
+    pub(crate) fn help(&self) -> String {
         let text = match self {
             EvaluationProblem::WrongKind { .. } => {
                 "Test the value with if or with first, or pass another; `samuel run vars` lists them."
@@ -266,7 +266,7 @@ fn did_you_mean(nearest: &Option<String>, sign: &str, otherwise: &str) -> String
 
 /// Why a statement or a function stopped, before it has a place.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(crate) enum Failure {
     Problem(EvaluationProblem),
     OutOfFuel,
     TooMuchWork,
@@ -281,19 +281,19 @@ impl From<EvaluationProblem> for Failure {
 
 /// A problem at a byte offset, before the offset is turned into a location.
 #[derive(Debug)]
-pub(super) struct Fault {
-    pub(super) offset: usize,
-    pub(super) problem: SyntaxProblem,
+pub(crate) struct Fault {
+    pub(crate) offset: usize,
+    pub(crate) problem: SyntaxProblem,
 }
 
 impl Fault {
-    pub(super) fn at(offset: usize, problem: SyntaxProblem) -> Fault {
+    pub(crate) fn at(offset: usize, problem: SyntaxProblem) -> Fault {
         Fault { offset, problem }
     }
 }
 
 /// Finds the candidate a misspelt `name` most likely stands for.
-pub(super) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     // Names in templates are short; a long one is not worth the quadratic cost.
     if name.len() > 64 {
         return None;
