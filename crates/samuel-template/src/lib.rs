@@ -51,7 +51,6 @@
 
 mod ast;
 mod builtins;
-mod compiled;
 mod error;
 mod helpers;
 mod limits;
@@ -63,13 +62,14 @@ mod printf;
 mod problem;
 mod render;
 mod scan;
+mod template;
 #[cfg(test)]
 mod tests;
 mod text;
 mod value;
 
-pub use compiled::{Rendered, Template, Warning};
 pub use error::TemplateError;
 pub use limits::Limits;
 pub use location::Location;
 pub use problem::{EvaluationProblem, SyntaxProblem};
+pub use template::{Rendered, Template, Warning};
