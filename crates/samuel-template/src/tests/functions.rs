@@ -29,6 +29,10 @@ fn order_compares_numbers_and_strings() {
         ("{{ lt 1 2 }} {{ le 2 2 }} {{ gt 1 2 }} {{ ge 2.5 2 }}", "true true false true"),
         ("{{ lt `a` `b` }} {{ gt `B` `a` }}", "true false"),
         ("{{ gt .Nothing 0 }}", "false"),
+        (
+            "{{ lt 9223372036854775807 9223372036854775808.0 }} {{ gt 3 2.9 }} {{ le -3 -3.5 }}",
+            "true true false",
+        ),
     ]);
     assert_problems(&[
         ("{{ lt 1 `a` }}", "1:4: `lt` cannot compare an integer with a string"),

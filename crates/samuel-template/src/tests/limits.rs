@@ -126,6 +126,30 @@ fn output_stops_at_its_limit() {
 }
 
 #[test]
+fn text_that_passes_the_output_limit_has_its_own_place() {
+    let source = "{{ define `part` }}\n  long text{{ end }}ab\n{{ if true }}c{{ end }}{{ template `part` }}";
+    for (output_bytes, line, column) in [(0, 2, 21), (3, 3, 14), (4, 1, 20)] {
+        let limits = Limits { output_bytes, ..Limits::default() };
+        let error = Template::parse_with("t", source, limits).unwrap().render(&()).unwrap_err();
+        let TemplateError::OutputTooLarge { location, .. } = error else {
+            panic!("{error}");
+        };
+        assert_eq!((location.line, location.column), (line, column), "{output_bytes}");
+    }
+}
+
+#[test]
+fn text_that_is_built_and_thrown_away_costs_work_too() {
+    let long = "x".repeat(100_000);
+    for call in ["printf `%.0s` $x", "commitConvention $x", "focusDescription $x"] {
+        let source =
+            format!("{{{{ $x := `{long}` }}}}{{{{ range 1000 }}}}{{{{ $y := {call} }}}}{{{{ end }}}}");
+        let error = try_render(&source).unwrap_err();
+        assert!(matches!(error, TemplateError::TooMuchWork { .. }), "{call}: {error}");
+    }
+}
+
+#[test]
 fn doubling_text_runs_out_of_work() {
     let source = format!("{{{{ $x := `xxxxxxxx` }}}}{}", "\n{{ $x = print $x $x }}".repeat(60));
     let error = try_render(&source).unwrap_err();
