@@ -16,6 +16,7 @@ mod error;
 mod file;
 mod layer;
 mod names;
+mod plugin_name;
 mod problem;
 mod sandbox;
 mod schema;
@@ -39,6 +40,8 @@ pub use names::{
     DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS, InvalidMethodologyName, KnownMethodology,
     RUN_SUBCOMMANDS, UnknownMethodology, check_methodology_name, resolve_methodology,
 };
+pub(crate) use plugin_name::broken_plugin_name_rule;
+pub use plugin_name::{PLUGIN_NAME_RULE, RESERVED_PLUGIN_NAMES};
 pub(crate) use problem::shorten;
 pub use problem::{Problem, ProblemKind};
 pub use sandbox::{Sandbox, SandboxError};

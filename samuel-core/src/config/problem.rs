@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::{hook::HookPoint, model::Location, plugin::ManifestProblem};
+use crate::{hook::HookPoint, model::Location};
 
 /// One thing that is wrong in a configuration file.
 ///
@@ -171,9 +171,14 @@ pub enum ProblemKind {
         /// The version as it was given.
         found: String,
     },
-    /// A plugin's manifest says what makes no sense there.
-    #[error(transparent)]
-    Manifest(#[from] ManifestProblem),
+    /// What only this kind of file can have wrong, such as a plugin's manifest.
+    #[error("{what}")]
+    Specific {
+        /// What it is.
+        what: String,
+        /// What to do about it, one line.
+        help: String,
+    },
 }
 
 impl ProblemKind {
@@ -217,7 +222,7 @@ impl ProblemKind {
             Self::Missing { name } => format!("Add {name}."),
             Self::Empty => "Give a value, or remove the key.".to_owned(),
             Self::Version { .. } => "Write version = \"2\".".to_owned(),
-            Self::Manifest(problem) => problem.help(),
+            Self::Specific { help, .. } => help.clone(),
         }
     }
 }

@@ -6,10 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Config, DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS, PluginEntry, ProblemKind, chain,
-    check_methodology_name, layer::MethodologyLayer, shorten, table::Table, value::Value,
+    Config, DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS, PluginEntry, ProblemKind,
+    broken_plugin_name_rule, chain, check_methodology_name, layer::MethodologyLayer, shorten, table::Table,
+    value::Value,
 };
-use crate::{context::GuardrailVars, plugin::broken_name_rule};
+use crate::context::GuardrailVars;
 
 /// The version of the schema that this Samuel reads.
 pub const CONFIG_VERSION: &str = "2";
@@ -91,7 +92,7 @@ fn read_plugins(value: &Value<'_>) -> Vec<PluginEntry> {
 
 fn read_plugin_name(value: &Value<'_>, seen: &mut BTreeSet<String>) -> Option<String> {
     let name = value.string()?;
-    if let Some(rule) = broken_name_rule(name) {
+    if let Some(rule) = broken_plugin_name_rule(name) {
         value.refuse(ProblemKind::InvalidName { what: "plugin", name: shorten(name), rule });
     } else if !seen.insert(name.to_owned()) {
         value.refuse(ProblemKind::Doubled { what: "plugin", name: name.to_owned() });

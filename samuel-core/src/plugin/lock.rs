@@ -11,9 +11,9 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Capabilities, Kind, PluginError, name::broken_rule};
+use super::{Capabilities, Kind, PluginError};
 use crate::{
-    config::{load_text, shorten},
+    config::{broken_plugin_name_rule, load_text, shorten},
     fs::Root,
     model::Location,
     state::atomic,
@@ -94,7 +94,7 @@ impl LockFile {
         let mut seen = BTreeSet::new();
         for plugin in &lock.plugins {
             let shown = shorten(&plugin.name).escape_debug().to_string();
-            let problem = match broken_rule(&plugin.name) {
+            let problem = match broken_plugin_name_rule(&plugin.name) {
                 Some(rule) => format!("\"{shown}\" cannot be the name of a plugin: {rule}"),
                 None if seen.insert(&plugin.name) => continue,
                 None => format!("\"{shown}\" is there twice"),

@@ -1,12 +1,11 @@
 //! What can be wrong in a manifest beside what any TOML file can have wrong.
 
 use super::{Capability, Kind};
-use crate::hook::HookPoint;
+use crate::{config::ProblemKind, hook::HookPoint};
 
 /// What makes no sense in a manifest.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ManifestProblem {
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ManifestProblem {
     /// The text is no version.
     #[error("\"{text}\" is not a version: {problem}")]
     NoVersion {
@@ -97,7 +96,7 @@ pub enum ManifestProblem {
 
 impl ManifestProblem {
     /// Returns what to do next, one line.
-    pub fn help(&self) -> String {
+    fn help(&self) -> String {
         match self {
             Self::NoVersion { .. } => {
                 "Write a version such as \"1.2.0\", or a range such as \"^2.0\".".to_owned()
@@ -114,5 +113,11 @@ impl ManifestProblem {
             Self::BadFile { .. } => "Correct the path, or the file.".to_owned(),
             Self::AgentWithoutExec => "Add exec with its programs to [capabilities].".to_owned(),
         }
+    }
+}
+
+impl From<ManifestProblem> for ProblemKind {
+    fn from(problem: ManifestProblem) -> Self {
+        Self::Specific { what: problem.to_string(), help: problem.help() }
     }
 }

@@ -9,15 +9,12 @@ use std::{collections::BTreeMap, path::Component, path::Path};
 use semver::{Version, VersionReq};
 
 use super::{
-    Binding, Capabilities, Capability, Kind, Manifest, ManifestProblem,
-    exec_grant::ExecGrant,
-    host_grant::HostGrant,
-    name::{broken_rule, is_reserved_namespace},
-    profile::read_profiles,
+    Binding, Capabilities, Capability, Kind, Manifest, ManifestProblem, exec_grant::ExecGrant,
+    host_grant::HostGrant, name::is_reserved_namespace, profile::read_profiles,
 };
 use crate::{
     agent::{is_reserved, is_secret},
-    config::{Origins, ProblemKind, Table, Value, shorten},
+    config::{Origins, ProblemKind, Table, Value, broken_plugin_name_rule, shorten},
     hook::{HookPoint, nearest},
 };
 
@@ -108,7 +105,7 @@ fn read_head(table: &mut Table<'_>, host: &Version) -> Option<Head> {
 
 fn read_plugin_name(value: &Value<'_>) -> Option<String> {
     let name = value.string()?;
-    let Some(rule) = broken_rule(name) else { return Some(name.to_owned()) };
+    let Some(rule) = broken_plugin_name_rule(name) else { return Some(name.to_owned()) };
     value.refuse(ProblemKind::InvalidName { what: "plugin", name: shorten(name), rule });
     None
 }

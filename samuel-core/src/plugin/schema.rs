@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{Capability, Kind, RESERVED_PLUGIN_NAMES};
+use super::{Capability, Kind};
 use crate::{
-    config::{AGENTS, RateLimitPolicy, Sandbox},
+    config::{AGENTS, RESERVED_PLUGIN_NAMES, RateLimitPolicy, Sandbox},
     hook::{ChainMode, HookPoint},
 };
 

@@ -1,0 +1,117 @@
+//! Modules of `samuel-core` use each other as the table in ARCHITECTURE.md says:
+//! only those above, and only those that are named there.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+/// Returns the rows of the table: each module with those it may use.
+fn table() -> Vec<(String, BTreeSet<String>)> {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let rows = text.lines().skip_while(|line| !line.starts_with("| module |")).skip(2);
+    let names = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+    rows.take_while(|line| line.starts_with('|'))
+        .map(|line| {
+            let cells: Vec<&str> = line.split('|').collect();
+            let [_, module, _, uses, _] = cells[..] else { panic!("not a row of three cells: {line}") };
+            (names(module).remove(0), names(uses).into_iter().collect())
+        })
+        .collect()
+}
+
+/// Returns the code of a file, without comments and without its tests.
+fn code(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap();
+    let (code, _tests) = text.split_once("#[cfg(test)]\nmod tests {").unwrap_or((&text, ""));
+    code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the modules of the crate that some code names, as `crate::a::B` or in
+/// `use crate::{a::B, c}`.
+fn used(code: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for after in code.split("crate::").skip(1) {
+        let Some(group) = after.strip_prefix('{') else {
+            found.insert(first_name(after));
+            continue;
+        };
+        let mut depth = 0;
+        let mut is_first = true;
+        for (at, c) in group.char_indices() {
+            match c {
+                '{' => depth += 1,
+                '}' if depth == 0 => break,
+                '}' => depth -= 1,
+                ',' if depth == 0 => is_first = true,
+                c if is_first && !c.is_whitespace() => {
+                    found.insert(first_name(&group[at..]));
+                    is_first = false;
+                }
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+fn first_name(text: &str) -> String {
+    text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+}
+
+/// Returns the files of the crate that are no tests, by their modules.
+fn files() -> BTreeMap<String, Vec<PathBuf>> {
+    let source = root().join("samuel-core/src");
+    let mut files: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+    let mut directories = vec![source.clone()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            if path.is_dir() {
+                directories.extend((name != "tests").then_some(path));
+            } else if name.ends_with(".rs") && !["lib.rs", "tests.rs"].contains(&name.as_str()) {
+                let inner = path.strip_prefix(&source).unwrap().iter().next().unwrap();
+                let module = inner.to_str().unwrap().trim_end_matches(".rs").to_owned();
+                files.entry(module).or_default().push(path);
+            }
+        }
+    }
+    files
+}
+
+#[test]
+fn the_names_that_code_uses_are_found() {
+    let code = "use crate::{a::{B, c::D}, e,\n    f::G};\nfn x() -> crate::h::I { crate::J }";
+    let expected = ["J", "a", "e", "f", "h"].map(str::to_owned);
+    assert_eq!(used(code), BTreeSet::from(expected));
+}
+
+#[test]
+fn each_module_uses_what_its_row_names_and_that_stands_above_it() {
+    let table = table();
+    let files = files();
+    let rows: BTreeSet<&String> = table.iter().map(|(module, _)| module).collect();
+    assert_eq!(rows, files.keys().collect(), "the modules of the table and those there are");
+    let mut above = BTreeSet::new();
+    for (module, named) in &table {
+        let unknown: Vec<_> = named.difference(&above).collect();
+        assert!(unknown.is_empty(), "`{module}` may not use {unknown:?}, which do not stand above it");
+        let mut uses: BTreeMap<String, &PathBuf> = BTreeMap::new();
+        for path in &files[module] {
+            uses.extend(used(&code(path)).into_iter().map(|name| (name, path)));
+        }
+        for (name, path) in uses.iter().filter(|(name, _)| files.contains_key(*name) && *name != module) {
+            assert!(named.contains(name), "{} uses `{name}`, which its row does not name", path.display());
+        }
+        let idle: Vec<_> = named.iter().filter(|name| !uses.contains_key(*name)).collect();
+        assert!(idle.is_empty(), "the row of `{module}` names {idle:?}, which it does not use");
+        above.insert(module.clone());
+    }
+}
