@@ -140,21 +140,21 @@ impl Checkup {
                 let agent = Finding::of_result(Subject::Agent, builder().check_agent());
                 let prepared = prepare(&project, builder());
                 findings.push(plugins(&project, prepared.as_ref().err()));
-                let (of_run, changes) = match prepared {
+                let (of_run, control_files) = match prepared {
                     Ok(builder) => chains(builder),
                     Err(_) => {
-                        let ([_, templates], changes) = chains(builder());
+                        let ([_, templates], control_files) = chains(builder());
                         let hooks = Finding::skipped(Subject::Hooks, "the plugins cannot be used");
-                        ([hooks, templates], changes)
+                        ([hooks, templates], control_files)
                     }
                 };
                 findings.extend(of_run);
                 findings.extend([
                     agent,
-                    checks(&project),
+                    checks(&project, control_files.warnings),
                     repository(root, caller, env),
                     containment(),
-                    state(&project, changes),
+                    state(&project, control_files.changes),
                 ]);
             }
             Err(error) => {
@@ -274,15 +274,24 @@ fn plugins(project: &Project, error: Option<&PluginError>) -> Finding {
     Finding { details, ..Finding::failed(Subject::Plugins, error) }
 }
 
+/// What is to be said of control files.
+#[derive(Default)]
+struct OfControlFiles {
+    /// Those that the last run left changed.
+    changes: Vec<String>,
+    /// What a start warns of.
+    warnings: Vec<String>,
+}
+
 /// Looks at the chains and the templates, which are loaded together.
-/// Returns with them the control files that the last run left changed.
-fn chains(builder: RunBuilder) -> ([Finding; 2], Vec<String>) {
+/// Returns with them what is to be said of control files.
+fn chains(builder: RunBuilder) -> ([Finding; 2], OfControlFiles) {
     use Subject::{Hooks, Templates};
     let mut run = match builder.build_idle() {
         Ok(run) => run,
         Err(error @ RunError::Template(_)) => {
             let of_hooks = Finding::skipped(Hooks, "the templates cannot be used");
-            return ([of_hooks, Finding::failed(Templates, &error)], Vec::new());
+            return ([of_hooks, Finding::failed(Templates, &error)], OfControlFiles::default());
         }
         Err(error) => {
             let of_templates = Finding::ok(Templates, "the project's templates can be used");
@@ -290,7 +299,7 @@ fn chains(builder: RunBuilder) -> ([Finding; 2], Vec<String>) {
             if let RunError::Config(error) = &error {
                 of_hooks.list_problems(error);
             }
-            return ([of_hooks, of_templates], Vec::new());
+            return ([of_hooks, of_templates], OfControlFiles::default());
         }
     };
     let registry = run.registry();
@@ -313,11 +322,11 @@ fn chains(builder: RunBuilder) -> ([Finding; 2], Vec<String>) {
         ),
     };
     // State that cannot be read is found fault with on its own.
-    let changes = run.executables().map(Executables::change_lines);
-    ([hooks, templates], changes.unwrap_or_default())
+    let changes = run.executables().map(Executables::change_lines).unwrap_or_default();
+    ([hooks, templates], OfControlFiles { changes, warnings: run.control_files.warnings().to_vec() })
 }
 
-fn checks(project: &Project) -> Finding {
+fn checks(project: &Project, warnings: Vec<String>) -> Finding {
     let checks = project.settings().quality_checks;
     match checks.len() {
         0 => Finding::warning(
@@ -327,7 +336,8 @@ fn checks(project: &Project) -> Finding {
         ),
         _ => {
             let commands: Vec<&str> = checks.iter().map(|check| check.command.as_str()).collect();
-            Finding::ok(Subject::Checks, commands.join(", "))
+            let health = if warnings.is_empty() { Health::Ok } else { Health::Warning };
+            Finding { details: warnings, ..Finding::new(Subject::Checks, health, commands.join(", ")) }
         }
     }
 }

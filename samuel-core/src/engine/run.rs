@@ -290,7 +290,7 @@ impl Run {
         if let Some(reason) = self.frozen.project.cannot_keep_plans() {
             services.warn(reason);
         }
-        for told in services.control_files.missing() {
+        for told in services.control_files.warnings() {
             services.warn(told);
         }
         let has_checks = !self.frozen.settings.quality_checks.is_empty();

@@ -17,10 +17,10 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use super::{Repository, read};
 
 /// The largest ignore file that is read, in bytes.
-const MAX_IGNORE_FILE: u64 = 256 << 10;
+pub(super) const MAX_IGNORE_FILE: u64 = 256 << 10;
 /// How many patterns are heeded. Each is compiled, and matched with
 /// each file.
-const MAX_PATTERNS: usize = 4_000;
+pub(super) const MAX_PATTERNS: usize = 4_000;
 /// How deep directories are entered.
 const MAX_DEPTH: usize = 256;
 
@@ -125,10 +125,7 @@ impl Walk {
     }
 
     fn ignores(&self, inner: &[Gitignore], path: &Path, is_dir: bool) -> bool {
-        let strongest_first = inner.iter().rev().chain(self.outer.iter().rev());
-        let decisive =
-            strongest_first.map(|rules| rules.matched(path, is_dir)).find(|found| !found.is_none());
-        decisive.is_some_and(|found| found.is_ignore())
+        decide(inner.iter().rev().chain(self.outer.iter().rev()), path, is_dir)
     }
 
     /// Hands out the files until the deadline. Files and directories of which
@@ -230,8 +227,18 @@ impl Place {
     }
 }
 
+/// Says whether rules, the strongest first, ignore a path.
+pub(super) fn decide<'a>(
+    strongest_first: impl Iterator<Item = &'a Gitignore>,
+    path: &Path,
+    is_dir: bool,
+) -> bool {
+    let mut matched = strongest_first.map(|rules| rules.matched(path, is_dir));
+    matched.find(|found| !found.is_none()).is_some_and(|found| found.is_ignore())
+}
+
 /// Reads at most so many patterns.
-fn rules(directory: &Path, text: &[u8], limit: usize) -> Option<Gitignore> {
+pub(super) fn rules(directory: &Path, text: &[u8], limit: usize) -> Option<Gitignore> {
     if text.is_empty() || limit == 0 {
         return None;
     }
@@ -250,7 +257,7 @@ fn is_hidden(name: &OsStr) -> bool {
 }
 
 /// Says whether a directory is the top of another repository.
-fn is_repository(directory: &Path) -> bool {
+pub(super) fn is_repository(directory: &Path) -> bool {
     let dot_git = directory.join(".git");
     match fs::symlink_metadata(&dot_git) {
         Ok(metadata) if metadata.is_dir() => fs::symlink_metadata(dot_git.join("HEAD")).is_ok(),

@@ -37,6 +37,7 @@ mod nested;
 mod odb;
 mod pack;
 mod place;
+mod products;
 pub mod program;
 mod read;
 mod tree;

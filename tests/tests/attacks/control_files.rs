@@ -7,7 +7,7 @@
 
 use serde_json::Value;
 
-use crate::kit::{HANG, Ran, SAMUEL, Target, ran};
+use crate::kit::{HANG, Ran, SAMUEL, Target, git, ran};
 
 /// A project with one task, a check that fails, a plugin, and an agent that
 /// does what the file `agent` says.
@@ -192,6 +192,117 @@ fn a_file_that_a_check_only_reads_may_be_made_by_the_agent() {
 fn check_with(target: &Target, checks: &str) {
     let config = std::fs::read_to_string(target.path("samuel.toml")).unwrap();
     target.write("samuel.toml", config.replace("[\"sh ci/check.sh\"]", checks));
+}
+
+/// A project in a repository of its own, whose check builds a program and runs it. With
+/// `rules`, `.gitignore` is tracked and says that.
+fn built(rules: &str) -> Target {
+    let target = project();
+    check_with(&target, &format!("[{BUILT:?}]"));
+    target.write(
+        "build.sh",
+        "mkdir -p build\nprintf '#!/bin/sh\\n# %s\\n' $$ > build/new\nchmod +x build/new\nmv build/new build/tests\n",
+    );
+    git(&target.root(), &["init", "--quiet"]);
+    git(&target.root(), &["add", "build.sh"]);
+    if !rules.is_empty() {
+        target.write(".gitignore", rules);
+        git(&target.root(), &["add", ".gitignore"]);
+    }
+    git(&target.root(), &["commit", "--quiet", "--message", "Start"]);
+    target
+}
+
+/// A check that builds what it runs.
+const BUILT: &str = "sh build.sh && ./build/tests";
+
+/// What is said of a check's file that is not watched.
+fn not_watched(check: &str, path: &str) -> String {
+    format!(
+        "quality check `{check}` executes {path}, which git ignores and does not track: the agent may change"
+    )
+}
+
+#[test]
+fn a_program_that_is_built_and_ignored_may_change_in_every_iteration() {
+    let target = built("/build/\n");
+    let config = std::fs::read_to_string(target.path("samuel.toml")).unwrap();
+    target.write("samuel.toml", config.replace("max_iterations = 1", "max_iterations = 2"));
+    let told = not_watched(BUILT, "build/tests");
+    // At the first start there is no such file, at the second there is.
+    for first in [1, 3] {
+        for task in first + usize::from(first == 1)..first + 2 {
+            assert_eq!(target.run(&["run", "enqueue", &format!("{task}")]).code, Some(0));
+        }
+        let next = format!("touch made{first}; {SAMUEL} run done $((${{next}} + {first}))");
+        let ran = start(&target, &format!("sh build.sh; next=0; test -e made{first} && next=1; {next}"));
+        assert_eq!(
+            (ran.code, &report(&ran)["exit_reason"]),
+            (Some(0), &"completed".into()),
+            "{}",
+            ran.text()
+        );
+        assert_eq!((report(&ran)["iterations"].as_u64(), ran.text().matches(&told).count()), (Some(2), 1));
+        let doctor = target.run(&["doctor"]);
+        assert!(doctor.text().contains(&told), "{}", doctor.text());
+    }
+    let asked = target.run(&["run", "start"]).text();
+    assert!(asked.contains("file build.sh: sha256:"), "{asked}");
+    assert!(asked.contains("file build/tests: ignored by git, not watched"), "{asked}");
+}
+
+#[test]
+fn rules_that_an_agent_writes_do_not_make_a_script_its_own() {
+    let ignore =
+        "echo ci/ >> .gitignore; git add .gitignore; git -c user.name=A -c user.email=a commit -qm A";
+    for rules in ["", "/build/\n"] {
+        let target = built(rules);
+        let config = std::fs::read_to_string(target.path("samuel.toml")).unwrap();
+        target.write("samuel.toml", config.replace(&format!("{BUILT:?}"), "\"sh ci/check.sh\""));
+        git(&target.root(), &["add", "ci/check.sh"]);
+        let untrack = "git rm -q --cached ci/check.sh";
+        let ran =
+            start(&target, &format!("{untrack}; {ignore}; echo exit 0 > ci/check.sh; {SAMUEL} run done 1"));
+        assert_eq!(
+            ended_as_changed(&ran)["detail"],
+            "changed: ci/check.sh (run by quality check `sh ci/check.sh`)"
+        );
+        assert_eq!(status(&target), "pending");
+        // What was prepared in one run is told at the start of the next.
+        target.write("ci/check.sh", "exit 1\n");
+        let ran = start(&target, "");
+        assert!(ran.text().contains(&not_watched("sh ci/check.sh", "ci/check.sh")), "{}", ran.text());
+    }
+}
+
+#[test]
+fn a_program_that_only_rules_outside_of_the_history_ignore_is_watched() {
+    for place in ["", ".git/info/exclude", ".gitignore", "build/.gitignore"] {
+        let target = built("");
+        if !place.is_empty() {
+            target.write(place, "build/\n*\n");
+        }
+        let ran = start(&target, &format!("{SAMUEL} run done 1; sh build.sh"));
+        let warning =
+            format!("quality check `{BUILT}` executes build/tests, which does not exist: the run ends");
+        assert!(ran.text().contains(&warning), "{place}: {}", ran.text());
+        let told = format!("new: build/tests (run by quality check `{BUILT}`)");
+        assert_eq!(ended_as_changed(&ran)["detail"], told, "{place}");
+        assert_eq!(status(&target), "pending", "{place}");
+    }
+}
+
+#[test]
+fn what_is_samuels_own_is_watched_although_it_is_ignored() {
+    let target = built("/build/\n/.samuel/\nsamuel.*\n");
+    let script = ".samuel/plugins/lint/hook.sh";
+    let config = std::fs::read_to_string(target.path("samuel.toml")).unwrap();
+    target.write("samuel.toml", config.replace(&format!("{BUILT:?}"), &format!("\"sh {script}\"")));
+    let ran = start(&target, &format!("{SAMUEL} run done 1; echo >> {script}"));
+    assert_eq!(
+        ended_as_changed(&ran)["detail"],
+        format!("changed: {script} (run by quality check `sh {script}`)")
+    );
 }
 
 #[test]

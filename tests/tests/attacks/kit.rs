@@ -130,6 +130,15 @@ impl Target {
     }
 }
 
+/// Runs git in a directory, without the configuration of this machine.
+pub(crate) fn git(directory: &Path, args: &[&str]) {
+    let mut command = Command::new("git");
+    command.args(["-c", "user.name=T", "-c", "user.email=t@example.org"]).args(args).current_dir(directory);
+    command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
 /// Runs a command to its end, or kills its process group at the limit.
 pub(crate) fn ran(mut command: Command, limit: Duration) -> Ran {
     let spawned = command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn();

@@ -19,7 +19,7 @@ use std::{
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-use crate::kit::{HANG, Target, ran, times};
+use crate::kit::{HANG, Target, git, ran, times};
 
 /// What looks at a project.
 const VERBS: &[&[&str]] = &[
@@ -72,14 +72,6 @@ impl Origin {
 fn copied(from: &Path, to: &Path) {
     fs::create_dir_all(to.parent().unwrap()).unwrap();
     assert!(Command::new("cp").arg("-R").arg(from).arg(to).status().unwrap().success());
-}
-
-fn git(directory: &Path, args: &[&str]) {
-    let mut command = Command::new("git");
-    command.args(["-c", "user.name=T", "-c", "user.email=t@example.org"]).args(args).current_dir(directory);
-    command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// Something that names a program.

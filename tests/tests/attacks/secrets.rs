@@ -1,20 +1,14 @@
 //! Passwords on their way out: in URLs that are shown or kept, and in variables
 //! that reach what a project brings.
 
-use std::{fs, path::Path, process::Command};
+use std::fs;
 
 use crate::{
-    kit::{Ran, Target, ran},
+    kit::{Ran, Target, git, ran},
     terminal::LIMIT,
 };
 
 const PASSWORD: &str = "hunter2-is-secret";
-
-fn git(directory: &Path, args: &[&str]) {
-    let mut command = Command::new("git");
-    command.args(["-c", "user.name=A", "-c", "user.email=a@example.org"]).args(args).current_dir(directory);
-    assert!(command.status().unwrap().success(), "{args:?}");
-}
 
 fn read(target: &Target, name: &str) -> String {
     fs::read_to_string(target.path(name)).unwrap()

@@ -11,11 +11,11 @@ use super::{
     ControlFileChange, ControlRecord, Stamps,
     change::UNREADABLE,
     executed,
+    of_checks::OfChecks,
     stamp::{self, Stamp},
 };
 use crate::{
     config::{CONFIG_FILE, CheckCommand},
-    context::one_line,
     fs::{FileError, Root},
     methodology::ralph::templates::{DISCOVERY_PROMPT_FILE, PROMPT_FILE},
     plugin::{LOCK_FILE, Selection, Tree, digest_of_stream, plugin_directory},
@@ -26,8 +26,11 @@ use crate::{
 /// and its stamps are, which whoever writes to it cannot leave as they were.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
-/// The longest command that is shown with a file, in characters.
-const MAX_COMMAND_CHARS: usize = 80;
+/// What is shown in place of the digest of a file that is not watched.
+const NOT_WATCHED: &str = "ignored by git, not watched";
+
+/// Samuel's own directory, all of which is watched where a check executes it.
+const OWN_DIRECTORY: &str = ".samuel";
 
 /// What the files were when the run was built.
 #[derive(Debug)]
@@ -39,8 +42,10 @@ pub(crate) struct ControlFiles {
     scripts: BTreeMap<PathBuf, String>,
     /// Those of them that a check starts.
     started: BTreeSet<PathBuf>,
-    /// What is said of checks that name a script of which there was none.
-    missing: Vec<String>,
+    /// Those that checks execute and that are not watched, as git ignores them.
+    products: BTreeSet<PathBuf>,
+    /// What is said of checks whose scripts do not exist or are not watched.
+    warnings: Vec<String>,
     plugins: Vec<PathBuf>,
     before: Look,
 }
@@ -61,29 +66,22 @@ impl ControlFiles {
         let templates = project.template_directories().into_iter();
         let templates =
             templates.flat_map(|dir| [PROMPT_FILE, DISCOVERY_PROMPT_FILE].map(|name| dir.join(name)));
-        let (mut scripts, mut missing) = (BTreeMap::new(), Vec::new());
-        for check in checks {
-            let command = one_line(&check.command, MAX_COMMAND_CHARS);
-            let named_by = format!("run by quality check `{command}`");
-            let not_there = executed::missing_of_shell(&check.command, &root);
-            missing.extend(not_there.iter().map(|places| missing_script(&command, places, &root)));
-            let executed = executed::in_shell_command(&check.command, &root);
-            for path in executed.into_iter().chain(not_there.into_iter().flatten()) {
-                scripts.entry(path).or_insert_with(|| named_by.clone());
-            }
-        }
+        let files: Vec<PathBuf> =
+            [CONFIG_FILE, LOCK_FILE].map(|name| root.join(name)).into_iter().chain(templates).collect();
+        let own = root.join(OWN_DIRECTORY);
+        let is_watched =
+            |path: &Path| path.starts_with(&own) || files.iter().chain(agent).any(|watched| watched == path);
+        let OfChecks { mut scripts, products, warnings } = OfChecks::of(project, checks, is_watched);
         let started = checks.iter().flat_map(|check| executed::started_by_shell(&check.command, &root));
         let started = started.filter(|path| scripts.contains_key(path)).collect();
         for path in agent {
             scripts.entry(path.clone()).or_insert_with(|| "run or read by the agent's command".to_owned());
         }
-        let files = [root.join(CONFIG_FILE), root.join(LOCK_FILE)];
-        let files = files.into_iter().chain(templates);
-        let files = files.filter(|path| !scripts.contains_key(path)).collect();
+        let files = files.into_iter().filter(|path| !scripts.contains_key(path)).collect();
         let plugins = project.config().plugins.iter();
         let plugins = plugins.map(|plugin| plugin_directory(&root, &plugin.name)).collect();
         let before = Look::default();
-        let mut looked_at = Self { root, files, scripts, started, missing, plugins, before };
+        let mut looked_at = Self { root, files, scripts, started, products, warnings, plugins, before };
         looked_at.before = looked_at.look();
         looked_at
     }
@@ -122,10 +120,10 @@ impl ControlFiles {
         changes
     }
 
-    /// Says of each script that a check executes and that did not exist when the run was
-    /// built what it means for the run.
-    pub(in crate::engine) fn missing(&self) -> &[String] {
-        &self.missing
+    /// Says of what checks execute which script did not exist when the run was built, and
+    /// which is not watched, and what that means for the run.
+    pub(in crate::engine) fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// Returns what the next start has to know, where the run goes on.
@@ -165,9 +163,13 @@ impl ControlFiles {
     }
 
     /// Returns the files that a check runs, each with what it was when the run
-    /// was built.
+    /// was built; of one that is not watched, it is said that it is not.
     pub(in crate::engine) fn run_by_check(&self, check: &CheckCommand) -> Vec<(String, String)> {
-        self.known(&executed::in_shell_command(&check.command, &self.root))
+        let executed = executed::in_shell_command(&check.command, &self.root);
+        let missing = executed::missing_of_shell(&check.command, &self.root).concat();
+        let products = executed.iter().chain(&missing).filter(|path| self.products.contains(*path));
+        let products = products.map(|path| (self.shown(path), NOT_WATCHED.to_owned()));
+        self.known(&executed).into_iter().chain(products).collect()
     }
 
     /// Returns the files by name for whoever must not change them: those that
@@ -238,16 +240,6 @@ impl ControlFiles {
     fn shown_directory(&self, path: &Path) -> String {
         format!("{}/", self.shown(path))
     }
-}
-
-fn missing_script(command: &str, places: &[PathBuf], root: &Path) -> String {
-    let shown = |path: &PathBuf| path.strip_prefix(root).unwrap_or(path).display().to_string();
-    let places: Vec<String> = places.iter().map(shown).collect();
-    format!(
-        "quality check `{command}` executes {}, which does not exist: the run ends when it appears, because what \
-         a check executes may not change during a run",
-        places.join(" or ")
-    )
 }
 
 fn digest(root: &Path, path: &Path) -> Result<String, FileError> {

@@ -11,6 +11,7 @@ mod change;
 mod command_words;
 mod executed;
 mod files;
+mod of_checks;
 mod record;
 mod shell_line;
 mod stamp;
