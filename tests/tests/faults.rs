@@ -327,6 +327,12 @@ fn files_below(directory: &Path) -> Vec<PathBuf> {
 
 /// Does something to a file, and says what. It may be gone meanwhile.
 fn mutate(dice: &mut Dice, path: &Path) -> String {
+    // What stands in a file's place since an earlier round would keep whoever reads it
+    // waiting, or lead whoever writes to it out of the project.
+    if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) {
+        let _ = fs::remove_file(path);
+        return format!("remove what stands at {}", path.display());
+    }
     let bytes = fs::read(path).unwrap_or_default();
     let at = usize::try_from(dice.up_to(bytes.len() as u64 + 1)).unwrap();
     let (before, after) = bytes.split_at(at);
