@@ -13,7 +13,10 @@ use super::{
 use crate::{
     hook::{HookPoint, Tier},
     model::{Plan, ProgressStatus, Status, TaskId, Usage},
-    state::{Checkpoint, Diagnostic, JournalEntry, JournalRecord, LastWritten, StateError, StateStore},
+    state::{
+        Checkpoint, Diagnostic, JournalEntry, JournalRecord, KeptCheckpoint, LastWritten, StateError,
+        StateStore,
+    },
 };
 
 /// Where a run begins.
@@ -42,16 +45,18 @@ pub(super) enum Lost {
     All,
     /// What happened since the run saved what is kept outside of the work tree.
     SinceSaved,
+    /// Whether it tells what the run saved, of which nothing is kept elsewhere.
+    Witness,
 }
 
 /// What a run saved last.
 #[derive(Default)]
 struct LastSaved {
-    /// The number of its record; 0 where there is none.
+    /// The number of the journal's last record that comes before; 0 where there is
+    /// none.
     seq: u64,
     of_run: Option<OfRun>,
-    /// Whether it is not in the journal, of which nothing is believed then.
-    is_beside_journal: bool,
+    lost: Option<Lost>,
 }
 
 impl Run {
@@ -62,11 +67,8 @@ impl Run {
             let written = store.last_written()?;
             let loaded = store.load()?;
             let last = last_saved(&*store)?;
-            let mut since = store.journal_since(last.seq)?;
+            let since = store.journal_since(last.seq)?;
             let seq = since.last().map_or(last.seq, |record| record.seq);
-            if last.is_beside_journal {
-                since.clear();
-            }
             // What was completed right before a checkpoint may be in none.
             let told = last.of_run.as_ref().and_then(|(_, saved)| saved.told).unwrap_or(last.seq);
             let untold = if told < last.seq { Some(store.journal_since(told)?) } else { None };
@@ -76,25 +78,33 @@ impl Run {
         let (diagnostics, plan) = (loaded.diagnostics, loaded.plan);
         let has_run =
             plan.progress.total_iterations_run > 0 || plan.progress.status == ProgressStatus::Running;
-        let lost = match last.is_beside_journal {
-            true => Some(Lost::SinceSaved),
-            false => (has_run && last.seq == 0).then_some(Lost::All),
-        };
+        let is_whole = last.lost != Some(Lost::SinceSaved);
         let (run_id, saved) = last.of_run.unzip();
+        let is_under_way = saved.as_ref().is_some_and(|saved| !saved.machine.is_ended());
+        let lost = match last.lost {
+            Some(Lost::Witness) if !is_under_way => None,
+            None if has_run && last.seq == 0 => Some(Lost::All),
+            lost => lost,
+        };
+        let is_replaced = since.iter().any(|record| matches!(record.entry, JournalEntry::Imported { .. }));
         let untold = untold.as_deref().unwrap_or(&since);
         if let Some(saved) = &saved {
             self.workbench.with(|desk| desk.last_failures.clone_from(&saved.last_failures));
         }
         Ok(match saved {
-            Some(Saved { mut machine, elapsed_ms, completed, .. }) if !machine.is_ended() => {
+            Some(Saved { mut machine, elapsed_ms, completed, .. }) if is_under_way && !is_replaced => {
                 machine.set_setup(self.setup());
-                machine.count_used(used_in(&since).unwrap_or_else(|| machine.used()));
-                let first = Input::Resume {
-                    completed: all_completed(untold, &plan, completed),
-                    committed: committed_in(&since),
-                    // What the journal does not tell may have happened.
-                    began: last.is_beside_journal || began_in(&since),
-                };
+                let mut first = Input::Resume { completed: Vec::new(), committed: false, began: true };
+                if is_whole {
+                    machine.count_used(used_in(&since).unwrap_or_else(|| machine.used()));
+                    first = Input::Resume {
+                        completed: all_completed(untold, &plan, completed),
+                        committed: committed_in(&since),
+                        began: began_in(&since),
+                    };
+                } else {
+                    machine.doubt(all_completed(&[], &plan, completed));
+                }
                 let elapsed = Duration::from_millis(elapsed_ms);
                 Begin { machine, first, seq, elapsed, resumed: run_id, diagnostics, lost, plan }
             }
@@ -103,6 +113,10 @@ impl Run {
                 if let Some(earlier) = earlier {
                     let edited = written != LastWritten::Same;
                     machine.succeed(&earlier.machine, edited || outdates_check(untold, told));
+                    if is_under_way {
+                        // The plan was replaced after the run was cut off, by whomever.
+                        machine.doubt(all_completed(&[], &plan, earlier.completed));
+                    }
                 }
                 let (first, elapsed) = (Input::Start, Duration::ZERO);
                 Begin { machine, first, seq, elapsed, resumed: None, diagnostics, lost, plan }
@@ -182,7 +196,7 @@ type OfRun = (String, Saved);
 /// Returns what the last run saved of its control files; nothing of a run that saved
 /// nothing.
 pub(super) fn last_control_record(store: &dyn StateStore) -> Result<ControlRecord, StateError> {
-    let Some((_, mut checkpoint)) = last_checkpoint(store)? else { return Ok(ControlRecord::default()) };
+    let Some((_, mut checkpoint, _)) = last_checkpoint(store)? else { return Ok(ControlRecord::default()) };
     let saved = checkpoint.state.get_mut("control_files").map(serde_json::Value::take);
     // A checkpoint of another version says nothing of them.
     Ok(saved.and_then(|saved| serde_json::from_value(saved).ok()).unwrap_or_default())
@@ -190,24 +204,24 @@ pub(super) fn last_control_record(store: &dyn StateStore) -> Result<ControlRecor
 
 /// Returns what was saved last.
 fn last_saved(store: &dyn StateStore) -> Result<LastSaved, StateError> {
-    let Some((seq, checkpoint)) = last_checkpoint(store)? else { return Ok(LastSaved::default()) };
+    let Some((seq, checkpoint, lost)) = last_checkpoint(store)? else { return Ok(LastSaved::default()) };
     // A checkpoint of another version is no use; the plan itself is.
     let saved: Option<Saved> = serde_json::from_value(checkpoint.state).ok();
-    Ok(LastSaved {
-        seq: seq.unwrap_or_default(),
-        of_run: saved.map(|saved| (checkpoint.run_id, saved)),
-        is_beside_journal: seq.is_none(),
-    })
+    Ok(LastSaved { seq, of_run: saved.map(|saved| (checkpoint.run_id, saved)), lost })
 }
 
-/// Returns the last checkpoint, with the number of its record where the journal is
-/// believed.
-fn last_checkpoint(store: &dyn StateStore) -> Result<Option<(Option<u64>, Checkpoint)>, StateError> {
-    if let Some(kept) = store.kept_checkpoint()? {
-        return Ok(Some((None, kept)));
-    }
+/// Returns the last checkpoint, the number of the journal's last record that comes
+/// before what may have happened since, and what the journal does not tell.
+fn last_checkpoint(store: &dyn StateStore) -> Result<Option<(u64, Checkpoint, Option<Lost>)>, StateError> {
+    let last_seq = || Ok(store.journal_since(0)?.last().map_or(0, |record| record.seq));
+    let lost = match store.kept_checkpoint()? {
+        KeptCheckpoint::Beside(kept) => return Ok(Some((last_seq()?, kept, Some(Lost::SinceSaved)))),
+        KeptCheckpoint::Next(kept) => return Ok(Some((last_seq()?, kept, None))),
+        KeptCheckpoint::Nothing => Some(Lost::Witness),
+        KeptCheckpoint::InJournal | KeptCheckpoint::Nowhere => None,
+    };
     Ok(store.last_checkpoint()?.and_then(|record| match record.entry {
-        JournalEntry::Checkpoint(checkpoint) => Some((Some(record.seq), checkpoint)),
+        JournalEntry::Checkpoint(checkpoint) => Some((record.seq, checkpoint, lost)),
         _ => None,
     }))
 }

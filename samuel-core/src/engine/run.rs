@@ -51,9 +51,13 @@ use crate::{
 const LOST_RECORD: &str = "a loop worked on this plan before, but its journal is gone: this is a new run, and what \
                            was completed without a check then stands as it is written in the plan";
 /// What a start says where the journal does not end with what the run saved.
-const LOST_SINCE_SAVED: &str = "the journal was cut or changed since the run was cut off: the run goes on from what \
-                                it saved outside of the work tree, and what was completed since then does not \
-                                count, because nothing checked it";
+const LOST_SINCE_SAVED: &str = "the journal does not go on from what a run that was cut off saved outside of the work \
+                                tree: perhaps it went on elsewhere, or the journal was changed; a check decides on \
+                                what was completed since";
+/// What a start says where nothing is kept of a run that the journal tells of.
+const LOST_WITNESS: &str = "the journal tells of a run that was cut off, of which nothing is kept outside of the work \
+                            tree: perhaps it ran elsewhere or in another copy, or what was kept was removed; the run \
+                            goes on from what the journal says";
 /// The repository that a project is in, or why it cannot be read.
 type Opened = Result<Option<Repository>, GitError>;
 
@@ -285,6 +289,7 @@ impl Run {
         match begin.lost {
             Some(Lost::All) => services.warn(LOST_RECORD),
             Some(Lost::SinceSaved) => services.warn(LOST_SINCE_SAVED),
+            Some(Lost::Witness) => services.warn(LOST_WITNESS),
             None => {}
         }
         if let Some(reason) = self.frozen.project.cannot_keep_plans() {

@@ -32,8 +32,8 @@ use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 
 use super::{
-    Actor, Applied, Artifact, CaughtUp, Change, Checkpoint, Existing, Holder, Imported, JournalEntry,
-    JournalRecord, KeptPlans, LOCK_WAIT, LastWritten, Loaded, Mutation, Note, ProgressEntry, ProgressLog,
+    Actor, Applied, Artifact, CaughtUp, Change, Existing, Holder, Imported, JournalEntry, JournalRecord,
+    KeptCheckpoint, KeptPlans, LOCK_WAIT, LastWritten, Loaded, Mutation, Note, ProgressEntry, ProgressLog,
     RunDir, StateError, StateStore, Supervisor, WorkTreeId,
     acknowledged::Acknowledged,
     atomic::{self, Staged},
@@ -252,8 +252,8 @@ impl StateStore for FileStore {
         let revision = revision_after(before.max(tail.revision));
         let plan = import::prepare(plan, revision, now)?;
         let backup = if exists { Some(self.back_up(now)?) } else { None };
-        if self.checkpoint_beside_journal()?.is_some() {
-            // Whoever stores a new plan where the journal is gone begins anew.
+        if tail.seq == 0 {
+            // Whoever stores a new plan where there is no journal begins anew.
             self.forget_checkpoint();
         }
         self.commit_whole(&Document::new(plan), backup.as_deref(), &tail, now, actor)?;
@@ -308,7 +308,7 @@ impl StateStore for FileStore {
         let tail = self.journal().tail()?;
         let durable = note.is_durable();
         if let Note::Checkpoint(checkpoint) = &note {
-            self.keep_checkpoint(checkpoint);
+            self.keep_checkpoint(tail.seq.saturating_add(1), checkpoint);
         }
         let entry = JournalEntry::from(note).in_tree(self.tree().ok());
         let appended = self.journal().append(&tail, self.clock.now(), tail.unchanged(), entry, durable)?;
@@ -341,9 +341,9 @@ impl StateStore for FileStore {
         self.journal().last_checkpoint()
     }
 
-    fn kept_checkpoint(&self) -> Result<Option<Checkpoint>, StateError> {
+    fn kept_checkpoint(&self) -> Result<KeptCheckpoint, StateError> {
         let _lock = self.lock_shared()?;
-        self.checkpoint_beside_journal()
+        self.compare_kept_checkpoint()
     }
 
     fn supervisors(&self) -> Result<Vec<Supervisor>, StateError> {

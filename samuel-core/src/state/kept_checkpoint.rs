@@ -3,14 +3,21 @@
 //! The journal lies in the work tree: an agent may cut it or write into it, and end
 //! Samuel before the loop finds that. So a store that
 //! [keeps plans](FileStore::keeping_plans) keeps the last checkpoint of a run beside
-//! them until the run has ended. Where the journal ends with another one, what is
-//! kept counts.
+//! them until the run has ended, and a start compares the two.
+//!
+//! It is found by the path of the project and by its directory, so that neither
+//! moving the one nor replacing the other hides it. That it is not what the journal
+//! ends with need not be an attack: the run may have gone on where nothing is kept, or
+//! in a copy of the directory. So nothing is lost by it; a check decides.
 //!
 //! It is a copy that nobody waits for the disk to have, so after a restart of the
-//! machine it may be older than the journal, which counts then. Nor does it count for
-//! another directory that has taken the place of the project.
+//! machine it may be older than the journal, which counts then.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -21,70 +28,94 @@ use crate::fs::Root;
 const FILE: &str = "checkpoint.json";
 /// Where Linux says which start of the machine this is.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+/// Among how many projects one is looked for.
+const MAX_PROJECTS: usize = 10_000;
+
+/// What is kept of the last run, as the journal stands to it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum KeptCheckpoint {
+    /// Nothing can be kept: no place for it is known.
+    #[default]
+    Nowhere,
+    /// Nothing is kept.
+    Nothing,
+    /// What the journal ends with as well.
+    InJournal,
+    /// What the journal was about to get next.
+    Next(Checkpoint),
+    /// What the journal does not end with, although the run had not ended.
+    Beside(Checkpoint),
+}
 
 /// What the file holds.
 #[derive(Serialize, Deserialize)]
-struct KeptCheckpoint<C> {
+struct Kept<C> {
     tree: WorkTreeId,
     boot: Option<String>,
+    /// The number of its record in the journal.
+    seq: u64,
     checkpoint: C,
 }
 
 impl FileStore {
-    /// Keeps what a run saves now, before it is in the journal; nothing of one that
-    /// has ended.
-    pub(super) fn keep_checkpoint(&self, checkpoint: &Checkpoint) {
+    /// Keeps what a run saves now, before it is in the journal under this number;
+    /// nothing of one that has ended.
+    pub(super) fn keep_checkpoint(&self, seq: u64, checkpoint: &Checkpoint) {
         let Some(path) = self.kept_checkpoint_path() else { return };
         if checkpoint.end.is_some() {
             return self.forget_checkpoint();
         }
-        if let Err(error) = self.write_checkpoint(&path, checkpoint) {
+        if let Err(error) = self.write_checkpoint(&path, seq, checkpoint) {
             tracing::warn!(path = %path.display(), %error, "what the run saved is kept in the journal alone");
-            // An older one would count before the journal.
-            self.forget_checkpoint();
+            forget(&path);
         }
     }
 
-    /// Keeps no checkpoint any more.
+    /// Keeps no checkpoint of this project any more, wherever it was before.
     pub(super) fn forget_checkpoint(&self) {
-        if let Some(path) = self.kept_checkpoint_path() {
-            // Mostly there is none.
-            let _ = std::fs::remove_file(path);
+        let Some(path) = self.kept_checkpoint_path() else { return };
+        self.kept_of_this_tree(&path).iter().for_each(|(path, _)| forget(path));
+        forget(&path);
+    }
+
+    /// Compares what is kept with the journal. Somebody holds the lock.
+    pub(super) fn compare_kept_checkpoint(&self) -> Result<KeptCheckpoint, StateError> {
+        let Some(path) = self.kept_checkpoint_path() else { return Ok(KeptCheckpoint::Nowhere) };
+        let at_this_path = read(&path);
+        let is_of_this_tree = |kept: &Kept<_>| self.tree().is_ok_and(|tree| tree == kept.tree);
+        let kept = match at_this_path {
+            Some(kept) if is_of_this_tree(&kept) => Some(kept),
+            other => self.kept_of_this_tree(&path).pop().map(|(_, kept)| kept).or(other),
+        };
+        let Some(kept) = kept else { return Ok(KeptCheckpoint::Nothing) };
+        let lost_is_none = |error: StateError| if error.is_lost() { Ok(None) } else { Err(error) };
+        let in_journal = self.journal().last_checkpoint().or_else(lost_is_none)?;
+        let is_of_this_boot = kept.boot.is_some() && kept.boot == boot_id();
+        match in_journal.map(|record| record.entry) {
+            Some(JournalEntry::Checkpoint(last)) if last == kept.checkpoint || !is_of_this_boot => {
+                Ok(KeptCheckpoint::InJournal)
+            }
+            Some(_) if self.journal().tail()?.seq.checked_add(1) == Some(kept.seq) => {
+                Ok(KeptCheckpoint::Next(kept.checkpoint))
+            }
+            _ => Ok(KeptCheckpoint::Beside(kept.checkpoint)),
         }
     }
 
-    /// Returns the checkpoint that is kept, where it counts and the journal does not
-    /// end with it. Somebody holds the lock.
-    pub(super) fn checkpoint_beside_journal(&self) -> Result<Option<Checkpoint>, StateError> {
-        let Some(kept) = self.read_checkpoint() else { return Ok(None) };
-        let in_journal = match self.journal().last_checkpoint() {
-            Err(error) if error.is_lost() => None,
-            found => found?.map(|record| record.entry),
-        };
-        let is_of_this_boot = kept.boot.is_some() && kept.boot == boot_id();
-        Ok(match in_journal {
-            Some(JournalEntry::Checkpoint(last)) if last == kept.checkpoint || !is_of_this_boot => None,
-            _ => Some(kept.checkpoint),
-        })
+    /// Returns what is kept of this directory under other paths that it had.
+    fn kept_of_this_tree(&self, own: &Path) -> Vec<(PathBuf, Kept<Checkpoint>)> {
+        let Ok(tree) = self.tree() else { return Vec::new() };
+        let projects = own.parent().and_then(Path::parent).and_then(|plans| fs::read_dir(plans).ok());
+        let paths =
+            projects.into_iter().flatten().flatten().take(MAX_PROJECTS).map(|entry| entry.path().join(FILE));
+        let kept = paths.filter(|path| path != own).filter_map(|path| read(&path).map(|kept| (path, kept)));
+        kept.filter(|(_, kept)| kept.tree == tree).collect()
     }
 
-    /// Returns the checkpoint that is kept of this project. One that cannot be read is
-    /// none.
-    fn read_checkpoint(&self) -> Option<KeptCheckpoint<Checkpoint>> {
-        let path = self.kept_checkpoint_path()?;
-        let content = atomic::read(&Root::new(path.parent()?), &path).ok()??;
-        let kept: KeptCheckpoint<Checkpoint> = serde_json::from_slice(&content).ok()?;
-        (self.tree().ok().as_ref() == Some(&kept.tree)).then_some(kept)
-    }
-
-    fn write_checkpoint(&self, path: &Path, checkpoint: &Checkpoint) -> Result<(), StateError> {
+    fn write_checkpoint(&self, path: &Path, seq: u64, checkpoint: &Checkpoint) -> Result<(), StateError> {
         let Some(kept) = &self.kept else { return Ok(()) };
-        let kept_checkpoint = KeptCheckpoint {
-            tree: self.tree().map_err(StateError::io("look at", self.dir().root().path()))?,
-            boot: boot_id(),
-            checkpoint,
-        };
-        let content = serde_json::to_vec(&kept_checkpoint)
+        let tree = self.tree().map_err(StateError::io("look at", self.dir().root().path()))?;
+        let content = serde_json::to_vec(&Kept { tree, boot: boot_id(), seq, checkpoint })
             .map_err(|error| StateError::Encode { what: "checkpoint", reason: error.to_string() })?;
         kept.make_dir().map_err(StateError::io("make", path))?;
         atomic::write_unsynced(&Root::new(kept.dir()), path, &content)
@@ -95,15 +126,33 @@ impl FileStore {
     }
 }
 
+/// Removes what is kept, or empties it where the directory lets nobody remove it.
+fn forget(path: &Path) {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            if let Err(error) = File::create(path) {
+                tracing::warn!(path = %path.display(), %error, "what an earlier run saved cannot be removed");
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Reads what is kept. What cannot be read is none.
+fn read(path: &Path) -> Option<Kept<Checkpoint>> {
+    let content = atomic::read(&Root::new(path.parent()?), path).ok()??;
+    serde_json::from_slice(&content).ok()
+}
+
 /// Returns which start of the machine this is; nothing where that is not known.
 fn boot_id() -> Option<String> {
-    std::fs::read_to_string(BOOT_ID).ok().map(|id| id.trim().to_owned())
+    fs::read_to_string(BOOT_ID).ok().map(|id| id.trim().to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use std::{fs, sync::Arc};
+    use std::sync::Arc;
 
     use super::*;
     use crate::{
@@ -130,7 +179,10 @@ mod tests {
     }
 
     fn number_kept(store: &FileStore) -> Option<u64> {
-        store.kept_checkpoint().unwrap()?.state.as_u64()
+        match store.kept_checkpoint().unwrap() {
+            KeptCheckpoint::Beside(kept) | KeptCheckpoint::Next(kept) => kept.state.as_u64(),
+            _ => None,
+        }
     }
 
     #[test]
@@ -157,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_plan_without_a_journal_and_another_directory_owe_nothing_to_a_run_before() {
+    fn a_new_plan_without_a_journal_owes_nothing_to_a_run_before() {
         let root = tempfile::tempdir().unwrap();
         let first = store(root.path());
         note(&first, 1);
@@ -165,10 +217,60 @@ mod tests {
         assert_eq!(number_kept(&first), Some(1));
         let first = store(root.path());
         assert_eq!(number_kept(&first), None);
-        note(&first, 2);
-        fs::rename(root.path().join("project"), root.path().join("moved")).unwrap();
-        fs::create_dir(root.path().join("project")).unwrap();
-        assert_eq!(number_kept(&first), None);
+    }
+
+    #[test]
+    fn what_is_kept_is_found_by_the_path_and_by_the_directory() {
+        let root = tempfile::tempdir().unwrap();
+        let (project, moved) = (root.path().join("project"), root.path().join("moved"));
+        let first = store(root.path());
+        note(&first, 1);
+        let journal = fs::read_to_string(first.dir().journal()).unwrap();
+        let forged = journal.replace("\"state\":1", "\"state\":7");
+
+        fs::rename(&project, &moved).unwrap();
+        let dir = RunDir::new(&moved);
+        let kept = KeptPlans::of(&root.path().join("state"), &dir);
+        let at_another_path = FileStore::new(dir, Arc::new(SystemClock::new())).keeping_plans(kept);
+        fs::write(at_another_path.dir().journal(), &forged).unwrap();
+        assert_eq!(number_kept(&at_another_path), Some(1));
+
+        fs::create_dir_all(first.dir().path()).unwrap();
+        fs::write(first.dir().journal(), &forged).unwrap();
+        assert_eq!(number_kept(&first), Some(1), "a copy at the path of the project");
+
+        let end = RunEnd { reason: ExitReason::Completed, detail: None };
+        at_another_path.note(Note::Checkpoint(checkpoint(3, Some(end)))).unwrap();
+        assert_eq!(number_kept(&at_another_path), None);
+        assert_eq!(first.kept_checkpoint().unwrap(), KeptCheckpoint::Nothing);
+    }
+
+    #[test]
+    fn the_record_that_a_kill_kept_from_the_journal_is_the_next_one() {
+        let root = tempfile::tempdir().unwrap();
+        let store = store(root.path());
+        note(&store, 1);
+        let before = fs::read(store.dir().journal()).unwrap();
+        note(&store, 2);
+        assert_eq!(store.kept_checkpoint().unwrap(), KeptCheckpoint::InJournal);
+        fs::write(store.dir().journal(), before).unwrap();
+        assert_eq!(store.kept_checkpoint().unwrap(), KeptCheckpoint::Next(checkpoint(2, None)));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_cannot_be_removed_is_emptied() {
+        use std::os::unix::fs::PermissionsExt;
+        let root = tempfile::tempdir().unwrap();
+        let store = store(root.path());
+        note(&store, 1);
+        let path = store.kept_checkpoint_path().unwrap();
+        let directory = path.parent().unwrap();
+        fs::set_permissions(directory, fs::Permissions::from_mode(0o500)).unwrap();
+        let end = RunEnd { reason: ExitReason::Completed, detail: None };
+        store.note(Note::Checkpoint(checkpoint(2, Some(end)))).unwrap();
+        fs::set_permissions(directory, fs::Permissions::from_mode(0o700)).unwrap();
+        assert_eq!(store.kept_checkpoint().unwrap(), KeptCheckpoint::Nothing);
     }
 
     #[test]

@@ -68,6 +68,7 @@ pub use journal::{
     SupervisorRole, Used, WorkTreeId,
 };
 pub use kept::{KeptPlan, KeptPlans, Restored};
+pub use kept_checkpoint::KeptCheckpoint;
 pub use lock::{Holder, LOCK_WAIT, LoopLock};
 pub(crate) use logs::{KeptLogs, prune};
 pub use memory::MemoryStore;

@@ -10,7 +10,7 @@
 use std::{fmt, path::PathBuf, sync::Arc};
 
 use super::{
-    Actor, Artifact, Change, Checkpoint, Diagnostic, JournalRecord, Mutation, Note, ProgressEntry,
+    Actor, Artifact, Change, Diagnostic, JournalRecord, KeptCheckpoint, Mutation, Note, ProgressEntry,
     ProgressLog, StateError, Supervisor,
 };
 use crate::model::{Plan, Task};
@@ -96,13 +96,13 @@ pub trait StateStore: fmt::Debug + Send + Sync {
     fn last_checkpoint(&self) -> Result<Option<JournalRecord>, StateError>;
 
     /// Returns what a run that has not ended saved last, where that is kept out of
-    /// the reach of agents and is not the [last checkpoint](Self::last_checkpoint) of
-    /// the journal: then the journal is not believed.
+    /// the reach of agents, and how the [last checkpoint](Self::last_checkpoint) of the
+    /// journal stands to it. By default nothing is kept.
     ///
     /// # Errors
     /// Returns [`StateError::Locked`] or [`StateError::Io`].
-    fn kept_checkpoint(&self) -> Result<Option<Checkpoint>, StateError> {
-        Ok(None)
+    fn kept_checkpoint(&self) -> Result<KeptCheckpoint, StateError> {
+        Ok(KeptCheckpoint::Nowhere)
     }
 
     /// Returns the supervisors that were noted and have not been noted as

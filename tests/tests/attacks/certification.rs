@@ -31,7 +31,7 @@ const SAYS: [&str; 10] = [
 ];
 
 /// Ways to write it down instead of saying it.
-const WRITES: [&str; 15] = [
+const WRITES: [&str; 17] = [
     "sed -i 's/,in_progress,/,completed,/' .samuel/run/prd.toon",
     "rm .samuel/run/journal.jsonl; samuel run done 1",
     ": >.samuel/run/journal.jsonl; env -u SAMUEL_RUN_ID samuel run done 1",
@@ -55,6 +55,15 @@ const WRITES: [&str; 15] = [
     "samuel run done 1; head -n 2 .samuel/run/journal.jsonl >j; mv j .samuel/run/journal.jsonl",
     // What the run saved, with the completion in it.
     r#"samuel run done 1; seq=$(tail -n 1 .samuel/run/journal.jsonl | sed 's/.*"seq":\([0-9]*\),"at.*/\1/')
+       grep checkpoint .samuel/run/journal.jsonl | tail -n 1 | sed "s/\"seq\":[0-9]*,/\"seq\":$((seq + 1)),/" |
+       sed 's/"completed":\[\],"control/"completed":["1"],"control/' >j; cat j >>.samuel/run/journal.jsonl"#,
+    // The same in a directory that was moved, and in a copy in its place.
+    r#"samuel run done 1; seq=$(tail -n 1 .samuel/run/journal.jsonl | sed 's/.*"seq":\([0-9]*\),"at.*/\1/')
+       D=$PWD; mv "$D" "$D.old"; ln -s "$D.old" "$D"
+       grep checkpoint .samuel/run/journal.jsonl | tail -n 1 | sed "s/\"seq\":[0-9]*,/\"seq\":$((seq + 1)),/" |
+       sed 's/"completed":\[\],"control/"completed":["1"],"control/' >j; cat j >>.samuel/run/journal.jsonl"#,
+    r#"samuel run done 1; seq=$(tail -n 1 .samuel/run/journal.jsonl | sed 's/.*"seq":\([0-9]*\),"at.*/\1/')
+       D=$PWD; mv "$D" "$D.old"; cp -a "$D.old" "$D"; cd "$D"
        grep checkpoint .samuel/run/journal.jsonl | tail -n 1 | sed "s/\"seq\":[0-9]*,/\"seq\":$((seq + 1)),/" |
        sed 's/"completed":\[\],"control/"completed":["1"],"control/' >j; cat j >>.samuel/run/journal.jsonl"#,
     // A number after which there is none.
@@ -278,4 +287,23 @@ fn a_check_that_passes_completes_what_is_done_after_an_attack() {
         }
         assert_eq!(attack.status(), "completed");
     }
+}
+
+#[test]
+fn what_was_checked_where_nothing_is_kept_is_not_taken_back_by_a_start_that_knows_of_the_run_before() {
+    let attack = Attack::new("true");
+    attack.configure(&format!("sh {}", attack.script("check")), "0s");
+    play(&attack, Moment::Turn, SAYS[1], true);
+    attack.does("check", "exit 0\n");
+    attack.does("agent", "cat >/dev/null; samuel run done $SAMUEL_TASK_ID");
+    let mut elsewhere = attack.command(&["run", "start", "--yes", "--pause", "0"]);
+    elsewhere.env_remove("HOME").env_remove("XDG_STATE_HOME");
+    let first = ran(elsewhere, HANG * 4);
+    assert_eq!(first.code, Some(0), "{}", first.text());
+    assert_eq!(attack.target.run(&["run", "enqueue", "More"]).code, Some(0));
+    let second = ran(attack.command(&["run", "start", "--yes", "--pause", "0"]), HANG * 4);
+    assert_eq!(second.code, Some(0), "{}", second.text());
+    assert!(second.text().contains("does not go on from what a run"), "{}", second.text());
+    assert!(!second.text().contains("taken back"), "{}", second.text());
+    assert_eq!(attack.status(), "completed");
 }

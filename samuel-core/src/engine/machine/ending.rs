@@ -90,6 +90,7 @@ impl Machine {
         self.closing = None;
         let undelivered = std::mem::take(&mut self.delivering);
         self.put_back(undelivered);
+        self.unchecked_outside.append(&mut self.doubtful);
         self.withdraw_unchecked();
         // Who hears of the end is not told of what was taken back.
         self.take_back_outside();
@@ -132,6 +133,7 @@ impl Machine {
 
     /// Writes the last state down.
     pub(super) fn finish(&mut self) {
+        self.unchecked_outside.append(&mut self.doubtful);
         // Completions of the last turns were never checked.
         let status = match self.reason() {
             ExitReason::Completed if self.unchecked_outside.is_empty() => ProgressStatus::Completed,

@@ -138,6 +138,12 @@ impl Machine {
             self.take_back_outside();
             return self.mutate(Then::BeginIteration);
         }
+        if !self.setup.has_checks {
+            self.doubtful.clear();
+        } else if !self.doubtful.is_empty() {
+            // Before more is built on it.
+            return self.fire_quality_check();
+        }
         let phase = if self.limit.until.is_some() { Phase::Peek } else { Phase::Load };
         self.wait_for(phase, Effect::Load);
     }

@@ -191,6 +191,9 @@ pub struct Machine {
     /// Completions that no check follows: the last turns make them, agents
     /// that outlive their call, and whoever is as late as that in an iteration.
     unchecked_outside: Vec<TaskId>,
+    /// Completions of which nothing vouches that a check passed: the next one decides.
+    #[serde(default)]
+    doubtful: Vec<TaskId>,
     /// What turns outside of iterations consumed.
     usage_outside: Usage,
     /// What the agent call under way consumed so far.
@@ -235,6 +238,7 @@ impl Machine {
             closing: None,
             delivering: Vec::new(),
             unchecked_outside: Vec::new(),
+            doubtful: Vec::new(),
             usage_outside: Usage::default(),
             call_usage: Usage::default(),
             agent_end: None,

@@ -62,6 +62,7 @@ impl Machine {
         self.counters.completed.retain(stays);
         self.counters.unrecorded.retain(stays);
         self.unchecked_outside.retain(stays);
+        self.doubtful.retain(stays);
         if let Some(iteration) = &mut self.iteration {
             for list in [&mut iteration.unchecked, &mut iteration.checking, &mut iteration.checked] {
                 list.retain(stays);

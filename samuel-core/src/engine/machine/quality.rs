@@ -66,6 +66,7 @@ impl Machine {
             iteration.failure.get_or_insert(failure);
             self.take_back(unchecked, vec![message]);
         }
+        self.unchecked_outside.append(&mut self.doubtful);
         self.ending.get_or_insert(Ending::new(ExitReason::ControlFilesChanged, Some(detail)));
         self.mutate(Then::AfterIteration);
     }
@@ -78,6 +79,7 @@ impl Machine {
             // The check is for iterations of the other mode: it says nothing
             // about this one, and what was completed has no check behind it.
             self.log(ProgressKind::Quality, task, format!("not asked: {why}"));
+            self.unchecked_outside.append(&mut self.doubtful);
             return true;
         }
         let (failures, logs): (&[CheckFailure], &[CheckLog]) = match &reply.data {
@@ -109,9 +111,15 @@ impl Machine {
             _ if unverified => CheckResult::Unverified,
             _ => CheckResult::Passed,
         };
+        let doubtful = std::mem::take(&mut self.doubtful);
         let mut checked = Vec::new();
+        if ok {
+            self.vouch_for(&doubtful, "checked and stands");
+        } else {
+            checked.extend(doubtful);
+        }
         if let Some(iteration) = &mut self.iteration {
-            checked = std::mem::take(&mut iteration.checking);
+            checked.append(&mut iteration.checking);
             iteration.unverified = unverified;
             if ok {
                 iteration.checked.extend(checked.iter().cloned());

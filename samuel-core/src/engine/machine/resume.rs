@@ -8,6 +8,20 @@ use crate::{
 };
 
 impl Machine {
+    /// Lets the next check decide on completions of which nothing vouches that one has
+    /// passed, and on those that the iteration under way knew of.
+    pub fn doubt(&mut self, completed: Vec<TaskId>) {
+        self.doubtful = completed;
+        self.doubtful.append(&mut self.unchecked_outside);
+        if let Some(iteration) = &mut self.iteration {
+            self.doubtful.append(&mut iteration.checking);
+            self.doubtful.append(&mut iteration.unchecked);
+        }
+        let mut known = std::collections::HashSet::new();
+        self.doubtful.retain(|id| known.insert(id.clone()));
+        self.check_age.outdate();
+    }
+
     /// Goes on from a saved state. What was in flight is lost: the iteration
     /// under way is closed as interrupted, and what was completed since it
     /// began is taken back, because nothing checked it. Why the run was about

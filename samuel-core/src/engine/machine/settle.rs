@@ -5,7 +5,7 @@ use crate::{
     engine::event::{Event, Failure},
     hook::{Said, points},
     model::{
-        IterationOutcome,
+        IterationOutcome, TaskId,
         payload::{AfterIterationInput, IterationErrorInput, Mode, Turn},
     },
     state::{Mutation, ProgressKind},
@@ -158,13 +158,7 @@ impl Machine {
             true => "stands; no checks are configured",
             false => "checked and stands",
         };
-        for id in &iteration.checked {
-            self.log(ProgressKind::Completed, Some(id.clone()), stands);
-            self.counters.unrecorded.retain(|open| open != id);
-            if !self.counters.completed.contains(id) {
-                self.counters.completed.push(id.clone());
-            }
-        }
+        self.vouch_for(&iteration.checked, stands);
         // They came after the books were closed.
         self.unchecked_outside.extend(iteration.unchecked);
         self.keep_for_next(iteration.now);
@@ -179,6 +173,17 @@ impl Machine {
             unrecorded,
         });
         self.effect(Effect::Checkpoint);
+    }
+
+    /// Counts completions that a check stands behind, or that need none.
+    pub(super) fn vouch_for(&mut self, completed: &[TaskId], stands: &str) {
+        for id in completed {
+            self.log(ProgressKind::Completed, Some(id.clone()), stands);
+            self.counters.unrecorded.retain(|open| open != id);
+            if !self.counters.completed.contains(id) {
+                self.counters.completed.push(id.clone());
+            }
+        }
     }
 
     /// Takes down whether the agent ended well without a word of what became of its
