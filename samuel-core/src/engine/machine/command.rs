@@ -10,6 +10,7 @@ use crate::{
         ExitReason, FailureClass,
         payload::{Deliver, TextItem},
     },
+    state::ProgressKind,
 };
 
 /// What somebody wants of the run. The later ones are the stronger ones.
@@ -167,8 +168,10 @@ impl Machine {
             return self.drop_iteration();
         }
         if !iteration.settled {
-            let message = message.to_owned();
-            iteration.failure.get_or_insert(Failure { class: FailureClass::Interrupted, message });
+            let task = iteration.task_id();
+            let failure = Failure { class: FailureClass::Interrupted, message: message.to_owned() };
+            let Failure { class, message } = iteration.failure.get_or_insert(failure).clone();
+            self.log(ProgressKind::Error, task, format!("{class}: {message}"));
         }
         if !matches!(self.phase, Phase::Mutate(Then::CloseIteration | Then::StartSession)) {
             self.queue_commit();

@@ -68,8 +68,7 @@ impl Machine {
         let is_long = left > SignedDuration::from_millis(most);
         match self.setup.limits.rate_limit {
             RateLimitPolicy::Stop if is_long => {
-                let until = until.strftime("%Y-%m-%d %H:%M:%S UTC");
-                Consequence::End(format!("the agent's usage limit lasts until {until}"))
+                Consequence::End(format!("the agent's usage limit lasts until {}", to_the_second(until)))
             }
             _ => Consequence::Wait(until),
         }
@@ -103,4 +102,9 @@ impl Machine {
     pub fn waits_until(&self) -> Option<Timestamp> {
         self.limit.until
     }
+}
+
+/// Writes a moment as people read it, in the one zone that is the same everywhere.
+pub(super) fn to_the_second(moment: Timestamp) -> String {
+    moment.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }

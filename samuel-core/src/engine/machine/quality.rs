@@ -177,6 +177,9 @@ impl Machine {
         if ids.is_empty() {
             return;
         }
+        for id in &ids {
+            self.log(ProgressKind::Found, Some(id.clone()), format!("taken back: {}", reasons.join("; ")));
+        }
         self.emit(Event::TasksTakenBack { tasks: ids.clone(), reasons: reasons.clone() });
         self.mutations.push_back(Mutation::TakeBack { ids, failures: reasons });
     }

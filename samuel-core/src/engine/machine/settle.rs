@@ -1,6 +1,6 @@
 //! One iteration after its main turn: its outcome, the extra turns, the books.
 
-use super::{Effect, HookReply, Iteration, Loaded, Machine, Phase, Repeat, Then, Wait};
+use super::{Effect, HookReply, Iteration, Loaded, Machine, Phase, Repeat, Then, Wait, limit::to_the_second};
 use crate::{
     engine::event::{Event, Failure},
     hook::{Said, points},
@@ -154,6 +154,10 @@ impl Machine {
         let outcome = iteration.outcome();
         self.counters.failed += u32::from(outcome == IterationOutcome::Failed && !iteration.excused);
         let unrecorded = self.note_unrecorded(&iteration);
+        if let Some((reason, detail)) = self.cap().filter(|_| iteration.cancelled) {
+            let why = detail.map_or_else(|| reason.to_string(), |detail| format!("{reason}: {detail}"));
+            self.log(ProgressKind::Found, iteration.task_id(), format!("ended before its time: {why}"));
+        }
         let stands = match iteration.unverified {
             true => "stands; no checks are configured",
             false => "checked and stands",
@@ -239,6 +243,11 @@ impl Machine {
         let wait = match self.limit.until {
             Some(moment) => {
                 let reason = "the agent's usage limit".to_owned();
+                self.log(
+                    ProgressKind::Found,
+                    None,
+                    format!("waiting until {} for {reason}", to_the_second(moment)),
+                );
                 // How long that is the driver knows.
                 self.emit(Event::Waiting { wait_ms: 0, reason, until: Some(moment) });
                 Wait::Until(moment)

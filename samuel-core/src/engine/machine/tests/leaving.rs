@@ -55,6 +55,52 @@ fn assert_ends_in_order(sim: &Sim, what: &str) {
     let points = sim.points();
     assert_eq!(points[points.len() - 2..], ["after:loop", "session.end"], "{what}");
     assert_eq!(sim.count(HookPoint::AfterLoop), 1, "{what}");
+    assert_log_says_how_each_iteration_ended(sim, what);
+}
+
+fn assert_log_says_how_each_iteration_ended(sim: &Sim, what: &str) {
+    let mut open = None;
+    for line in sim.lines() {
+        match line.kind {
+            ProgressKind::Started => {
+                assert_eq!(open, None, "{what}: the iteration of a task began and did not end");
+                open.clone_from(&line.task);
+            }
+            ProgressKind::Completed | ProgressKind::Error | ProgressKind::Found => {
+                open = open.filter(|task| line.task.as_ref() != Some(task));
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(open, None, "{what}: the last iteration did not end");
+}
+
+#[test]
+fn the_log_says_why_an_iteration_ended_before_its_time_and_what_was_taken_back() {
+    let cut_off = |input: Input, limits: Limits| {
+        let mut sim = Sim::new(1).agent(|_, _| Work {
+            during: vec![completed("1")],
+            usage: Usage { output_tokens: 10, ..Default::default() },
+            ..Work::default()
+        });
+        sim.machine.setup.limits = limits;
+        sim.go_until(|fired| fired.point == HookPoint::TaskCompleted);
+        sim.feed(input);
+        let sim = sim.run();
+        sim.logged(ProgressKind::Found).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let limits =
+        Limits { max_tokens: Some(9), max_wall_ms: Some(60_000), ..Sim::new(1).machine.setup.limits };
+    let used = Input::UsageSoFar(Usage { output_tokens: 10, ..Default::default() });
+    for (input, why) in [
+        (Input::Command(Command::Stop), "cancelled"),
+        (Input::WallClock, "wall-clock: the limit of 1m was reached"),
+        (used, "budget: 10 tokens were used of at most 9"),
+    ] {
+        let expected =
+            ["taken back: completed without a check".to_owned(), format!("ended before its time: {why}")];
+        assert_eq!(cut_off(input, limits.clone()), expected);
+    }
 }
 
 /// Says where a step is, for a message.

@@ -402,6 +402,19 @@ impl Sim {
         Loaded { next, queue_size, mode: self.mode }
     }
 
+    /// Returns the lines of the progress log.
+    pub(super) fn lines(&self) -> impl Iterator<Item = &LogLine> {
+        self.trace.iter().filter_map(|effect| match effect {
+            Effect::Log(line) => Some(line),
+            _ => None,
+        })
+    }
+
+    /// Returns what the progress log says of a kind.
+    pub(super) fn logged(&self, kind: ProgressKind) -> Vec<&str> {
+        self.lines().filter(|line| line.kind == kind).map(|line| line.text.as_str()).collect()
+    }
+
     /// Completes a task in the plan, and nowhere else.
     pub(super) fn done_in_plan(&mut self, task: &TaskId) {
         let done = Mutation::Done { id: task.clone(), commit_sha: None, iteration: None };

@@ -126,6 +126,8 @@ fn a_usage_limit_with_a_known_end_is_waited_for_and_not_counted() {
         assert_eq!(sim.report().failed_iterations, 0);
         let waits = sim.trace.iter().filter(|effect| **effect == Effect::Sleep(Wait::Until(end))).count();
         assert_eq!(waits, 4);
+        let told = "waiting until 1970-01-01 01:23:20 UTC for the agent's usage limit";
+        assert_eq!(sim.logged(ProgressKind::Found), [told; 4]);
     }
 }
 
