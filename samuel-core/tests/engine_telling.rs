@@ -170,3 +170,22 @@ async fn a_tool_call_that_a_handler_blocked_is_told_and_logged() {
     assert_eq!(told, Some(("Write", "not there", true)));
     assert!(bench.progress().unwrap().contains("[task:1] FOUND: Write was blocked: not there\n"));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repository_that_an_agent_removes_is_told_of_once_also_where_every_task_is_completed() {
+    let bench = Bench::builder()
+        .task("1", "First")
+        .task("2", "Second")
+        .file(".git/HEAD", "ref: refs/heads/main\n")
+        .file(".git/objects/.keep", "")
+        .file(".git/refs/.keep", "")
+        .build()
+        .unwrap();
+    let removes = ScriptedCall::any().run("rm -rf .git").done();
+    let script = Script::default().call(removes).call(ScriptedCall::any().done());
+    let played = bench.play(bench.run(script)).await.unwrap();
+    assert_eq!(played.report.exit_reason, ExitReason::Completed);
+    let told = warnings(&played);
+    let of_loss = |told: &&&str| told.contains("the repository that the run began in is gone or damaged (");
+    assert_eq!(told.iter().filter(of_loss).count(), 1, "{told:?}");
+}

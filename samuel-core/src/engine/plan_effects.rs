@@ -40,6 +40,13 @@ pub(super) async fn change(
     if matches!(mutation, Mutation::CommitIteration { .. }) {
         // What was completed without asking belongs to the iteration.
         follower.look().await;
+        // Nothing else looks at the repository where the iteration has moved something.
+        let looked = services.blocking(|services| {
+            services.work_tree.tell_of_loss(|lost| services.warn(lost));
+        });
+        if let Err(error) = looked.await {
+            return EffectResult::Failed(RunFault::of(&error));
+        }
     }
     let mut made = mutate_once(services, follower, mutation.clone()).await;
     if made.as_ref().is_err_and(StateError::is_lost) {

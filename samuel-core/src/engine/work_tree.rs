@@ -81,15 +81,7 @@ impl WorkTree {
     /// the first time: another kind of hash would look like a change. So it is of a
     /// repository that is gone, or cannot be read any more.
     pub(super) fn fingerprint(&self, mut warn: impl FnMut(String)) -> String {
-        if let Some(error) = self.loss()
-            && !self.has_told_of_loss.swap(true, Ordering::Relaxed)
-        {
-            warn(format!(
-                "the repository that the run began in is gone or damaged ({}): until it is back, changes are seen \
-                 by names, sizes and times of files alone",
-                described(&error)
-            ));
-        }
+        self.tell_of_loss(&mut warn);
         let looked = self.look();
         if looked.is_none() && !self.has_warned.swap(true, Ordering::Relaxed) {
             warn(format!(
@@ -106,6 +98,23 @@ impl WorkTree {
         drop(last);
         let head = self.head().map(|head| head.to_string()).unwrap_or_default();
         format!("{head} {}", hex(digest.get(..16).unwrap_or(&digest)))
+    }
+
+    /// Warns, once, of a repository that could be read at the start and cannot be any
+    /// more.
+    pub(super) fn tell_of_loss(&self, warn: impl FnOnce(String)) {
+        if self.has_told_of_loss.load(Ordering::Relaxed) {
+            return;
+        }
+        if let Some(error) = self.loss()
+            && !self.has_told_of_loss.swap(true, Ordering::Relaxed)
+        {
+            warn(format!(
+                "the repository that the run began in is gone or damaged ({}): until it is back, changes are seen \
+                 by names, sizes and times of files alone",
+                described(&error)
+            ));
+        }
     }
 
     /// Returns why the repository cannot be read that could be at the start.
