@@ -9,7 +9,7 @@ use samuel_core::{
     agent::AgentEvent,
     engine::{CheckLog, CheckResult, Event, EventRecord, PlanChange, RunReport},
     model::{
-        TaskId, Usage,
+        IterationOutcome, TaskId, Usage,
         payload::{CheckFailure, Mode, TaskBrief},
     },
     process::Process,
@@ -275,11 +275,13 @@ impl Watch {
 
     fn iteration_finished(&mut self, record: &EventRecord) {
         self.told_check = false;
-        let Event::IterationFinished { iteration, outcome, failure, usage, excused, unrecorded, .. } =
-            &record.event
+        let Event::IterationFinished {
+            iteration, outcome, failure, completed, usage, excused, unrecorded, ..
+        } = &record.event
         else {
             return;
         };
+        let succeeded = *outcome == IterationOutcome::Succeeded;
         let begun = self.iteration.take().map_or(record.elapsed_ms, |(_, _, begun)| begun);
         let took = seconds(Duration::from_millis(record.elapsed_ms.saturating_sub(begun)));
         let outcome = if *excused { "met a usage limit" } else { outcome.as_str() };
@@ -291,6 +293,9 @@ impl Watch {
             line.push_str(", but the task was not recorded as done");
         }
         self.line(&line);
+        if !succeeded && !completed.is_empty() {
+            self.line(&format!("  completed all the same: {}", ids(completed)));
+        }
         let logs = std::mem::take(&mut self.logs);
         if failure.is_some() && !logs.is_empty() {
             let logs: Vec<String> = logs.iter().map(|log| self.places.shown(log)).collect();

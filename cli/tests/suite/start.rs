@@ -150,6 +150,16 @@ fn a_check_that_fails_takes_the_completion_back() {
 }
 
 #[test]
+fn a_completion_that_stands_although_its_iteration_failed_is_told() {
+    let bench = Bench::with_tasks(&["First", "Second"]);
+    let ran = bench.start(&format!("{DONE}; [ \"$SAMUEL_TASK_ID\" != 1 ] || exit 3"), &[]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stdout.contains("iteration 1: failed in "), "{ran:?}");
+    assert_eq!(ran.stdout.matches("\n  completed all the same: 1\n").count(), 1, "{ran:?}");
+    assert!(!ran.stdout.contains("completed all the same: 2"), "{ran:?}");
+}
+
+#[test]
 fn without_a_terminal_nothing_runs_unless_it_is_allowed() {
     let bench = Bench::with_tasks(&["First"]);
     let agent = ["run", "start", "--agent-command", "touch ran"];
