@@ -16,7 +16,7 @@ use samuel_core::{
     text::counted,
 };
 
-use super::{Places, end_text, safe, safe_words, time_of_day};
+use super::{Places, end_text, safe, safe_words, time_of_day, with_local_time};
 use crate::{
     signals::Order,
     terminal::{self, MovingLine, Stream, remark},
@@ -287,7 +287,7 @@ impl Watch {
         let outcome = if *excused { "met a usage limit" } else { outcome.as_str() };
         let mut line = format!("iteration {iteration}: {outcome} in {took}{}", consumed(*usage));
         if let Some(failure) = failure {
-            line.push_str(&format!(", {}: {}", failure.class, safe(&failure.message)));
+            line.push_str(&format!(", {}: {}", failure.class, safe(&with_local_time(&failure.message))));
         }
         if *unrecorded {
             line.push_str(", but the task was not recorded as done");

@@ -34,21 +34,28 @@ pub(super) struct UsageLimit {
 
 /// What follows from a limit.
 enum Consequence {
-    /// It is over.
-    Over,
+    /// It is over, since then.
+    Over(Timestamp),
     Wait(Timestamp),
     End(String),
 }
 
 impl Machine {
     /// Takes down whether a call of the agent met a limit.
-    pub(super) fn note_limit(&mut self, end: &AgentEnd) {
-        if end.failure.as_ref().is_none_or(|failure| failure.class != FailureClass::RateLimit) {
+    pub(super) fn note_limit(&mut self, end: &mut AgentEnd) {
+        let Some(failure) = end.failure.as_mut().filter(|failure| failure.class == FailureClass::RateLimit)
+        else {
             self.limit = UsageLimit::default();
             return;
-        }
+        };
         match self.consequence(end.resets_at, end.ended_at) {
-            Consequence::Over => self.limit.until = None,
+            Consequence::Over(since) => {
+                self.limit.until = None;
+                let since = to_the_second(since);
+                failure.message.push_str(&format!(
+                    " (that limit ended at {since}, so there is nothing to wait for and this counts as a failure)"
+                ));
+            }
             Consequence::Wait(until) => self.limit.until = Some(until),
             // The run is about to end for another reason.
             Consequence::End(_) if self.closing.is_some() => {}
@@ -63,7 +70,7 @@ impl Machine {
         let Some(until) = resets_at else { return self.try_again(now, most) };
         let left = until.duration_since(now);
         if left <= SignedDuration::ZERO {
-            return Consequence::Over;
+            return Consequence::Over(until);
         }
         let is_long = left > SignedDuration::from_millis(most);
         match self.setup.limits.rate_limit {

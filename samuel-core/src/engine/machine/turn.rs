@@ -93,7 +93,7 @@ impl Machine {
         let refused = self.absorb(reply);
         let failure = self.turn_failure.take().or(end.failure.take()).or(refused);
         end.failure = failure.or_else(|| self.bad_end(&end, reply));
-        self.note_limit(&end);
+        self.note_limit(&mut end);
         end
     }
 

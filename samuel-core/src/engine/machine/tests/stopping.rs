@@ -200,6 +200,12 @@ fn a_usage_limit_that_is_over_is_not_waited_for() {
         assert_eq!(waits(&sim), [0; 0]);
         // It is a failure like any other then, so that nothing repeats it for ever.
         assert_eq!((sim.report().exit_reason, sim.report().iterations), (ExitReason::ConsecutiveFailures, 3));
+        let ended = past.strftime("%Y-%m-%d %H:%M:%S UTC");
+        let told = format!(
+            "rate-limit: limit (that limit ended at {ended}, so there is nothing to wait for and this counts as a \
+             failure)"
+        );
+        assert_eq!(sim.logged(ProgressKind::Error), [told.as_str(); 3]);
     }
 }
 
