@@ -150,6 +150,28 @@ fn a_check_that_fails_takes_the_completion_back() {
 }
 
 #[test]
+fn a_budget_that_the_agent_reports_nothing_of_is_told_by_the_start_and_by_the_doctor() {
+    let bench = Bench::with_tasks(&["First"]);
+    let told = "session_budget.max_cost_usd never ends a run, since the agent \"command\" reports no cost";
+    let budget = |what: &str| {
+        let config = format!(
+            "version = \"2\"\n[methodology.ralph]\nagent = \"command\"\nagent_command = [\"sh\"]\n\
+             session_budget = {{ {what} }}\n"
+        );
+        bench.write("samuel.toml", &config);
+    };
+    budget("max_cost_usd = 0.5");
+    let doctor = bench.samuel(&["doctor"]);
+    assert!(doctor.stdout.contains(told), "{doctor:?}");
+    assert!(doctor.stdout.contains("max_iterations or session_budget.max_wall_time"), "{doctor:?}");
+    let ran = bench.start(DONE, &[]);
+    assert!(ran.code == 0 && ran.stderr.contains(&format!("warning: {told}. Limit the run by")), "{ran:?}");
+    budget("max_wall_time = \"1h\"");
+    let ran = bench.start(DONE, &[]);
+    assert!(!ran.stderr.contains("never ends"), "{ran:?}");
+}
+
+#[test]
 fn a_completion_that_stands_although_its_iteration_failed_is_told() {
     let bench = Bench::with_tasks(&["First", "Second"]);
     let ran = bench.start(&format!("{DONE}; [ \"$SAMUEL_TASK_ID\" != 1 ] || exit 3"), &[]);

@@ -41,7 +41,7 @@ pub(crate) use env::fits;
 pub use env::{apply_deny_list, compose_env};
 pub use event::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent};
 pub use mutation::{MutationRoute, MutationSink, StoreSink};
-pub use port::{Agent, AgentError, AgentPort, AgentRequest, LogFiles};
+pub use port::{Agent, AgentError, AgentPort, AgentRequest, LogFiles, Reports};
 pub(crate) use reserved::{covers_variable, is_reserved, is_secret};
 pub use script::{Script, ScriptError, ScriptedCall, Step};
 pub use scripted::ScriptedAgent;

@@ -41,6 +41,12 @@ pub trait Agent: std::fmt::Debug + Send + Sync {
         None
     }
 
+    /// Says what the agent reports of what its calls consume, on which limits of cost
+    /// and tokens depend. By default all of it.
+    fn reports(&self) -> Reports {
+        Reports::TokensAndCost
+    }
+
     /// Checks that the agent can be called at all, such as that its program
     /// exists on the `PATH` of the environment it will get, or in the project where it
     /// is given as a path.
@@ -73,6 +79,17 @@ pub trait Agent: std::fmt::Debug + Send + Sync {
         request: AgentRequest,
         port: &dyn AgentPort,
     ) -> Result<AgentInvokeOutput, AgentError>;
+}
+
+/// What an agent reports of what its calls consume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reports {
+    /// Neither tokens nor their cost.
+    Nothing,
+    /// Tokens, and not what they cost.
+    Tokens,
+    /// Tokens and what they cost.
+    TokensAndCost,
 }
 
 /// What an agent is called with.

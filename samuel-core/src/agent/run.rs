@@ -13,7 +13,7 @@ use std::{
 };
 
 use super::{
-    Agent, AgentConfig, AgentError, AgentPort, AgentRequest,
+    Agent, AgentConfig, AgentError, AgentPort, AgentRequest, Reports,
     adapter::Cli,
     config::{Deadlines, GRACE},
     prompt_file::PromptFile,
@@ -233,6 +233,10 @@ impl Agent for CliAgent {
 
     fn permission_notice(&self) -> Option<String> {
         self.cli.notice.map(str::to_owned)
+    }
+
+    fn reports(&self) -> Reports {
+        self.cli.reports
     }
 
     fn check(&self, env: &[(String, String)], project_root: &Path) -> Result<(), AgentError> {

@@ -9,6 +9,7 @@ use super::{
     error::RunError,
     run::{Frozen, Run},
     trust::TrustPolicy,
+    unheld_budget::unheld,
 };
 use crate::{
     agent::{Agent, AgentConfig, AgentError, MutationRoute, Script, StoreSink},
@@ -163,15 +164,17 @@ impl RunBuilder {
         self.assemble(idle)
     }
 
-    /// Checks that the agent can be called, and says which it is.
-    pub(super) fn check_agent(&self) -> Result<String, RunError> {
+    /// Checks that the agent can be called, and says which it is, and which limits of
+    /// the budget do not hold with it.
+    pub(super) fn check_agent(&self) -> Result<(String, Option<String>), RunError> {
         self.settings.sandbox.check()?;
         let agent = match &self.agent {
             Some(agent) => Arc::clone(agent),
             None => self.configured_agent(&self.state_store())?,
         };
         agent.check(&ralph::compose_agent_env(&self.env, &*agent, &[]), self.project.root())?;
-        Ok(format!("{} can be called", agent.name()))
+        let unheld = unheld(&*agent, &self.settings.session_budget);
+        Ok((format!("{} can be called", agent.name()), unheld))
     }
 
     fn state_store(&self) -> Arc<dyn StateStore> {

@@ -13,6 +13,7 @@ use super::{
     error::{RunError, described},
     executables::Executables,
     run::Run,
+    unheld_budget,
 };
 use crate::{
     config::{CONFIG_FILE, ConfigError, Problem},
@@ -137,7 +138,7 @@ impl Checkup {
             Ok(project) => {
                 findings.push(configured(&project));
                 let builder = || Run::builder(project.clone()).env(env.iter().cloned());
-                let agent = Finding::of_result(Subject::Agent, builder().check_agent());
+                let agent = Finding::of_agent(builder().check_agent());
                 let prepared = prepare(&project, builder());
                 findings.push(plugins(&project, prepared.as_ref().err()));
                 let (of_run, control_files) = match prepared {
@@ -223,10 +224,13 @@ impl Finding {
         }
     }
 
-    fn of_result(subject: Subject, result: Result<String, RunError>) -> Self {
-        match result {
-            Ok(message) => Self::ok(subject, message),
-            Err(error) => Self::failed(subject, &error),
+    fn of_agent(checked: Result<(String, Option<String>), RunError>) -> Self {
+        match checked {
+            Ok((message, None)) => Self::ok(Subject::Agent, message),
+            Ok((message, Some(unheld))) => {
+                Self::warning(Subject::Agent, format!("{message}, but {unheld}"), unheld_budget::HELP)
+            }
+            Err(error) => Self::failed(Subject::Agent, &error),
         }
     }
 }

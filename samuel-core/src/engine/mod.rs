@@ -34,6 +34,7 @@ mod reasons;
 mod run;
 mod services;
 mod trust;
+mod unheld_budget;
 mod waiting;
 mod work_tree;
 

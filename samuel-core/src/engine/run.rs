@@ -30,6 +30,7 @@ use super::{
     port::Port,
     services::{Services, Tickets},
     trust::TrustPolicy,
+    unheld_budget::{self, unheld},
     work_tree::WorkTree,
 };
 use crate::{
@@ -37,7 +38,7 @@ use crate::{
     config::MethodologySettings,
     context::Framing,
     git::{GitError, Repository},
-    hook::{HookPoint, Registry, RegistryBuilder},
+    hook::{HookPoint, Registry, RegistryBuilder, Tier},
     methodology::{
         Workbench,
         ralph::{self, Ralph},
@@ -245,6 +246,14 @@ impl Run {
         opened.await.map_err(RunError::broken)
     }
 
+    /// Says which limits of the budget do not hold; nothing where a handler calls the
+    /// agent, which may report more than it does.
+    fn unheld_budget(&self) -> Option<String> {
+        let mut callers = self.registry.handlers(HookPoint::AgentInvoke);
+        let is_called_by_default = callers.all(|(_, _, tier)| tier == Tier::BuiltIn);
+        is_called_by_default.then(|| unheld(&*self.frozen.agent, &self.frozen.settings.session_budget))?
+    }
+
     fn launch(
         self,
         lock: Arc<LoopLock>,
@@ -255,6 +264,7 @@ impl Run {
     ) -> RunHandle {
         let events = self.hub.subscribe();
         let contexts = self.contexts();
+        let unheld = self.unheld_budget();
         let root = self.frozen.project.root().to_owned();
         let (repository, unread) = match opened {
             Ok(repository) => (repository, None),
@@ -294,6 +304,9 @@ impl Run {
         }
         if let Some(reason) = self.frozen.project.cannot_keep_plans() {
             services.warn(reason);
+        }
+        if let Some(unheld) = unheld {
+            services.warn(format!("{unheld}. {}", unheld_budget::HELP));
         }
         for told in services.control_files.warnings() {
             services.warn(told);

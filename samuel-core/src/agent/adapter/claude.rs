@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Cli, Speaks};
+use super::{Cli, Reports, Speaks};
 use crate::{
     agent::{
         AgentEvent,
@@ -55,6 +55,7 @@ pub(super) const CLI: Cli = Cli {
         "claude runs with --dangerously-skip-permissions: it edits files and runs commands without asking",
     ),
     speaks: Speaks::Throughout,
+    reports: Reports::TokensAndCost,
     final_event: true,
     parser: |clock| Box::new(ClaudeParser::new(clock)),
 };

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Cli, Speaks};
+use super::{Cli, Reports, Speaks};
 use crate::{
     agent::{
         AgentEvent,
@@ -33,6 +33,7 @@ pub(super) const CLI: Cli = Cli {
         "codex runs with --dangerously-bypass-approvals-and-sandbox: it edits files and runs commands without asking",
     ),
     speaks: Speaks::Throughout,
+    reports: Reports::Tokens,
     final_event: true,
     parser: |clock| Box::new(CodexParser { clock, progress: Progress::default(), error: None }),
 };

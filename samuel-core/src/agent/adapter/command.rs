@@ -4,7 +4,7 @@
 //! where an argument holds the placeholder `{prompt_file}`. What the command
 //! prints is taken as text.
 
-use super::{Cli, Speaks, plain::PlainParser};
+use super::{Cli, Reports, Speaks, plain::PlainParser};
 
 /// The adapter.
 pub(super) const CLI: Cli = Cli {
@@ -15,6 +15,7 @@ pub(super) const CLI: Cli = Cli {
     env: &[],
     notice: Some("the configured command runs as it is: Samuel does not limit what it may do"),
     speaks: Speaks::PerhapsLate,
+    reports: Reports::Nothing,
     final_event: false,
     parser: |_| Box::new(PlainParser::default()),
 };

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Cli, Speaks};
+use super::{Cli, Reports, Speaks};
 use crate::{
     agent::{
         AgentEvent,
@@ -32,6 +32,7 @@ pub(super) const CLI: Cli = Cli {
     env: &["COPILOT_*", "GH_TOKEN", "GITHUB_TOKEN", "GH_HOST"],
     notice: Some("copilot runs with --allow-all: it edits files and runs commands without asking"),
     speaks: Speaks::Throughout,
+    reports: Reports::Tokens,
     final_event: true,
     parser: |clock| Box::new(CopilotParser { clock, progress: Progress::default(), error: None }),
 };

@@ -6,7 +6,7 @@
 //! prompt. It prints coloured text and has no structured stream: usage and tool
 //! calls are not known.
 
-use super::{Cli, Speaks, plain::PlainParser};
+use super::{Cli, Reports, Speaks, plain::PlainParser};
 
 /// The adapter.
 pub(super) const CLI: Cli = Cli {
@@ -17,6 +17,7 @@ pub(super) const CLI: Cli = Cli {
     env: &["KIRO_*"],
     notice: Some("kiro runs with --trust-all-tools: it edits files and runs commands without asking"),
     speaks: Speaks::PerhapsLate,
+    reports: Reports::Nothing,
     final_event: false,
     parser: |_| Box::new(PlainParser::default()),
 };

@@ -13,7 +13,7 @@ mod plain;
 
 use std::sync::Arc;
 
-use super::stream::StreamParser;
+use super::{Reports, stream::StreamParser};
 use crate::clock::Clock;
 
 /// How an agent's program is called unattended.
@@ -34,6 +34,8 @@ pub(super) struct Cli {
     /// Whether it reports while it works. One that does not may be silent for as
     /// long as it works, which is no sign that it hangs.
     pub(super) speaks: Speaks,
+    /// What it reports of what it consumes.
+    pub(super) reports: Reports,
     /// Whether its output is a stream whose last event says how it ended.
     pub(super) final_event: bool,
     /// Makes the reader of its output.
