@@ -21,6 +21,18 @@ pub fn counted_are(count: impl TryInto<u64>, noun: &str) -> String {
     format!("{counted} {verb}")
 }
 
+/// Writes an amount of US dollars in cents. One that is above zero and less than a
+/// cent gets as many digits as it takes not to look like nothing, down to a millionth.
+pub fn dollars(amount: f64) -> String {
+    let written = |digits: usize| format!("${amount:.digits$}");
+    let says_something = |text: &String| text.contains(|c: char| ('1'..='9').contains(&c));
+    match (2..=6).map(written).find(says_something) {
+        Some(text) => text,
+        None if amount > 0.0 => "less than $0.000001".to_owned(),
+        None => written(2),
+    }
+}
+
 /// Returns a noun in the plural, by its ending.
 fn plural(noun: &str) -> String {
     let is_vowel = |c: char| "aeiou".contains(c);
@@ -49,6 +61,21 @@ pub(crate) fn described(error: &dyn std::error::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cost_above_zero_never_looks_like_none() {
+        for (amount, expected) in [
+            (0.0, "$0.00"),
+            (12.345, "$12.35"),
+            (0.01, "$0.01"),
+            (0.004, "$0.004"),
+            (0.005_1, "$0.01"),
+            (0.000_12, "$0.0001"),
+            (0.000_000_2, "less than $0.000001"),
+        ] {
+            assert_eq!(dollars(amount), expected);
+        }
+    }
 
     #[test]
     fn a_count_has_one_form() {

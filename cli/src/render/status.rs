@@ -3,7 +3,7 @@
 use samuel_core::{
     model::{ExitReason, ProgressStatus, Status},
     project::{NextStep, ProjectStatus},
-    text::counted,
+    text::{counted, dollars},
 };
 
 use super::{Places, holder_text, safe, time_of_day, with_local_time};
@@ -39,7 +39,7 @@ pub(crate) fn status_text(status: &ProjectStatus, places: &Places) -> String {
     let progress = &status.progress;
     if progress.total_iterations_run > 0 {
         let cost =
-            if progress.cost_usd > 0.0 { format!(", ${:.2}", progress.cost_usd) } else { String::new() };
+            if progress.cost_usd > 0.0 { format!(", {}", dollars(progress.cost_usd)) } else { String::new() };
         let tokens = if progress.tokens > 0 {
             format!(", {}", counted(progress.tokens, "token"))
         } else {

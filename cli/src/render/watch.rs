@@ -13,7 +13,7 @@ use samuel_core::{
         payload::{CheckFailure, Mode, TaskBrief},
     },
     process::Process,
-    text::counted,
+    text::{counted, dollars},
 };
 
 use super::{Places, end_text, safe, safe_words, time_of_day, with_local_time};
@@ -344,7 +344,7 @@ impl Watch {
             Some((number, about, _)) => format!("{number}/{} · {about} · ", self.max_iterations),
             None => String::new(),
         };
-        let cost = total.cost_usd.map(|cost| format!(" · ${cost:.2}")).unwrap_or_default();
+        let cost = total.cost_usd.map(|cost| format!(" · {}", dollars(cost))).unwrap_or_default();
         bar.say(&format!("{what}{}{cost}", self.activity));
     }
 }
@@ -396,7 +396,7 @@ fn some_ids(tasks: &[TaskId]) -> String {
 fn consumed(usage: Usage) -> String {
     let tokens =
         if usage.tokens() > 0 { format!(", {}", counted(usage.tokens(), "token")) } else { String::new() };
-    let cost = usage.cost_usd.map(|cost| format!(", ${cost:.2}")).unwrap_or_default();
+    let cost = usage.cost_usd.map(|cost| format!(", {}", dollars(cost))).unwrap_or_default();
     tokens + &cost
 }
 

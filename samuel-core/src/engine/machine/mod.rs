@@ -54,7 +54,7 @@ use crate::{
         payload::{Mode, TaskBrief},
     },
     state::{Mutation, ProgressKind},
-    text::counted,
+    text::{counted, dollars},
 };
 
 /// What the machine waits for.
@@ -470,7 +470,7 @@ impl Machine {
         let limits = &self.setup.limits;
         let cost = usage.cost_usd.unwrap_or(0.0);
         if let Some(max) = limits.max_cost_usd.filter(|max| cost >= *max) {
-            return Some(format!("${cost:.2} were spent of at most ${max:.2}"));
+            return Some(format!("{} were spent of at most {}", dollars(cost), dollars(max)));
         }
         let max = limits.max_tokens.filter(|max| usage.tokens() >= *max)?;
         Some(format!("{} were used of at most {max}", counted(usage.tokens(), "token")))
