@@ -244,8 +244,8 @@ fn answer(followed: Followed) -> Result<Reply, Failure> {
     if report.exit_reason == ExitReason::ControlFilesChanged {
         failure = failure.advise(
             "These files are watched because the run is built from them or executes them. Look at what changed, for \
-             instance with `git diff`. Then undo it, or go on: at a terminal `samuel run start --accept` shows it and \
-             asks; without one, the refusal names the digest for --trust-hash. Where the agent has to change a file, \
+             instance with `git status`, which names new files too, and `git diff`. Then undo it, or go on: at a \
+             terminal `samuel run start --accept` shows it and asks; without one, the refusal names the digest for --trust-hash. Where the agent has to change a file, \
              let no check execute it.",
         );
     }

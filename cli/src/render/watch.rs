@@ -276,7 +276,14 @@ impl Watch {
     fn iteration_finished(&mut self, record: &EventRecord) {
         self.told_check = false;
         let Event::IterationFinished {
-            iteration, outcome, failure, completed, usage, excused, unrecorded, ..
+            iteration,
+            outcome,
+            failure,
+            completed,
+            usage,
+            excused,
+            unrecorded,
+            ..
         } = &record.event
         else {
             return;

@@ -172,6 +172,37 @@ fn a_budget_that_the_agent_reports_nothing_of_is_told_by_the_start_and_by_the_do
 }
 
 #[test]
+fn only_what_an_agent_printed_is_called_that() {
+    for (said, is_named) in [("", false), ("{ say = \"looking\" }, ", true)] {
+        let bench = Bench::with_tasks(&["First"]);
+        bench.write(
+            "play.toml",
+            &format!("[[calls]]\nsteps = [{said}{{ fail = {{ message = \"no login\" }} }}]\n"),
+        );
+        let play = ["--agent", "scripted", "--agent-command", "play.toml", "--max-iterations", "1"];
+        let ran = bench.samuel(&[&["run", "start", "--yes"], &play[..]].concat());
+        assert!(ran.stdout.contains("no login"), "{ran:?}");
+        assert_eq!(ran.stdout.contains("all that the agent printed"), is_named, "{ran:?}");
+        assert!(!ran.stdout.contains(".err"), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_new_control_file_is_to_be_looked_for_where_git_shows_new_files() {
+    let bench = Bench::with_tasks(&["First"]);
+    let check = "test ! -e hello || ./hello";
+    bench.write(
+        "samuel.toml",
+        &format!("version = \"2\"\n[methodology.ralph]\nquality_checks = ['{check}']\n"),
+    );
+    let makes = "printf '#!/bin/sh\\n' > hello; chmod +x hello";
+    let ran = bench.start(&format!("{makes}; {DONE}"), &[]);
+    assert!(ran.stdout.contains("new: hello") && ran.stderr.contains("`git status`"), "{ran:?}");
+    let again = bench.start(DONE, &[]);
+    assert!(again.code == 78 && again.stderr.contains("`git status`"), "{again:?}");
+}
+
+#[test]
 fn a_completion_that_stands_although_its_iteration_failed_is_told() {
     let bench = Bench::with_tasks(&["First", "Second"]);
     let ran = bench.start(&format!("{DONE}; [ \"$SAMUEL_TASK_ID\" != 1 ] || exit 3"), &[]);

@@ -132,8 +132,8 @@ impl Coded for RunError {
             Self::Unaccepted { executables } => {
                 let digest = executables.digest();
                 format!(
-                    "Look at the changes, for instance with `git diff`. Then undo them, or go on: at a terminal \
-                     `samuel run start --accept` shows them and asks; without one, \
+                    "Look at the changes, for instance with `git status` and `git diff`. Then undo them, or go on: \
+                     at a terminal `samuel run start --accept` shows them and asks; without one, \
                      `samuel run start --trust-hash {digest}` accepts what is listed here."
                 )
             }

@@ -108,7 +108,8 @@ impl Agent for ScriptedAgent {
         let outcome = stop.outcome(usage, stdout);
         match (&request.logs, &outcome) {
             (Some(logs), Ok(output)) => write_logs(logs, &output.stdout, &output.stderr)?,
-            (Some(logs), Err(error)) => write_logs(logs, &play.said(), &error.to_string())?,
+            // What the error says is Samuel's word and nothing that the agent printed.
+            (Some(logs), Err(_)) => write_logs(logs, &play.said(), "")?,
             (None, _) => {}
         }
         outcome
