@@ -53,7 +53,7 @@ pub(super) fn started_by_shell(command: &str, root: &Path) -> Vec<PathBuf> {
 /// is a command line itself, as in `bash -c 'sh a.sh >> log'`, only what it executes counts.
 pub(in crate::engine) fn in_command_line(words: &[String], root: &Path) -> Vec<PathBuf> {
     let mut found = Found::new(root);
-    found.command(words, 0);
+    found.command(words, false, 0);
     let operands = words.iter().skip(1).filter(|word| !is_line(word)).cloned();
     // The value of an option may stand in the same word.
     let operands = operands.flat_map(|word| {
@@ -163,13 +163,15 @@ impl<'a> Found<'a> {
     fn line(&mut self, line: &str, depth: usize) {
         let line = line.replace("$(pwd)", "$PWD").replace("`pwd`", "$PWD");
         for words in commands(&line).into_iter().take(MAX_WORDS) {
-            self.command(&words, depth);
+            self.command(&words, false, depth);
             let left = MAX_WORDS.saturating_sub(self.words.len());
             self.words.extend(words.into_iter().take(left));
         }
     }
 
-    fn command(&mut self, words: &[String], depth: usize) {
+    /// Goes through the words of a command. With `is_code` its first is the code of a shell, as in
+    /// `sh -c 'mkdir -p a && ./b'`, which is no name of a program where it is a line.
+    fn command(&mut self, words: &[String], is_code: bool, depth: usize) {
         self.looked_at += 1;
         if self.looked_at > MAX_WORDS {
             return;
@@ -181,7 +183,7 @@ impl<'a> Found<'a> {
             if program.contains(['/', '.']) {
                 self.executed.push(program.clone());
             }
-            if program.contains('/') {
+            if program.contains('/') && !(is_code && is_line(program)) {
                 self.wanted.push(program.clone());
             }
             self.reads_input |= program.starts_with("$(") || matches!(name, "$" | "eval");
@@ -224,7 +226,7 @@ impl<'a> Found<'a> {
             if SHELLS.contains(&interpreter) && is_option_with(word, "c") {
                 let code = words.get(at + 1..).unwrap_or_default();
                 if depth < MAX_DEPTH {
-                    self.command(code, depth + 1);
+                    self.command(code, true, depth + 1);
                 }
                 return;
             }
@@ -406,7 +408,8 @@ mod tests {
             ("sh $PWD/new.sh", "new.sh"),
             ("timeout 9 bash -euo pipefail ci/new --all", "ci/new"),
             ("python3 new.py check.sh", "new.py"),
-            ("sh -c 'sh new.sh'", "new.sh"),
+            ("sh -c 'sh new.sh'; bash -ec ./new", "new.sh new"),
+            ("sh -c 'mkdir -p ci && cp check.sh ci/new && ./ci/new'", "ci/new"),
             (". ./new; source ci/new", "new ci/new"),
             ("make -f new.mk; sh < new.sh", "new.mk new.sh"),
             ("grep -q hi new.txt; test -f new.txt; test -x ./new.txt", ""),
