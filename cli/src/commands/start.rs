@@ -245,8 +245,10 @@ fn answer(followed: Followed) -> Result<Reply, Failure> {
         failure = failure.advise(
             "These files are watched because the run is built from them or executes them. Look at what changed, for \
              instance with `git status`, which names new files too, and `git diff`. Then undo it, or go on: at a \
-             terminal `samuel run start --accept` shows it and asks; without one, the refusal names the digest for --trust-hash. Where the agent has to change a file, \
-             let no check execute it.",
+             terminal `samuel run start --accept` shows it and asks; without one, the refusal names the digest for \
+             --trust-hash. Where the agent has to change a file, let no check execute it. Where a check itself makes \
+             the file, as `make && ./build/tests` does, name it in a .gitignore that git tracks, or let the check run \
+             a script that makes and executes it.",
         );
     }
     Err(match report.fault.and_then(|fault| fault.location) {

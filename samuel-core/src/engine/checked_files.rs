@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use super::{
-    control_files::Stamps, event::RunFault, machine::EffectResult, reasons::listed_changes,
+    control_files::{ControlFileChange, Stamps},
+    event::RunFault,
+    machine::EffectResult,
+    reasons::listed_changes,
     services::Services,
 };
 use crate::hook::HookPoint;
@@ -22,7 +25,7 @@ impl Services {
         let look = |services: &Self| (services.control_files.stamps(), services.control_files.changes());
         match self.blocking(look).await {
             Ok((stamps, changes)) if changes.is_empty() => Ok(stamps),
-            Ok((_, changes)) => Err(EffectResult::ControlFilesChanged(listed_changes(&changes))),
+            Ok((_, changes)) => Err(changed(&changes, false)),
             Err(error) => Err(EffectResult::Failed(RunFault::of(&error))),
         }
     }
@@ -38,8 +41,12 @@ impl Services {
         }
         match self.blocking(move |services| services.control_files.changes_since(&stamps)).await {
             Ok(changes) if changes.is_empty() => None,
-            Ok(changes) => Some(EffectResult::ControlFilesChanged(listed_changes(&changes))),
+            Ok(changes) => Some(changed(&changes, true)),
             Err(error) => Some(EffectResult::Failed(RunFault::of(&error))),
         }
     }
+}
+
+fn changed(changes: &[ControlFileChange], during_check: bool) -> EffectResult {
+    EffectResult::ControlFilesChanged { files: listed_changes(changes), during_check }
 }

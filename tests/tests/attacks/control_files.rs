@@ -306,6 +306,22 @@ fn what_is_samuels_own_is_watched_although_it_is_ignored() {
 }
 
 #[test]
+fn a_check_that_makes_what_it_executes_is_told_as_what_changed_it() {
+    let target = built("");
+    let ran = start(&target, &format!("{SAMUEL} run done 1"));
+    let told = format!("new: build/tests (run by quality check `{BUILT}`)");
+    assert_eq!(ended_as_changed(&ran)["detail"], told);
+    let log = std::fs::read_to_string(target.path(".samuel/run/progress.md")).unwrap();
+    let line = "does not count: control files were changed while the quality checks ran, by a check itself";
+    assert!(log.contains(line) && !log.contains("not asked"), "{log}");
+    assert!(
+        ran.text().contains(".gitignore that git tracks, or let the check run a script"),
+        "{}",
+        ran.text()
+    );
+}
+
+#[test]
 fn a_script_that_is_rewritten_while_it_runs_and_put_back_lets_nothing_stand() {
     let target = project();
     // A shell reads its script piece by piece: here the agent's tests exchange the rest.

@@ -177,8 +177,13 @@ pub enum EffectResult {
     /// The fingerprint of the work tree.
     Fingerprint(String),
     /// The quality check was not made, or does not count, because what decides
-    /// what runs was changed: these files.
-    ControlFilesChanged(String),
+    /// what runs was changed.
+    ControlFilesChanged {
+        /// The files.
+        files: String,
+        /// Whether they were as they should be before the check.
+        during_check: bool,
+    },
     /// The plan does not allow the change, for this reason; the run goes on.
     Refused(String),
     /// It failed in a way that the run cannot go on from.

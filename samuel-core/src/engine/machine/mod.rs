@@ -370,7 +370,9 @@ impl Machine {
             (Phase::StartTask, _) => self.after_start_task(),
             (Phase::Fingerprint, EffectResult::Fingerprint(tree)) => self.after_fingerprint(&tree),
             (Phase::Mutate(then), result) => self.after_mutation(then, result),
-            (Phase::Quality, EffectResult::ControlFilesChanged(detail)) => self.refuse_check(detail),
+            (Phase::Quality, EffectResult::ControlFilesChanged { files, during_check }) => {
+                self.refuse_check(files, during_check);
+            }
             (Phase::LookAgain, EffectResult::Loaded(loaded)) => self.after_look_again(&loaded),
             (phase, _) => self.failed(format!("the effect of phase {phase:?} had a result of another kind")),
         }

@@ -54,11 +54,15 @@ impl Machine {
 
     /// Ends the run without a check that counts: what decides what runs was
     /// changed, so nothing that the iteration completed can stand on it.
-    pub(super) fn refuse_check(&mut self, detail: String) {
-        let message = format!("control files were changed before the work was checked: {detail}");
+    pub(super) fn refuse_check(&mut self, detail: String, during_check: bool) {
+        let (result, when) = match during_check {
+            true => ("does not count", "while the quality checks ran, by a check itself perhaps"),
+            false => ("not asked", "before the work was checked"),
+        };
+        let message = format!("control files were changed {when}: {detail}");
         let task = self.iteration.as_ref().and_then(Iteration::task_id);
         self.check_age.outdate();
-        self.log(ProgressKind::Quality, task, format!("not asked: {message}"));
+        self.log(ProgressKind::Quality, task, format!("{result}: {message}"));
         if let Some(iteration) = &mut self.iteration {
             let mut unchecked = std::mem::take(&mut iteration.checking);
             unchecked.append(&mut iteration.unchecked);

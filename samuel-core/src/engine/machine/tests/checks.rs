@@ -361,18 +361,23 @@ fn work_that_a_last_turn_leaves_keeps_the_run_from_being_completed() {
 }
 
 #[test]
-fn files_that_were_changed_before_the_check_let_nothing_stand() {
-    let mut sim = Sim::new(2);
-    sim.go_until(|fired| fired.point == HookPoint::QualityCheck);
-    sim.feed(completed("2"));
-    sim.refuse_check("changed: check.sh");
-    let sim = sim.run();
-    let reason = "control files were changed before the work was checked: changed: check.sh".to_owned();
-    assert_eq!(taken_back(&sim), [(vec![id("1"), id("2")], vec![reason])]);
-    assert_eq!((sim.status("1"), sim.status("2")), (Status::Pending, Status::Pending));
-    assert_eq!(sim.report().exit_reason, ExitReason::ControlFilesChanged);
-    assert_eq!(sim.report().detail.as_deref(), Some("changed: check.sh"));
-    sim.assert_left_well("changed");
+fn files_that_were_changed_before_or_during_the_check_let_nothing_stand() {
+    for (during_check, when) in [
+        (false, "before the work was checked"),
+        (true, "while the quality checks ran, by a check itself perhaps"),
+    ] {
+        let mut sim = Sim::new(2);
+        sim.go_until(|fired| fired.point == HookPoint::QualityCheck);
+        sim.feed(completed("2"));
+        sim.refuse_check("changed: check.sh", during_check);
+        let sim = sim.run();
+        let reason = format!("control files were changed {when}: changed: check.sh");
+        assert_eq!(taken_back(&sim), [(vec![id("1"), id("2")], vec![reason])]);
+        assert_eq!((sim.status("1"), sim.status("2")), (Status::Pending, Status::Pending));
+        assert_eq!(sim.report().exit_reason, ExitReason::ControlFilesChanged);
+        assert_eq!(sim.report().detail.as_deref(), Some("changed: check.sh"));
+        sim.assert_left_well("changed");
+    }
 }
 
 #[test]

@@ -324,9 +324,9 @@ impl Sim {
     }
 
     /// Answers a check as the driver does where control files were changed.
-    pub(super) fn refuse_check(&mut self, detail: &str) {
+    pub(super) fn refuse_check(&mut self, files: &str, during_check: bool) {
         let (id, _) = self.main.as_ref().expect("something is under way");
-        self.done(*id, EffectResult::ControlFilesChanged(detail.to_owned()));
+        self.done(*id, EffectResult::ControlFilesChanged { files: files.to_owned(), during_check });
     }
 
     fn done(&mut self, done: EffectId, result: EffectResult) {
