@@ -210,9 +210,14 @@ impl Run {
     /// [`RunError::State`] where another loop runs or the state cannot be used.
     pub async fn start(mut self) -> Result<RunHandle, RunError> {
         self.ensure_compared().await?;
-        self.frozen.trust.decide(&self.executables)?;
         let composed = ralph::compose_agent_env(&self.frozen.env, &*self.frozen.agent, &[]);
-        self.frozen.agent.check(&composed, self.frozen.project.root())?;
+        let check_agent = || self.frozen.agent.check(&composed, self.frozen.project.root());
+        // Without the agent nothing would come of a yes. It is looked for again once there is one.
+        if self.frozen.trust.asks() {
+            check_agent()?;
+        }
+        self.frozen.trust.decide(&self.executables)?;
+        check_agent()?;
         let (lock, remains) = self.lock().await?;
         self.know_plan().await?;
         let begin = self.recover().await?;

@@ -34,6 +34,11 @@ impl TrustPolicy {
         Self::Ask(Arc::new(decide))
     }
 
+    /// Says whether somebody is asked.
+    pub(super) fn asks(&self) -> bool {
+        matches!(self, Self::Ask(_))
+    }
+
     /// Decides whether the executables may run, and says why not.
     pub(super) fn decide(&self, executables: &Executables) -> Result<(), RunError> {
         let boxed = || Box::new(executables.clone());

@@ -124,6 +124,15 @@ fn at_a_terminal_the_change_is_shown_and_one_answer_decides() {
 }
 
 #[test]
+fn an_agent_that_is_not_there_is_told_before_anything_is_asked() {
+    let target = Target::with_tasks(&["One"]);
+    let asked = answered(target.samuel(&["run", "start", "--agent-command", "no-such-agent"]), "y");
+    let text = String::from_utf8_lossy(&asked.bytes).into_owned();
+    assert!(text.contains("no-such-agent") && text.contains("not found"), "{text}");
+    assert!(!text.contains("Run this?") && !text.contains("This run executes:"), "{text}");
+}
+
+#[test]
 fn what_is_put_back_needs_no_answer() {
     let (target, _) = changed();
     let config = std::fs::read_to_string(target.path("samuel.toml")).unwrap();
