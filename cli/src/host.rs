@@ -21,6 +21,9 @@ use samuel_core::{
 
 use crate::{args::Global, failure::Failure, terminal::Stream};
 
+/// The option whose value is the digest of what may run.
+const TRUST_HASH: &str = "--trust-hash";
+
 /// The environment, the working directory and the terminal of the process.
 #[derive(Clone, Debug)]
 pub(crate) struct Host {
@@ -56,9 +59,24 @@ impl Host {
         }
     }
 
-    /// Returns the command line as a shell takes it, as far as it is text.
-    pub(crate) fn command_line(&self) -> Option<String> {
-        quoted(self.words.as_ref()?.iter().map(String::as_str))
+    /// Returns the command line as a shell takes it, as far as it is text, with a digest in place
+    /// of the one that was given with `--trust-hash`, if there is one.
+    pub(crate) fn command_line(&self, digest: Option<&str>) -> Option<String> {
+        let words = self.words.as_ref()?;
+        let replaced = |(place, word): (usize, &String)| {
+            let before = place.checked_sub(1).filter(|before| !is_value(words, *before));
+            let is_digest =
+                before.and_then(|before| words.get(before)).is_some_and(|name| name == TRUST_HASH);
+            match digest {
+                Some(digest) if is_digest => digest.to_owned(),
+                Some(digest) if !is_value(words, place) && word.starts_with("--trust-hash=") => {
+                    format!("{TRUST_HASH}={digest}")
+                }
+                _ => word.clone(),
+            }
+        };
+        let words: Vec<String> = words.iter().enumerate().map(replaced).collect();
+        quoted(words.iter().map(String::as_str))
     }
 
     /// Returns the command line of a start as one that asks about what was changed:
@@ -67,9 +85,9 @@ impl Host {
         let words = self.words.as_ref()?;
         let answers = |place: usize| {
             let word = words.get(place).map(String::as_str).unwrap_or_default();
-            let is_digest = place > 0 && words.get(place - 1).is_some_and(|word| word == "--trust-hash");
-            let is_answer = ["--yes", "-y", "--accept", "--trust-hash"].contains(&word)
-                || word.starts_with("--trust-hash=");
+            let is_digest = place > 0 && words.get(place - 1).is_some_and(|word| word == TRUST_HASH);
+            let is_answer =
+                ["--yes", "-y", "--accept", TRUST_HASH].contains(&word) || word.starts_with("--trust-hash=");
             !is_value(words, place) && (is_answer || is_digest)
         };
         let kept = words.iter().enumerate().filter(|(place, _)| !answers(*place));

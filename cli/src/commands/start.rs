@@ -46,7 +46,12 @@ pub(crate) fn start(
     if args.dry_run {
         return preview::dry_run(builder);
     }
-    let run = builder.trust(trust::policy(&args, host)).build()?;
+    let mut run = builder.trust(trust::policy(&args, host)).build()?;
+    // What the last run left changed is accepted once: the next start has another digest.
+    let next_digest = match &args.trust_hash {
+        Some(_) => Some(run.executables()?.accepted_digest()),
+        None => None,
+    };
     if run.settings().agent == "command" && !global.json {
         remark(COMMAND_HINT);
     }
@@ -58,15 +63,16 @@ pub(crate) fn start(
     })?;
     ended.map_err(|failure| {
         let help = failure.help.replace("Read .samuel/run/progress.md", &format!("Read {progress}"));
-        go_on_with(failure.advise(help), host)
+        go_on_with(failure.advise(help), host, next_digest.as_deref())
     })
 }
 
 /// Puts the command that was used where its advice names a bare start, which
 /// may be one of another agent. Where something has to be accepted, the command
-/// asks: its `--yes` would not.
-fn go_on_with(failure: Failure, host: &Host) -> Failure {
-    let (Some(command), Some(asking)) = (host.command_line(), host.command_line_that_asks()) else {
+/// asks: its `--yes` would not. A digest that was given is replaced by that of the next start.
+fn go_on_with(failure: Failure, host: &Host, next_digest: Option<&str>) -> Failure {
+    let (Some(command), Some(asking)) = (host.command_line(next_digest), host.command_line_that_asks())
+    else {
         return failure;
     };
     let by_digest = asking.strip_suffix("--accept").unwrap_or("samuel run start ");

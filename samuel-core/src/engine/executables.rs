@@ -127,6 +127,12 @@ impl Executables {
         digest_of(&written)
     }
 
+    /// Returns the digest that the next start has if all of it is accepted now and nothing
+    /// is changed: that of the same without what the last run left changed.
+    pub fn accepted_digest(&self) -> String {
+        Self { changes: Vec::new(), ..self.clone() }.digest()
+    }
+
     /// Says whether nothing would execute.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()

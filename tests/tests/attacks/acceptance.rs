@@ -124,6 +124,24 @@ fn at_a_terminal_the_change_is_shown_and_one_answer_decides() {
 }
 
 #[test]
+fn the_line_that_goes_on_after_a_digest_has_the_one_of_the_next_start() {
+    let (target, _) = changed();
+    agent(&target, "true");
+    let seen = digest(&start(&target, &["--accept"]));
+    let ended = start(&target, &["--max-iterations", "1", "--trust-hash", &seen]);
+    assert_eq!(ended.code, Some(4), "{}", ended.text());
+    let text = ended.text();
+    let (_, rest) = text.split_once("`samuel run start --max-iterations 1 --trust-hash ").expect(&text);
+    let next = rest.split('`').next().unwrap();
+    assert_ne!(next, seen, "{text}");
+    let again = start(&target, &[&format!("--trust-hash={next}"), "--max-iterations", "1"]);
+    assert_eq!(again.code, Some(4), "{}", again.text());
+    let line = format!("`samuel run start '--trust-hash={next}' --max-iterations 1`");
+    let plain = line.replace('\'', "");
+    assert!(again.text().contains(&line) || again.text().contains(&plain), "{}", again.text());
+}
+
+#[test]
 fn an_agent_that_is_not_there_is_told_before_anything_is_asked() {
     let target = Target::with_tasks(&["One"]);
     let asked = answered(target.samuel(&["run", "start", "--agent-command", "no-such-agent"]), "y");
