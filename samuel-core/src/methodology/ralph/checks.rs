@@ -32,6 +32,10 @@ pub const DEFAULT_CHECK_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// The end of a check's output that is kept, in bytes.
 pub const MAX_TAIL_BYTES: usize = 4 * 1024;
 
+/// What is said where only a change of a control file would help: the agent reads it as well.
+const WATCHED_HELP: &str = "It is a control file, which must not be made or changed while the run lasts. Whoever \
+                            started the run has to correct it, or the check in samuel.toml, and start again.";
+
 /// A command that checks the work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
@@ -61,6 +65,12 @@ pub struct WatchedFiles {
 }
 
 impl WatchedFiles {
+    /// Says whether a path is one of them: from the project's root, or absolute.
+    fn has(&self, path: &str, root: &Path) -> bool {
+        let path: PathBuf = root.join(path).components().collect();
+        path.strip_prefix(root).is_ok_and(|path| self.names.iter().any(|name| Path::new(name) == path))
+    }
+
     /// Says the same without holding up other work.
     async fn changed(&self) -> Option<String> {
         let changed = Arc::clone(&self.changed);
@@ -174,7 +184,14 @@ fn failure(check: &Check, output: &CommandOutput, setting: CheckSetting<'_>) -> 
 fn explain_code(code: i32, check: &Check, setting: CheckSetting<'_>) -> String {
     let problem = || process::problem_of_line(&check.command, setting.env, setting.project_root);
     if let (126 | 127, Some(problem)) = (code, problem()) {
-        return format!("could not be run: {}", problem.explained());
+        let name = check.command.split_whitespace().next().unwrap_or_default();
+        return match setting.control_files.has(name, setting.project_root) {
+            // To change its mode is no change of what is in it.
+            true if !matches!(problem, ProcessError::NotExecutable { .. }) => {
+                format!("could not be run: {problem}. {WATCHED_HELP}")
+            }
+            _ => format!("could not be run: {}", problem.explained()),
+        };
     }
     match code {
         126 => "exit code 126: a program of the command cannot be executed".to_owned(),
@@ -242,6 +259,33 @@ mod tests {
             ("exit code 3", Some(3), "first\naside\n")
         );
         assert_eq!(output.failures[1].command, "false");
+    }
+
+    #[tokio::test]
+    async fn nobody_is_told_to_make_a_control_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        std::fs::write(root.join("plain.sh"), "true").unwrap();
+        let names = ["nothere.sh", "plain.sh", "ci/x"].map(str::to_owned).to_vec();
+        let control_files = &WatchedFiles { names, ..WatchedFiles::default() };
+        let env = [("PATH".into(), std::env::var_os("PATH").unwrap())];
+        let (cancel, warnings) = (&CancellationToken::new(), &Mutex::default());
+        let supervisor = &Supervisor::GroupOnly;
+        let setting =
+            CheckSetting { project_root: root, env: &env, supervisor, cancel, control_files, warnings };
+        let absolute = root.join("nothere.sh").display().to_string();
+        for (command, help) in [
+            ("./nothere.sh", WATCHED_HELP),
+            ("ci/x --all", WATCHED_HELP),
+            (&absolute, WATCHED_HELP),
+            ("./plain.sh", "chmod +x"),
+            ("./other.sh", "create the file"),
+        ] {
+            let output = run_checks(&[Check::new(command)], setting).await.unwrap();
+            let message = &output.failures[0].message;
+            assert!(message.contains(help), "{command}: {message}");
+            assert_eq!(message.contains("create"), help == "create the file", "{command}: {message}");
+        }
     }
 
     #[tokio::test]
