@@ -32,7 +32,7 @@ pub(crate) struct Cli {
 /// What every command takes.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Global {
-    /// Print one JSON document on stdout, and nothing else there
+    /// Print JSON on stdout, and nothing else there: one document; `run start` one a line
     #[arg(long, global = true)]
     pub(crate) json: bool,
     /// Work in this directory [default: the project around the current one]

@@ -70,6 +70,29 @@ fn the_help_of_a_command_is_headed_by_what_it_does() {
 }
 
 #[test]
+fn the_help_of_a_start_says_what_it_prints_for_programs() {
+    let help = Bench::empty().ok(&["run", "start", "--help"]).stdout;
+    let words: Vec<&str> = help.split_whitespace().collect();
+    assert!(words.join(" ").contains("one document; `run start` one a line"), "{help}");
+}
+
+#[test]
+fn every_flag_of_a_start_stands_in_the_readme() {
+    let help = Bench::empty().ok(&["run", "start", "--help"]).stdout;
+    let readme = include_str!("../../../README.md");
+    let line = readme.lines().find(|line| line.starts_with("| `samuel run start`")).unwrap();
+    let options = help.lines().filter(|line| line.trim_start().starts_with('-'));
+    let flags = options.filter_map(|line| line.split_whitespace().find(|word| word.starts_with("--")));
+    // A sentence may end with one at the start of a line.
+    let flags = flags.map(|flag| flag.trim_end_matches('.'));
+    let own: Vec<&str> = flags.filter(|flag| !["--json", "--directory", "--help"].contains(flag)).collect();
+    assert!(own.len() > 10, "{help}");
+    for flag in own {
+        assert!(line.contains(&format!("`{flag}`")), "{flag}: {line}");
+    }
+}
+
+#[test]
 fn without_a_command_only_those_for_people_are_listed() {
     let ran = Bench::empty().samuel(&["--json"]);
     let error = ran.json()["error"].to_string();

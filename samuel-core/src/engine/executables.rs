@@ -289,16 +289,30 @@ fn template(path: &Path, control_files: &ControlFiles) -> Executable {
     entry
 }
 
-/// Writes words so that it is plain where each of them ends.
+/// Writes words so that it is plain where each of them ends, as a shell takes them.
 fn command_line(words: &[String]) -> String {
-    let quoted = |word: &String| if is_plain(word) { word.clone() } else { format!("{word:?}") };
-    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+    words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
 }
 
-fn is_plain(word: &str) -> bool {
-    let marks = |c: char| c.is_whitespace() || c.is_control() || "'\"\\$`".contains(c);
-    let reads_as_it_is = |c: char| !marks(c) && (c.is_ascii() || c.is_alphanumeric());
-    !word.is_empty() && word.chars().all(reads_as_it_is)
+/// Quotes a word where a shell would take it for something else: in single quotes, within
+/// which nothing is expanded, or as `$'\u202e'` where it holds what cannot be shown.
+fn shell_word(word: &str) -> String {
+    let is_shown = |c: char| c == ' ' || c.is_ascii_graphic() || c.is_alphanumeric();
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:=,@%+".contains(c);
+    if word.is_empty() || !word.chars().all(is_shown) {
+        let escaped = |c: char| match c {
+            '\'' | '\\' => format!("\\{c}"),
+            '\n' => "\\n".to_owned(),
+            c if is_shown(c) => c.to_string(),
+            c => format!("\\U{:08x}", u32::from(c)),
+        };
+        let escaped: String = word.chars().map(escaped).collect();
+        return if word.is_empty() { "''".to_owned() } else { format!("$'{escaped}'") };
+    }
+    match word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
 }
 
 /// Quotes a text that is more than one line.
@@ -313,8 +327,9 @@ mod tests {
 
     #[test]
     fn it_is_plain_where_each_word_of_a_command_ends() {
-        let words = ["sh", "-c", "rm -rf x", "", "a\u{1b}[2K", "\u{202e}txt", "größe"].map(str::to_owned);
-        assert_eq!(command_line(&words), "sh -c \"rm -rf x\" \"\" \"a\\u{1b}[2K\" \"\\u{202e}txt\" größe");
+        let words = ["sh", "-c", "rm -rf $HOME", "", "it's", "a;b", "a\u{1b}[2K\n'", "\u{202e}txt", "größe"];
+        let shown = r"sh -c 'rm -rf $HOME' '' 'it'\''s' 'a;b' $'a\U0000001b[2K\n\'' $'\U0000202etxt' größe";
+        assert_eq!(command_line(&words.map(str::to_owned)), shown);
     }
 
     #[test]

@@ -33,7 +33,7 @@ fn the_whole_command_line_of_the_agent_is_shown() {
     );
     let (text, entries) = shown(&target);
     let line = format!(
-        "agent claude: {} -p --dangerously-skip-permissions --output-format stream-json --verbose --settings {hook:?} \"\"",
+        "agent claude: {} -p --dangerously-skip-permissions --output-format stream-json --verbose --settings '{hook}' ''",
         target.path("bin/claude").display()
     );
     assert!(text.lines().any(|shown| shown.trim() == line), "{line}\n{text}");
