@@ -313,6 +313,9 @@ impl Run {
         if let Some(unheld) = unheld {
             services.warn(format!("{unheld}. {}", unheld_budget::HELP));
         }
+        if self.frozen.settings.pilot.enabled {
+            services.warn(PILOT);
+        }
         for told in services.control_files.warnings() {
             services.warn(told);
         }
@@ -354,6 +357,10 @@ impl Run {
         RunHandle { run_id: self.frozen.run_id, hub, first: Some(events), control: Controller(sender), task }
     }
 }
+
+/// What is said where tasks are to be looked for, which goes only so far.
+const PILOT: &str = "pilot mode is not there yet: discovery iterations are made as configured while the plan has open \
+                     tasks, but the run ends once the plan is done, and nothing holds the agent to max_discovery_tasks";
 
 /// Gives the methodology what it needs of the control files.
 fn shared_with_checks(control_files: &Arc<ControlFiles>) -> ralph::WatchedFiles {
