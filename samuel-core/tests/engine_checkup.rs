@@ -33,7 +33,7 @@ impl Bench {
             .initialise(&InitOptions::default())
             .unwrap();
         bench.repository();
-        for program in ["claude", "git"] {
+        for program in ["claude", "git", "cargo"] {
             bench.write(&format!("bin/{program}"), "#!/bin/sh\n");
             fs::set_permissions(bench.bin().join(program), fs::Permissions::from_mode(0o755)).unwrap();
         }
@@ -194,6 +194,27 @@ fn an_agent_that_is_not_installed_or_cannot_be_sandboxed_is_found() {
     assert_eq!(bench.finding(Subject::Agent).health, Health::Failed, "it has no command");
     bench.write("samuel.toml", "[methodology.ralph]\nagent_command = [\"git\"]\nsandbox = \"oci\"\n");
     assert!(bench.finding(Subject::Agent).message.contains("oci"));
+}
+
+#[test]
+fn a_check_whose_program_is_not_there_is_found() {
+    let bench = Bench::healthy();
+    fs::remove_file(bench.bin().join("cargo")).unwrap();
+    let told = format!(
+        "quality check `cargo test`: the program `cargo` was not found in {}. Install it, or add its directory to PATH.",
+        bench.bin().display()
+    );
+    let checks = bench.finding(Subject::Checks);
+    assert_eq!((checks.health, checks.details), (Health::Warning, vec![told]));
+    bench.write("samuel.toml", "[methodology.ralph]\nquality_checks = [\"./nothere.sh\"]\n");
+    let checks = bench.finding(Subject::Checks);
+    assert_eq!(
+        (checks.health, checks.details.len()),
+        (Health::Warning, 1),
+        "one word is enough: {:?}",
+        checks.details
+    );
+    assert!(checks.details[0].contains("executes nothere.sh, which does not exist"), "{:?}", checks.details);
 }
 
 #[test]

@@ -327,7 +327,7 @@ fn chains(builder: RunBuilder) -> ([Finding; 2], OfControlFiles) {
     };
     // State that cannot be read is found fault with on its own.
     let changes = run.executables().map(Executables::change_lines).unwrap_or_default();
-    ([hooks, templates], OfControlFiles { changes, warnings: run.control_files.warnings().to_vec() })
+    ([hooks, templates], OfControlFiles { changes, warnings: run.warnings_of_checks() })
 }
 
 fn checks(project: &Project, warnings: Vec<String>) -> Finding {

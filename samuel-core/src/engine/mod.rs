@@ -7,6 +7,7 @@
 
 mod begin;
 mod builder;
+mod check_programs;
 mod checked_files;
 mod checkup;
 mod consumed;

@@ -18,6 +18,7 @@ use tokio::sync::mpsc;
 use super::{
     begin::{Begin, Lost},
     builder::RunBuilder,
+    check_programs::unstartable,
     control_files::{ControlFiles, in_command_line, in_words},
     driver::Driver,
     error::{RunError, described},
@@ -228,6 +229,15 @@ impl Run {
         Ok(self.launch(Arc::new(lock), begin, repository?, old_logs, remains))
     }
 
+    /// Says what a start and a checkup warn of in the quality checks: what they execute that is
+    /// missing, is not watched or cannot be started. Blocks.
+    pub(super) fn warnings_of_checks(&self) -> Vec<String> {
+        let (checks, root) = (&self.frozen.settings.quality_checks, self.frozen.project.root());
+        let mut told = self.control_files.warnings().to_vec();
+        told.extend(unstartable(checks, &self.frozen.env, root));
+        told
+    }
+
     /// Looks for the languages of the project's code, which prompts name.
     pub(super) async fn detect(&self) -> Result<(), RunError> {
         let root = self.frozen.project.root().to_owned();
@@ -270,6 +280,7 @@ impl Run {
         let events = self.hub.subscribe();
         let contexts = self.contexts();
         let unheld = self.unheld_budget();
+        let of_checks = self.warnings_of_checks();
         let root = self.frozen.project.root().to_owned();
         let (repository, unread) = match opened {
             Ok(repository) => (repository, None),
@@ -316,7 +327,7 @@ impl Run {
         if self.frozen.settings.pilot.enabled {
             services.warn(PILOT);
         }
-        for told in services.control_files.warnings() {
+        for told in of_checks {
             services.warn(told);
         }
         let has_checks = !self.frozen.settings.quality_checks.is_empty();

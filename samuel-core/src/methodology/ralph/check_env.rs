@@ -19,7 +19,7 @@ const SSH_AGENT: &str = "SSH_AUTH_SOCK";
 
 /// Returns the whole environment of quality checks: what programs need, and the
 /// variables that tell what is checked.
-pub(super) fn check_env(
+pub(crate) fn check_env(
     host: &[(String, String)],
     variables: Vec<(String, String)>,
 ) -> Vec<(OsString, OsString)> {

@@ -36,6 +36,7 @@ pub mod templates;
 #[cfg(test)]
 pub(crate) mod testing;
 
+pub(crate) use check_env::check_env;
 pub use check_env::kept_from_checks;
 pub use checks::{
     Check, CheckSetting, ChecksCancelled, DEFAULT_CHECK_TIMEOUT, MAX_TAIL_BYTES, WatchedFiles, run_checks,
