@@ -51,7 +51,9 @@ pub(crate) fn status(project: &Project, host: &Host) -> Result<Reply, Failure> {
 pub(crate) fn tasks(project: &Project, global: &Global) -> Result<Reply, Failure> {
     let loaded = project.store().load()?;
     let tasks = &loaded.plan.tasks;
-    let warnings = file_warnings(&loaded.diagnostics, loaded.unparsed.len());
+    let gaps: Vec<Diagnostic> = loaded.gaps(&project.run_dir().prd()).collect();
+    let diagnostics = [&loaded.diagnostics[..], &gaps].concat();
+    let warnings = file_warnings(&diagnostics, loaded.unread_lines());
     let reply = match global.json {
         true => Reply::new(json!({ "revision": loaded.revision, "tasks": tasks }), ""),
         false => Reply::new((), task_table(tasks)),

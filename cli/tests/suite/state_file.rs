@@ -234,3 +234,21 @@ fn times_are_told_to_the_second_with_the_offset_of_the_place() {
         progress.lines().filter_map(|line| line.strip_prefix('[')?.split_once(']').map(|(time, _)| time));
     assert!(times.clone().count() > 0 && times.clone().all(|time| time.len() == 20), "{progress}");
 }
+
+#[test]
+fn tasks_that_are_announced_and_missing_are_counted_as_such() {
+    let bench = edited(|text| text.replace("tasks[2]", "tasks[9]").replace(",Second,", ",Second,more,"));
+    let missing = "7 of 9 tasks are missing";
+    let status = bench.ok(&["run", "status"]).stderr;
+    assert!(status.contains(missing) && status.contains("1 line of the plan could not"), "{status}");
+    let tasks = bench.ok(&["run", "tasks"]).stderr;
+    assert!(tasks.contains(missing) && tasks.contains("1 line of the plan could not"), "{tasks}");
+    assert_eq!(bench.ok(&["run", "--json"]).json()["data"]["unparsed"], 1);
+    let doctor = bench.samuel(&["doctor"]).stdout;
+    assert!(doctor.contains(missing) && doctor.contains("1 line of it cannot be read"), "{doctor}");
+
+    let bench = edited(|text| text.replace("tasks[2]", "tasks[9]"));
+    let status = bench.ok(&["run", "status"]).stderr;
+    assert!(status.contains(missing) && !status.contains("could not be understood"), "{status}");
+    assert_eq!(bench.ok(&["run", "--json"]).json()["data"]["unparsed"], 0);
+}

@@ -466,15 +466,18 @@ fn read_state(project: &Project) -> Result<Finding, StateError> {
     Ok(match details.is_empty() && loaded.unparsed.is_empty() {
         true => Finding::ok(Subject::State, message),
         false => {
-            let unread = loaded.unparsed.len();
-            let message = match unread {
+            let unread = loaded.unread_lines();
+            let mut message = match unread {
                 0 => message,
                 _ => format!(
                     "{message}; {} of it cannot be read, and nothing of that is lost",
                     counted(unread, "line")
                 ),
             };
-            let help = match loaded.diagnostics.is_empty() && unread == 0 {
+            for gap in loaded.gaps(&run_dir.prd()) {
+                message = format!("{message}; {}", gap.reason);
+            }
+            let help = match loaded.diagnostics.is_empty() && loaded.unparsed.is_empty() {
                 true => "Change the tasks named above in prd.toon, or leave them out with `samuel run skip`.",
                 false => {
                     "Correct prd.toon at the places named above, or run `samuel doctor --fix`, which shows how it would repair it and asks first."

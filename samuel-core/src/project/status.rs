@@ -132,6 +132,7 @@ impl Project {
             _ => None,
         };
         let (waits_until, end) = saved.map_or((None, None), |saved| (saved.waits_until, saved.end));
+        let gaps: Vec<Diagnostic> = loaded.gaps(&self.run_dir().prd()).collect();
         let plan = &loaded.plan;
         Ok(ProjectStatus {
             project: plan.project.name.clone(),
@@ -148,8 +149,8 @@ impl Project {
             waits_until: waits_until.filter(|until| held.is_some() && *until > self.clock().now()),
             // What was saved last may be of the plan before.
             last_end: end.filter(|_| held.is_none() && has_ended(plan.progress.status)),
-            unparsed: loaded.unparsed.len(),
-            diagnostics: loaded.diagnostics,
+            unparsed: loaded.unread_lines(),
+            diagnostics: [&loaded.diagnostics[..], &gaps].concat(),
         })
     }
 }

@@ -1,6 +1,9 @@
 //! What was wrong with a file and could be worked around.
 
-use std::{fmt, path::PathBuf};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use serde::Serialize;
 
@@ -27,6 +30,12 @@ impl Diagnostic {
     pub(crate) fn more(file: PathBuf, count: usize) -> Self {
         let reason = format!("and {count} more");
         Self { file, line: None, column: None, kind: DiagnosticKind::More, reason, count }
+    }
+
+    /// Says what is missing of a file that an earlier save has counted.
+    pub(crate) fn of_gap(file: &Path, reason: String) -> Self {
+        let kind = DiagnosticKind::CountMismatch;
+        Self { file: file.to_owned(), line: None, column: None, kind, reason, count: 1 }
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{
-    DiagnosticKind, FileStore, StateError, atomic,
+    Diagnostic, DiagnosticKind, FileStore, Loaded, StateError, atomic,
     found::{MAX_WRITING, STILL},
     last_read::PlanFile,
     prd::{Document, Missing},
@@ -20,6 +20,20 @@ use super::{
 /// tasks that are missing.
 pub(crate) fn is_gap(line: &str) -> bool {
     Missing::read(line).is_some()
+}
+
+impl Loaded {
+    /// Counts the lines of [`unparsed`](Self::unparsed) that stand in the file and could
+    /// not be understood.
+    pub fn unread_lines(&self) -> usize {
+        self.unparsed.iter().filter(|line| !is_gap(line)).count()
+    }
+
+    /// Returns what [`unparsed`](Self::unparsed) says of tasks that the plan's file
+    /// announces and that are not there, such as `5 of 9 tasks are missing`.
+    pub fn gaps(&self, prd: &Path) -> impl Iterator<Item = Diagnostic> {
+        self.unparsed.iter().filter(|line| is_gap(line)).map(|line| Diagnostic::of_gap(prd, line.clone()))
+    }
 }
 
 /// Where what stands in the place of a plan is kept when it is written over.
@@ -108,6 +122,32 @@ mod tests {
         });
         let loaded = store.load().unwrap();
         assert_eq!((loaded.plan.tasks.len(), loaded.unparsed.len()), (4, 0));
+    }
+
+    #[test]
+    fn what_is_missing_is_counted_whatever_is_wrong_with_the_rows_that_are_there() {
+        let (_root, store, text, second) = in_new_dir();
+        let announced = text.replacen("tasks[3]", "tasks[9]", 1);
+        let second = announced[second..].split(',').next().unwrap();
+        let damages: [(&[&str], usize); 4] = [
+            (&[], 0),
+            (&["\"1\","], 1),
+            (&["\"1\",", "\"2\",", "\"3\","], 3),
+            (&["\"1\",task 1,\"\",", "\"3\",task 3,\"\","], 2),
+        ];
+        assert!(second.contains("\"2\""), "{second}");
+        for (rows, unread) in damages {
+            // A cell too many, and a status that is none.
+            let damaged = rows.iter().fold(announced.clone(), |text, row| {
+                text.replacen(row, &format!("{row}{}", if row.contains("task") { "un" } else { "more," }), 1)
+            });
+            fs::write(store.dir().prd(), damaged).unwrap();
+            let loaded = store.load().unwrap();
+            let prd = store.dir().prd();
+            let gaps: Vec<String> = loaded.gaps(&prd).map(|gap| gap.reason).collect();
+            assert_eq!(loaded.unread_lines(), unread, "{loaded:?}");
+            assert_eq!(gaps, ["6 of 9 tasks are missing"], "{rows:?}");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use std::{
 use serde::Serialize;
 
 use super::{
-    Actor, Diagnostic, DiagnosticKind, FileStore, StateError, StateStore,
+    Actor, Diagnostic, FileStore, StateError, StateStore,
     apply::count_tasks,
     last_read::PlanFile,
     prd::{Document, Missing, Salvaged, salvage},
@@ -67,14 +67,7 @@ impl Repair {
             .into_iter()
             .partition::<Vec<_>, _>(|line| Missing::read(line).is_some());
         document.unparsed = unparsed;
-        repair.diagnostics.extend(missing.into_iter().map(|reason| Diagnostic {
-            file: path.to_owned(),
-            line: None,
-            column: None,
-            kind: DiagnosticKind::CountMismatch,
-            reason,
-            count: 1,
-        }));
+        repair.diagnostics.extend(missing.into_iter().map(|reason| Diagnostic::of_gap(path, reason)));
         for (text, salvaged) in salvage(document) {
             match salvaged {
                 Salvaged::Task(id, changes) => repair.restored.push(RestoredRow { text, id, changes }),

@@ -64,7 +64,7 @@ pub(crate) fn decode(path: &Path, content: &[u8]) -> Result<(Document, Vec<Diagn
         return Err(StateError::Version { path: path.to_owned(), what: "plan version", found });
     }
     document.unparsed.extend(recovered.skipped.iter().map(kept_text));
-    document.missing = Missing::among(&recovered.diagnostics, recovered.skipped.len());
+    document.missing = Missing::among(&recovered.diagnostics);
     document.unparsed.extend(document.missing.map(|missing| missing.to_string()));
     let faults = recovered.diagnostics.iter().map(|fault| Diagnostic {
         file: path.to_owned(),

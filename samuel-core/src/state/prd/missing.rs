@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use crate::toon::{self, ErrorKind};
+use crate::toon::{self, Action, ErrorKind};
 
 /// How many rows are missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,14 +19,15 @@ pub(crate) struct Missing {
 impl Missing {
     /// Finds in the faults of a file whether there are fewer rows than announced,
     /// besides those that are there and cannot be read.
-    pub(super) fn among(faults: &[toon::Diagnostic], skipped: usize) -> Option<Self> {
+    pub(super) fn among(faults: &[toon::Diagnostic]) -> Option<Self> {
         let of_tasks = |fault: &&toon::Diagnostic| fault.path == "tasks" || fault.path.is_empty();
         let counts = faults.iter().filter(of_tasks).find_map(|fault| match fault.kind {
             ErrorKind::CountMismatch { declared, found } => Some((declared, found)),
             _ => None,
         });
         let (declared, found) = counts?;
-        let rows = declared.saturating_sub(found).saturating_sub(skipped as u64);
+        let uncounted = faults.iter().filter(|fault| is_uncounted(fault)).count();
+        let rows = declared.saturating_sub(found).saturating_sub(uncounted as u64);
         (rows > 0).then_some(Self { rows, declared })
     }
 
@@ -35,6 +36,14 @@ impl Missing {
         let (rows, declared) = line.strip_suffix(SUFFIX)?.split_once(" of ")?;
         Some(Self { rows: rows.parse().ok()?, declared: declared.parse().ok()? })
     }
+}
+
+/// Says whether a fault is a line that may be a row, and was not counted as one. A row
+/// that is recognised as one is counted, whatever is wrong with it.
+fn is_uncounted(fault: &toon::Diagnostic) -> bool {
+    let is_no_row =
+        matches!(fault.kind, ErrorKind::InvalidUtf8 | ErrorKind::OverIndented { .. } | ErrorKind::StrayLine);
+    fault.action == Action::Skipped && is_no_row
 }
 
 const SUFFIX: &str = " tasks are missing";
