@@ -252,3 +252,22 @@ fn tasks_that_are_announced_and_missing_are_counted_as_such() {
     assert!(status.contains(missing) && !status.contains("could not be understood"), "{status}");
     assert_eq!(bench.ok(&["run", "--json"]).json()["data"]["unparsed"], 0);
 }
+
+#[test]
+fn doctor_says_that_the_journal_of_a_loop_is_gone() {
+    let told = "a loop worked on this plan before, but its journal is gone or cannot be read";
+    let damages: [fn(&Bench); 3] = [
+        |bench| std::fs::remove_file(bench.path(".samuel/run/journal.jsonl")).unwrap(),
+        |bench| drop(bench.write(".samuel/run/journal.jsonl", "")),
+        |bench| drop(bench.write(".samuel/run/journal.jsonl", "something else\n")),
+    ];
+    for damage in damages {
+        let bench = Bench::with_tasks(&["First"]);
+        assert!(!bench.samuel(&["doctor"]).stdout.contains(told));
+        bench.start(DONE, &[]);
+        assert!(!bench.samuel(&["doctor"]).stdout.contains(told));
+        damage(&bench);
+        let doctor = bench.samuel(&["doctor"]).stdout;
+        assert!(doctor.contains(told), "{doctor}");
+    }
+}

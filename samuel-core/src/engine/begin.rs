@@ -76,14 +76,12 @@ impl Run {
         });
         let (written, loaded, last, since, seq, told, untold) = read.await.map_err(RunError::broken)??;
         let (diagnostics, plan) = (loaded.diagnostics, loaded.plan);
-        let has_run =
-            plan.progress.total_iterations_run > 0 || plan.progress.status == ProgressStatus::Running;
         let is_whole = last.lost != Some(Lost::SinceSaved);
         let (run_id, saved) = last.of_run.unzip();
         let is_under_way = saved.as_ref().is_some_and(|saved| !saved.machine.is_ended());
         let lost = match last.lost {
             Some(Lost::Witness) if !is_under_way => None,
-            None if has_run && last.seq == 0 => Some(Lost::All),
+            None if has_run(&plan) && last.seq == 0 => Some(Lost::All),
             lost => lost,
         };
         let is_replaced = since.iter().any(|record| matches!(record.entry, JournalEntry::Imported { .. }));
@@ -168,6 +166,11 @@ impl Run {
             framing: self.frozen.framing.clone(),
         }
     }
+}
+
+/// Says whether a loop has worked on a plan, which it then wrote to the journal.
+pub(super) fn has_run(plan: &Plan) -> bool {
+    plan.progress.total_iterations_run > 0 || plan.progress.status == ProgressStatus::Running
 }
 
 /// Returns what was completed since a state was saved: what records tell, and

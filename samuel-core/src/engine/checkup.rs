@@ -9,6 +9,7 @@ use std::{error::Error, path::Path};
 use serde::Serialize;
 
 use super::{
+    begin::has_run,
     builder::RunBuilder,
     error::{RunError, described},
     executables::Executables,
@@ -436,6 +437,9 @@ fn state(project: &Project, changes: Vec<String>) -> Finding {
     }
 }
 
+/// What is said of a plan that a loop worked on, and of which the journal tells nothing.
+const JOURNAL_LOST: &str = "a loop worked on this plan before, but its journal is gone or cannot be read";
+
 /// How many faults of a plan's tasks are named; the others are counted.
 const MAX_DETAILS: usize = 100;
 
@@ -443,7 +447,7 @@ const MAX_DETAILS: usize = 100;
 fn read_state(project: &Project) -> Result<Finding, StateError> {
     let (store, run_dir) = (project.store(), project.run_dir());
     let loaded = store.load()?;
-    store.last_checkpoint()?;
+    let is_told = store.last_checkpoint()?.is_some() || store.kept_checkpoint()?.is_some();
     store.progress()?;
     let running = LoopLock::holder(&run_dir)?.is_some();
     let writable = rustix::fs::access(run_dir.path(), rustix::fs::Access::WRITE_OK);
@@ -464,6 +468,11 @@ fn read_state(project: &Project) -> Result<Finding, StateError> {
     let suffix = if running { "; a loop is running" } else { "" };
     let message = format!("a plan of {}{suffix}", counted(loaded.plan.tasks.len(), "task"));
     Ok(match details.is_empty() && loaded.unparsed.is_empty() {
+        true if !is_told && !running && has_run(&loaded.plan) => Finding::warning(
+            Subject::State,
+            format!("{message}; {JOURNAL_LOST}"),
+            "Look at what is completed with `samuel run tasks`: a start begins a new run, in which that stands as it is written.",
+        ),
         true => Finding::ok(Subject::State, message),
         false => {
             let unread = loaded.unread_lines();
