@@ -254,6 +254,15 @@ fn tasks_that_are_announced_and_missing_are_counted_as_such() {
 }
 
 #[test]
+fn of_a_task_that_breaks_a_rule_doctor_does_not_say_to_skip_it() {
+    let bench = edited(|text| text.replace(",First,", ",\"\","));
+    let doctor = bench.samuel(&["doctor"]);
+    assert_eq!(doctor.code, 1, "{doctor:?}");
+    assert!(!doctor.stdout.contains("samuel run skip"), "{doctor:?}");
+    assert!(doctor.stdout.contains("Correct the tasks named above in prd.toon"), "{doctor:?}");
+}
+
+#[test]
 fn doctor_says_that_the_journal_of_a_loop_is_gone() {
     let told = "a loop worked on this plan before, but its journal is gone or cannot be read";
     let damages: [fn(&Bench); 3] = [

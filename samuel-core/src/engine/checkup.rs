@@ -486,13 +486,16 @@ fn read_state(project: &Project) -> Result<Finding, StateError> {
             for gap in loaded.gaps(&run_dir.prd()) {
                 message = format!("{message}; {}", gap.reason);
             }
+            let stops = findings.iter().any(|finding| finding.severity() == Severity::Error);
             let help = match loaded.diagnostics.is_empty() && loaded.unparsed.is_empty() {
+                true if stops => {
+                    "Correct the tasks named above in prd.toon, or remove their rows and count the others in its header."
+                }
                 true => "Change the tasks named above in prd.toon, or leave them out with `samuel run skip`.",
                 false => {
                     "Correct prd.toon at the places named above, or run `samuel doctor --fix`, which shows how it would repair it and asks first."
                 }
             };
-            let stops = findings.iter().any(|finding| finding.severity() == Severity::Error);
             let health = if stops { Health::Failed } else { Health::Warning };
             Finding { health, details, ..Finding::warning(Subject::State, message, help) }
         }
