@@ -3,14 +3,20 @@
 //! They are what an agent calls from inside a loop, too; the environment that
 //! the loop gave it says which run and iteration that is.
 
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
 use samuel_core::{
     model::{Task, TaskId},
     project::Project,
-    state::{Applied, Change, LoopLock, Mutation, NewTask, StateStore},
+    state::{Applied, Change, Mutation, NewTask, StateError, StateStore},
     text::RUN_IS_UNDER_WAY,
 };
 use serde_json::json;
 
+use super::restore::is_at_work;
 use crate::{
     args::{AddArgs, DoneArgs, EnqueueArgs, ResetArgs, SkipArgs, TaskDetails},
     failure::Failure,
@@ -25,7 +31,7 @@ pub(crate) fn done(project: &Project, args: DoneArgs, host: &Host) -> Result<Rep
     let iteration = iteration.or_else(|| host.iteration());
     let mut reply = apply(project, host, Mutation::Done { id, commit_sha, iteration })?;
     // Whoever asks: while an agent is at work nobody can tell them apart.
-    let run_is_under_way = LoopLock::holder(&project.run_dir()).is_ok_and(|holder| holder.is_some());
+    let run_is_under_way = is_at_work(&project.run_dir());
     if let Some(data) = reply.data.as_object_mut() {
         data.insert("run_is_under_way".to_owned(), json!(run_is_under_way));
     }
@@ -76,8 +82,9 @@ fn known_parent(project: &Project, id: &TaskId) -> Option<TaskId> {
 }
 
 fn apply(project: &Project, host: &Host, mutation: Mutation) -> Result<Reply, Failure> {
-    let Applied { revision, change, task, diagnostics, .. } =
-        project.store().meant_for(host.plan(project)).mutate(mutation, host.actor())?;
+    let Applied { revision, change, task, diagnostics, .. } = once_put_back(project, || {
+        project.store().meant_for(host.plan(project)).mutate(mutation.clone(), host.actor())
+    })?;
     let text = match (&task, &change) {
         (Some(task), Change::Unchanged) => {
             format!("{} was {} already\n", safe(task.id.as_str()), task.status)
@@ -90,4 +97,29 @@ fn apply(project: &Project, host: &Host, mutation: Mutation) -> Result<Reply, Fa
     };
     let data = json!({ "revision": revision, "change": change, "task": task });
     Ok(Reply::new(data, text).warn(diagnostics.iter().map(ToString::to_string)))
+}
+
+/// How long a plan is waited for that a loop is about to put back.
+const PUT_BACK_WAIT: Duration = Duration::from_secs(2);
+/// How often it is looked for meanwhile.
+const PUT_BACK_STEP: Duration = Duration::from_millis(50);
+
+/// Makes a change, if need be once the loop that is at work has put back a plan that
+/// its agent removed or broke.
+fn once_put_back(
+    project: &Project,
+    change: impl Fn() -> Result<Applied, StateError>,
+) -> Result<Applied, StateError> {
+    let deadline = Instant::now() + PUT_BACK_WAIT;
+    loop {
+        let changed = change();
+        let is_lost = matches!(
+            changed,
+            Err(StateError::NotInitialised { .. } | StateError::Corrupt { .. } | StateError::Version { .. })
+        );
+        if !is_lost || Instant::now() >= deadline || !is_at_work(&project.run_dir()) {
+            return changed;
+        }
+        thread::sleep(PUT_BACK_STEP);
+    }
 }

@@ -3,7 +3,7 @@
 use samuel_core::{
     model::ErrorCode,
     project::Project,
-    state::{FileStore, KeptPlan},
+    state::{FileStore, KeptPlan, LoopLock, RunDir},
     text::counted,
 };
 use serde_json::json;
@@ -39,6 +39,12 @@ pub(crate) fn offer(failure: Failure, store: &FileStore) -> Failure {
         }
         _ => false,
     };
+    if is_of_plan && is_at_work(store.dir()) {
+        return failure.advise(
+            "A loop is at work here and puts the plan back: repeat the command in a moment, and do not make \
+             another plan.",
+        );
+    }
     match store.kept_instead().filter(|_| is_of_plan) {
         Some(kept) => {
             let help = format!("{kept} {}", failure.help);
@@ -46,6 +52,11 @@ pub(crate) fn offer(failure: Failure, store: &FileStore) -> Failure {
         }
         None => failure,
     }
+}
+
+/// Says whether a loop is at work on a run directory.
+pub(super) fn is_at_work(dir: &RunDir) -> bool {
+    LoopLock::holder(dir).is_ok_and(|holder| holder.is_some())
 }
 
 fn listed(plans: &[KeptPlan]) -> String {

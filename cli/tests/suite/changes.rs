@@ -182,3 +182,16 @@ fn titles_cannot_act_on_the_terminal() {
     assert_eq!(listed, "[ ] 1  medium    naïve 日本語 🚀 \\u{202e}gnp.exe \\u{1b}[2J\n");
     assert_eq!(bench.tasks()[0]["title"], "naïve 日本語 🚀 \u{202e}gnp.exe \u{1b}[2J");
 }
+
+#[test]
+fn a_change_waits_for_a_plan_that_the_loop_is_about_to_put_back() {
+    let bench = Bench::with_tasks(&["First", "Second"]);
+    // As `git clean -fdx` does it.
+    let agent = "[ -e ../once ] || { touch ../once; rm -rf .samuel; \"$SAMUEL_BINARY\" run tasks 2>../told; }; \
+                 \"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\" 2>>../told";
+    let ran = bench.start(agent, &["--max-iterations", "2"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!((bench.status("1").as_str(), bench.status("2").as_str()), ("completed", "completed"));
+    let told = std::fs::read_to_string(bench.root().parent().unwrap().join("told")).unwrap();
+    assert!(!told.contains("samuel run init") && !told.contains("samuel run restore"), "{told}");
+}
