@@ -195,3 +195,20 @@ fn a_change_waits_for_a_plan_that_the_loop_is_about_to_put_back() {
     let told = std::fs::read_to_string(bench.root().parent().unwrap().join("told")).unwrap();
     assert!(!told.contains("samuel run init") && !told.contains("samuel run restore"), "{told}");
 }
+
+#[test]
+fn a_progress_log_that_is_removed_is_told_once_and_begins_with_that() {
+    for removed in [".samuel", ".samuel/run/progress.md"] {
+        let bench = Bench::with_tasks(&["First", "Second"]);
+        let agent = format!(
+            "[ -e ../once ] || {{ touch ../once; rm -r {removed}; }}; \"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\""
+        );
+        let ran = bench.start(&agent, &["--max-iterations", "2"]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let told = "progress.md was removed while a loop was at work";
+        assert_eq!(ran.stderr.matches(told).count(), 1, "{removed}: {ran:?}");
+        let log = bench.read(".samuel/run/progress.md");
+        assert!(log.lines().next().unwrap().contains(told), "{removed}: {log}");
+        assert!(!bench.start(&agent, &[]).stderr.contains(told), "it is not told again");
+    }
+}

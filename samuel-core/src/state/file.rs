@@ -40,6 +40,7 @@ use super::{
     import,
     journal::{After, JournalFile, ROTATE_BYTES, Tail, revision_after},
     kept::Place,
+    known_log::KnownLog,
     last_read::{LastRead, PlanFile},
     lock::FileLock,
     prd::{self, Document},
@@ -60,6 +61,7 @@ pub struct FileStore {
     pub(super) last_read: Arc<LastRead>,
     pub(super) acknowledged: Arc<Mutex<Option<Acknowledged>>>,
     pub(super) kept: Option<KeptPlans>,
+    pub(super) known_log: Arc<KnownLog>,
     /// When the plan was made that changes are meant for; any if that is not said.
     meant_for: Option<Timestamp>,
 }
@@ -74,6 +76,7 @@ impl FileStore {
             last_read: Arc::default(),
             acknowledged: Arc::default(),
             kept: None,
+            known_log: Arc::default(),
             meant_for: None,
         }
     }
@@ -321,7 +324,9 @@ impl StateStore for FileStore {
     }
 
     fn catch_up(&self, seq: u64) -> Result<CaughtUp, StateError> {
-        self.caught_up(seq)
+        let mut caught = self.caught_up(seq)?;
+        caught.warnings.extend(self.lost_log()?);
+        Ok(caught)
     }
 
     fn last_written(&self) -> Result<LastWritten, StateError> {
@@ -360,9 +365,7 @@ impl StateStore for FileStore {
         if lines.is_empty() {
             return Ok(());
         }
-        self.dir.create()?;
-        let _lock = self.lock("progress")?;
-        append(self.dir.root(), &self.dir.progress(), lines.as_bytes()).map(drop)
+        self.log_lines(&lines)
     }
 
     fn progress(&self) -> Result<ProgressLog, StateError> {
@@ -406,6 +409,18 @@ impl StateStore for FileStore {
     fn read_artifact(&self, artifact: Artifact) -> Result<Option<String>, StateError> {
         let content = atomic::read(self.dir.root(), &self.dir.artifact(artifact))?;
         Ok(content.map(|content| String::from_utf8_lossy(&content).into_owned()))
+    }
+}
+
+impl FileStore {
+    /// Adds whole lines to the progress log, which begins anew where it is gone.
+    pub(super) fn log_lines(&self, lines: &str) -> Result<(), StateError> {
+        self.dir.create()?;
+        let _lock = self.lock("progress")?;
+        let lines = self.first_line()? + lines;
+        append(self.dir.root(), &self.dir.progress(), lines.as_bytes())?;
+        self.known_log.know();
+        Ok(())
     }
 }
 

@@ -37,6 +37,7 @@ mod import;
 mod journal;
 mod kept;
 mod kept_checkpoint;
+mod known_log;
 mod last_read;
 mod lock;
 mod logs;

@@ -1,0 +1,56 @@
+//! The progress log that is gone.
+//!
+//! Nobody can put back what it said: it begins anew, with a line that says so, and
+//! whoever [catches up](super::StateStore::catch_up) is told once.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::{FileStore, ProgressEntry, ProgressKind, StateError};
+
+/// What a log begins with that somebody removed.
+const BEGINS_ANEW: &str = "progress.md was removed while a loop was at work, and begins anew: what it said \
+                           before is lost, and so may be what is beside it in logs";
+
+/// What a store knows of the progress log.
+#[derive(Debug, Default)]
+pub(super) struct KnownLog {
+    /// Whether there was one.
+    is_known: AtomicBool,
+    /// Whether it began anew, and nobody was told.
+    is_untold: AtomicBool,
+}
+
+impl KnownLog {
+    /// Takes down that there is one.
+    pub(super) fn know(&self) {
+        self.is_known.store(true, Ordering::Relaxed);
+    }
+}
+
+impl FileStore {
+    /// Says whether the progress log is gone that was there.
+    fn is_log_lost(&self) -> Result<bool, StateError> {
+        let path = self.dir().progress();
+        let has = || self.dir().root().has(&path).map_err(StateError::file("look for", &path));
+        Ok(self.known_log.is_known.load(Ordering::Relaxed) && !has()?)
+    }
+
+    /// Returns what the next lines of the progress log come after, with a line end.
+    /// Somebody holds the lock.
+    pub(super) fn first_line(&self) -> Result<String, StateError> {
+        if !self.is_log_lost()? {
+            return Ok(String::new());
+        }
+        self.known_log.is_untold.store(true, Ordering::Relaxed);
+        Ok(format!("{}\n", ProgressEntry::note(self.now(), ProgressKind::Error, BEGINS_ANEW)))
+    }
+
+    /// Begins the log anew where it is gone, and returns what is to be told of it, once.
+    pub(super) fn lost_log(&self) -> Result<Option<String>, StateError> {
+        if self.is_log_lost()? {
+            self.log_lines("")?;
+        }
+        let is_untold = self.known_log.is_untold.swap(false, Ordering::Relaxed);
+        Ok(is_untold.then(|| BEGINS_ANEW.to_owned()))
+    }
+}
