@@ -26,6 +26,10 @@ pub(crate) fn restore(project: &Project, args: &RestoreArgs) -> Result<Reply, Fa
     if let Some(backup) = &restored.backup {
         text += &format!("  the plan before is kept as {}\n", safe(&backup.display().to_string()));
     }
+    if !restored.reopened.is_empty() {
+        let ids: Vec<String> = restored.reopened.iter().map(|id| safe(id.as_str())).collect();
+        text += &format!("  completed since it was kept, and open again: {}\n", ids.join(", "));
+    }
     Ok(Reply::new(&restored, text))
 }
 

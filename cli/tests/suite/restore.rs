@@ -77,5 +77,26 @@ fn where_no_state_directory_is_known_the_start_and_doctor_say_that_no_plan_is_ke
         let text = [output.stdout, output.stderr].concat();
         let text = String::from_utf8_lossy(&text);
         assert_eq!(text.matches(told).count(), usize::from(!home), "{args:?}: {text}");
+
+#[test]
+fn a_completion_that_a_kept_plan_does_not_have_is_named() {
+    let damages: [fn(&Bench); 2] = [
+        |bench| std::fs::remove_file(bench.prd()).unwrap(),
+        |bench| {
+            let text = bench.read(".samuel/run/prd.toon");
+            let rows = text.lines().filter(|line| !line.contains(",Third,")).map(|line| format!("{line}\n"));
+            std::fs::write(bench.prd(), rows.collect::<String>().replace("tasks[3]", "tasks[2]")).unwrap();
+        },
+    ];
+    for damage in damages {
+        let bench = Bench::with_tasks(&["First", "Second", "Third"]);
+        bench.ok(&["run", "done", "2"]);
+        damage(&bench);
+        let data = bench.ok(&["run", "restore", "--json"]).json()["data"].clone();
+        assert_eq!(data["reopened"], serde_json::json!(["2"]), "{data}");
+        bench.ok(&["run", "done", "2"]);
+        damage(&bench);
+        let restored = bench.ok(&["run", "restore"]).stdout;
+        assert!(restored.contains("completed since it was kept, and open again: 2\n"), "{restored}");
     }
 }

@@ -20,8 +20,8 @@ use rustix::fs::{Access, access};
 use serde::Serialize;
 
 use super::{
-    Actor, FileStore, RunDir, StateError, StateStore, apply::count_tasks, atomic, file::digest_of,
-    journal::revision_after, prd,
+    Actor, FileStore, JournalEntry, RunDir, StateError, StateStore, apply::count_tasks, atomic,
+    file::digest_of, journal::revision_after, prd,
 };
 use crate::{
     fs::{PRIVATE_DIRECTORY, Root},
@@ -81,6 +81,9 @@ pub struct Restored {
     pub revision: u64,
     /// Where the plan that was there before was put.
     pub backup: Option<PathBuf>,
+    /// The tasks of it that were completed since it was kept, as far as the present plan
+    /// and the journal tell, and are open again.
+    pub reopened: Vec<TaskId>,
 }
 
 impl KeptPlans {
@@ -279,7 +282,9 @@ impl FileStore {
         self.dir().create_again()?;
         let _lock = self.lock("restore")?;
         let (now, tail) = (self.now(), self.journal().tail()?);
-        let before = self.read_plan().map_or(0, |file| file.document.plan.revision);
+        let present = self.read_plan().ok().map(|file| file.document.plan);
+        let reopened = self.reopened(&document.plan, present.as_deref());
+        let before = present.map_or(0, |plan| plan.revision);
         let revision = revision_after(before.max(tail.revision).max(document.plan.revision));
         let changed = document.plan_mut();
         changed.revision = revision;
@@ -291,7 +296,27 @@ impl FileStore {
         count_tasks(changed);
         let backup = if self.exists()? { Some(self.back_up(now)?) } else { None };
         self.commit_whole(&document, backup.as_deref(), &tail, now, actor)?;
-        Ok(Restored { kept: plan, revision, backup })
+        Ok(Restored { kept: plan, revision, backup, reopened })
+    }
+
+    /// Returns the open tasks of a kept plan that were completed since: in the present
+    /// plan, or in the journal where that plan is gone. Somebody holds the lock.
+    fn reopened(&self, kept: &Plan, present: Option<&Plan>) -> Vec<TaskId> {
+        let present = present.filter(|now| now.project.created_at == kept.project.created_at);
+        let in_plan = present.into_iter().flat_map(|now| &now.tasks);
+        let in_plan = in_plan.filter(|task| task.status == Status::Completed).map(|task| task.id.clone());
+        // A journal that cannot be read tells nothing.
+        let records = self.journal().since(0).unwrap_or_default();
+        let stored = records.iter().rposition(|record| matches!(record.entry, JournalEntry::Imported { .. }));
+        let of_plan = records.into_iter().skip(stored.map_or(0, |at| at + 1));
+        let since = of_plan.filter(|record| record.revision > kept.revision && present.is_none());
+        let in_journal = since.filter_map(|record| match record.entry {
+            JournalEntry::Mutation { change, .. } => change.completed().cloned(),
+            _ => None,
+        });
+        let completed: HashSet<TaskId> = in_plan.chain(in_journal).collect();
+        let is_reopened = |task: &&Task| task.status != Status::Completed && completed.contains(&task.id);
+        kept.tasks.iter().filter(is_reopened).map(|task| task.id.clone()).collect()
     }
 }
 

@@ -4393,23 +4393,28 @@ class Restored(Record):
         kept: Which one it was.
         revision: The revision the plan has now.
         backup: Where the plan that was there before was put.
+        reopened: The tasks of it that were completed since it was kept, as far as the present
+            plan and the journal tell, and are open again.
     """
 
-    __slots__ = ("kept", "revision", "backup")
-    __match_args__ = ("kept", "revision", "backup")
+    __slots__ = ("kept", "revision", "backup", "reopened")
+    __match_args__ = ("kept", "revision", "reopened", "backup")
     kept: KeptPlan
     revision: int
     backup: str | None
+    reopened: tuple[str, ...]
 
     def __init__(
         self,
         kept: KeptPlan,
         revision: int,
+        reopened: Iterable[str],
         backup: str | None = None,
     ) -> None:
         _set(self, "kept", kept)
         _set(self, "revision", revision)
         _set(self, "backup", backup)
+        _set(self, "reopened", items(reopened))
 
 
 DiagnosticKind: TypeAlias = Literal[
