@@ -19,7 +19,13 @@ use crate::{
 pub(crate) fn restore(project: &Project, args: &RestoreArgs) -> Result<Reply, Failure> {
     if args.list {
         let plans = project.store().kept_plans()?;
+        if plans.is_empty() {
+            cannot_keep(project)?;
+        }
         return Ok(Reply::new(json!({ "plans": plans }), listed(&plans)));
+    }
+    if project.store().kept_plans()?.is_empty() {
+        cannot_keep(project)?;
     }
     let restored = project.restore_plan(args.number)?;
     let mut text = format!("Restored plan {}: {}\n", restored.kept.number, described(&restored.kept));
@@ -31,6 +37,17 @@ pub(crate) fn restore(project: &Project, args: &RestoreArgs) -> Result<Reply, Fa
         text += &format!("  completed since it was kept, and open again: {}\n", ids.join(", "));
     }
     Ok(Reply::new(&restored, text))
+}
+
+/// Refuses to say of plans that none are kept where no place for them can be used.
+fn cannot_keep(project: &Project) -> Result<(), Failure> {
+    match project.cannot_keep_plans() {
+        Some(reason) => {
+            let help = "Set HOME, or name the directory where plans were kept with SAMUEL_STATE_DIR.";
+            Err(Failure::new(ErrorCode::STATE_NOT_KEPT, reason).advise(help))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Adds to a failure because of a plan that is gone or corrupt that it can be put

@@ -1,6 +1,6 @@
 //! `restore`: a plan that was lost comes back.
 
-use crate::bench::Bench;
+use crate::bench::{Bench, Ran};
 
 #[test]
 fn a_plan_that_is_gone_comes_back_and_the_present_one_is_kept_beside_it() {
@@ -77,6 +77,19 @@ fn where_no_state_directory_is_known_the_start_and_doctor_say_that_no_plan_is_ke
         let text = [output.stdout, output.stderr].concat();
         let text = String::from_utf8_lossy(&text);
         assert_eq!(text.matches(told).count(), usize::from(!home), "{args:?}: {text}");
+
+#[test]
+fn what_is_kept_where_no_directory_is_known_is_not_said_to_be_nothing() {
+    let bench = Bench::with_tasks(&["First"]);
+    for args in [&["run", "restore", "--list"][..], &["run", "restore"]] {
+        let mut command = bench.command(args);
+        command.env_remove("HOME");
+        let ran = Ran::of(command);
+        assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{args:?}: {ran:?}");
+        let told = "no directory for it is known";
+        assert!(ran.stderr.contains(told) && ran.stderr.contains("SAMUEL_STATE_DIR"), "{args:?}: {ran:?}");
+    }
+}
 
 #[test]
 fn a_completion_that_a_kept_plan_does_not_have_is_named() {
