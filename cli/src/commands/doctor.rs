@@ -10,11 +10,12 @@ use samuel_core::{
     model::ErrorCode,
     plugin::Catalog,
     project::Project,
+    state::FileStore,
 };
 
 use serde_json::json;
 
-use super::{plugins::load_options, setup::equip};
+use super::{plugins::load_options, restore::offer, setup::equip};
 use crate::{
     args::Global,
     failure::Failure,
@@ -56,6 +57,10 @@ pub(crate) fn hooks(global: &Global, host: &Host) -> Result<Reply, Failure> {
 /// Repairs the plan, if somebody agrees.
 pub(crate) fn fix(yes: bool, global: &Global, host: &Host) -> Result<Reply, Failure> {
     let store = host.project(global, None)?.store();
+    repaired(yes, &store, host).map_err(|failure| offer(failure, &store))
+}
+
+fn repaired(yes: bool, store: &FileStore, host: &Host) -> Result<Reply, Failure> {
     if yes {
         let repair = store.repair(host.actor())?;
         return Ok(Reply::new(&repair, repair_text(&repair)));

@@ -46,7 +46,13 @@ fn where_the_plan_is_gone_or_corrupt_a_kept_one_is_offered() {
     let bench = Bench::with_tasks(&["First"]);
     std::fs::write(bench.path(".samuel/run/prd.toon"), "\0\0").unwrap();
     for broken in ["corrupt", "gone"] {
-        for args in [&["run"][..], &["run", "status"], &["run", "done", "1"], &["run", "tasks"]] {
+        for args in [
+            &["run"][..],
+            &["run", "status"],
+            &["run", "done", "1"],
+            &["run", "tasks"],
+            &["doctor", "--fix", "--yes"],
+        ] {
             let ran = bench.samuel(args);
             assert_ne!(ran.code, 0, "{broken}: {args:?}: {ran:?}");
             assert!(
