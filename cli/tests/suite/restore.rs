@@ -83,6 +83,11 @@ fn where_no_state_directory_is_known_the_start_and_doctor_say_that_no_plan_is_ke
         let text = [output.stdout, output.stderr].concat();
         let text = String::from_utf8_lossy(&text);
         assert_eq!(text.matches(told).count(), usize::from(!home), "{args:?}: {text}");
+        let is_start = args.contains(&"start");
+        let warned = text.contains("a start that can keep them may take back what this run completes");
+        assert_eq!(warned, is_start && !home, "{args:?}: {text}");
+    }
+}
 
 #[test]
 fn what_is_kept_where_no_directory_is_known_is_not_said_to_be_nothing() {

@@ -319,7 +319,8 @@ impl Run {
             None => {}
         }
         if let Some(reason) = self.frozen.project.cannot_keep_plans() {
-            services.warn(reason);
+            services
+                .warn(format!("{reason}; a start that can keep them may take back what this run completes"));
         }
         if let Some(unheld) = unheld {
             services.warn(format!("{unheld}. {}", unheld_budget::HELP));
