@@ -9,7 +9,7 @@ use std::{
 };
 
 use samuel_core::{
-    model::{Task, TaskId},
+    model::{Status, Task, TaskId},
     project::Project,
     state::{Applied, Change, Mutation, NewTask, StateError, StateStore},
     text::RUN_IS_UNDER_WAY,
@@ -91,6 +91,9 @@ fn apply(project: &Project, host: &Host, mutation: Mutation) -> Result<Reply, Fa
         }
         (Some(task), Change::Added { .. }) => {
             format!("added {} {}\n", safe(task.id.as_str()), safe(&task.title))
+        }
+        (Some(task), Change::Task { from: Status::Completed, to: Status::Skipped, .. }) => {
+            format!("{} is skipped; it was completed before\n", safe(task.id.as_str()))
         }
         (Some(task), _) => format!("{} is {}\n", safe(task.id.as_str()), task.status),
         (None, _) => String::new(),

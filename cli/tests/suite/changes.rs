@@ -212,3 +212,11 @@ fn a_progress_log_that_is_removed_is_told_once_and_begins_with_that() {
         assert!(!bench.start(&agent, &[]).stderr.contains(told), "it is not told again");
     }
 }
+
+#[test]
+fn a_completed_task_that_is_skipped_is_said_to_have_been_completed() {
+    let bench = Bench::with_tasks(&["First", "Second"]);
+    bench.ok(&["run", "done", "1"]);
+    assert_eq!(bench.ok(&["run", "skip", "1"]).stdout, "1 is skipped; it was completed before\n");
+    assert_eq!(bench.ok(&["run", "skip", "2"]).stdout, "2 is skipped\n");
+}

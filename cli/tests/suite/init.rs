@@ -119,3 +119,13 @@ fn a_prd_that_is_not_there_is_named() {
     assert!(ran.stderr.contains("nowhere.md not found"), "{}", ran.stderr);
     assert_eq!(bench.files(), []);
 }
+
+#[test]
+fn a_dependency_that_is_no_task_is_said_to_be_left_out() {
+    let bench = Bench::empty();
+    bench.write("prd.md", "# P\n\n## Tasks\n\n### 1 One\n\nDepends on: 9\n");
+    let ran = bench.ok(&["run", "init", "--prd", "prd.md"]);
+    let told = "task 1 depends on 9, but there is no such task; the dependency is left out";
+    assert!(ran.stderr.contains(told), "{ran:?}");
+    assert_eq!(bench.tasks()[0]["depends_on"], serde_json::json!([]));
+}

@@ -146,7 +146,9 @@ impl Resolver<'_> {
                 Some(other) if seen.insert(other.clone()) => found.push(other),
                 Some(_) => {}
                 None if seen.insert(other.clone()) => {
-                    let message = format!("task {id} depends on {other}, but there is no such task");
+                    let message = format!(
+                        "task {id} depends on {other}, but there is no such task; the dependency is left out"
+                    );
                     self.findings.warn(FindingKind::DanglingDependency, place, message);
                 }
                 None => {}
