@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use samuel_core::hook::{HookPoint, Output, Point, points};
+use samuel_core::hook::{HookPoint, Output, Point, PointVisitor};
 use serde_json::Value;
 
 fn page() -> String {
@@ -49,22 +49,20 @@ fn check<P: Point>(page: &str) {
     assert!(output.refusal().as_deref() != Some("no reason given"), "{}: a refusal has a reason", P::POINT);
 }
 
-macro_rules! check_every {
-    ($page:expr, $($point:ident)+) => {{
-        $(check::<points::$point>($page);)+
-        [$(HookPoint::$point),+]
-    }};
+struct Check<'a>(&'a str);
+
+impl PointVisitor for Check<'_> {
+    type Out = ();
+
+    fn visit<P: Point>(self) {
+        check::<P>(self.0);
+    }
 }
 
 #[test]
 fn the_payloads_on_the_page_are_those_of_the_code() {
-    let checked = check_every!(&page(),
-        InitBefore InitAfter SyncBefore SyncAfter SessionStart BeforeLoop BeforeIteration IterationGate
-        PromptSubmit ContextSnapshot ContextProgress ContextTask ContextExtra BeforeAgentInvoke AgentInvoke
-        AfterAgentInvoke QualityCheck AfterIteration IterationError TaskCompleted AbilityBefore AbilityAfter
-        SessionStop AfterLoop SessionEnd
-    );
-    assert_eq!(checked, HookPoint::ALL);
+    let page = page();
+    HookPoint::ALL.iter().for_each(|point| point.visit(Check(&page)));
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn every_page_has_exactly_three_commands() {
     for example in Example::ALL {
         let commands = example.commands();
         assert_eq!(commands.len(), 3, "{example:?}: {commands:#?}");
-        assert!(commands[0].starts_with("cp -R \"$SAMUEL/examples/plugins/"), "{}", commands[0]);
+        assert!(commands[0].starts_with("cp -RL \"$SAMUEL/examples/plugins/"), "{}", commands[0]);
     }
 }
 

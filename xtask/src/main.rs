@@ -4,13 +4,17 @@
 //! is a module with a `run` that takes the arguments after its name.
 #![allow(clippy::print_stdout, reason = "a task reports to the terminal")]
 
+#[cfg(feature = "core")]
 mod bench;
 mod ci;
+mod contract;
 mod deny;
 mod python;
 mod tally;
 mod test;
+#[cfg(feature = "core")]
 mod toon_case;
+#[cfg(feature = "core")]
 mod toon_oracle;
 mod workspace;
 
@@ -24,6 +28,7 @@ usage: cargo xtask <task>
   test [--long]      format, lints, tests, examples, documentation; --long adds
                      the suites that take minutes
   ci                 what CI runs: .ci/run
+  contract [--check] what follows from wit/: records, tables, documentation
   deny               the dependencies, by cargo deny and deny.toml
   bench <name>       measures a release build; without a name lists them
   toon-oracle        compares the TOON codec with the reference, from npm
@@ -48,8 +53,11 @@ fn run(args: &[String]) -> Result<()> {
     match task.as_str() {
         "test" => test::run(args),
         "ci" => ci::run(),
+        "contract" => contract::run(args),
         "deny" => deny::run(),
+        #[cfg(feature = "core")]
         "bench" => bench::run(args),
+        #[cfg(feature = "core")]
         "toon-oracle" => toon_oracle::run(args),
         "help" | "--help" | "-h" => {
             print!("{HELP}");

@@ -15,7 +15,7 @@ use std::{
 use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::{
-    deny, python,
+    contract, deny, python,
     tally::Tally,
     workspace::{cargo, root, target},
 };
@@ -46,6 +46,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         "lints",
         cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "--deny", "warnings"]),
     );
+    contract(&mut tally);
     codec_for_components(&mut tally);
     macos(&mut tally);
     deny::check(&mut tally);
@@ -69,6 +70,16 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     tally.print();
     ensure!(tally.failed == 0, "{} failed", tally.failed);
     Ok(())
+}
+
+/// Checks what is written from the contract.
+fn contract(tally: &mut Tally) {
+    println!("== cargo xtask contract --check");
+    let checked = contract::run(&["--check".to_owned()]);
+    if let Err(error) = &checked {
+        eprintln!("error: {error:#}");
+    }
+    tally.check("what follows from the contract", checked.is_ok());
 }
 
 /// Says which tools are missing that tests would use.

@@ -58,7 +58,7 @@
 //!
 //! # Versions
 //!
-//! The crate is made for version 1 of the contract, whose copy is in `wit/`. A
+//! The crate is made for version 1 of the contract, which is in `wit/`. A
 //! component goes on working with every later 1.x: new points and functions are
 //! additions that it does not see.
 
@@ -70,6 +70,7 @@ mod failure;
 mod host;
 mod output;
 mod points;
+mod table;
 
 pub mod config;
 pub mod context;
@@ -83,27 +84,13 @@ pub mod plugins;
 pub mod tasks;
 
 #[doc(hidden)]
-pub use points::bindings as generated;
+pub use table::bindings as generated;
 #[doc(hidden)]
 pub use wit_bindgen::rt;
 
 pub use failure::{HookFailure, HostError};
-#[doc(inline)]
-pub use generated::{
-    ability_after::exports::samuel::plugin::ability_after::AbilityStatus,
-    after_iteration::exports::samuel::plugin::after_iteration::IterationOutcome,
-    context_extra::exports::samuel::plugin::context_extra::Extra,
-    quality_check::exports::samuel::plugin::quality_check::CheckFailure,
-    session_start::exports::samuel::plugin::session_start::SessionSource,
-    task_completed::exports::samuel::plugin::task_completed::Actor,
-};
-#[doc(inline)]
-pub use host::bindings::samuel::plugin::types::{
-    CallHeader, Complexity, Deliver, HookResults, Mode, Priority, SuggestedAbility, SuggestedDocument,
-    TaskBrief, TextItem, Turn, Usage,
-};
-pub use output::*;
-pub use points::*;
+pub use output::Answer;
+pub use table::*;
 
 /// Compiles what the pages show.
 #[cfg(doctest)]

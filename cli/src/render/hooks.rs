@@ -46,8 +46,8 @@ pub(crate) fn point_text(report: &PointReport) -> String {
     }
     text.push_str(&format!(
         "\nGiven\n{}\nAnswers\n{}",
-        fields_text(&report.input),
-        fields_text(&report.output)
+        fields_text(report.input),
+        fields_text(report.output)
     ));
     match chain.run.is_empty() && chain.skipped.is_empty() {
         true => text + "\nNo handlers are registered.\n" + &settings_text(chain),

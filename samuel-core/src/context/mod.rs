@@ -2,14 +2,15 @@
 //! the template language that turns them into text.
 
 mod framing;
+mod groups;
 mod prompt;
 pub mod template;
 
 pub use framing::Framing;
 pub(crate) use framing::one_line;
 
-pub use prompt::{
-    CompletedTask, ConfigVars, ContextLimits, ContextView, FailedCheck, GuardrailVars, HookVars,
-    IterationVars, MethodologyVars, ModeVars, PathVars, PilotVars, PluginData, ProjectVars, PromptContext,
-    SamuelVars, StateVars, Suggestion, SuggestionKind, TaskVars,
+pub use groups::{
+    CompletedTask, ConfigVars, ContextLimits, FailedCheck, GuardrailVars, IterationVars, MethodologyVars,
+    ModeVars, PathVars, PilotVars, ProjectVars, SamuelVars, StateVars, Suggestion, SuggestionKind, TaskVars,
 };
+pub use prompt::{ContextView, HookVars, PluginData, PromptContext};

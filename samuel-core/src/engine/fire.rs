@@ -4,7 +4,7 @@
 //! them: fill in what only it knows, write down warnings, keep the folded
 //! context, and reduce the output to what the machine needs.
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::Pin, sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 
@@ -17,8 +17,8 @@ use super::{
 use crate::{
     agent::apply_deny_list,
     hook::{
-        Blob, BreakClass, DEFAULT_ID, HookCall, HookPoint, Outcome, Output, Point, Scope, ScratchFile,
-        Warning, points,
+        Blob, BreakClass, CallVisitor, DEFAULT_ID, HookCall, HookPoint, Outcome, Output, Point, Scope,
+        ScratchFile, Warning, points,
     },
     model::{
         FailureClass, Usage,
@@ -38,6 +38,20 @@ pub(super) struct Place {
     pub(super) mode: Mode,
     pub(super) turn: Turn,
     pub(super) cancel: CancellationToken,
+}
+
+/// Fires a point whose output is nothing but its outcome.
+struct Simple<'a> {
+    services: &'a Arc<Services>,
+    place: &'a Place,
+}
+
+impl<'a> CallVisitor for Simple<'a> {
+    type Out = Pin<Box<dyn Future<Output = HookReply> + Send + 'a>>;
+
+    fn visit<P: Point>(self, input: P::Input) -> Self::Out {
+        Box::pin(self.services.simple::<P>(input, self.place))
+    }
 }
 
 impl Services {
@@ -82,20 +96,7 @@ impl Services {
                 }
                 self.simple::<points::SessionStop>(input, place).await
             }
-            HookCall::PromptSubmit(input) => self.simple::<points::PromptSubmit>(input, place).await,
-            HookCall::SessionStart(input) => self.simple::<points::SessionStart>(input, place).await,
-            HookCall::BeforeLoop(input) => self.simple::<points::BeforeLoop>(input, place).await,
-            HookCall::BeforeIteration(input) => self.simple::<points::BeforeIteration>(input, place).await,
-            HookCall::AfterAgentInvoke(input) => self.simple::<points::AfterAgentInvoke>(input, place).await,
-            HookCall::IterationError(input) => self.simple::<points::IterationError>(input, place).await,
-            HookCall::TaskCompleted(input) => self.simple::<points::TaskCompleted>(input, place).await,
-            HookCall::AbilityAfter(input) => self.simple::<points::AbilityAfter>(input, place).await,
-            HookCall::AfterLoop(input) => self.simple::<points::AfterLoop>(input, place).await,
-            HookCall::SessionEnd(input) => self.simple::<points::SessionEnd>(input, place).await,
-            HookCall::InitBefore(input) => self.simple::<points::InitBefore>(input, place).await,
-            HookCall::InitAfter(input) => self.simple::<points::InitAfter>(input, place).await,
-            HookCall::SyncBefore(input) => self.simple::<points::SyncBefore>(input, place).await,
-            HookCall::SyncAfter(input) => self.simple::<points::SyncAfter>(input, place).await,
+            call => call.visit(Simple { services: self, place }).await,
         }
     }
 

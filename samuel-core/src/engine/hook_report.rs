@@ -135,9 +135,9 @@ pub struct PointReport {
     /// The chain.
     pub chain: ChainReport,
     /// What a handler is given beside the call header.
-    pub input: Vec<Field>,
+    pub input: &'static [Field],
     /// What a handler answers.
-    pub output: Vec<Field>,
+    pub output: &'static [Field],
 }
 
 impl HookReport {

@@ -113,16 +113,7 @@ impl OnFailure {
 
     /// Returns the abort that fits a point: the one `strict = true` means.
     pub fn strict(point: HookPoint) -> Self {
-        match point {
-            HookPoint::InitBefore | HookPoint::InitAfter | HookPoint::SyncBefore | HookPoint::SyncAfter => {
-                Self::AbortCommand
-            }
-            HookPoint::SessionStart
-            | HookPoint::BeforeLoop
-            | HookPoint::AfterLoop
-            | HookPoint::SessionEnd => Self::AbortLoop,
-            _ => Self::AbortIteration,
-        }
+        point.strict()
     }
 }
 

@@ -186,7 +186,6 @@ impl<'a, P: Point> Folding<'a, P> {
     }
 
     fn call(&self, slot: &Slot, limit: Option<Duration>, link: &Arc<Link>) -> Call<P> {
-        let passes_on = matches!(P::POINT.kind(), Kind::Blob | Kind::List | Kind::Transform);
         let scope = self.scope;
         Call {
             header: CallHeader {
@@ -201,7 +200,7 @@ impl<'a, P: Point> Folding<'a, P> {
                 namespace: Arc::clone(&slot.namespace),
             },
             input: Arc::clone(&self.input),
-            previous: self.output.as_ref().filter(|_| passes_on).map(Arc::clone),
+            previous: self.output.as_ref().filter(|_| P::PREVIOUS).map(Arc::clone),
             context: self.context.clone(),
             link: Arc::clone(link),
         }

@@ -9,9 +9,11 @@ mod answer;
 mod bounded;
 mod call;
 mod chain;
+mod changes;
 mod dispatch;
 mod failure;
 mod field;
+mod generated;
 mod handler;
 mod methods;
 mod outcome;
@@ -23,7 +25,7 @@ mod results;
 #[cfg(test)]
 mod tests;
 
-pub use answer::{Answer, Blob, Gate, Results, Text};
+pub use answer::Answer;
 pub use call::Call;
 pub use chain::{
     ChainMode, ChainSpec, DEFAULT_ALIAS, DEFAULT_ID, DEFAULT_ORDER, HandlerInfo, Layer, OnFailure, Tier,
@@ -32,13 +34,18 @@ pub(crate) use dispatch::seconds;
 pub use dispatch::{Dispatched, Scope};
 pub use failure::{BreakClass, HookFailure};
 pub use field::Field;
+use field::field;
+pub use generated::{
+    answer::{Blob, Gate, Results, Text},
+    point::{HookCall, HookPoint, types as points},
+};
 pub use handler::{Blocking, Handler, IntoHandler, blocking};
 pub(crate) use methods::handler_methods;
 pub use outcome::{Abort, Broken, Outcome, Said, ScratchFile, Speaker, Timing, Warning};
 pub use output::Output;
 pub(crate) use output::without_version;
 pub(crate) use point::nearest;
-pub use point::{HookCall, HookPoint, Kind, Point, PointVisitor, UnknownPoint, types as points};
+pub use point::{CallVisitor, Kind, Point, PointVisitor, UnknownPoint};
 pub use registry::{
     API_NAMESPACE, PluginIdentity, PluginSource, Registered, Registry, RegistryBuilder, RegistryError,
 };

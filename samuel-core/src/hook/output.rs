@@ -1,7 +1,9 @@
 //! Outcomes of one point, and how several become one.
 //!
 //! [`Output`] is what dispatch needs of every point's output. What a handler
-//! may say in one is in the traits of [`Answer`](super::Answer).
+//! may say in one is in the traits of [`Answer`](super::Answer). Most outputs
+//! combine field by field, as `cargo xtask contract` writes it from the types of
+//! the fields; here are those of which a field means more.
 //!
 //! Combining keeps three promises, whatever the point: it does not matter how
 //! the handlers are grouped, an answer that says nothing changes nothing, and a
@@ -57,10 +59,20 @@ pub trait Output:
 }
 
 /// Returns the reason of a refusal, or the words for one without.
-fn reason_of(reason: Option<&String>) -> String {
+pub(super) fn reason_of(reason: Option<&String>) -> String {
     match reason {
         Some(reason) if !is_blank(reason) => reason.clone(),
         _ => "no reason given".to_owned(),
+    }
+}
+
+/// Returns the reason of a refusal, or what it lists instead.
+pub(super) fn reason_or<'a>(reason: Option<&String>, listed: impl Iterator<Item = &'a str>) -> String {
+    let given = reason.filter(|reason| !is_blank(reason));
+    let listed: Vec<&str> = listed.collect();
+    match given {
+        None if !listed.is_empty() => listed.join("; "),
+        given => reason_of(given),
     }
 }
 
@@ -70,7 +82,12 @@ fn is_blank(reason: &str) -> bool {
 
 /// Keeps the reason that belongs to the verdict: that of the graver one, and of
 /// two alike the first that is given.
-fn combine_reason<V: Ord>(reason: &mut Option<String>, verdict: V, later: Option<String>, later_verdict: V) {
+pub(super) fn combine_reason<V: Ord>(
+    reason: &mut Option<String>,
+    verdict: V,
+    later: Option<String>,
+    later_verdict: V,
+) {
     let is_given = |reason: &Option<String>| reason.as_deref().is_some_and(|text| !is_blank(text));
     let replaces = match later_verdict.cmp(&verdict) {
         Ordering::Greater => true,
@@ -83,103 +100,22 @@ fn combine_reason<V: Ord>(reason: &mut Option<String>, verdict: V, later: Option
 }
 
 /// Combines whether things may go on, and why not.
-fn combine_ok(ok: &mut bool, reason: &mut Option<String>, later_ok: bool, later_reason: Option<String>) {
+pub(super) fn combine_ok(
+    ok: &mut bool,
+    reason: &mut Option<String>,
+    later_ok: bool,
+    later_reason: Option<String>,
+) {
     combine_reason(reason, !*ok, later_reason, !later_ok);
     *ok &= later_ok;
 }
 
-/// Outputs that are `ok`, with what else the named fields hold.
-macro_rules! ok_output {
-    ($($name:ident $(text $text:ident)? $(results $results:ident)?;)+) => {
-        $(impl Output for $name {
-            fn combine(&mut self, later: Self) -> Vec<String> {
-                combine_ok(&mut self.ok, &mut self.reason, later.ok, later.reason);
-                self.extensions.extend(later.extensions);
-                $(self.$text.extend(later.$text);)?
-                $(return self.$results.merge(later.$results);)?
-                #[allow(unreachable_code, reason = "only outputs with results return above")]
-                Vec::new()
-            }
-
-            fn refusal(&self) -> Option<String> {
-                (!self.ok).then(|| reason_of(self.reason.as_ref()))
-            }
-
-            $(fn text(&self) -> &[TextItem] { &self.$text })?
-            $(fn results(&self) -> Option<&HookResults> { Some(&self.$results) })?
-        })+
-    };
+/// Says what keeps a blob from being TOON.
+pub(super) fn not_toon(blob: &str) -> Option<String> {
+    let body = without_version(blob);
+    let error = toon::from_str::<toon::Value>(body).err().filter(|_| !is_blank(body))?;
+    Some(format!("the text is no TOON: {error}"))
 }
-
-/// Outputs that block, with results.
-macro_rules! block_output {
-    ($($name:ident)+) => {
-        $(impl Output for $name {
-            fn combine(&mut self, later: Self) -> Vec<String> {
-                combine_reason(&mut self.reason, self.block, later.reason, later.block);
-                self.block |= later.block;
-                self.extensions.extend(later.extensions);
-                self.results.merge(later.results)
-            }
-
-            fn refusal(&self) -> Option<String> {
-                self.block.then(|| reason_of(self.reason.as_ref()))
-            }
-
-            fn results(&self) -> Option<&HookResults> {
-                Some(&self.results)
-            }
-        })+
-    };
-}
-
-/// Outputs of which the last one stands.
-macro_rules! last_writer {
-    ($($name:ident)+) => {
-        $(impl Output for $name {
-            fn combine(&mut self, later: Self) -> Vec<String> {
-                *self = later;
-                Vec::new()
-            }
-        })+
-    };
-}
-
-ok_output! {
-    InitBeforeOutput;
-    InitAfterOutput;
-    SyncAfterOutput;
-    SessionStartOutput text text results results;
-    BeforeLoopOutput;
-    BeforeIterationOutput text text;
-    AfterAgentInvokeOutput;
-    AfterIterationOutput text text;
-    AfterLoopOutput;
-    SessionEndOutput;
-}
-
-block_output! { PromptSubmitOutput SessionStopOutput }
-last_writer! { ContextProgressOutput AgentInvokeOutput }
-
-/// Outputs of which the last one stands, and whose text has to be TOON.
-macro_rules! toon_output {
-    ($($name:ident)+) => {
-        $(impl Output for $name {
-            fn combine(&mut self, later: Self) -> Vec<String> {
-                *self = later;
-                Vec::new()
-            }
-
-            fn problem(&self) -> Option<String> {
-                let body = without_version(&self.toon_blob);
-                let error = toon::from_str::<toon::Value>(body).err().filter(|_| !is_blank(body))?;
-                Some(format!("the text is no TOON: {error}"))
-            }
-        })+
-    };
-}
-
-toon_output! { ContextSnapshotOutput ContextTaskOutput }
 
 /// Takes off the version line that TOON files open with.
 pub(crate) fn without_version(text: &str) -> &str {
@@ -231,78 +167,6 @@ impl Output for IterationGateOutput {
     }
 }
 
-impl Output for ContextExtraOutput {
-    fn combine(&mut self, later: Self) -> Vec<String> {
-        self.extras.extend(later.extras);
-        self.extensions.extend(later.extensions);
-        Vec::new()
-    }
-
-    fn extras(&self) -> &[Extra] {
-        &self.extras
-    }
-}
-
-impl Output for BeforeAgentInvokeOutput {
-    fn combine(&mut self, later: Self) -> Vec<String> {
-        combine_ok(&mut self.ok, &mut self.reason, later.ok, later.reason);
-        self.agent = later.agent.or(self.agent.take());
-        self.prompt = later.prompt.or(self.prompt.take());
-        // Applied one after the other, so that the last change of a name counts.
-        self.env.extend(later.env);
-        self.sandbox = later.sandbox.or(self.sandbox.take());
-        self.extensions.extend(later.extensions);
-        Vec::new()
-    }
-
-    fn refusal(&self) -> Option<String> {
-        (!self.ok).then(|| reason_of(self.reason.as_ref()))
-    }
-}
-
-impl Output for QualityCheckOutput {
-    fn combine(&mut self, later: Self) -> Vec<String> {
-        combine_ok(&mut self.ok, &mut self.reason, later.ok, later.reason);
-        self.failures.extend(later.failures);
-        self.extensions.extend(later.extensions);
-        Vec::new()
-    }
-
-    fn refusal(&self) -> Option<String> {
-        let reason = self.reason.as_ref().filter(|reason| !is_blank(reason));
-        let failed =
-            || self.failures.iter().map(|failure| failure.message.as_str()).collect::<Vec<_>>().join("; ");
-        (!self.ok).then(|| match reason {
-            None if !self.failures.is_empty() => failed(),
-            reason => reason_of(reason),
-        })
-    }
-}
-
-impl Output for IterationErrorOutput {
-    fn combine(&mut self, later: Self) -> Vec<String> {
-        self.text.extend(later.text);
-        self.extensions.extend(later.extensions);
-        Vec::new()
-    }
-
-    fn text(&self) -> &[TextItem] {
-        &self.text
-    }
-}
-
-impl Output for TaskCompletedOutput {
-    fn combine(&mut self, later: Self) -> Vec<String> {
-        self.text.extend(later.text);
-        self.extensions.extend(later.extensions);
-        Vec::new()
-    }
-
-    fn text(&self) -> &[TextItem] {
-        &self.text
-    }
-}
-
 impl Output for AbilityBeforeOutput {
     fn combine(&mut self, later: Self) -> Vec<String> {
         let verdict = |output: &Self| (output.block, !output.block && output.ask);
@@ -322,22 +186,6 @@ impl Output for AbilityBeforeOutput {
 
     fn refusal(&self) -> Option<String> {
         (self.block || self.ask).then(|| reason_of(self.reason.as_ref()))
-    }
-
-    fn results(&self) -> Option<&HookResults> {
-        Some(&self.results)
-    }
-}
-
-impl Output for AbilityAfterOutput {
-    fn combine(&mut self, later: Self) -> Vec<String> {
-        self.text.extend(later.text);
-        self.extensions.extend(later.extensions);
-        self.results.merge(later.results)
-    }
-
-    fn text(&self) -> &[TextItem] {
-        &self.text
     }
 
     fn results(&self) -> Option<&HookResults> {

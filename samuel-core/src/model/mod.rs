@@ -13,14 +13,13 @@ mod task;
 mod usage;
 
 pub use code::{Coded, ErrorCode, Location};
-pub use outcome::{ExitReason, FailureClass, IterationOutcome};
+pub use outcome::{ExitReason, FailureClass};
+pub use payload::{Complexity, IterationOutcome, Priority, Usage};
 pub use plan::{PLAN_VERSION, Plan, Progress, ProgressStatus, Project};
 pub use redact::{redacted, without_credentials};
 pub use task::{
-    Complexity, InvalidTask, MAX_ID_CHARS, MAX_TITLE_CHARS, ParseWordError, Priority, Source, Status, Task,
-    TaskId, commit_hash,
+    InvalidTask, MAX_ID_CHARS, MAX_TITLE_CHARS, ParseWordError, Source, Status, Task, TaskId, commit_hash,
 };
-pub use usage::Usage;
 pub(crate) use usage::add_cost;
 
 pub(crate) use hex::hex;

@@ -90,20 +90,6 @@ impl ExitReason {
 }
 
 words! {
-    /// How an iteration ended.
-    #[derive(Default)]
-    IterationOutcome ("iteration outcome") {
-        /// The agent ended well and every check passed.
-        #[default]
-        Succeeded = "succeeded",
-        /// Something failed; the failure counts.
-        Failed = "failed",
-        /// The caller ended it.
-        Cancelled = "cancelled",
-    }
-}
-
-words! {
     /// What kind of thing made an iteration fail.
     FailureClass ("failure class") {
         /// The agent could not be started.

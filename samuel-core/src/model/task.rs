@@ -7,6 +7,8 @@ use std::{cmp::Ordering, fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
+use super::{Complexity, Priority};
+
 /// The longest id a task may have, in characters.
 pub const MAX_ID_CHARS: usize = 64;
 /// The longest title a task may have, in characters.
@@ -209,36 +211,6 @@ words! {
         Skipped = "skipped",
         /// Cannot be worked on until someone resets it.
         Blocked = "blocked",
-    }
-}
-
-words! {
-    /// How urgent a task is; the most urgent is worked on first.
-    #[derive(Default, PartialOrd, Ord)]
-    Priority ("priority") {
-        /// Before everything else.
-        Critical = "critical",
-        /// Before the usual.
-        High = "high",
-        /// The usual; the default.
-        #[default]
-        Medium = "medium",
-        /// After the usual.
-        Low = "low",
-    }
-}
-
-words! {
-    /// How much work a task is.
-    #[derive(Default)]
-    Complexity ("complexity") {
-        /// A small change.
-        Simple = "simple",
-        /// The usual; the default.
-        #[default]
-        Medium = "medium",
-        /// A large change.
-        Complex = "complex",
     }
 }
 

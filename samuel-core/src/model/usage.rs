@@ -2,32 +2,7 @@
 
 use std::ops::AddAssign;
 
-use serde::{Deserialize, Serialize};
-#[cfg(feature = "wasm")]
-use wasmtime::component::{ComponentType, Lift, Lower};
-
-/// Tokens and money one agent call, or a sum of calls, consumed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
-pub struct Usage {
-    /// Tokens read, those from a cache included.
-    #[serde(default)]
-    #[cfg_attr(feature = "wasm", component(name = "input-tokens"))]
-    pub input_tokens: u64,
-    /// Tokens written.
-    #[serde(default)]
-    #[cfg_attr(feature = "wasm", component(name = "output-tokens"))]
-    pub output_tokens: u64,
-    /// The part of the tokens read that came from a cache.
-    #[serde(default)]
-    #[cfg_attr(feature = "wasm", component(name = "cached-tokens"))]
-    pub cached_tokens: u64,
-    /// What it cost, in US dollars; absent where the agent does not say. A
-    /// number that is no amount of money counts as absent.
-    #[serde(default)]
-    #[cfg_attr(feature = "wasm", component(name = "cost-usd"))]
-    pub cost_usd: Option<f64>,
-}
+use super::Usage;
 
 impl Usage {
     /// Returns the tokens read and written.

@@ -1,8 +1,8 @@
 //! What hook handlers are given and what they answer.
 //!
-//! The records mirror the contract in `wit/` one to one: same names, same
-//! fields, same types, plain data throughout. They are the same types for every
-//! tier; as JSON they have the field names below. Each hook point has an
+//! The records are written from the contract in `wit/` by `cargo xtask contract`:
+//! same names, same fields, same types, plain data throughout. They are the same
+//! types for every tier; as JSON they have the field names below. Each hook point has an
 //! `…Input` and an `…Output`; which goes with which point says
 //! [`Point`](crate::hook::Point).
 //!
@@ -10,22 +10,11 @@
 //! gate and may be left out elsewhere; every other field of an output may be
 //! left out, and unknown fields are ignored.
 
-mod agent;
-mod context;
+mod brief;
+mod generated;
 pub(crate) mod json_text;
-mod lifecycle;
-mod looping;
-mod session;
-mod types;
 
-pub use agent::*;
-pub use context::*;
-pub use lifecycle::*;
-pub use looping::*;
-pub use session::*;
-pub use types::*;
-
-pub use super::{Complexity, IterationOutcome, Priority, Usage};
+pub use generated::*;
 
 /// A JSON document as text (the contract's `json`). In a JSON envelope it is
 /// the document itself, not a string.

@@ -21,12 +21,12 @@ use super::{
     guest::{Contributions, Guest, MAX_HANDLES},
     limits::LimitReached,
     plugin::{Loaded, WasmHandler},
-    points::{Params, PreviousParams, Returned, WasmPoint},
+    points::{Params, PreviousParams, Returned},
     stderr::Stderr,
 };
 use crate::{
     context::ContextView,
-    hook::{BreakClass, Call, ChainSpec, Handler, HookFailure, Output, Tier},
+    hook::{BreakClass, Call, ChainSpec, Handler, HookFailure, Output, Point, Tier},
     model::{
         ErrorCode,
         payload::{CallHeader, Failure, Mode, Turn},
@@ -42,7 +42,7 @@ const MAX_DETAILS: usize = 32;
 const MAX_LINE_BYTES: usize = 4 * 1024;
 
 #[async_trait]
-impl<P: WasmPoint> Handler<P> for WasmHandler {
+impl<P: Point> Handler<P> for WasmHandler {
     async fn call(&self, call: Call<P>) -> Result<P::Output, HookFailure> {
         let limit = match call.header().deadline_ms {
             0 => ChainSpec::TIMEOUT,
@@ -70,15 +70,15 @@ impl<P: WasmPoint> Handler<P> for WasmHandler {
 }
 
 /// What a component answered, and what it contributed on the way.
-type Answer<P> = (Result<<P as crate::hook::Point>::Output, Failure>, Contributions);
+type Answer<P> = (Result<<P as Point>::Output, Failure>, Contributions);
 
 impl WasmHandler {
     /// Calls the function on an instance of its own.
-    async fn run<P: WasmPoint>(&self, call: &Call<P>, bounds: &Bounds) -> wasmtime::Result<Answer<P>> {
+    async fn run<P: Point>(&self, call: &Call<P>, bounds: &Bounds) -> wasmtime::Result<Answer<P>> {
         let _running = self.loaded.host.ticker.running();
         let (header, input) = (call.header(), call.input());
         let (mut store, instance) = start(&self.loaded, header, call.context(), bounds).await?;
-        let (answer,) = if P::TAKES_PREVIOUS {
+        let (answer,) = if P::PREVIOUS {
             let run =
                 instance.get_typed_func::<PreviousParams<'_, P>, Returned<P>>(&mut store, self.function)?;
             run.call_async(&mut store, (header, input, call.previous())).await?

@@ -4,7 +4,7 @@
 //! that can be known before a call was checked. Calling it is
 //! [`call`](super::call)'s.
 
-use std::{any::Any, fmt, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use serde_json::Value;
 use wasmtime::component::{
@@ -17,13 +17,12 @@ use super::{
     engine::Inner,
     guest::Guest,
     host::{kv::KvStore, written::Written},
-    interface_of,
-    points::{self, Visitor, WasmPoint},
+    interface_of, points,
     protocol::{ContractName, Needs, needs},
     scan::Outline,
 };
 use crate::{
-    hook::{Handler, HookFailure, HookPoint, PluginSource, Point, RegistryBuilder},
+    hook::{Handler, HookFailure, HookPoint, PluginSource, Point, PointVisitor, RegistryBuilder},
     plugin::{Binding, Capabilities},
 };
 
@@ -100,18 +99,17 @@ impl WasmPlugin {
     /// name of its own; nothing where no binding is for the point.
     pub fn handler<P: Point>(&self) -> Option<Arc<dyn Handler<P>>> {
         let bound = self.handlers.iter().find(|handler| handler.binding.point == P::POINT)?;
-        let handler = points::visit(P::POINT, AsHandler(&self.loaded, bound));
-        handler.downcast().ok().map(|handler| *handler)
+        Some(Arc::new(WasmHandler { loaded: Arc::clone(&self.loaded), function: bound.function }))
     }
 
     /// Registers a handler for each binding, as `<plugin>:<handler>`.
     pub fn register(&self, source: &PluginSource<'_>, registry: &mut RegistryBuilder) {
         struct Register<'a>(&'a mut RegistryBuilder, &'a PluginSource<'a>, &'a Binding, WasmHandler);
 
-        impl Visitor for Register<'_> {
+        impl PointVisitor for Register<'_> {
             type Out = ();
 
-            fn visit<P: WasmPoint>(self) {
+            fn visit<P: Point>(self) {
                 let Self(registry, source, binding, handler) = self;
                 registry.plugin::<P, _>(source, &binding.handler, binding.order, handler);
             }
@@ -119,23 +117,8 @@ impl WasmPlugin {
 
         for BoundHandler { binding, function } in &self.handlers {
             let handler = WasmHandler { loaded: Arc::clone(&self.loaded), function: *function };
-            points::visit(binding.point, Register(registry, source, binding, handler));
+            binding.point.visit(Register(registry, source, binding, handler));
         }
-    }
-}
-
-/// Makes the handler of a binding, whose point is known as a value only.
-struct AsHandler<'a>(&'a Arc<Loaded>, &'a BoundHandler);
-
-impl Visitor for AsHandler<'_> {
-    /// An `Arc<dyn Handler<P>>`.
-    type Out = Box<dyn Any>;
-
-    fn visit<P: WasmPoint>(self) -> Self::Out {
-        let Self(loaded, bound) = self;
-        let handler = WasmHandler { loaded: Arc::clone(loaded), function: bound.function };
-        let handler: Arc<dyn Handler<P>> = Arc::new(handler);
-        Box::new(handler)
     }
 }
 

@@ -4,12 +4,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::kit::{Bench, HOST, INPUT, bind, broke, component, dispatch, probe, probed, quality_check, value};
 use crate::{
-    hook::{BreakClass, ChainSpec, HookPoint, Tier, points},
+    hook::{BreakClass, ChainSpec, HookPoint, Point, PointVisitor, Tier, points},
     model::payload::{CheckFailure, QualityCheckInput, QualityCheckOutput, SessionStartInput},
-    plugin::wasm::{
-        interface_of,
-        points::{Visitor, WasmPoint, visit},
-    },
+    plugin::{sample_input, wasm::interface_of},
 };
 
 /// Answers `ok` with the first command as the reason.
@@ -39,15 +36,15 @@ async fn a_payload_crosses_as_typed_values() {
 async fn every_point_can_be_handled_by_its_standard_interface() {
     struct Fire<'a>(&'a crate::plugin::wasm::WasmPlugin);
 
-    impl Visitor for Fire<'_> {
+    impl PointVisitor for Fire<'_> {
         type Out = std::pin::Pin<Box<dyn Future<Output = serde_json::Value>>>;
 
-        fn visit<P: WasmPoint>(self) -> Self::Out {
+        fn visit<P: Point>(self) -> Self::Out {
             let plugin = self.0.clone();
             Box::pin(async move {
                 // Any input will do: what matters is that it and the answer
                 // cross as what they are.
-                let input: P::Input = serde_json::from_value(input_of(P::POINT)).unwrap();
+                let input = sample_input::<P>();
                 let cancel = CancellationToken::new();
                 let fired = dispatch::<P>(&plugin, input, ChainSpec::default(), &cancel).await;
                 assert!(fired.outcome.broken.is_empty(), "{}: {:?}", P::POINT, fired.outcome.broken);
@@ -74,7 +71,7 @@ async fn every_point_can_be_handled_by_its_standard_interface() {
     let plugin =
         HOST.load(&component(&exports, &functions), bench.setup.clone(), workspace, &bindings).unwrap();
     for point in HookPoint::ALL {
-        let output = visit(*point, Fire(&plugin)).await;
+        let output = point.visit(Fire(&plugin)).await;
         for verdict in ["ok", "block", "continue"] {
             let said = output.get(verdict);
             assert!(said.is_none_or(|said| said == false), "{point}: {output}");
@@ -82,23 +79,6 @@ async fn every_point_can_be_handled_by_its_standard_interface() {
     }
     let inspected = HOST.inspect(&component(&exports, &functions)).unwrap();
     assert_eq!(inspected.points, HookPoint::ALL);
-}
-
-/// Returns an input in which nothing is left out that must be there.
-fn input_of(point: HookPoint) -> serde_json::Value {
-    let mut input = serde_json::Map::new();
-    for field in point.input_fields().into_iter().filter(|field| field.required) {
-        let value = match &*field.holds {
-            "bool" => serde_json::json!(true),
-            "text" => serde_json::json!("text é"),
-            "JSON" => serde_json::json!({"a": [1, 2]}),
-            holds if holds.starts_with("list") => serde_json::json!([]),
-            "integer" => serde_json::json!(7),
-            holds => serde_json::json!(holds.split(' ').next()),
-        };
-        input.insert(field.name.to_owned(), value);
-    }
-    input.into()
 }
 
 #[tokio::test]

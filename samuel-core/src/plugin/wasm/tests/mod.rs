@@ -7,5 +7,6 @@ mod calls;
 mod capabilities;
 mod deadline;
 mod hostile;
+mod interfaces;
 pub(super) mod kit;
 mod loading;
