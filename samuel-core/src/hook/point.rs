@@ -162,8 +162,7 @@ mod tests {
     use crate::{hook::points, model::payload::*};
 
     #[test]
-    fn there_are_25_points_and_each_reads_back_from_its_id() {
-        assert_eq!(HookPoint::ALL.len(), 25);
+    fn every_point_reads_back_from_its_id() {
         for point in HookPoint::ALL {
             assert_eq!(point.as_str().parse::<HookPoint>().as_ref(), Ok(point));
         }
