@@ -20,6 +20,7 @@ pub mod hook;
 pub mod lifecycle;
 pub mod methodology;
 pub mod model;
+pub mod plan;
 pub mod plugin;
 pub mod prd;
 pub mod process;

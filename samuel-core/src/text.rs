@@ -43,6 +43,17 @@ fn plural(noun: &str) -> String {
     }
 }
 
+/// How many of several reasons are told.
+const REASONS: usize = 5;
+
+/// Writes the first of some reasons on one line, and how many more there are.
+pub(crate) fn listed(reasons: &[impl ToString]) -> String {
+    let told: Vec<String> = reasons.iter().take(REASONS).map(ToString::to_string).collect();
+    let more = reasons.len().saturating_sub(REASONS);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    told.join("; ") + &more
+}
+
 /// Writes an error with its causes on one line. A cause that the text before it
 /// ends with already is not repeated.
 pub(crate) fn described(error: &dyn std::error::Error) -> String {

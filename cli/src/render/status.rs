@@ -92,6 +92,9 @@ fn next(status: &ProjectStatus) -> String {
             "the quality checks: every task is settled, and none has passed since".to_owned()
         }
         NextStep::AllDone => "nothing: the plan is done".to_owned(),
+        NextStep::Blocked { .. } if status.tasks.completed + status.tasks.skipped == total => {
+            "nothing that can be read; `samuel doctor --fix` asks what to make of the rest".to_owned()
+        }
         NextStep::Blocked { reasons } => match reasons.len() {
             1 => "nothing: 1 task is blocked".to_owned(),
             count => format!("nothing: {count} tasks are blocked"),

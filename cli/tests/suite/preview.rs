@@ -41,6 +41,27 @@ fn a_plan_that_is_done_has_no_next_prompt() {
 }
 
 #[test]
+fn of_a_plan_with_a_row_that_cannot_be_read_nobody_says_that_it_is_done() {
+    let bench = Bench::with_tasks(&["First", "Second"]);
+    bench.ok(&["run", "done", "1"]);
+    let plan = bench.read(".samuel/run/prd.toon");
+    let damaged =
+        |line: &str| if line.starts_with("  \"2\",") { "  ,,\"\n".into() } else { format!("{line}\n") };
+    bench.write(".samuel/run/prd.toon", &plan.lines().map(damaged).collect::<String>());
+
+    let reason = "every task that can be read is settled, but 1 line of prd.toon cannot be read";
+    let status = bench.ok(&["run", "status", "--json"]).json()["data"]["next"].clone();
+    assert_eq!((&status["kind"], &status["reasons"][0]), (&"blocked".into(), &reason.into()));
+    let text = bench.ok(&["run", "status"]).stdout;
+    assert!(text.contains("nothing that can be read; `samuel doctor --fix`"), "{text}");
+    let dry = bench.ok(&["run", "start", "--dry-run", "--json"]).json()["data"]["stop"].clone();
+    assert_eq!((&dry["reason"], &dry["detail"]), (&"blocked".into(), &reason.into()));
+    let ran = bench.start("true", &[]);
+    assert_eq!(ran.code, 3);
+    assert!(ran.stderr.contains(&format!("blocked: {reason}")), "{ran:?}");
+}
+
+#[test]
 fn a_dry_run_prints_prompt_and_chains_and_writes_nothing() {
     let bench = Bench::with_tasks(&["First"]);
     let config = "version = \"2\"\n[hooks.\"quality.check\"]\nenabled = false\n";

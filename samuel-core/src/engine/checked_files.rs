@@ -6,10 +6,9 @@ use super::{
     control_files::{ControlFileChange, Stamps},
     event::RunFault,
     machine::EffectResult,
-    reasons::listed_changes,
     services::Services,
 };
-use crate::hook::HookPoint;
+use crate::{hook::HookPoint, text::listed};
 
 impl Services {
     /// Looks at the control files before a check is made. Returns the stamps of the
@@ -48,5 +47,5 @@ impl Services {
 }
 
 fn changed(changes: &[ControlFileChange], during_check: bool) -> EffectResult {
-    EffectResult::ControlFilesChanged { files: listed_changes(changes), during_check }
+    EffectResult::ControlFilesChanged { files: listed(changes), during_check }
 }

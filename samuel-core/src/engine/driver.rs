@@ -32,7 +32,7 @@ use crate::{
         Status, Task, TaskId,
         payload::{CheckFailure, Turn},
     },
-    state::{Checkpoint, Next, Note, ProgressEntry, next_task},
+    state::{Checkpoint, Note, ProgressEntry},
 };
 
 /// Runs one machine to its end.
@@ -268,12 +268,12 @@ impl Services {
             Event::RunFinished(report) => {
                 report.swept = self.swept.load(Ordering::Relaxed);
                 let (plan, unread) = self.workbench.with(|desk| (Arc::clone(&desk.plan), desk.unread));
-                report.settled = matches!(next_task(&plan), Next::AllDone) && unread == 0;
                 let ids = |wanted: fn(&Task) -> bool| {
                     plan.tasks.iter().filter(|task| wanted(task)).map(|task| task.id.clone()).collect()
                 };
                 report.skipped = ids(|task| task.status == Status::Skipped);
                 report.left = ids(|task| !task.is_settled());
+                report.settled = report.left.is_empty() && unread == 0;
             }
             Event::Waiting { wait_ms, until: Some(until), .. } => {
                 *wait_ms = in_whole_seconds(self.time_until(*until));

@@ -31,7 +31,6 @@ mod plan_effects;
 mod port;
 mod preview;
 mod profile;
-mod reasons;
 mod run;
 mod services;
 mod trust;

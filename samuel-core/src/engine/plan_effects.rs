@@ -3,20 +3,16 @@
 use std::sync::Arc;
 
 use super::{
-    control_files::ControlFileChange,
     event::RunFault,
     follow::Follower,
-    machine::{EffectResult, Loaded, NextWork},
-    reasons::{listed, listed_changes},
+    machine::{EffectResult, Loaded},
     services::Services,
 };
 use crate::{
-    model::{
-        ExitReason, Plan, Status,
-        payload::{Mode, TaskBrief},
-    },
-    state::{Actor, JournalEntry, JournalRecord, Mutation, Next, StateError, is_gap, next_task},
-    text::counted,
+    model::{Status, payload::Mode},
+    plan::Work,
+    state::{Actor, JournalEntry, JournalRecord, Mutation, StateError},
+    text::listed,
 };
 
 /// Loads the plan, and looks what others did to it, so that the machine is told of that first.
@@ -57,7 +53,7 @@ pub(super) async fn change(
     made.unwrap_or_else(|error| EffectResult::Failed(RunFault::of(&error)))
 }
 
-/// Loads the plan and says what is next.
+/// Loads the plan and says what it leaves to do.
 async fn load(services: &Arc<Services>) -> EffectResult {
     let loaded = services
         .blocking(|services| {
@@ -86,42 +82,11 @@ async fn load(services: &Arc<Services>) -> EffectResult {
     services.refresh();
     let queue = plan.count(Status::Pending) + plan.count(Status::InProgress);
     EffectResult::Loaded(Loaded {
-        next: unless_changed(next_work(&plan, &unread), &changes),
+        work: Work::of(&plan, &unread),
+        changed: (!changes.is_empty()).then(|| listed(&changes)),
         queue_size: u32::try_from(queue).unwrap_or(u32::MAX),
         mode: Mode::Implementation,
     })
-}
-
-fn next_work(plan: &Plan, unread: &[String]) -> NextWork {
-    match next_task(plan) {
-        // Rows that cannot be read may be tasks that are not done.
-        Next::AllDone if !unread.is_empty() => {
-            NextWork::Blocked(match unread.iter().find(|line| is_gap(line)) {
-                Some(missing) => format!("every task in prd.toon is settled, but {missing}"),
-                None => format!(
-                    "every task that can be read is settled, but {} of prd.toon cannot be read",
-                    counted(unread.len(), "line")
-                ),
-            })
-        }
-        Next::AllDone => NextWork::AllDone,
-        Next::Task(id) => {
-            plan.task(&id).map_or(NextWork::AllDone, |task| NextWork::Task(TaskBrief::from(task)))
-        }
-        Next::Blocked(reasons) => {
-            let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
-            NextWork::Blocked(listed(&reasons))
-        }
-    }
-}
-
-/// Puts the end of the run in the place of what is next, where what decides
-/// what runs was changed.
-fn unless_changed(next: NextWork, changes: &[ControlFileChange]) -> NextWork {
-    if changes.is_empty() {
-        return next;
-    }
-    NextWork::Stop { reason: ExitReason::ControlFilesChanged, detail: listed_changes(changes) }
 }
 
 /// Makes one change, and none that adds figures a second time: an attempt of it may

@@ -23,7 +23,9 @@ use crate::{
             ContextTaskInput, IterationGateInput, Mode, TaskBrief, Turn,
         },
     },
-    state::{BlockReason, Mutation, Next, apply, next_task},
+    plan::Work,
+    state::{Mutation, apply},
+    text::listed,
 };
 
 /// How closely a preview looks.
@@ -167,9 +169,9 @@ impl Looking {
         begin.machine.settle(begin.first, &mut plan, run.frozen.project.clock().now());
         let plan = Arc::new(plan);
         let iteration = begin.machine.iterations_made() + 1;
-        let (task, mut stop) = next_of(&plan);
+        let (task, mut stop) = next_of(&plan, &loaded.unparsed);
         if let Some(stop) = stop.as_mut().filter(|stop| stop.reason == ExitReason::Completed)
-            && begin.machine.owes_check()
+            && !begin.machine.is_vouched_for()
         {
             stop.detail.push_str(", if the quality checks, which are asked first, pass");
         }
@@ -326,14 +328,11 @@ impl Looking {
 }
 
 /// Returns the next task of a plan, or why there is none.
-fn next_of(plan: &Plan) -> (Option<TaskBrief>, Option<PreviewStop>) {
+fn next_of(plan: &Plan, unread: &[String]) -> (Option<TaskBrief>, Option<PreviewStop>) {
     let stop = |reason, detail| (None, Some(PreviewStop { reason, detail }));
-    match next_task(plan) {
-        Next::Task(id) => (plan.task(&id).map(TaskBrief::from), None),
-        Next::AllDone => stop(ExitReason::Completed, "every task is completed or skipped".to_owned()),
-        Next::Blocked(reasons) => {
-            let reasons: Vec<String> = reasons.iter().map(BlockReason::to_string).collect();
-            stop(ExitReason::Blocked, reasons.join("; "))
-        }
+    match Work::of(plan, unread) {
+        Work::Task(task) => (Some(task), None),
+        Work::AllDone => stop(ExitReason::Completed, "every task is completed or skipped".to_owned()),
+        Work::Blocked(reasons) => stop(ExitReason::Blocked, listed(&reasons)),
     }
 }

@@ -7,11 +7,9 @@ use serde::Serialize;
 
 use super::Project;
 use crate::{
-    model::{Plan, Progress, ProgressStatus, Status, Task},
-    state::{
-        BlockReason, Diagnostic, Holder, JournalEntry, LoopLock, Next, RunEnd, StateError, StateStore,
-        next_task,
-    },
+    model::{Plan, Progress, ProgressStatus, Status, Task, TaskId},
+    plan::Work,
+    state::{Diagnostic, Holder, JournalEntry, LoopLock, RunEnd, StateError, StateStore},
 };
 
 /// Where a project stands, as [`Project::status`] read it.
@@ -91,7 +89,8 @@ pub enum NextStep {
     },
     /// Nothing: every task is completed or skipped, or there are none.
     AllDone,
-    /// Nothing: tasks are left and none can be worked on.
+    /// Nothing: tasks are left, or may be in lines that cannot be read, and none can be
+    /// worked on.
     Blocked {
         /// Why not, one line a task.
         reasons: Vec<String>,
@@ -99,16 +98,14 @@ pub enum NextStep {
 }
 
 impl NextStep {
-    /// Finds the next step of a plan.
-    pub fn of(plan: &Plan) -> Self {
-        match next_task(plan) {
-            Next::AllDone => Self::AllDone,
-            Next::Task(id) => {
-                plan.task(&id).map_or(Self::AllDone, |task| Self::Task { task: Box::new(task.clone()) })
-            }
-            Next::Blocked(reasons) => {
-                Self::Blocked { reasons: reasons.iter().map(BlockReason::to_string).collect() }
-            }
+    /// Finds the next step of a plan, of which some lines may be unread.
+    pub fn of(plan: &Plan, unread: &[String]) -> Self {
+        match Work::of(plan, unread) {
+            Work::Task(brief) => plan
+                .task(&TaskId::new(brief.id))
+                .map_or(Self::AllDone, |task| Self::Task { task: Box::new(task.clone()) }),
+            Work::AllDone => Self::AllDone,
+            Work::Blocked(reasons) => Self::Blocked { reasons },
         }
     }
 }
@@ -141,7 +138,7 @@ impl Project {
             source_prd: plan.project.source_prd.clone(),
             revision: loaded.revision,
             tasks: TaskCounts::of(plan),
-            next: NextStep::of(plan),
+            next: NextStep::of(plan, &loaded.unparsed),
             progress: plan.progress.clone(),
             running: held.is_some(),
             holder: held.clone().flatten(),

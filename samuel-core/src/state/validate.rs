@@ -59,7 +59,7 @@ pub enum Severity {
 
 impl Finding {
     /// Says how bad it is. A dependency that cannot be met keeps only the tasks
-    /// behind it from being worked on, which [`next_task`](super::next_task)
+    /// behind it from being worked on, which [`Work::of`](crate::plan::Work::of)
     /// says once nothing else is left.
     pub fn severity(&self) -> Severity {
         match self {

@@ -4552,7 +4552,7 @@ class AllDone(Record):
 
 
 class NoTaskReady(Record):
-    """Nothing: tasks are left and none can be worked on.
+    """Nothing: tasks are left, or may be in lines that cannot be read, and none can be worked on.
 
     Attributes:
         reasons: Why not, one line a task.

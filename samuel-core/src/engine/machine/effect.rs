@@ -10,11 +10,10 @@ use crate::{
     agent::{AbilityCall, AbilityDecision, AbilityResult},
     hook::{HookCall, Outcome},
     model::{
-        ExitReason, TaskId, Usage,
-        payload::{
-            Actor, AgentInvokeOutput, BeforeAgentInvokeInput, CheckFailure, Json, Mode, TaskBrief, Turn,
-        },
+        TaskId, Usage,
+        payload::{Actor, AgentInvokeOutput, BeforeAgentInvokeInput, CheckFailure, Json, Mode, Turn},
     },
+    plan::Work,
     state::{Mutation, ProgressKind},
 };
 
@@ -126,7 +125,7 @@ pub enum Effect {
         /// The answer.
         decision: AbilityDecision,
     },
-    /// Load the plan and say what is next.
+    /// Load the plan and say what it leaves to do.
     Load,
     /// Change the plan.
     Mutate(Mutation),
@@ -190,35 +189,18 @@ pub enum EffectResult {
     Failed(RunFault),
 }
 
-/// What is next, as the plan says.
+/// What a plan leaves to do, as it was loaded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Loaded {
-    /// What to work on.
-    pub next: NextWork,
+    /// What is left.
+    pub work: Work,
+    /// The control files that were changed, in one line, where any were: the run ends.
+    pub changed: Option<String>,
     /// How many tasks are pending or in progress.
     pub queue_size: u32,
     /// The mode the iteration will have unless a handler of the gate says
     /// otherwise.
     pub mode: Mode,
-}
-
-/// What to work on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NextWork {
-    /// This task.
-    Task(TaskBrief),
-    /// Everything is completed or skipped.
-    AllDone,
-    /// Tasks are left, and none can be worked on, for this reason.
-    Blocked(String),
-    /// The run ends, for a reason that lies outside the plan.
-    Stop {
-        /// The exit reason, such as `control-files-changed`.
-        reason: ExitReason,
-        /// What led to it, in one line.
-        detail: String,
-    },
 }
 
 /// What the handlers of a point answered, as far as the machine needs it.

@@ -1,9 +1,6 @@
 //! How a run ends.
 
-use super::{
-    Ending, HookReply, Machine, Phase, Then, command::Wish, standing::Verdict, text::MAX_PART_BYTES,
-    turn::Closing,
-};
+use super::{Ending, HookReply, Machine, Phase, Then, command::Wish, text::MAX_PART_BYTES, turn::Closing};
 use crate::{
     context::one_line,
     engine::event::{Event, RunReport},
@@ -12,6 +9,7 @@ use crate::{
         ExitReason, ProgressStatus, Usage,
         payload::{AfterLoopInput, SessionEndInput, SessionStopInput, Turn},
     },
+    plan::UNCHECKED,
     state::{Mutation, ProgressKind, RunEnd},
 };
 
@@ -109,10 +107,9 @@ impl Machine {
     /// Does not call the work completed if something was completed since the
     /// last check after all.
     fn withdraw_unchecked(&mut self) {
-        let stands = self.unchecked_outside.is_empty() && self.completion_verdict() == Verdict::Completed;
+        let stands = self.unchecked_outside.is_empty() && self.is_vouched_for();
         if self.reason() == ExitReason::Completed && !stands {
-            let detail = "every task is settled, but no check has passed since the last was completed";
-            self.ending = Some(Ending::new(ExitReason::Blocked, Some(detail.to_owned())));
+            self.ending = Some(Ending::new(ExitReason::Blocked, Some(UNCHECKED.to_owned())));
         }
     }
 

@@ -4,10 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Effect, Ending, HookReply, Loaded, Machine, NextWork, Phase, ReplyData, Then, command::Wish,
-    settle::NOTHING_RECORDED, standing::Verdict,
-};
+use super::{Effect, Ending, HookReply, Loaded, Machine, Phase, ReplyData, Then, command::Wish};
 use crate::{
     config::format_duration,
     engine::event::{Event, Failure},
@@ -20,17 +17,9 @@ use crate::{
             SessionSource, SessionStartInput, TaskBrief, Turn,
         },
     },
+    plan::{self, Next},
     state::{Mutation, ProgressKind},
-    text::counted,
 };
-
-/// How many times in a row the same result with the same work tree is
-/// accepted.
-const MAX_REPEATS: u32 = 3;
-
-/// How many checks in a row are made for the end of the run alone. A check
-/// that completes tasks itself would be asked for ever.
-const MAX_END_CHECKS: u32 = 3;
 
 /// What is known of the iteration under way.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -172,41 +161,13 @@ impl Machine {
         }
     }
 
-    /// Returns the reason not to go on with a plan that has work left, if there is
-    /// one. Where none is left, the run has done all its work whatever happened
-    /// on the way.
-    fn futile(&self) -> Option<(ExitReason, Option<String>)> {
-        let failures = self.counters.consecutive_failures;
-        if failures >= self.setup.limits.max_consecutive_failures.max(1) {
-            let detail = match failures {
-                1 => "an iteration failed, and the limit is 1".to_owned(),
-                _ => format!("{} in a row failed", counted(failures, "iteration")),
-            };
-            return Some((ExitReason::ConsecutiveFailures, Some(detail)));
-        }
-        if self.repeat.count < MAX_REPEATS {
-            return None;
-        }
-        let count = self.repeat.count;
-        let detail = match self.counters.unrecorded.last() {
-            Some(task) if self.repeat.key.starts_with(NOTHING_RECORDED) => format!(
-                "{count} times in a row the agent ended well without recording task {task} as done, and nothing \
-                 changed"
-            ),
-            _ => format!("the same result {count} times in a row, and nothing changed"),
-        };
-        Some((ExitReason::NoProgress, Some(detail)))
-    }
-
     pub(super) fn after_load(&mut self, loaded: Loaded) {
         if self.hold || self.cap().is_some() {
             return self.begin_iteration();
         }
-        if self.ends_with(&loaded) {
-            return;
-        }
+        let next = self.next(&loaded);
+        let Next::Iteration { task } = next else { return self.end_work(next) };
         let number = self.counters.iterations + 1;
-        let task = task_of(&loaded);
         let iteration = Iteration {
             number,
             mode: loaded.mode,
@@ -219,47 +180,24 @@ impl Machine {
         self.fire::<points::BeforeIteration>(Phase::BeforeIteration, input);
     }
 
-    /// Ends the run where the plan leaves nothing to do for it, and says
-    /// whether it does. Where no check stands behind what was completed last,
-    /// one is made first.
-    pub(super) fn ends_with(&mut self, loaded: &Loaded) -> bool {
-        let Some((reason, detail)) = self.end_of_work(loaded) else { return false };
-        if reason != ExitReason::Completed || !self.owes_check() {
-            self.stop(reason, detail);
-        } else if self.end_checks < MAX_END_CHECKS {
-            self.end_checks += 1;
-            self.drop_iteration();
-            self.fire_quality_check();
-        } else {
-            let detail = "every task is settled, but no check has passed since the last was completed";
-            self.stop(ExitReason::Blocked, Some(detail.to_owned()));
+    /// Says what is next with what the plan leaves to do.
+    pub(super) fn next(&self, loaded: &Loaded) -> Next {
+        match &loaded.changed {
+            Some(changed) => Next::end(ExitReason::ControlFilesChanged, changed.as_str()),
+            None => plan::next(&loaded.work, loaded.mode, &self.standing()),
         }
-        true
     }
 
-    /// Says whether the plan leaves nothing to do for this run.
-    fn end_of_work(&self, loaded: &Loaded) -> Option<(ExitReason, Option<String>)> {
-        match &loaded.next {
-            NextWork::Stop { reason, detail } => return Some((*reason, Some(detail.clone()))),
-            _ if loaded.mode == Mode::Discovery => {}
-            NextWork::AllDone if self.completion_verdict() == Verdict::Refused => {
-                let detail = "every task is settled, but the last quality check failed";
-                return Some((ExitReason::Blocked, Some(detail.to_owned())));
+    /// Does what is next where that is no iteration.
+    pub(super) fn end_work(&mut self, next: Next) {
+        match next {
+            Next::End { reason, detail } => self.stop(reason, detail),
+            Next::Check | Next::Iteration { .. } => {
+                self.end_checks += 1;
+                self.drop_iteration();
+                self.fire_quality_check();
             }
-            NextWork::AllDone => return Some((ExitReason::Completed, None)),
-            NextWork::Blocked(reason) if self.futile().is_none() => {
-                return Some((ExitReason::Blocked, Some(reason.clone())));
-            }
-            NextWork::Blocked(_) | NextWork::Task(_) => {}
         }
-        if let Some(end) = self.futile() {
-            return Some(end);
-        }
-        let at_cap = self.counters.iterations >= self.setup.limits.max_iterations;
-        at_cap.then(|| {
-            let limit = counted(self.setup.limits.max_iterations, "iteration");
-            (ExitReason::MaxIterations, Some(format!("the limit of {limit} was reached")))
-        })
     }
 
     pub(super) fn after_before_iteration(&mut self, reply: HookReply) {
@@ -293,10 +231,11 @@ impl Machine {
             offer.mode = mode;
         }
         iteration.mode = offer.mode;
-        iteration.task = task_of(&offer);
         // In the mode the gate chose there can be nothing to do.
-        if self.ends_with(&offer) {
-            return;
+        let next = self.next(&offer);
+        let Next::Iteration { task } = next else { return self.end_work(next) };
+        if let Some(iteration) = &mut self.iteration {
+            iteration.task = task;
         }
         self.start_task();
     }
@@ -383,14 +322,6 @@ impl Machine {
             self.put_back(in_flight);
         }
         self.fire_after_iteration();
-    }
-}
-
-/// Returns the task that an iteration in this mode is for.
-fn task_of(loaded: &Loaded) -> Option<TaskBrief> {
-    match &loaded.next {
-        NextWork::Task(task) if loaded.mode == Mode::Implementation => Some(task.clone()),
-        _ => None,
     }
 }
 

@@ -36,7 +36,7 @@ use serde::{Deserialize, Serialize};
 use command::Wish;
 pub use effect::{
     AbilityNotice, AgentEnd, Command, Completion, Effect, EffectId, EffectResult, HookReply, Input, Loaded,
-    LogLine, NextWork, ReplyData, Wait,
+    LogLine, ReplyData, Wait,
 };
 use iteration::Iteration;
 use limit::UsageLimit;

@@ -8,6 +8,7 @@ use crate::{
         IterationOutcome, TaskId,
         payload::{AfterIterationInput, IterationErrorInput, Mode, Turn},
     },
+    plan::Next,
     state::{Mutation, ProgressKind},
 };
 
@@ -237,9 +238,8 @@ impl Machine {
         if self.hold || self.cap().is_some() {
             return self.begin_iteration();
         }
-        if self.ends_with(&loaded) {
-            return;
-        }
+        let next = self.next(&loaded);
+        let Next::Iteration { .. } = next else { return self.end_work(next) };
         let wait = match self.limit.until {
             Some(moment) => {
                 let reason = "the agent's usage limit".to_owned();

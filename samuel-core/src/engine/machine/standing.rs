@@ -1,5 +1,6 @@
-//! Whether what was completed stands, and whether the work may be called
-//! completed: the one place that decides on both.
+//! Whether what was completed stands, and what the last check says of the work: the
+//! one place that decides on both. What follows of it once every task is settled is
+//! said by [`plan::next`](crate::plan::next).
 //!
 //! An agent works as the user who started it, so nothing that it sends tells it
 //! from that user: an environment variable is left out as easily as it is set.
@@ -12,8 +13,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Machine;
-use crate::model::payload::Actor;
+use super::{Machine, settle::NOTHING_RECORDED};
+use crate::{
+    model::payload::Actor,
+    plan::{Evidence, Standing},
+};
 
 /// When something was completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,43 +28,12 @@ pub(in crate::engine) enum Moment {
     Between,
 }
 
-/// What the last check says of the work as it stands now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Evidence {
-    /// Nothing is there that could be asked.
-    NoChecks,
-    /// No check was made, or something was completed since the last one.
-    Missing,
-    /// It passed, and nothing was completed since.
-    Passed,
-    /// It failed, and nothing was completed since.
-    Failed,
-}
-
-/// Whether the run may call the work completed once every task is settled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    Completed,
-    /// The check has to be asked first.
-    AskFirst,
-    Refused,
-}
-
 /// Says whether a completion stands only if a check passes.
 ///
 /// Whoever says that it is an agent is believed even where no agent should be
 /// at work: nobody gains by that.
 pub(in crate::engine) fn is_provisional(moment: Moment, actor: Actor) -> bool {
     moment == Moment::UnderWay || actor == Actor::Agent
-}
-
-/// Says whether a plan whose every task is settled makes the run `completed`.
-pub(super) fn verdict(evidence: Evidence) -> Verdict {
-    match evidence {
-        Evidence::NoChecks | Evidence::Passed => Verdict::Completed,
-        Evidence::Missing => Verdict::AskFirst,
-        Evidence::Failed => Verdict::Refused,
-    }
 }
 
 /// The last check, and how it stands to the last completion.
@@ -105,22 +78,36 @@ impl Machine {
         }
     }
 
-    /// Says whether the run may call the work completed as it stands now.
-    pub(super) fn completion_verdict(&self) -> Verdict {
+    /// Returns what the last check says of the work as it stands now.
+    fn evidence(&self) -> Evidence {
         let is_old = self.check_age.is_old();
-        verdict(match self.last_check {
+        match self.last_check {
             Some(false) if !is_old => Evidence::Failed,
             // A failure does not go away with the check that told of it.
             Some(false) => Evidence::Missing,
             None | Some(true) if !self.setup.has_checks => Evidence::NoChecks,
             Some(true) if !is_old => Evidence::Passed,
             None | Some(true) => Evidence::Missing,
-        })
+        }
     }
 
-    /// Says whether a check has to be made before the run can be completed.
-    pub fn owes_check(&self) -> bool {
-        self.completion_verdict() == Verdict::AskFirst
+    /// Says whether the run may call the work completed as it stands now.
+    pub(in crate::engine) fn is_vouched_for(&self) -> bool {
+        matches!(self.evidence(), Evidence::NoChecks | Evidence::Passed)
+    }
+
+    /// Returns how the run stands, on which what is next depends.
+    pub(super) fn standing(&self) -> Standing {
+        let (counters, limits) = (&self.counters, &self.setup.limits);
+        let said_nothing = self.repeat.key.starts_with(NOTHING_RECORDED);
+        Standing {
+            iterations: counters.iterations,
+            consecutive_failures: counters.consecutive_failures,
+            repeats: self.repeat.count,
+            unrecorded: counters.unrecorded.last().filter(|_| said_nothing).cloned(),
+            end_checks: self.end_checks,
+            ..Standing::new(limits.max_iterations, limits.max_consecutive_failures, self.evidence())
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentEnd, Effect, Ending, HookReply, Loaded, Machine, NextWork, Phase, ReplyData};
+use super::{AgentEnd, Effect, Ending, HookReply, Loaded, Machine, Phase, ReplyData};
 use crate::{
     agent::last_words,
     engine::event::{Event, Failure},
@@ -15,6 +15,8 @@ use crate::{
         payload::{AfterAgentInvokeInput, AgentInvokeInput, BeforeAgentInvokeInput, Turn},
         redacted,
     },
+    plan::Work,
+    text::listed,
 };
 
 /// An extra turn outside of iterations.
@@ -201,13 +203,13 @@ impl Machine {
     /// Sees whether the work is still complete after a last turn.
     pub(super) fn after_look_again(&mut self, loaded: &Loaded) {
         let Some(closing) = self.closing.take() else { return self.fire_after_loop() };
-        let undone = match &loaded.next {
-            NextWork::Stop { reason, detail } => Some((*reason, detail.clone())),
-            NextWork::Task(task) => {
+        let undone = match (&loaded.changed, &loaded.work) {
+            (Some(changed), _) => Some((ExitReason::ControlFilesChanged, changed.clone())),
+            (None, Work::Task(task)) => {
                 Some((ExitReason::Blocked, format!("the last turn left task {} open", task.id)))
             }
-            NextWork::Blocked(reason) => Some((ExitReason::Blocked, reason.clone())),
-            NextWork::AllDone => None,
+            (None, Work::Blocked(reasons)) => Some((ExitReason::Blocked, listed(reasons))),
+            (None, Work::AllDone) => None,
         };
         match undone {
             Some((reason, detail)) => {

@@ -19,9 +19,10 @@ use crate::{
     hook::{BreakClass, HookCall, HookPoint},
     model::{
         FailureClass, Plan, Status, Task,
-        payload::{AgentInvokeOutput, Mode, TaskBrief, Turn},
+        payload::{AgentInvokeOutput, Mode, Turn},
     },
-    state::{Next, apply, next_task},
+    plan,
+    state::apply,
 };
 
 /// How many steps a run may take before it counts as endless.
@@ -64,8 +65,8 @@ pub(super) struct Sim {
     /// The fingerprint of the work tree in an iteration.
     pub(super) tree: fn(u32) -> String,
     pub(super) mode: Mode,
-    /// Why the run ends, whatever the plan says.
-    pub(super) stop: Option<(ExitReason, String)>,
+    /// The control files that were changed.
+    pub(super) changed: Option<String>,
     main: Option<(EffectId, Effect)>,
     side: Option<(EffectId, HookCall)>,
     during: VecDeque<Input>,
@@ -101,7 +102,7 @@ impl Sim {
             answers: Vec::new(),
             tree: |_| "tree".into(),
             mode: Mode::Implementation,
-            stop: None,
+            changed: None,
             main: None,
             side: None,
             during: VecDeque::new(),
@@ -386,20 +387,9 @@ impl Sim {
     }
 
     fn load(&self) -> Loaded {
-        let next = match next_task(&self.plan) {
-            Next::Task(id) => {
-                let title = self.plan.task(&id).map(|task| task.title.clone()).unwrap_or_default();
-                NextWork::Task(TaskBrief { id: id.to_string(), title, ..Default::default() })
-            }
-            Next::AllDone => NextWork::AllDone,
-            Next::Blocked(reasons) => NextWork::Blocked(reasons[0].to_string()),
-        };
         let queue_size = u32::try_from(self.plan.count(Status::Pending)).expect("a small plan");
-        let next = match self.stop.clone() {
-            Some((reason, detail)) => NextWork::Stop { reason, detail },
-            None => next,
-        };
-        Loaded { next, queue_size, mode: self.mode }
+        let changed = self.changed.clone();
+        Loaded { work: plan::Work::of(&self.plan, &[]), changed, queue_size, mode: self.mode }
     }
 
     /// Returns the lines of the progress log.

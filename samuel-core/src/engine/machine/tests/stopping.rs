@@ -304,7 +304,8 @@ fn a_blocked_plan_ends_the_run_with_the_cause() {
     sim.plan.tasks[1].depends_on = vec![id("1")];
     let sim = sim.run();
     assert_eq!(sim.report().exit_reason, ExitReason::Blocked);
-    assert_eq!(sim.report().detail.as_deref(), Some("1 is marked as blocked"));
+    let cause = "1 is marked as blocked; 2 depends on 1, which cannot be worked on";
+    assert_eq!(sim.report().detail.as_deref(), Some(cause));
     assert_eq!(sim.report().iterations, 0);
 }
 
@@ -331,7 +332,7 @@ fn a_settled_plan_is_not_completed_when_the_last_check_failed() {
 fn a_reason_outside_the_plan_ends_the_run() {
     let mut sim = Sim::new(3);
     sim.go_until(|fired| fired.point == HookPoint::AfterIteration);
-    sim.stop = Some((ExitReason::ControlFilesChanged, "samuel.toml".into()));
+    sim.changed = Some("samuel.toml".into());
     let sim = sim.run();
     assert_eq!(sim.report().exit_reason, ExitReason::ControlFilesChanged);
     assert_eq!(sim.report().detail.as_deref(), Some("samuel.toml"));

@@ -1,0 +1,24 @@
+//! What is next, and why.
+//!
+//! [`Work::of`] reads from a plan what it leaves to do, and [`next`] makes of that
+//! what a run does: an iteration, the checks, or its end. Both are pure. A loop
+//! asks them, a preview does as it is the loop without the agent, and where a
+//! project stands is what the plan leaves.
+//!
+//! ```
+//! use samuel_core::model::{Plan, Task, TaskId, payload::Mode};
+//! use samuel_core::plan::{Evidence, Next, Standing, Work, next};
+//!
+//! let tasks = vec![Task::new(TaskId::new("1"), "Write the parser")];
+//! let work = Work::of(&Plan { tasks, ..Plan::default() }, &[]);
+//! let begins = Standing::new(20, 3, Evidence::NoChecks);
+//! let Next::Iteration { task } = next(&work, Mode::Implementation, &begins) else { unreachable!() };
+//! assert_eq!(task.map(|task| task.title).as_deref(), Some("Write the parser"));
+//! ```
+
+mod next;
+mod work;
+
+pub(crate) use next::UNCHECKED;
+pub use next::{Evidence, Next, Standing, next};
+pub use work::Work;
