@@ -9,13 +9,30 @@ use std::{
 use samuel_core::{
     agent::{Agent, AgentConfig, Script, ScriptedAgent},
     clock::SystemClock,
-    engine::{Glance, Preview, Run, RunBuilder},
+    engine::{Glance, Preview, Run, RunBuilder, RunError},
     hook::{Call, HookFailure, HookPoint, points},
     model::{ExitReason, Status, TaskId, payload::*},
     process::Supervisor,
     project::{InitOptions, NextStep, Project, find_root},
     state::{Actor, Existing, Mutation, StateStore},
+    testing::{self, FakeHandler, completes_each_task},
 };
+
+/// Lists everything below a directory.
+fn files(directory: &Path) -> Vec<PathBuf> {
+    fn below(directory: &Path, found: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(directory).unwrap().map(Result::unwrap) {
+            found.push(entry.path());
+            if entry.path().is_dir() {
+                below(&entry.path(), found);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    below(directory, &mut found);
+    found.sort();
+    found
+}
 
 struct Bench {
     dir: tempfile::TempDir,
@@ -50,18 +67,7 @@ impl Bench {
     }
 
     fn files(&self) -> Vec<PathBuf> {
-        fn below(directory: &Path, found: &mut Vec<PathBuf>) {
-            for entry in std::fs::read_dir(directory).unwrap().map(Result::unwrap) {
-                found.push(entry.path());
-                if entry.path().is_dir() {
-                    below(&entry.path(), found);
-                }
-            }
-        }
-        let mut found = Vec::new();
-        below(self.dir.path(), &mut found);
-        found.sort();
-        found
+        files(self.dir.path())
     }
 
     /// Appends to samuel.toml and opens the project again.
@@ -158,4 +164,77 @@ async fn the_languages_of_the_project_are_part_of_the_context() {
     std::fs::write(bench.dir.path().join("a.rs"), "").unwrap();
     let preview = bench.preview(Glance::Still).await;
     assert_eq!(preview.context.base().project.detected, ["rust"]);
+}
+
+fn text(content: &str) -> Vec<TextItem> {
+    vec![TextItem { content: content.to_owned(), deliver: Deliver::Next }]
+}
+
+/// A bench with one task whose state is in files, and what its directory holds.
+fn on_disk() -> (testing::Bench, impl Fn() -> Vec<PathBuf>) {
+    let bench = testing::Bench::builder().task("1", "First").on_disk().build().unwrap();
+    let root = bench.path().to_owned();
+    (bench, move || files(&root))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_exact_preview_is_the_run_up_to_its_agent_and_nothing_behind() {
+    let (bench, files) = on_disk();
+    let (before, ends) = (files(), FakeHandler::<points::SessionEnd>::passes());
+    let spy = FakeHandler::<points::BeforeAgentInvoke>::passes();
+    let stops = FakeHandler::<points::SessionStop>::passes();
+    let run = || {
+        let hello = SessionStartOutput { text: text("said at the start"), ..Default::default() };
+        let again = BeforeIterationOutput { text: text("said before the iteration"), ..Default::default() };
+        let section = Extra {
+            name: "Notes".to_owned(),
+            content: "a section".to_owned(),
+            path: Some("notes.md".to_owned()),
+        };
+        let extra = ContextExtraOutput { extras: vec![section], ..Default::default() };
+        bench
+            .run(completes_each_task())
+            .hook("hello", FakeHandler::<points::SessionStart>::answers(hello))
+            .hook("again", FakeHandler::<points::BeforeIteration>::answers(again))
+            .hook("extra", FakeHandler::<points::ContextExtra>::answers(extra))
+            .hook_at("spy", 500, spy.clone())
+            .hook("stops", stops.clone())
+            .hook("ends", ends.clone())
+    };
+    let preview = run().build().unwrap().preview(Glance::Exact).await.unwrap();
+    assert_eq!((spy.count(), stops.count(), ends.count()), (1, 0, 0));
+    assert_eq!(files(), before, "nothing is written");
+    assert_eq!(bench.progress().unwrap(), "");
+
+    bench.play(run()).await.unwrap();
+    // Each run has a mark of its own.
+    let mark = |prompt: &str| prompt.split([':', ' ']).nth(1).unwrap().trim_end_matches(']').to_owned();
+    let plain = |prompt: &str| prompt.replace(&mark(prompt), "mark");
+    let (shown, given) = (preview.prompt.unwrap(), spy.calls()[1].input().prompt.clone());
+    assert_eq!(plain(&shown), plain(&given));
+    for said in ["said at the start", "said before the iteration", "a section"] {
+        assert!(shown.contains(said), "{said} is not in {shown}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_keeps_a_run_from_its_agent_keeps_a_preview_from_its_prompt() {
+    let (bench, files) = on_disk();
+    let before = files();
+    let refused = bench
+        .run(Script::default())
+        .hook("no", FakeHandler::<points::BeforeLoop>::refuses("not today"))
+        .build()
+        .unwrap();
+    let stop = refused.preview(Glance::Exact).await.unwrap().stop.unwrap();
+    assert_eq!((stop.reason, stop.detail.as_str()), (ExitReason::GateStop, "not today"));
+
+    let refused = bench
+        .run(Script::default())
+        .hook("no", FakeHandler::<points::BeforeIteration>::refuses("not this one"))
+        .build()
+        .unwrap();
+    let error = refused.preview(Glance::Exact).await.unwrap_err();
+    assert!(matches!(&error, RunError::Prompt { message } if message == "not this one"), "{error:?}");
+    assert_eq!(files(), before);
 }

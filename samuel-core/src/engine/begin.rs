@@ -14,8 +14,7 @@ use crate::{
     hook::{HookPoint, Tier},
     model::{Plan, ProgressStatus, Status, TaskId, Usage},
     state::{
-        Checkpoint, Diagnostic, JournalEntry, JournalRecord, KeptCheckpoint, LastWritten, StateError,
-        StateStore,
+        Checkpoint, JournalEntry, JournalRecord, KeptCheckpoint, LastWritten, Loaded, StateError, StateStore,
     },
 };
 
@@ -29,13 +28,11 @@ pub(super) struct Begin {
     pub(super) elapsed: Duration,
     /// The id that the run had before it was interrupted.
     pub(super) resumed: Option<String>,
-    /// What was wrong with the plan as it was found. The first change of the
-    /// plan rewrites it, so nobody finds it again.
-    pub(super) diagnostics: Vec<Diagnostic>,
     /// What the journal does not tell of the loops that worked on the plan.
     pub(super) lost: Option<Lost>,
-    /// The plan as it was found.
-    pub(super) plan: Arc<Plan>,
+    /// The plan as it was found, and what was wrong with it. The first change rewrites
+    /// it, so nobody finds that again.
+    pub(super) loaded: Loaded,
 }
 
 /// What a journal does not tell that a loop wrote there.
@@ -75,13 +72,13 @@ impl Run {
             Ok::<_, StateError>((written, loaded, last, since, seq, told, untold))
         });
         let (written, loaded, last, since, seq, told, untold) = read.await.map_err(RunError::broken)??;
-        let (diagnostics, plan) = (loaded.diagnostics, loaded.plan);
+        let plan = &loaded.plan;
         let is_whole = last.lost != Some(Lost::SinceSaved);
         let (run_id, saved) = last.of_run.unzip();
         let is_under_way = saved.as_ref().is_some_and(|saved| !saved.machine.is_ended());
         let lost = match last.lost {
             Some(Lost::Witness) if !is_under_way => None,
-            None if has_run(&plan) && last.seq == 0 => Some(Lost::All),
+            None if has_run(plan) && last.seq == 0 => Some(Lost::All),
             lost => lost,
         };
         let is_replaced = since.iter().any(|record| matches!(record.entry, JournalEntry::Imported { .. }));
@@ -96,15 +93,15 @@ impl Run {
                 if is_whole {
                     machine.count_used(used_in(&since).unwrap_or_else(|| machine.used()));
                     first = Input::Resume {
-                        completed: all_completed(untold, &plan, completed),
+                        completed: all_completed(untold, plan, completed),
                         committed: committed_in(&since),
                         began: began_in(&since),
                     };
                 } else {
-                    machine.doubt(all_completed(&[], &plan, completed));
+                    machine.doubt(all_completed(&[], plan, completed));
                 }
                 let elapsed = Duration::from_millis(elapsed_ms);
-                Begin { machine, first, seq, elapsed, resumed: run_id, diagnostics, lost, plan }
+                Begin { machine, first, seq, elapsed, resumed: run_id, lost, loaded }
             }
             earlier => {
                 let mut machine = Machine::new(self.setup());
@@ -113,11 +110,11 @@ impl Run {
                     machine.succeed(&earlier.machine, edited || outdates_check(untold, told));
                     if is_under_way {
                         // The plan was replaced after the run was cut off, by whomever.
-                        machine.doubt(all_completed(&[], &plan, earlier.completed));
+                        machine.doubt(all_completed(&[], plan, earlier.completed));
                     }
                 }
                 let (first, elapsed) = (Input::Start, Duration::ZERO);
-                Begin { machine, first, seq, elapsed, resumed: None, diagnostics, lost, plan }
+                Begin { machine, first, seq, elapsed, resumed: None, lost, loaded }
             }
         })
     }

@@ -24,7 +24,7 @@ use crate::{
     plugin::PluginError,
     process::{Containment, find_program, strongest_containment},
     project::{Project, ProjectError},
-    state::{LoopLock, Severity, StateError, StateStore, validate},
+    state::{KeptCheckpoint, LoopLock, Severity, StateError, StateStore, validate},
     text::counted,
 };
 
@@ -447,7 +447,8 @@ const MAX_DETAILS: usize = 100;
 fn read_state(project: &Project) -> Result<Finding, StateError> {
     let (store, run_dir) = (project.store(), project.run_dir());
     let loaded = store.load()?;
-    let is_told = store.last_checkpoint()?.is_some() || store.kept_checkpoint()?.is_some();
+    let is_kept = matches!(store.kept_checkpoint()?, KeptCheckpoint::Next(_) | KeptCheckpoint::Beside(_));
+    let is_told = is_kept || store.last_checkpoint()?.is_some();
     store.progress()?;
     let running = LoopLock::holder(&run_dir)?.is_some();
     let writable = rustix::fs::access(run_dir.path(), rustix::fs::Access::WRITE_OK);

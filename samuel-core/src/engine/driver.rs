@@ -188,14 +188,7 @@ impl Driver {
     fn dispatch(&self, id: EffectId, call: HookCall, turn: Turn, flight: &mut Flight) {
         let services = Arc::clone(&self.services);
         let follower = Arc::clone(&self.follower);
-        let (mode, task) = self.machine.iteration_kind();
-        let place = Place {
-            iteration: self.machine.iteration_number(),
-            in_iteration: self.machine.in_iteration(),
-            mode,
-            turn,
-            cancel: flight.token(id),
-        };
+        let (place, task) = Place::of(&self.machine, turn, flight.token(id));
         flight.launch(id, async move {
             let point = call.point();
             services.enter(&place, task);

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     error::described,
     event::{CheckLog, Event, Failure},
-    machine::{AgentEnd, HookReply, ReplyData},
+    machine::{AgentEnd, HookReply, Machine, ReplyData},
     services::Services,
 };
 use crate::{
@@ -20,9 +20,10 @@ use crate::{
         Blob, BreakClass, CallVisitor, DEFAULT_ID, HookCall, HookPoint, Outcome, Output, Point, Scope,
         ScratchFile, Warning, points,
     },
+    methodology::Access,
     model::{
         FailureClass, Usage,
-        payload::{AgentInvokeInput, BeforeAgentInvokeInput, Mode, QualityCheckInput, Turn},
+        payload::{AgentInvokeInput, BeforeAgentInvokeInput, Mode, QualityCheckInput, TaskBrief, Turn},
     },
     state::{Artifact, ProgressBody, ProgressEntry},
 };
@@ -38,6 +39,15 @@ pub(super) struct Place {
     pub(super) mode: Mode,
     pub(super) turn: Turn,
     pub(super) cancel: CancellationToken,
+}
+
+impl Place {
+    /// Returns where a machine fires a point, and the task that it is about then.
+    pub(super) fn of(machine: &Machine, turn: Turn, cancel: CancellationToken) -> (Self, Option<TaskBrief>) {
+        let (mode, task) = machine.iteration_kind();
+        let (iteration, in_iteration) = (machine.iteration_number(), machine.in_iteration());
+        (Self { iteration, in_iteration, mode, turn, cancel }, task)
+    }
 }
 
 /// Fires a point whose output is nothing but its outcome.
@@ -154,7 +164,7 @@ impl Services {
     /// Writes the sections that handlers want in files of their own. What
     /// cannot be written is a warning: the section itself is in the prompt.
     async fn write_scratch(self: &Arc<Self>, files: Vec<ScratchFile>, outcome: &mut Outcome) {
-        if files.is_empty() {
+        if files.is_empty() || self.workbench.with(|desk| desk.access) != Access::Full {
             return;
         }
         let write = |services: &Self| {

@@ -54,7 +54,7 @@ pub(super) async fn change(
 }
 
 /// Loads the plan and says what it leaves to do.
-async fn load(services: &Arc<Services>) -> EffectResult {
+pub(super) async fn load(services: &Arc<Services>) -> EffectResult {
     let loaded = services
         .blocking(|services| {
             // An agent may have put links in their place since the start.
@@ -118,7 +118,7 @@ async fn mutate_once(
 }
 
 /// Makes one change and reads what came of it.
-async fn mutate(services: &Arc<Services>, mutation: Mutation) -> Result<EffectResult, StateError> {
+pub(super) async fn mutate(services: &Arc<Services>, mutation: Mutation) -> Result<EffectResult, StateError> {
     let name = mutation.name();
     let stored = services
         .blocking(move |services| {

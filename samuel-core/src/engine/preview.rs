@@ -1,32 +1,38 @@
 //! What the next iteration would be, without making it.
 //!
-//! [`Run::preview`] goes as far as the prompt: it loads the plan, chooses the
-//! task as a run would, dispatches the gate, the context points and
-//! `before:agent.invoke`, and stops there. It takes no lock, writes nothing
-//! and calls no agent. A [`Glance::Still`] preview does not start processes
-//! either, and leaves out every handler that is not built in.
+//! [`Run::preview`] is the run under a driver that stops before the agent: the same
+//! machine, the same handlers up to `before:agent.invoke`. It takes no lock, calls no
+//! agent and writes nothing: what a run changes and writes goes to a store in memory
+//! that is dropped. A [`Glance::Still`] preview does not start processes either, and
+//! leaves out every handler that is not built in.
 
 use std::sync::Arc;
 
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use super::{error::RunError, run::Run};
+use super::{
+    error::RunError,
+    event::Event,
+    fire::Place,
+    machine::{Effect, EffectResult, Input, Machine},
+    plan_effects::{load, mutate},
+    run::Run,
+    services::Services,
+};
 use crate::{
     context::ContextView,
-    hook::{Blob, HookPoint, Output, Point, Scope, Skipped, Tier, points},
+    hook::{HookCall, HookPoint, Registry, Skipped, Tier, Warning},
     methodology::Access,
     model::{
-        ExitReason, Plan, Status, TaskId,
-        payload::{
-            BeforeAgentInvokeInput, ContextExtraInput, ContextProgressInput, ContextSnapshotInput,
-            ContextTaskInput, IterationGateInput, Mode, TaskBrief, Turn,
-        },
+        ExitReason,
+        payload::{Mode, TaskBrief, Turn},
     },
-    plan::Work,
-    state::{Mutation, apply},
-    text::listed,
+    state::MemoryStore,
 };
+
+/// Why a run with nothing left to do is completed.
+const SETTLED: &str = "every task is completed or skipped";
 
 /// How closely a preview looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -107,24 +113,67 @@ impl Run {
     ///
     /// # Errors
     /// Returns [`RunError::State`] where the plan cannot be read, and
-    /// [`RunError::Prompt`] where a handler breaks that the prompt depends on.
+    /// [`RunError::Prompt`] where a handler breaks that the prompt depends on, or
+    /// refuses the iteration.
     pub async fn preview(mut self, glance: Glance) -> Result<Preview, RunError> {
-        let mut looked = Looking::at(&mut self, glance).await?;
-        looked.preview.chains = chains(&self);
+        self.detect().await?;
+        let begin = self.recover().await?;
+        let mut chains = chains(&self);
         if glance == Glance::Still {
             self.registry.retain_built_in();
         }
-        if looked.preview.stop.is_none() {
-            looked.gate(&self).await;
+        self.workbench.with(|desk| {
+            desk.access = match glance {
+                Glance::Exact => Access::Read,
+                Glance::Still => Access::ReadAlone,
+            };
+        });
+        // What is written goes nowhere, and the plan changes in memory alone.
+        let store = MemoryStore::holding(begin.loaded, self.frozen.project.clock());
+        let (_, services, mut events, _inputs) = self.equip(Arc::new(store), None);
+        let mut looking = Looking { services, machine: begin.machine, place: None };
+        let seen = looking.go(begin.first).await?;
+        let Looking { services, machine, place } = looking;
+        services.hub.close();
+        let mut warnings = Vec::new();
+        while let Some(record) = events.next().await {
+            warnings.extend(warnings_of(record.event));
         }
-        if looked.preview.stop.is_none() {
-            looked.compose(&self).await;
+        let (place, task) = place.unwrap_or_else(|| {
+            let (place, _) = Place::of(&machine, Turn::Main, CancellationToken::new());
+            (Place { iteration: place.iteration + 1, ..place }, None)
+        });
+        services.enter(&place, task.clone());
+        chains.iter_mut().for_each(|chain| chain.keep_to(place.mode, &services.registry));
+        let (prompt, stop) = match seen {
+            Seen::Prompt(prompt) => (Some(prompt), None),
+            Seen::End(stop) => (None, Some(stop)),
+        };
+        Ok(Preview {
+            iteration: place.iteration,
+            mode: place.mode,
+            task,
+            prompt,
+            stop,
+            context: services.contexts(|contexts| contexts.view.clone()),
+            chains,
+            warnings,
+        })
+    }
+}
+
+/// Returns what an event warns of.
+fn warnings_of(event: Event) -> Vec<String> {
+    match event {
+        Event::Warning { message } => vec![message],
+        Event::HookFired { point, outcome, .. } => {
+            let word = |warning: Warning| match &*warning.class {
+                "notice" => warning.message,
+                class => format!("{point} {} {class}: {}", warning.handler, warning.message),
+            };
+            outcome.warnings.into_iter().map(word).collect()
         }
-        if let Some(message) = looked.broken.take() {
-            return Err(RunError::Prompt { message });
-        }
-        looked.keep_to_mode(&self);
-        Ok(looked.finish(&self))
+        _ => Vec::new(),
     }
 }
 
@@ -147,192 +196,90 @@ fn chains(run: &Run) -> Vec<ChainPreview> {
     HookPoint::ALL.iter().map(chain).collect()
 }
 
-/// A preview in the making.
+impl ChainPreview {
+    /// Moves the handlers to those that do not run, where the chain is for iterations
+    /// of the other mode.
+    fn keep_to(&mut self, mode: Mode, registry: &Registry) {
+        let Some(why) = registry.spec(self.point).and_then(|spec| spec.skips(mode)) else { return };
+        let skipped = self.run.drain(..).map(|one| SkippedPreview { id: one.id, why: why.to_string() });
+        self.skipped.extend(skipped);
+    }
+}
+
+/// What was seen where a preview ends.
+enum Seen {
+    /// The agent would be called with this prompt.
+    Prompt(String),
+    /// The run would end.
+    End(PreviewStop),
+}
+
+impl Seen {
+    fn end(reason: ExitReason, detail: impl Into<String>) -> Self {
+        Self::End(PreviewStop { reason, detail: detail.into() })
+    }
+}
+
+/// The driver of a machine that goes as far as the agent.
 struct Looking {
-    preview: Preview,
-    plan: Arc<Plan>,
-    consecutive_failures: u32,
-    /// Text that waits for the next prompt.
-    pending: String,
-    /// Why no prompt can be composed.
-    broken: Option<String>,
+    services: Arc<Services>,
+    machine: Machine,
+    /// The iteration that was under way at the last step, and its task.
+    place: Option<(Place, Option<TaskBrief>)>,
 }
 
 impl Looking {
-    /// Reads where the run stands, and finds its next task.
-    async fn at(run: &mut Run, glance: Glance) -> Result<Self, RunError> {
-        let store = Arc::clone(&run.frozen.store);
-        let loaded = tokio::task::spawn_blocking(move || store.load()).await.map_err(RunError::broken)??;
-        let mut plan = Plan::clone(&loaded.plan);
-        run.detect().await?;
-        let mut begin = run.recover().await?;
-        begin.machine.settle(begin.first, &mut plan, run.frozen.project.clock().now());
-        let plan = Arc::new(plan);
-        let iteration = begin.machine.iterations_made() + 1;
-        let (task, mut stop) = next_of(&plan, &loaded.unparsed);
-        if let Some(stop) = stop.as_mut().filter(|stop| stop.reason == ExitReason::Completed)
-            && !begin.machine.is_vouched_for()
-        {
-            stop.detail.push_str(", if the quality checks, which are asked first, pass");
-        }
-        if iteration > run.frozen.settings.max_iterations && stop.is_none() {
-            stop = Some(PreviewStop { reason: ExitReason::MaxIterations, detail: String::new() });
-        }
-        run.workbench.with(|desk| {
-            desk.plan = Arc::clone(&plan);
-            desk.task.clone_from(&task);
-            desk.access = match glance {
-                Glance::Exact => Access::Read,
-                Glance::Still => Access::ReadAlone,
+    /// Takes steps until the agent would be called or the run would end.
+    ///
+    /// # Errors
+    /// Returns [`RunError::Prompt`] where the iteration fails on the way.
+    async fn go(&mut self, first: Input) -> Result<Seen, RunError> {
+        let mut input = first;
+        loop {
+            let here = || Place::of(&self.machine, Turn::Main, CancellationToken::new());
+            self.place = self.machine.in_iteration().then(here);
+            let mut answer = None;
+            for (id, effect) in self.machine.step(input) {
+                match effect {
+                    Effect::Emit(Event::Stopping { reason, detail }) => {
+                        let settled = (reason == ExitReason::Completed).then(|| SETTLED.to_owned());
+                        return Ok(Seen::end(reason, detail.or(settled).unwrap_or_default()));
+                    }
+                    Effect::Emit(event) => self.services.emit(event),
+                    Effect::Dispatch { call, turn } => match *call {
+                        HookCall::AgentInvoke(input) => return Ok(Seen::Prompt(input.prompt)),
+                        HookCall::QualityCheck(_) => {
+                            let detail =
+                                format!("{SETTLED}, if the quality checks, which are asked first, pass");
+                            return Ok(Seen::end(ExitReason::Completed, detail));
+                        }
+                        HookCall::AfterIteration(_) => {
+                            let failure = self.machine.failure().map(|failure| failure.message.clone());
+                            return Err(RunError::Prompt { message: failure.unwrap_or_default() });
+                        }
+                        call => answer = Some((id, self.fire(call, turn).await)),
+                    },
+                    Effect::Load => answer = Some((id, load(&self.services).await)),
+                    Effect::Mutate(mutation) => {
+                        answer = Some((id, mutate(&self.services, mutation).await?));
+                    }
+                    Effect::Fingerprint | Effect::Sleep(_) => answer = Some((id, EffectResult::Done)),
+                    Effect::Log(_) | Effect::Checkpoint | Effect::Interrupt(_) | Effect::Answer { .. } => {}
+                }
+            }
+            input = match answer {
+                Some((_, EffectResult::Failed(fault))) => {
+                    return Err(RunError::Broken { message: fault.message });
+                }
+                Some((id, result)) => Input::Done(id, result),
+                None => return Err(RunError::Broken { message: "the loop came to a halt".to_owned() }),
             };
-        });
-        let pending = begin.machine.pending_text(task.as_ref());
-        let preview = Preview {
-            iteration,
-            mode: Mode::Implementation,
-            task,
-            prompt: None,
-            stop,
-            context: ContextView::new(Arc::default()),
-            chains: Vec::new(),
-            warnings: loaded.diagnostics.iter().map(ToString::to_string).collect(),
-        };
-        let mut looking = Self {
-            preview,
-            plan,
-            consecutive_failures: begin.machine.consecutive_failures(),
-            pending,
-            broken: None,
-        };
-        looking.rebase(run);
-        Ok(looking)
-    }
-
-    /// Fills the prompt context for the iteration as it is known by now.
-    fn rebase(&mut self, run: &Run) {
-        let task = self.preview.task.as_ref().map(|task| TaskId::new(task.id.clone()));
-        let of = (self.preview.iteration, self.preview.mode, task);
-        let failures = run.workbench.with(|desk| desk.last_failures.clone());
-        let base = run.contexts().base(&self.plan, &failures, &of);
-        self.preview.context = self.preview.context.rebase(Arc::new(base));
-    }
-
-    /// Asks the gate whether, and for what, the iteration would be made.
-    async fn gate(&mut self, run: &Run) {
-        let queue = self.plan.count(Status::Pending) + self.plan.count(Status::InProgress);
-        let input = IterationGateInput {
-            iteration: self.preview.iteration,
-            consec_fails: self.consecutive_failures,
-            queue_size: u32::try_from(queue).unwrap_or(u32::MAX),
-            mode: self.preview.mode,
-            ..Default::default()
-        };
-        let output = self.dispatch::<points::IterationGate>(run, input).await;
-        if let Some(detail) = output.refusal() {
-            self.preview.stop = Some(PreviewStop { reason: ExitReason::GateStop, detail });
-        }
-        self.preview.mode = output.mode.unwrap_or(self.preview.mode);
-        if self.preview.mode == Mode::Discovery {
-            self.preview.task = None;
-            run.workbench.with(|desk| desk.task = None);
-        }
-        self.start_task(run);
-        self.rebase(run);
-    }
-
-    /// Sets the task in progress, as the prompt will show it.
-    fn start_task(&mut self, run: &Run) {
-        let Some(task) = &self.preview.task else { return };
-        let id = TaskId::new(task.id.clone());
-        let now = run.frozen.project.clock().now();
-        // A task that cannot be started is shown as it is.
-        let _ = apply(Arc::make_mut(&mut self.plan), &Mutation::StartTask { id }, now);
-        run.workbench.with(|desk| desk.plan = Arc::clone(&self.plan));
-    }
-
-    /// Collects the context and composes the prompt.
-    async fn compose(&mut self, run: &Run) {
-        let project_root = run.frozen.project.root().display().to_string();
-        let input = ContextSnapshotInput { project_root, ..Default::default() };
-        let snapshot = self.dispatch::<points::ContextSnapshot>(run, input).await;
-        run.workbench.with(|desk| snapshot.blob().clone_into(&mut desk.snapshot));
-
-        let progress_path = run.frozen.run_dir.progress().display().to_string();
-        let input = ContextProgressInput { progress_path, ..Default::default() };
-        let progress = self.dispatch::<points::ContextProgress>(run, input).await;
-        run.workbench.with(|desk| progress.blob().clone_into(&mut desk.progress));
-
-        let (task, mode) = (self.preview.task.clone(), self.preview.mode);
-        let input = ContextTaskInput { task: task.clone(), mode, ..Default::default() };
-        let context = self.dispatch::<points::ContextTask>(run, input).await;
-        run.workbench.with(|desk| context.blob().clone_into(&mut desk.task_context));
-
-        let input = ContextExtraInput { task, ..Default::default() };
-        let extra = self.dispatch::<points::ContextExtra>(run, input).await;
-        run.workbench.with(|desk| desk.extras = extra.extras);
-
-        let mut input = BeforeAgentInvokeInput {
-            agent: run.frozen.agent.name().to_owned(),
-            prompt: self.pending.clone(),
-            sandbox: run.frozen.settings.sandbox.as_str().to_owned(),
-            ..Default::default()
-        };
-        let output = self.dispatch::<points::BeforeAgentInvoke>(run, input.clone()).await;
-        points::BeforeAgentInvoke::apply(&mut input, &output);
-        self.preview.prompt = Some(input.prompt);
-    }
-
-    /// Runs the handlers of a point and keeps what they contribute and warn of.
-    async fn dispatch<P: Point>(&mut self, run: &Run, input: P::Input) -> P::Output {
-        let scope = Scope {
-            run_id: Arc::clone(&run.frozen.run_id),
-            session: run.frozen.session.as_str().into(),
-            iteration: self.preview.iteration,
-            mode: self.preview.mode,
-            turn: Turn::Main,
-            context: self.preview.context.clone(),
-            cancel: CancellationToken::new(),
-            clock: run.frozen.project.clock(),
-        };
-        let done = run.registry.dispatch::<P>(input, &scope).await;
-        self.preview.context = done.context;
-        if let Some(abort) = &done.outcome.abort {
-            let message = format!("{} broke at {}: {}", abort.handler, P::POINT, abort.failure.message);
-            self.broken.get_or_insert(message);
-        }
-        let warnings = done.outcome.warnings.iter();
-        self.preview.warnings.extend(warnings.map(|warning| {
-            format!("{} {} {}: {}", P::POINT, warning.handler, warning.class, warning.message)
-        }));
-        done.output
-    }
-
-    /// Moves the handlers of chains that are for iterations of the other mode to
-    /// those that do not run.
-    fn keep_to_mode(&mut self, run: &Run) {
-        let mode = self.preview.mode;
-        for chain in &mut self.preview.chains {
-            let why = run.registry.spec(chain.point).and_then(|spec| spec.skips(mode));
-            let Some(why) = why.map(|why| why.to_string()) else { continue };
-            let skipped = chain.run.drain(..).map(|one| SkippedPreview { id: one.id, why: why.clone() });
-            chain.skipped.extend(skipped);
         }
     }
 
-    fn finish(mut self, run: &Run) -> Preview {
-        let notices = run.workbench.with(|desk| std::mem::take(&mut desk.warnings));
-        self.preview.warnings.extend(run.registry.warnings().map(str::to_owned));
-        self.preview.warnings.extend(notices);
-        self.preview
-    }
-}
-
-/// Returns the next task of a plan, or why there is none.
-fn next_of(plan: &Plan, unread: &[String]) -> (Option<TaskBrief>, Option<PreviewStop>) {
-    let stop = |reason, detail| (None, Some(PreviewStop { reason, detail }));
-    match Work::of(plan, unread) {
-        Work::Task(task) => (Some(task), None),
-        Work::AllDone => stop(ExitReason::Completed, "every task is completed or skipped".to_owned()),
-        Work::Blocked(reasons) => stop(ExitReason::Blocked, listed(&reasons)),
+    async fn fire(&self, call: HookCall, turn: Turn) -> EffectResult {
+        let (place, task) = Place::of(&self.machine, turn, CancellationToken::new());
+        self.services.enter(&place, task);
+        EffectResult::Hook(Box::new(self.services.fire(call, &place).await))
     }
 }

@@ -25,7 +25,7 @@ use super::{
     executables::{ExecutableKind, Executables},
     follow::Follower,
     handle::{Controller, RunHandle},
-    hub::Hub,
+    hub::{Events, Hub},
     machine::Input,
     old_logs::OldLogs,
     port::Port,
@@ -269,6 +269,41 @@ impl Run {
         is_called_by_default.then(|| unheld(&*self.frozen.agent, &self.frozen.settings.session_budget))?
     }
 
+    /// Puts together what all effects of the run share, around a store. What they tell
+    /// comes out of the stream, and what comes in from beside goes to the receiver.
+    pub(super) fn equip(
+        self,
+        store: Arc<dyn StateStore>,
+        repository: Option<Repository>,
+    ) -> (Frozen, Arc<Services>, Events, mpsc::UnboundedReceiver<Input>) {
+        let (events, contexts) = (self.hub.subscribe(), self.contexts());
+        let Self { frozen, inputs: (inputs, receiver), .. } = self;
+        let services = Arc::new(Services {
+            run_id: Arc::clone(&frozen.run_id),
+            session: frozen.session.as_str().into(),
+            run_dir: frozen.run_dir.clone(),
+            registry: self.registry,
+            store,
+            clock: frozen.project.clock(),
+            hub: self.hub,
+            work_tree: WorkTree::new(frozen.project.root().to_owned(), repository),
+            control_files: self.control_files,
+            workbench: self.workbench,
+            inputs,
+            tickets: self.tickets,
+            iteration: self.iteration,
+            log_timings: frozen.log_timings,
+            declared_env: frozen.agent.declared_env().iter().map(|name| (*name).to_owned()).collect(),
+            swept: self.swept,
+            context: std::sync::Mutex::new(contexts),
+            told: std::sync::Mutex::default(),
+        });
+        for warning in services.registry.warnings() {
+            services.warn(warning);
+        }
+        (frozen, services, events, receiver)
+    }
+
     fn launch(
         self,
         lock: Arc<LoopLock>,
@@ -277,62 +312,37 @@ impl Run {
         old_logs: OldLogs,
         remains: Remains,
     ) -> RunHandle {
-        let events = self.hub.subscribe();
-        let contexts = self.contexts();
         let unheld = self.unheld_budget();
         let of_checks = self.warnings_of_checks();
-        let root = self.frozen.project.root().to_owned();
         let (repository, unread) = match opened {
             Ok(repository) => (repository, None),
             Err(error) => (None, Some(error)),
         };
-        let (sender, receiver) = self.inputs;
-        let hub = self.hub;
-        let services = Arc::new(Services {
-            run_id: Arc::clone(&self.frozen.run_id),
-            session: self.frozen.session.as_str().into(),
-            run_dir: self.frozen.run_dir.clone(),
-            registry: self.registry,
-            store: Arc::clone(&self.frozen.store),
-            clock: self.frozen.project.clock(),
-            hub: Arc::clone(&hub),
-            work_tree: WorkTree::new(root, repository),
-            control_files: self.control_files,
-            workbench: self.workbench,
-            inputs: sender.clone(),
-            tickets: self.tickets,
-            iteration: self.iteration,
-            log_timings: self.frozen.log_timings,
-            declared_env: self.frozen.agent.declared_env().iter().map(|name| (*name).to_owned()).collect(),
-            swept: self.swept,
-            context: std::sync::Mutex::new(contexts),
-            told: std::sync::Mutex::default(),
-        });
-        for warning in services.registry.warnings() {
-            services.warn(warning);
-        }
-        services.warn_of(&begin.diagnostics);
+        let store = Arc::clone(&self.frozen.store);
+        let (frozen, services, events, inputs) = self.equip(store, repository);
+        services.warn_of(&begin.loaded.diagnostics);
         match begin.lost {
             Some(Lost::All) => services.warn(LOST_RECORD),
             Some(Lost::SinceSaved) => services.warn(LOST_SINCE_SAVED),
             Some(Lost::Witness) => services.warn(LOST_WITNESS),
             None => {}
         }
-        if let Some(reason) = self.frozen.project.cannot_keep_plans() {
-            services
-                .warn(format!("{reason}; a start that can keep them may take back what this run completes"));
+        if let Some(reason) = frozen.project.cannot_keep_plans() {
+            services.warn(format!(
+                "{reason}; a start that can keep them has a check decide on what this run completes"
+            ));
         }
         if let Some(unheld) = unheld {
             services.warn(format!("{unheld}. {}", unheld_budget::HELP));
         }
-        if self.frozen.settings.pilot.enabled {
+        if frozen.settings.pilot.enabled {
             services.warn(PILOT);
         }
         for told in of_checks {
             services.warn(told);
         }
-        let has_checks = !self.frozen.settings.quality_checks.is_empty();
-        for told in ralph::kept_from_checks(&self.frozen.env).into_iter().filter(|_| has_checks) {
+        let has_checks = !frozen.settings.quality_checks.is_empty();
+        for told in ralph::kept_from_checks(&frozen.env).into_iter().filter(|_| has_checks) {
             services.warn(told);
         }
         // That old ones went is what was asked for: the progress log says so.
@@ -347,16 +357,22 @@ impl Run {
             ));
         }
         let driver = Driver {
-            follower: Follower::new(Arc::clone(&services), Arc::downgrade(&lock), begin.seq, begin.plan),
+            follower: Follower::new(
+                Arc::clone(&services),
+                Arc::downgrade(&lock),
+                begin.seq,
+                begin.loaded.plan,
+            ),
             told: begin.seq,
             started: services.clock.elapsed(),
             services,
             machine: begin.machine,
-            inputs: receiver,
+            inputs,
             elapsed_before: begin.elapsed,
-            max_wall_time: self.frozen.settings.session_budget.max_wall_time,
+            max_wall_time: frozen.settings.session_budget.max_wall_time,
         };
         let first = begin.first;
+        let (hub, control) = (Arc::clone(&driver.services.hub), Controller(driver.services.inputs.clone()));
         let closing = Arc::clone(&hub);
         let task = tokio::spawn(async move {
             driver.services.log_note(old_logs.removed).await;
@@ -366,7 +382,7 @@ impl Run {
             closing.close();
             report
         });
-        RunHandle { run_id: self.frozen.run_id, hub, first: Some(events), control: Controller(sender), task }
+        RunHandle { run_id: frozen.run_id, hub, first: Some(events), control, task }
     }
 }
 

@@ -10,8 +10,9 @@ use std::{
 };
 
 use super::{
-    Actor, Applied, Artifact, Change, Existing, Imported, JournalEntry, JournalRecord, Loaded, Mutation,
-    Note, ProgressEntry, ProgressLog, StateError, StateStore, Supervisor, apply, import, journal, progress,
+    Actor, Applied, Artifact, Change, Diagnostic, Existing, Imported, JournalEntry, JournalRecord, Loaded,
+    Mutation, Note, ProgressEntry, ProgressLog, StateError, StateStore, Supervisor, apply, import, journal,
+    progress,
 };
 use crate::{clock::Clock, model::Plan};
 
@@ -25,6 +26,9 @@ pub struct MemoryStore {
 #[derive(Debug, Default)]
 struct State {
     plan: Option<Arc<Plan>>,
+    /// What was wrong with the file that the plan is from.
+    diagnostics: Vec<Diagnostic>,
+    unparsed: Vec<String>,
     journal: Vec<JournalRecord>,
     progress: String,
     archive: String,
@@ -35,6 +39,13 @@ impl MemoryStore {
     /// Creates a store without a plan.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self { clock, state: Arc::default() }
+    }
+
+    /// Creates a store with a plan as another one loaded it.
+    pub(crate) fn holding(loaded: Loaded, clock: Arc<dyn Clock>) -> Self {
+        let Loaded { plan, diagnostics, unparsed, .. } = loaded;
+        let state = State { plan: Some(plan), diagnostics, unparsed, ..State::default() };
+        Self { clock, state: Arc::new(Mutex::new(state)) }
     }
 
     /// Returns the lines of the progress log that were archived.
@@ -77,8 +88,10 @@ impl StateStore for MemoryStore {
     }
 
     fn load(&self) -> Result<Loaded, StateError> {
-        let plan = self.state().plan()?.clone();
-        Ok(Loaded { revision: plan.revision, plan, diagnostics: Vec::new(), unparsed: Vec::new() })
+        let state = self.state();
+        let plan = Arc::clone(state.plan()?);
+        let (diagnostics, unparsed) = (state.diagnostics.clone(), state.unparsed.clone());
+        Ok(Loaded { revision: plan.revision, plan, diagnostics, unparsed })
     }
 
     fn import(&self, plan: Plan, actor: Actor, existing: Existing) -> Result<Imported, StateError> {

@@ -15,7 +15,6 @@ mod effect;
 mod ending;
 mod iteration;
 mod limit;
-mod peek;
 mod plan_changes;
 mod quality;
 mod resume;
@@ -309,6 +308,11 @@ impl Machine {
     pub fn iteration_kind(&self) -> (Mode, Option<TaskBrief>) {
         let of = |iteration: &Iteration| (iteration.mode, iteration.task.clone());
         self.iteration.as_ref().map(of).unwrap_or_default()
+    }
+
+    /// Returns why the iteration under way failed, if it did.
+    pub(in crate::engine) fn failure(&self) -> Option<&Failure> {
+        self.iteration.as_ref()?.failure.as_ref()
     }
 
     /// Puts another set-up in place, as a caller that resumes a run may want.

@@ -92,7 +92,7 @@ impl Machine {
     }
 
     /// Says whether the run may call the work completed as it stands now.
-    pub(in crate::engine) fn is_vouched_for(&self) -> bool {
+    pub(super) fn is_vouched_for(&self) -> bool {
         matches!(self.evidence(), Evidence::NoChecks | Evidence::Passed)
     }
 

@@ -415,6 +415,9 @@ impl Ralph {
     }
 
     async fn log(&self, task: Option<TaskId>, kind: ProgressKind, text: String) -> Result<(), HookFailure> {
+        if self.workbench.with(|desk| desk.access) != Access::Full {
+            return Ok(());
+        }
         let entry = ProgressEntry { task, ..ProgressEntry::note(self.clock.now(), kind, text) };
         self.blocking(move |ralph| ralph.store.append_progress(&[entry])).await??;
         Ok(())
