@@ -131,8 +131,16 @@ fn a_check_that_goes_to_its_script_is_watched_like_one_that_names_it() {
         ("make -C ci -f all.mk", "ci/all.mk"),
         ("make -sC ci -f all.mk check", "ci/all.mk"),
         ("make --directory=ci --file=all.mk", "ci/all.mk"),
+        ("CHECK=ci/check.sh; sh $CHECK", "ci/check.sh"),
+        ("D=ci; sh $D/check.sh", "ci/check.sh"),
+        ("CHECK=ci/check.sh sh -c 'sh $CHECK'", "ci/check.sh"),
+        ("sh $(git rev-parse --show-toplevel)/ci/check.sh", "ci/check.sh"),
+        ("cd \"$(git rev-parse --show-toplevel)/ci\" && sh check.sh", "ci/check.sh"),
+        ("cd `git rev-parse --show-toplevel`; sh ci/check.sh", "ci/check.sh"),
+        ("cd ci; for s in check; do sh $s.sh || exit 1; done", "ci/check.sh"),
     ] {
         let target = project();
+        git(&target.root(), &["init", "--quiet"]);
         target.program("ci/check.sh", "#!/bin/sh\nexit 1\n");
         target.write("ci/deep/notes", "");
         target.write("ci/all.mk", "check:\n\texit 1\n");
@@ -142,6 +150,7 @@ fn a_check_that_goes_to_its_script_is_watched_like_one_that_names_it() {
         let told = format!("changed: {executed} (run by quality check `{check}`)");
         assert_eq!(ended_as_changed(&ran)["detail"], told, "{check}");
         assert_eq!(status(&target), "pending", "{check}");
+        assert!(!ran.text().contains("does not exist"), "{check}: {}", ran.text());
     }
 }
 

@@ -66,9 +66,6 @@ pub(super) fn program_of(words: &[String]) -> usize {
     // The options of what was found last, and how many operands it still has.
     let (mut valued, mut operands) = ("", 0);
     while let Some(word) = words.get(at) {
-        let is_assignment = word.split_once('=').is_some_and(|(name, _)| {
-            !name.is_empty() && name.chars().all(|char| char == '_' || char.is_ascii_alphanumeric())
-        });
         if let Some((_, of_wrapper, of_operands)) = WRAPPERS.iter().find(|known| known.0 == base_name(word)) {
             (valued, operands) = (*of_wrapper, *of_operands);
         } else if at > 0 && word.starts_with('-') {
@@ -76,12 +73,18 @@ pub(super) fn program_of(words: &[String]) -> usize {
             at += usize::from(letter.is_some_and(|letter| valued.contains(letter)));
         } else if operands > 0 {
             operands -= 1;
-        } else if !is_assignment {
+        } else if assignment(word).is_none() {
             return at;
         }
         at += 1;
     }
     at
+}
+
+/// Returns the name and the value where a word is an assignment.
+pub(super) fn assignment(word: &str) -> Option<(&str, &str)> {
+    let is_of_name = |char: char| char == '_' || char.is_ascii_alphanumeric();
+    word.split_once('=').filter(|(name, _)| !name.is_empty() && name.chars().all(is_of_name))
 }
 
 /// Says whether an interpreter is given its code, or a module of its own, by an option.

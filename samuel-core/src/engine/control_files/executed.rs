@@ -16,6 +16,7 @@ use super::{
         may_be_script, of_option, program_of, settings,
     },
     shell_line::{commands, is_line},
+    variables::{TOP, Variables, with_known_substitutions},
 };
 use crate::fs::Root;
 
@@ -96,6 +97,10 @@ struct Found<'a> {
     wanted: Vec<String>,
     /// All words.
     words: Vec<String>,
+    /// What the line sets.
+    variables: Variables,
+    /// Whether the command that is looked at is known to run as it is read.
+    is_certain: bool,
     /// Whether something is executed that no word of its command names.
     reads_input: bool,
     /// How many commands were looked at.
@@ -106,7 +111,11 @@ impl<'a> Found<'a> {
     fn new(root: &'a Path) -> Self {
         let directories = vec![root.to_owned()];
         let (executed, wanted, words) = (Vec::new(), Vec::new(), Vec::new());
-        Self { root, directories, executed, wanted, words, reads_input: false, looked_at: 0 }
+        let mut variables = Variables::default();
+        let top = root.ancestors().find(|directory| directory.join(".git").exists()).unwrap_or(root);
+        variables.set(TOP, top.to_str().map(str::to_owned).into_iter().collect());
+        let (is_certain, reads_input, looked_at) = (true, false, 0);
+        Self { root, directories, executed, wanted, words, variables, is_certain, reads_input, looked_at }
     }
 
     /// Returns the files of the project that words name in any of the directories.
@@ -161,12 +170,22 @@ impl<'a> Found<'a> {
     }
 
     fn line(&mut self, line: &str, depth: usize) {
-        let line = line.replace("$(pwd)", "$PWD").replace("`pwd`", "$PWD");
+        let line = with_known_substitutions(line);
+        let is_certain = self.is_certain;
         for words in commands(&line).into_iter().take(MAX_WORDS) {
-            self.command(&words, false, depth);
-            let left = MAX_WORDS.saturating_sub(self.words.len());
-            self.words.extend(words.into_iter().take(left));
+            if self.looked_at > MAX_WORDS {
+                break;
+            }
+            self.variables.assign(&words);
+            let readings = self.variables.readings(&words);
+            self.is_certain = is_certain && readings.is_certain;
+            for words in readings.commands {
+                self.command(&words, false, depth);
+                let left = MAX_WORDS.saturating_sub(self.words.len());
+                self.words.extend(words.into_iter().take(left));
+            }
         }
+        self.is_certain = is_certain;
     }
 
     /// Goes through the words of a command. With `is_code` its first is the code of a shell, as in
@@ -183,7 +202,7 @@ impl<'a> Found<'a> {
             if program.contains(['/', '.']) {
                 self.executed.push(program.clone());
             }
-            if program.contains('/') && !(is_code && is_line(program)) {
+            if program.contains('/') && self.is_certain && !(is_code && is_line(program)) {
                 self.wanted.push(program.clone());
             }
             self.reads_input |= program.starts_with("$(") || matches!(name, "$" | "eval");
@@ -206,7 +225,7 @@ impl<'a> Found<'a> {
         if BY_OPTION.contains(&name) {
             scripts.extend(of_option(words.get(own..).unwrap_or_default()));
         }
-        self.wanted.extend(scripts.iter().cloned());
+        self.wanted.extend(scripts.iter().filter(|_| self.is_certain).cloned());
         self.executed.extend(scripts);
         // Whatever stands before an interpreter may start it: `uv run python a.py`.
         for (at, _) in words.iter().enumerate().filter(|(_, word)| INTERPRETERS.contains(&base_name(word))) {
@@ -214,6 +233,16 @@ impl<'a> Found<'a> {
         }
         if depth < MAX_DEPTH {
             words.iter().filter(|word| is_line(word)).for_each(|word| self.line(word, depth + 1));
+        }
+    }
+
+    /// Sets what the code of a shell is given: `$0`, `$1` and so on, `$@`.
+    fn set_arguments(&mut self, words: &[String]) {
+        for (at, word) in words.iter().enumerate().take(10) {
+            self.variables.set(&at.to_string(), vec![word.clone()]);
+        }
+        for all in ["@", "*"] {
+            self.variables.set(all, words.iter().skip(1).cloned().collect());
         }
     }
 
@@ -225,6 +254,7 @@ impl<'a> Found<'a> {
         while let Some((at, word)) = rest.next() {
             if SHELLS.contains(&interpreter) && is_option_with(word, "c") {
                 let code = words.get(at + 1..).unwrap_or_default();
+                self.set_arguments(code.get(1..).unwrap_or_default());
                 if depth < MAX_DEPTH {
                     self.command(code, true, depth + 1);
                 }
@@ -241,7 +271,7 @@ impl<'a> Found<'a> {
             } else {
                 // The first that may be one is the script, and what follows are its arguments.
                 if is_program && !has_script && may_be_script(interpreter, word) {
-                    self.wanted.push(word.clone());
+                    self.wanted.extend(self.is_certain.then(|| word.clone()));
                     has_script = true;
                 }
                 has_operand = true;
@@ -393,6 +423,35 @@ mod tests {
             ("sh 'check.sh", "check.sh"),
         ] {
             assert_eq!(files.shown(in_shell_command(command, &files.1)), expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_a_check_reaches_by_what_its_line_sets_is_found() {
+        let files = Files::new();
+        for (command, expected) in [
+            ("CHECK=ci/check.sh; sh $CHECK", "ci/check.sh"),
+            ("export D=ci; sh ${D}/check.sh", "ci/check.sh"),
+            ("D=ci; $D/check.sh", "ci/check.sh"),
+            ("D=$(pwd)/ci; F=$D/check.sh; sh \"$F\"", "ci/check.sh"),
+            ("CHECK=ci/check.sh sh -c 'sh $CHECK'", "ci/check.sh"),
+            ("env CHECK=ci/check.sh bash -c 'sh \"$CHECK\"'", "ci/check.sh"),
+            ("RUN='sh ci/check.sh'; $RUN", "ci/check.sh"),
+            ("if true; then F=check.sh; else F=ci/only.sh; fi; sh $F", "check.sh ci/only.sh"),
+            ("A=check.sh; sh -c 'A=ci/check.sh; sh $A'", "check.sh ci/check.sh"),
+            ("sh -c 'sh $1' x ci/check.sh", "ci/check.sh"),
+            ("sh ${CHECK:-ci/check.sh}", "ci/check.sh"),
+            ("A=data; sh check.sh $A", "check.sh"),
+        ] {
+            assert_eq!(files.shown(in_shell_command(command, &files.1)), expected, "{command}");
+        }
+        for (command, expected) in [
+            ("F=new.sh; sh $F", "new.sh"),
+            ("F=check; sh $F.sh; F=new; sh ci/$F.sh", ""),
+            ("F=new.sh; grep hi $F", ""),
+        ] {
+            let found: Vec<PathBuf> = missing_of_shell(command, &files.1).concat();
+            assert_eq!(files.shown(found), expected, "{command}");
         }
     }
 

@@ -16,6 +16,7 @@ mod programs;
 mod record;
 mod shell_line;
 mod stamp;
+mod variables;
 
 pub use change::ControlFileChange;
 pub(super) use executed::{in_command_line, in_words};
