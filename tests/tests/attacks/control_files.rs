@@ -138,20 +138,54 @@ fn a_check_that_goes_to_its_script_is_watched_like_one_that_names_it() {
         ("cd \"$(git rev-parse --show-toplevel)/ci\" && sh check.sh", "ci/check.sh"),
         ("cd `git rev-parse --show-toplevel`; sh ci/check.sh", "ci/check.sh"),
         ("cd ci; for s in check; do sh $s.sh || exit 1; done", "ci/check.sh"),
+        ("for f in ci/*.sh; do sh $f || exit 1; done", "ci/check.sh"),
+        ("sh ci/check.s?", "ci/check.sh"),
+        ("bash -c \"bash ci/{check,check}.sh\"", "ci/check.sh"),
+        ("find ci -name \"*.sh\" -exec sh {} \\;", "ci/check.sh"),
+        ("find ci -name \"*.sh\" -print0 | xargs -0 -n1 sh", "ci/check.sh"),
+        ("cd ci && python3 -m check", "ci/check.py"),
+        ("uv run ci/check.py", "ci/check.py"),
     ] {
         let target = project();
         git(&target.root(), &["init", "--quiet"]);
         target.program("ci/check.sh", "#!/bin/sh\nexit 1\n");
         target.write("ci/deep/notes", "");
         target.write("ci/all.mk", "check:\n\texit 1\n");
+        target.write("ci/check.py", "import sys; sys.exit(1)\n");
         check_with(&target, &format!("[{check:?}]"));
-        let change = "printf '#!/bin/sh\\n' > ci/check.sh; printf 'check:\\n\\ttrue\\n' > ci/all.mk";
+        let change =
+            "printf '#!/bin/sh\\n' > ci/check.sh; : > ci/check.py; printf 'check:\\n\\ttrue\\n' > ci/all.mk";
         let ran = start(&target, &format!("{SAMUEL} run done 1; {change}"));
         let told = format!("changed: {executed} (run by quality check `{check}`)");
         assert_eq!(ended_as_changed(&ran)["detail"], told, "{check}");
         assert_eq!(status(&target), "pending", "{check}");
         assert!(!ran.text().contains("does not exist"), "{check}: {}", ran.text());
     }
+}
+
+#[test]
+fn a_script_that_comes_to_match_lets_nothing_stand() {
+    let target = project();
+    check_with(&target, "[\"sh ci/check.s?\"]");
+    let ran = start(&target, &format!("{SAMUEL} run done 1; echo exit 0 > ci/check.s0"));
+    assert_eq!(ended_as_changed(&ran)["detail"], "new: ci/check.s0 (run by quality check `sh ci/check.s?`)");
+    assert_eq!(status(&target), "pending");
+}
+
+#[test]
+fn what_cannot_be_told_from_a_checks_command_line_is_told_once() {
+    let target = project();
+    target.write("name", "ci/check.sh\n");
+    let check = "sh $(cat name); sh \"$UNKNOWN\"";
+    check_with(&target, &format!("[{check:?}, \"make test\"]"));
+    let told = format!("quality check `{check}` executes what cannot be told from its command line");
+    let ran = start(&target, "");
+    // Of what is printed, quotes are escaped.
+    let text = ran.text().replace("\\\"", "\"");
+    assert_eq!(text.matches(&told).count(), 1, "{text}");
+    let doctor = target.run(&["doctor"]).text();
+    assert_eq!(doctor.matches(&told).count(), 1, "{doctor}");
+    assert_eq!(doctor.matches("cannot be told").count(), 1, "{doctor}");
 }
 
 #[test]

@@ -60,17 +60,64 @@ const WRAPPERS: &[(&str, &str, usize)] = &[
     ("{", "", 0),
 ];
 
+/// Programs that start another one, each with the words that tell it to.
+const RUNNERS: &[(&str, &[&str])] = &[
+    ("uv", &["run"]),
+    ("poetry", &["run"]),
+    ("pipenv", &["run"]),
+    ("pdm", &["run"]),
+    ("hatch", &["run"]),
+    ("rye", &["run"]),
+    ("bundle", &["exec"]),
+    ("npm", &["exec"]),
+    ("pnpm", &["exec", "dlx"]),
+    ("yarn", &["exec", "dlx"]),
+    ("uvx", &[]),
+    ("npx", &[]),
+    ("bunx", &[]),
+];
+
+/// Their options whose value is the next word.
+const VALUED_BY_RUNNERS: &[&str] = &[
+    "-p",
+    "--package",
+    "--python",
+    "--with",
+    "--with-editable",
+    "--with-requirements",
+    "--from",
+    "--extra",
+    "--group",
+    "--env-file",
+    "--directory",
+    "--project",
+];
+
+/// Returns how many words say that another program is started, where the first does.
+fn of_runner(words: &[String]) -> Option<usize> {
+    let name = words.first().map_or("", |word| base_name(word));
+    match RUNNERS.iter().find(|known| known.0 == name)? {
+        (_, []) => Some(1),
+        (_, by) => words.get(1).is_some_and(|next| by.contains(&next.as_str())).then_some(2),
+    }
+}
+
 /// Returns where the program of a command stands: after assignments and what starts it.
 pub(super) fn program_of(words: &[String]) -> usize {
     let mut at = 0;
     // The options of what was found last, and how many operands it still has.
-    let (mut valued, mut operands) = ("", 0);
+    let (mut valued, mut operands, mut is_of_runner) = ("", 0, false);
     while let Some(word) = words.get(at) {
         if let Some((_, of_wrapper, of_operands)) = WRAPPERS.iter().find(|known| known.0 == base_name(word)) {
-            (valued, operands) = (*of_wrapper, *of_operands);
+            (valued, operands, is_of_runner) = (*of_wrapper, *of_operands, false);
+        } else if let Some(count) = of_runner(words.get(at..).unwrap_or_default()) {
+            (valued, operands, is_of_runner) = ("", 0, true);
+            at += count - 1;
         } else if at > 0 && word.starts_with('-') {
             let letter = word.strip_prefix('-').filter(|letter| letter.len() == 1);
-            at += usize::from(letter.is_some_and(|letter| valued.contains(letter)));
+            let is_valued = letter.is_some_and(|letter| valued.contains(letter))
+                || (is_of_runner && VALUED_BY_RUNNERS.contains(&word.as_str()));
+            at += usize::from(is_valued);
         } else if operands > 0 {
             operands -= 1;
         } else if assignment(word).is_none() {
@@ -97,6 +144,16 @@ pub(super) fn has_code(interpreter: &str, word: &str) -> bool {
         _ => "",
     };
     matches!(word, "--eval" | "--print" | "--version" | "--help" | "-V") || is_option_with(word, letters)
+}
+
+/// Returns the path of the module, without its ending, that `-m` or `-mNAME` names for Python.
+pub(super) fn module_of(interpreter: &str, word: &str, next: Option<&String>) -> Option<String> {
+    let letters = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'))?;
+    let (before, name) = letters.split_once('m')?;
+    // What follows these is their value.
+    let has_module = matches!(interpreter, "python" | "pypy" | "uv") && !before.contains(['c', 'W', 'X']);
+    let name = if name.is_empty() { next? } else { name };
+    has_module.then(|| name.replace('.', "/"))
 }
 
 /// Says whether a word holds one of these one-letter options.

@@ -13,8 +13,9 @@ use std::{
 use super::{
     command_words::{
         BY_OPTION, INTERPRETERS, SHELLS, VALUED, base_name, directory_of, has_code, is_option_with,
-        may_be_script, of_option, program_of, settings,
+        may_be_script, module_of, of_option, program_of, settings,
     },
+    pattern::{self, is_pattern},
     shell_line::{commands, is_line},
     variables::{TOP, Variables, with_known_substitutions},
 };
@@ -29,6 +30,9 @@ const MAX_WORDS: usize = 1_000;
 /// How deep a command line may stand in another, as in `sh -c "bash -c 'sh a.sh'"`.
 const MAX_DEPTH: usize = 5;
 
+/// How many patterns of a command line are looked at.
+const MAX_PATTERNS: usize = 50;
+
 /// In how many directories the commands of a line are looked for.
 const MAX_DIRECTORIES: usize = 16;
 
@@ -37,14 +41,24 @@ const MAX_DIRECTORIES: usize = 16;
 pub(super) fn in_shell_command(command: &str, root: &Path) -> Vec<PathBuf> {
     let found = Found::of_line(command, root);
     let able = found.files(&found.words).into_iter().filter(|path| can_be_executed(path, root));
-    without_repeats(found.files(&found.executed).into_iter().chain(able))
+    without_repeats(found.started().into_iter().chain(able))
 }
 
 /// Returns the files of the project that a shell command starts as programs or
 /// scripts, and none that it only names.
 pub(super) fn started_by_shell(command: &str, root: &Path) -> Vec<PathBuf> {
     let found = Found::of_line(command, root);
-    without_repeats(found.files(&found.executed))
+    without_repeats(found.started())
+}
+
+/// Returns the patterns of what a shell command executes, relative to the root.
+pub(super) fn patterns_of_shell(command: &str, root: &Path) -> Vec<PathBuf> {
+    Found::of_line(command, root).patterns()
+}
+
+/// Says whether a shell command executes a script of which only the shell knows which it is.
+pub(super) fn is_unknown_in_shell(command: &str, root: &Path) -> bool {
+    Found::of_line(command, root).is_unknown
 }
 
 /// Returns the files of the project that a program's command line executes, or that it
@@ -95,6 +109,8 @@ struct Found<'a> {
     executed: Vec<String>,
     /// Words that are executed for certain, also where no file is there yet.
     wanted: Vec<String>,
+    /// Words that stand for files that are executed.
+    patterns: Vec<String>,
     /// All words.
     words: Vec<String>,
     /// What the line sets.
@@ -103,6 +119,8 @@ struct Found<'a> {
     is_certain: bool,
     /// Whether something is executed that no word of its command names.
     reads_input: bool,
+    /// Whether something is executed that the command line does not tell.
+    is_unknown: bool,
     /// How many commands were looked at.
     looked_at: usize,
 }
@@ -110,17 +128,46 @@ struct Found<'a> {
 impl<'a> Found<'a> {
     fn new(root: &'a Path) -> Self {
         let directories = vec![root.to_owned()];
-        let (executed, wanted, words) = (Vec::new(), Vec::new(), Vec::new());
+        let (executed, wanted, patterns, words) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut variables = Variables::default();
         let top = root.ancestors().find(|directory| directory.join(".git").exists()).unwrap_or(root);
         variables.set(TOP, top.to_str().map(str::to_owned).into_iter().collect());
-        let (is_certain, reads_input, looked_at) = (true, false, 0);
-        Self { root, directories, executed, wanted, words, variables, is_certain, reads_input, looked_at }
+        let (is_certain, reads_input, is_unknown, looked_at) = (true, false, false, 0);
+        Self {
+            root,
+            directories,
+            executed,
+            wanted,
+            patterns,
+            words,
+            variables,
+            is_certain,
+            reads_input,
+            is_unknown,
+            looked_at,
+        }
     }
 
     /// Returns the files of the project that words name in any of the directories.
     fn files(&self, words: &[String]) -> Vec<PathBuf> {
         words.iter().take(MAX_WORDS).flat_map(|word| self.named(word)).collect()
+    }
+
+    /// Returns the files that are executed.
+    fn started(&self) -> Vec<PathBuf> {
+        let matches = self.patterns().into_iter().flat_map(|pattern| pattern::matches(&pattern, self.root));
+        let matches = matches.filter_map(|path| in_project(&path, self.root));
+        self.files(&self.executed).into_iter().chain(matches).collect()
+    }
+
+    /// Returns the patterns of what is executed in each of the directories, relative to the root.
+    fn patterns(&self) -> Vec<PathBuf> {
+        let all = self.patterns.iter().take(MAX_PATTERNS).flat_map(|word| {
+            let word = from_here(word);
+            let whole = self.directories.iter().map(move |directory| lexical(&directory.join(word)));
+            whole.filter_map(|path| path.strip_prefix(self.root).ok().map(Path::to_owned))
+        });
+        without_repeats(all).into_iter().take(MAX_PATTERNS).collect()
     }
 
     fn named(&self, word: &str) -> impl Iterator<Item = PathBuf> {
@@ -165,6 +212,7 @@ impl<'a> Found<'a> {
     fn with_input(mut self) -> Self {
         if self.reads_input {
             self.executed.extend(self.words.iter().cloned());
+            self.patterns.extend(self.words.iter().filter(|word| is_pattern(word)).cloned());
         }
         self
     }
@@ -182,7 +230,10 @@ impl<'a> Found<'a> {
             for words in readings.commands {
                 self.command(&words, false, depth);
                 let left = MAX_WORDS.saturating_sub(self.words.len());
-                self.words.extend(words.into_iter().take(left));
+                // Of `find`, what it comes upon counts, and not how it is asked.
+                let is_find =
+                    words.get(program_of(&words)).is_some_and(|program| base_name(program) == "find");
+                self.words.extend(words.into_iter().filter(|word| !is_find || !is_pattern(word)).take(left));
             }
         }
         self.is_certain = is_certain;
@@ -201,6 +252,7 @@ impl<'a> Found<'a> {
         if let Some(program) = words.get(own) {
             if program.contains(['/', '.']) {
                 self.executed.push(program.clone());
+                self.patterns.extend(is_pattern(program).then(|| program.clone()));
             }
             if program.contains('/') && self.is_certain && !(is_code && is_line(program)) {
                 self.wanted.push(program.clone());
@@ -218,6 +270,13 @@ impl<'a> Found<'a> {
         for (at, word) in words.iter().enumerate() {
             directory_of(word, words.get(at + 1)).into_iter().for_each(|directory| self.enter(directory));
         }
+        if name == "find" {
+            self.find(words.get(own + 1..).unwrap_or_default(), depth);
+        }
+        let before = own.checked_sub(1).and_then(|at| words.get(at));
+        if before.is_some_and(|word| word == "-m") && words.iter().take(own).any(|word| word == "uv") {
+            self.module(module_of("uv", "-m", words.get(own)));
+        }
         let mut scripts = Vec::new();
         if matches!(name, "." | "source") {
             scripts.extend(words.get(own + 1).cloned());
@@ -226,6 +285,7 @@ impl<'a> Found<'a> {
             scripts.extend(of_option(words.get(own..).unwrap_or_default()));
         }
         self.wanted.extend(scripts.iter().filter(|_| self.is_certain).cloned());
+        self.patterns.extend(scripts.iter().filter(|word| is_pattern(word)).cloned());
         self.executed.extend(scripts);
         // Whatever stands before an interpreter may start it: `uv run python a.py`.
         for (at, _) in words.iter().enumerate().filter(|(_, word)| INTERPRETERS.contains(&base_name(word))) {
@@ -234,6 +294,24 @@ impl<'a> Found<'a> {
         if depth < MAX_DEPTH {
             words.iter().filter(|word| is_line(word)).for_each(|word| self.line(word, depth + 1));
         }
+    }
+
+    /// Follows what `find` starts, and counts what it prints among the words.
+    fn find(&mut self, words: &[String], depth: usize) {
+        self.words.extend(pattern::of_find(words));
+        if depth < MAX_DEPTH {
+            let is_certain = std::mem::take(&mut self.is_certain);
+            for words in pattern::started_by_find(words) {
+                self.command(&words, false, depth + 1);
+            }
+            self.is_certain = is_certain;
+        }
+    }
+
+    /// Counts a Python module as executed, by its path without its ending.
+    fn module(&mut self, path: Option<String>) {
+        let files = path.into_iter().flat_map(|path| [format!("{path}.py"), format!("{path}/__main__.py")]);
+        self.executed.extend(files);
     }
 
     /// Sets what the code of a shell is given: `$0`, `$1` and so on, `$@`.
@@ -250,11 +328,14 @@ impl<'a> Found<'a> {
     fn script(&mut self, words: &[String], is_program: bool, depth: usize) {
         let interpreter = words.first().map_or("", |word| base_name(word));
         let (mut has_operand, mut has_script) = (false, false);
+        // Of a runner of tests, as `node --test` is one, the tests are the work.
+        let runs_tests = words.iter().any(|word| word == "--test");
         let mut rest = words.iter().enumerate().skip(1);
         while let Some((at, word)) = rest.next() {
             if SHELLS.contains(&interpreter) && is_option_with(word, "c") {
                 let code = words.get(at + 1..).unwrap_or_default();
                 self.set_arguments(code.get(1..).unwrap_or_default());
+                self.is_unknown |= code.first().is_some_and(|code| !is_line(code) && is_unknown(code));
                 if depth < MAX_DEPTH {
                     self.command(code, true, depth + 1);
                 }
@@ -264,11 +345,17 @@ impl<'a> Found<'a> {
             if is_of_set || (VALUED.contains(&word.as_str()) && !(interpreter == "php" && word == "-r")) {
                 self.executed.extend(rest.next().map(|(_, value)| value.clone()));
             } else if has_code(interpreter, word) {
+                self.module(module_of(interpreter, word, words.get(at + 1)));
                 return;
             } else if word.starts_with(['-', '+']) {
                 // `--import=./a.mjs`
                 self.executed.extend(word.split_once('=').map(|(_, value)| value.to_owned()));
             } else {
+                if is_program && !has_operand {
+                    self.is_unknown |= is_unknown(word);
+                    self.reads_input |= word.contains("{}");
+                    self.patterns.extend((is_pattern(word) && !runs_tests).then(|| word.clone()));
+                }
                 // The first that may be one is the script, and what follows are its arguments.
                 if is_program && !has_script && may_be_script(interpreter, word) {
                     self.wanted.extend(self.is_certain.then(|| word.clone()));
@@ -306,6 +393,16 @@ fn from_here(word: &str) -> &str {
         Some(rest) if rest.starts_with('/') => rest.trim_start_matches('/'),
         _ => word,
     }
+}
+
+/// Says whether only the shell knows what a word is: not an argument, which is known where it
+/// is given, and not a file of the user, which is none of the project.
+fn is_unknown(word: &str) -> bool {
+    let word = from_here(word);
+    let is_known = |char: char| char.is_ascii_digit() || matches!(char, '@' | '*');
+    let is_argument = word.strip_prefix('$').is_some_and(|name| name.starts_with(is_known));
+    let is_of_user = ["$HOME", "${HOME}"].iter().any(|home| word.starts_with(home));
+    word.contains(['$', '`']) && !is_argument && !is_of_user
 }
 
 /// Says whether the system would run a file, or a shell that is given its name.
@@ -446,6 +543,40 @@ mod tests {
             assert_eq!(files.shown(in_shell_command(command, &files.1)), expected, "{command}");
         }
         for (command, expected) in [
+            ("for f in ci/*.sh; do sh $f || exit 1; done", "ci/check.sh ci/only.sh"),
+            ("sh ci/check.s?", "ci/check.sh"),
+            ("cd ci; ./on*.sh", "ci/only.sh"),
+            ("bash -c \"bash ci/{check,check}.sh\"", "ci/check.sh"),
+            ("cat ci/o*.sh | sh", "ci/only.sh"),
+            ("find ci -name 'c*.sh' -exec sh {} \\;", "ci/check.sh"),
+            ("find ci -type f -name 'c*.sh' -exec sh -c 'sh $1' x {} +", "ci/check.sh"),
+            ("find . -name \"only*\" -print0 | xargs -0 -n1 sh", "ci/only.sh"),
+            ("find ci -name 'c*' | xargs -I{} sh {}", "ci/check.sh"),
+            ("find ci/check.sh -exec {} \\;", "ci/check.sh"),
+            ("uv run ci/check.sh data", "ci/check.sh"),
+            ("npx --yes -p data ./check.sh; uvx data", "check.sh"),
+            ("poetry run python ci/check.sh", "ci/check.sh"),
+            ("ls ci/*.sh; grep hi ci/*; shellcheck ci/*.sh; node --test ci/*.sh; bun test ci/*.sh", ""),
+            ("find . -name '*.sh' | xargs grep hi; find ci -exec cat {} +", ""),
+        ] {
+            assert_eq!(files.shown(in_shell_command(command, &files.1)), expected, "{command}");
+        }
+        fs::create_dir(files.1.join("ci/pack")).unwrap();
+        fs::write(files.1.join("ci/pack/__main__.py"), "").unwrap();
+        fs::write(files.1.join("ci/mod.py"), "").unwrap();
+        fs::create_dir(files.1.join(".git")).unwrap();
+        for (command, expected) in [
+            ("cd $(git rev-parse --show-toplevel)/ci && sh only.sh", "ci/only.sh"),
+            ("sh \"`git rev-parse --show-toplevel`/ci/check.sh\"", "ci/check.sh"),
+            ("cd ci && python3 -m mod", "ci/mod.py"),
+            ("python -sm ci.mod data", "ci/mod.py"),
+            ("uv run -m ci.pack", "ci/pack/__main__.py"),
+            ("uv run --with data python -mci.pack", "ci/pack/__main__.py"),
+            ("python -m pytest ci/mod.py; python -c ci.mod", ""),
+        ] {
+            assert_eq!(files.shown(in_shell_command(command, &files.1)), expected, "{command}");
+        }
+        for (command, expected) in [
             ("F=new.sh; sh $F", "new.sh"),
             ("F=check; sh $F.sh; F=new; sh ci/$F.sh", ""),
             ("F=new.sh; grep hi $F", ""),
@@ -479,6 +610,28 @@ mod tests {
         ] {
             let found: Vec<PathBuf> = missing_of_shell(command, &files.1).concat();
             assert_eq!(files.shown(found), expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn a_script_that_only_the_shell_knows_is_unknown() {
+        let files = Files::new();
+        for (command, expected) in [
+            ("sh $CHECK", true),
+            ("python \"$(cat name)\"", true),
+            ("for f in $(ls ci); do sh ci/$f; done", true),
+            ("ls | while read f; do sh $f; done", true),
+            ("sh -c \"$CODE\"", true),
+            ("sh -c 'set -e; sh `cat name`'", true),
+            ("make test; cargo test; npm test; pytest $ARGS", false),
+            ("test -f x && sh y.sh", false),
+            ("sh -c 'mkdir -p build && ./build/t'", false),
+            ("F=check.sh; sh $F $1; sh $PWD/ci/check.sh", false),
+            ("sh $HOME/check.sh; python \"$@\"; $CARGO test", false),
+            ("python -m pytest $X; sh ci/check.sh $X", false),
+            ("cd $(git rev-parse --show-toplevel) && sh check.sh", false),
+        ] {
+            assert_eq!(is_unknown_in_shell(command, &files.1), expected, "{command}");
         }
     }
 

@@ -12,6 +12,7 @@ use super::{
     change::UNREADABLE,
     executed,
     of_checks::OfChecks,
+    pattern,
     stamp::{self, Stamp},
 };
 use crate::{
@@ -42,6 +43,8 @@ pub(crate) struct ControlFiles {
     scripts: BTreeMap<PathBuf, String>,
     /// Those of them that a check starts.
     started: BTreeSet<PathBuf>,
+    /// The patterns of those, relative to the root, each with what has it.
+    patterns: BTreeMap<PathBuf, String>,
     /// Those that checks execute and that are not watched, as git ignores them.
     products: BTreeSet<PathBuf>,
     /// What is said of checks whose scripts do not exist or are not watched.
@@ -71,9 +74,12 @@ impl ControlFiles {
         let own = root.join(OWN_DIRECTORY);
         let is_watched =
             |path: &Path| path.starts_with(&own) || files.iter().chain(agent).any(|watched| watched == path);
-        let OfChecks { mut scripts, products, warnings } = OfChecks::of(project, checks, is_watched);
+        let OfChecks { mut scripts, mut patterns, products, warnings } =
+            OfChecks::of(project, checks, is_watched);
         let started = checks.iter().flat_map(|check| executed::started_by_shell(&check.command, &root));
         let started = started.filter(|path| scripts.contains_key(path)).collect();
+        // What is at any depth is often what is installed there, and not the project's.
+        patterns.retain(|pattern, _| !pattern::is_deep(pattern));
         for path in agent {
             scripts.entry(path.clone()).or_insert_with(|| "run or read by the agent's command".to_owned());
         }
@@ -81,7 +87,8 @@ impl ControlFiles {
         let plugins = project.config().plugins.iter();
         let plugins = plugins.map(|plugin| plugin_directory(&root, &plugin.name)).collect();
         let before = Look::default();
-        let mut looked_at = Self { root, files, scripts, started, products, warnings, plugins, before };
+        let mut looked_at =
+            Self { root, files, scripts, started, patterns, products, warnings, plugins, before };
         looked_at.before = looked_at.look();
         looked_at
     }
@@ -189,14 +196,22 @@ impl ControlFiles {
     }
 
     fn change(&self, path: &str, before: Option<String>, now: Option<String>) -> ControlFileChange {
-        let named_by = self.scripts.get(&self.root.join(path)).cloned();
+        let whole = self.root.join(path);
+        let by_pattern = || {
+            let mut patterns = self.patterns.iter();
+            patterns.find(|(pattern, _)| pattern::matches(pattern, &self.root).contains(&whole))
+        };
+        let named_by =
+            self.scripts.get(&whole).or_else(|| by_pattern().map(|(_, named_by)| named_by)).cloned();
         ControlFileChange { path: path.to_owned(), named_by, before, now }
     }
 
     /// Returns a digest of each file that is there.
     fn look(&self) -> Look {
         let mut look = Look::default();
-        for path in self.files.iter().chain(self.scripts.keys()) {
+        let matched = self.patterns.keys().flat_map(|pattern| pattern::matches(pattern, &self.root));
+        let matched: BTreeSet<PathBuf> = matched.filter(|path| !self.products.contains(path)).collect();
+        for path in self.files.iter().chain(self.scripts.keys()).chain(&matched) {
             if let Some(digest) = self.look_at(path) {
                 look.files.insert(self.shown(path), digest);
             }

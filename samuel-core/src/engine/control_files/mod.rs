@@ -12,6 +12,7 @@ mod command_words;
 mod executed;
 mod files;
 mod of_checks;
+mod pattern;
 mod programs;
 mod record;
 mod shell_line;

@@ -17,6 +17,8 @@ const MAX_COMMAND_CHARS: usize = 80;
 pub(super) struct OfChecks {
     /// Those that are watched, whether they exist or not, each with what executes it.
     pub(super) scripts: BTreeMap<PathBuf, String>,
+    /// The patterns of those, relative to the root, which may match more of them later.
+    pub(super) patterns: BTreeMap<PathBuf, String>,
     /// Those that the project's repository ignores, as a program that is built is: what is
     /// in them is work like the source that they are made of.
     pub(super) products: BTreeSet<PathBuf>,
@@ -32,6 +34,10 @@ struct Executes {
     files: Vec<PathBuf>,
     /// Those that do not, each with all places where it may be looked for.
     missing: Vec<Vec<PathBuf>>,
+    /// The patterns of files, relative to the root.
+    patterns: Vec<PathBuf>,
+    /// Whether it also executes what its command line does not tell.
+    is_unknown: bool,
 }
 
 impl Executes {
@@ -40,6 +46,8 @@ impl Executes {
             command: one_line(&check.command, MAX_COMMAND_CHARS),
             files: executed::in_shell_command(&check.command, root),
             missing: executed::missing_of_shell(&check.command, root),
+            patterns: executed::patterns_of_shell(&check.command, root),
+            is_unknown: executed::is_unknown_in_shell(&check.command, root),
         }
     }
 
@@ -53,7 +61,11 @@ impl OfChecks {
     pub(super) fn of(project: &Project, checks: &[CheckCommand], is_watched: impl Fn(&Path) -> bool) -> Self {
         let root = project.root();
         let checks: Vec<Executes> = checks.iter().map(|check| Executes::of(check, root)).collect();
-        let candidates = checks.iter().flat_map(Executes::paths).filter(|path| !is_watched(path));
+        // What a pattern in an ignored directory will match is a product too.
+        let patterns = checks.iter().flat_map(|check| &check.patterns).map(|pattern| root.join(pattern));
+        let patterns: Vec<PathBuf> = patterns.collect();
+        let candidates = checks.iter().flat_map(Executes::paths).chain(&patterns);
+        let candidates = candidates.filter(|path| !is_watched(path));
         let mut found = Self { products: products(project, candidates), ..Self::default() };
         for check in &checks {
             found.add(check, root);
@@ -70,9 +82,15 @@ impl OfChecks {
         if !products.is_empty() {
             self.warnings.push(is_not_watched(&check.command, &shown(products, root)));
         }
+        if check.is_unknown {
+            self.warnings.push(is_unknown(&check.command));
+        }
+        let named_by = || format!("run by quality check `{}`", check.command);
         for path in check.paths().filter(|path| !is_product(path)) {
-            let named_by = || format!("run by quality check `{}`", check.command);
             self.scripts.entry(path.clone()).or_insert_with(named_by);
+        }
+        for pattern in check.patterns.iter().filter(|pattern| !is_product(&&root.join(pattern))) {
+            self.patterns.entry(pattern.clone()).or_insert_with(named_by);
         }
     }
 }
@@ -106,6 +124,14 @@ fn is_not_watched(command: &str, products: &[String]) -> String {
          likes, and the run goes on. To have it watched, track it in git; or let the check run it by a script that \
          git tracks, which is watched",
         products.join(", ")
+    )
+}
+
+fn is_unknown(command: &str) -> String {
+    format!(
+        "quality check `{command}` executes what cannot be told from its command line and is not watched: the agent \
+         may change it as it likes, and the run goes on. To have it watched, name the script plainly, as in \
+         `sh ci/check.sh`"
     )
 }
 

@@ -188,9 +188,17 @@ pub(super) fn with_known_substitutions(line: &str) -> String {
                 rest = next;
             }
             None => {
-                let mut chars = after.chars();
-                plain.extend(chars.next());
-                rest = chars.as_str();
+                // What is not known is seen to be something, as it is after `$(`.
+                plain.push_str(if after.starts_with('`') { "$`" } else { "$" });
+                let end = after.strip_prefix('`').and_then(|text| text.split_once('`'));
+                rest = match end {
+                    Some((inner, next)) => {
+                        plain.push_str(inner);
+                        plain.push('`');
+                        next
+                    }
+                    None => after.get(1..).unwrap_or_default(),
+                };
             }
         }
     }
@@ -239,6 +247,7 @@ mod tests {
             ("sh $(pwd)/a `pwd`", "sh,${PWD}/a,${PWD}"),
             ("sh $( git rev-parse --show-toplevel 2>/dev/null )/a", "sh,${0top}/a"),
             ("sh \"$(cat a)\" ${", "sh,$(cat a),${"),
+            ("sh `cat a`", "sh,$ / cat,a"),
         ] {
             assert_eq!(read(line), expected, "{line}");
         }
