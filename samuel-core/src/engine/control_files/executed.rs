@@ -4,22 +4,18 @@
 //! itself, and the agent has to change notes.md. A file counts where it is the command's
 //! program, the script that an interpreter is given, or whatever can be executed.
 
-use std::{
-    io::Read as _,
-    os::unix::fs::MetadataExt as _,
-    path::{Component, Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use super::{
     command_words::{
         BY_OPTION, INTERPRETERS, SHELLS, VALUED, base_name, directory_of, has_code, is_option_with,
         may_be_script, module_of, of_option, program_of, settings,
     },
+    paths::{can_be_executed, from_here, in_project, lexical, without_repeats},
     pattern::{self, is_pattern},
     shell_line::{commands, is_line},
     variables::{TOP, Variables, with_known_substitutions},
 };
-use crate::fs::Root;
 
 /// What the shell puts something else in the place of.
 const EXPANDED: &[char] = &['$', '`', '*', '?', '[', '{', '~', '='];
@@ -373,28 +369,6 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Returns the file of the project that a path names. A path that goes up again stays as it
-/// is: where it leads changes with what a directory on it is replaced by.
-fn in_project(path: &Path, root: &Path) -> Option<PathBuf> {
-    let (whole, path) = (root.join(path), lexical(&root.join(path)));
-    let is_file = path.starts_with(root) && std::fs::metadata(&path).is_ok_and(|found| found.is_file());
-    let goes_up = whole.components().any(|part| part == Component::ParentDir);
-    match goes_up && Root::new(root).open(&whole).is_ok() {
-        true => Some(whole.components().collect()),
-        false => is_file.then_some(path),
-    }
-}
-
-/// Leaves out what stands for the directory that the command is in.
-fn from_here(word: &str) -> &str {
-    let rest = ["$PWD", "${PWD}"].iter().find_map(|here| word.strip_prefix(here));
-    match rest {
-        Some("") => ".",
-        Some(rest) if rest.starts_with('/') => rest.trim_start_matches('/'),
-        _ => word,
-    }
-}
-
 /// Says whether only the shell knows what a word is: not an argument, which is known where it
 /// is given, and not a file of the user, which is none of the project.
 fn is_unknown(word: &str) -> bool {
@@ -403,37 +377,6 @@ fn is_unknown(word: &str) -> bool {
     let is_argument = word.strip_prefix('$').is_some_and(|name| name.starts_with(is_known));
     let is_of_user = ["$HOME", "${HOME}"].iter().any(|home| word.starts_with(home));
     word.contains(['$', '`']) && !is_argument && !is_of_user
-}
-
-/// Says whether the system would run a file, or a shell that is given its name.
-fn can_be_executed(path: &Path, root: &Path) -> bool {
-    let Ok(mut file) = Root::new(root).open(path) else { return false };
-    let is_able = file.metadata().is_ok_and(|found| found.mode() & 0o111 != 0);
-    let mut start = [0; 2];
-    is_able || (file.read_exact(&mut start).is_ok() && start == *b"#!")
-}
-
-fn without_repeats(paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
-    let mut kept = Vec::new();
-    for path in paths {
-        if !kept.contains(&path) {
-            kept.push(path);
-        }
-    }
-    kept
-}
-
-/// Leaves `.` and `..` out of a path, without looking at the disk.
-fn lexical(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => _ = plain.pop(),
-            part => plain.push(part),
-        }
-    }
-    plain
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod command_words;
 mod executed;
 mod files;
 mod of_checks;
+mod paths;
 mod pattern;
 mod programs;
 mod record;
