@@ -102,22 +102,30 @@ fn of_runner(words: &[String]) -> Option<usize> {
     }
 }
 
+/// Returns where the program stands that a command starts in the end, as b in `uv run b`.
+pub(super) fn last_program_of(words: &[String]) -> usize {
+    let mut at = program_of(words);
+    while let Some(count) = words.get(at..).and_then(of_runner) {
+        at += count;
+        while let Some(option) = words.get(at).filter(|word| word.starts_with('-')) {
+            at += 1 + usize::from(VALUED_BY_RUNNERS.contains(&option.as_str()));
+        }
+        at += words.get(at..).map_or(0, program_of);
+    }
+    at
+}
+
 /// Returns where the program of a command stands: after assignments and what starts it.
 pub(super) fn program_of(words: &[String]) -> usize {
     let mut at = 0;
     // The options of what was found last, and how many operands it still has.
-    let (mut valued, mut operands, mut is_of_runner) = ("", 0, false);
+    let (mut valued, mut operands) = ("", 0);
     while let Some(word) = words.get(at) {
         if let Some((_, of_wrapper, of_operands)) = WRAPPERS.iter().find(|known| known.0 == base_name(word)) {
-            (valued, operands, is_of_runner) = (*of_wrapper, *of_operands, false);
-        } else if let Some(count) = of_runner(words.get(at..).unwrap_or_default()) {
-            (valued, operands, is_of_runner) = ("", 0, true);
-            at += count - 1;
+            (valued, operands) = (*of_wrapper, *of_operands);
         } else if at > 0 && word.starts_with('-') {
             let letter = word.strip_prefix('-').filter(|letter| letter.len() == 1);
-            let is_valued = letter.is_some_and(|letter| valued.contains(letter))
-                || (is_of_runner && VALUED_BY_RUNNERS.contains(&word.as_str()));
-            at += usize::from(is_valued);
+            at += usize::from(letter.is_some_and(|letter| valued.contains(letter)));
         } else if operands > 0 {
             operands -= 1;
         } else if assignment(word).is_none() {

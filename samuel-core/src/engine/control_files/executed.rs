@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::{
     command_words::{
         BY_OPTION, INTERPRETERS, SHELLS, VALUED, base_name, directory_of, has_code, is_option_with,
-        may_be_script, module_of, of_option, program_of, settings,
+        last_program_of, may_be_script, module_of, of_option, program_of, settings,
     },
     paths::{can_be_executed, from_here, in_project, lexical, without_repeats},
     pattern::{self, is_pattern},
@@ -243,7 +243,7 @@ impl<'a> Found<'a> {
             return;
         }
         let words = words.get(..MAX_WORDS).unwrap_or(words);
-        let own = program_of(words);
+        let own = last_program_of(words);
         let name = words.get(own).map_or("", |program| base_name(program));
         if let Some(program) = words.get(own) {
             if program.contains(['/', '.']) {

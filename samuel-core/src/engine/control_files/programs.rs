@@ -68,6 +68,7 @@ mod tests {
     fn only_what_is_started_for_certain_is_a_program_of_a_line() {
         for (line, expected) in [
             ("cargo test --all", "cargo"),
+            ("npx --yes lint; uv run ./b", "npx uv"),
             ("set -e; mkdir -p a && ./b; X=1 timeout 60 c | tee log", "mkdir ./b c tee"),
             ("cd ci && ./b; make", "make"),
             ("env -C ci ./b", ""),
