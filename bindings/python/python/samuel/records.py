@@ -4400,8 +4400,8 @@ class Restored(Record):
         kept: Which one it was.
         revision: The revision the plan has now.
         backup: Where the plan that was there before was put.
-        reopened: The tasks of it that were completed since it was kept, as far as the present
-            plan and the journal tell, and are open again.
+        reopened: The tasks of it that were completed since it was kept, as far as the
+            present plan and the journal tell, and are open again.
     """
 
     __slots__ = ("kept", "revision", "backup", "reopened")
