@@ -464,6 +464,22 @@ async fn a_supervisor_that_is_none_is_an_error_that_names_it() {
     ));
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_a_supervisor_has_started_that_ends_before_it_could_show_itself_is_ended() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let program = dir.path().join("supervisor");
+    std::fs::write(&program, "#!/bin/sh\nsleep 300 <&- >&- 2>&- & echo $! >\"${0}.pid\"\n").unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let spec = CommandSpec::shell("exit 0", "/").timeout(10 * SECOND);
+    let error = run(spec, &Supervisor::Helper(program.clone()), &CancellationToken::new()).await.unwrap_err();
+    assert!(matches!(&error, ProcessError::SupervisorLost { left, .. } if left.is_empty()), "{error:?}");
+    let started = std::fs::read_to_string(program.with_extension("pid")).unwrap();
+    let state = std::fs::read_to_string(format!("/proc/{}/stat", started.trim())).unwrap_or_default();
+    assert!(state.is_empty() || state.contains(") Z "), "{state}");
+}
+
 #[test]
 fn a_supervisor_without_a_control_socket_fails_at_once() {
     let mut child = Command::new(std::env::current_exe().unwrap())

@@ -5,7 +5,7 @@
 //! ended here, by the traces that the command carries.
 
 use super::{
-    Containment, Process, SupervisorId,
+    Containment, Process, Remains, SupervisorId,
     control::Event,
     heartbeat::{Beat, Heartbeat, Seen, Verdict},
     last_resort::{self, Traces},
@@ -64,11 +64,12 @@ pub(super) struct Supervised {
 enum Stage {
     /// It has not shown that it is one.
     Doubtful,
-    /// It has ended without.
-    NotASupervisor,
     AtWork,
     /// It is gone, and its work is being done in a thread.
-    Sweeping(JoinHandle<Vec<Process>>),
+    Sweeping {
+        remains: JoinHandle<Remains>,
+        has_shown: bool,
+    },
     /// There is nothing left to do.
     Finished,
 }
@@ -125,17 +126,18 @@ impl Supervised {
     pub(super) async fn event(&mut self) -> Event {
         loop {
             match &mut self.stage {
-                Stage::NotASupervisor => {
-                    self.stage = Stage::Finished;
-                    return Event::NotASupervisor;
-                }
                 Stage::Finished => return pending().await,
-                Stage::Sweeping(sweep) => {
-                    let left = sweep.await;
+                Stage::Sweeping { remains, has_shown } => {
+                    let (remains, has_shown) = (remains.await.unwrap_or_default(), *has_shown);
                     self.stage = Stage::Finished;
+                    // A command may end its supervisor before that could say that it is one.
+                    let others = remains.ended.iter().any(|process| process.pid != self.id.pid);
+                    if !has_shown && !others && remains.left.is_empty() {
+                        return Event::NotASupervisor;
+                    }
                     // Nobody is above them any more: what left the control group and cleaned its
                     // environment meanwhile is not found by anybody.
-                    return Event::Lost { swept: false, left: left.unwrap_or_default() };
+                    return Event::Lost { swept: false, left: remains.left };
                 }
                 Stage::Doubtful | Stage::AtWork => {}
             }
@@ -236,7 +238,7 @@ impl Supervised {
 
     /// Tells whether the supervisor is lost and its work is being done here.
     pub(super) fn is_lost(&self) -> bool {
-        matches!(self.stage, Stage::Sweeping(_))
+        matches!(self.stage, Stage::Sweeping { .. })
     }
 
     /// The supervisor is dead or out of reach, by the command's doing perhaps.
@@ -245,16 +247,14 @@ impl Supervised {
         if self.is_lost() {
             return;
         }
-        if matches!(self.stage, Stage::Doubtful) {
-            self.stage = Stage::NotASupervisor;
-            return;
-        }
+        let has_shown = !matches!(self.stage, Stage::Doubtful);
         if let Some(child) = &mut self.child {
             // It is dead already if this fails.
             let _ = child.start_kill();
         }
         let traces = self.traces();
-        self.stage = Stage::Sweeping(spawn_blocking(move || last_resort::sweep(&traces, SWEEP_LIMIT).left));
+        let remains = spawn_blocking(move || last_resort::sweep(&traces, SWEEP_LIMIT));
+        self.stage = Stage::Sweeping { remains, has_shown };
     }
 
     fn traces(&self) -> Traces {
