@@ -91,6 +91,13 @@ fn next(status: &ProjectStatus) -> String {
         NextStep::AllDone if failed_check => {
             "the quality checks: every task is settled, and none has passed since".to_owned()
         }
+        NextStep::AllDone if status.running => {
+            "nothing is open; what the agent completed last stands once it was checked".to_owned()
+        }
+        NextStep::AllDone if status.progress.status == ProgressStatus::Running => {
+            "nothing is open, but the run was cut off: the next start takes back, or checks, what nothing checked"
+                .to_owned()
+        }
         NextStep::AllDone => "nothing: the plan is done".to_owned(),
         NextStep::Blocked { .. } if status.tasks.completed + status.tasks.skipped == total => {
             "nothing that can be read; `samuel doctor --fix` asks what to make of the rest".to_owned()

@@ -320,3 +320,17 @@ fn every_file_is_named_so_that_it_can_be_opened_from_below_the_root() {
         assert!(below.contains(&format!("{before}{}", bench.path(name).display())), "{below}");
     }
 }
+
+#[test]
+fn what_was_not_checked_yet_makes_no_plan_done_for_the_status() {
+    let bench = Bench::with_tasks(&["First"]);
+    let agent = "\"$SAMUEL_BINARY\" run done 1; touch up; until [ -e go ]; do sleep 0.05; done";
+    let run = bench.spawn(&bench.start_args(agent));
+    wait_for_file(&bench.path("up"));
+    let status = bench.ok(&["run"]).stdout;
+    assert!(status.contains("Next       nothing is open; what the agent completed last"), "{status}");
+    run.signal(Signal::KILL);
+    run.code();
+    let status = bench.ok(&["run"]).stdout;
+    assert!(status.contains("Next       nothing is open, but the run was cut off"), "{status}");
+}
