@@ -19,6 +19,7 @@ use super::{
     kept::Place,
     last_read::PlanFile,
 };
+use crate::text::described;
 
 /// How many edits a warning names one by one.
 const MAX_TOLD: usize = 20;
@@ -131,7 +132,8 @@ impl FileStore {
             Ok(file) => file,
             Err(error) => {
                 let path = self.dir().prd();
-                let told = format!("{} could not be used and is put back as it was: {error}", path.display());
+                let why = described(&error);
+                let told = format!("{} could not be used and is put back as it was: {why}", path.display());
                 self.put_back_plan(known, &records, error)?;
                 warnings.push(told);
                 self.read_plan()?
