@@ -14,12 +14,13 @@ impl FileStore {
         self.dir().root().has(&self.dir().path().join(IGNORE.0)).unwrap_or_default()
     }
 
-    /// Makes the directory again, and room for the files in it.
+    /// Makes the directory again, and room for the files in it; what stands in the
+    /// place of the plan is looked at first.
     pub(super) fn put_back_places(&self, known: &Acknowledged) -> Result<Vec<String>, StateError> {
         let (dir, root) = (self.dir(), self.dir().root());
         let is_gone = !dir.path().is_dir();
         dir.create_again()?;
-        for path in [dir.lock(), dir.prd(), dir.journal()] {
+        for path in [dir.lock(), dir.journal()] {
             root.clear_the_way(&path).map_err(StateError::file("put back", &path))?;
         }
         if known.ignored && !self.is_ignored() {
@@ -61,6 +62,7 @@ impl FileStore {
             }
         }
         document.plan_mut().revision = revision;
+        root.clear_the_way(&path).map_err(StateError::file("put back", &path))?;
         atomic::write(root, &path, prd::encode(&document)?.as_bytes())
     }
 
