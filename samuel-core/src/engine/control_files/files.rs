@@ -10,7 +10,7 @@ use std::{
 use super::{
     ControlFileChange, ControlRecord, Stamps,
     change::UNREADABLE,
-    executed,
+    executed::Executed,
     of_checks::OfChecks,
     pattern,
     stamp::{self, Stamp},
@@ -41,8 +41,8 @@ pub(crate) struct ControlFiles {
     files: Vec<PathBuf>,
     /// Those that a command runs, each with what does.
     scripts: BTreeMap<PathBuf, String>,
-    /// Those of them that a check starts.
-    started: BTreeSet<PathBuf>,
+    /// What each check executes, with its command.
+    by_check: Vec<(String, Executed)>,
     /// The patterns of those, relative to the root, each with what has it.
     patterns: BTreeMap<PathBuf, String>,
     /// Those that checks execute and that are not watched, as git ignores them.
@@ -74,10 +74,8 @@ impl ControlFiles {
         let own = root.join(OWN_DIRECTORY);
         let is_watched =
             |path: &Path| path.starts_with(&own) || files.iter().chain(agent).any(|watched| watched == path);
-        let OfChecks { mut scripts, mut patterns, products, warnings } =
+        let OfChecks { mut scripts, mut patterns, products, by_check, warnings } =
             OfChecks::of(project, checks, is_watched);
-        let started = checks.iter().flat_map(|check| executed::started_by_shell(&check.command, &root));
-        let started = started.filter(|path| scripts.contains_key(path)).collect();
         // What is at any depth is often what is installed there, and not the project's.
         patterns.retain(|pattern, _| !pattern::is_deep(pattern));
         for path in agent {
@@ -88,7 +86,7 @@ impl ControlFiles {
         let plugins = plugins.map(|plugin| plugin_directory(&root, &plugin.name)).collect();
         let before = Look::default();
         let mut looked_at =
-            Self { root, files, scripts, started, patterns, products, warnings, plugins, before };
+            Self { root, files, scripts, by_check, patterns, products, warnings, plugins, before };
         looked_at.before = looked_at.look();
         looked_at
     }
@@ -108,7 +106,10 @@ impl ControlFiles {
             let found = Root::new(&self.root).open(path).ok()?.metadata().ok()?;
             Some((self.shown(path), stamp::of(&found)))
         };
-        self.started.iter().filter_map(stamp).collect()
+        let started: BTreeSet<&PathBuf> =
+            self.by_check.iter().flat_map(|(_, executed)| &executed.started).collect();
+        let started = started.into_iter().filter(|path| self.scripts.contains_key(*path));
+        started.filter_map(stamp).collect()
     }
 
     /// Returns the files that are not as they were when the run was built, and the
@@ -172,11 +173,12 @@ impl ControlFiles {
     /// Returns the files that a check runs, each with what it was when the run
     /// was built; of one that is not watched, it is said that it is not.
     pub(in crate::engine) fn run_by_check(&self, check: &CheckCommand) -> Vec<(String, String)> {
-        let executed = executed::in_shell_command(&check.command, &self.root);
-        let missing = executed::missing_of_shell(&check.command, &self.root).concat();
-        let products = executed.iter().chain(&missing).filter(|path| self.products.contains(*path));
+        let Some((_, executed)) = self.by_check.iter().find(|(command, _)| *command == check.command) else {
+            return Vec::new();
+        };
+        let products = executed.paths().filter(|path| self.products.contains(*path));
         let products = products.map(|path| (self.shown(path), NOT_WATCHED.to_owned()));
-        self.known(&executed).into_iter().chain(products).collect()
+        self.known(&executed.files).into_iter().chain(products).collect()
     }
 
     /// Returns the files by name for whoever must not change them: those that

@@ -10,7 +10,10 @@
 mod change;
 mod command_words;
 mod executed;
+#[cfg(test)]
+mod executed_tests;
 mod files;
+mod found;
 mod of_checks;
 mod paths;
 mod pattern;

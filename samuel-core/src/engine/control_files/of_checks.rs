@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::executed;
+use super::executed::Executed;
 use crate::{config::CheckCommand, context::one_line, git::Repository, project::Project};
 
 /// The longest command that is shown with a file, in characters.
@@ -22,74 +22,48 @@ pub(super) struct OfChecks {
     /// Those that the project's repository ignores, as a program that is built is: what is
     /// in them is work like the source that they are made of.
     pub(super) products: BTreeSet<PathBuf>,
+    /// What each check executes, with its command.
+    pub(super) by_check: Vec<(String, Executed)>,
     /// What is said of checks whose files are missing or are not watched.
     pub(super) warnings: Vec<String>,
-}
-
-/// What one check executes.
-struct Executes {
-    /// The check's command, for reading.
-    command: String,
-    /// The files that exist.
-    files: Vec<PathBuf>,
-    /// Those that do not, each with all places where it may be looked for.
-    missing: Vec<Vec<PathBuf>>,
-    /// The patterns of files, relative to the root.
-    patterns: Vec<PathBuf>,
-    /// Whether it also executes what its command line does not tell.
-    is_unknown: bool,
-}
-
-impl Executes {
-    fn of(check: &CheckCommand, root: &Path) -> Self {
-        Self {
-            command: one_line(&check.command, MAX_COMMAND_CHARS),
-            files: executed::in_shell_command(&check.command, root),
-            missing: executed::missing_of_shell(&check.command, root),
-            patterns: executed::patterns_of_shell(&check.command, root),
-            is_unknown: executed::is_unknown_in_shell(&check.command, root),
-        }
-    }
-
-    fn paths(&self) -> impl Iterator<Item = &PathBuf> {
-        self.files.iter().chain(self.missing.iter().flatten())
-    }
 }
 
 impl OfChecks {
     /// Finds what checks execute. What `is_watched` says so of is never a product. Blocks.
     pub(super) fn of(project: &Project, checks: &[CheckCommand], is_watched: impl Fn(&Path) -> bool) -> Self {
         let root = project.root();
-        let checks: Vec<Executes> = checks.iter().map(|check| Executes::of(check, root)).collect();
+        let read = |check: &CheckCommand| (check.command.clone(), Executed::by_shell(&check.command, root));
+        let by_check: Vec<(String, Executed)> = checks.iter().map(read).collect();
+        let executed = || by_check.iter().map(|(_, executed)| executed);
         // What a pattern in an ignored directory will match is a product too.
-        let patterns = checks.iter().flat_map(|check| &check.patterns).map(|pattern| root.join(pattern));
+        let patterns = executed().flat_map(|executed| &executed.patterns).map(|pattern| root.join(pattern));
         let patterns: Vec<PathBuf> = patterns.collect();
-        let candidates = checks.iter().flat_map(Executes::paths).chain(&patterns);
+        let candidates = executed().flat_map(Executed::paths).chain(&patterns);
         let candidates = candidates.filter(|path| !is_watched(path));
         let mut found = Self { products: products(project, candidates), ..Self::default() };
-        for check in &checks {
-            found.add(check, root);
+        for (command, executed) in &by_check {
+            found.add(&one_line(command, MAX_COMMAND_CHARS), executed, root);
         }
-        found
+        Self { by_check, ..found }
     }
 
-    fn add(&mut self, check: &Executes, root: &Path) {
+    fn add(&mut self, command: &str, executed: &Executed, root: &Path) {
         let is_product = |path: &&PathBuf| self.products.contains(*path);
         // Where one of its places is ignored, the file is one that the work makes.
-        let missing = check.missing.iter().filter(|places| !places.iter().any(|path| is_product(&path)));
-        self.warnings.extend(missing.map(|places| is_missing(&check.command, &shown(places, root))));
-        let products: Vec<&PathBuf> = check.paths().filter(is_product).collect();
+        let missing = executed.missing.iter().filter(|places| !places.iter().any(|path| is_product(&path)));
+        self.warnings.extend(missing.map(|places| is_missing(command, &shown(places, root))));
+        let products: Vec<&PathBuf> = executed.paths().filter(is_product).collect();
         if !products.is_empty() {
-            self.warnings.push(is_not_watched(&check.command, &shown(products, root)));
+            self.warnings.push(is_not_watched(command, &shown(products, root)));
         }
-        if check.is_unknown {
-            self.warnings.push(is_unknown(&check.command));
+        if executed.is_unknown {
+            self.warnings.push(is_unknown(command));
         }
-        let named_by = || format!("run by quality check `{}`", check.command);
-        for path in check.paths().filter(|path| !is_product(path)) {
+        let named_by = || format!("run by quality check `{command}`");
+        for path in executed.paths().filter(|path| !is_product(path)) {
             self.scripts.entry(path.clone()).or_insert_with(named_by);
         }
-        for pattern in check.patterns.iter().filter(|pattern| !is_product(&&root.join(pattern))) {
+        for pattern in executed.patterns.iter().filter(|pattern| !is_product(&&root.join(pattern))) {
             self.patterns.entry(pattern.clone()).or_insert_with(named_by);
         }
     }
