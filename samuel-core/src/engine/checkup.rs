@@ -4,29 +4,28 @@
 //! once and changes nothing. Why a single handler runs or does not is in the
 //! [`HookReport`](super::HookReport).
 
+mod looks;
+mod state;
+
 use std::{error::Error, path::Path};
 
 use serde::Serialize;
 
 use super::{
-    begin::has_run,
     builder::RunBuilder,
     error::{RunError, described},
-    executables::Executables,
     run::Run,
     unheld_budget,
 };
 use crate::{
     config::{CONFIG_FILE, ConfigError, Problem},
-    git::{Caller, GitError, Head, Repository},
-    hook::HookPoint,
+    git::Caller,
     model::{Coded, Location},
     plugin::PluginError,
-    process::{Containment, find_program, strongest_containment},
     project::{Project, ProjectError},
-    state::{KeptCheckpoint, LoopLock, Severity, StateError, StateStore, validate},
-    text::counted,
 };
+use looks::{chains, checks, configured, containment, misconfigured, plugins, repository};
+use state::state;
 
 /// Everything that was looked at, in a fixed order.
 #[derive(Clone, Debug, Serialize)]
@@ -234,271 +233,4 @@ impl Finding {
             Err(error) => Self::failed(Subject::Agent, &error),
         }
     }
-}
-
-fn configured(project: &Project) -> Finding {
-    let methodology = project.methodology();
-    Finding::ok(
-        Subject::Configuration,
-        match project.root().join(CONFIG_FILE).exists() {
-            true => format!("{CONFIG_FILE} is valid; the methodology is {methodology}"),
-            false => format!("there is no {CONFIG_FILE}, so the defaults of {methodology} apply"),
-        },
-    )
-}
-
-/// Lists every problem of samuel.toml, since one look should be enough.
-fn misconfigured(error: &ProjectError) -> Finding {
-    if let ProjectError::Owner(_) = error {
-        return Finding::skipped(Subject::Configuration, "the project belongs to another user");
-    }
-    let mut finding = Finding::failed(Subject::Configuration, error);
-    if let ProjectError::Config(error) = error {
-        finding.list_problems(error);
-    }
-    finding
-}
-
-/// Says how the plugins stand; what is wrong with one was found when its
-/// handlers were registered.
-fn plugins(project: &Project, error: Option<&PluginError>) -> Finding {
-    let Some(error) = error else {
-        let names: Vec<&str> = project.config().plugins.iter().map(|plugin| plugin.name.as_str()).collect();
-        return Finding::ok(
-            Subject::Plugins,
-            match names.is_empty() {
-                true => "none are installed".to_owned(),
-                false => format!("{} as installed", names.join(", ")),
-            },
-        );
-    };
-    let details = match error {
-        PluginError::Changed { changes, .. } => changes.iter().map(ToString::to_string).collect(),
-        _ => Vec::new(),
-    };
-    Finding { details, ..Finding::failed(Subject::Plugins, error) }
-}
-
-/// What is to be said of control files.
-#[derive(Default)]
-struct OfControlFiles {
-    /// Those that the last run left changed.
-    changes: Vec<String>,
-    /// What a start warns of.
-    warnings: Vec<String>,
-}
-
-/// Looks at the chains and the templates, which are loaded together.
-/// Returns with them what is to be said of control files.
-fn chains(builder: RunBuilder) -> ([Finding; 2], OfControlFiles) {
-    use Subject::{Hooks, Templates};
-    let mut run = match builder.build_idle() {
-        Ok(run) => run,
-        Err(error @ RunError::Template(_)) => {
-            let of_hooks = Finding::skipped(Hooks, "the templates cannot be used");
-            return ([of_hooks, Finding::failed(Templates, &error)], OfControlFiles::default());
-        }
-        Err(error) => {
-            let of_templates = Finding::ok(Templates, "the project's templates can be used");
-            let mut of_hooks = Finding::failed(Hooks, &error);
-            if let RunError::Config(error) = &error {
-                of_hooks.list_problems(error);
-            }
-            return ([of_hooks, of_templates], OfControlFiles::default());
-        }
-    };
-    let registry = run.registry();
-    let points = HookPoint::ALL.iter().filter(|point| registry.has_handlers(**point));
-    let handlers: usize = HookPoint::ALL.iter().map(|point| registry.handlers(*point).count()).sum();
-    let message = format!("{} at {}", counted(handlers, "handler"), counted(points.count(), "point"));
-    let details: Vec<String> = registry.warnings().map(str::to_owned).collect();
-    let hooks = match details.is_empty() {
-        true => Finding::ok(Hooks, message),
-        false => {
-            let help = "See every chain with `samuel doctor --hooks`.";
-            Finding { details, ..Finding::warning(Hooks, message, help) }
-        }
-    };
-    let templates = match run.own_templates() {
-        0 => Finding::ok(Templates, "the built-in templates are used"),
-        own => Finding::ok(
-            Templates,
-            format!("{} of the project in place of built-in ones", counted(own, "template")),
-        ),
-    };
-    // State that cannot be read is found fault with on its own.
-    let changes = run.executables().map(Executables::change_lines).unwrap_or_default();
-    ([hooks, templates], OfControlFiles { changes, warnings: run.warnings_of_checks() })
-}
-
-fn checks(project: &Project, warnings: Vec<String>) -> Finding {
-    let checks = project.settings().quality_checks;
-    match checks.len() {
-        0 => Finding::warning(
-            Subject::Checks,
-            "no quality checks are configured, so what an agent calls done is done",
-            "Set quality_checks in samuel.toml, such as [\"cargo test\"].",
-        ),
-        _ => {
-            let commands: Vec<&str> = checks.iter().map(|check| check.command.as_str()).collect();
-            let health = if warnings.is_empty() { Health::Ok } else { Health::Warning };
-            Finding { details: warnings, ..Finding::new(Subject::Checks, health, commands.join(", ")) }
-        }
-    }
-}
-
-/// Says what holds the processes of a command, and why nothing better does. None of
-/// it is a fault: the supervisor works everywhere.
-fn containment() -> Finding {
-    let subject = Subject::Processes;
-    match strongest_containment() {
-        (Containment::Cgroup, _) => Finding::ok(subject, "each command runs in a control group of its own"),
-        (Containment::Mark, why) => {
-            let why = why.map(|error| format!("no control group can be made: {error}"));
-            Finding {
-                details: why.into_iter().collect(),
-                ..Finding::ok(
-                    subject,
-                    "a supervisor and a mark in the environment keep track of each command",
-                )
-            }
-        }
-        _ => Finding::ok(subject, "only its process group keeps track of each command"),
-    }
-}
-
-/// Looks at the repository, and for git, with which agents commit.
-fn repository(root: &Path, caller: &Caller, env: &[(String, String)]) -> Finding {
-    let opened = Repository::open(root, caller).and_then(|repository| {
-        repository.iter().try_for_each(Repository::check)?;
-        repository.map(|repository| repository.head()).transpose()
-    });
-    let on = match opened {
-        Ok(Some(Head::Branch { name, .. })) => format!("a repository on branch {name}"),
-        Ok(Some(Head::Detached(_))) => "a repository without a branch checked out".to_owned(),
-        Ok(None) => {
-            return Finding::warning(
-                Subject::Git,
-                "the project is not in a git repository, so nothing an agent does can be undone",
-                "Run `git init` and commit what there is.",
-            );
-        }
-        Err(GitError::Owner(error)) => return Finding::failed(Subject::Git, &error),
-        Err(error) => {
-            let message = format!("{}; prompts lack what it knows", described(&error));
-            return Finding::warning(Subject::Git, message, &error.help());
-        }
-    };
-    let path = env.iter().rev().find(|(name, _)| name == "PATH").map_or("", |(_, value)| value);
-    match find_program("git", path, root) {
-        Some(_) => Finding::ok(Subject::Git, on),
-        None => Finding::warning(
-            Subject::Git,
-            format!("{on}, but git was not found, so agents cannot commit"),
-            "Install git, or add its directory to PATH.",
-        ),
-    }
-}
-
-fn state(project: &Project, changes: Vec<String>) -> Finding {
-    match read_state(project) {
-        Ok(finding) if finding.health == Health::Ok && !changes.is_empty() => {
-            let message =
-                format!("{}; the last run left control files changed, so a start asks", finding.message);
-            let help =
-                "Undo the changes, or go on with `samuel run start --accept`, which shows them and asks.";
-            Finding { details: changes, ..Finding::warning(Subject::State, message, help) }
-        }
-        Ok(finding) if finding.health == Health::Ok => match project.cannot_keep_plans() {
-            Some(reason) => Finding::warning(
-                Subject::State,
-                format!("{}; {reason}", finding.message),
-                "Set HOME, or name a directory that can be written to with SAMUEL_STATE_DIR.",
-            ),
-            None => finding,
-        },
-        Ok(finding) => finding,
-        Err(StateError::NotInitialised { .. }) => {
-            let make = "Make one with `samuel run init --prd <path>`.";
-            match project.store().kept_instead() {
-                Some(kept) => {
-                    Finding::warning(Subject::State, "there is no plan any more", &format!("{kept} {make}"))
-                }
-                None => Finding::warning(Subject::State, "there is no plan yet", make),
-            }
-        }
-        Err(error) => {
-            let is_of_plan = error.location().is_some_and(|found| found.file == project.run_dir().prd());
-            let kept = if is_of_plan { project.store().kept_instead() } else { None };
-            let failed = Finding::failed(Subject::State, &error);
-            let help = kept.into_iter().chain(failed.help).collect::<Vec<_>>().join(" ");
-            Finding { help: Some(help), ..failed }
-        }
-    }
-}
-
-/// What is said of a plan that a loop worked on, and of which the journal tells nothing.
-const JOURNAL_LOST: &str = "a loop worked on this plan before, but its journal is gone or cannot be read";
-
-/// How many faults of a plan's tasks are named; the others are counted.
-const MAX_DETAILS: usize = 100;
-
-/// Reads everything a start would read.
-fn read_state(project: &Project) -> Result<Finding, StateError> {
-    let (store, run_dir) = (project.store(), project.run_dir());
-    let loaded = store.load()?;
-    let is_kept = matches!(store.kept_checkpoint()?, KeptCheckpoint::Next(_) | KeptCheckpoint::Beside(_));
-    let is_told = is_kept || store.last_checkpoint()?.is_some();
-    store.progress()?;
-    let running = LoopLock::holder(&run_dir)?.is_some();
-    let writable = rustix::fs::access(run_dir.path(), rustix::fs::Access::WRITE_OK);
-    if let Err(error) = writable {
-        return Err(StateError::Io {
-            action: "write to",
-            path: run_dir.path().to_owned(),
-            source: error.into(),
-        });
-    }
-    let faults = loaded.diagnostics.iter().map(ToString::to_string);
-    let findings = validate(&loaded.plan);
-    let mut details: Vec<String> = faults.collect();
-    details.extend(findings.iter().take(MAX_DETAILS).map(ToString::to_string));
-    if findings.len() > MAX_DETAILS {
-        details.push(format!("and {} more", findings.len() - MAX_DETAILS));
-    }
-    let suffix = if running { "; a loop is running" } else { "" };
-    let message = format!("a plan of {}{suffix}", counted(loaded.plan.tasks.len(), "task"));
-    Ok(match details.is_empty() && loaded.unparsed.is_empty() {
-        true if !is_told && !running && has_run(&loaded.plan) => Finding::warning(
-            Subject::State,
-            format!("{message}; {JOURNAL_LOST}"),
-            "Look at what is completed with `samuel run tasks`: a start begins a new run, in which that stands as it is written.",
-        ),
-        true => Finding::ok(Subject::State, message),
-        false => {
-            let unread = loaded.unread_lines();
-            let mut message = match unread {
-                0 => message,
-                _ => format!(
-                    "{message}; {} of it cannot be read, and nothing of that is lost",
-                    counted(unread, "line")
-                ),
-            };
-            for gap in loaded.gaps(&run_dir.prd()) {
-                message = format!("{message}; {}", gap.reason);
-            }
-            let stops = findings.iter().any(|finding| finding.severity() == Severity::Error);
-            let help = match loaded.diagnostics.is_empty() && loaded.unparsed.is_empty() {
-                true if stops => {
-                    "Correct the tasks named above in prd.toon, or remove their rows and count the others in its header."
-                }
-                true => "Change the tasks named above in prd.toon, or leave them out with `samuel run skip`.",
-                false => {
-                    "Correct prd.toon at the places named above, or run `samuel doctor --fix`, which shows how it would repair it and asks first."
-                }
-            };
-            let health = if stops { Health::Failed } else { Health::Warning };
-            Finding { health, details, ..Finding::warning(Subject::State, message, help) }
-        }
-    })
 }

@@ -1,0 +1,183 @@
+//! How everything but the state of a project stands.
+
+use std::path::Path;
+
+use super::{Finding, Health, Subject};
+use crate::{
+    config::CONFIG_FILE,
+    engine::{
+        builder::RunBuilder,
+        error::{RunError, described},
+        executables::Executables,
+    },
+    git::{Caller, GitError, Head, Repository},
+    hook::HookPoint,
+    plugin::PluginError,
+    process::{Containment, find_program, strongest_containment},
+    project::{Project, ProjectError},
+    text::counted,
+};
+
+pub(super) fn configured(project: &Project) -> Finding {
+    let methodology = project.methodology();
+    Finding::ok(
+        Subject::Configuration,
+        match project.root().join(CONFIG_FILE).exists() {
+            true => format!("{CONFIG_FILE} is valid; the methodology is {methodology}"),
+            false => format!("there is no {CONFIG_FILE}, so the defaults of {methodology} apply"),
+        },
+    )
+}
+
+/// Lists every problem of samuel.toml, since one look should be enough.
+pub(super) fn misconfigured(error: &ProjectError) -> Finding {
+    if let ProjectError::Owner(_) = error {
+        return Finding::skipped(Subject::Configuration, "the project belongs to another user");
+    }
+    let mut finding = Finding::failed(Subject::Configuration, error);
+    if let ProjectError::Config(error) = error {
+        finding.list_problems(error);
+    }
+    finding
+}
+
+/// Says how the plugins stand; what is wrong with one was found when its
+/// handlers were registered.
+pub(super) fn plugins(project: &Project, error: Option<&PluginError>) -> Finding {
+    let Some(error) = error else {
+        let names: Vec<&str> = project.config().plugins.iter().map(|plugin| plugin.name.as_str()).collect();
+        return Finding::ok(
+            Subject::Plugins,
+            match names.is_empty() {
+                true => "none are installed".to_owned(),
+                false => format!("{} as installed", names.join(", ")),
+            },
+        );
+    };
+    let details = match error {
+        PluginError::Changed { changes, .. } => changes.iter().map(ToString::to_string).collect(),
+        _ => Vec::new(),
+    };
+    Finding { details, ..Finding::failed(Subject::Plugins, error) }
+}
+
+/// What is to be said of control files.
+#[derive(Default)]
+pub(super) struct OfControlFiles {
+    /// Those that the last run left changed.
+    pub(super) changes: Vec<String>,
+    /// What a start warns of.
+    pub(super) warnings: Vec<String>,
+}
+
+/// Looks at the chains and the templates, which are loaded together.
+/// Returns with them what is to be said of control files.
+pub(super) fn chains(builder: RunBuilder) -> ([Finding; 2], OfControlFiles) {
+    use Subject::{Hooks, Templates};
+    let mut run = match builder.build_idle() {
+        Ok(run) => run,
+        Err(error @ RunError::Template(_)) => {
+            let of_hooks = Finding::skipped(Hooks, "the templates cannot be used");
+            return ([of_hooks, Finding::failed(Templates, &error)], OfControlFiles::default());
+        }
+        Err(error) => {
+            let of_templates = Finding::ok(Templates, "the project's templates can be used");
+            let mut of_hooks = Finding::failed(Hooks, &error);
+            if let RunError::Config(error) = &error {
+                of_hooks.list_problems(error);
+            }
+            return ([of_hooks, of_templates], OfControlFiles::default());
+        }
+    };
+    let registry = run.registry();
+    let points = HookPoint::ALL.iter().filter(|point| registry.has_handlers(**point));
+    let handlers: usize = HookPoint::ALL.iter().map(|point| registry.handlers(*point).count()).sum();
+    let message = format!("{} at {}", counted(handlers, "handler"), counted(points.count(), "point"));
+    let details: Vec<String> = registry.warnings().map(str::to_owned).collect();
+    let hooks = match details.is_empty() {
+        true => Finding::ok(Hooks, message),
+        false => {
+            let help = "See every chain with `samuel doctor --hooks`.";
+            Finding { details, ..Finding::warning(Hooks, message, help) }
+        }
+    };
+    let templates = match run.own_templates() {
+        0 => Finding::ok(Templates, "the built-in templates are used"),
+        own => Finding::ok(
+            Templates,
+            format!("{} of the project in place of built-in ones", counted(own, "template")),
+        ),
+    };
+    // State that cannot be read is found fault with on its own.
+    let changes = run.executables().map(Executables::change_lines).unwrap_or_default();
+    ([hooks, templates], OfControlFiles { changes, warnings: run.warnings_of_checks() })
+}
+
+pub(super) fn checks(project: &Project, warnings: Vec<String>) -> Finding {
+    let checks = project.settings().quality_checks;
+    match checks.len() {
+        0 => Finding::warning(
+            Subject::Checks,
+            "no quality checks are configured, so what an agent calls done is done",
+            "Set quality_checks in samuel.toml, such as [\"cargo test\"].",
+        ),
+        _ => {
+            let commands: Vec<&str> = checks.iter().map(|check| check.command.as_str()).collect();
+            let health = if warnings.is_empty() { Health::Ok } else { Health::Warning };
+            Finding { details: warnings, ..Finding::new(Subject::Checks, health, commands.join(", ")) }
+        }
+    }
+}
+
+/// Says what holds the processes of a command, and why nothing better does. None of
+/// it is a fault: the supervisor works everywhere.
+pub(super) fn containment() -> Finding {
+    let subject = Subject::Processes;
+    match strongest_containment() {
+        (Containment::Cgroup, _) => Finding::ok(subject, "each command runs in a control group of its own"),
+        (Containment::Mark, why) => {
+            let why = why.map(|error| format!("no control group can be made: {error}"));
+            Finding {
+                details: why.into_iter().collect(),
+                ..Finding::ok(
+                    subject,
+                    "a supervisor and a mark in the environment keep track of each command",
+                )
+            }
+        }
+        _ => Finding::ok(subject, "only its process group keeps track of each command"),
+    }
+}
+
+/// Looks at the repository, and for git, with which agents commit.
+pub(super) fn repository(root: &Path, caller: &Caller, env: &[(String, String)]) -> Finding {
+    let opened = Repository::open(root, caller).and_then(|repository| {
+        repository.iter().try_for_each(Repository::check)?;
+        repository.map(|repository| repository.head()).transpose()
+    });
+    let on = match opened {
+        Ok(Some(Head::Branch { name, .. })) => format!("a repository on branch {name}"),
+        Ok(Some(Head::Detached(_))) => "a repository without a branch checked out".to_owned(),
+        Ok(None) => {
+            return Finding::warning(
+                Subject::Git,
+                "the project is not in a git repository, so nothing an agent does can be undone",
+                "Run `git init` and commit what there is.",
+            );
+        }
+        Err(GitError::Owner(error)) => return Finding::failed(Subject::Git, &error),
+        Err(error) => {
+            let message = format!("{}; prompts lack what it knows", described(&error));
+            return Finding::warning(Subject::Git, message, &error.help());
+        }
+    };
+    let path = env.iter().rev().find(|(name, _)| name == "PATH").map_or("", |(_, value)| value);
+    match find_program("git", path, root) {
+        Some(_) => Finding::ok(Subject::Git, on),
+        None => Finding::warning(
+            Subject::Git,
+            format!("{on}, but git was not found, so agents cannot commit"),
+            "Install git, or add its directory to PATH.",
+        ),
+    }
+}

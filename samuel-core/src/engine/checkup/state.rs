@@ -1,0 +1,113 @@
+//! How the plan, the journal and the progress log of a project stand.
+
+use super::{Finding, Health, Subject};
+use crate::{
+    engine::begin::has_run,
+    model::Coded as _,
+    project::Project,
+    state::{KeptCheckpoint, LoopLock, Severity, StateError, StateStore as _, validate},
+    text::counted,
+};
+
+pub(super) fn state(project: &Project, changes: Vec<String>) -> Finding {
+    match read_state(project) {
+        Ok(finding) if finding.health == Health::Ok && !changes.is_empty() => {
+            let message =
+                format!("{}; the last run left control files changed, so a start asks", finding.message);
+            let help =
+                "Undo the changes, or go on with `samuel run start --accept`, which shows them and asks.";
+            Finding { details: changes, ..Finding::warning(Subject::State, message, help) }
+        }
+        Ok(finding) if finding.health == Health::Ok => match project.cannot_keep_plans() {
+            Some(reason) => Finding::warning(
+                Subject::State,
+                format!("{}; {reason}", finding.message),
+                "Set HOME, or name a directory that can be written to with SAMUEL_STATE_DIR.",
+            ),
+            None => finding,
+        },
+        Ok(finding) => finding,
+        Err(StateError::NotInitialised { .. }) => {
+            let make = "Make one with `samuel run init --prd <path>`.";
+            match project.store().kept_instead() {
+                Some(kept) => {
+                    Finding::warning(Subject::State, "there is no plan any more", &format!("{kept} {make}"))
+                }
+                None => Finding::warning(Subject::State, "there is no plan yet", make),
+            }
+        }
+        Err(error) => {
+            let is_of_plan = error.location().is_some_and(|found| found.file == project.run_dir().prd());
+            let kept = if is_of_plan { project.store().kept_instead() } else { None };
+            let failed = Finding::failed(Subject::State, &error);
+            let help = kept.into_iter().chain(failed.help).collect::<Vec<_>>().join(" ");
+            Finding { help: Some(help), ..failed }
+        }
+    }
+}
+
+/// What is said of a plan that a loop worked on, and of which the journal tells nothing.
+const JOURNAL_LOST: &str = "a loop worked on this plan before, but its journal is gone or cannot be read";
+
+/// How many faults of a plan's tasks are named; the others are counted.
+const MAX_DETAILS: usize = 100;
+
+/// Reads everything a start would read.
+fn read_state(project: &Project) -> Result<Finding, StateError> {
+    let (store, run_dir) = (project.store(), project.run_dir());
+    let loaded = store.load()?;
+    let is_kept = matches!(store.kept_checkpoint()?, KeptCheckpoint::Next(_) | KeptCheckpoint::Beside(_));
+    let is_told = is_kept || store.last_checkpoint()?.is_some();
+    store.progress()?;
+    let running = LoopLock::holder(&run_dir)?.is_some();
+    let writable = rustix::fs::access(run_dir.path(), rustix::fs::Access::WRITE_OK);
+    if let Err(error) = writable {
+        return Err(StateError::Io {
+            action: "write to",
+            path: run_dir.path().to_owned(),
+            source: error.into(),
+        });
+    }
+    let faults = loaded.diagnostics.iter().map(ToString::to_string);
+    let findings = validate(&loaded.plan);
+    let mut details: Vec<String> = faults.collect();
+    details.extend(findings.iter().take(MAX_DETAILS).map(ToString::to_string));
+    if findings.len() > MAX_DETAILS {
+        details.push(format!("and {} more", findings.len() - MAX_DETAILS));
+    }
+    let suffix = if running { "; a loop is running" } else { "" };
+    let message = format!("a plan of {}{suffix}", counted(loaded.plan.tasks.len(), "task"));
+    Ok(match details.is_empty() && loaded.unparsed.is_empty() {
+        true if !is_told && !running && has_run(&loaded.plan) => Finding::warning(
+            Subject::State,
+            format!("{message}; {JOURNAL_LOST}"),
+            "Look at what is completed with `samuel run tasks`: a start begins a new run, in which that stands as it is written.",
+        ),
+        true => Finding::ok(Subject::State, message),
+        false => {
+            let unread = loaded.unread_lines();
+            let mut message = match unread {
+                0 => message,
+                _ => format!(
+                    "{message}; {} of it cannot be read, and nothing of that is lost",
+                    counted(unread, "line")
+                ),
+            };
+            for gap in loaded.gaps(&run_dir.prd()) {
+                message = format!("{message}; {}", gap.reason);
+            }
+            let stops = findings.iter().any(|finding| finding.severity() == Severity::Error);
+            let help = match loaded.diagnostics.is_empty() && loaded.unparsed.is_empty() {
+                true if stops => {
+                    "Correct the tasks named above in prd.toon, or remove their rows and count the others in its header."
+                }
+                true => "Change the tasks named above in prd.toon, or leave them out with `samuel run skip`.",
+                false => {
+                    "Correct prd.toon at the places named above, or run `samuel doctor --fix`, which shows how it would repair it and asks first."
+                }
+            };
+            let health = if stops { Health::Failed } else { Health::Warning };
+            Finding { health, details, ..Finding::warning(Subject::State, message, help) }
+        }
+    })
+}
