@@ -6,14 +6,12 @@
 //! [PRD](Project::convert_prd) and say [where it stands](Project::status);
 //! running its loop is the [engine's](crate::engine).
 
-mod detect;
 mod error;
 mod init;
 mod locate;
 mod methodology;
 mod status;
 
-pub(crate) use detect::{detect_languages, detect_project, list_files};
 pub use error::ProjectError;
 pub use init::{ConvertedPrd, InitOptions, Initialised};
 pub use locate::find_root;

@@ -38,6 +38,7 @@ use crate::{
     agent::Agent,
     config::MethodologySettings,
     context::Framing,
+    detect::detect_languages,
     git::{GitError, Repository},
     hook::{HookPoint, Registry, RegistryBuilder, Tier},
     methodology::{
@@ -45,7 +46,7 @@ use crate::{
         ralph::{self, Ralph},
     },
     process::{Remains, Supervisor},
-    project::{Project, detect_languages},
+    project::Project,
     state::{LoopLock, RunDir, StateStore},
 };
 

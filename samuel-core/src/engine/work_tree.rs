@@ -177,7 +177,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed set-up fails the test")]
 
     use super::*;
-    use crate::methodology::ralph::testing::Repository as Made;
+    use crate::git::testing::Repository as Made;
 
     #[test]
     fn a_fingerprint_changes_with_the_content_and_with_nothing_else() {

@@ -155,7 +155,7 @@ mod tests {
     use std::{fs, process::Command};
 
     use super::*;
-    use crate::{git::Caller, methodology::ralph::testing::Repository as Made};
+    use crate::git::{Caller, testing::Repository as Made};
 
     fn head(made: &Made) -> Result<Head, GitError> {
         Repository::open(made.path(), &Caller::of_process())?.unwrap().head()

@@ -272,7 +272,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::{git::Caller, methodology::ralph::testing::Repository as Made};
+    use crate::git::{Caller, testing::Repository as Made};
 
     fn listed(walk: Walk) -> Vec<String> {
         let mut found = Vec::new();

@@ -338,7 +338,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::{git::Caller, methodology::ralph::testing::Repository as Made};
+    use crate::git::{Caller, testing::Repository as Made};
 
     fn open(made: &Made) -> Repository {
         Repository::open(made.path(), &Caller::of_process()).unwrap().unwrap()

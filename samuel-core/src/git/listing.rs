@@ -307,7 +307,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
     use super::{super::Caller, *};
-    use crate::methodology::ralph::testing::Repository as Made;
+    use crate::git::testing::Repository as Made;
 
     const LONG: Duration = Duration::from_secs(60);
 

@@ -146,7 +146,7 @@ mod tests {
     use std::{fs, process::Command};
 
     use super::*;
-    use crate::{git::Caller, methodology::ralph::testing::Repository as Made};
+    use crate::git::{Caller, testing::Repository as Made};
 
     const LONG: Duration = Duration::from_secs(60);
 

@@ -40,6 +40,8 @@ mod place;
 mod products;
 pub mod program;
 mod read;
+#[cfg(test)]
+pub(crate) mod testing;
 mod tree;
 
 pub use caller::{Caller, OwnerError};

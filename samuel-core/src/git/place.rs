@@ -247,7 +247,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
     use super::*;
-    use crate::{git::Head, methodology::ralph::testing::Repository as Made};
+    use crate::git::{Head, testing::Repository as Made};
 
     fn open(root: &Path) -> Result<Option<Repository>, GitError> {
         Repository::open(root, &Caller::of_process())

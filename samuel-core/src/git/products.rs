@@ -121,7 +121,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
     use super::*;
-    use crate::{git::Caller, methodology::ralph::testing::Repository as Made};
+    use crate::git::{Caller, testing::Repository as Made};
 
     /// Returns those of the paths that are products, as seen from a directory.
     fn products_in(made: &Made, directory: &str, paths: &[&str]) -> Vec<String> {

@@ -118,7 +118,7 @@ mod tests {
     use std::process::Command;
 
     use super::*;
-    use crate::methodology::ralph::testing::Repository as Made;
+    use crate::git::testing::Repository as Made;
 
     const LONG: Duration = Duration::from_secs(60);
 

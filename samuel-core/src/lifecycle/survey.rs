@@ -9,11 +9,8 @@ use serde::Serialize;
 
 use super::render::AGENTS_FILE;
 use crate::{
-    methodology::ralph::{
-        Detected,
-        snapshot::{FileKind, classify},
-    },
-    project::{detect_project, list_files},
+    detect::{Detected, detect_project, list_files},
+    snapshot::{FileKind, classify},
 };
 
 /// How many files of code make a folder worth a context file of its own.

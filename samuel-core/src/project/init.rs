@@ -11,14 +11,11 @@ use std::{
 
 use serde::Serialize;
 
-use super::{
-    Project, ProjectError,
-    detect::{detect_project, list_files},
-};
+use super::{Project, ProjectError};
 use crate::{
     config::{CONFIG_FILE, Config},
+    detect::{Detected, detect_project, list_files},
     fs::{FileError, PROJECT_FILE, Root, read_text_anywhere},
-    methodology::ralph::Detected,
     model::{Plan, Project as PlanProject},
     prd::{self, Conversion, Document, Finding, Form, MAX_INPUT_BYTES, PrdError},
     state::{Actor, Existing, Holder, Imported, LoopLock, Restored, StateError, StateStore},

@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::{Result, ensure};
-use samuel_core::methodology::ralph::snapshot::{SnapshotOptions, take_snapshot};
+use samuel_core::snapshot::{SnapshotOptions, take_snapshot};
 
 use super::{
     fixture,

@@ -121,7 +121,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::{clock::SystemClock, methodology::ralph::testing::Repository as Made};
+    use crate::{clock::SystemClock, git::testing::Repository as Made};
 
     fn found(made: &Made, checks: &[&str], watched: &str) -> (String, String, Vec<String>) {
         let root = made.path().canonicalize().unwrap();

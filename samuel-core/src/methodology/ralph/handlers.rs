@@ -8,11 +8,9 @@ use std::{
 
 use super::{
     Blob as Part, Check, CheckSetting, DiscoverySchedule, Failures, PromptParts, Templates, Told,
-    WatchedFiles, agent_summary,
-    check_env::check_env,
-    check_plan, compose_prompt, decide_mode, discovery_context, fold_markdown, fold_toon,
-    implementation_context, loop_summary, progress_context, run_checks,
-    snapshot::{SnapshotOptions, take_snapshot},
+    WatchedFiles, agent_summary, check_env::check_env, check_plan, compose_prompt, decide_mode,
+    discovery_context, fold_markdown, fold_toon, implementation_context, loop_summary, progress_context,
+    run_checks,
 };
 use crate::{
     agent::{Agent, AgentError, AgentPort, AgentRequest, LogFiles, apply_deny_list, compose_env},
@@ -33,6 +31,7 @@ use crate::{
         redacted,
     },
     process::Supervisor,
+    snapshot::{SnapshotOptions, take_snapshot},
     state::{Artifact, ProgressEntry, ProgressKind, RunDir, StateError, StateStore},
     text::described,
 };

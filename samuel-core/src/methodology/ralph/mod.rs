@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `before:loop` | [`check_plan`] |
 //! | `iteration.gate` | [`decide_mode`] |
-//! | `context.snapshot` | [`snapshot::take_snapshot`] |
+//! | `context.snapshot` | [`take_snapshot`](crate::snapshot::take_snapshot) |
 //! | `context.progress` | [`progress_context`] |
 //! | `context.task` | [`implementation_context`], [`discovery_context`] |
 //! | `before:agent.invoke` | [`compose_prompt`], with the templates in [`templates`] |
@@ -16,25 +16,20 @@
 //! | `after:loop` | [`loop_summary`] |
 //!
 //! The context defaults keep what handlers before them produced, by
-//! [`fold_toon`] and [`fold_markdown`]. `agent.invoke` is the [agent's](crate::agent). [`detect()`] serves the
-//! initialisation of a project.
+//! [`fold_toon`] and [`fold_markdown`]. `agent.invoke` is the [agent's](crate::agent).
 
 mod check_env;
 mod checks;
 mod compose;
-mod detect;
 mod fold;
 mod gate;
 mod handlers;
 mod progress;
 mod ready;
-pub mod snapshot;
 mod summary;
 mod task_context;
 mod template_files;
 pub mod templates;
-#[cfg(test)]
-pub(crate) mod testing;
 
 pub(crate) use check_env::check_env;
 pub use check_env::kept_from_checks;
@@ -42,7 +37,6 @@ pub use checks::{
     Check, CheckSetting, ChecksCancelled, DEFAULT_CHECK_TIMEOUT, MAX_TAIL_BYTES, WatchedFiles, run_checks,
 };
 pub use compose::{Blob, ComposedPrompt, PromptParts, PromptWarning, compose_prompt};
-pub use detect::{Detected, detect};
 pub use fold::{FoldWarning, Folded, fold_markdown, fold_toon};
 pub use gate::{DiscoverySchedule, decide_mode};
 pub use handlers::{Ralph, compose_agent_env, config_vars};

@@ -175,11 +175,9 @@ fn within<T>(entries: Vec<T>, chars: usize, cost: impl Fn(&T) -> usize) -> Vec<T
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed set-up fails the test")]
 
-    use super::super::{
-        super::testing::Repository, SnapshotOptions, cache::Key, counts::Counts, inventory::Origin,
-        take_snapshot,
-    };
+    use super::super::{SnapshotOptions, cache::Key, counts::Counts, inventory::Origin, take_snapshot};
     use super::*;
+    use crate::git::testing::Repository;
     use std::collections::HashMap;
 
     fn now() -> jiff::Timestamp {

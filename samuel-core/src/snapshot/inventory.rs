@@ -365,7 +365,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
     use super::*;
-    use crate::{git::Caller, methodology::ralph::testing::Repository};
+    use crate::git::{Caller, testing::Repository};
 
     const LONG: Duration = Duration::from_secs(60);
 

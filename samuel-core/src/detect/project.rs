@@ -5,11 +5,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{
-    fs::Root,
-    git::Walk,
-    methodology::ralph::{self, Detected},
-};
+use super::{Detected, detect};
+use crate::{fs::Root, git::Walk};
 
 /// How many files are looked at.
 const MAX_FILES: usize = 20_000;
@@ -38,12 +35,12 @@ pub(crate) fn list_files(root: &Path) -> Vec<String> {
 /// Blocks.
 pub(crate) fn detect_languages(root: &Path) -> Vec<String> {
     let files = list_files(root);
-    ralph::detect(files.iter().map(String::as_str), |_| None).languages
+    detect(files.iter().map(String::as_str), |_| None).languages
 }
 
 /// Detects the languages of a project and guesses how it is checked.
 pub(crate) fn detect_project(root: &Path, files: &[String]) -> Detected {
-    ralph::detect(files.iter().map(String::as_str), |name| {
+    detect(files.iter().map(String::as_str), |name| {
         Root::new(root).read_text(&root.join(name), MAX_MANIFEST_BYTES).ok()
     })
 }

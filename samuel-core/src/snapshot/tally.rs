@@ -174,7 +174,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
     use super::*;
-    use crate::methodology::ralph::testing::Repository;
+    use crate::git::testing::Repository;
 
     fn later() -> Instant {
         Instant::now() + Duration::from_secs(60)

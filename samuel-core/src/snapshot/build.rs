@@ -164,8 +164,8 @@ fn described(error: &GitError) -> String {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed set-up fails the test")]
 
-    use super::super::super::testing::Repository;
     use super::*;
+    use crate::git::testing::Repository;
 
     fn options() -> SnapshotOptions {
         let now = "2026-11-21T10:00:00Z".parse().unwrap();

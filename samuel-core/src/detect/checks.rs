@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::snapshot::classify;
+use crate::snapshot::classify;
 
 /// The largest manifest that is looked at, in bytes.
 const MAX_MANIFEST_BYTES: usize = 1024 * 1024;

@@ -1,0 +1,10 @@
+//! What a project is written in, and how it is checked.
+//!
+//! [`detect`] guesses both from a list of paths and the few manifests it names; the
+//! project's own files are listed and read in `project`. Nothing is run.
+
+mod checks;
+mod project;
+
+pub use checks::{Detected, detect};
+pub(crate) use project::{detect_languages, detect_project, list_files};
