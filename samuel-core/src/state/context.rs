@@ -12,7 +12,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{StateError, prd};
+use super::{StateError, plan_file};
 use crate::model::{Complexity, Priority, Status, Task, TaskId, payload::Mode};
 
 /// What the agent is told of the task at hand, or in discovery of all tasks.
@@ -210,7 +210,7 @@ impl TaskContext {
     /// # Errors
     /// Returns [`StateError::Encode`]; that is a fault in Samuel.
     pub fn encode(&self) -> Result<String, StateError> {
-        prd::to_toon("task context", self)
+        plan_file::to_toon("task context", self)
     }
 
     /// Reads the context, with or without the version header.
@@ -219,7 +219,7 @@ impl TaskContext {
     /// Returns [`StateError::Corrupt`] or [`StateError::Version`], which name
     /// the path.
     pub fn decode(path: &Path, text: &str) -> Result<Self, StateError> {
-        prd::from_toon(path, text)
+        plan_file::from_toon(path, text)
     }
 }
 
@@ -229,7 +229,7 @@ impl ProjectSnapshot {
     /// # Errors
     /// Returns [`StateError::Encode`]; that is a fault in Samuel.
     pub fn encode(&self) -> Result<String, StateError> {
-        prd::to_toon("project snapshot", self)
+        plan_file::to_toon("project snapshot", self)
     }
 
     /// Reads the snapshot, with or without the version header.
@@ -238,7 +238,7 @@ impl ProjectSnapshot {
     /// Returns [`StateError::Corrupt`] or [`StateError::Version`], which name
     /// the path.
     pub fn decode(path: &Path, text: &str) -> Result<Self, StateError> {
-        prd::from_toon(path, text)
+        plan_file::from_toon(path, text)
     }
 }
 

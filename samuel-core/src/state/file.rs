@@ -43,7 +43,7 @@ use super::{
     known_log::KnownLog,
     last_read::{LastRead, PlanFile},
     lock::FileLock,
-    prd::{self, Document},
+    plan_file::{self, Document},
     progress::{MAX_LOG_BYTES, split_for_rotation},
 };
 use crate::{
@@ -140,7 +140,7 @@ impl FileStore {
         // any more, and nobody was promised that it would.
         if document.apply(mutation, tail.at).is_ok() {
             document.plan_mut().revision = tail.revision;
-            atomic::write(self.dir.root(), &self.dir.prd(), prd::encode(document)?.as_bytes())?;
+            atomic::write(self.dir.root(), &self.dir.prd(), plan_file::encode(document)?.as_bytes())?;
         }
         Ok(())
     }
@@ -197,7 +197,7 @@ impl FileStore {
     ) -> Result<(), StateError> {
         let name = backup.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
         let entry = JournalEntry::Imported { actor, tasks: document.plan.tasks.len(), backup: name };
-        let text = [Cow::Owned(prd::encode(document)?)];
+        let text = [Cow::Owned(plan_file::encode(document)?)];
         self.commit(&text, document.plan.revision, tail, now, entry)?;
         self.keep(text.iter().map(|text| &**text), Place::OfLast);
         Ok(())
@@ -403,7 +403,7 @@ impl StateStore for FileStore {
         atomic::write_unsynced(
             self.dir.root(),
             &self.dir.artifact(artifact),
-            prd::with_header(artifact, text).as_bytes(),
+            plan_file::with_header(artifact, text).as_bytes(),
         )
     }
 

@@ -13,7 +13,7 @@ use super::{
     Diagnostic, DiagnosticKind, FileStore, Loaded, StateError, atomic,
     found::{MAX_WRITING, STILL},
     last_read::PlanFile,
-    prd::{Document, Missing},
+    plan_file::{Document, Missing},
 };
 
 /// Says whether a line of [`Loaded::unparsed`](super::Loaded::unparsed) tells of

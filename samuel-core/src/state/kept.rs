@@ -21,7 +21,7 @@ use serde::Serialize;
 
 use super::{
     Actor, FileStore, JournalEntry, RunDir, StateError, StateStore, apply::count_tasks, atomic,
-    file::digest_of, journal::revision_after, prd,
+    file::digest_of, journal::revision_after, plan_file,
 };
 use crate::{
     fs::{PRIVATE_DIRECTORY, Root},
@@ -165,7 +165,8 @@ impl KeptPlans {
 /// Says whether a text has all tasks of another one, of the same plan. Where
 /// that is not plain it has not.
 fn has_all_of(text: &str, before: &[u8]) -> bool {
-    let Some((now, before)) = prd::outline(text).zip(str::from_utf8(before).ok().and_then(prd::outline))
+    let Some((now, before)) =
+        plan_file::outline(text).zip(str::from_utf8(before).ok().and_then(plan_file::outline))
     else {
         return false;
     };
@@ -233,7 +234,7 @@ impl FileStore {
         for number in kept.numbers().map_err(StateError::io("read", &kept.dir))? {
             // One that is gone meanwhile, or is none, is not to be had.
             let Ok(Some(content)) = kept.read(number) else { continue };
-            let Ok((document, _)) = prd::decode(&kept.path(number), &content) else { continue };
+            let Ok((document, _)) = plan_file::decode(&kept.path(number), &content) else { continue };
             let plan = &document.plan;
             plans.push(KeptPlan {
                 number,
@@ -277,7 +278,7 @@ impl FileStore {
         let plan = plans.into_iter().rev().find(|plan| is_wanted(&plan)).ok_or_else(not_kept)?;
         let path = self.kept.as_ref().ok_or_else(not_kept)?;
         let content = path.read(plan.number)?.ok_or_else(not_kept)?;
-        let (mut document, _) = prd::decode(&path.path(plan.number), &content)?;
+        let (mut document, _) = plan_file::decode(&path.path(plan.number), &content)?;
         self.dir().check()?;
         self.dir().create_again()?;
         let _lock = self.lock("restore")?;

@@ -12,7 +12,7 @@ use std::{
 
 use super::{
     Change, Diagnostic, Loaded, Mutation, StateError, atomic,
-    prd::{self, Document, Lines, Pieces},
+    plan_file::{self, Document, Lines, Pieces},
 };
 use crate::fs::Root;
 
@@ -41,7 +41,7 @@ impl LastRead {
         path: &Path,
         mutation: &Mutation,
     ) -> Result<PlanFile, StateError> {
-        self.read_with(root, path, |content| prd::read_excerpt(path, content, &mutation.tasks()?))
+        self.read_with(root, path, |content| plan_file::read_excerpt(path, content, &mutation.tasks()?))
     }
 
     /// Reads the file, as a whole if `excerpt` has nothing.
@@ -59,7 +59,7 @@ impl LastRead {
         }
         let (document, diagnostics) = match excerpt(&content) {
             Some(document) => (document, Vec::new()),
-            None => prd::decode(path, &content)?,
+            None => plan_file::decode(path, &content)?,
         };
         Ok(PlanFile { content, document, diagnostics })
     }
@@ -86,8 +86,8 @@ impl PlanFile {
         // Rows in a damaged text need not be those of the tasks in turn.
         let text = self.diagnostics.is_empty().then(|| str::from_utf8(&self.content).ok()).flatten();
         match text.and_then(Lines::find) {
-            Some(read) => prd::encode_changed(&self.document, read, change),
-            None => Ok(vec![prd::encode(&self.document)?.into()]),
+            Some(read) => plan_file::encode_changed(&self.document, read, change),
+            None => Ok(vec![plan_file::encode(&self.document)?.into()]),
         }
     }
 

@@ -176,7 +176,7 @@ impl StateStore for MemoryStore {
     }
 
     fn write_artifact(&self, artifact: Artifact, text: &str) -> Result<(), StateError> {
-        let text = super::prd::with_header(artifact, text);
+        let text = super::plan_file::with_header(artifact, text);
         self.state().artifacts.insert(artifact, text.into_owned());
         Ok(())
     }

@@ -43,7 +43,7 @@ mod lock;
 mod logs;
 mod memory;
 mod mutation;
-mod prd;
+mod plan_file;
 mod progress;
 mod put_back;
 mod repair;

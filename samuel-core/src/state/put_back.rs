@@ -2,7 +2,7 @@
 
 use super::{
     FileStore, JournalEntry, JournalRecord, StateError, acknowledged::Acknowledged, atomic, file::digest_of,
-    half::aside, prd,
+    half::aside, plan_file,
 };
 
 /// Keeps version control out of a run directory.
@@ -52,7 +52,7 @@ impl FileStore {
         {
             atomic::write_unsynced(root, &aside(&path), &content)?;
         }
-        let (mut document, _) = prd::decode(&path, content)?;
+        let (mut document, _) = plan_file::decode(&path, content)?;
         let mut revision = known.revision.max(document.plan.revision);
         for record in records {
             if let JournalEntry::Mutation { mutation, .. } = &record.entry {
@@ -63,7 +63,7 @@ impl FileStore {
         }
         document.plan_mut().revision = revision;
         root.clear_the_way(&path).map_err(StateError::file("put back", &path))?;
-        atomic::write(root, &path, prd::encode(&document)?.as_bytes())
+        atomic::write(root, &path, plan_file::encode(&document)?.as_bytes())
     }
 
     /// Returns the last of the plans that records name which is kept, and the records

@@ -17,7 +17,7 @@ use super::{
     Actor, Diagnostic, FileStore, StateError, StateStore,
     apply::count_tasks,
     last_read::PlanFile,
-    prd::{Document, Missing, Salvaged, salvage},
+    plan_file::{Document, Missing, Salvaged, salvage},
 };
 use crate::model::TaskId;
 

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
     use crate::{
         model::{PLAN_VERSION, Plan, Task},
-        state::{Mutation, prd::encode_changed},
+        state::{Mutation, plan_file::encode_changed},
     };
 
     const PATH: &str = "prd.toon";

@@ -144,7 +144,7 @@ mod tests {
         },
         state::{
             Change, MAX_REVISION, Mutation, NewTask, apply,
-            prd::{Lines, encode_changed, read_excerpt},
+            plan_file::{Lines, encode_changed, read_excerpt},
         },
     };
 
