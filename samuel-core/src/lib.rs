@@ -24,12 +24,12 @@ pub mod model;
 pub mod plan;
 pub mod plugin;
 pub mod prd;
-pub mod process;
 pub mod project;
 pub mod snapshot;
 pub mod state;
 pub mod testing;
 pub mod text;
 
+pub use samuel_process as process;
 pub use samuel_toon as toon;
 pub use samuel_toon::toon;

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
 mod agent_support;
+#[path = "../../crates/samuel-process/tests/support/mod.rs"]
 mod process_support;
 
 use agent_support::{Recorder, request};

@@ -115,3 +115,13 @@ fn each_module_uses_what_its_row_names_and_that_stands_above_it() {
         above.insert(module.clone());
     }
 }
+
+#[test]
+fn a_leaf_knows_no_other_crate_of_samuel() {
+    for entry in fs::read_dir(root().join("crates")).unwrap() {
+        let manifest = entry.unwrap().path().join("Cargo.toml");
+        let text = fs::read_to_string(&manifest).unwrap();
+        let known = text.lines().find(|line| line.starts_with("samuel"));
+        assert_eq!(known, None, "{}", manifest.display());
+    }
+}

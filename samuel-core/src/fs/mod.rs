@@ -30,7 +30,6 @@ pub(crate) use self::{
     open::open_unlinked,
     own::{
         Durability, PRIVATE_DIRECTORY, PRIVATE_FILE, PROJECT_DIRECTORY, PROJECT_FILE, Placed, Replacement,
-        create_private,
     },
     walk::{LastLink, Place, kind_of},
 };

@@ -6,12 +6,9 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    fs::{File, OpenOptions},
+    fs::File,
     io::{self, Write},
-    os::{
-        fd::{AsFd, BorrowedFd, OwnedFd},
-        unix::fs::OpenOptionsExt,
-    },
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::Path,
     sync::atomic::{AtomicU64, Ordering},
 };
@@ -217,18 +214,6 @@ fn give(made: impl AsFd, of: &Stat) {
         // user tells.
         let _ = fchown(made, Some(Uid::from_raw(of.st_uid)), Some(Gid::from_raw(of.st_gid)));
     }
-}
-
-/// Makes a file that only its owner can read, wherever it lies.
-///
-/// What is there already is removed, not reused: it may be a link to a file
-/// of somebody else, or open to others.
-pub(crate) fn create_private(path: &Path) -> io::Result<File> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    OpenOptions::new().write(true).create_new(true).mode(PRIVATE_FILE).open(path)
 }
 
 /// New content for a file, under a temporary name beside it until it is put in

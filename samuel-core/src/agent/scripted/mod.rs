@@ -21,7 +21,11 @@ use super::{
     Agent, AgentConfig, AgentError, AgentEvent, AgentPort, AgentRequest, LogFiles, MutationRoute, Script,
     ScriptedCall, Step, adapter::Speaks, config::Deadlines,
 };
-use crate::{clock::Clock, fs::create_private, model::payload::AgentInvokeOutput, process::Supervisor};
+use crate::{
+    clock::Clock,
+    model::payload::AgentInvokeOutput,
+    process::{Supervisor, create_private},
+};
 use play::{Play, Stop};
 
 /// The name in configuration.

@@ -60,7 +60,7 @@ const REPORTS: &[Source] = &[
             ("RunReport", ""),
         ],
     ),
-    ("process/left.rs", &[("Process", "")]),
+    ("../../crates/samuel-process/src/left.rs", &[("Process", "")]),
     ("state/lock.rs", &[("Holder", "")]),
     ("state/journal/record.rs", &[("RunEnd", "")]),
     ("state/kept.rs", &[("KeptPlan", ""), ("Restored", "")]),

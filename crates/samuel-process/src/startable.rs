@@ -7,9 +7,10 @@
 //! checks, hooks and what components run say the same of the same file.
 
 use super::{ProcessError, lookup};
-use crate::fs::open_anywhere;
+use rustix::fs::{Mode, OFlags, open};
 use std::{
     ffi::{OsStr, OsString},
+    fs::File,
     io::{self, Read},
     os::unix::ffi::{OsStrExt, OsStringExt},
     path::{Path, PathBuf},
@@ -53,7 +54,12 @@ pub(super) fn check(program: &Path, path_var: Option<&OsStr>, cwd: &Path) -> Res
 /// Returns the first line of a file without its end; none of what is no file or cannot be read.
 fn first_line(program: &Path) -> Option<Vec<u8>> {
     let mut start = Vec::new();
-    open_anywhere(program).ok()?.take(MAX_FIRST_LINE).read_to_end(&mut start).ok()?;
+    // It was a file when it was found. What has taken its place since is not waited for.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    File::from(open(program, flags, Mode::empty()).ok()?)
+        .take(MAX_FIRST_LINE)
+        .read_to_end(&mut start)
+        .ok()?;
     let end = start.iter().position(|byte| *byte == b'\n').unwrap_or(start.len());
     start.truncate(end);
     Some(start)
@@ -96,7 +102,7 @@ pub(super) fn not_found(program: OsString, cwd: &Path) -> ProcessError {
 /// shell has said no more than that it could not run it (126 or 127).
 ///
 /// A name that is found nowhere is left to what the shell wrote: it may be one of its own words.
-pub(crate) fn problem_of_line(line: &str, env: &[(OsString, OsString)], cwd: &Path) -> Option<ProcessError> {
+pub fn problem_of_line(line: &str, env: &[(OsString, OsString)], cwd: &Path) -> Option<ProcessError> {
     let name = line.split_whitespace().next().filter(|_| !line.trim().contains(SHELL_SYNTAX))?;
     let path_var = env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
     match problem_of_program(OsStr::new(name), path_var, cwd) {
@@ -106,11 +112,7 @@ pub(crate) fn problem_of_line(line: &str, env: &[(OsString, OsString)], cwd: &Pa
 }
 
 /// Says what would keep a program from being started.
-pub(crate) fn problem_of_program(
-    program: &OsStr,
-    path_var: Option<&OsStr>,
-    cwd: &Path,
-) -> Option<ProcessError> {
+pub fn problem_of_program(program: &OsStr, path_var: Option<&OsStr>, cwd: &Path) -> Option<ProcessError> {
     match lookup::resolve(program, path_var, cwd) {
         Ok(program) => check(&program, path_var, cwd).err(),
         Err(error) => Some(error),

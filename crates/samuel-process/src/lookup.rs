@@ -24,7 +24,7 @@ pub fn find_program(name: impl AsRef<OsStr>, path_var: &str, cwd: &Path) -> Opti
 /// Finds a program by its name as [`find_program`] does, but in the absolute
 /// directories of a `PATH` alone, and in none below `outside`: what lies in a
 /// working directory is not the caller's.
-pub(crate) fn find_on_path(name: &str, path_var: Option<&str>, outside: Option<&Path>) -> Option<PathBuf> {
+pub fn find_on_path(name: &str, path_var: Option<&str>, outside: Option<&Path>) -> Option<PathBuf> {
     let found = |directory: &Path| {
         let path = directory.join(name);
         let is_inside = || outside.is_some_and(|root| is_below(directory, root));

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 /// [after their grace](CommandSpec::grace_when_dropped). Needs a tokio runtime with I/O and time.
 ///
 /// ```
-/// use samuel_core::process::{CommandSpec, Supervisor, run};
+/// use samuel_process::{CommandSpec, Supervisor, run};
 /// use tokio_util::sync::CancellationToken;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 /// let output = run(spec, &Supervisor::GroupOnly, &CancellationToken::new()).await?;
 /// assert!(output.success());
 /// assert_eq!(output.stdout.text(), "HELLO");
-/// # Ok::<(), samuel_core::process::ProcessError>(())
+/// # Ok::<(), samuel_process::ProcessError>(())
 /// # }).unwrap();
 /// ```
 ///

@@ -41,34 +41,34 @@ pub(super) use elsewhere::{Traces, look, members_of, sweep, wake};
 #[cfg(not(target_os = "linux"))]
 mod elsewhere {
     use super::{Process, Seen, SupervisorId};
-    use crate::process::{Remains, mark::Mark};
+    use crate::{Remains, mark::Mark};
     use std::time::Duration;
 
     /// No traces.
     #[derive(Clone, Debug, Default)]
-    pub(in crate::process) struct Traces;
+    pub(crate) struct Traces;
 
     impl Traces {
-        pub(in crate::process) fn of_mark(_: Mark) -> Self {
+        pub(crate) fn of_mark(_: Mark) -> Self {
             Self
         }
 
-        pub(in crate::process) fn with_sessions(self, _: impl IntoIterator<Item = u32>) -> Self {
+        pub(crate) fn with_sessions(self, _: impl IntoIterator<Item = u32>) -> Self {
             self
         }
     }
 
-    pub(in crate::process) fn sweep(_: &Traces, _: Duration) -> Remains {
+    pub(crate) fn sweep(_: &Traces, _: Duration) -> Remains {
         Remains::default()
     }
 
-    pub(in crate::process) fn look(_: SupervisorId) -> Seen {
+    pub(crate) fn look(_: SupervisorId) -> Seen {
         Seen::Beyond
     }
 
-    pub(in crate::process) fn wake(_: SupervisorId) {}
+    pub(crate) fn wake(_: SupervisorId) {}
 
-    pub(in crate::process) fn members_of(_: rustix::process::Pid) -> Vec<Process> {
+    pub(crate) fn members_of(_: rustix::process::Pid) -> Vec<Process> {
         Vec::new()
     }
 }

@@ -2,11 +2,10 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
-mod process_support;
+mod support;
 
-use process_support::{Mark, plays, role_args, run_supervised, shell, supervise_if_asked, supervisor};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, Signal, kill_process, pidfd_getfd, pidfd_open};
-use samuel_core::process::{
+use samuel_process::{
     CommandSpec, End, ProcessError, SupervisorId, run, spawn, sweep_remains, this_process, wait_for_sweep,
 };
 use std::{
@@ -16,6 +15,7 @@ use std::{
     process::{Command, Stdio},
     time::{Duration, Instant},
 };
+use support::{Mark, plays, role_args, run_supervised, shell, supervise_if_asked, supervisor};
 use tokio_util::sync::CancellationToken;
 
 const SECOND: Duration = Duration::from_secs(1);

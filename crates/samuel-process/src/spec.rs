@@ -28,7 +28,7 @@ const DEFAULT_GRACE: Duration = Duration::from_millis(300);
 /// visible to every user of the machine and limited in length.
 ///
 /// ```
-/// use samuel_core::process::CommandSpec;
+/// use samuel_process::CommandSpec;
 /// use std::time::Duration;
 ///
 /// let spec = CommandSpec::shell("sort | uniq -c", "/tmp")

@@ -2,10 +2,9 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
-mod process_support;
+mod support;
 
-use process_support::{Mark, shell, supervise_if_asked, supervisor};
-use samuel_core::process::{
+use samuel_process::{
     Clocks, CommandSpec, End, ExitStatus, OutputLimits, ProcessError, Running, Spill, Supervisor, spawn,
 };
 use std::{
@@ -13,6 +12,7 @@ use std::{
     path::Path,
     time::{Duration, Instant},
 };
+use support::{Mark, shell, supervise_if_asked, supervisor};
 
 const SECOND: Duration = Duration::from_secs(1);
 

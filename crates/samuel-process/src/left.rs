@@ -21,8 +21,8 @@ impl fmt::Display for Process {
     }
 }
 
-/// Lists processes for a message.
-pub(crate) fn listed(processes: &[Process]) -> String {
+/// Lists processes for a message: `17 (sleep), 18 (sh)`.
+pub fn listed(processes: &[Process]) -> String {
     let listed: Vec<String> = processes.iter().map(ToString::to_string).collect();
     listed.join(", ")
 }

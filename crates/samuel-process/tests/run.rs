@@ -2,12 +2,9 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
-mod process_support;
+mod support;
 
-use process_support::{Mark, plays, role_args, run_supervised, shell, supervise_if_asked, supervisor};
-use samuel_core::process::{
-    CommandSpec, End, ExitStatus, OutputLimits, ProcessError, Spill, Supervisor, run,
-};
+use samuel_process::{CommandSpec, End, ExitStatus, OutputLimits, ProcessError, Spill, Supervisor, run};
 use std::{
     fs,
     io::Read,
@@ -16,6 +13,7 @@ use std::{
     process::{Command, Stdio},
     time::{Duration, Instant},
 };
+use support::{Mark, plays, role_args, run_supervised, shell, supervise_if_asked, supervisor};
 use tempfile::tempdir;
 use tokio_util::sync::CancellationToken;
 

@@ -38,7 +38,7 @@
 //! only signal the process group.
 //!
 //! What a command may do, which environment it gets and what its output means
-//! is decided elsewhere (hooks, agents). This module reads no environment and
+//! is decided elsewhere (hooks, agents). This crate reads no environment and
 //! installs no signal handler in the embedding program.
 
 mod capture;
@@ -88,18 +88,17 @@ mod shim;
 #[cfg(target_os = "linux")]
 mod sweep;
 
+pub use capture::create_private;
 pub use containment::Containment;
 pub use error::ProcessError;
-pub(crate) use left::listed;
-pub use left::{LeftRunning, Process, Remains};
+pub use left::{LeftRunning, Process, Remains, listed};
 pub use lines::Line;
-pub(crate) use lookup::find_on_path;
-pub use lookup::find_program;
+pub use lookup::{find_on_path, find_program};
 pub use output::{Captured, CommandOutput, End, ExitStatus};
 pub use run::run;
 pub use running::{Running, Stopper, spawn};
 pub use spec::{Clocks, CommandSpec, OutputLimits, Spill, Stdin};
-pub(crate) use startable::{problem_of_line, problem_of_program};
+pub use startable::{problem_of_line, problem_of_program};
 pub use supervisor::{
     Supervisor, SupervisorId, strongest_containment, supervisor_main, sweep_remains, this_process,
     wait_for_sweep,

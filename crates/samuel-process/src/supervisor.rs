@@ -74,7 +74,7 @@ pub struct SupervisorId {
 ///
 /// ```no_run
 /// fn main() -> std::process::ExitCode {
-///     samuel_core::process::supervisor_main()
+///     samuel_process::supervisor_main()
 /// }
 /// ```
 pub fn supervisor_main() -> ExitCode {

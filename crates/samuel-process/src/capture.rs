@@ -4,8 +4,14 @@
 //! [`Captured`]. Its memory is bounded by [`OutputLimits`].
 
 use super::{Captured, OutputLimits, ProcessError, Spill};
-use crate::fs::create_private;
-use std::{borrow::Cow, collections::VecDeque, fs::File, io::Write, path::PathBuf};
+use std::{
+    borrow::Cow,
+    collections::VecDeque,
+    fs::{File, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
 
 /// One output stream while it is being read.
 #[derive(Debug)]
@@ -150,6 +156,21 @@ impl SpillFile {
         self.room -= fits as u64;
         self.incomplete = written.is_err() || fits < bytes.len();
     }
+}
+
+/// Makes a file that only its owner can read, wherever it lies: one of [`Spill`], or another log beside it.
+///
+/// What is there already is removed, not reused: it may be a link to a file
+/// of somebody else, or open to others.
+///
+/// # Errors
+/// Those of the system, if the old file cannot be removed or the new one not made.
+pub fn create_private(path: &Path) -> io::Result<File> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
 /// Tells whether a stream is UTF-8 while it comes in pieces.

@@ -7,7 +7,7 @@
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
-use samuel_core::process::{CommandOutput, CommandSpec, ProcessError, Supervisor, run};
+use samuel_process::{CommandOutput, CommandSpec, ProcessError, Supervisor, run};
 use std::{fs, path::Path};
 use tokio_util::sync::CancellationToken;
 
@@ -32,7 +32,7 @@ pub(crate) fn supervisor() -> Supervisor {
 
 pub(crate) fn supervise_if_asked() {
     if plays("as-supervisor") {
-        samuel_core::process::supervisor_main();
+        samuel_process::supervisor_main();
     }
 }
 
