@@ -15,7 +15,7 @@ use samuel_core::{
     agent::{Script, ScriptedCall, Step},
     model::{ExitReason, Plan, Usage},
     state::{
-        Actor, Applied, Artifact, CaughtUp, Existing, Imported, JournalEntry, JournalRecord, Loaded,
+        Actor, Applied, Artifact, CaughtUp, Existing, Imported, JournalEntry, JournalRecord, LoadedPlan,
         Mutation, Note, ProgressEntry, ProgressLog, StateError, StateStore, Supervisor,
     },
     testing::{Bench, completes_each_task},
@@ -76,7 +76,7 @@ fn refused(kind: io::ErrorKind) -> StateError {
 }
 
 impl StateStore for Flaky {
-    fn load(&self) -> Result<Loaded, StateError> {
+    fn load(&self) -> Result<LoadedPlan, StateError> {
         if self.fault == Fault::Reading && self.fails.swap(false, Ordering::Relaxed) {
             return Err(refused(io::ErrorKind::Interrupted));
         }

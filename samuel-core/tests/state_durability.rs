@@ -21,8 +21,8 @@ use samuel_core::{
     clock::SystemClock,
     model::{Coded, ErrorCode, Plan, Status, Task, TaskId},
     state::{
-        Actor, Change, Existing, FileStore, Holder, JournalEntry, LoopLock, Mutation, NewTask, Note,
-        NotedEvent, RunDir, StateError, StateStore,
+        Actor, Existing, FileStore, Holder, JournalEntry, LoopLock, Mutation, NewTask, Note, NotedEvent,
+        RunDir, StateError, StateStore, TaskChange,
     },
 };
 
@@ -44,7 +44,7 @@ fn new_store() -> (tempfile::TempDir, FileStore) {
 
 fn enqueue(store: &FileStore, title: &str) -> Result<TaskId, StateError> {
     let applied = store.mutate(Mutation::Enqueue { task: NewTask::new(title) }, Actor::User)?;
-    let Change::Added { id } = applied.change else { unreachable!("a task was added") };
+    let TaskChange::Added { id } = applied.change else { unreachable!("a task was added") };
     Ok(id)
 }
 

@@ -9,8 +9,8 @@ use samuel_core::{
     clock::Clock,
     model::{Coded, ErrorCode, Plan, Status, Task, TaskId},
     state::{
-        Actor, Change, Diagnostic, DiagnosticKind, Existing, FileStore, Loaded, Mutation, NewTask, RunDir,
-        StateError, StateStore,
+        Actor, Diagnostic, DiagnosticKind, Existing, FileStore, LoadedPlan, Mutation, NewTask, RunDir,
+        StateError, StateStore, TaskChange,
     },
 };
 
@@ -55,7 +55,7 @@ impl Project {
         fs::read_to_string(self.store.dir().prd()).unwrap()
     }
 
-    fn load(&self) -> Loaded {
+    fn load(&self) -> LoadedPlan {
         self.store.load().unwrap()
     }
 
@@ -63,7 +63,7 @@ impl Project {
         self.store.load().unwrap_err()
     }
 
-    fn done(&self, id: &str) -> Change {
+    fn done(&self, id: &str) -> TaskChange {
         let done = Mutation::Done { id: TaskId::new(id), commit_sha: None, iteration: None };
         self.store.mutate(done, Actor::User).unwrap().change
     }
@@ -80,11 +80,11 @@ fn prd(rows: &[&str]) -> String {
 }
 
 /// Where a diagnostic is and what it is about.
-fn places(loaded: &Loaded) -> Vec<(Option<usize>, Option<usize>, DiagnosticKind)> {
+fn places(loaded: &LoadedPlan) -> Vec<(Option<usize>, Option<usize>, DiagnosticKind)> {
     loaded.diagnostics.iter().map(|Diagnostic { line, column, kind, .. }| (*line, *column, *kind)).collect()
 }
 
-fn ids(loaded: &Loaded) -> Vec<&str> {
+fn ids(loaded: &LoadedPlan) -> Vec<&str> {
     loaded.plan.tasks.iter().map(|task| task.id.as_str()).collect()
 }
 
@@ -199,7 +199,7 @@ fn a_new_task_does_not_take_the_id_of_a_row_that_was_lost() {
     let project = Project::with(prd(&["1,a,pending", "7,b"]));
     let enqueue = Mutation::Enqueue { task: NewTask::new("x") };
     let change = project.store.mutate(enqueue, Actor::User).unwrap().change;
-    assert_eq!(change, Change::Added { id: TaskId::new("8") });
+    assert_eq!(change, TaskChange::Added { id: TaskId::new("8") });
 }
 
 #[test]
@@ -415,7 +415,7 @@ fn a_change_of_one_task_leaves_a_row_that_cannot_be_read_where_it_stands() {
     let applied = a_process.mutate(new, Actor::Agent).unwrap();
     assert_eq!(
         (applied.diagnostics, applied.change),
-        (loaded.diagnostics, Change::Added { id: TaskId::new("4") })
+        (loaded.diagnostics, TaskChange::Added { id: TaskId::new("4") })
     );
     assert_eq!(project.load().unparsed.len(), 1);
 }

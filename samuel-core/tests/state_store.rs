@@ -7,9 +7,8 @@ use samuel_core::{
     clock::SystemClock,
     model::{Coded, ErrorCode, Plan, Priority, ProgressStatus, Status, Task, TaskId},
     state::{
-        Actor, Artifact, Change, Checkpoint, Existing, FileStore, JournalEntry, MemoryStore, Mutation,
-        NewTask, Note, ProgressEntry, ProgressKind, RunDir, StateError, StateStore, Supervisor,
-        SupervisorRole,
+        Actor, Artifact, Checkpoint, Existing, FileStore, JournalEntry, MemoryStore, Mutation, NewTask, Note,
+        ProgressEntry, ProgressKind, RunDir, StateError, StateStore, Supervisor, SupervisorRole, TaskChange,
     },
 };
 use serde_json::json;
@@ -90,7 +89,7 @@ fn done_twice_keeps_the_first_commit_and_writes_nothing_more() {
         let first = store.mutate(done("1", Some("abcd"), Some(5)), Actor::Agent).unwrap();
         let second = store.mutate(done("1", None, None), Actor::Agent).unwrap();
         assert_eq!((first.revision, first.change.completed()), (2, Some(&id("1"))));
-        assert_eq!((second.revision, second.change, second.seq), (2, Change::Unchanged, None));
+        assert_eq!((second.revision, second.change, second.seq), (2, TaskChange::Unchanged, None));
         let task = store.load().unwrap().plan.task(&id("1")).cloned().unwrap();
         assert_eq!((task.commit_sha.as_deref(), task.iteration), (Some("abcd"), Some(5)));
         assert_eq!((task.status, task.completed_at.is_some()), (Status::Completed, true));
@@ -131,7 +130,7 @@ fn a_new_task_gets_the_next_number_and_what_was_said_of_it() {
     with_each_plan(|store| {
         let task = NewTask { priority: Priority::High, depends_on: vec![id("2")], ..NewTask::new("x") };
         let applied = store.mutate(Mutation::Enqueue { task }, Actor::User).unwrap();
-        assert_eq!(applied.change, Change::Added { id: id("4") });
+        assert_eq!(applied.change, TaskChange::Added { id: id("4") });
         let task = applied.task.unwrap();
         let plan = store.load().unwrap().plan;
         assert_eq!(plan.task(&id("4")), Some(&task));
@@ -150,7 +149,7 @@ fn completions_that_a_check_does_not_bear_out_are_taken_back_with_the_failures_o
         let failures = vec!["cargo test: exit 101".to_owned()];
         let take_back = Mutation::TakeBack { ids: vec![id("1"), id("2")], failures: failures.clone() };
         let applied = store.mutate(take_back, Actor::Runtime).unwrap();
-        assert_eq!(applied.change, Change::TakenBack { ids: vec![id("1")] });
+        assert_eq!(applied.change, TaskChange::TakenBack { ids: vec![id("1")] });
         assert_eq!(applied.task, None);
         let plan = store.load().unwrap().plan;
         assert_eq!((plan.tasks[0].status, plan.progress.completed_tasks), (Status::Pending, 0));

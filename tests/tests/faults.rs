@@ -25,7 +25,7 @@ use samuel_core::{
     clock::SystemClock,
     model::{Plan, ProgressStatus, Status, Task, TaskId},
     project::Project,
-    state::{Actor, Change, Existing, FileStore, Mutation, NewTask, StateStore},
+    state::{Actor, Existing, FileStore, Mutation, NewTask, StateStore, TaskChange},
 };
 
 const SAMUEL: &str = env!("CARGO_BIN_EXE_samuel-under-test");
@@ -108,7 +108,9 @@ fn a_loop_that_is_killed_at_any_moment_loses_nothing_and_goes_on() {
         let mut running = start(dir.path());
         thread::sleep(Duration::from_millis(dice.up_to(250)));
         let task = NewTask::new(format!("Added in round {round}"));
-        if let Change::Added { id } = store.mutate(Mutation::Enqueue { task }, Actor::User).unwrap().change {
+        if let TaskChange::Added { id } =
+            store.mutate(Mutation::Enqueue { task }, Actor::User).unwrap().change
+        {
             acknowledged.insert(id);
         }
         thread::sleep(Duration::from_millis(dice.up_to(50)));

@@ -11,7 +11,7 @@ use std::{
 use samuel_core::{
     model::{Status, Task, TaskId},
     project::Project,
-    state::{Applied, Change, Mutation, NewTask, StateError, StateStore},
+    state::{Applied, Mutation, NewTask, StateError, StateStore, TaskChange},
     text::RUN_IS_UNDER_WAY,
 };
 use serde_json::json;
@@ -86,13 +86,13 @@ fn apply(project: &Project, host: &Host, mutation: Mutation) -> Result<Reply, Fa
         project.store().meant_for(host.plan(project)).mutate(mutation.clone(), host.actor())
     })?;
     let text = match (&task, &change) {
-        (Some(task), Change::Unchanged) => {
+        (Some(task), TaskChange::Unchanged) => {
             format!("{} was {} already\n", safe(task.id.as_str()), task.status)
         }
-        (Some(task), Change::Added { .. }) => {
+        (Some(task), TaskChange::Added { .. }) => {
             format!("added {} {}\n", safe(task.id.as_str()), safe(&task.title))
         }
-        (Some(task), Change::Task { from: Status::Completed, to: Status::Skipped, .. }) => {
+        (Some(task), TaskChange::Task { from: Status::Completed, to: Status::Skipped, .. }) => {
             format!("{} is skipped; it was completed before\n", safe(task.id.as_str()))
         }
         (Some(task), _) => format!("{} is {}\n", safe(task.id.as_str()), task.status),

@@ -14,7 +14,8 @@ use crate::{
     hook::{HookPoint, Tier},
     model::{Plan, ProgressStatus, Status, TaskId, Usage},
     state::{
-        Checkpoint, JournalEntry, JournalRecord, KeptCheckpoint, LastWritten, Loaded, StateError, StateStore,
+        Checkpoint, JournalEntry, JournalRecord, KeptCheckpoint, LastWritten, LoadedPlan, StateError,
+        StateStore,
     },
 };
 
@@ -32,7 +33,7 @@ pub(super) struct Begin {
     pub(super) lost: Option<Lost>,
     /// The plan as it was found, and what was wrong with it. The first change rewrites
     /// it, so nobody finds that again.
-    pub(super) loaded: Loaded,
+    pub(super) loaded: LoadedPlan,
 }
 
 /// What a journal does not tell that a loop wrote there.

@@ -26,7 +26,7 @@ use crate::{
     engine::{error::described, event::PlanChange},
     model::{Plan, Status, Task, TaskId, payload::Actor},
     state::{
-        CaughtUp, Change, Edit, JournalEntry, JournalRecord, LoopLock, Mutation, ProgressKind, StateError,
+        CaughtUp, Edit, JournalEntry, JournalRecord, LoopLock, Mutation, ProgressKind, StateError, TaskChange,
     },
 };
 
@@ -264,10 +264,10 @@ impl Follower {
 }
 
 /// Returns what a change did to a task, if it is no completion.
-fn change_of(change: &Change) -> Option<(&TaskId, PlanChange)> {
+fn change_of(change: &TaskChange) -> Option<(&TaskId, PlanChange)> {
     match change {
-        Change::Added { id } => Some((id, PlanChange::Added)),
-        Change::Task { id, from, to } if from != to => Some((id, moved(*from, *to)?)),
+        TaskChange::Added { id } => Some((id, PlanChange::Added)),
+        TaskChange::Task { id, from, to } if from != to => Some((id, moved(*from, *to)?)),
         _ => None,
     }
 }

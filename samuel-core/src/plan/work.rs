@@ -29,7 +29,7 @@ impl Work {
     /// those the first in natural order.
     ///
     /// The lines of the plan's file that cannot be read
-    /// ([`Loaded::unparsed`](crate::state::Loaded::unparsed)) may be tasks that are not
+    /// ([`LoadedPlan::unparsed`](crate::state::LoadedPlan::unparsed)) may be tasks that are not
     /// done.
     pub fn of(plan: &Plan, unread: &[String]) -> Self {
         let in_progress = plan.tasks.iter().filter(|task| task.status == Status::InProgress);

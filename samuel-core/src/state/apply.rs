@@ -6,7 +6,7 @@
 
 use jiff::Timestamp;
 
-use super::{Change, Mutation, NewTask, StateError, graph};
+use super::{Mutation, NewTask, StateError, TaskChange, graph};
 use crate::model::{
     Plan, Progress, ProgressStatus, Status, Task, TaskId, Usage, add_cost, commit_hash, payload::Mode,
 };
@@ -19,7 +19,7 @@ use crate::model::{
 /// [`StateError::UnknownDependency`] or [`StateError::Cycle`] for a new task
 /// that must not be stored, [`StateError::TaskInvalid`] for a commit that is no
 /// hash, and [`StateError::NotStartable`] for a task that is settled or blocked.
-pub fn apply(plan: &mut Plan, mutation: &Mutation, now: Timestamp) -> Result<Change, StateError> {
+pub fn apply(plan: &mut Plan, mutation: &Mutation, now: Timestamp) -> Result<TaskChange, StateError> {
     apply_reserving(plan, mutation, now, &[])
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn apply_reserving(
     mutation: &Mutation,
     now: Timestamp,
     reserved: &[TaskId],
-) -> Result<Change, StateError> {
+) -> Result<TaskChange, StateError> {
     let change = match mutation {
         Mutation::Done { id, commit_sha, iteration } => {
             let commit = commit_hash(commit_sha.as_deref().unwrap_or_default());
@@ -46,7 +46,7 @@ pub(crate) fn apply_reserving(
             let task = find(plan, id)?;
             match task.status {
                 Status::InProgress => set_status(task, Status::Pending),
-                _ => Change::Unchanged,
+                _ => TaskChange::Unchanged,
             }
         }
         Mutation::TakeBack { ids, .. } => take_back(plan, ids),
@@ -55,13 +55,13 @@ pub(crate) fn apply_reserving(
         Mutation::CommitIteration { iteration, mode, usage } => {
             commit_iteration(&mut plan.progress, *iteration, *mode, *usage, now)
         }
-        Mutation::SetProgressStatus { status } if plan.progress.status == *status => Change::Unchanged,
+        Mutation::SetProgressStatus { status } if plan.progress.status == *status => TaskChange::Unchanged,
         Mutation::SetProgressStatus { status } => {
             plan.progress.status = *status;
-            Change::Progress
+            TaskChange::Progress
         }
     };
-    if change != Change::Unchanged {
+    if change != TaskChange::Unchanged {
         if plan.progress.status == ProgressStatus::Completed && change.leaves_work() {
             // Nobody may read of a plan with work left that it is done.
             plan.progress.status = ProgressStatus::Stopped;
@@ -85,23 +85,23 @@ fn find<'a>(plan: &'a mut Plan, id: &TaskId) -> Result<&'a mut Task, StateError>
         .ok_or_else(|| StateError::TaskNotFound { id: id.clone() })
 }
 
-fn set_status(task: &mut Task, to: Status) -> Change {
+fn set_status(task: &mut Task, to: Status) -> TaskChange {
     let from = std::mem::replace(&mut task.status, to);
-    if from == to { Change::Unchanged } else { Change::Task { id: task.id.clone(), from, to } }
+    if from == to { TaskChange::Unchanged } else { TaskChange::Task { id: task.id.clone(), from, to } }
 }
 
 /// Runs a change of one task and says what came of it.
-fn changed(task: &mut Task, change: impl FnOnce(&mut Task)) -> Change {
+fn changed(task: &mut Task, change: impl FnOnce(&mut Task)) -> TaskChange {
     let before = task.clone();
     change(task);
     if *task == before {
-        return Change::Unchanged;
+        return TaskChange::Unchanged;
     }
-    Change::Task { id: task.id.clone(), from: before.status, to: task.status }
+    TaskChange::Task { id: task.id.clone(), from: before.status, to: task.status }
 }
 
 /// The first completion counts: a later one only fills in what is missing.
-fn done(task: &mut Task, commit_sha: Option<&str>, iteration: Option<u32>, now: Timestamp) -> Change {
+fn done(task: &mut Task, commit_sha: Option<&str>, iteration: Option<u32>, now: Timestamp) -> TaskChange {
     changed(task, |task| {
         if task.status != Status::Completed {
             forget_outcome(task);
@@ -113,7 +113,7 @@ fn done(task: &mut Task, commit_sha: Option<&str>, iteration: Option<u32>, now: 
     })
 }
 
-fn skip(task: &mut Task, reason: Option<&str>) -> Change {
+fn skip(task: &mut Task, reason: Option<&str>) -> TaskChange {
     changed(task, |task| {
         if task.status != Status::Skipped {
             forget_outcome(task);
@@ -125,7 +125,7 @@ fn skip(task: &mut Task, reason: Option<&str>) -> Change {
     })
 }
 
-fn reset(task: &mut Task) -> Change {
+fn reset(task: &mut Task) -> TaskChange {
     changed(task, |task| {
         forget_outcome(task);
         task.status = Status::Pending;
@@ -140,7 +140,7 @@ fn forget_outcome(task: &mut Task) {
     task.skip_reason = None;
 }
 
-fn start(task: &mut Task) -> Result<Change, StateError> {
+fn start(task: &mut Task) -> Result<TaskChange, StateError> {
     match task.status {
         Status::Pending | Status::InProgress => Ok(set_status(task, Status::InProgress)),
         status => Err(StateError::NotStartable { id: task.id.clone(), status }),
@@ -149,7 +149,7 @@ fn start(task: &mut Task) -> Result<Change, StateError> {
 
 /// Takes back what can be taken back; a task that is gone keeps no other
 /// completion standing.
-fn take_back(plan: &mut Plan, ids: &[TaskId]) -> Change {
+fn take_back(plan: &mut Plan, ids: &[TaskId]) -> TaskChange {
     let mut taken = Vec::new();
     for task in &mut plan.tasks {
         if task.status == Status::Completed && ids.contains(&task.id) {
@@ -157,7 +157,7 @@ fn take_back(plan: &mut Plan, ids: &[TaskId]) -> Change {
             taken.push(task.id.clone());
         }
     }
-    if taken.is_empty() { Change::Unchanged } else { Change::TakenBack { ids: taken } }
+    if taken.is_empty() { TaskChange::Unchanged } else { TaskChange::TakenBack { ids: taken } }
 }
 
 fn enqueue(
@@ -165,7 +165,7 @@ fn enqueue(
     new: &NewTask,
     now: Timestamp,
     reserved: &[TaskId],
-) -> Result<Change, StateError> {
+) -> Result<TaskChange, StateError> {
     let id = next_free_id(plan, reserved);
     if let Some(dependency) = new.depends_on.iter().find(|id| plan.task(id).is_none()) {
         return Err(StateError::UnknownDependency { id, dependency: dependency.clone() });
@@ -186,7 +186,7 @@ fn enqueue(
     add(plan, task, now)
 }
 
-fn add(plan: &mut Plan, task: Task, now: Timestamp) -> Result<Change, StateError> {
+fn add(plan: &mut Plan, task: Task, now: Timestamp) -> Result<TaskChange, StateError> {
     task.validate().map_err(|source| StateError::TaskInvalid { id: task.id.clone(), source })?;
     if plan.task(&task.id).is_some() {
         return Err(StateError::TaskExists { id: task.id });
@@ -198,7 +198,7 @@ fn add(plan: &mut Plan, task: Task, now: Timestamp) -> Result<Change, StateError
         plan.tasks.pop();
         return Err(StateError::Cycle { id, path });
     }
-    Ok(Change::Added { id })
+    Ok(TaskChange::Added { id })
 }
 
 /// Returns the number after the highest one in use at the top level. Ids that
@@ -234,7 +234,7 @@ fn commit_iteration(
     mode: Mode,
     usage: Usage,
     at: Timestamp,
-) -> Change {
+) -> TaskChange {
     progress.current_iteration = iteration;
     progress.total_iterations_run = progress.total_iterations_run.saturating_add(1);
     progress.last_iteration_at = Some(at);
@@ -248,10 +248,10 @@ fn commit_iteration(
     add_usage(progress, usage)
 }
 
-fn add_usage(progress: &mut Progress, usage: Usage) -> Change {
+fn add_usage(progress: &mut Progress, usage: Usage) -> TaskChange {
     progress.cost_usd = add_cost(progress.cost_usd, usage.cost_usd.unwrap_or(0.0));
     progress.tokens = progress.tokens.saturating_add(usage.tokens());
-    Change::Progress
+    TaskChange::Progress
 }
 
 #[cfg(test)]
@@ -301,7 +301,7 @@ mod tests {
         let first = apply(&mut plan, &done("1", Some("abcd")), NOW).unwrap();
         assert_eq!(first.completed(), Some(&id("1")));
         let later = NOW + jiff::SignedDuration::from_secs(9);
-        assert_eq!(apply(&mut plan, &done("1", Some("defa")), later).unwrap(), Change::Unchanged);
+        assert_eq!(apply(&mut plan, &done("1", Some("defa")), later).unwrap(), TaskChange::Unchanged);
         assert_eq!(plan.tasks[0].commit_sha.as_deref(), Some("abcd"));
         assert_eq!(plan.tasks[0].completed_at, Some(NOW));
         assert_eq!(plan.progress.completed_tasks, 1);
@@ -347,7 +347,7 @@ mod tests {
         apply(&mut plan, &done("1", None), NOW).unwrap();
         let take_back = Mutation::TakeBack { ids: vec![id("999"), id("1")], failures: Vec::new() };
         let change = apply(&mut plan, &take_back, NOW).unwrap();
-        assert_eq!(change, Change::TakenBack { ids: vec![id("1")] });
+        assert_eq!(change, TaskChange::TakenBack { ids: vec![id("1")] });
     }
 
     #[test]
@@ -363,7 +363,7 @@ mod tests {
         let mut plan = plan(&["3"]);
         let skip = |reason: Option<&str>| Mutation::Skip { id: id("3"), reason: reason.map(str::to_owned) };
         apply(&mut plan, &skip(Some("r")), NOW).unwrap();
-        assert_eq!(apply(&mut plan, &skip(None), NOW).unwrap(), Change::Unchanged);
+        assert_eq!(apply(&mut plan, &skip(None), NOW).unwrap(), TaskChange::Unchanged);
         assert_eq!(plan.tasks[0].skip_reason.as_deref(), Some("r"));
         apply(&mut plan, &Mutation::Reset { id: id("3") }, NOW).unwrap();
         assert_eq!((plan.tasks[0].status, plan.tasks[0].skip_reason.as_deref()), (Status::Pending, None));
@@ -374,9 +374,9 @@ mod tests {
         let mut plan = plan(&["1", "2.7", "10.1", "T-99", "x"]);
         plan.tasks[0].depends_on = vec![id("12")];
         let change = apply_reserving(&mut plan, &enqueue("a"), NOW, &[]).unwrap();
-        assert_eq!(change, Change::Added { id: id("13") });
+        assert_eq!(change, TaskChange::Added { id: id("13") });
         let change = apply_reserving(&mut plan, &enqueue("b"), NOW, &[id("40")]).unwrap();
-        assert_eq!(change, Change::Added { id: id("41") });
+        assert_eq!(change, TaskChange::Added { id: id("41") });
         assert_eq!(plan.tasks.last().unwrap().created_at, Some(NOW));
         assert_eq!(plan.progress.total_tasks, 7);
     }
@@ -384,7 +384,7 @@ mod tests {
     #[test]
     fn the_highest_possible_number_does_not_stop_the_counting() {
         let mut plan = plan(&[&u64::MAX.to_string()]);
-        assert_eq!(apply(&mut plan, &enqueue("a"), NOW).unwrap(), Change::Added { id: id("0") });
+        assert_eq!(apply(&mut plan, &enqueue("a"), NOW).unwrap(), TaskChange::Added { id: id("0") });
     }
 
     #[test]
@@ -418,7 +418,7 @@ mod tests {
         apply(&mut plan, &start("2"), NOW).unwrap();
         apply(&mut plan, &done("2", None), NOW).unwrap();
         apply(&mut plan, &back("1"), NOW).unwrap();
-        assert_eq!(apply(&mut plan, &back("2"), NOW).unwrap(), Change::Unchanged);
+        assert_eq!(apply(&mut plan, &back("2"), NOW).unwrap(), TaskChange::Unchanged);
         assert_eq!((plan.tasks[0].status, plan.tasks[1].status), (Status::Pending, Status::Completed));
         let error = apply(&mut plan, &start("2"), NOW).unwrap_err();
         assert_eq!(error.to_string(), "task 2 is completed and cannot be started");
@@ -432,7 +432,7 @@ mod tests {
         let ids = vec![id("1"), id("2"), id("3")];
         let change =
             apply(&mut plan, &Mutation::TakeBack { ids, failures: vec!["tests".into()] }, NOW).unwrap();
-        assert_eq!(change, Change::TakenBack { ids: vec![id("1")] });
+        assert_eq!(change, TaskChange::TakenBack { ids: vec![id("1")] });
         assert_eq!((plan.tasks[0].status, plan.tasks[0].commit_sha.as_deref()), (Status::Pending, None));
         assert_eq!(plan.tasks[1].status, Status::Skipped);
         assert_eq!(plan.progress.completed_tasks, 0);
@@ -457,7 +457,7 @@ mod tests {
     fn setting_the_same_status_changes_nothing() {
         let mut plan = plan(&[]);
         let set = Mutation::SetProgressStatus { status: ProgressStatus::Running };
-        assert_eq!(apply(&mut plan, &set, NOW).unwrap(), Change::Progress);
-        assert_eq!(apply(&mut plan, &set, NOW).unwrap(), Change::Unchanged);
+        assert_eq!(apply(&mut plan, &set, NOW).unwrap(), TaskChange::Progress);
+        assert_eq!(apply(&mut plan, &set, NOW).unwrap(), TaskChange::Unchanged);
     }
 }

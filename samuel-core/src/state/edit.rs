@@ -11,7 +11,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Change, JournalEntry, JournalRecord};
+use super::{JournalEntry, JournalRecord, TaskChange};
 use crate::model::{Plan, Status, Task, TaskId};
 
 /// One thing that is different in a plan, and that no change in the journal
@@ -133,12 +133,12 @@ impl<'a> Told<'a> {
             match &record.entry {
                 JournalEntry::Mutation { mutation, change, .. } => {
                     told.touched.extend(mutation.tasks().into_iter().flatten());
-                    if let Change::Added { id } = change {
+                    if let TaskChange::Added { id } = change {
                         told.touched.insert(id);
                     }
                     match change {
-                        Change::Task { id, from, to } if from != to => told.stands(id, *to),
-                        Change::TakenBack { ids } => {
+                        TaskChange::Task { id, from, to } if from != to => told.stands(id, *to),
+                        TaskChange::TakenBack { ids } => {
                             ids.iter().for_each(|id| told.stands(id, Status::Pending));
                         }
                         _ => {}
@@ -221,7 +221,7 @@ mod tests {
         JournalRecord { seq: 1, at: jiff::Timestamp::UNIX_EPOCH, revision: 1, digest: None, entry }
     }
 
-    fn told(mutation: Mutation, change: Change) -> JournalRecord {
+    fn told(mutation: Mutation, change: TaskChange) -> JournalRecord {
         record(JournalEntry::Mutation { actor: Actor::Agent, base: 0, mutation, change })
     }
 
@@ -233,15 +233,15 @@ mod tests {
         let id = TaskId::new("1");
         let done = told(
             Mutation::Done { id: id.clone(), commit_sha: None, iteration: None },
-            Change::Task { id: id.clone(), from: InProgress, to: Completed },
+            TaskChange::Task { id: id.clone(), from: InProgress, to: Completed },
         );
         let added = told(
             Mutation::Enqueue { task: crate::state::NewTask::new("t") },
-            Change::Added { id: TaskId::new("3") },
+            TaskChange::Added { id: TaskId::new("3") },
         );
         assert_eq!(edits(&before, &now, &[done, added]), [""; 0]);
         // A task that something else was told of is not completed by that.
-        let started = told(Mutation::StartTask { id: id.clone() }, Change::Unchanged);
+        let started = told(Mutation::StartTask { id: id.clone() }, TaskChange::Unchanged);
         assert_eq!(
             edits(&before, &now, &[started]),
             ["task 1 was in_progress and is completed", "task 3 was added"]
@@ -255,7 +255,7 @@ mod tests {
         use Status::{Completed, InProgress, Pending};
         let (before, now) = (plan(&[("1", InProgress)]), plan(&[("1", Completed)]));
         let id = TaskId::new("1");
-        let moved = |from, to| Change::Task { id: id.clone(), from, to };
+        let moved = |from, to| TaskChange::Task { id: id.clone(), from, to };
         let done = told(
             Mutation::Done { id: id.clone(), commit_sha: None, iteration: None },
             moved(InProgress, Completed),
@@ -263,7 +263,7 @@ mod tests {
         let reset = told(Mutation::Reset { id: id.clone() }, moved(Completed, Pending));
         let taken_back = told(
             Mutation::TakeBack { ids: vec![id.clone()], failures: Vec::new() },
-            Change::TakenBack { ids: vec![id.clone()] },
+            TaskChange::TakenBack { ids: vec![id.clone()] },
         );
         let edited = record(JournalEntry::Edited {
             actor: Actor::External,

@@ -32,9 +32,9 @@ use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 
 use super::{
-    Actor, Applied, Artifact, CaughtUp, Change, Existing, Holder, Imported, JournalEntry, JournalRecord,
-    KeptCheckpoint, KeptPlans, LOCK_WAIT, LastWritten, Loaded, Mutation, Note, ProgressEntry, ProgressLog,
-    RunDir, StateError, StateStore, Supervisor, WorkTreeId,
+    Actor, Applied, Artifact, CaughtUp, Existing, Holder, Imported, JournalEntry, JournalRecord,
+    KeptCheckpoint, KeptPlans, LOCK_WAIT, LastWritten, LoadedPlan, Mutation, Note, ProgressEntry,
+    ProgressLog, RunDir, StateError, StateStore, Supervisor, TaskChange, WorkTreeId,
     acknowledged::Acknowledged,
     atomic::{self, Staged},
     import,
@@ -235,7 +235,7 @@ impl StateStore for FileStore {
         self.dir.root().has(&path).map_err(StateError::file("look for", path))
     }
 
-    fn load(&self) -> Result<Loaded, StateError> {
+    fn load(&self) -> Result<LoadedPlan, StateError> {
         let file = self.read_plan()?;
         let loaded = file.loaded();
         self.last_read.keep(file);
@@ -283,7 +283,7 @@ impl StateStore for FileStore {
         let (now, base) = (self.clock.now(), file.document.plan.revision);
         let is_kept = keeps(&mutation);
         let change = file.document.apply(&mutation, now)?;
-        if change == Change::Unchanged {
+        if change == TaskChange::Unchanged {
             let applied = Applied::new(&file.document.plan, &mutation, change);
             return Ok(Applied { diagnostics: file.diagnostics, ..applied });
         }

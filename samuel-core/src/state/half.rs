@@ -10,19 +10,19 @@ use std::{
 };
 
 use super::{
-    Diagnostic, DiagnosticKind, FileStore, Loaded, StateError, atomic,
+    Diagnostic, DiagnosticKind, FileStore, LoadedPlan, StateError, atomic,
     found::{MAX_WRITING, STILL},
     last_read::PlanFile,
     plan_file::{Document, Missing},
 };
 
-/// Says whether a line of [`Loaded::unparsed`](super::Loaded::unparsed) tells of
+/// Says whether a line of [`LoadedPlan::unparsed`](super::LoadedPlan::unparsed) tells of
 /// tasks that are missing.
 pub(crate) fn is_gap(line: &str) -> bool {
     Missing::read(line).is_some()
 }
 
-impl Loaded {
+impl LoadedPlan {
     /// Counts the lines of [`unparsed`](Self::unparsed) that stand in the file and could
     /// not be understood.
     pub fn unread_lines(&self) -> usize {

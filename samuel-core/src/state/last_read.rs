@@ -11,8 +11,8 @@ use std::{
 };
 
 use super::{
-    Change, Diagnostic, Loaded, Mutation, StateError, atomic,
     plan_file::{self, Document, Lines, Pieces},
+    Diagnostic, LoadedPlan, Mutation, StateError, TaskChange, atomic,
 };
 use crate::fs::Root;
 
@@ -71,9 +71,9 @@ impl LastRead {
 }
 
 impl PlanFile {
-    pub(super) fn loaded(&self) -> Loaded {
+    pub(super) fn loaded(&self) -> LoadedPlan {
         let Document { plan, unparsed, .. } = &self.document;
-        Loaded {
+        LoadedPlan {
             revision: plan.revision,
             plan: Arc::clone(plan),
             diagnostics: self.diagnostics.clone(),
@@ -82,7 +82,7 @@ impl PlanFile {
     }
 
     /// Writes a document that differs by one change from the file.
-    pub(super) fn encode_changed(&self, change: &Change) -> Result<Pieces<'_>, StateError> {
+    pub(super) fn encode_changed(&self, change: &TaskChange) -> Result<Pieces<'_>, StateError> {
         // Rows in a damaged text need not be those of the tasks in turn.
         let text = self.diagnostics.is_empty().then(|| str::from_utf8(&self.content).ok()).flatten();
         match text.and_then(Lines::find) {

@@ -10,9 +10,9 @@ use std::{
 };
 
 use super::{
-    Actor, Applied, Artifact, Change, Diagnostic, Existing, Imported, JournalEntry, JournalRecord, Loaded,
-    Mutation, Note, ProgressEntry, ProgressLog, StateError, StateStore, Supervisor, apply, import, journal,
-    progress,
+    Actor, Applied, Artifact, Diagnostic, Existing, Imported, JournalEntry, JournalRecord, LoadedPlan,
+    Mutation, Note, ProgressEntry, ProgressLog, StateError, StateStore, Supervisor, TaskChange, apply,
+    import, journal, progress,
 };
 use crate::{clock::Clock, model::Plan};
 
@@ -42,8 +42,8 @@ impl MemoryStore {
     }
 
     /// Creates a store with a plan as another one loaded it.
-    pub(crate) fn holding(loaded: Loaded, clock: Arc<dyn Clock>) -> Self {
-        let Loaded { plan, diagnostics, unparsed, .. } = loaded;
+    pub(crate) fn holding(loaded: LoadedPlan, clock: Arc<dyn Clock>) -> Self {
+        let LoadedPlan { plan, diagnostics, unparsed, .. } = loaded;
         let state = State { plan: Some(plan), diagnostics, unparsed, ..State::default() };
         Self { clock, state: Arc::new(Mutex::new(state)) }
     }
@@ -87,11 +87,11 @@ impl StateStore for MemoryStore {
         Ok(self.state().plan.is_some())
     }
 
-    fn load(&self) -> Result<Loaded, StateError> {
+    fn load(&self) -> Result<LoadedPlan, StateError> {
         let state = self.state();
         let plan = Arc::clone(state.plan()?);
         let (diagnostics, unparsed) = (state.diagnostics.clone(), state.unparsed.clone());
-        Ok(Loaded { revision: plan.revision, plan, diagnostics, unparsed })
+        Ok(LoadedPlan { revision: plan.revision, plan, diagnostics, unparsed })
     }
 
     fn import(&self, plan: Plan, actor: Actor, existing: Existing) -> Result<Imported, StateError> {
@@ -116,7 +116,7 @@ impl StateStore for MemoryStore {
         let mut plan = Plan::clone(state.plan()?);
         let change = apply(&mut plan, &mutation, now)?;
         let base = plan.revision;
-        if change == Change::Unchanged {
+        if change == TaskChange::Unchanged {
             return Ok(Applied::new(&plan, &mutation, change));
         }
         plan.revision = base + 1;

@@ -73,11 +73,11 @@ pub use kept_checkpoint::KeptCheckpoint;
 pub use lock::{Holder, LOCK_WAIT, LoopLock};
 pub(crate) use logs::{KeptLogs, prune};
 pub use memory::MemoryStore;
-pub use mutation::{Actor, Change, Mutation, NewTask};
+pub use mutation::{Actor, Mutation, NewTask, TaskChange};
 pub use progress::{
     ParseProgressError, ProgressBody, ProgressEntry, ProgressKind, ProgressLine, ProgressLog,
 };
 pub use repair::{LeftRow, Repair, RestoredRow};
 pub use run_dir::{Artifact, RunDir};
-pub use store::{Applied, CaughtUp, Existing, Imported, LastWritten, Loaded, StateStore};
-pub use validate::{Finding, Severity, validate};
+pub use store::{Applied, CaughtUp, Existing, Imported, LastWritten, LoadedPlan, StateStore};
+pub use validate::{PlanProblem, Severity, validate};

@@ -1,6 +1,6 @@
 //! Changes to a plan, as data.
 //!
-//! A [`Mutation`] says what somebody wants, a [`Change`] what came of it.
+//! A [`Mutation`] says what somebody wants, a [`TaskChange`] what came of it.
 //! Both go into the journal, so a plan's history can be read back, and a
 //! change that a crash cut short can be completed. What a mutation does to a
 //! plan is decided in [`apply`](super::apply).
@@ -184,7 +184,7 @@ impl NewTask {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Change {
+pub enum TaskChange {
     /// Nothing: the plan was so already. Nothing is written, and the revision
     /// stays.
     Unchanged,
@@ -211,7 +211,7 @@ pub enum Change {
     Progress,
 }
 
-impl Change {
+impl TaskChange {
     /// Says whether the task was changed or added.
     pub fn touches(&self, task: &TaskId) -> bool {
         match self {

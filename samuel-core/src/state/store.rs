@@ -10,8 +10,8 @@
 use std::{fmt, path::PathBuf, sync::Arc};
 
 use super::{
-    Actor, Artifact, Change, Diagnostic, JournalRecord, KeptCheckpoint, Mutation, Note, ProgressEntry,
-    ProgressLog, StateError, Supervisor,
+    Actor, Artifact, Diagnostic, JournalRecord, KeptCheckpoint, Mutation, Note, ProgressEntry, ProgressLog,
+    StateError, Supervisor, TaskChange,
 };
 use crate::model::{Plan, Task};
 
@@ -29,7 +29,7 @@ pub trait StateStore: fmt::Debug + Send + Sync {
     /// Returns [`StateError::NotInitialised`] without a plan,
     /// [`StateError::Corrupt`] or [`StateError::Version`] if it cannot be
     /// understood, and [`StateError::Io`] if it cannot be read.
-    fn load(&self) -> Result<Loaded, StateError>;
+    fn load(&self) -> Result<LoadedPlan, StateError>;
 
     /// Stores a whole plan, the first or another one. The revision continues
     /// from the one before.
@@ -148,7 +148,7 @@ pub trait StateStore: fmt::Debug + Send + Sync {
 
 /// A plan as it was loaded.
 #[derive(Clone, Debug)]
-pub struct Loaded {
+pub struct LoadedPlan {
     /// The plan.
     pub plan: Arc<Plan>,
     /// Its revision, the same as in the plan.
@@ -188,7 +188,7 @@ pub struct Applied {
     /// The revision the plan has now.
     pub revision: u64,
     /// What changed.
-    pub change: Change,
+    pub change: TaskChange,
     /// The task that was asked for or added, as it is now; absent where the
     /// change is about several tasks or none.
     pub task: Option<Task>,
@@ -201,9 +201,9 @@ pub struct Applied {
 
 impl Applied {
     /// Tells of a change that is not yet in the journal.
-    pub(super) fn new(plan: &Plan, mutation: &Mutation, change: Change) -> Self {
+    pub(super) fn new(plan: &Plan, mutation: &Mutation, change: TaskChange) -> Self {
         let id = match (&change, mutation.tasks().as_deref()) {
-            (Change::Added { id }, _) => Some(id),
+            (TaskChange::Added { id }, _) => Some(id),
             (_, Some([id])) => Some(*id),
             _ => None,
         };

@@ -13,7 +13,7 @@ use crate::model::{InvalidTask, Plan, TaskId};
 /// One thing that is wrong with a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Finding {
+pub enum PlanProblem {
     /// A task breaks a rule for ids or titles.
     Invalid {
         /// The task.
@@ -57,7 +57,7 @@ pub enum Severity {
     Error,
 }
 
-impl Finding {
+impl PlanProblem {
     /// Says how bad it is. A dependency that cannot be met keeps only the tasks
     /// behind it from being worked on, which [`Work::of`](crate::plan::Work::of)
     /// says once nothing else is left.
@@ -82,7 +82,7 @@ impl Finding {
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for PlanProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Invalid { task, rule } => write!(f, "task {task}: {rule}"),
@@ -103,26 +103,26 @@ impl fmt::Display for Finding {
 
 /// Looks for everything that is wrong with a plan: first task by task in
 /// their order, then circles.
-pub fn validate(plan: &Plan) -> Vec<Finding> {
+pub fn validate(plan: &Plan) -> Vec<PlanProblem> {
     let known: HashSet<&TaskId> = plan.tasks.iter().map(|task| &task.id).collect();
     let mut seen = HashSet::new();
     let mut findings = Vec::new();
     for task in &plan.tasks {
         let id = || task.id.clone();
         if let Err(rule) = task.validate() {
-            findings.push(Finding::Invalid { task: id(), rule });
+            findings.push(PlanProblem::Invalid { task: id(), rule });
         }
         if !seen.insert(&task.id) {
-            findings.push(Finding::DuplicateId { task: id() });
+            findings.push(PlanProblem::DuplicateId { task: id() });
         }
         for dependency in task.depends_on.iter().filter(|id| !known.contains(id)) {
-            findings.push(Finding::UnknownDependency { task: id(), dependency: dependency.clone() });
+            findings.push(PlanProblem::UnknownDependency { task: id(), dependency: dependency.clone() });
         }
         for parent in task.parent_id.iter().filter(|id| !known.contains(id)) {
-            findings.push(Finding::UnknownParent { task: id(), parent: parent.clone() });
+            findings.push(PlanProblem::UnknownParent { task: id(), parent: parent.clone() });
         }
     }
-    findings.extend(graph::cycles(&plan.tasks).into_iter().map(|path| Finding::Cycle { path }));
+    findings.extend(graph::cycles(&plan.tasks).into_iter().map(|path| PlanProblem::Cycle { path }));
     findings
 }
 

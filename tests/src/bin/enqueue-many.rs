@@ -9,7 +9,7 @@ use std::{io::Write, sync::Arc};
 use samuel_core::{
     clock::SystemClock,
     project::Project,
-    state::{Actor, Change, Mutation, NewTask, StateStore},
+    state::{Actor, Mutation, NewTask, StateStore, TaskChange},
 };
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for number in 0..count.parse::<usize>()? {
         let task = NewTask::new(format!("{name} {number}"));
         let applied = store.mutate(Mutation::Enqueue { task }, Actor::User)?;
-        if let Change::Added { id } = applied.change {
+        if let TaskChange::Added { id } = applied.change {
             println!("{id}");
             std::io::stdout().flush()?;
         }

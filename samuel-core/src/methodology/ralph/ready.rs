@@ -5,7 +5,7 @@
 
 use crate::{
     model::{Plan, payload::BeforeLoopOutput},
-    state::{Finding, Severity, validate},
+    state::{PlanProblem, Severity, validate},
 };
 
 /// Findings that are named in the reason, or as warnings; more are counted.
@@ -25,7 +25,7 @@ pub struct PlanCheck {
 /// empty plan is, with a warning. Dependencies that cannot be met are warnings: the loop works
 /// on the other tasks, and is blocked when none of them is left.
 pub fn check_plan(plan: &Plan) -> PlanCheck {
-    let (errors, warnings): (Vec<Finding>, Vec<Finding>) =
+    let (errors, warnings): (Vec<PlanProblem>, Vec<PlanProblem>) =
         validate(plan).into_iter().partition(|finding| finding.severity() == Severity::Error);
     let reason =
         (!errors.is_empty()).then(|| format!("the plan cannot be worked on: {}", named(&errors).join("; ")));
@@ -36,7 +36,7 @@ pub fn check_plan(plan: &Plan) -> PlanCheck {
 }
 
 /// Words the first findings and counts the others.
-fn named(findings: &[Finding]) -> Vec<String> {
+fn named(findings: &[PlanProblem]) -> Vec<String> {
     let mut named: Vec<String> = findings.iter().take(MAX_NAMED).map(ToString::to_string).collect();
     let more = findings.len().saturating_sub(MAX_NAMED);
     named.extend((more > 0).then(|| format!("and {more} more")));

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::super::{Actor, Change, Edit, Mutation, StateError};
+use super::super::{Actor, Edit, Mutation, StateError, TaskChange};
 use crate::model::{ExitReason, Usage};
 
 /// The longest record, as a line of the journal.
@@ -54,7 +54,7 @@ pub enum JournalEntry {
         /// What was asked for.
         mutation: Mutation,
         /// What came of it.
-        change: Change,
+        change: TaskChange,
     },
     /// A whole plan was stored.
     Imported {
@@ -281,7 +281,7 @@ mod tests {
         let mutation =
             Mutation::Done { id: TaskId::new("1.10"), commit_sha: Some("abc".into()), iteration: None };
         let entry =
-            JournalEntry::Mutation { actor: Actor::Agent, base: 2, mutation, change: Change::Unchanged };
+            JournalEntry::Mutation { actor: Actor::Agent, base: 2, mutation, change: TaskChange::Unchanged };
         let line = record(entry.clone()).to_line().unwrap();
         insta::assert_snapshot!(String::from_utf8(line.clone()).unwrap(), @r#"{"seq":7,"at":"1970-01-01T00:00:00Z","revision":3,"kind":"mutation","actor":"agent","base":2,"mutation":{"type":"done","id":"1.10","commit_sha":"abc"},"change":{"type":"unchanged"}}"#);
         assert_eq!(serde_json::from_slice::<JournalRecord>(&line).unwrap(), record(entry));

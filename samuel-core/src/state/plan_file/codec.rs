@@ -143,8 +143,8 @@ mod tests {
             Complexity, Plan, Priority, Progress, ProgressStatus, Project, Source, Status, TaskId, Usage,
         },
         state::{
-            Change, MAX_REVISION, Mutation, NewTask, apply,
             plan_file::{Lines, encode_changed, read_excerpt},
+            MAX_REVISION, Mutation, NewTask, TaskChange, apply,
         },
     };
 
@@ -283,7 +283,7 @@ mod tests {
             let now = jiff::Timestamp::UNIX_EPOCH;
             let changes = [document.apply(&mutation, now).ok(), excerpt.apply(&mutation, now).ok()];
             prop_assert_eq!(&changes[0], &changes[1]);
-            if let [Some(change), _] = changes && change != Change::Unchanged {
+            if let [Some(change), _] = changes && change != TaskChange::Unchanged {
                 let lines = Lines::find(&text).unwrap();
                 prop_assert_eq!(encode_changed(&excerpt, lines, &change).unwrap().concat(), encode(&document).unwrap());
             }

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     model::{PLAN_VERSION, Plan, Progress, Project, Task, TaskId},
-    state::{Change, MAX_REVISION, Mutation, StateError, apply::apply_reserving},
+    state::{MAX_REVISION, Mutation, StateError, TaskChange, apply::apply_reserving},
     toon::{Attempt, Map},
 };
 
@@ -100,7 +100,7 @@ impl Document {
     ///
     /// # Errors
     /// Returns what [`apply`](crate::state::apply) returns.
-    pub(crate) fn apply(&mut self, mutation: &Mutation, now: Timestamp) -> Result<Change, StateError> {
+    pub(crate) fn apply(&mut self, mutation: &Mutation, now: Timestamp) -> Result<TaskChange, StateError> {
         let lost = self.lost_ids();
         let change = apply_reserving(self.plan_mut(), mutation, now, &lost)?;
         if let Some(excerpt) = &self.excerpt {

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use super::{Document, codec};
 use crate::{
     model::Task,
-    state::{Change, StateError},
+    state::{StateError, TaskChange},
 };
 
 /// A plan's text, taken apart at its table of tasks.
@@ -75,7 +75,7 @@ fn is_row(line: &str) -> bool {
 pub(crate) fn encode_changed<'a>(
     document: &Document,
     read: Lines<'a>,
-    change: &Change,
+    change: &TaskChange,
 ) -> Result<Pieces<'a>, StateError> {
     let tasks = document.plan.tasks.iter().enumerate().map(|(index, task)| (document.row(index), task));
     let is_new =
@@ -124,7 +124,7 @@ mod tests {
         assert_eq!((document.plan.tasks[1].title.as_str(), diagnostics), ("t", vec![]));
         let task = &mut document.plan_mut().tasks[2];
         let from = std::mem::replace(&mut task.status, Status::Skipped);
-        let change = Change::Task { id: task.id.clone(), from, to: task.status };
+        let change = TaskChange::Task { id: task.id.clone(), from, to: task.status };
         let changed = encode_changed(&document, Lines::find(&text).unwrap(), &change).unwrap().concat();
         let row = "\n  \"3\",t,\"\",";
         assert_eq!(changed, text.replace(&format!("{row}pending"), &format!("{row}skipped")));
@@ -143,6 +143,6 @@ mod tests {
         assert!(Lines::find(&text.replace("tasks[3]", "tasks[2]")).is_none());
         let other = text.replace("title,description", "description,title");
         let read = Lines::find(&other).unwrap();
-        assert_eq!(encode_changed(&document, read, &Change::Progress).unwrap().concat(), text);
+        assert_eq!(encode_changed(&document, read, &TaskChange::Progress).unwrap().concat(), text);
     }
 }

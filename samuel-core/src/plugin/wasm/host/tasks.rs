@@ -12,7 +12,7 @@ use super::{Guest, HostError, on_a_thread, waiting};
 use crate::{
     model::{self, Complexity, Priority, TaskId},
     plugin::{Capability, wasm::plugin::Loaded},
-    state::{self, Actor, Change, Mutation, StateError, StateStore},
+    state::{self, Actor, Mutation, StateError, StateStore, TaskChange},
 };
 
 /// The contract's `status`.
@@ -102,7 +102,7 @@ pub(super) fn offer(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Resu
     waiting(interface, "enqueue", |guest, (task,): (NewTask,)| {
         let loaded = Arc::clone(&guest.loaded);
         on_a_thread(move || match mutate(&loaded, Mutation::Enqueue { task: task.into() })? {
-            Change::Added { id } => Ok(id.to_string()),
+            TaskChange::Added { id } => Ok(id.to_string()),
             other => Err(HostError::Other(format!("the task was not added: {other:?}"))),
         })
     })?;
@@ -127,7 +127,7 @@ pub(super) fn offer(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Resu
     })
 }
 
-fn mutate(loaded: &Loaded, mutation: Mutation) -> Result<Change, HostError> {
+fn mutate(loaded: &Loaded, mutation: Mutation) -> Result<TaskChange, HostError> {
     let applied = store(loaded, "write")?.mutate(mutation, Actor::Agent);
     Ok(applied.map_err(|error| refused(&error))?.change)
 }
