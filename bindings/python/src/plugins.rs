@@ -9,7 +9,7 @@ use std::{path::PathBuf, sync::Arc};
 use pyo3::{
     Bound, IntoPyObjectExt, Py, PyAny, PyErr, PyResult, Python, pyclass, pyfunction, types::PyAnyMethods,
 };
-use samuel_core::plugin::{Catalog, FetchOptions, LoadOptions, Loaded, PluginError, Plugins, Source};
+use samuel_core::plugin::{Catalog, FetchOptions, LoadOptions, LoadedPlugins, PluginError, Plugins, Source};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
 
 /// Handlers of installed plugins, ready for a run.
 #[pyclass(frozen, name = "LoadedPlugins", module = "samuel._samuel")]
-pub(crate) struct PyLoaded(pub(crate) Arc<Loaded>);
+pub(crate) struct PyLoaded(pub(crate) Arc<LoadedPlugins>);
 
 /// What plugins get of this process.
 #[derive(pyo3::FromPyObject)]

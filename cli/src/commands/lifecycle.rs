@@ -3,7 +3,8 @@
 use samuel_core::{
     hook::HookPoint,
     lifecycle::{
-        Change, ChangeKind, InitOptions, InitReport, Lifecycle, LifecycleError, SyncOptions, SyncReport,
+        FileChange, FileChangeKind, InitOptions, InitReport, Lifecycle, LifecycleError, SyncOptions,
+        SyncReport,
     },
     text::counted,
 };
@@ -106,9 +107,9 @@ fn sync_text(report: &SyncReport, places: &Places) -> String {
     }
 }
 
-fn changes_text(changes: &[Change], word: &str, shown: impl Fn(&str) -> String) -> String {
-    let line = |change: &Change| {
-        let new = if change.kind == ChangeKind::Create { " (new)" } else { "" };
+fn changes_text(changes: &[FileChange], word: &str, shown: impl Fn(&str) -> String) -> String {
+    let line = |change: &FileChange| {
+        let new = if change.kind == FileChangeKind::Create { " (new)" } else { "" };
         format!("  {word} {}{new}\n", shown(&change.path))
     };
     changes.iter().map(line).collect()

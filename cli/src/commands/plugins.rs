@@ -7,7 +7,8 @@ use samuel_core::{
     config::{DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS},
     model::ErrorCode,
     plugin::{
-        Catalog, FetchOptions, Installed, Kind, Listed, LoadOptions, Loaded, Offer, Plugins, Source, Unlisted,
+        Catalog, FetchOptions, Installed, Kind, Listed, LoadOptions, LoadedPlugins, Offer, Plugins, Source,
+        Unlisted,
     },
     project::Project,
     state::LoopLock,
@@ -25,11 +26,11 @@ use crate::{
 };
 
 /// Makes the handlers of a project's plugins.
-pub(crate) fn load(project: &Project, host: &Host) -> Result<Loaded, Failure> {
+pub(crate) fn load(project: &Project, host: &Host) -> Result<LoadedPlugins, Failure> {
     let catalog = Catalog::read(project.root(), project.config())?;
     // Without plugins nothing of this process is needed.
     if catalog.plugins().is_empty() {
-        return Ok(Loaded::default());
+        return Ok(LoadedPlugins::default());
     }
     let options = LoadOptions { store: Some(Arc::new(project.store())), ..load_options(host)? };
     Ok(catalog.load(&options)?)

@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Change, ChangeKind, LifecycleError, section};
+use super::{FileChange, FileChangeKind, LifecycleError, section};
 use crate::fs::{Durability, FileError, LastLink, Root};
 
 /// The largest context file that is brought up to date, in bytes.
@@ -104,12 +104,12 @@ impl Drafts {
     }
 
     /// Returns what is about to be written, by name.
-    pub(super) fn changes(&self) -> Vec<Change> {
+    pub(super) fn changes(&self) -> Vec<FileChange> {
         let kind = |draft: &Draft| match draft.before {
-            Some(_) => ChangeKind::Update,
-            None => ChangeKind::Create,
+            Some(_) => FileChangeKind::Update,
+            None => FileChangeKind::Create,
         };
-        self.list.iter().map(|draft| Change { path: draft.name.clone(), kind: kind(draft) }).collect()
+        self.list.iter().map(|draft| FileChange { path: draft.name.clone(), kind: kind(draft) }).collect()
     }
 
     /// Writes everything.

@@ -5,7 +5,7 @@ use std::{io, io::Write, path::PathBuf, sync::Arc};
 use serde::Serialize;
 
 use super::{
-    Change, Fired, Lifecycle, LifecycleError,
+    FileChange, Fired, Lifecycle, LifecycleError,
     file::Drafts,
     fire::{Firing, blocking},
     render::{self, Scope},
@@ -43,7 +43,7 @@ pub struct InitReport {
     /// The methodology it is set up for.
     pub methodology: String,
     /// The files that were written.
-    pub changes: Vec<Change>,
+    pub changes: Vec<FileChange>,
     /// How many files were there already and stayed as they were.
     pub unchanged: usize,
     /// Where the samuel.toml that was there before was put.
@@ -128,7 +128,7 @@ impl Lifecycle {
 struct Made {
     /// The project with the configuration it has now.
     project: Project,
-    changes: Vec<Change>,
+    changes: Vec<FileChange>,
     unchanged: usize,
     backup: Option<PathBuf>,
     warnings: Vec<String>,

@@ -33,4 +33,4 @@ pub use fire::{Answered, Fired, Lifecycle, LifecycleBuilder};
 pub use init::{InitOptions, InitReport};
 pub use render::{AGENTS_FILE, AGENTS_TEMPLATE, AGENTS_TEMPLATE_FILE, FOLDER_TEMPLATE, FOLDER_TEMPLATE_FILE};
 pub use survey::{Folder, MAX_FOLDERS, MIN_CODE_FILES};
-pub use sync::{Change, ChangeKind, SyncOptions, SyncReport};
+pub use sync::{FileChange, FileChangeKind, SyncOptions, SyncReport};

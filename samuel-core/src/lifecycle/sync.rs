@@ -30,7 +30,7 @@ pub struct SyncReport {
     /// Why a handler skipped it all, where one did; nothing was written then.
     pub skipped: Option<String>,
     /// The files that were written, or would be.
-    pub changes: Vec<Change>,
+    pub changes: Vec<FileChange>,
     /// How many files were up to date.
     pub unchanged: usize,
     /// The points that fired.
@@ -41,17 +41,17 @@ pub struct SyncReport {
 
 /// A file that is written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Change {
+pub struct FileChange {
     /// Its path, relative to the project with `/`.
     pub path: String,
     /// Whether it was there before.
-    pub kind: ChangeKind,
+    pub kind: FileChangeKind,
 }
 
 /// Whether a file that is written was there before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ChangeKind {
+pub enum FileChangeKind {
     /// It was not.
     Create,
     /// It was, with another content.
@@ -105,7 +105,7 @@ impl Lifecycle {
         options: &SyncOptions,
         survey: Survey,
         firing: &mut Firing<'_>,
-    ) -> Result<(Vec<Change>, usize), LifecycleError> {
+    ) -> Result<(Vec<FileChange>, usize), LifecycleError> {
         let (project, context, dry_run) = (self.project.clone(), firing.context.clone(), options.dry_run);
         let work = move || {
             let mut drafts = Drafts::new(project.root())?;
@@ -126,7 +126,7 @@ impl Lifecycle {
 fn report(
     options: &SyncOptions,
     skipped: Option<String>,
-    changes: Vec<Change>,
+    changes: Vec<FileChange>,
     unchanged: usize,
     firing: Firing<'_>,
 ) -> SyncReport {

@@ -76,7 +76,7 @@ impl Bench {
     }
 }
 
-fn paths(changes: &[Change]) -> Vec<&str> {
+fn paths(changes: &[FileChange]) -> Vec<&str> {
     changes.iter().map(|change| change.path.as_str()).collect()
 }
 
@@ -219,8 +219,8 @@ async fn sync_touches_only_its_section_and_a_second_time_nothing() {
     assert_eq!(
         report.changes,
         [
-            Change { path: "AGENTS.md".into(), kind: ChangeKind::Update },
-            Change { path: "src/AGENTS.md".into(), kind: ChangeKind::Create }
+            FileChange { path: "AGENTS.md".into(), kind: FileChangeKind::Update },
+            FileChange { path: "src/AGENTS.md".into(), kind: FileChangeKind::Create }
         ]
     );
     let text = bench.read("AGENTS.md");

@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use super::{Capability, Change, Difference, Kind};
+use super::{Capability, Difference, Kind, PluginChange};
 use crate::{
     config::ConfigError,
     fs::FileError,
@@ -163,7 +163,7 @@ pub enum PluginError {
         /// The plugin.
         name: String,
         /// What was changed.
-        changes: Vec<Change>,
+        changes: Vec<PluginChange>,
     },
     /// samuel.lock says something of a plugin that its files do not.
     #[error("samuel.lock does not fit the plugin {name}: {}", listed(differences))]

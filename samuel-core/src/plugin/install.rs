@@ -19,7 +19,7 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Capabilities, Capability, Change, Difference, Kind, LockEntry, LockFile, MANIFEST_FILE, Manifest,
+    Capabilities, Capability, Difference, Kind, LockEntry, LockFile, MANIFEST_FILE, Manifest, PluginChange,
     PluginError, Selection, Source, Unlisted,
     catalog::{check_beside, plugin_directory, plugins_directory},
     check,
@@ -139,7 +139,7 @@ pub struct Verified {
     /// The plugin.
     pub name: String,
     /// What was changed; nothing where all is well.
-    pub changes: Vec<Change>,
+    pub changes: Vec<PluginChange>,
     /// What samuel.lock says of it that its files do not; nothing where all is
     /// well.
     pub differences: Vec<Difference>,

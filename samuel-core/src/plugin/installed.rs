@@ -4,7 +4,9 @@ use std::{fmt, path::Path};
 
 use serde::Serialize;
 
-use super::{Change, LockEntry, MANIFEST_FILE, Manifest, PluginError, Selection, contents::Contents, tree};
+use super::{
+    LockEntry, MANIFEST_FILE, Manifest, PluginChange, PluginError, Selection, contents::Contents, tree,
+};
 
 /// Something samuel.lock says of a plugin that its files do not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -30,7 +32,7 @@ impl fmt::Display for Difference {
 pub(super) struct Inspection {
     pub(super) contents: Contents,
     /// The files that are not those that were installed.
-    pub(super) changes: Vec<Change>,
+    pub(super) changes: Vec<PluginChange>,
     /// What else samuel.lock says that is not so.
     pub(super) differences: Vec<Difference>,
     /// Nothing where the manifest was changed: nobody asked for what it says.

@@ -1,7 +1,7 @@
 //! Making handlers of installed plugins.
 //!
 //! [`Catalog::load`] does everything that can fail, so that
-//! [`Loaded::register`] cannot. Each kind of plugin has one function here.
+//! [`LoadedPlugins::register`] cannot. Each kind of plugin has one function here.
 
 use std::{
     fmt,
@@ -50,19 +50,19 @@ struct Ready {
 
 /// The handlers of a project's plugins, ready to be registered.
 #[derive(Default)]
-pub struct Loaded {
+pub struct LoadedPlugins {
     ready: Vec<Ready>,
     /// All plugins of the catalog, those without handlers too.
     identities: Vec<PluginIdentity>,
 }
 
-impl fmt::Debug for Loaded {
+impl fmt::Debug for LoadedPlugins {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.handlers()).finish()
     }
 }
 
-impl Loaded {
+impl LoadedPlugins {
     /// Registers the handlers; see
     /// [`RunBuilder::register`](crate::engine::RunBuilder::register).
     pub fn register(&self, registry: &mut RegistryBuilder) {
@@ -86,8 +86,8 @@ impl Catalog {
     /// Returns [`PluginError::Unsupported`] for a plugin of a kind that this
     /// build does not run, [`PluginError::NoStateDir`] for one of scripts where
     /// `options` name no private directory, and what its kind can have wrong.
-    pub fn load(&self, options: &LoadOptions) -> Result<Loaded, PluginError> {
-        let mut loaded = Loaded::default();
+    pub fn load(&self, options: &LoadOptions) -> Result<LoadedPlugins, PluginError> {
+        let mut loaded = LoadedPlugins::default();
         let mut loader = Loader {
             root: &self.root,
             options,

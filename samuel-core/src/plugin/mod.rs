@@ -10,7 +10,7 @@
 //!              └ a bounded copy, checked                    ├ .samuel/plugins/<name>/
 //!                                                           ├ samuel.lock: digests and grants
 //!                                                           └ samuel.toml: [[plugins]]
-//! Catalog::read ─ digests hold ─► Catalog::load ─► Loaded::register ─► the registry
+//! Catalog::read ─ digests hold ─► Catalog::load ─► LoadedPlugins::register ─► the registry
 //!    reads each file once          components are compiled of these bytes,
 //!                                  scripts run from a private copy of them
 //! ```
@@ -72,7 +72,7 @@ pub use error::PluginError;
 pub use install::{FetchOptions, Installed, Listed, Offer, Plugins, Uninstalled, Verified};
 pub use installed::Difference;
 pub use kind::{Kind, UnknownKind};
-pub use load::{LoadOptions, Loaded};
+pub use load::{LoadOptions, LoadedPlugins};
 pub use lock::{LOCK_FILE, LockEntry, LockFile};
 pub use manifest::{Binding, MANIFEST_FILE, Manifest};
 pub use name::check_plugin_name;
@@ -83,6 +83,6 @@ pub use scaffold::{Language, NewPlugin, Scaffolded, SdkSource, scaffold};
 pub use schema::manifest_schema;
 pub use skill::Skill;
 pub use source::Source;
-pub use tree::{Change, ChangeKind, MAX_BYTES, MAX_FILES, Selection, Tree};
+pub use tree::{MAX_BYTES, MAX_FILES, PluginChange, PluginChangeKind, Selection, Tree};
 pub(crate) use tree::{digest_of, digest_of_stream};
 pub use trial::{Trial, TrialOptions, try_out};

@@ -57,17 +57,17 @@ pub(super) type Bytes = BTreeMap<String, Arc<[u8]>>;
 
 /// A file that is not as it was installed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Change {
+pub struct PluginChange {
     /// Its path, relative to the plugin.
     pub path: String,
     /// How it differs.
-    pub kind: ChangeKind,
+    pub kind: PluginChangeKind,
 }
 
 /// How a file differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ChangeKind {
+pub enum PluginChangeKind {
     /// It holds something else.
     Changed,
     /// It is new.
@@ -76,12 +76,12 @@ pub enum ChangeKind {
     Missing,
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for PluginChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = match self.kind {
-            ChangeKind::Changed => "changed",
-            ChangeKind::Added => "new",
-            ChangeKind::Missing => "missing",
+            PluginChangeKind::Changed => "changed",
+            PluginChangeKind::Added => "new",
+            PluginChangeKind::Missing => "missing",
         };
         write!(f, "{word}: {}", self.path)
     }
@@ -164,19 +164,19 @@ impl Tree {
     }
 
     /// Compares with digests that were kept.
-    pub fn changes_since(&self, kept: &BTreeMap<String, String>) -> Vec<Change> {
+    pub fn changes_since(&self, kept: &BTreeMap<String, String>) -> Vec<PluginChange> {
         let mut changes = Vec::new();
         for (path, entry) in &self.files {
             match kept.get(path) {
-                None => changes.push(Change { path: path.clone(), kind: ChangeKind::Added }),
+                None => changes.push(PluginChange { path: path.clone(), kind: PluginChangeKind::Added }),
                 Some(digest) if *digest != entry.digest => {
-                    changes.push(Change { path: path.clone(), kind: ChangeKind::Changed });
+                    changes.push(PluginChange { path: path.clone(), kind: PluginChangeKind::Changed });
                 }
                 Some(_) => {}
             }
         }
         let gone = kept.keys().filter(|path| !self.files.contains_key(*path));
-        changes.extend(gone.map(|path| Change { path: path.clone(), kind: ChangeKind::Missing }));
+        changes.extend(gone.map(|path| PluginChange { path: path.clone(), kind: PluginChangeKind::Missing }));
         changes.sort_by(|left, right| left.path.cmp(&right.path));
         changes
     }

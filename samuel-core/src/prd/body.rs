@@ -6,9 +6,9 @@
 
 use super::block::{Block, Item};
 use super::draft::{Reading, Reference};
-use super::finding::FindingKind;
 use super::label::Label;
 use super::line::Line;
+use super::remark::RemarkKind;
 use super::value::{self, FileEntry};
 
 /// What the items with a box in a body are.
@@ -181,7 +181,7 @@ impl<'r, 's, 'a, 'b> Body<'r, 's, 'a, 'b> {
             let message =
                 format!("\"{}\" does not name a file; put the path in backticks", shorten(&text.join(" ")));
             let place = self.reading.source.place(first.start);
-            self.reading.findings.warn(FindingKind::UnreadableFile, place, message);
+            self.reading.remarks.warn(RemarkKind::UnreadableFile, place, message);
         }
     }
 
@@ -222,7 +222,7 @@ impl<'r, 's, 'a, 'b> Body<'r, 's, 'a, 'b> {
         let place = self.reading.source.place(line.start);
         for text in found.unknown {
             let message = format!("\"{}\" does not name a task to depend on", shorten(&text));
-            self.reading.findings.warn(FindingKind::DanglingDependency, place, message);
+            self.reading.remarks.warn(RemarkKind::DanglingDependency, place, message);
         }
         let Some(draft) = self.reading.drafts.get_mut(self.draft) else { return };
         draft.depends_on.extend(found.ids.into_iter().map(|id| Reference { id, place }));
@@ -239,7 +239,7 @@ impl<'r, 's, 'a, 'b> Body<'r, 's, 'a, 'b> {
         let shown = shorten(&words);
         let message = format!("unknown priority \"{shown}\", expected one of critical, high, medium, low");
         let place = self.reading.source.place(line.start);
-        self.reading.findings.warn(FindingKind::UnknownPriority, place, message);
+        self.reading.remarks.warn(RemarkKind::UnknownPriority, place, message);
     }
 
     fn complexity(&mut self, line: &Line) {

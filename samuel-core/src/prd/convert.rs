@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::block::{self, Block};
 use super::draft::{Draft, Reading};
 use super::error::PrdError;
-use super::finding::{Finding, FindingKind, Findings};
+use super::remark::{Remark, RemarkKind, Remarks};
 use super::source::{Document, Place, Source};
 use super::{about, checklist, heading, resolve, section};
 use crate::model::Task;
@@ -43,10 +43,10 @@ pub struct Conversion {
     /// Where the tasks come from.
     pub form: Form,
     /// What the author should know, in the order of the lines.
-    pub warnings: Vec<Finding>,
+    pub warnings: Vec<Remark>,
     /// What must be corrected before the tasks are used, in the order of the
     /// lines.
-    pub errors: Vec<Finding>,
+    pub errors: Vec<Remark>,
 }
 
 impl Conversion {
@@ -127,8 +127,8 @@ struct Found {
     /// Nothing if another document must be asked.
     tasks: Option<Vec<Task>>,
     form: Form,
-    warnings: Vec<Finding>,
-    errors: Vec<Finding>,
+    warnings: Vec<Remark>,
+    errors: Vec<Remark>,
 }
 
 impl Found {
@@ -136,9 +136,9 @@ impl Found {
         Self { tasks: None, form: Form::None, warnings: Vec::new(), errors: Vec::new() }
     }
 
-    fn new(form: Form, drafts: Vec<Draft>, mut findings: Findings, now: jiff::Timestamp) -> Self {
-        let tasks = resolve::tasks(drafts, &mut findings, now);
-        let (warnings, errors) = findings.finish();
+    fn new(form: Form, drafts: Vec<Draft>, mut remarks: Remarks, now: jiff::Timestamp) -> Self {
+        let tasks = resolve::tasks(drafts, &mut remarks, now);
+        let (warnings, errors) = remarks.finish();
         Self { tasks: Some(tasks), form, warnings, errors }
     }
 }
@@ -146,17 +146,17 @@ impl Found {
 fn from_companion(companion: &Document, now: jiff::Timestamp) -> Result<Found, PrdError> {
     let source = Source::new(companion)?;
     let blocks = block::parse(&source)?;
-    let mut findings = Findings::new(&source);
-    let mut reading = Reading::new(&source, &mut findings);
+    let mut remarks = Remarks::new(&source);
+    let mut reading = Reading::new(&source, &mut remarks);
     checklist::read_all(&mut reading, &blocks)?;
     let drafts = reading.drafts;
     if drafts.is_empty() {
         let message = "no checklist lines such as \"- [ ] 1.1 Title\"; the tasks are taken from the PRD";
-        findings.warn(FindingKind::EmptyCompanion, Place::START, message);
-        let (warnings, errors) = findings.finish();
+        remarks.warn(RemarkKind::EmptyCompanion, Place::START, message);
+        let (warnings, errors) = remarks.finish();
         return Ok(Found { tasks: None, form: Form::None, warnings, errors });
     }
-    Ok(Found::new(Form::Companion, drafts, findings, now))
+    Ok(Found::new(Form::Companion, drafts, remarks, now))
 }
 
 fn from_prd(
@@ -166,10 +166,10 @@ fn from_prd(
     now: jiff::Timestamp,
 ) -> Result<Found, PrdError> {
     for attempt in [Attempt::Headings, Attempt::SectionChecklists, Attempt::AllChecklists] {
-        // Each attempt has its own findings: what one without tasks had to say
+        // Each attempt has its own remarks: what one without tasks had to say
         // is about no task.
-        let mut findings = Findings::new(source);
-        let mut reading = Reading::new(source, &mut findings);
+        let mut remarks = Remarks::new(source);
+        let mut reading = Reading::new(source, &mut remarks);
         match attempt {
             Attempt::Headings => heading::read(&mut reading, blocks, sections)?,
             Attempt::SectionChecklists => checklist::read_sections(&mut reading, blocks, sections)?,
@@ -177,12 +177,12 @@ fn from_prd(
         }
         let drafts = reading.drafts;
         if !drafts.is_empty() {
-            return Ok(Found::new(attempt.form(), drafts, findings, now));
+            return Ok(Found::new(attempt.form(), drafts, remarks, now));
         }
     }
-    let mut findings = Findings::new(source);
-    warn_of_nothing(source, blocks, sections, &mut findings);
-    Ok(Found::new(Form::None, Vec::new(), findings, now))
+    let mut remarks = Remarks::new(source);
+    warn_of_nothing(source, blocks, sections, &mut remarks);
+    Ok(Found::new(Form::None, Vec::new(), remarks, now))
 }
 
 /// A form to look for in a PRD.
@@ -203,12 +203,7 @@ impl Attempt {
 }
 
 /// Says what was looked for, and what came closest.
-fn warn_of_nothing(
-    source: &Source<'_>,
-    blocks: &[Block],
-    sections: &[Range<usize>],
-    findings: &mut Findings,
-) {
+fn warn_of_nothing(source: &Source<'_>, blocks: &[Block], sections: &[Range<usize>], remarks: &mut Remarks) {
     let titles: Vec<String> = section::TITLES.iter().map(|title| format!("\"{title}\"")).collect();
     let looked_for = format!(
         "no tasks found; looked for headings such as \"### 1.1 Title\" in a section titled {}, \
@@ -222,5 +217,5 @@ fn warn_of_nothing(
         ),
         None => (Place::START, looked_for),
     };
-    findings.warn(FindingKind::NoTasks, place, message);
+    remarks.warn(RemarkKind::NoTasks, place, message);
 }

@@ -6,8 +6,8 @@
 use std::ops::Range;
 
 use super::error::{MAX_TASKS, PrdError};
-use super::finding::{FindingKind, Findings};
 use super::line::Line;
+use super::remark::{RemarkKind, Remarks};
 use super::source::{Place, Source};
 use super::title::Title;
 use crate::model::{Complexity, InvalidTask, Priority, Status, TaskId};
@@ -43,7 +43,7 @@ pub(super) struct Reference {
 #[derive(Debug)]
 pub(super) struct Reading<'s, 'a> {
     pub(super) source: &'s Source<'a>,
-    pub(super) findings: &'s mut Findings,
+    pub(super) remarks: &'s mut Remarks,
     pub(super) drafts: Vec<Draft>,
     /// For each line, whether a field of a task has it already.
     taken: Vec<bool>,
@@ -51,8 +51,8 @@ pub(super) struct Reading<'s, 'a> {
 
 impl<'s, 'a> Reading<'s, 'a> {
     /// Starts to read a document.
-    pub(super) fn new(source: &'s Source<'a>, findings: &'s mut Findings) -> Self {
-        Self { source, findings, drafts: Vec::new(), taken: vec![false; source.line_count()] }
+    pub(super) fn new(source: &'s Source<'a>, remarks: &'s mut Remarks) -> Self {
+        Self { source, remarks, drafts: Vec::new(), taken: vec![false; source.line_count()] }
     }
 
     /// Adds a draft and returns its index.
@@ -96,7 +96,7 @@ impl<'s, 'a> Reading<'s, 'a> {
     /// Warns of a word that is no complexity.
     pub(super) fn warn_complexity(&mut self, place: Place, word: &str) {
         let message = format!("unknown complexity \"{word}\", expected one of simple, medium, complex");
-        self.findings.warn(FindingKind::UnknownComplexity, place, message);
+        self.remarks.warn(RemarkKind::UnknownComplexity, place, message);
     }
 
     /// Marks the lines of a range: they belong to no description.

@@ -1,11 +1,11 @@
 //! Why a PRD cannot be converted at all.
 //!
 //! [`PrdError`] is for documents that are refused as a whole. What is wrong
-//! with single tasks is a [`Finding`](super::Finding) of the conversion.
+//! with single tasks is a [`Remark`](super::Remark) of the conversion.
 
 use std::{io, path::PathBuf};
 
-use super::Finding;
+use super::Remark;
 use crate::{
     fs::FileError,
     model::{Coded, ErrorCode, Location},
@@ -70,7 +70,7 @@ pub enum PrdError {
         /// The PRD.
         path: PathBuf,
         /// The errors, in the order of their lines; at least one.
-        errors: Vec<Finding>,
+        errors: Vec<Remark>,
     },
 }
 

@@ -6,8 +6,8 @@ use super::block::{Block, Heading, Item};
 use super::body::{Body, Boxes, shorten};
 use super::draft::Reading;
 use super::error::PrdError;
-use super::finding::FindingKind;
 use super::label::Label;
+use super::remark::RemarkKind;
 use super::section;
 use super::title::Title;
 use crate::model::TaskId;
@@ -132,7 +132,7 @@ fn warn_of_heading(reading: &mut Reading<'_, '_>, heading: &Heading, why: &str) 
     let place = reading.source.place(heading.range.start);
     let words = shorten(&heading.line.words());
     let message = format!("\"{words}\" {why}; its text is left out");
-    reading.findings.warn(FindingKind::IgnoredHeading, place, message);
+    reading.remarks.warn(RemarkKind::IgnoredHeading, place, message);
 }
 
 /// Warns of checklists that would be tasks if no heading were one.
@@ -140,7 +140,7 @@ fn warn_of_boxes(reading: &mut Reading<'_, '_>, blocks: &[Block]) {
     for item in blocks.iter().filter_map(first_box) {
         let place = reading.source.place(item.range.start);
         let message = "this checklist is left out: the tasks of this document are headings";
-        reading.findings.warn(FindingKind::IgnoredChecklist, place, message);
+        reading.remarks.warn(RemarkKind::IgnoredChecklist, place, message);
     }
 }
 

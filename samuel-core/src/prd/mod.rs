@@ -2,7 +2,7 @@
 //!
 //! [`convert`] takes a PRD and, if there is one, its companion task list, both
 //! already read, and returns a [`Conversion`]: tasks ready for a plan, the
-//! project's name and description, and a [`Finding`] for everything a reader
+//! project's name and description, and a [`Remark`] for everything a reader
 //! of the document should know, each with its line.
 //!
 //! Tasks come from one of three places, the first that has any: checklists in
@@ -20,11 +20,11 @@ mod convert;
 mod cycle;
 mod draft;
 mod error;
-mod finding;
 mod heading;
 mod ids;
 mod label;
 mod line;
+mod remark;
 mod resolve;
 mod section;
 mod source;
@@ -35,5 +35,5 @@ mod value;
 
 pub use convert::{Conversion, Form, companion_name, convert};
 pub use error::{MAX_DEPTH, MAX_INPUT_BYTES, MAX_TASKS, PrdError};
-pub use finding::{Finding, FindingKind, MAX_FINDINGS, Severity};
+pub use remark::{MAX_REMARKS, Remark, RemarkKind, Severity};
 pub use source::Document;

@@ -8,8 +8,8 @@ use std::collections::{HashMap, HashSet};
 use super::body::shorten;
 use super::cycle;
 use super::draft::{Draft, Reference};
-use super::finding::{FindingKind, Findings};
 use super::ids::{IdSource, trunk};
+use super::remark::{RemarkKind, Remarks};
 use super::source::Place;
 use crate::model::{InvalidTask, Source, Task, TaskId};
 
@@ -17,8 +17,8 @@ use crate::model::{InvalidTask, Source, Task, TaskId};
 const SHOWN_IN_CYCLE: usize = 8;
 
 /// Turns the drafts of a document into tasks, in their order.
-pub(super) fn tasks(drafts: Vec<Draft>, findings: &mut Findings, now: jiff::Timestamp) -> Vec<Task> {
-    let ids = settle_ids(&drafts, findings);
+pub(super) fn tasks(drafts: Vec<Draft>, remarks: &mut Remarks, now: jiff::Timestamp) -> Vec<Task> {
+    let ids = settle_ids(&drafts, remarks);
     let index = Index::new(&ids, &drafts);
     let mut placed: Vec<(Task, Place)> = Vec::new();
     for (position, draft) in drafts.into_iter().enumerate() {
@@ -26,23 +26,23 @@ pub(super) fn tasks(drafts: Vec<Draft>, findings: &mut Findings, now: jiff::Time
         let place = draft.place;
         if let Some(first) = index.0.get(id).filter(|first| first.position != position) {
             let message = format!("task {id} is there twice, first in line {}", first.line);
-            findings.error(FindingKind::DuplicateId, place, message, vec![first.line]);
+            remarks.error(RemarkKind::DuplicateId, place, message, vec![first.line]);
             continue;
         }
         let item_of = draft.parent.map(|parent| ids.get(parent).and_then(Option::as_ref));
-        let task = Resolver { index: &index, findings, now }.task(draft, id, item_of);
-        if is_sound(&task, place, findings) {
+        let task = Resolver { index: &index, remarks, now }.task(draft, id, item_of);
+        if is_sound(&task, place, remarks) {
             placed.push((task, place));
         }
     }
     drop_references_to_unsound(&mut placed);
-    break_parent_cycles(&mut placed, findings);
-    report_cycles(&placed, findings);
+    break_parent_cycles(&mut placed, remarks);
+    report_cycles(&placed, remarks);
     placed.into_iter().map(|(task, _)| task).collect()
 }
 
 /// Gives every draft its id; one whose id cannot be used has none.
-fn settle_ids(drafts: &[Draft], findings: &mut Findings) -> Vec<Option<TaskId>> {
+fn settle_ids(drafts: &[Draft], remarks: &mut Remarks) -> Vec<Option<TaskId>> {
     let mut source = IdSource::new(drafts.iter().filter_map(|draft| draft.id.as_ref()?.as_ref().ok()));
     let mut ids: Vec<Option<TaskId>> = Vec::with_capacity(drafts.len());
     for draft in drafts {
@@ -53,7 +53,7 @@ fn settle_ids(drafts: &[Draft], findings: &mut Findings) -> Vec<Option<TaskId>> 
                     InvalidTask::Id { id } => InvalidTask::Id { id: shorten(id) }.to_string(),
                     other => other.to_string(),
                 };
-                findings.error(FindingKind::InvalidId, draft.place, message, Vec::new());
+                remarks.error(RemarkKind::InvalidId, draft.place, message, Vec::new());
                 None
             }
             None => {
@@ -98,7 +98,7 @@ impl Index {
 /// What one draft needs to become a task.
 struct Resolver<'r> {
     index: &'r Index,
-    findings: &'r mut Findings,
+    remarks: &'r mut Remarks,
     now: jiff::Timestamp,
 }
 
@@ -133,7 +133,7 @@ impl Resolver<'_> {
         let found = self.index.find(parent.as_str());
         if found.is_none() {
             let message = format!("task {id} has no parent: there is no task {parent}");
-            self.findings.warn(FindingKind::DanglingParent, place, message);
+            self.remarks.warn(RemarkKind::DanglingParent, place, message);
         }
         found
     }
@@ -149,7 +149,7 @@ impl Resolver<'_> {
                     let message = format!(
                         "task {id} depends on {other}, but there is no such task; the dependency is left out"
                     );
-                    self.findings.warn(FindingKind::DanglingDependency, place, message);
+                    self.remarks.warn(RemarkKind::DanglingDependency, place, message);
                 }
                 None => {}
             }
@@ -166,9 +166,9 @@ fn unique(mut texts: Vec<String>) -> Vec<String> {
 }
 
 /// Checks a task alone, and reports what is wrong with its title.
-fn is_sound(task: &Task, place: Place, findings: &mut Findings) -> bool {
+fn is_sound(task: &Task, place: Place, remarks: &mut Remarks) -> bool {
     if let Err(error) = task.validate() {
-        findings.error(FindingKind::InvalidTitle, place, error.to_string(), Vec::new());
+        remarks.error(RemarkKind::InvalidTitle, place, error.to_string(), Vec::new());
         return false;
     }
     // Control characters, and the marks that turn the direction of text.
@@ -179,13 +179,13 @@ fn is_sound(task: &Task, place: Place, findings: &mut Findings) -> bool {
     if let Some(odd) = task.title.chars().find(|c| is_odd(*c)) {
         let message =
             format!("the title of task {} has the invisible character U+{:04X}", task.id, odd as u32);
-        findings.warn(FindingKind::OddTitle, place, message);
+        remarks.warn(RemarkKind::OddTitle, place, message);
     }
     true
 }
 
 /// Drops references to tasks that were left out with an error, without
-/// another finding for each.
+/// another remark for each.
 fn drop_references_to_unsound(placed: &mut [(Task, Place)]) {
     let kept: HashSet<TaskId> = placed.iter().map(|(task, _)| task.id.clone()).collect();
     for (task, _) in placed {
@@ -196,18 +196,18 @@ fn drop_references_to_unsound(placed: &mut [(Task, Place)]) {
 
 /// Takes the parent of tasks that would be a part of themselves: `2.1` with
 /// an item `2`.
-fn break_parent_cycles(placed: &mut [(Task, Place)], findings: &mut Findings) {
+fn break_parent_cycles(placed: &mut [(Task, Place)], remarks: &mut Remarks) {
     let parents = edges(placed, |task| task.parent_id.as_slice());
     for first in cycle::find(&parents).iter().filter_map(|cycle| cycle.iter().min()) {
         if let Some((task, place)) = placed.get_mut(*first) {
             task.parent_id = None;
             let message = format!("task {} has no parent: it would be a part of itself", task.id);
-            findings.warn(FindingKind::DanglingParent, *place, message);
+            remarks.warn(RemarkKind::DanglingParent, *place, message);
         }
     }
 }
 
-fn report_cycles(placed: &[(Task, Place)], findings: &mut Findings) {
+fn report_cycles(placed: &[(Task, Place)], remarks: &mut Remarks) {
     for cycle in cycle::find(&edges(placed, |task| &task.depends_on)) {
         let members: Vec<&(Task, Place)> = cycle.iter().filter_map(|node| placed.get(*node)).collect();
         let Some((first, place)) = members.first() else { continue };
@@ -219,7 +219,7 @@ fn report_cycles(placed: &[(Task, Place)], findings: &mut Findings) {
         }
         let message = format!("tasks wait for each other: {} -> {}", steps.join(" -> "), first.id);
         let others = members.iter().skip(1).map(|(_, place)| place.line).collect();
-        findings.error(FindingKind::DependencyCycle, *place, message, others);
+        remarks.error(RemarkKind::DependencyCycle, *place, message, others);
     }
 }
 

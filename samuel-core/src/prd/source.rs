@@ -14,7 +14,7 @@ use super::error::{MAX_INPUT_BYTES, PrdError};
 /// A Markdown file as the caller read it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {
-    /// Where it was read from; names it in findings.
+    /// Where it was read from; names it in remarks.
     pub path: PathBuf,
     /// The text, with `\n` or `\r\n`, with or without a byte order mark.
     pub text: String,

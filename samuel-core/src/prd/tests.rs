@@ -2,12 +2,12 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
 mod checklists;
-mod findings;
 mod headings;
 mod limits;
 mod properties;
+mod remarks;
 
-use super::{Conversion, Document, Finding, FindingKind, convert};
+use super::{Conversion, Document, Remark, RemarkKind, convert};
 use crate::model::Task;
 
 const PRD: &str = include_str!("../../tests/data/prd/prd-notes.md");
@@ -55,7 +55,7 @@ fn depends_on(task: &Task) -> Vec<&str> {
     task.depends_on.iter().map(|id| id.as_str()).collect()
 }
 
-/// Returns the lines and kinds of findings.
-fn places(findings: &[Finding]) -> Vec<(usize, FindingKind)> {
-    findings.iter().map(|finding| (finding.line, finding.kind)).collect()
+/// Returns the lines and kinds of remarks.
+fn places(remarks: &[Remark]) -> Vec<(usize, RemarkKind)> {
+    remarks.iter().map(|remark| (remark.line, remark.kind)).collect()
 }

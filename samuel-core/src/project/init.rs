@@ -17,7 +17,7 @@ use crate::{
     detect::{Detected, detect_project, list_files},
     fs::{FileError, PROJECT_FILE, Root, read_text_anywhere},
     model::{Plan, Project as PlanProject},
-    prd::{self, Conversion, Document, Finding, Form, MAX_INPUT_BYTES, PrdError},
+    prd::{self, Conversion, Document, Form, MAX_INPUT_BYTES, PrdError, Remark},
     state::{Actor, Existing, Holder, Imported, LoopLock, Restored, StateError, StateStore},
 };
 
@@ -65,7 +65,7 @@ pub struct ConvertedPrd {
     /// Where the plan that was there before was put.
     pub backup: Option<PathBuf>,
     /// What the author of the PRD should know.
-    pub warnings: Vec<Finding>,
+    pub warnings: Vec<Remark>,
 }
 
 impl Project {

@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::symlink, process::Command};
 use samuel_core::{
     hook::HookPoint,
     model::Coded,
-    plugin::{Capabilities, Capability, ChangeKind, PluginError, Source},
+    plugin::{Capabilities, Capability, PluginChangeKind, PluginError, Source},
 };
 
 use crate::bench::{Bench, nothing, options};
@@ -217,7 +217,7 @@ async fn verify_lists_what_was_changed() {
     fs::write(bench.path(".samuel/plugins/lint/new"), "").unwrap();
     let found = bench.plugins().verify(Some("lint")).unwrap();
     let kinds: Vec<_> = found[0].changes.iter().map(|change| (change.path.as_str(), change.kind)).collect();
-    assert_eq!(kinds, [("hooks/0.sh", ChangeKind::Changed), ("new", ChangeKind::Added)]);
+    assert_eq!(kinds, [("hooks/0.sh", PluginChangeKind::Changed), ("new", PluginChangeKind::Added)]);
     assert!(matches!(bench.plugins().verify(Some("other")), Err(PluginError::NotInstalled { .. })));
 }
 

@@ -4647,14 +4647,14 @@ class ProjectStatus(Record):
 
 
 Severity: TypeAlias = Literal["warning", "error"]
-"""How bad a finding is.
+"""How bad a remark is.
 
 - `warning`: The tasks can be used; something may not be as the author meant it.
 - `error`: The document must be corrected before its tasks are used.
 """
 
 
-FindingKind: TypeAlias = Literal[
+RemarkKind: TypeAlias = Literal[
     "no-tasks",
     "empty-companion",
     "duplicate-id",
@@ -4669,9 +4669,9 @@ FindingKind: TypeAlias = Literal[
     "unreadable-file",
     "ignored-heading",
     "ignored-checklist",
-    "more-findings",
+    "more-remarks",
 ]
-"""What a finding is about.
+"""What a remark is about.
 
 - `no-tasks`: No task was found.
 - `empty-companion`: The companion has no checklist lines, so the PRD was used.
@@ -4687,11 +4687,11 @@ FindingKind: TypeAlias = Literal[
 - `unreadable-file`: An entry of a list of files that names no file; it is left out.
 - `ignored-heading`: A heading below or between tasks that is no task; its text is left out.
 - `ignored-checklist`: Checklist items that are no tasks because headings are.
-- `more-findings`: There were more findings than `MAX_FINDINGS`.
+- `more-remarks`: There were more remarks than `MAX_REMARKS`.
 """
 
 
-class Finding(Record):
+class Remark(Record):
     """Something the author of a document should know.
 
     Attributes:
@@ -4710,7 +4710,7 @@ class Finding(Record):
     file: str
     line: int
     column: int
-    kind: FindingKind
+    kind: RemarkKind
     severity: Severity
     message: str
     related_lines: tuple[int, ...]
@@ -4720,7 +4720,7 @@ class Finding(Record):
         file: str,
         line: int,
         column: int,
-        kind: FindingKind,
+        kind: RemarkKind,
         severity: Severity,
         message: str,
         related_lines: Iterable[int],
@@ -4767,7 +4767,7 @@ class ConvertedPrd(Record):
     tasks: int
     revision: int
     backup: str | None
-    warnings: tuple[Finding, ...]
+    warnings: tuple[Remark, ...]
 
     def __init__(
         self,
@@ -4776,7 +4776,7 @@ class ConvertedPrd(Record):
         name: str,
         tasks: int,
         revision: int,
-        warnings: Iterable[Finding],
+        warnings: Iterable[Remark],
         companion: str | None = None,
         backup: str | None = None,
     ) -> None:
@@ -4904,7 +4904,6 @@ class PluginChange(Record):
 
     __slots__ = ("path", "kind")
     __match_args__ = ("path", "kind")
-    _rust = "Change"
     path: str
     kind: PluginChangeKind
 
@@ -5065,8 +5064,6 @@ __all__ = [
     "Extra",
     "FailedCheck",
     "FailureClass",
-    "Finding",
-    "FindingKind",
     "Form",
     "GuardrailVars",
     "Holder",
@@ -5126,6 +5123,8 @@ __all__ = [
     "QualityCheckOutput",
     "QualityChecked",
     "RateLimited",
+    "Remark",
+    "RemarkKind",
     "Restored",
     "Resumed",
     "RunEnd",

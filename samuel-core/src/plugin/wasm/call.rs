@@ -20,7 +20,7 @@ use wasmtime_wasi::I32Exit;
 use super::{
     guest::{Contributions, Guest, MAX_HANDLES},
     limits::LimitReached,
-    plugin::{Loaded, WasmHandler},
+    plugin::{LoadedComponent, WasmHandler},
     points::{Params, PreviousParams, Returned},
     stderr::Stderr,
 };
@@ -92,7 +92,7 @@ impl WasmHandler {
 
 /// Starts an instance and takes it down again: what a component does when it
 /// starts is all that loading it cannot tell.
-pub(super) async fn trial(loaded: &Arc<Loaded>, limit: Duration) -> Result<(), HookFailure> {
+pub(super) async fn trial(loaded: &Arc<LoadedComponent>, limit: Duration) -> Result<(), HookFailure> {
     let bounds = Bounds::new(loaded, limit, CancellationToken::new());
     let none: Arc<str> = Arc::from("");
     let header = CallHeader {
@@ -116,7 +116,7 @@ pub(super) async fn trial(loaded: &Arc<Loaded>, limit: Duration) -> Result<(), H
 
 /// Makes a store and an instance in it.
 async fn start(
-    loaded: &Arc<Loaded>,
+    loaded: &Arc<LoadedComponent>,
     header: &CallHeader,
     context: &ContextView,
     bounds: &Bounds,
@@ -145,7 +145,7 @@ struct Bounds {
 }
 
 impl Bounds {
-    fn new(loaded: &Loaded, limit: Duration, cancelled: CancellationToken) -> Self {
+    fn new(loaded: &LoadedComponent, limit: Duration, cancelled: CancellationToken) -> Self {
         let stderr = Stderr::new(loaded.host.limits.max_stderr_bytes);
         Self { limit, deadline: Instant::now() + limit, cancelled, stderr }
     }

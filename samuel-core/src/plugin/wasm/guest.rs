@@ -14,12 +14,12 @@ use tokio_util::sync::CancellationToken;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
-use super::{host::log::LogLines, limits::Meter, plugin::Loaded, stderr::Stderr};
+use super::{host::log::LogLines, limits::Meter, plugin::LoadedComponent, stderr::Stderr};
 use crate::{context::ContextView, model::payload::CallHeader};
 
 /// The host's side of one instance.
 pub(super) struct Guest {
-    pub(super) loaded: Arc<Loaded>,
+    pub(super) loaded: Arc<LoadedComponent>,
     pub(super) header: CallHeader,
     pub(super) context: ContextView,
     pub(super) cancelled: CancellationToken,
@@ -54,7 +54,7 @@ struct Wasi {
 
 impl Guest {
     pub(super) fn new(
-        loaded: Arc<Loaded>,
+        loaded: Arc<LoadedComponent>,
         header: CallHeader,
         context: ContextView,
         cancelled: CancellationToken,

@@ -42,12 +42,12 @@ pub struct PluginSetup {
 /// A component that is ready to be called.
 #[derive(Clone)]
 pub struct WasmPlugin {
-    loaded: Arc<Loaded>,
+    loaded: Arc<LoadedComponent>,
     handlers: Vec<BoundHandler>,
 }
 
 /// What all handlers of a plugin share.
-pub(super) struct Loaded {
+pub(super) struct LoadedComponent {
     pub(super) host: Arc<Inner>,
     pub(super) pre: InstancePre<Guest>,
     pub(super) setup: PluginSetup,
@@ -65,7 +65,7 @@ struct BoundHandler {
 
 /// A handler as the registry holds it.
 pub(super) struct WasmHandler {
-    pub(super) loaded: Arc<Loaded>,
+    pub(super) loaded: Arc<LoadedComponent>,
     pub(super) function: ComponentExportIndex,
 }
 
@@ -176,7 +176,7 @@ pub(super) fn load(
         .collect::<Result<_, WasmError>>()?;
     let kv = KvStore::new(workspace.scratch_root(), workspace.scratch_of(&setup.name));
     let written = Written::new(host.write.clone());
-    let loaded = Loaded { host: Arc::clone(host), pre, setup, workspace, kv, written };
+    let loaded = LoadedComponent { host: Arc::clone(host), pre, setup, workspace, kv, written };
     Ok(WasmPlugin { loaded: Arc::new(loaded), handlers })
 }
 

@@ -91,7 +91,7 @@ fn a_companion_without_checklists_falls_back_to_the_prd() {
     let conversion = convert(&document, Some(&list), now()).unwrap();
 
     assert_eq!((conversion.tasks.len(), conversion.form), (5, Form::Headings));
-    assert_eq!(places(&conversion.warnings), [(1, FindingKind::EmptyCompanion)]);
+    assert_eq!(places(&conversion.warnings), [(1, RemarkKind::EmptyCompanion)]);
     assert_eq!(conversion.warnings[0].file.to_str(), Some("tasks-notes.md"));
 }
 

@@ -104,7 +104,7 @@ fn a_body_ends_at_the_next_heading_whatever_it_is() {
         tasks("### 1 A\n\nOne.\n\n### Phase 2\n\nProse.\n\n#### 1.1 B\n\nTwo.\n\n## Risks\n\nThree.\n");
     assert_eq!(task(&conversion, "1").description, "One.");
     assert_eq!(task(&conversion, "1.1").description, "Two.");
-    assert_eq!(places(&conversion.warnings), [(7, FindingKind::IgnoredHeading)]);
+    assert_eq!(places(&conversion.warnings), [(7, RemarkKind::IgnoredHeading)]);
 }
 
 #[test]

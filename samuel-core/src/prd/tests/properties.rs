@@ -54,18 +54,12 @@ fn check(prd: &Document, companion: Option<&Document>) -> Result<(), TestCaseErr
             return Ok(());
         }
     };
-    for finding in conversion.warnings.iter().chain(&conversion.errors) {
-        let text = if finding.file == prd.path { &prd.text } else { &companion.unwrap().text };
-        let line = text.split('\n').nth(finding.line - 1);
-        prop_assert!(line.is_some(), "{}", finding);
-        prop_assert!(
-            finding.column >= 1 && finding.column <= line.unwrap().chars().count() + 1,
-            "{}",
-            finding
-        );
-        prop_assert!(
-            finding.related_lines.iter().all(|line| *line >= 1 && *line <= text.split('\n').count())
-        );
+    for remark in conversion.warnings.iter().chain(&conversion.errors) {
+        let text = if remark.file == prd.path { &prd.text } else { &companion.unwrap().text };
+        let line = text.split('\n').nth(remark.line - 1);
+        prop_assert!(line.is_some(), "{}", remark);
+        prop_assert!(remark.column >= 1 && remark.column <= line.unwrap().chars().count() + 1, "{}", remark);
+        prop_assert!(remark.related_lines.iter().all(|line| *line >= 1 && *line <= text.split('\n').count()));
     }
     let mut ids = std::collections::HashSet::new();
     for task in &conversion.tasks {

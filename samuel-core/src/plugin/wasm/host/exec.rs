@@ -18,7 +18,7 @@ use super::{
 use crate::{
     agent::{covers_variable, is_reserved},
     fs::FileKind,
-    plugin::{Capabilities, Capability, exec_grant::covers_command, wasm::plugin::Loaded},
+    plugin::{Capabilities, Capability, exec_grant::covers_command, wasm::plugin::LoadedComponent},
     process::{
         self, Captured, CommandOutput, CommandSpec, End, ExitStatus, OutputLimits, ProcessError, find_on_path,
     },
@@ -70,7 +70,7 @@ pub(super) fn offer(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Resu
 }
 
 async fn run(
-    loaded: Arc<Loaded>,
+    loaded: Arc<LoadedComponent>,
     command: Command,
     left: Duration,
     cancelled: CancellationToken,
@@ -115,7 +115,7 @@ fn shown(command: &Command) -> String {
     }
 }
 
-fn prepare(loaded: &Loaded, command: Command, left: Duration) -> Result<CommandSpec, HostError> {
+fn prepare(loaded: &LoadedComponent, command: Command, left: Duration) -> Result<CommandSpec, HostError> {
     let root = &loaded.workspace.root;
     // A grant of `exec` is none of files: any directory of the project will do.
     let everywhere = ["/workspace/**".to_owned()];

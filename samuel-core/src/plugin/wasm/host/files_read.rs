@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     fs::{FileError, FileKind, kind_of, read_up_to},
-    plugin::{Capability, wasm::plugin::Loaded},
+    plugin::{Capability, wasm::plugin::LoadedComponent},
 };
 
 /// The largest file, in bytes.
@@ -68,7 +68,7 @@ pub(super) fn offer(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Resu
     })
 }
 
-fn tree(loaded: &Loaded) -> Tree<'_> {
+fn tree(loaded: &LoadedComponent) -> Tree<'_> {
     let capability = Capability::FilesystemRead;
     let granted = loaded.setup.granted.targets(capability);
     Tree { root: &loaded.workspace.root, capability, granted }

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     fs::{self, FileError, FileKind, PROJECT_DIRECTORY, PROJECT_FILE, Replacement},
-    plugin::{Capability, wasm::plugin::Loaded},
+    plugin::{Capability, wasm::plugin::LoadedComponent},
 };
 
 /// The largest file, in bytes.
@@ -54,7 +54,7 @@ struct Writing<'a> {
 }
 
 impl<'a> Writing<'a> {
-    fn of(loaded: &'a Loaded, run_id: &'a Arc<str>) -> Self {
+    fn of(loaded: &'a LoadedComponent, run_id: &'a Arc<str>) -> Self {
         let capability = Capability::FilesystemWrite;
         let granted = loaded.setup.granted.targets(capability);
         let tree = Tree { root: &loaded.workspace.root, capability, granted };

@@ -11,8 +11,8 @@ use wasmtime::component::{ComponentType, Lift, LinkerInstance, Lower};
 use super::{Guest, HostError, on_a_thread, waiting};
 use crate::{
     model::{self, Complexity, Priority, TaskId},
-    plugin::{Capability, wasm::plugin::Loaded},
     state::{self, Actor, Mutation, StateError, StateStore, TaskChange},
+    plugin::{Capability, wasm::plugin::LoadedComponent},
 };
 
 /// The contract's `status`.
@@ -127,13 +127,13 @@ pub(super) fn offer(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Resu
     })
 }
 
-fn mutate(loaded: &Loaded, mutation: Mutation) -> Result<TaskChange, HostError> {
+fn mutate(loaded: &LoadedComponent, mutation: Mutation) -> Result<TaskChange, HostError> {
     let applied = store(loaded, "write")?.mutate(mutation, Actor::Agent);
     Ok(applied.map_err(|error| refused(&error))?.change)
 }
 
 /// Returns the plan's store, if the plugin may use it for something.
-fn store<'a>(loaded: &'a Loaded, what: &str) -> Result<&'a dyn StateStore, HostError> {
+fn store<'a>(loaded: &'a LoadedComponent, what: &str) -> Result<&'a dyn StateStore, HostError> {
     let granted = loaded.setup.granted.targets(Capability::SamuelApi);
     if !granted.iter().any(|target| target == what) {
         return Err(HostError::denied(Capability::SamuelApi, what));

@@ -1,6 +1,6 @@
 //! What a conversion found: warnings and errors with their lines.
 //!
-//! A [`Finding`] is one of them; `Findings` collects those of one document
+//! A [`Remark`] is one of them; `Remarks` collects those of one document
 //! while it is read and keeps their number bounded.
 
 use std::{fmt, path::PathBuf};
@@ -11,10 +11,10 @@ use super::source::{Place, Source};
 use crate::model::Location;
 
 /// The most warnings, and the most errors, that one document gets. What is
-/// beyond is counted in a last finding of kind [`FindingKind::MoreFindings`].
-pub const MAX_FINDINGS: usize = 1_000;
+/// beyond is counted in a last remark of kind [`RemarkKind::MoreRemarks`].
+pub const MAX_REMARKS: usize = 1_000;
 
-/// How bad a finding is.
+/// How bad a remark is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
@@ -24,11 +24,11 @@ pub enum Severity {
     Error,
 }
 
-/// What a finding is about.
+/// What a remark is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum FindingKind {
+pub enum RemarkKind {
     /// No task was found.
     NoTasks,
     /// The companion has no checklist lines, so the PRD was used.
@@ -57,13 +57,13 @@ pub enum FindingKind {
     IgnoredHeading,
     /// Checklist items that are no tasks because headings are.
     IgnoredChecklist,
-    /// There were more findings than [`MAX_FINDINGS`].
-    MoreFindings,
+    /// There were more remarks than [`MAX_REMARKS`].
+    MoreRemarks,
 }
 
 /// Something the author of a document should know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Finding {
+pub struct Remark {
     /// The document: the PRD or its companion.
     pub file: PathBuf,
     /// The line, from 1.
@@ -71,7 +71,7 @@ pub struct Finding {
     /// The column in characters, from 1.
     pub column: usize,
     /// What it is about.
-    pub kind: FindingKind,
+    pub kind: RemarkKind,
     /// How bad it is.
     pub severity: Severity,
     /// What is wrong, a lowercase fragment.
@@ -81,30 +81,30 @@ pub struct Finding {
     pub related_lines: Vec<usize>,
 }
 
-impl Finding {
+impl Remark {
     /// Returns the place in the document.
     pub fn location(&self) -> Location {
         Location { file: self.file.clone(), line: Some(self.line), column: Some(self.column) }
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for Remark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}: {}", self.file.display(), self.line, self.column, self.message)
     }
 }
 
-/// The findings of one document so far.
+/// The remarks of one document so far.
 #[derive(Debug)]
-pub(super) struct Findings {
+pub(super) struct Remarks {
     file: PathBuf,
-    warnings: Vec<Finding>,
-    errors: Vec<Finding>,
+    warnings: Vec<Remark>,
+    errors: Vec<Remark>,
     dropped_warnings: usize,
     dropped_errors: usize,
 }
 
-impl Findings {
+impl Remarks {
     /// Creates an empty collection for a document.
     pub(super) fn new(source: &Source<'_>) -> Self {
         Self {
@@ -117,10 +117,10 @@ impl Findings {
     }
 
     /// Adds a warning.
-    pub(super) fn warn(&mut self, kind: FindingKind, place: Place, message: impl Into<String>) {
-        if self.warnings.len() < MAX_FINDINGS {
-            let finding = self.finding(Severity::Warning, kind, place, message.into());
-            self.warnings.push(finding);
+    pub(super) fn warn(&mut self, kind: RemarkKind, place: Place, message: impl Into<String>) {
+        if self.warnings.len() < MAX_REMARKS {
+            let remark = self.remark(Severity::Warning, kind, place, message.into());
+            self.warnings.push(remark);
         } else {
             self.dropped_warnings += 1;
         }
@@ -129,48 +129,44 @@ impl Findings {
     /// Adds an error, with the other lines that have to do with it.
     pub(super) fn error(
         &mut self,
-        kind: FindingKind,
+        kind: RemarkKind,
         place: Place,
         message: impl Into<String>,
         related_lines: Vec<usize>,
     ) {
-        if self.errors.len() < MAX_FINDINGS {
-            let finding = self.finding(Severity::Error, kind, place, message.into());
-            self.errors.push(Finding { related_lines, ..finding });
+        if self.errors.len() < MAX_REMARKS {
+            let remark = self.remark(Severity::Error, kind, place, message.into());
+            self.errors.push(Remark { related_lines, ..remark });
         } else {
             self.dropped_errors += 1;
         }
     }
 
     /// Returns warnings and errors, each in the order of their lines.
-    pub(super) fn finish(mut self) -> (Vec<Finding>, Vec<Finding>) {
-        self.warnings.sort_by_key(|finding| (finding.line, finding.column));
-        self.errors.sort_by_key(|finding| (finding.line, finding.column));
+    pub(super) fn finish(mut self) -> (Vec<Remark>, Vec<Remark>) {
+        self.warnings.sort_by_key(|remark| (remark.line, remark.column));
+        self.errors.sort_by_key(|remark| (remark.line, remark.column));
         let more = |dropped: usize| match dropped {
             1 => "1 more of this document is not listed".to_owned(),
             dropped => format!("{dropped} more of this document are not listed"),
         };
         if self.dropped_warnings > 0 {
             let message = more(self.dropped_warnings);
-            let last = self.finding(
-                Severity::Warning,
-                FindingKind::MoreFindings,
-                Place::last(&self.warnings),
-                message,
-            );
+            let last =
+                self.remark(Severity::Warning, RemarkKind::MoreRemarks, Place::last(&self.warnings), message);
             self.warnings.push(last);
         }
         if self.dropped_errors > 0 {
             let message = more(self.dropped_errors);
             let last =
-                self.finding(Severity::Error, FindingKind::MoreFindings, Place::last(&self.errors), message);
+                self.remark(Severity::Error, RemarkKind::MoreRemarks, Place::last(&self.errors), message);
             self.errors.push(last);
         }
         (self.warnings, self.errors)
     }
 
-    fn finding(&self, severity: Severity, kind: FindingKind, place: Place, message: String) -> Finding {
-        Finding {
+    fn remark(&self, severity: Severity, kind: RemarkKind, place: Place, message: String) -> Remark {
+        Remark {
             file: self.file.clone(),
             line: place.line,
             column: place.column,
@@ -183,7 +179,7 @@ impl Findings {
 }
 
 impl Place {
-    fn last(findings: &[Finding]) -> Place {
-        findings.last().map_or(Place::START, |finding| Place { line: finding.line, column: finding.column })
+    fn last(remarks: &[Remark]) -> Place {
+        remarks.last().map_or(Place::START, |remark| Place { line: remark.line, column: remark.column })
     }
 }

@@ -1,11 +1,11 @@
 use super::*;
 use crate::model::{Coded, ErrorCode};
-use crate::prd::{MAX_FINDINGS, PrdError, Severity};
+use crate::prd::{MAX_REMARKS, PrdError, Severity};
 
 #[test]
 fn no_tasks_is_a_warning_that_says_what_was_looked_for() {
     let conversion = prd("# Notes\n\nProse.\n");
-    assert_eq!(places(&conversion.warnings), [(1, FindingKind::NoTasks)]);
+    assert_eq!(places(&conversion.warnings), [(1, RemarkKind::NoTasks)]);
     let message = &conversion.warnings[0].message;
     for part in ["### 1.1 Title", "\"work items\"", "- [ ] 1.1 Title"] {
         assert!(message.contains(part), "{message}");
@@ -13,15 +13,15 @@ fn no_tasks_is_a_warning_that_says_what_was_looked_for() {
     assert_eq!(conversion.warnings[0].severity, Severity::Warning);
 
     let astray = prd("# Notes\n\n## 1. Goals\n\n### Task 1: A\n");
-    assert_eq!(places(&astray.warnings), [(5, FindingKind::NoTasks)]);
-    assert_eq!(places(&prd("").warnings), [(1, FindingKind::NoTasks)]);
+    assert_eq!(places(&astray.warnings), [(5, RemarkKind::NoTasks)]);
+    assert_eq!(places(&prd("").warnings), [(1, RemarkKind::NoTasks)]);
 }
 
 #[test]
 fn a_double_id_is_an_error_at_the_second_that_names_the_first() {
     let conversion = tasks("### 1 A\n### 2 B\n### Task 1: C\n");
     assert_eq!(ids(&conversion), ["1", "2"]);
-    assert_eq!(places(&conversion.errors), [(5, FindingKind::DuplicateId)]);
+    assert_eq!(places(&conversion.errors), [(5, RemarkKind::DuplicateId)]);
     assert_eq!(conversion.errors[0].related_lines, [3]);
     assert_eq!(conversion.errors[0].to_string(), "docs/prd-x.md:5:1: task 1 is there twice, first in line 3");
 }
@@ -32,9 +32,9 @@ fn a_parent_or_dependency_that_is_not_there_is_reported_and_left_out() {
     assert_eq!(
         places(&conversion.warnings),
         [
-            (3, FindingKind::DanglingParent),
-            (5, FindingKind::DanglingDependency),
-            (5, FindingKind::DanglingDependency)
+            (3, RemarkKind::DanglingParent),
+            (5, RemarkKind::DanglingDependency),
+            (5, RemarkKind::DanglingDependency)
         ]
     );
     assert_eq!(conversion.warnings[0].message, "task 3.2 has no parent: there is no task 3");
@@ -50,7 +50,7 @@ fn a_cycle_is_an_error_with_all_its_lines() {
     );
     assert_eq!(
         places(&conversion.errors),
-        [(3, FindingKind::DependencyCycle), (9, FindingKind::DependencyCycle)]
+        [(3, RemarkKind::DependencyCycle), (9, RemarkKind::DependencyCycle)]
     );
     let first = &conversion.errors[0];
     assert_eq!(first.message, "tasks wait for each other: 1 (line 3) -> 3 (line 7) -> 2 (line 5) -> 1");
@@ -60,14 +60,14 @@ fn a_cycle_is_an_error_with_all_its_lines() {
 #[test]
 fn a_parent_that_waits_for_its_item_is_a_cycle() {
     let conversion = companion("- [ ] 1 A\n  Depends on: 1.1\n  - [ ] 1.1 B\n");
-    assert_eq!(places(&conversion.errors), [(1, FindingKind::DependencyCycle)]);
+    assert_eq!(places(&conversion.errors), [(1, RemarkKind::DependencyCycle)]);
 }
 
 #[test]
 fn a_task_is_never_a_part_of_itself() {
     let conversion = companion("- [ ] 2.1 A\n  - [ ] 2 B\n");
     assert_eq!(parents(&conversion), [("2.1", None), ("2", Some("2.1"))]);
-    assert_eq!(places(&conversion.warnings), [(1, FindingKind::DanglingParent)]);
+    assert_eq!(places(&conversion.warnings), [(1, RemarkKind::DanglingParent)]);
 }
 
 #[test]
@@ -76,9 +76,9 @@ fn words_that_are_no_priority_or_complexity_are_reported_with_their_line() {
     assert_eq!(
         places(&conversion.warnings),
         [
-            (3, FindingKind::UnknownComplexity),
-            (5, FindingKind::UnknownPriority),
-            (6, FindingKind::UnknownComplexity)
+            (3, RemarkKind::UnknownComplexity),
+            (5, RemarkKind::UnknownPriority),
+            (6, RemarkKind::UnknownComplexity)
         ]
     );
     assert_eq!(
@@ -96,12 +96,12 @@ fn titles_and_ids_that_cannot_be_stored_are_errors_with_their_line() {
         tasks(&format!("### 1\n### 2 {long}\n### [3/1] C\n### 4 D\nDepends on: 2\n### 5 a\u{202e}b\n"));
     assert_eq!(
         places(&conversion.errors),
-        [(3, FindingKind::InvalidTitle), (4, FindingKind::InvalidTitle), (5, FindingKind::InvalidId)]
+        [(3, RemarkKind::InvalidTitle), (4, RemarkKind::InvalidTitle), (5, RemarkKind::InvalidId)]
     );
     assert_eq!(ids(&conversion), ["4", "5"]);
     assert_eq!(depends_on(task(&conversion, "4")), [""; 0]);
-    assert_eq!(places(&conversion.warnings), [(8, FindingKind::OddTitle)]);
-    assert_eq!(places(&companion("- [ ] 1 A\n- [ ]\n").errors), [(2, FindingKind::InvalidTitle)]);
+    assert_eq!(places(&conversion.warnings), [(8, RemarkKind::OddTitle)]);
+    assert_eq!(places(&companion("- [ ] 1 A\n- [ ]\n").errors), [(2, RemarkKind::InvalidTitle)]);
 }
 
 #[test]
@@ -113,11 +113,11 @@ fn text_that_is_left_out_is_reported() {
     assert_eq!(
         places(&conversion.warnings),
         [
-            (3, FindingKind::IgnoredChecklist),
-            (7, FindingKind::IgnoredHeading),
-            (13, FindingKind::UnreadableFile),
-            (15, FindingKind::IgnoredHeading),
-            (17, FindingKind::IgnoredChecklist),
+            (3, RemarkKind::IgnoredChecklist),
+            (7, RemarkKind::IgnoredHeading),
+            (13, RemarkKind::UnreadableFile),
+            (15, RemarkKind::IgnoredHeading),
+            (17, RemarkKind::IgnoredChecklist),
         ]
     );
 }
@@ -127,7 +127,7 @@ fn a_heading_between_tasks_that_has_no_number_is_reported() {
     let conversion =
         tasks("### 1 A\n\n### Add tests\n\nOf all kinds.\n\n#### Sub thing\n\n### Write docs\n\n### 2 B\n");
     assert_eq!(ids(&conversion), ["1", "2"]);
-    let ignored = FindingKind::IgnoredHeading;
+    let ignored = RemarkKind::IgnoredHeading;
     assert_eq!(places(&conversion.warnings), [(5, ignored), (9, ignored), (11, ignored)]);
     let message = "\"Add tests\" is not a task, because it has no number; its text is left out";
     assert_eq!(conversion.warnings[0].message, message);
@@ -143,14 +143,14 @@ fn headings_that_group_tasks_or_are_about_the_whole_are_not_reported() {
 }
 
 #[test]
-fn the_list_of_findings_has_an_end() {
-    let lines: String = (0..MAX_FINDINGS + 5).map(|_| "### 1 A\nPriority: x\n").collect();
+fn the_list_of_remarks_has_an_end() {
+    let lines: String = (0..MAX_REMARKS + 5).map(|_| "### 1 A\nPriority: x\n").collect();
     let conversion = tasks(&lines);
-    for findings in [&conversion.warnings, &conversion.errors] {
-        assert_eq!(findings.len(), MAX_FINDINGS + 1);
-        assert_eq!(findings[MAX_FINDINGS].kind, FindingKind::MoreFindings);
+    for remarks in [&conversion.warnings, &conversion.errors] {
+        assert_eq!(remarks.len(), MAX_REMARKS + 1);
+        assert_eq!(remarks[MAX_REMARKS].kind, RemarkKind::MoreRemarks);
     }
-    assert!(conversion.warnings[MAX_FINDINGS].message.starts_with("5 more"));
+    assert!(conversion.warnings[MAX_REMARKS].message.starts_with("5 more"));
 }
 
 #[test]
