@@ -23,7 +23,7 @@ pub(crate) const FIELDS: [&str; 7] =
 /// `on_failure`, and `strict` remains for what it says of verdicts.
 #[must_use]
 pub fn overlay(earlier: &ChainSpec, later: &ChainSpec, point: HookPoint) -> ChainSpec {
-    let of_strict = |strict| if strict { OnFailure::strict(point) } else { OnFailure::Warn };
+    let of_strict = |strict| if strict { point.strict() } else { OnFailure::Warn };
     let mut order = earlier.order.clone();
     order.retain(|name, _| !later.order.keys().any(|winner| same_handler(name, winner)));
     order.extend(later.order.iter().map(|(name, place)| (name.clone(), *place)));
@@ -106,7 +106,7 @@ fn read_chain(point: HookPoint, mut table: Table<'_>) -> ChainSpec {
 /// Reads what a broken handler does. Lifecycle commands have no loop to end,
 /// and the loop has no command.
 fn read_on_failure(point: HookPoint, value: &Value<'_>) -> Option<OnFailure> {
-    let lifecycle = OnFailure::strict(point) == OnFailure::AbortCommand;
+    let lifecycle = point.strict() == OnFailure::AbortCommand;
     let names: &[&str] =
         if lifecycle { &["warn", "abort_command"] } else { &["warn", "abort_iteration", "abort_loop"] };
     match value.one_of("action on failure", names)? {

@@ -2,15 +2,9 @@
 //! the template language that turns them into text.
 
 mod framing;
-mod groups;
-mod prompt;
+mod task;
 pub mod template;
 
 pub use framing::Framing;
 pub(crate) use framing::one_line;
-
-pub use groups::{
-    CompletedTask, ConfigVars, ContextLimits, FailedCheck, GuardrailVars, IterationVars, MethodologyVars,
-    ModeVars, PathVars, PilotVars, ProjectVars, SamuelVars, StateVars, Suggestion, SuggestionKind, TaskVars,
-};
-pub use prompt::{ContextView, HookVars, PluginData, PromptContext};
+pub use samuel_contract::context::*;

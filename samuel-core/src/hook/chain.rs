@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::{HookPoint, SkipReason};
+use super::{HookPoint, OnFailure, SkipReason};
 use crate::model::payload::Mode;
 
 /// The order of a built-in default handler.
@@ -83,37 +83,6 @@ impl fmt::Display for Tier {
             Self::PythonAsync => "python-async",
             Self::PythonProcess => "python-process",
         })
-    }
-}
-
-/// What a broken handler does to the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OnFailure {
-    /// A warning; the next handler runs.
-    Warn,
-    /// The iteration fails.
-    AbortIteration,
-    /// The loop ends.
-    AbortLoop,
-    /// The command ends (lifecycle points).
-    AbortCommand,
-}
-
-impl OnFailure {
-    /// Returns the word that samuel.toml uses.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Warn => "warn",
-            Self::AbortIteration => "abort_iteration",
-            Self::AbortLoop => "abort_loop",
-            Self::AbortCommand => "abort_command",
-        }
-    }
-
-    /// Returns the abort that fits a point: the one `strict = true` means.
-    pub fn strict(point: HookPoint) -> Self {
-        point.strict()
     }
 }
 
@@ -226,7 +195,7 @@ impl ChainSpec {
     pub fn failure_action(&self, point: HookPoint) -> OnFailure {
         match (self.on_failure, self.strict) {
             (Some(action), _) => action,
-            (None, Some(true)) => OnFailure::strict(point),
+            (None, Some(true)) => point.strict(),
             (None, Some(false)) => OnFailure::Warn,
             (None, None) => point.default_on_failure(),
         }

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Abort, BreakClass, Broken, Call, HookFailure, HookPoint, Kind, OnFailure, Outcome, Output, Point,
     Registry, Said, ScratchFile, Speaker, Tier, Timing, Warning,
+    blob::not_toon,
     bounded::{Ended, bounded},
     call::Link,
     registry::{Chain, Slot},
@@ -294,7 +295,7 @@ impl<'a, P: Point> Folding<'a, P> {
 /// Refuses what a handler answered and nobody can use; the runtime's own defaults
 /// answer nothing of that kind.
 fn usable<O: Output>(slot: &Slot, output: O) -> Result<O, HookFailure> {
-    let problem = if slot.tier == Tier::BuiltIn { None } else { output.problem() };
+    let problem = if slot.tier == Tier::BuiltIn { None } else { output.toon().and_then(not_toon) };
     problem.map_or(Ok(output), |problem| Err(HookFailure::new(BreakClass::BadOutput, problem)))
 }
 

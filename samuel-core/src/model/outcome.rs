@@ -1,10 +1,6 @@
 //! How iterations and runs end.
 
-use serde::{Deserialize, Serialize};
-use std::{fmt, str::FromStr};
-
-use super::task::words;
-use super::{ErrorCode, ParseWordError};
+use super::{ErrorCode, words};
 
 words! {
     /// Why a run ended (docs/loop.md).

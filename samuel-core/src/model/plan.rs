@@ -5,9 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::task::words;
-use super::{ParseWordError, Status, Task, TaskId};
-use std::{fmt, str::FromStr};
+use super::{Status, Task, TaskId, words};
 
 /// The version of the layout of `prd.toon`.
 pub const PLAN_VERSION: &str = "2";

@@ -7,7 +7,7 @@ use std::{cmp::Ordering, fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Complexity, Priority};
+use super::{Complexity, Priority, words};
 
 /// The longest id a task may have, in characters.
 pub const MAX_ID_CHARS: usize = 64;
@@ -132,68 +132,6 @@ fn is_number(text: &str) -> bool {
 fn compare_numbers(left: &str, right: &str) -> Ordering {
     let (left, right) = (left.trim_start_matches('0'), right.trim_start_matches('0'));
     left.len().cmp(&right.len()).then_with(|| left.cmp(right))
-}
-
-/// Defines an enum of words: its text form, its parser and its list of values.
-macro_rules! words {
-    ($(#[$doc:meta])* $name:ident ($what:literal) { $($(#[$case_doc:meta])* $case:ident = $word:literal,)+ }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-        #[cfg_attr(
-            feature = "wasm",
-            derive(wasmtime::component::ComponentType, wasmtime::component::Lift, wasmtime::component::Lower),
-            component(enum),
-            repr(u8)
-        )]
-        pub enum $name {
-            $(
-                $(#[$case_doc])*
-                #[serde(rename = $word)]
-                #[cfg_attr(feature = "wasm", component(name = $word))]
-                $case,
-            )+
-        }
-
-        impl $name {
-            /// Every value, in the order of the declaration.
-            pub const ALL: &[$name] = &[$($name::$case),+];
-
-            /// Returns the word that files and commands use.
-            pub fn as_str(self) -> &'static str {
-                match self { $($name::$case => $word,)+ }
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(self.as_str())
-            }
-        }
-
-        impl FromStr for $name {
-            type Err = ParseWordError;
-
-            fn from_str(text: &str) -> Result<Self, ParseWordError> {
-                match text {
-                    $($word => Ok($name::$case),)+
-                    _ => Err(ParseWordError { what: $what, found: text.to_owned(), expected: &[$($word),+] }),
-                }
-            }
-        }
-    };
-}
-pub(crate) use words;
-
-/// A word that is none of the values it could be.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown {what} \"{found}\", expected one of {}", expected.join(", "))]
-pub struct ParseWordError {
-    /// What the word stands for, such as `priority`.
-    pub what: &'static str,
-    /// The word as it was given.
-    pub found: String,
-    /// The words that would do.
-    pub expected: &'static [&'static str],
 }
 
 words! {

@@ -1,4 +1,4 @@
-//! What a handler may say in an output, as traits: in samuel-core, and in the
+//! What a handler may say in an output, as traits: in samuel-contract, and in the
 //! crate that plugins are written with.
 
 use std::fmt::Write as _;
@@ -113,7 +113,7 @@ const VERDICT: Ability = Ability {
     },
 };
 
-/// Writes the traits of samuel-core.
+/// Writes the traits of samuel-contract.
 ///
 /// # Errors
 /// Fails where a verdict of the table is no truth of the output.
@@ -131,7 +131,7 @@ pub(super) fn core(contract: &Contract) -> Result<String> {
         [GATE, TEXT, RESULTS, BLOB].iter().map(|ability| ability.written(contract, "Output")).collect();
     Ok(format!(
         "//! What a handler may say, as traits on the outputs.\n\n{}\
-         use crate::{{hook::Output, model::payload::{{self as types, *}}}};\n\n{traits}",
+         use crate::{{Output, payload::{{self as types, *}}}};\n\n{traits}",
         super::GENERATED
     ))
 }

@@ -63,7 +63,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
 
 fn outputs() -> Result<Vec<Output>> {
     let contract = read::contract()?;
-    let payload = "samuel-core/src/model/payload/generated";
+    let payload = "crates/samuel-contract/src/payload/generated";
     let mut outputs = Vec::new();
     for file in &contract.files {
         let text = text::formatted(&rust_records::payload(&contract, file))?;
@@ -71,10 +71,10 @@ fn outputs() -> Result<Vec<Output>> {
     }
     outputs.push((format!("{payload}/mod.rs"), modules(&contract)));
     outputs.push((
-        "samuel-core/src/context/groups.rs".to_owned(),
+        "crates/samuel-contract/src/context/groups.rs".to_owned(),
         text::formatted(&rust_records::groups(&contract))?,
     ));
-    let hook = "samuel-core/src/hook/generated";
+    let hook = "crates/samuel-contract/src/generated";
     outputs.push((format!("{hook}/point.rs"), text::formatted(&rust_points::points(&contract)?)?));
     outputs.push((format!("{hook}/fields.rs"), text::formatted(&rust_points::fields(&contract))?));
     outputs.push((format!("{hook}/output.rs"), text::formatted(&rust_outputs::outputs(&contract)?)?));

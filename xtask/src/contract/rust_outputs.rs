@@ -16,8 +16,8 @@ use super::{
 pub(crate) fn outputs(contract: &Contract) -> Result<String> {
     let mut out = format!(
         "//! How the outcomes of each point become one.\n\n{}\
-         use crate::{{hook::{{Output, output::{{combine_ok, combine_reason, not_toon, reason_of, reason_or}}}}, \
-         model::payload::*}};\n\n",
+         use crate::{{Output, output::{{combine_ok, combine_reason, reason_of, reason_or}}, \
+         payload::*}};\n\n",
         super::GENERATED
     );
     for point in contract.points.iter().filter(|point| !point.row.combined_by_hand) {
@@ -37,7 +37,7 @@ fn output(contract: &Contract, point: &Point) -> Result<String> {
     } else {
         for field in &record.fields {
             let combined = combined(field).with_context(|| {
-                format!("{}: say combined_by_hand, and how in hook/output.rs", point.row.id)
+                format!("{}: say combined_by_hand, and how in samuel-contract/src/output.rs", point.row.id)
             })?;
             out.push_str(&combined);
         }
@@ -51,7 +51,7 @@ fn output(contract: &Contract, point: &Point) -> Result<String> {
         let _ = write!(out, "fn refusal(&self) -> Option<String> {{ {refusal} }}\n\n");
     }
     if record.field("toon-blob").is_some() {
-        out.push_str("fn problem(&self) -> Option<String> { not_toon(&self.toon_blob) }\n\n");
+        out.push_str("fn toon(&self) -> Option<&str> { Some(&self.toon_blob) }\n\n");
     }
     if record.has_text() {
         out.push_str("fn text(&self) -> &[TextItem] { &self.text }\n\n");

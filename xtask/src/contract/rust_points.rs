@@ -1,4 +1,4 @@
-//! The hook points in Rust: `samuel_core::hook::HookPoint`, a type for each, and
+//! The hook points in Rust: `samuel_contract::HookPoint`, a type for each, and
 //! what listings say of their fields.
 
 use std::fmt::Write as _;
@@ -19,8 +19,7 @@ pub(crate) fn points(contract: &Contract) -> Result<String> {
     let mut out = format!(
         "//! The hook points of `wit/points.toml`.\n\n{}\
          use std::str::FromStr;\n\nuse serde::{{Deserialize, Serialize}};\n\n\
-         use crate::{{hook::{{CallVisitor, Kind, OnFailure, Point, PointVisitor, UnknownPoint}}, \
-         model::payload::*}};\n\n",
+         use crate::{{CallVisitor, Kind, OnFailure, Point, PointVisitor, UnknownPoint, payload::*}};\n\n",
         super::GENERATED
     );
     out.push_str(&names(contract));
@@ -71,7 +70,7 @@ fn properties(contract: &Contract) -> String {
     );
     arms(
         "/// Returns the abort that fits the point: the one `strict = true` means.\n\
-         pub(crate) fn strict(self) -> OnFailure",
+         pub fn strict(self) -> OnFailure",
         &|point| format!("OnFailure::{:?}", point.row.strict),
     );
     arms(
@@ -81,7 +80,7 @@ fn properties(contract: &Contract) -> String {
     );
     arms(
         "/// Returns an input as JSON, in which every field has a value.\n\
-         pub(crate) fn sample(self) -> &'static str",
+         pub fn sample(self) -> &'static str",
         &|point| format!("r#\"{}\"#", point.row.given.trim()),
     );
     arms(
@@ -100,7 +99,7 @@ fn properties(contract: &Contract) -> String {
 pub(crate) fn fields(contract: &Contract) -> String {
     let mut out = format!(
         "//! What the inputs and outputs of each point consist of.\n\n{}\
-         use crate::hook::{{Field, HookPoint, field}};\n\nimpl HookPoint {{\n",
+         use crate::{{Field, HookPoint, field}};\n\nimpl HookPoint {{\n",
         super::GENERATED
     );
     type Of = fn(&Contract, &Point) -> String;
@@ -214,7 +213,7 @@ fn apply(contract: &Contract, point: &Point) -> String {
                 writeln!(body, "if let Some(changed) = &output.{from} {{ input.{to}.clone_from(changed); }}");
         } else if field.ty.is_changes() && target.ty.is_pairs() {
             let _ = writeln!(body, "if !output.{from}.is_empty() {{");
-            let _ = writeln!(body, "crate::hook::changes::apply(&mut input.{to}, &output.{from});");
+            let _ = writeln!(body, "crate::changes::apply(&mut input.{to}, &output.{from});");
             let names =
                 input.fields.iter().find(|field| field.wit.strip_suffix("-names") == Some(&*target.wit));
             if let Some(names) = names {

@@ -1,4 +1,4 @@
-//! The records in Rust: `samuel_core::model::payload` and the groups of the
+//! The records in Rust: `samuel_contract::payload` and the groups of the
 //! prompt context.
 
 use std::fmt::Write as _;
@@ -26,14 +26,11 @@ pub(crate) fn payload(contract: &Contract, file: &File) -> String {
     used.extend(["json_text", "yes"].into_iter().filter(|name| mentions(&body, name)).map(str::to_owned));
     used.extend(["Json", "Extensions"].into_iter().filter(|name| mentions(&body, name)).map(str::to_owned));
     used.sort();
-    if mentions(&body, "words!") {
-        out.push_str("use std::{fmt, str::FromStr};\n\n");
-    }
     out.push_str("use serde::{Deserialize, Serialize};\n");
     out.push_str("#[cfg(feature = \"wasm\")]\nuse wasmtime::component::{ComponentType, Lift, Lower};\n\n");
-    let _ = writeln!(out, "use crate::model::payload::{{{}}};", used.join(", "));
+    let _ = writeln!(out, "use crate::payload::{{{}}};", used.join(", "));
     if mentions(&body, "words!") {
-        out.push_str("use crate::model::{ParseWordError, words};\n");
+        out.push_str("use crate::words;\n");
     }
     if mentions(&body, "Arc<") {
         out.push_str("use std::sync::Arc;\n");
@@ -47,9 +44,9 @@ pub(crate) fn groups(contract: &Contract) -> String {
     let mut out =
         format!("//! The groups of the prompt context, as `wit/v1/{}.wit` defines them.\n\n", file.name);
     out.push_str(super::GENERATED);
-    out.push_str("use std::{fmt, str::FromStr};\n\nuse serde::{Deserialize, Serialize};\n");
+    out.push_str("use serde::{Deserialize, Serialize};\n");
     out.push_str("#[cfg(feature = \"wasm\")]\nuse wasmtime::component::{ComponentType, Lower};\n\n");
-    out.push_str("use crate::model::{Complexity, ParseWordError, Priority, payload::Mode, words};\n\n");
+    out.push_str("use crate::{payload::{Complexity, Mode, Priority}, words};\n\n");
     let task = contract.record(TASK.0);
     let _ = write!(out, "{}", group(&task.docs, TASK.1, &task.fields));
     for item in file.items.iter().filter(|item| !OWN_GROUPS.contains(&item.name())) {

@@ -67,8 +67,7 @@ where
     let asked = if P::POINT.kind() == Kind::Replace { 1 } else { 3 };
     assert_eq!(done.outcome.timings.len(), asked);
 
-    for (strict, action) in
-        [(None, breaks), (Some(true), OnFailure::strict(P::POINT)), (Some(false), OnFailure::Warn)]
+    for (strict, action) in [(None, breaks), (Some(true), P::POINT.strict()), (Some(false), OnFailure::Warn)]
     {
         let broken = Err(HookFailure::new(BreakClass::Failed, "no disk"));
         let mut answers: Answers<P> = vec![broken, Ok(no.clone())];

@@ -3,10 +3,9 @@
 use std::{fmt, str::FromStr, time::Duration};
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 
 use super::escape;
-use crate::model::{ParseWordError, TaskId, words};
+use crate::model::{TaskId, words};
 
 words! {
     /// What an entry is about (ARCHITECTURE.md, State).

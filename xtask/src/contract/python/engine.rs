@@ -30,7 +30,7 @@ const PLAN: &[Source] = &[
 
 /// What stands behind them.
 const REPORTS: &[Source] = &[
-    ("hook/chain.rs", &[("OnFailure", "")]),
+    ("../../crates/samuel-contract/src/point.rs", &[("OnFailure", "")]),
     ("hook/failure.rs", &[("BreakClass", ""), ("HookFailure", "")]),
     (
         "hook/outcome.rs",

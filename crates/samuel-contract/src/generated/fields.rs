@@ -2,7 +2,7 @@
 
 // Written by `cargo xtask contract`; change `wit/` instead.
 
-use crate::hook::{Field, HookPoint, field};
+use crate::{Field, HookPoint, field};
 
 impl HookPoint {
     /// Lists what a handler is given beside the call header.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[cfg(feature = "wasm")]
 use wasmtime::component::{ComponentType, Lift, Lower};
 
-use crate::model::payload::{Extensions, Usage, yes};
+use crate::payload::{Extensions, Usage, yes};
 
 /// `before:agent.invoke`: what a handler is given.
 ///

@@ -15,14 +15,14 @@ pub struct Field {
 }
 
 /// A row of the tables that are written from the contract.
-pub(super) const fn field(name: &'static str, holds: &'static str, required: bool) -> Field {
+pub(crate) const fn field(name: &'static str, holds: &'static str, required: bool) -> Field {
     Field { name, holds, required }
 }
 
 #[cfg(test)]
 mod tests {
     use super::field;
-    use crate::hook::HookPoint;
+    use crate::HookPoint;
 
     #[test]
     fn a_gate_must_answer_and_may_explain() {

@@ -2,13 +2,14 @@
 
 // Written by `cargo xtask contract`; change `wit/` instead.
 
-use std::{fmt, str::FromStr};
-
 use serde::{Deserialize, Serialize};
 #[cfg(feature = "wasm")]
 use wasmtime::component::{ComponentType, Lower};
 
-use crate::model::{Complexity, ParseWordError, Priority, payload::Mode, words};
+use crate::{
+    payload::{Complexity, Mode, Priority},
+    words,
+};
 
 /// A task as handlers and prompts see it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -2,14 +2,12 @@
 
 // Written by `cargo xtask contract`; change `wit/` instead.
 
-use std::{fmt, str::FromStr};
-
 use serde::{Deserialize, Serialize};
 #[cfg(feature = "wasm")]
 use wasmtime::component::{ComponentType, Lift, Lower};
 
-use crate::model::payload::{Extensions, HookResults, Json, TextItem, json_text, yes};
-use crate::model::{ParseWordError, words};
+use crate::payload::{Extensions, HookResults, Json, TextItem, json_text, yes};
+use crate::words;
 
 words! {
     /// Whether the session is new or goes on after an interruption.

@@ -5,15 +5,17 @@
 //! each asks for its trait, so that a handler that refuses where nothing can be
 //! refused does not compile, and the compiler says where it could (docs/hooks.md).
 
-use super::{Blob, Gate, Output, Results, Text};
-use crate::model::payload::{Deliver, HookResults, TextItem};
+use crate::{
+    Blob, Gate, Output, Results, Text,
+    payload::{Deliver, HookResults, TextItem},
+};
 
 /// The words in which a handler answers.
 ///
 /// ```
-/// use samuel_core::{
-///     hook::Answer,
-///     model::payload::{BeforeIterationOutput, Deliver},
+/// use samuel_contract::{
+///     Answer,
+///     payload::{BeforeIterationOutput, Deliver},
 /// };
 ///
 /// let refusal = BeforeIterationOutput::refuse("the build is broken");

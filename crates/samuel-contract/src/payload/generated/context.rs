@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[cfg(feature = "wasm")]
 use wasmtime::component::{ComponentType, Lift, Lower};
 
-use crate::model::payload::{Extensions, Mode, TaskBrief};
+use crate::payload::{Extensions, Mode, TaskBrief};
 
 /// `context.snapshot`: what a handler is given.
 ///

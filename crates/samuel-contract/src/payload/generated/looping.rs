@@ -2,14 +2,12 @@
 
 // Written by `cargo xtask contract`; change `wit/` instead.
 
-use std::{fmt, str::FromStr};
-
 use serde::{Deserialize, Serialize};
 #[cfg(feature = "wasm")]
 use wasmtime::component::{ComponentType, Lift, Lower};
 
-use crate::model::payload::{Extensions, Mode, TaskBrief, TextItem, yes};
-use crate::model::{ParseWordError, words};
+use crate::payload::{Extensions, Mode, TaskBrief, TextItem, yes};
+use crate::words;
 
 /// `before:loop`: what a handler is given.
 ///

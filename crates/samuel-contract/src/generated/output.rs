@@ -3,11 +3,9 @@
 // Written by `cargo xtask contract`; change `wit/` instead.
 
 use crate::{
-    hook::{
-        Output,
-        output::{combine_ok, combine_reason, not_toon, reason_of, reason_or},
-    },
-    model::payload::*,
+    Output,
+    output::{combine_ok, combine_reason, reason_of, reason_or},
+    payload::*,
 };
 
 impl Output for InitBeforeOutput {
@@ -119,8 +117,8 @@ impl Output for ContextSnapshotOutput {
         Vec::new()
     }
 
-    fn problem(&self) -> Option<String> {
-        not_toon(&self.toon_blob)
+    fn toon(&self) -> Option<&str> {
+        Some(&self.toon_blob)
     }
 }
 
@@ -137,8 +135,8 @@ impl Output for ContextTaskOutput {
         Vec::new()
     }
 
-    fn problem(&self) -> Option<String> {
-        not_toon(&self.toon_blob)
+    fn toon(&self) -> Option<&str> {
+        Some(&self.toon_blob)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What `cargo xtask contract` writes of the hook points.
 
-pub(super) mod answer;
+pub(crate) mod answer;
 mod fields;
 mod output;
-pub(super) mod point;
+pub(crate) mod point;

@@ -6,10 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    hook::{CallVisitor, Kind, OnFailure, Point, PointVisitor, UnknownPoint},
-    model::payload::*,
-};
+use crate::{CallVisitor, Kind, OnFailure, Point, PointVisitor, UnknownPoint, payload::*};
 
 /// A named step of the loop or of a lifecycle command that handlers
 /// attach to (seed 001).
@@ -217,7 +214,7 @@ impl HookPoint {
     }
 
     /// Returns the abort that fits the point: the one `strict = true` means.
-    pub(crate) fn strict(self) -> OnFailure {
+    pub fn strict(self) -> OnFailure {
         match self {
             Self::InitBefore => OnFailure::AbortCommand,
             Self::InitAfter => OnFailure::AbortCommand,
@@ -280,7 +277,7 @@ impl HookPoint {
     }
 
     /// Returns an input as JSON, in which every field has a value.
-    pub(crate) fn sample(self) -> &'static str {
+    pub fn sample(self) -> &'static str {
         match self {
             Self::InitBefore => r#"{"project_root": "/home/ada/parser", "force": false, "minimal": true}"#,
             Self::InitAfter => {
@@ -850,7 +847,7 @@ pub mod types {
                 input.prompt.clone_from(changed);
             }
             if !output.env.is_empty() {
-                crate::hook::changes::apply(&mut input.env, &output.env);
+                crate::changes::apply(&mut input.env, &output.env);
                 input.env_names = input.env.iter().map(|(name, _)| name.clone()).collect();
             }
             if let Some(changed) = &output.sandbox {

@@ -11,11 +11,19 @@ fn read<E: ser::Error>(text: &str) -> Result<Value, E> {
     serde_json::from_str(text).map_err(ser::Error::custom)
 }
 
-pub(crate) fn serialize<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+/// Writes a text as the document it is.
+///
+/// # Errors
+/// Fails where it is no JSON.
+pub fn serialize<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
     read::<S::Error>(text)?.serialize(serializer)
 }
 
-pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+/// Reads a document as text.
+///
+/// # Errors
+/// Fails where the source does.
+pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     Ok(Value::deserialize(deserializer)?.to_string())
 }
 

@@ -11,7 +11,7 @@ impl Usage {
     }
 
     /// Returns what this is more than a part of it.
-    pub(crate) fn beyond(&self, part: &Usage) -> Usage {
+    pub fn beyond(&self, part: &Usage) -> Usage {
         let cost = self.cost_usd.map(|cost| (cost - part.cost_usd.unwrap_or(0.0)).max(0.0));
         Usage {
             input_tokens: self.input_tokens.saturating_sub(part.input_tokens),
@@ -30,12 +30,12 @@ impl Usage {
 }
 
 /// Says whether a number can be a cost: finite and not below zero.
-pub(crate) fn is_amount(cost: f64) -> bool {
+fn is_amount(cost: f64) -> bool {
     cost.is_finite() && cost >= 0.0
 }
 
 /// Adds two costs, of which only amounts count.
-pub(crate) fn add_cost(sum: f64, cost: f64) -> f64 {
+pub fn add_cost(sum: f64, cost: f64) -> f64 {
     let amount = |cost: f64| if is_amount(cost) { cost } else { 0.0 };
     (amount(sum) + amount(cost)).min(f64::MAX)
 }

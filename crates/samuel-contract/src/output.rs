@@ -1,7 +1,7 @@
 //! Outcomes of one point, and how several become one.
 //!
 //! [`Output`] is what dispatch needs of every point's output. What a handler
-//! may say in one is in the traits of [`Answer`](super::Answer). Most outputs
+//! may say in one is in the traits of [`Answer`](crate::Answer). Most outputs
 //! combine field by field, as `cargo xtask contract` writes it from the types of
 //! the fields; here are those of which a field means more.
 //!
@@ -13,7 +13,7 @@ use std::{cmp::Ordering, fmt};
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{model::payload::*, toon};
+use crate::payload::*;
 
 /// A point's output.
 ///
@@ -37,8 +37,8 @@ pub trait Output:
         None
     }
 
-    /// Returns what makes the output unusable although it has the form of one.
-    fn problem(&self) -> Option<String> {
+    /// Returns the text that must be TOON, where one must.
+    fn toon(&self) -> Option<&str> {
         None
     }
 
@@ -59,7 +59,7 @@ pub trait Output:
 }
 
 /// Returns the reason of a refusal, or the words for one without.
-pub(super) fn reason_of(reason: Option<&String>) -> String {
+pub(crate) fn reason_of(reason: Option<&String>) -> String {
     match reason {
         Some(reason) if !is_blank(reason) => reason.clone(),
         _ => "no reason given".to_owned(),
@@ -67,7 +67,7 @@ pub(super) fn reason_of(reason: Option<&String>) -> String {
 }
 
 /// Returns the reason of a refusal, or what it lists instead.
-pub(super) fn reason_or<'a>(reason: Option<&String>, listed: impl Iterator<Item = &'a str>) -> String {
+pub(crate) fn reason_or<'a>(reason: Option<&String>, listed: impl Iterator<Item = &'a str>) -> String {
     let given = reason.filter(|reason| !is_blank(reason));
     let listed: Vec<&str> = listed.collect();
     match given {
@@ -82,7 +82,7 @@ fn is_blank(reason: &str) -> bool {
 
 /// Keeps the reason that belongs to the verdict: that of the graver one, and of
 /// two alike the first that is given.
-pub(super) fn combine_reason<V: Ord>(
+pub(crate) fn combine_reason<V: Ord>(
     reason: &mut Option<String>,
     verdict: V,
     later: Option<String>,
@@ -100,7 +100,7 @@ pub(super) fn combine_reason<V: Ord>(
 }
 
 /// Combines whether things may go on, and why not.
-pub(super) fn combine_ok(
+pub(crate) fn combine_ok(
     ok: &mut bool,
     reason: &mut Option<String>,
     later_ok: bool,
@@ -108,21 +108,6 @@ pub(super) fn combine_ok(
 ) {
     combine_reason(reason, !*ok, later_reason, !later_ok);
     *ok &= later_ok;
-}
-
-/// Says what keeps a blob from being TOON.
-pub(super) fn not_toon(blob: &str) -> Option<String> {
-    let body = without_version(blob);
-    let error = toon::from_str::<toon::Value>(body).err().filter(|_| !is_blank(body))?;
-    Some(format!("the text is no TOON: {error}"))
-}
-
-/// Takes off the version line that TOON files open with.
-pub(crate) fn without_version(text: &str) -> &str {
-    match text.split_once('\n') {
-        Some((header, body)) if header.starts_with("# toon ") => body,
-        _ => text,
-    }
 }
 
 impl Output for SyncBeforeOutput {
@@ -196,7 +181,7 @@ impl Output for AbilityBeforeOutput {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hook::Answer;
+    use crate::Answer;
 
     #[test]
     fn one_refusal_is_enough_and_the_first_reason_stands() {

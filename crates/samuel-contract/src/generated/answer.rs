@@ -3,8 +3,8 @@
 // Written by `cargo xtask contract`; change `wit/` instead.
 
 use crate::{
-    hook::Output,
-    model::payload::{self as types, *},
+    Output,
+    payload::{self as types, *},
 };
 
 /// An output that can refuse.

@@ -4,17 +4,19 @@
 //! same names, same fields, same types, plain data throughout. They are the same
 //! types for every tier; as JSON they have the field names below. Each hook point has an
 //! `…Input` and an `…Output`; which goes with which point says
-//! [`Point`](crate::hook::Point).
+//! [`Point`](crate::Point).
 //!
 //! A verdict (`ok`, `block`, `continue`) must be present where the point is a
 //! gate and may be left out elsewhere; every other field of an output may be
 //! left out, and unknown fields are ignored.
 
-mod brief;
 mod generated;
-pub(crate) mod json_text;
+pub mod json_text;
+mod results;
+mod usage;
 
 pub use generated::*;
+pub use usage::add_cost;
 
 /// A JSON document as text (the contract's `json`). In a JSON envelope it is
 /// the document itself, not a string.

@@ -1,6 +1,6 @@
 //! What repository hooks report, merged.
 
-use crate::model::payload::HookResults;
+use super::HookResults;
 
 impl HookResults {
     /// Merges what a later handler reports (docs/hooks.md): logs,
@@ -41,7 +41,7 @@ impl HookResults {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::payload::SuggestedAbility;
+    use crate::payload::SuggestedAbility;
 
     #[test]
     fn a_suggestion_given_twice_keeps_the_higher_confidence() {

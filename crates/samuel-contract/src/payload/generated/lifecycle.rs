@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[cfg(feature = "wasm")]
 use wasmtime::component::{ComponentType, Lift, Lower};
 
-use crate::model::payload::{Extensions, yes};
+use crate::payload::{Extensions, yes};
 
 /// `init.before`: what a handler is given.
 ///

@@ -2,14 +2,12 @@
 
 // Written by `cargo xtask contract`; change `wit/` instead.
 
-use std::{fmt, str::FromStr};
-
 use serde::{Deserialize, Serialize};
 #[cfg(feature = "wasm")]
 use wasmtime::component::{ComponentType, Lift, Lower};
 
-use crate::model::payload::{Json, json_text};
-use crate::model::{ParseWordError, words};
+use crate::payload::{Json, json_text};
+use crate::words;
 use std::sync::Arc;
 
 words! {

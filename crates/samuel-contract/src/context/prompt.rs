@@ -16,10 +16,7 @@ use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::groups::*;
-use crate::model::{
-    Task,
-    payload::{CheckFailure, SuggestedAbility, SuggestedDocument, TaskBrief},
-};
+use crate::payload::{CheckFailure, SuggestedAbility, SuggestedDocument, TaskBrief};
 
 /// What plugins contributed: a namespace and its data, a JSON object.
 pub type PluginData = BTreeMap<String, serde_json::Map<String, serde_json::Value>>;
@@ -88,21 +85,6 @@ impl Default for GuardrailVars {
     }
 }
 
-impl From<&Task> for TaskVars {
-    fn from(task: &Task) -> Self {
-        Self {
-            id: task.id.to_string(),
-            title: task.title.clone(),
-            priority: task.priority,
-            complexity: task.complexity,
-            description: task.description.clone(),
-            files_to_modify: task.files_to_modify.clone(),
-            files_to_create: task.files_to_create.clone(),
-            depends_on: task.depends_on.iter().map(ToString::to_string).collect(),
-        }
-    }
-}
-
 impl From<TaskVars> for TaskBrief {
     fn from(task: TaskVars) -> Self {
         Self {
@@ -114,16 +96,6 @@ impl From<TaskVars> for TaskBrief {
             files_to_modify: task.files_to_modify,
             files_to_create: task.files_to_create,
             depends_on: task.depends_on,
-        }
-    }
-}
-
-impl From<&Task> for CompletedTask {
-    fn from(task: &Task) -> Self {
-        Self {
-            id: task.id.to_string(),
-            title: task.title.clone(),
-            commit_sha: task.commit_sha.clone().unwrap_or_default(),
         }
     }
 }
@@ -210,7 +182,7 @@ impl ContextView {
 
     /// Says whether nothing was contributed to one view that the other lacks,
     /// because both still share their contributions.
-    pub(crate) fn has_same_contributions(&self, other: &Self) -> bool {
+    pub fn has_same_contributions(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.plugins, &other.plugins)
     }
 
@@ -270,19 +242,18 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed set-up fails the test")]
 
     use super::*;
-    use crate::model::TaskId;
     use serde_json::{Value, json};
 
     /// A context in which every optional part is present.
     fn full() -> PromptContext {
-        let mut task = Task::new(TaskId::new("1.10"), "Parse");
-        task.commit_sha = Some("abc".to_owned());
+        let task =
+            CompletedTask { id: "1.10".to_owned(), title: "Parse".to_owned(), commit_sha: "abc".to_owned() };
         let failure = CheckFailure { exit_code: Some(1), ..CheckFailure::default() };
         let ability = SuggestedAbility { confidence: Some(0.5), ..SuggestedAbility::default() };
         let mut context = PromptContext::default();
         context.config.pilot = Some(PilotVars::default());
-        context.state.next_task = Some(TaskVars::from(&task));
-        context.state.recent_completed = vec![CompletedTask::from(&task)];
+        context.state.next_task = Some(TaskVars::default());
+        context.state.recent_completed = vec![task];
         context.state.last_failures = vec![FailedCheck::from(&failure)];
         context.state.suggestions = vec![Suggestion::from(&ability)];
         context.hooks.registered.insert("quality.check".to_owned(), vec!["default".to_owned()]);

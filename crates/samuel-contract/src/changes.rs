@@ -4,7 +4,7 @@ use std::{collections::HashMap, mem};
 
 /// Sets values and takes others away. What stays keeps its place; what was
 /// taken away and is set again is a new one.
-pub(super) fn apply(pairs: &mut Vec<(String, String)>, changes: &[(String, Option<String>)]) {
+pub(crate) fn apply(pairs: &mut Vec<(String, String)>, changes: &[(String, Option<String>)]) {
     let mut places: HashMap<String, usize> =
         pairs.iter().enumerate().map(|(place, (name, _))| (name.clone(), place)).collect();
     let mut values: Vec<(String, Option<String>)> =

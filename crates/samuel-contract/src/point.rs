@@ -1,16 +1,16 @@
 //! What a hook point is; which there are is written from `wit/points.toml`.
 //!
 //! [`HookPoint`] names a point; for each there is a type of the same name in
-//! [`points`](super::points) that implements [`Point`], so that the compiler
+//! [`points`](crate::points) that implements [`Point`], so that the compiler
 //! knows what a handler is given and what it must answer.
 
 use std::fmt;
 
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 #[cfg(feature = "wasm")]
 use wasmtime::component::{Lift, Lower};
 
-use super::{HookCall, HookPoint, Output};
+use crate::{HookCall, HookPoint, Output};
 
 /// What is handed to components and taken from them as it is.
 #[cfg(feature = "wasm")]
@@ -26,7 +26,7 @@ impl<T> Crosses for T {}
 
 /// A hook point as a type.
 ///
-/// Implemented by the types in [`points`](super::points) and by nothing else.
+/// Implemented by the types in [`points`](crate::points) and by nothing else.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a hook point",
     label = "not a hook point",
@@ -116,6 +116,32 @@ impl Kind {
     }
 }
 
+/// What a broken handler does to the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnFailure {
+    /// A warning; the next handler runs.
+    Warn,
+    /// The iteration fails.
+    AbortIteration,
+    /// The loop ends.
+    AbortLoop,
+    /// The command ends (lifecycle points).
+    AbortCommand,
+}
+
+impl OnFailure {
+    /// Returns the word that samuel.toml uses.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Warn => "warn",
+            Self::AbortIteration => "abort_iteration",
+            Self::AbortLoop => "abort_loop",
+            Self::AbortCommand => "abort_command",
+        }
+    }
+}
+
 impl fmt::Display for HookPoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
@@ -133,13 +159,13 @@ pub struct UnknownPoint {
 }
 
 impl UnknownPoint {
-    pub(super) fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         Self { name: name.to_owned(), nearest: None }.without(&[])
     }
 
     /// Suggests none of the points that cannot be meant, because they stand beside
     /// the name.
-    pub(crate) fn without(self, taken: &[&str]) -> Self {
+    pub fn without(self, taken: &[&str]) -> Self {
         let free = HookPoint::ALL.iter().map(|point| point.as_str()).filter(|point| !taken.contains(point));
         let nearest = nearest(&self.name, free).and_then(|id| id.parse().ok());
         Self { nearest, ..self }
@@ -147,7 +173,7 @@ impl UnknownPoint {
 }
 
 /// Returns the candidate that is most like a name, if one is like it at all.
-pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     candidates
         .into_iter()
         .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
@@ -159,7 +185,7 @@ pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{hook::points, model::payload::*};
+    use crate::{payload::*, points};
 
     #[test]
     fn every_point_reads_back_from_its_id() {
