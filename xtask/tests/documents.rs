@@ -69,8 +69,9 @@ fn the_files_and_tests_that_the_sources_page_names_exist() {
     for row in text.lines().filter(|line| line.starts_with('|')) {
         let mut file = None;
         for name in row.split('`').skip(1).step_by(2) {
-            let below =
-                ["cli/", "tests/parity", "tests/tests/", "wit/"].iter().any(|start| name.starts_with(start));
+            let below = ["cli/", "crates/", "tests/parity", "tests/tests/", "wit/"]
+                .iter()
+                .any(|start| name.starts_with(start));
             if below || name.starts_with("src/") || name.starts_with("tests/") {
                 let base = if below { root().to_owned() } else { root().join("samuel-core") };
                 let path = base.join(name);

@@ -11,8 +11,8 @@ use std::{
 };
 
 use super::{
-    plan_file::{self, Document, Lines, Pieces},
     Diagnostic, LoadedPlan, Mutation, StateError, TaskChange, atomic,
+    plan_file::{self, Document, Lines, Pieces},
 };
 use crate::fs::Root;
 

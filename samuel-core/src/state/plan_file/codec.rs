@@ -143,8 +143,8 @@ mod tests {
             Complexity, Plan, Priority, Progress, ProgressStatus, Project, Source, Status, TaskId, Usage,
         },
         state::{
-            plan_file::{Lines, encode_changed, read_excerpt},
             MAX_REVISION, Mutation, NewTask, TaskChange, apply,
+            plan_file::{Lines, encode_changed, read_excerpt},
         },
     };
 

@@ -11,8 +11,8 @@ use wasmtime::component::{ComponentType, Lift, LinkerInstance, Lower};
 use super::{Guest, HostError, on_a_thread, waiting};
 use crate::{
     model::{self, Complexity, Priority, TaskId},
-    state::{self, Actor, Mutation, StateError, StateStore, TaskChange},
     plugin::{Capability, wasm::plugin::LoadedComponent},
+    state::{self, Actor, Mutation, StateError, StateStore, TaskChange},
 };
 
 /// The contract's `status`.
