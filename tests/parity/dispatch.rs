@@ -5,12 +5,9 @@ use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 use samuel_core::{
     clock::SystemClock,
     config::{Config, ConfigError},
-    context::{ContextView, PromptContext},
     hook::{BreakClass, Dispatched, HookPoint, Point, Registry, RegistryError, Scope},
-    model::payload::Turn,
 };
 use serde_json::{Map, Value};
-use tokio_util::sync::CancellationToken;
 
 use crate::{
     point::at_point,
@@ -106,10 +103,7 @@ where
         session: "parity".into(),
         iteration: 1,
         mode: row.mode,
-        turn: Turn::Main,
-        context: ContextView::new(Arc::new(PromptContext::default())),
-        cancel: CancellationToken::new(),
-        clock: Arc::new(SystemClock::new()),
+        ..Scope::new(Arc::new(SystemClock::new()))
     };
     if row.cancelled {
         scope.cancel.cancel();

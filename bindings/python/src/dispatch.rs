@@ -11,12 +11,10 @@ use pyo3::{
 use samuel_core::{
     clock::SystemClock,
     config::Config,
-    context::{ContextView, PromptContext},
     hook::{HookPoint, Point, PointVisitor, Registry, RegistryError, Scope},
-    model::payload::{Mode, Turn},
+    model::payload::Mode,
 };
 use serde_json::Value;
-use tokio_util::sync::CancellationToken;
 
 use crate::{
     bell::Bell,
@@ -103,10 +101,7 @@ impl PointVisitor for Dispatch<'_, '_> {
             session: self.session.into(),
             iteration: 1,
             mode: self.mode,
-            turn: Turn::Main,
-            context: ContextView::new(Arc::new(PromptContext::default())),
-            cancel: CancellationToken::new(),
-            clock: Arc::new(SystemClock::new()),
+            ..Scope::new(Arc::new(SystemClock::new()))
         };
         if self.cancelled {
             scope.cancel.cancel();

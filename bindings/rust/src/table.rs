@@ -11,7 +11,9 @@ pub use bindings::ability_after::exports::samuel::plugin::ability_after::Ability
 #[doc(inline)]
 pub use bindings::after_iteration::exports::samuel::plugin::after_iteration::IterationOutcome;
 #[doc(inline)]
-pub use bindings::context_extra::exports::samuel::plugin::context_extra::Extra;
+pub use bindings::agent_invoke::exports::samuel::plugin::agent_invoke::AgentFailure;
+#[doc(inline)]
+pub use bindings::agent_invoke::exports::samuel::plugin::agent_invoke::AgentFailureClass;
 #[doc(inline)]
 pub use bindings::quality_check::exports::samuel::plugin::quality_check::CheckFailure;
 #[doc(inline)]
@@ -24,6 +26,8 @@ pub use types::CallHeader;
 pub use types::Complexity;
 #[doc(inline)]
 pub use types::Deliver;
+#[doc(inline)]
+pub use types::Extra;
 #[doc(inline)]
 pub use types::HookResults;
 #[doc(inline)]
@@ -369,6 +373,8 @@ impl Default for AgentInvokeOutput {
             stdout: Default::default(),
             stderr: Default::default(),
             usage: Default::default(),
+            failure: Default::default(),
+            logs: Default::default(),
             extensions: Default::default(),
         }
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use samuel_core::{
     agent::AgentEvent,
-    engine::{CheckLog, CheckResult, Event, EventRecord, PlanChange, RunReport},
+    engine::{CheckResult, Event, EventRecord, PlanChange, RunReport},
     model::{
         IterationOutcome, TaskId, Usage,
         payload::{CheckFailure, Mode, TaskBrief},
@@ -143,8 +143,8 @@ impl Watch {
                 let why = if self.told_check { String::new() } else { format!(": {why}") };
                 self.line(&format!("  taken back: {}{why}", ids(tasks)));
             }
-            Event::QualityChecked { result, failures, reason, logs, .. } => {
-                self.checked(*result, failures, reason.as_deref(), logs);
+            Event::QualityChecked { result, failures, reason, .. } => {
+                self.checked(*result, failures, reason.as_deref());
             }
             Event::AbilityBlocked { ability_id, reason, prevented, .. } => {
                 let what = if *prevented { "blocked" } else { "blocked too late, so the turn ends" };
@@ -245,13 +245,7 @@ impl Watch {
 
     /// Tells how the checks went, as far as there is something to tell: the end of
     /// what each printed that failed, and where the rest is.
-    fn checked(
-        &mut self,
-        result: CheckResult,
-        failures: &[CheckFailure],
-        reason: Option<&str>,
-        logs: &[CheckLog],
-    ) {
+    fn checked(&mut self, result: CheckResult, failures: &[CheckFailure], reason: Option<&str>) {
         let verdict = match result {
             CheckResult::Advisory => "check failed, which is only advice",
             CheckResult::Cancelled => "check cancelled",
@@ -264,8 +258,8 @@ impl Watch {
             for line in printed.iter().skip(printed.len().saturating_sub(TAIL_LINES)) {
                 self.line(&format!("    | {}", cut(line, TAIL_WIDTH)));
             }
-            if let Some(log) = logs.iter().find(|log| log.command == failure.command) {
-                self.line(&format!("    all of it: {}", self.places.shown(&log.path)));
+            if let Some(log) = &failure.log {
+                self.line(&format!("    all of it: {}", self.places.shown(log)));
             }
         }
         if let Some(reason) = reason {

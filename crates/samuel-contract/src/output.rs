@@ -42,6 +42,11 @@ pub trait Output:
         None
     }
 
+    /// Returns how the work failed, where it did.
+    fn failure(&self) -> Option<&AgentFailure> {
+        None
+    }
+
     /// Returns text for the agent.
     fn text(&self) -> &[TextItem] {
         &[]

@@ -42,6 +42,7 @@ pub(crate) fn changelog_is_kept(
             message: format!("CHANGELOG.md has {lines} entries for {tasks} tasks"),
             exit_code: None,
             tail: text,
+            log: None,
         };
         Ok(QualityCheckOutput { failures: vec![failure], ..QualityCheckOutput::refuse("no changelog") })
     }

@@ -12,9 +12,10 @@ use super::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent};
 use crate::{
     model::{
         Coded, ErrorCode, Usage,
-        payload::{AgentInvokeOutput, TaskBrief, Turn},
+        payload::{AgentFailure, AgentFailureClass, AgentInvokeOutput, TaskBrief, Turn},
     },
     process::{LeftRunning, Process, ProcessError},
+    text::described,
 };
 
 /// A program that works on a prompt.
@@ -284,6 +285,27 @@ impl AgentError {
             | Self::Cancelled { usage, .. } => *usage,
             _ => None,
         }
+    }
+
+    /// Says how the agent failed, as a handler of `agent.invoke` answers it.
+    pub fn failure(&self) -> AgentFailure {
+        let class = match self {
+            Self::Clock { .. } => AgentFailureClass::AgentTimeout,
+            Self::RateLimited { .. } => AgentFailureClass::RateLimit,
+            Self::Cancelled { .. } => AgentFailureClass::Interrupted,
+            Self::Signal { .. } | Self::Reported { .. } | Self::Lost { .. } => AgentFailureClass::AgentExit,
+            _ => AgentFailureClass::AgentStart,
+        };
+        let resets_at = match self {
+            Self::RateLimited { resets_at, .. } => resets_at.map(|at| at.to_string()),
+            _ => None,
+        };
+        let message = match self {
+            // Nothing else that is shown of it says what to do.
+            Self::NotFound { .. } | Self::Start { .. } => format!("{}. {}", described(self), self.help()),
+            error => error.to_string(),
+        };
+        AgentFailure { class, message, resets_at }
     }
 }
 

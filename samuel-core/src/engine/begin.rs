@@ -9,6 +9,7 @@ use super::{
     follow::{began_in, committed_in, completed_in, outdates_check},
     machine::{Input, Limits, Machine, Setup},
     run::Run,
+    services::Known,
 };
 use crate::{
     hook::{HookPoint, Tier},
@@ -34,6 +35,8 @@ pub(super) struct Begin {
     /// The plan as it was found, and what was wrong with it. The first change rewrites
     /// it, so nobody finds that again.
     pub(super) loaded: LoadedPlan,
+    /// The plan, and the checks that failed last, for whoever goes on.
+    pub(super) known: Known,
 }
 
 /// What a journal does not tell that a loop wrote there.
@@ -84,9 +87,8 @@ impl Run {
         };
         let is_replaced = since.iter().any(|record| matches!(record.entry, JournalEntry::Imported { .. }));
         let untold = untold.as_deref().unwrap_or(&since);
-        if let Some(saved) = &saved {
-            self.workbench.with(|desk| desk.last_failures.clone_from(&saved.last_failures));
-        }
+        let last_failures = saved.as_ref().map(|saved| saved.last_failures.clone()).unwrap_or_default();
+        let known = Known { plan: Arc::clone(plan), last_failures, ..Known::default() };
         Ok(match saved {
             Some(Saved { mut machine, elapsed_ms, completed, .. }) if is_under_way && !is_replaced => {
                 machine.set_setup(self.setup());
@@ -102,7 +104,7 @@ impl Run {
                     machine.doubt(all_completed(&[], plan, completed));
                 }
                 let elapsed = Duration::from_millis(elapsed_ms);
-                Begin { machine, first, seq, elapsed, resumed: run_id, lost, loaded }
+                Begin { machine, first, seq, elapsed, resumed: run_id, lost, loaded, known }
             }
             earlier => {
                 let mut machine = Machine::new(self.setup());
@@ -115,7 +117,7 @@ impl Run {
                     }
                 }
                 let (first, elapsed) = (Input::Start, Duration::ZERO);
-                Begin { machine, first, seq, elapsed, resumed: None, lost, loaded }
+                Begin { machine, first, seq, elapsed, resumed: None, lost, loaded, known }
             }
         })
     }

@@ -32,11 +32,8 @@ impl Services {
     /// of an earlier iteration are gone then, those made outside stay.
     pub(super) fn enter(&self, place: &Place, task: Option<TaskBrief>) {
         self.iteration.store(place.iteration, Ordering::Relaxed);
-        let of = (place.iteration, place.mode, task.as_ref().map(|task| TaskId::new(task.id.clone())));
-        let (plan, failures) = self.workbench.with(|desk| {
-            desk.task = task;
-            (Arc::clone(&desk.plan), desk.last_failures.clone())
-        });
+        let of = (place.iteration, place.mode, task.map(|task| TaskId::new(task.id)));
+        let (plan, failures) = self.known(|known| (Arc::clone(&known.plan), known.last_failures.clone()));
         self.contexts(|contexts| {
             if contexts.of == of {
                 return;
@@ -50,8 +47,7 @@ impl Services {
 
     /// Puts the plan's present state into the context.
     pub(super) fn refresh(&self) {
-        let (plan, failures) =
-            self.workbench.with(|desk| (Arc::clone(&desk.plan), desk.last_failures.clone()));
+        let (plan, failures) = self.known(|known| (Arc::clone(&known.plan), known.last_failures.clone()));
         self.contexts(|contexts| {
             let of = contexts.of.clone();
             let base = Arc::new(contexts.base(&plan, &failures, &of));

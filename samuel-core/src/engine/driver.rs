@@ -217,7 +217,7 @@ impl Driver {
         let run_id = self.services.run_id.to_string();
         let elapsed = self.elapsed_before + self.services.clock.elapsed().saturating_sub(self.started);
         let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
-        let last_failures = self.services.workbench.with(|desk| desk.last_failures.clone());
+        let last_failures = self.services.known(|known| known.last_failures.clone());
         let has_ended = self.machine.is_ended();
         let control_files = self.services.blocking(move |services| match has_ended {
             true => services.control_files.record_of_end(),
@@ -260,7 +260,7 @@ impl Services {
         match event {
             Event::RunFinished(report) => {
                 report.swept = self.swept.load(Ordering::Relaxed);
-                let (plan, unread) = self.workbench.with(|desk| (Arc::clone(&desk.plan), desk.unread));
+                let (plan, unread) = self.known(|known| (Arc::clone(&known.plan), known.unread));
                 let ids = |wanted: fn(&Task) -> bool| {
                     plan.tasks.iter().filter(|task| wanted(task)).map(|task| task.id.clone()).collect()
                 };

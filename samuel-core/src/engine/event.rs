@@ -154,9 +154,6 @@ pub enum Event {
         /// words: `lint:check.sh: 3 warnings`.
         #[serde(default)]
         reason: Option<String>,
-        /// Where all is that the failed commands printed.
-        #[serde(default)]
-        logs: Vec<CheckLog>,
     },
     /// A handler kept the agent from calling a tool, or ended its turn because of
     /// a call.
@@ -283,15 +280,6 @@ pub enum CheckResult {
     Cancelled,
     /// Nothing is there that could be asked.
     Unverified,
-}
-
-/// Where all is that a quality check printed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CheckLog {
-    /// The check's command.
-    pub command: String,
-    /// The file, relative to the project where it is in it.
-    pub path: String,
 }
 
 /// How an iteration or an agent call failed.

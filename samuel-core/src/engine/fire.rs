@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     error::described,
-    event::{CheckLog, Event, Failure},
+    event::{Event, Failure},
     machine::{AgentEnd, HookReply, Machine, ReplyData},
     services::Services,
 };
@@ -20,10 +20,10 @@ use crate::{
         Blob, BreakClass, CallVisitor, DEFAULT_ID, HookCall, HookPoint, Outcome, Output, Point, Scope,
         ScratchFile, Warning, points,
     },
-    methodology::Access,
     model::{
-        FailureClass, Usage,
+        FailureClass,
         payload::{AgentInvokeInput, BeforeAgentInvokeInput, Mode, QualityCheckInput, TaskBrief, Turn},
+        redacted,
     },
     state::{Artifact, ProgressBody, ProgressEntry},
 };
@@ -90,7 +90,7 @@ impl Services {
             }
             HookCall::ContextExtra(input) => {
                 let (output, outcome) = self.run::<points::ContextExtra>(input, place).await;
-                self.workbench.with(|desk| desk.extras = output.extras);
+                self.known(|known| known.extras = output.extras);
                 HookReply { outcome, data: ReplyData::Nothing }
             }
             HookCall::AfterIteration(mut input) => {
@@ -125,6 +125,8 @@ impl Services {
             mode: place.mode,
             turn: place.turn,
             context: self.contexts(|contexts| contexts.view.clone()),
+            plan: self.plan(),
+            preview: self.preview,
             cancel: place.cancel.clone(),
             clock: Arc::clone(&self.clock),
         };
@@ -134,18 +136,7 @@ impl Services {
             // Whoever ended it need not be warned that it ended.
             outcome.warnings.retain(|warning| warning.class != BreakClass::Cancelled.as_str());
         }
-        if P::POINT == HookPoint::AgentInvoke && self.workbench.with(|desk| desk.agent_fault.is_some()) {
-            // The call's end tells it.
-            outcome.warnings.retain(|warning| &*warning.handler != DEFAULT_ID);
-        }
         self.write_scratch(done.scratch, &mut outcome).await;
-        for message in self.workbench.with(|desk| std::mem::take(&mut desk.warnings)) {
-            outcome.warnings.push(Warning {
-                handler: DEFAULT_ID.into(),
-                class: "notice".to_owned(),
-                message,
-            });
-        }
         if let Some(results) = done.output.results() {
             self.suggested(results);
         }
@@ -164,7 +155,7 @@ impl Services {
     /// Writes the sections that handlers want in files of their own. What
     /// cannot be written is a warning: the section itself is in the prompt.
     async fn write_scratch(self: &Arc<Self>, files: Vec<ScratchFile>, outcome: &mut Outcome) {
-        if files.is_empty() || self.workbench.with(|desk| desk.access) != Access::Full {
+        if files.is_empty() || self.preview {
             return;
         }
         let write = |services: &Self| {
@@ -213,10 +204,10 @@ impl Services {
     {
         let (output, outcome) = self.run::<P>(input, place).await;
         let blob = output.blob().to_owned();
-        self.workbench.with(|desk| match artifact {
-            Artifact::ProjectSnapshot => desk.snapshot.clone_from(&blob),
-            Artifact::ProgressContext => desk.progress.clone_from(&blob),
-            Artifact::TaskContext => desk.task_context.clone_from(&blob),
+        self.known(|known| match artifact {
+            Artifact::ProjectSnapshot => known.snapshot.clone_from(&blob),
+            Artifact::ProgressContext => known.progress.clone_from(&blob),
+            Artifact::TaskContext => known.task_context.clone_from(&blob),
         });
         self.write_artifact(artifact, blob).await;
         HookReply { outcome, data: ReplyData::Nothing }
@@ -227,6 +218,13 @@ impl Services {
         mut input: BeforeAgentInvokeInput,
         place: &Place,
     ) -> HookReply {
+        if place.turn == Turn::Main {
+            let made = self.known(|known| known.clone());
+            input.snapshot = made.snapshot;
+            input.progress = made.progress;
+            input.task_context = made.task_context;
+            input.extras = made.extras;
+        }
         let (output, outcome) = self.run::<points::BeforeAgentInvoke>(input.clone(), place).await;
         points::BeforeAgentInvoke::apply(&mut input, &output);
         let declared: Vec<&str> = self.declared_env.iter().map(String::as_str).collect();
@@ -239,46 +237,34 @@ impl Services {
     }
 
     async fn fire_agent(self: &Arc<Self>, input: AgentInvokeInput, place: &Place) -> HookReply {
-        self.workbench.with(|desk| {
-            desk.agent_fault = None;
-            desk.agent_logs.clear();
-            desk.counts_of(place.iteration).calls += 1;
-        });
         let started = self.clock.elapsed();
         let (output, outcome) = self.run::<points::AgentInvoke>(input, place).await;
         let took = self.clock.elapsed().saturating_sub(started);
         let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-        let (fault, logs) =
-            self.workbench.with(|desk| (desk.agent_fault.take(), std::mem::take(&mut desk.agent_logs)));
         let answered = outcome.broken.is_empty() && self.registry.has_handlers(HookPoint::AgentInvoke);
-        let failure = match (&fault, answered) {
-            (Some(fault), _) => Some(Failure { class: fault.class, message: fault.message.clone() }),
+        let failure = match (&output.failure, answered) {
+            (Some(failure), true) => Some(Failure {
+                class: failure.class.into(),
+                message: redacted(&failure.message).into_owned(),
+            }),
             (None, true) => None,
-            (None, false) => Some(unanswered(&outcome)),
+            (_, false) => Some(unanswered(&outcome)),
         };
-        let usage = match &fault {
-            Some(fault) => fault.usage.unwrap_or_default(),
-            None => output.usage.unwrap_or_else(Usage::default),
-        };
-        let resets_at = fault.and_then(|fault| fault.resets_at);
+        let resets_at = output.failure.as_ref().and_then(|failure| failure.resets_at.as_ref()?.parse().ok());
+        let usage = output.usage.unwrap_or_default();
         let output = answered.then_some(output);
         let ended_at = self.clock.now();
-        let end = AgentEnd { output, failure, resets_at, ended_at, usage, duration_ms, logs };
+        let end = AgentEnd { output, failure, resets_at, ended_at, usage, duration_ms };
         HookReply { outcome, data: ReplyData::Agent(Box::new(end)) }
     }
 
     async fn fire_quality(self: &Arc<Self>, input: QualityCheckInput, place: &Place) -> HookReply {
-        self.workbench.with(|desk| desk.check_logs.clear());
         let (output, outcome) = self.run::<points::QualityCheck>(input, place).await;
         let failures = output.failures;
-        let logs = self.workbench.with(|desk| {
-            if outcome.skipped.is_none() {
-                desk.last_failures.clone_from(&failures);
-            }
-            std::mem::take(&mut desk.check_logs)
-        });
-        let logs = logs.into_iter().map(|(command, path)| CheckLog { command, path }).collect();
-        HookReply { outcome, data: ReplyData::Checks { failures, logs } }
+        if outcome.skipped.is_none() {
+            self.known(|known| known.last_failures.clone_from(&failures));
+        }
+        HookReply { outcome, data: ReplyData::Checks(failures) }
     }
 
     /// Says whether any handler is told which files changed.

@@ -152,7 +152,7 @@ impl Follower {
             let before = std::mem::replace(&mut *known, Arc::clone(&plan));
             drop(known);
             *self.before.lock().unwrap_or_else(PoisonError::into_inner) = Some(before);
-            self.services.workbench.with(|desk| desk.plan = plan);
+            self.services.known(|known| known.plan = plan);
         }
         Ok(records)
     }

@@ -43,7 +43,7 @@ pub use checkup::{Checkup, Finding, Health, Subject};
 pub use control_files::ControlFileChange;
 pub use error::RunError;
 pub use event::{
-    CheckLog, CheckResult, EVENT_SCHEMA_VERSION, Event, EventRecord, Failure, PlanChange, RunFault, RunReport,
+    CheckResult, EVENT_SCHEMA_VERSION, Event, EventRecord, Failure, PlanChange, RunFault, RunReport,
 };
 pub use executables::{Executable, ExecutableKind, Executables};
 pub use handle::{Controller, RunHandle};

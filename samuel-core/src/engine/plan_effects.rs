@@ -75,9 +75,9 @@ pub(super) async fn load(services: &Arc<Services>) -> EffectResult {
     services.warn_of(&loaded.diagnostics);
     let unread = loaded.unparsed;
     let plan = loaded.plan;
-    services.workbench.with(|desk| {
-        desk.plan = Arc::clone(&plan);
-        desk.unread = unread.len();
+    services.known(|known| {
+        known.plan = Arc::clone(&plan);
+        known.unread = unread.len();
     });
     services.refresh();
     let queue = plan.count(Status::Pending) + plan.count(Status::InProgress);
@@ -132,7 +132,7 @@ pub(super) async fn mutate(services: &Arc<Services>, mutation: Mutation) -> Resu
         Ok((applied, loaded)) => {
             services.warn_of(&applied.diagnostics);
             if let Some(loaded) = loaded {
-                services.workbench.with(|desk| desk.plan = loaded.plan);
+                services.known(|known| known.plan = loaded.plan);
             }
             Ok(EffectResult::Done)
         }

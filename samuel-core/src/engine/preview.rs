@@ -22,13 +22,12 @@ use super::{
 };
 use crate::{
     context::ContextView,
-    hook::{HookCall, HookPoint, Registry, Skipped, Tier, Warning},
-    methodology::Access,
+    hook::{HookCall, HookPoint, Registry, Skipped, Tier, Warning, without_version},
     model::{
         ExitReason,
         payload::{Mode, TaskBrief, Turn},
     },
-    state::MemoryStore,
+    state::{Artifact, MemoryStore},
 };
 
 /// Why a run with nothing left to do is completed.
@@ -122,18 +121,16 @@ impl Run {
         if glance == Glance::Still {
             self.registry.retain_built_in();
         }
-        self.workbench.with(|desk| {
-            desk.access = match glance {
-                Glance::Exact => Access::Read,
-                Glance::Still => Access::ReadAlone,
-            };
-        });
         // What is written goes nowhere, and the plan changes in memory alone.
         let store = MemoryStore::holding(begin.loaded, self.frozen.project.clock());
-        let (_, services, mut events, _inputs) = self.equip(Arc::new(store), None);
-        let mut looking = Looking { services, machine: begin.machine, place: None };
+        let last_snapshot = match glance {
+            Glance::Exact => None,
+            Glance::Still => self.last_snapshot().await?,
+        };
+        let (_, services, mut events, _inputs) = self.equip(Arc::new(store), None, begin.known, true);
+        let mut looking = Looking { services, machine: begin.machine, place: None, last_snapshot };
         let seen = looking.go(begin.first).await?;
-        let Looking { services, machine, place } = looking;
+        let Looking { services, machine, place, .. } = looking;
         services.hub.close();
         let mut warnings = Vec::new();
         while let Some(record) = events.next().await {
@@ -162,15 +159,22 @@ impl Run {
     }
 }
 
+impl Run {
+    /// Returns the project snapshot of the last iteration that made one.
+    async fn last_snapshot(&self) -> Result<Option<String>, RunError> {
+        let store = Arc::clone(&self.frozen.store);
+        let read = tokio::task::spawn_blocking(move || store.read_artifact(Artifact::ProjectSnapshot));
+        let last = read.await.map_err(RunError::broken)??;
+        Ok(last.map(|text| without_version(&text).to_owned()))
+    }
+}
+
 /// Returns what an event warns of.
 fn warnings_of(event: Event) -> Vec<String> {
     match event {
         Event::Warning { message } => vec![message],
         Event::HookFired { point, outcome, .. } => {
-            let word = |warning: Warning| match &*warning.class {
-                "notice" => warning.message,
-                class => format!("{point} {} {class}: {}", warning.handler, warning.message),
-            };
+            let word = |Warning { handler, class, message }| format!("{point} {handler} {class}: {message}");
             outcome.warnings.into_iter().map(word).collect()
         }
         _ => Vec::new(),
@@ -226,6 +230,8 @@ struct Looking {
     machine: Machine,
     /// The iteration that was under way at the last step, and its task.
     place: Option<(Place, Option<TaskBrief>)>,
+    /// The project snapshot, where none is to be taken.
+    last_snapshot: Option<String>,
 }
 
 impl Looking {
@@ -277,9 +283,13 @@ impl Looking {
         }
     }
 
-    async fn fire(&self, call: HookCall, turn: Turn) -> EffectResult {
+    async fn fire(&mut self, call: HookCall, turn: Turn) -> EffectResult {
         let (place, task) = Place::of(&self.machine, turn, CancellationToken::new());
         self.services.enter(&place, task);
+        if let (HookCall::ContextSnapshot(_), Some(last)) = (&call, self.last_snapshot.take()) {
+            self.services.known(|known| known.snapshot = last);
+            return EffectResult::Hook(Box::default());
+        }
         EffectResult::Hook(Box::new(self.services.fire(call, &place).await))
     }
 }

@@ -29,7 +29,7 @@ use super::{
     machine::Input,
     old_logs::OldLogs,
     port::Port,
-    services::{Services, Tickets},
+    services::{Known, Services, Tickets},
     trust::TrustPolicy,
     unheld_budget::{self, unheld},
     work_tree::WorkTree,
@@ -41,10 +41,7 @@ use crate::{
     detect::detect_languages,
     git::{GitError, Repository},
     hook::{HookPoint, Registry, RegistryBuilder, Tier},
-    methodology::{
-        Workbench,
-        ralph::{self, Ralph},
-    },
+    methodology::ralph::{self, Ralph},
     process::{Remains, Supervisor},
     project::Project,
     state::{LoopLock, RunDir, StateStore},
@@ -75,7 +72,6 @@ pub struct Run {
     pub(super) control_files: Arc<ControlFiles>,
     /// The languages of the project's code, once they were looked for.
     pub(super) languages: OnceLock<Vec<String>>,
-    pub(super) workbench: Arc<Workbench>,
     hub: Arc<Hub>,
     tickets: Arc<Tickets>,
     iteration: Arc<AtomicU32>,
@@ -121,7 +117,7 @@ impl Run {
     pub(super) fn assemble(frozen: Frozen, mut handlers: RegistryBuilder) -> Result<Self, RunError> {
         let inputs = mpsc::unbounded_channel();
         let hub = Arc::new(Hub::new(Arc::clone(&frozen.run_id), frozen.project.clock()));
-        let (tickets, iteration, workbench) = (Arc::default(), Arc::default(), Arc::default());
+        let (tickets, iteration) = (Arc::default(), Arc::default());
         let swept = Arc::new(AtomicBool::new(true));
         let port = Port {
             agent: frozen.agent.name().to_owned(),
@@ -158,8 +154,8 @@ impl Run {
             env: frozen.env.clone(),
             templates,
             framing: frozen.framing.clone(),
-            workbench: Arc::clone(&workbench),
             control_files: shared_with_checks(&control_files),
+            counts: Arc::default(),
         };
         Arc::new(defaults).register(&mut handlers);
         let registry = frozen.project.registry::<RunError>(handlers, HookPoint::ALL)?;
@@ -172,7 +168,6 @@ impl Run {
             is_compared: false,
             control_files,
             languages,
-            workbench,
             hub,
             tickets,
             iteration,
@@ -276,6 +271,8 @@ impl Run {
         self,
         store: Arc<dyn StateStore>,
         repository: Option<Repository>,
+        known: Known,
+        preview: bool,
     ) -> (Frozen, Arc<Services>, Events, mpsc::UnboundedReceiver<Input>) {
         let (events, contexts) = (self.hub.subscribe(), self.contexts());
         let Self { frozen, inputs: (inputs, receiver), .. } = self;
@@ -289,7 +286,8 @@ impl Run {
             hub: self.hub,
             work_tree: WorkTree::new(frozen.project.root().to_owned(), repository),
             control_files: self.control_files,
-            workbench: self.workbench,
+            preview,
+            known: std::sync::Mutex::new(known),
             inputs,
             tickets: self.tickets,
             iteration: self.iteration,
@@ -320,7 +318,7 @@ impl Run {
             Err(error) => (None, Some(error)),
         };
         let store = Arc::clone(&self.frozen.store);
-        let (frozen, services, events, inputs) = self.equip(store, repository);
+        let (frozen, services, events, inputs) = self.equip(store, repository, begin.known, false);
         services.warn_of(&begin.loaded.diagnostics);
         match begin.lost {
             Some(Lost::All) => services.warn(LOST_RECORD),

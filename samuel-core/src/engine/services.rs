@@ -20,8 +20,11 @@ use crate::{
     clock::Clock,
     context::{ContextView, PluginData, PromptContext, Suggestion},
     hook::Registry,
-    methodology::Workbench,
-    model::{Task, TaskId, payload::Mode, redacted},
+    model::{
+        Plan, Task, TaskId,
+        payload::{CheckFailure, Extra, Mode},
+        redacted,
+    },
     process::Remains,
     state::{
         Artifact, Diagnostic, ProgressBody, ProgressEntry, ProgressKind, RunDir, StateError, StateStore,
@@ -43,7 +46,9 @@ pub(super) struct Services {
     pub(super) hub: Arc<Hub>,
     pub(super) work_tree: WorkTree,
     pub(super) control_files: Arc<ControlFiles>,
-    pub(super) workbench: Arc<Workbench>,
+    /// Whether this is a look ahead, which changes nothing.
+    pub(super) preview: bool,
+    pub(super) known: Mutex<Known>,
     pub(super) inputs: mpsc::UnboundedSender<Input>,
     pub(super) tickets: Arc<Tickets>,
     /// Whether every handler's time goes into the progress log.
@@ -58,6 +63,22 @@ pub(super) struct Services {
     pub(super) context: Mutex<Contexts>,
     /// What was wrong with the plan when that was last told.
     pub(super) told: Mutex<Vec<Diagnostic>>,
+}
+
+/// What is known of the plan and the iteration that the machine need not know.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Known {
+    /// The plan as it was loaded last.
+    pub(super) plan: Arc<Plan>,
+    /// How many of its lines cannot be read.
+    pub(super) unread: usize,
+    /// The checks that failed last.
+    pub(super) last_failures: Vec<CheckFailure>,
+    /// What the context points made, folded: TOON, Markdown, TOON.
+    pub(super) snapshot: String,
+    pub(super) progress: String,
+    pub(super) task_context: String,
+    pub(super) extras: Vec<Extra>,
 }
 
 /// The prompt context of the iteration under way.
@@ -195,9 +216,19 @@ impl Services {
         work(&mut self.context.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Reads or changes what is known. The closure must not wait.
+    pub(super) fn known<R>(&self, work: impl FnOnce(&mut Known) -> R) -> R {
+        work(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Returns the plan that was loaded last.
+    pub(super) fn plan(&self) -> Arc<Plan> {
+        self.known(|known| Arc::clone(&known.plan))
+    }
+
     /// Finds a task of the plan that was loaded last.
     pub(super) fn task(&self, id: &TaskId) -> Option<Task> {
-        self.workbench.with(|desk| desk.plan.task(id).cloned())
+        self.plan().task(id).cloned()
     }
 }
 

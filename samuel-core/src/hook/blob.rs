@@ -1,12 +1,19 @@
-//! What a text that must be TOON may be.
+//! What texts in an answer may be that must be of one form.
 
-use crate::toon;
+use crate::{model::payload::AgentFailure, toon};
 
 /// Says what keeps a blob from being TOON.
 pub(crate) fn not_toon(blob: &str) -> Option<String> {
     let body = without_version(blob);
     let error = toon::from_str::<toon::Value>(body).err().filter(|_| !body.trim().is_empty())?;
     Some(format!("the text is no TOON: {error}"))
+}
+
+/// Says what keeps the end of a usage limit from being a moment.
+pub(crate) fn not_a_moment(failure: &AgentFailure) -> Option<String> {
+    let resets_at = failure.resets_at.as_deref()?;
+    let error = resets_at.parse::<jiff::Timestamp>().err()?;
+    Some(format!("failure.resets_at is no moment such as 2026-11-21T10:00:00Z: {error}"))
 }
 
 /// Takes off the version line that TOON files open with.

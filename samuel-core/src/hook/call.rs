@@ -14,7 +14,10 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::Point;
-use crate::{context::ContextView, model::payload::CallHeader};
+use crate::{
+    context::ContextView,
+    model::{Plan, payload::CallHeader},
+};
 
 /// How many warnings a call may have beside its answer.
 const MAX_WARNINGS: usize = 20;
@@ -28,6 +31,7 @@ pub struct Call<P: Point> {
     pub(super) input: Arc<P::Input>,
     pub(super) previous: Option<Arc<P::Output>>,
     pub(super) context: ContextView,
+    pub(super) plan: Arc<Plan>,
     pub(super) link: Arc<Link>,
 }
 
@@ -51,6 +55,11 @@ impl<P: Point> Call<P> {
     /// Returns the prompt context with what was contributed so far.
     pub fn context(&self) -> &ContextView {
         &self.context
+    }
+
+    /// Returns the plan as the run loaded it last; an empty one outside of a run.
+    pub fn plan(&self) -> &Arc<Plan> {
+        &self.plan
     }
 
     /// Contributes to the handler's own namespace of the Plugins group, where

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Abort, BreakClass, Broken, Call, HookFailure, HookPoint, Kind, OnFailure, Outcome, Output, Point,
     Registry, Said, ScratchFile, Speaker, Tier, Timing, Warning,
-    blob::not_toon,
+    blob::{not_a_moment, not_toon},
     bounded::{Ended, bounded},
     call::Link,
     registry::{Chain, Slot},
@@ -19,7 +19,10 @@ use super::{
 use crate::{
     clock::Clock,
     context::ContextView,
-    model::payload::{CallHeader, Mode, Turn},
+    model::{
+        Plan,
+        payload::{CallHeader, Mode, Turn},
+    },
 };
 
 /// What all calls of one dispatch share.
@@ -37,10 +40,33 @@ pub struct Scope {
     pub turn: Turn,
     /// The prompt context with what was contributed so far.
     pub context: ContextView,
+    /// The plan as it was loaded last.
+    pub plan: Arc<Plan>,
+    /// Whether this is a look ahead, in which handlers change nothing.
+    pub preview: bool,
     /// The time by which deadlines are kept and handlers are timed.
     pub clock: Arc<dyn Clock>,
     /// Cancels the handlers.
     pub cancel: CancellationToken,
+}
+
+impl Scope {
+    /// Describes a dispatch that belongs to no run and no iteration.
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        let nobody: Arc<str> = Arc::from("");
+        Self {
+            run_id: Arc::clone(&nobody),
+            session: nobody,
+            iteration: 0,
+            mode: Mode::default(),
+            turn: Turn::default(),
+            context: ContextView::new(Arc::default()),
+            plan: Arc::default(),
+            preview: false,
+            clock,
+            cancel: CancellationToken::new(),
+        }
+    }
 }
 
 /// What came of a point.
@@ -199,17 +225,23 @@ impl<'a, P: Point> Folding<'a, P> {
                 turn: scope.turn,
                 deadline_ms: limit.map_or(0, |limit| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX)),
                 namespace: Arc::clone(&slot.namespace),
+                preview: scope.preview,
             },
             input: Arc::clone(&self.input),
             previous: self.output.as_ref().filter(|_| P::PREVIOUS).map(Arc::clone),
             context: self.context.clone(),
+            plan: Arc::clone(&scope.plan),
             link: Arc::clone(link),
         }
     }
 
     fn answered(&mut self, slot: &Slot, output: P::Output, took: Duration, pass: Pass) {
         let refusal = output.refusal();
-        let result = if refusal.is_some() { "refused" } else { "ok" };
+        let result = match refusal {
+            Some(_) => "refused",
+            None if output.failure().is_some() => "failed",
+            None => "ok",
+        };
         self.outcome.timings.push(Timing { handler: Arc::clone(&slot.id), took, result: result.to_owned() });
         if pass == Pass::Again {
             Arc::make_mut(self.output.get_or_insert_default()).reconsider(output);
@@ -295,7 +327,8 @@ impl<'a, P: Point> Folding<'a, P> {
 /// Refuses what a handler answered and nobody can use; the runtime's own defaults
 /// answer nothing of that kind.
 fn usable<O: Output>(slot: &Slot, output: O) -> Result<O, HookFailure> {
-    let problem = if slot.tier == Tier::BuiltIn { None } else { output.toon().and_then(not_toon) };
+    let problem = || output.toon().and_then(not_toon).or_else(|| output.failure().and_then(not_a_moment));
+    let problem = if slot.tier == Tier::BuiltIn { None } else { problem() };
     problem.map_or(Ok(output), |problem| Err(HookFailure::new(BreakClass::BadOutput, problem)))
 }
 

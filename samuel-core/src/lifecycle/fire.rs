@@ -3,13 +3,11 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use tokio_util::sync::CancellationToken;
 
 use super::LifecycleError;
 use crate::{
     context::{ContextView, PromptContext},
     hook::{HookPoint, Point, Registry, RegistryBuilder, Scope, handler_methods},
-    model::payload::{Mode, Turn},
     project::Project,
 };
 
@@ -143,14 +141,9 @@ impl<'a> Firing<'a> {
     /// end the command.
     pub(super) async fn fire<P: Point>(&mut self, input: P::Input) -> Result<P::Output, LifecycleError> {
         let scope = Scope {
-            run_id: "".into(),
             session: Arc::clone(&self.lifecycle.session),
-            iteration: 0,
-            mode: Mode::default(),
-            turn: Turn::default(),
             context: self.context.clone(),
-            cancel: CancellationToken::new(),
-            clock: self.lifecycle.project.clock(),
+            ..Scope::new(self.lifecycle.project.clock())
         };
         let done = self.lifecycle.registry.dispatch::<P>(input, &scope).await;
         self.context = done.context;

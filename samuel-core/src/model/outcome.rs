@@ -1,6 +1,6 @@
 //! How iterations and runs end.
 
-use super::{ErrorCode, words};
+use super::{ErrorCode, payload::AgentFailureClass, words};
 
 words! {
     /// Why a run ended (docs/loop.md).
@@ -104,6 +104,18 @@ words! {
         HookBroke = "hook-broke",
         /// Samuel was interrupted while the iteration was under way.
         Interrupted = "interrupted",
+    }
+}
+
+impl From<AgentFailureClass> for FailureClass {
+    fn from(class: AgentFailureClass) -> Self {
+        match class {
+            AgentFailureClass::AgentStart => Self::AgentStart,
+            AgentFailureClass::AgentExit => Self::AgentExit,
+            AgentFailureClass::AgentTimeout => Self::AgentTimeout,
+            AgentFailureClass::RateLimit => Self::RateLimit,
+            AgentFailureClass::Interrupted => Self::Interrupted,
+        }
     }
 }
 

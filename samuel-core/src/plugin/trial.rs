@@ -14,7 +14,6 @@ use std::{
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use tokio_util::sync::CancellationToken;
 
 use super::{
     Catalog, LoadOptions, LockEntry, Plugin, PluginError, check,
@@ -27,7 +26,6 @@ use crate::{
     clock::Clock,
     context::{ContextView, PromptContext},
     hook::{HookFailure, HookPoint, Point, PointVisitor, Registry, Scope},
-    model::payload::{Mode, Turn},
 };
 
 /// How a plugin is tried out.
@@ -134,11 +132,8 @@ impl Firing<'_> {
             run_id: "trial".into(),
             session: "trial".into(),
             iteration: 3,
-            mode: Mode::Implementation,
-            turn: Turn::Main,
             context: ContextView::new(Arc::new(context)),
-            clock: Arc::clone(&self.options.clock),
-            cancel: CancellationToken::new(),
+            ..Scope::new(Arc::clone(&self.options.clock))
         };
         let done = self.registry.dispatch::<P>(sample_input::<P>(), &scope).await;
         let failure = done.outcome.broken.into_iter().next().map(|broken| broken.failure);

@@ -11,16 +11,13 @@ use std::{
 use samuel_core::{
     clock::SystemClock,
     config::Config,
-    context::{ContextView, PromptContext},
     hook::{Dispatched, HookPoint, Point, Registry, RegistryBuilder, Scope},
-    model::payload::{Mode, Turn},
     plugin::{
         Capabilities, Catalog, FetchOptions, Installed, LoadOptions, Offer, PluginError, Plugins, Source,
     },
     process::Supervisor,
 };
 use tempfile::TempDir;
-use tokio_util::sync::CancellationToken;
 
 /// A project, and a place for the sources of plugins beside it.
 pub(crate) struct Bench {
@@ -147,11 +144,7 @@ pub(crate) fn scope() -> Scope {
         run_id: "run-7".into(),
         session: "session".into(),
         iteration: 3,
-        mode: Mode::Implementation,
-        turn: Turn::Main,
-        context: ContextView::new(Arc::new(PromptContext::default())),
-        cancel: CancellationToken::new(),
-        clock: Arc::new(SystemClock::new()),
+        ..Scope::new(Arc::new(SystemClock::new()))
     }
 }
 

@@ -13,19 +13,14 @@ use std::{
 
 use samuel_core::{
     clock::SystemClock,
-    context::{ContextView, PromptContext},
     hook::{HookPoint, PluginSource, Registry, Scope, points},
-    model::{
-        Location,
-        payload::{Mode, QualityCheckInput, Turn},
-    },
+    model::{Location, payload::QualityCheckInput},
     plugin::{
         Binding, Capabilities, Capability, MANIFEST_FILE,
         wasm::{HostConfig, PluginSetup, WasmHost, Workspace, WriteLimits},
     },
 };
 use serde_json::Value;
-use tokio_util::sync::CancellationToken;
 
 use crate::{
     component::{Data, calls},
@@ -80,11 +75,7 @@ impl Plugin {
             run_id: run_id.into(),
             session: "s".into(),
             iteration: 1,
-            mode: Mode::Implementation,
-            turn: Turn::Main,
-            context: ContextView::new(Arc::new(PromptContext::default())),
-            clock: Arc::new(SystemClock::new()),
-            cancel: CancellationToken::new(),
+            ..Scope::new(Arc::new(SystemClock::new()))
         };
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
         let input = QualityCheckInput::default();

@@ -16,14 +16,12 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use samuel_core::{
     clock::SystemClock,
     config::Config,
-    context::{ContextView, PromptContext},
     hook::{Dispatched, Registry, Scope, points},
-    model::payload::{Mode, QualityCheckInput, QualityCheckOutput, Turn},
+    model::payload::{QualityCheckInput, QualityCheckOutput},
     plugin::{Catalog, FetchOptions, LoadOptions, PluginError, Plugins, Source},
     process::Supervisor,
 };
 use tokio::runtime::Runtime;
-use tokio_util::sync::CancellationToken;
 
 use crate::kit::{Target, component, times};
 
@@ -130,11 +128,7 @@ impl Bench {
             run_id: "r1".into(),
             session: "s".into(),
             iteration: 1,
-            mode: Mode::Implementation,
-            turn: Turn::Main,
-            context: ContextView::new(Arc::new(PromptContext::default())),
-            clock: Arc::new(SystemClock::new()),
-            cancel: CancellationToken::new(),
+            ..Scope::new(Arc::new(SystemClock::new()))
         };
         self.runtime.block_on(registry.dispatch::<points::QualityCheck>(QualityCheckInput::default(), &scope))
     }

@@ -5,14 +5,12 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use samuel_core::{
     clock::SystemClock,
-    context::{ContextView, PromptContext},
     hook::{Call, HookPoint, Kind, Output, Point, Registry, Scope, points},
     model::payload::*,
     state::LoopLock,
     testing::{Act, Bench, FakeHandler, FakePlugin, Played, completes_each_task},
 };
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
 /// Plays a run of two tasks with a spy at a point.
 async fn spied<P: Point>(act: Act<P>) -> (Played, Vec<Call<P>>) {
@@ -28,16 +26,7 @@ async fn fired<P: Point>(input: P::Input, output: P::Output) -> (Call<P>, P::Out
     let spy = FakeHandler::<P>::answers(output);
     let mut handlers = Registry::builder();
     handlers.api("spy", None, spy.clone());
-    let scope = Scope {
-        run_id: "".into(),
-        session: "s".into(),
-        iteration: 0,
-        mode: Mode::Implementation,
-        turn: Turn::Main,
-        context: ContextView::new(Arc::new(PromptContext::default())),
-        cancel: CancellationToken::new(),
-        clock: Arc::new(SystemClock::new()),
-    };
+    let scope = Scope { session: "s".into(), ..Scope::new(Arc::new(SystemClock::new())) };
     let done = handlers.build(&Default::default()).unwrap().dispatch::<P>(input, &scope).await;
     (spy.calls().remove(0), done.output)
 }

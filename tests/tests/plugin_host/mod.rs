@@ -12,12 +12,8 @@ use std::{
 
 use samuel_core::{
     clock::SystemClock,
-    context::{ContextView, PromptContext},
     hook::{Dispatched, HookPoint, PluginSource, Point, Registry, Scope},
-    model::{
-        Location,
-        payload::{Mode, Turn},
-    },
+    model::Location,
     plugin::{
         Binding, Capabilities, MANIFEST_FILE,
         wasm::{HostConfig, PluginSetup, WasmError, WasmHost, WasmPlugin, Workspace, interface_of},
@@ -25,7 +21,6 @@ use samuel_core::{
 };
 use serde_json::Value;
 use tempfile::TempDir;
-use tokio_util::sync::CancellationToken;
 
 /// One host for all tests of a process; what it compiles is kept over runs.
 pub(crate) static HOST: LazyLock<WasmHost> = LazyLock::new(|| {
@@ -104,11 +99,7 @@ fn scope() -> Scope {
         run_id: "r1".into(),
         session: "s".into(),
         iteration: 7,
-        mode: Mode::Implementation,
-        turn: Turn::Main,
-        context: ContextView::new(Arc::new(PromptContext::default())),
-        clock: Arc::new(SystemClock::new()),
-        cancel: CancellationToken::new(),
+        ..Scope::new(Arc::new(SystemClock::new()))
     }
 }
 

@@ -15,9 +15,7 @@ use std::{collections::BTreeMap, hint::black_box, sync::Arc, time::Duration, tim
 use anyhow::{Result, ensure};
 use samuel_core::{
     clock::SystemClock,
-    context::{ContextView, PromptContext},
     hook::{Call, HookFailure, Point, Registry, Scope, blocking, points},
-    model::payload::{Mode, Turn},
 };
 use tokio::runtime::Runtime;
 
@@ -104,11 +102,7 @@ impl Bench {
             run_id: "20261121T100000Z-01234567".into(),
             session: "project".into(),
             iteration: 1,
-            mode: Mode::Implementation,
-            turn: Turn::Main,
-            context: ContextView::new(Arc::new(PromptContext::default())),
-            clock: Arc::new(SystemClock::new()),
-            cancel: Default::default(),
+            ..Scope::new(Arc::new(SystemClock::new()))
         };
         Ok(Self { runtime, scope })
     }

@@ -16,7 +16,6 @@ use std::{
 use anyhow::{Context as _, Result, ensure};
 use samuel_core::{
     clock::SystemClock,
-    context::{ContextView, PromptContext},
     hook::{Call, HookPoint, PluginSource, Registry, Scope, points},
     model::{
         Location,
@@ -354,11 +353,7 @@ fn scope() -> Scope {
         run_id: "20261121T100000Z-01234567".into(),
         session: "project".into(),
         iteration: 1,
-        mode: Mode::Implementation,
-        turn: Turn::Main,
-        context: ContextView::new(Arc::new(PromptContext::default())),
-        clock: Arc::new(SystemClock::new()),
-        cancel: Default::default(),
+        ..Scope::new(Arc::new(SystemClock::new()))
     }
 }
 

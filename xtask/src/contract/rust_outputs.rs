@@ -53,6 +53,9 @@ fn output(contract: &Contract, point: &Point) -> Result<String> {
     if record.field("toon-blob").is_some() {
         out.push_str("fn toon(&self) -> Option<&str> { Some(&self.toon_blob) }\n\n");
     }
+    if record.field("failure").is_some() {
+        out.push_str("fn failure(&self) -> Option<&AgentFailure> { self.failure.as_ref() }\n\n");
+    }
     if record.has_text() {
         out.push_str("fn text(&self) -> &[TextItem] { &self.text }\n\n");
     }

@@ -348,15 +348,24 @@ class BeforeAgentInvokeInput(Record):
             capability `env` covers.
         env_names: The names of all the agent's variables.
         sandbox: The sandbox, such as `host`.
+        snapshot: What `context.snapshot` made, TOON. This and the three below are what the
+            prompt of a main turn is composed of, and empty in other turns.
+        progress: What `context.progress` made, Markdown.
+        task_context: What `context.task` made, TOON.
+        extras: What `context.extra` made, in order.
     """
 
-    __slots__ = ("agent", "prompt", "env", "env_names", "sandbox", "extensions")
-    __match_args__ = ("agent", "prompt", "env", "sandbox", "env_names", "extensions")
+    __slots__ = ("agent", "prompt", "env", "env_names", "sandbox", "snapshot", "progress", "task_context", "extras", "extensions")
+    __match_args__ = ("agent", "prompt", "env", "sandbox", "env_names", "snapshot", "progress", "task_context", "extras", "extensions")
     agent: str
     prompt: str
     env: tuple[tuple[str, str], ...]
     env_names: tuple[str, ...]
     sandbox: str
+    snapshot: str
+    progress: str
+    task_context: str
+    extras: tuple[Extra, ...]
     extensions: tuple[tuple[str, str], ...]
 
     def __init__(
@@ -366,6 +375,10 @@ class BeforeAgentInvokeInput(Record):
         env: Pairs,
         sandbox: str,
         env_names: Iterable[str] = (),
+        snapshot: str = "",
+        progress: str = "",
+        task_context: str = "",
+        extras: Iterable[Extra] = (),
         extensions: Pairs = (),
     ) -> None:
         _set(self, "agent", agent)
@@ -373,6 +386,10 @@ class BeforeAgentInvokeInput(Record):
         _set(self, "env", pairs(env))
         _set(self, "env_names", items(env_names))
         _set(self, "sandbox", sandbox)
+        _set(self, "snapshot", snapshot)
+        _set(self, "progress", progress)
+        _set(self, "task_context", task_context)
+        _set(self, "extras", items(extras))
         _set(self, "extensions", pairs(extensions))
 
 
@@ -432,15 +449,18 @@ class AgentInvokeInput(Record):
             capability `env` covers.
         env_names: The names of all the agent's variables.
         sandbox: The sandbox, such as `host`.
+        task: The task the call is about; absent in discovery and in the last turns of a
+            run.
     """
 
-    __slots__ = ("agent", "prompt", "env", "env_names", "sandbox", "extensions")
-    __match_args__ = ("agent", "prompt", "env", "sandbox", "env_names", "extensions")
+    __slots__ = ("agent", "prompt", "env", "env_names", "sandbox", "task", "extensions")
+    __match_args__ = ("agent", "prompt", "env", "sandbox", "env_names", "task", "extensions")
     agent: str
     prompt: str
     env: tuple[tuple[str, str], ...]
     env_names: tuple[str, ...]
     sandbox: str
+    task: TaskBrief | None
     extensions: tuple[tuple[str, str], ...]
 
     def __init__(
@@ -450,6 +470,7 @@ class AgentInvokeInput(Record):
         env: Pairs,
         sandbox: str,
         env_names: Iterable[str] = (),
+        task: TaskBrief | None = None,
         extensions: Pairs = (),
     ) -> None:
         _set(self, "agent", agent)
@@ -457,7 +478,53 @@ class AgentInvokeInput(Record):
         _set(self, "env", pairs(env))
         _set(self, "env_names", items(env_names))
         _set(self, "sandbox", sandbox)
+        _set(self, "task", task)
         _set(self, "extensions", pairs(extensions))
+
+
+AgentFailureClass: TypeAlias = Literal[
+    "agent-start",
+    "agent-exit",
+    "agent-timeout",
+    "rate-limit",
+    "interrupted",
+]
+"""What kind of failure it is.
+
+- `agent-start`: The agent could not be started.
+- `agent-exit`: The agent did not come to its own end, or says itself that it failed.
+- `agent-timeout`: The agent was ended by a clock.
+- `rate-limit`: The agent's provider refused because of a usage limit. The run waits for its end, as it is configured.
+- `interrupted`: The call was cancelled.
+"""
+
+
+class AgentFailure(Record):
+    """How an agent failed.
+
+    Attributes:
+        class_: What kind of failure it is.
+        message: What happened, in one line.
+        resets_at: When a usage limit ends, such as `2026-11-21T10:00:00Z`, where the
+            provider says.
+    """
+
+    __slots__ = ("class_", "message", "resets_at")
+    __match_args__ = ("class_", "message", "resets_at")
+    _wire = {'class': 'class_'}
+    class_: AgentFailureClass
+    message: str
+    resets_at: str | None
+
+    def __init__(
+        self,
+        class_: AgentFailureClass,
+        message: str,
+        resets_at: str | None = None,
+    ) -> None:
+        _set(self, "class_", class_)
+        _set(self, "message", message)
+        _set(self, "resets_at", resets_at)
 
 
 class AgentInvokeOutput(Record):
@@ -467,15 +534,21 @@ class AgentInvokeOutput(Record):
         exit_code: The agent's exit code; 0 is success.
         stdout: What it printed, shortened to head and tail.
         stderr: What it printed as errors, shortened to head and tail.
-        usage: What the call consumed.
+        usage: What the call consumed, also where it failed.
+        failure: How the agent failed, where it did not run to its end; its exit code then
+            says nothing.
+        logs: The files that hold all that it printed, relative to the project where they
+            are in it. They are told where the call failed.
     """
 
-    __slots__ = ("exit_code", "stdout", "stderr", "usage", "extensions")
-    __match_args__ = ("exit_code", "stdout", "stderr", "usage", "extensions")
+    __slots__ = ("exit_code", "stdout", "stderr", "usage", "failure", "logs", "extensions")
+    __match_args__ = ("exit_code", "stdout", "stderr", "usage", "failure", "logs", "extensions")
     exit_code: int
     stdout: str
     stderr: str
     usage: Usage | None
+    failure: AgentFailure | None
+    logs: tuple[str, ...]
     extensions: tuple[tuple[str, str], ...]
 
     def __init__(
@@ -484,12 +557,16 @@ class AgentInvokeOutput(Record):
         stdout: str = "",
         stderr: str = "",
         usage: Usage | None = None,
+        failure: AgentFailure | None = None,
+        logs: Iterable[str] = (),
         extensions: Pairs = (),
     ) -> None:
         _set(self, "exit_code", exit_code)
         _set(self, "stdout", stdout)
         _set(self, "stderr", stderr)
         _set(self, "usage", usage)
+        _set(self, "failure", failure)
+        _set(self, "logs", items(logs))
         _set(self, "extensions", pairs(extensions))
 
 
@@ -692,33 +769,6 @@ class ContextTaskOutput(Record):
     ) -> None:
         _set(self, "toon_blob", toon_blob)
         _set(self, "extensions", pairs(extensions))
-
-
-class Extra(Record):
-    """A section for the prompt.
-
-    Attributes:
-        name: Its heading.
-        content: Its text.
-        path: A file below the plugin's scratch directory, `.samuel/run/plugins/<name>/`, to
-            write it to as well; a path that leads out of it is a warning.
-    """
-
-    __slots__ = ("name", "content", "path")
-    __match_args__ = ("name", "content", "path")
-    name: str
-    content: str
-    path: str | None
-
-    def __init__(
-        self,
-        name: str,
-        content: str,
-        path: str | None = None,
-    ) -> None:
-        _set(self, "name", name)
-        _set(self, "content", content)
-        _set(self, "path", path)
 
 
 class ContextExtraInput(Record):
@@ -1164,14 +1214,17 @@ class CheckFailure(Record):
         message: What is wrong, in one line.
         exit_code: The exit code, where a command ran to its end.
         tail: The end of its output.
+        log: The file that holds all of its output, relative to the project where it is in
+            it.
     """
 
-    __slots__ = ("command", "message", "exit_code", "tail")
-    __match_args__ = ("command", "message", "exit_code", "tail")
+    __slots__ = ("command", "message", "exit_code", "tail", "log")
+    __match_args__ = ("command", "message", "exit_code", "tail", "log")
     command: str
     message: str
     exit_code: int | None
     tail: str
+    log: str | None
 
     def __init__(
         self,
@@ -1179,11 +1232,13 @@ class CheckFailure(Record):
         message: str,
         exit_code: int | None = None,
         tail: str = "",
+        log: str | None = None,
     ) -> None:
         _set(self, "command", command)
         _set(self, "message", message)
         _set(self, "exit_code", exit_code)
         _set(self, "tail", tail)
+        _set(self, "log", log)
 
 
 class QualityCheckInput(Record):
@@ -1911,10 +1966,12 @@ class CallHeader(Record):
         turn: Which turn of the iteration this is.
         deadline_ms: How long the handler may take, in milliseconds; 0 where it is exempt.
         namespace: The handler's own key in the Plugins group of the prompt context.
+        preview: Whether this is a look ahead: no agent is called then, and a handler
+            answers without changing anything.
     """
 
-    __slots__ = ("point", "handler_id", "run_id", "session", "iteration", "mode", "turn", "deadline_ms", "namespace")
-    __match_args__ = ("point", "handler_id", "run_id", "session", "iteration", "mode", "turn", "deadline_ms", "namespace")
+    __slots__ = ("point", "handler_id", "run_id", "session", "iteration", "mode", "turn", "deadline_ms", "namespace", "preview")
+    __match_args__ = ("point", "handler_id", "run_id", "session", "iteration", "mode", "turn", "deadline_ms", "namespace", "preview")
     point: str
     handler_id: str
     run_id: str
@@ -1924,6 +1981,7 @@ class CallHeader(Record):
     turn: Turn
     deadline_ms: int
     namespace: str
+    preview: bool
 
     def __init__(
         self,
@@ -1936,6 +1994,7 @@ class CallHeader(Record):
         turn: Turn,
         deadline_ms: int,
         namespace: str,
+        preview: bool,
     ) -> None:
         _set(self, "point", point)
         _set(self, "handler_id", handler_id)
@@ -1946,6 +2005,7 @@ class CallHeader(Record):
         _set(self, "turn", turn)
         _set(self, "deadline_ms", deadline_ms)
         _set(self, "namespace", namespace)
+        _set(self, "preview", preview)
 
 
 Deliver: TypeAlias = Literal["next", "now"]
@@ -2076,6 +2136,33 @@ class HookResults(Record):
         _set(self, "new_intent", new_intent)
         _set(self, "usage_recorded", usage_recorded)
         _set(self, "block_execution", block_execution)
+
+
+class Extra(Record):
+    """A section for the prompt.
+
+    Attributes:
+        name: Its heading.
+        content: Its text.
+        path: A file below the plugin's scratch directory, `.samuel/run/plugins/<name>/`, to
+            write it to as well; a path that leads out of it is a warning.
+    """
+
+    __slots__ = ("name", "content", "path")
+    __match_args__ = ("name", "content", "path")
+    name: str
+    content: str
+    path: str | None
+
+    def __init__(
+        self,
+        name: str,
+        content: str,
+        path: str | None = None,
+    ) -> None:
+        _set(self, "name", name)
+        _set(self, "content", content)
+        _set(self, "path", path)
 
 
 Priority: TypeAlias = Literal["critical", "high", "medium", "low"]
@@ -3399,28 +3486,6 @@ CheckResult: TypeAlias = Literal["passed", "failed", "advisory", "cancelled", "u
 """
 
 
-class CheckLog(Record):
-    """Where all is that a quality check printed.
-
-    Attributes:
-        command: The check's command.
-        path: The file, relative to the project where it is in it.
-    """
-
-    __slots__ = ("command", "path")
-    __match_args__ = ("command", "path")
-    command: str
-    path: str
-
-    def __init__(
-        self,
-        command: str,
-        path: str,
-    ) -> None:
-        _set(self, "command", command)
-        _set(self, "path", path)
-
-
 class IterationFailure(Record):
     """How an iteration or an agent call failed.
 
@@ -3773,18 +3838,16 @@ class QualityChecked(EventBase):
         failures: Those that failed.
         reason: Which handler refused the work that named no failed check, and why, in its
             words: `lint:check.sh: 3 warnings`.
-        logs: Where all is that the failed commands printed.
     """
 
-    __slots__ = ("iteration", "ok", "result", "failures", "reason", "logs")
-    __match_args__ = ("iteration", "ok", "result", "failures", "logs", "reason")
+    __slots__ = ("iteration", "ok", "result", "failures", "reason")
+    __match_args__ = ("iteration", "ok", "result", "failures", "reason")
     _tag = ('event', 'quality_checked')
     iteration: int
     ok: bool
     result: CheckResult
     failures: tuple[CheckFailure, ...]
     reason: str | None
-    logs: tuple[CheckLog, ...]
 
     def __init__(
         self,
@@ -3792,7 +3855,6 @@ class QualityChecked(EventBase):
         ok: bool,
         result: CheckResult,
         failures: Iterable[CheckFailure],
-        logs: Iterable[CheckLog],
         reason: str | None = None,
         *,
         seq: int = 0,
@@ -3806,7 +3868,6 @@ class QualityChecked(EventBase):
         _set(self, "result", result)
         _set(self, "failures", items(failures))
         _set(self, "reason", reason)
-        _set(self, "logs", items(logs))
 
 
 class AbilityBlocked(EventBase):
@@ -5018,6 +5079,8 @@ __all__ = [
     "AfterLoopInput",
     "AfterLoopOutput",
     "AgentEvent",
+    "AgentFailure",
+    "AgentFailureClass",
     "AgentFinished",
     "AgentInvokeInput",
     "AgentInvokeOutput",
@@ -5038,7 +5101,6 @@ __all__ = [
     "Broken",
     "CallHeader",
     "CheckFailure",
-    "CheckLog",
     "CheckResult",
     "CompletedTask",
     "Complexity",

@@ -118,6 +118,10 @@ impl HookPoint {
                         field("env", "list of tuple", true),
                         field("env_names", "list of text", false),
                         field("sandbox", "text", true),
+                        field("snapshot", "text", false),
+                        field("progress", "text", false),
+                        field("task_context", "text", false),
+                        field("extras", "list of Extra", false),
                         field("extensions", "list of tuple", false),
                     ]
                 }
@@ -130,6 +134,7 @@ impl HookPoint {
                         field("env", "list of tuple", true),
                         field("env_names", "list of text", false),
                         field("sandbox", "text", true),
+                        field("task", "optional TaskBrief", false),
                         field("extensions", "list of tuple", false),
                     ]
                 }
@@ -355,6 +360,8 @@ impl HookPoint {
                         field("stdout", "text", false),
                         field("stderr", "text", false),
                         field("usage", "optional Usage", false),
+                        field("failure", "optional AgentFailure", false),
+                        field("logs", "list of text", false),
                         field("extensions", "list of tuple", false),
                     ]
                 }

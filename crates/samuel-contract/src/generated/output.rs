@@ -173,6 +173,10 @@ impl Output for AgentInvokeOutput {
         *self = later;
         Vec::new()
     }
+
+    fn failure(&self) -> Option<&AgentFailure> {
+        self.failure.as_ref()
+    }
 }
 
 impl Output for AfterAgentInvokeOutput {

@@ -349,7 +349,11 @@ impl HookPoint {
   "prompt": "Work on task 1.2.",
   "env": [["LANG", "C.UTF-8"]],
   "env_names": ["ANTHROPIC_API_KEY", "LANG", "PATH"],
-  "sandbox": "host"
+  "sandbox": "host",
+  "snapshot": "files: 12",
+  "progress": "The lessons so far:\n\n- The parser is recursive.\n",
+  "task_context": "ticket: PARSE-7",
+  "extras": [{"name": "Glossary", "content": "Header: the first 16 bytes."}]
 }"#
             }
             Self::AgentInvoke => {
@@ -358,7 +362,17 @@ impl HookPoint {
   "prompt": "Work on task 1.2.",
   "env": [["LANG", "C.UTF-8"]],
   "env_names": ["ANTHROPIC_API_KEY", "LANG", "PATH"],
-  "sandbox": "host"
+  "sandbox": "host",
+  "task": {
+    "id": "1.2",
+    "title": "Parse the header",
+    "priority": "high",
+    "complexity": "medium",
+    "description": "Read version and flags.",
+    "files_to_modify": ["src/parse.rs"],
+    "files_to_create": ["src/header.rs"],
+    "depends_on": ["1.1"]
+  }
 }"#
             }
             Self::AfterAgentInvoke => {

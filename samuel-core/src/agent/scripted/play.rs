@@ -59,8 +59,7 @@ impl Stop {
         let agent = NAME.to_owned();
         Err(match self {
             Self::Exit { code: exit_code, stderr } => {
-                let extensions = Vec::default();
-                return Ok(AgentInvokeOutput { exit_code, stdout, stderr, usage, extensions });
+                return Ok(AgentInvokeOutput { exit_code, stdout, stderr, usage, ..Default::default() });
             }
             Self::Clock { clock, limit } => AgentError::Clock { agent, clock, limit, usage },
             Self::Cancelled => AgentError::Cancelled { agent, usage },

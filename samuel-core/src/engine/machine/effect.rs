@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    super::event::{CheckLog, Event, Failure, RunFault},
+    super::event::{Event, Failure, RunFault},
     PlanChanged,
 };
 use crate::{
@@ -225,13 +225,8 @@ pub enum ReplyData {
     Invocation(Box<BeforeAgentInvokeInput>),
     /// `agent.invoke`: how the call ended.
     Agent(Box<AgentEnd>),
-    /// `quality.check`: the checks that failed, and where all is that they printed.
-    Checks {
-        /// Those that failed.
-        failures: Vec<CheckFailure>,
-        /// Their output, of those that the default handler ran.
-        logs: Vec<CheckLog>,
-    },
+    /// `quality.check`: the checks that failed.
+    Checks(Vec<CheckFailure>),
     /// `ability.before`: the arguments as handlers left them.
     Ability(Option<Json>),
 }
@@ -252,7 +247,4 @@ pub struct AgentEnd {
     pub usage: Usage,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
-    /// The files that hold what it printed, relative to the project's root.
-    #[serde(default)]
-    pub logs: Vec<String>,
 }

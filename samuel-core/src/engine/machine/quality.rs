@@ -7,7 +7,7 @@
 
 use super::{Ending, HookReply, Iteration, Machine, Phase, ReplyData, Then};
 use crate::{
-    engine::event::{CheckLog, CheckResult, Event, Failure},
+    engine::event::{CheckResult, Event, Failure},
     hook::{BreakClass, DEFAULT_ID, Timing, points},
     model::{
         ExitReason, FailureClass, TaskId,
@@ -86,9 +86,9 @@ impl Machine {
             self.unchecked_outside.append(&mut self.doubtful);
             return true;
         }
-        let (failures, logs): (&[CheckFailure], &[CheckLog]) = match &reply.data {
-            ReplyData::Checks { failures, logs } => (failures, logs),
-            _ => (&[], &[]),
+        let failures: &[CheckFailure] = match &reply.data {
+            ReplyData::Checks(failures) => failures,
+            _ => &[],
         };
         let cancelled = cancelled(reply);
         let is_cancelled = cancelled.is_some();
@@ -137,7 +137,6 @@ impl Machine {
             result,
             failures: failures.to_vec(),
             reason: said.filter(|_| failures.is_empty()).cloned(),
-            logs: logs.to_vec(),
         });
         let Some(refusal) = refusal else {
             let text = match result {

@@ -63,10 +63,11 @@ impl Machine {
         };
         let (iteration, turn) = (self.iteration_number(), self.turn());
         self.emit(Event::AgentStarted { iteration, turn, agent: input.agent.clone() });
-        let BeforeAgentInvokeInput { agent, prompt, env, env_names, sandbox, extensions } = *input;
+        let (_, task) = self.iteration_kind();
+        let BeforeAgentInvokeInput { agent, prompt, env, env_names, sandbox, extensions, .. } = *input;
         self.fire::<points::AgentInvoke>(
             Phase::Invoke,
-            AgentInvokeInput { agent, prompt, env, env_names, sandbox, extensions },
+            AgentInvokeInput { agent, prompt, env, env_names, sandbox, task, extensions },
         );
     }
 
@@ -113,14 +114,16 @@ impl Machine {
     /// before, so that the same run always reads the same.
     pub(super) fn tell_agent_end(&mut self, end: &AgentEnd) {
         let (iteration, turn) = (self.iteration_number(), self.turn());
+        let ended = end.output.as_ref().filter(|output| output.failure.is_none());
+        let logs = end.output.as_ref().filter(|_| end.failure.is_some()).map(|output| &output.logs);
         self.emit(Event::AgentFinished {
             iteration,
             turn,
-            exit_code: end.output.as_ref().map(|output| output.exit_code),
+            exit_code: ended.map(|output| output.exit_code),
             failure: end.failure.clone(),
             usage: end.usage,
             duration_ms: end.duration_ms,
-            logs: if end.failure.is_some() { end.logs.clone() } else { Vec::new() },
+            logs: logs.cloned().unwrap_or_default(),
         });
     }
 
@@ -162,7 +165,8 @@ impl Machine {
         self.tell_agent_end(&end);
         // The failure stays for after the point; the output is only needed here.
         let output = end.output.take();
-        let exit_code = output.as_ref().map_or(-1, |output| output.exit_code);
+        let exit_code =
+            output.as_ref().filter(|output| output.failure.is_none()).map_or(-1, |output| output.exit_code);
         let output = output.unwrap_or_default();
         let usage = (end.usage != Usage::default()).then_some(end.usage);
         let input = AfterAgentInvokeInput {

@@ -9,25 +9,15 @@ mod table;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use tokio_util::sync::CancellationToken;
-
 use super::{ChainSpec, HookPoint, Registry, RegistryBuilder, Scope};
-use crate::{
-    clock::SystemClock,
-    context::{ContextView, PromptContext},
-    model::payload::{Mode, Turn},
-};
+use crate::clock::SystemClock;
 
 fn scope() -> Scope {
     Scope {
         run_id: "r".into(),
         session: "s".into(),
         iteration: 1,
-        mode: Mode::Implementation,
-        turn: Turn::Main,
-        context: ContextView::new(Arc::new(PromptContext::default())),
-        clock: Arc::new(SystemClock::new()),
-        cancel: CancellationToken::new(),
+        ..Scope::new(Arc::new(SystemClock::new()))
     }
 }
 

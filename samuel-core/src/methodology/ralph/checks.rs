@@ -177,7 +177,8 @@ fn failure(check: &Check, output: &CommandOutput, setting: CheckSetting<'_>) -> 
     };
     // It is told to the agent, shown and kept.
     let tail = redacted(&output.stdout.text()).into_owned();
-    CheckFailure { command: check.command.clone(), message, exit_code, tail }
+    let log = check.log.as_ref().and_then(|log| place_of_log(log, setting.project_root));
+    CheckFailure { command: check.command.clone(), message, exit_code, tail, log }
 }
 
 /// Explains the codes that a shell gives itself.
@@ -202,12 +203,19 @@ fn explain_code(code: i32, check: &Check, setting: CheckSetting<'_>) -> String {
 
 fn not_started(check: &Check, error: &ProcessError) -> CheckFailure {
     let message = format!("could not be run: {}", error.explained());
-    CheckFailure { command: check.command.clone(), message, exit_code: None, tail: String::new() }
+    CheckFailure { command: check.command.clone(), message, ..CheckFailure::default() }
 }
 
 fn not_run(check: &Check, changed: &str) -> CheckFailure {
     let message = format!("not run, since a control file was changed: {changed}");
-    CheckFailure { command: check.command.clone(), message, exit_code: None, tail: String::new() }
+    CheckFailure { command: check.command.clone(), message, ..CheckFailure::default() }
+}
+
+/// Returns where a log is as people are told; nothing for one that is empty, which
+/// leaves nothing to read.
+pub(super) fn place_of_log(path: &Path, project_root: &Path) -> Option<String> {
+    std::fs::metadata(path).ok().filter(|log| log.len() > 0)?;
+    Some(path.strip_prefix(project_root).unwrap_or(path).display().to_string())
 }
 
 #[cfg(test)]

@@ -2,37 +2,34 @@
 
 use std::{
     io::Write,
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex},
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use super::{
     Blob as Part, Check, CheckSetting, DiscoverySchedule, Failures, PromptParts, Templates, Told,
-    WatchedFiles, agent_summary, check_env::check_env, check_plan, compose_prompt, decide_mode,
-    discovery_context, fold_markdown, fold_toon, implementation_context, loop_summary, progress_context,
-    run_checks,
+    WatchedFiles, agent_summary, check_env::check_env, check_plan, checks::place_of_log, compose_prompt,
+    decide_mode, discovery_context, fold_markdown, fold_toon, implementation_context, loop_summary,
+    progress_context, run_checks,
 };
 use crate::{
     agent::{Agent, AgentError, AgentPort, AgentRequest, LogFiles, apply_deny_list, compose_env},
     clock::Clock,
     config::MethodologySettings,
-    context::{ConfigVars, ContextLimits, FailedCheck, Framing, GuardrailVars, PilotVars, PromptContext},
+    context::{ConfigVars, ContextLimits, Framing, GuardrailVars, PilotVars},
     git::{Caller, Repository},
-    hook::{Answer, BreakClass, Call, HookFailure, RegistryBuilder, points, without_version},
-    methodology::{Access, AgentFault, Workbench},
+    hook::{Answer, BreakClass, Call, HookFailure, Point, RegistryBuilder, points},
     model::{
-        Coded, ExitReason, FailureClass, TaskId,
+        ExitReason, TaskId,
         payload::{
             AfterAgentInvokeOutput, AfterLoopOutput, AgentInvokeOutput, BeforeAgentInvokeOutput,
             BeforeLoopOutput, ContextProgressOutput, ContextSnapshotOutput, ContextTaskOutput,
             IterationGateOutput, QualityCheckOutput, Turn,
         },
-        redacted,
     },
     process::{Supervisor, create_private},
     snapshot::{SnapshotOptions, take_snapshot},
     state::{Artifact, ProgressEntry, ProgressKind, RunDir, StateError, StateStore},
-    text::described,
 };
 
 /// What ralph's default handlers work with.
@@ -57,8 +54,17 @@ pub struct Ralph {
     pub env: Vec<(String, String)>,
     pub templates: Templates,
     pub framing: Framing,
-    pub workbench: Arc<Workbench>,
     pub control_files: WatchedFiles,
+    pub(crate) counts: Arc<Mutex<Counts>>,
+}
+
+/// What was done in one iteration, by which the files of its logs are numbered. What
+/// comes after it and before the next one, such as a last turn, goes on counting.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    iteration: u32,
+    calls: u32,
+    checks: u32,
 }
 
 /// Registers a method as the default of a point.
@@ -92,11 +98,10 @@ impl Ralph {
         }
     }
 
-    async fn before_loop(&self, _: Call<points::BeforeLoop>) -> Result<BeforeLoopOutput, HookFailure> {
-        let loaded = self.blocking(|ralph| ralph.store.load()).await??;
-        let check = check_plan(&loaded.plan);
-        self.warn(check.warnings);
-        self.log(None, ProgressKind::Started, format!("run {}", self.run_id)).await?;
+    async fn before_loop(&self, call: Call<points::BeforeLoop>) -> Result<BeforeLoopOutput, HookFailure> {
+        let check = check_plan(call.plan());
+        warn(&call, check.warnings);
+        self.log(&call, ProgressKind::Started, format!("run {}", self.run_id)).await?;
         Ok(check.output)
     }
 
@@ -114,18 +119,13 @@ impl Ralph {
         &self,
         call: Call<points::ContextSnapshot>,
     ) -> Result<ContextSnapshotOutput, HookFailure> {
-        let access = self.workbench.with(|desk| desk.access);
+        let preview = call.header().preview;
         let taken = self
             .blocking(move |ralph| {
-                if access == Access::ReadAlone
-                    && let Some(last) = ralph.store.read_artifact(Artifact::ProjectSnapshot)?
-                {
-                    return Ok(without_version(&last).to_owned());
-                }
                 let options = SnapshotOptions {
                     caller: ralph.caller.clone(),
                     // Without a cache the snapshot only takes longer.
-                    cache_dir: (access == Access::Full).then(|| ralph.run_dir.make_cache().ok()).flatten(),
+                    cache_dir: (!preview).then(|| ralph.run_dir.make_cache().ok()).flatten(),
                     max_tokens: ralph.settings.context.snapshot_tokens as usize,
                     max_file_lines: ralph.guardrails.max_file_lines,
                     ..SnapshotOptions::new(ralph.clock.now())
@@ -134,7 +134,7 @@ impl Ralph {
                 Ok::<_, HookFailure>(taken.encode()?)
             })
             .await??;
-        Ok(ContextSnapshotOutput::from_blob(self.folded(call.previous().map(|p| &*p.toon_blob), &taken)))
+        Ok(ContextSnapshotOutput::from_blob(folded(&call, call.previous().map(|p| &*p.toon_blob), &taken)))
     }
 
     async fn progress(
@@ -143,36 +143,38 @@ impl Ralph {
     ) -> Result<ContextProgressOutput, HookFailure> {
         let limits = config_vars(&self.settings, self.agent.name()).context;
         let max_lines = limits.max_progress_lines as usize;
-        let access = self.workbench.with(|desk| desk.access);
+        let preview = call.header().preview;
         let log = self
             .blocking(move |ralph| {
-                if access == Access::Full {
+                if !preview {
                     ralph.store.rotate_progress(max_lines)?;
                 }
                 ralph.store.progress()
             })
             .await??;
-        let (plan, failures) = self.workbench.with(|desk| {
-            (Arc::clone(&desk.plan), desk.last_failures.iter().map(FailedCheck::from).collect::<Vec<_>>())
-        });
+        let failures = &call.context().base().state.last_failures;
         let told = match self.templates.tells_failures(call.header().mode) {
             true => Told::InTheTemplate,
             false => Told::Here,
         };
-        let own = progress_context(&plan, &log, Failures { of_check: &failures, told }, &limits);
+        let own = progress_context(call.plan(), &log, Failures { of_check: failures, told }, &limits);
         let previous = call.previous().map(|previous| previous.md_blob.as_str()).unwrap_or_default();
         Ok(ContextProgressOutput::from_blob(fold_markdown(previous, &own)))
     }
 
     async fn task(&self, call: Call<points::ContextTask>) -> Result<ContextTaskOutput, HookFailure> {
         let input = call.input();
-        let plan = self.workbench.with(|desk| Arc::clone(&desk.plan));
+        let plan = call.plan();
         let task = input.task.as_ref().and_then(|task| plan.task(&TaskId::new(task.id.clone())));
         let own = match task {
-            Some(task) => implementation_context(&plan, task),
-            None => discovery_context(&plan),
+            Some(task) => implementation_context(plan, task),
+            None => discovery_context(plan),
         };
-        Ok(ContextTaskOutput::from_blob(self.folded(call.previous().map(|p| &*p.toon_blob), &own.encode()?)))
+        Ok(ContextTaskOutput::from_blob(folded(
+            &call,
+            call.previous().map(|p| &*p.toon_blob),
+            &own.encode()?,
+        )))
     }
 
     /// Composes the prompt of a main turn, and the environment of every turn.
@@ -181,7 +183,7 @@ impl Ralph {
         call: Call<points::BeforeAgentInvoke>,
     ) -> Result<BeforeAgentInvokeOutput, HookFailure> {
         let header = call.header();
-        let mut set = self.variables(header.iteration, call.context().base());
+        let mut set = self.variables(&call);
         set.extend(call.input().env.iter().cloned());
         let env = compose_agent_env(&self.env, &*self.agent, &set);
         let env = env.into_iter().map(|(name, value)| (name, Some(value))).collect();
@@ -193,7 +195,8 @@ impl Ralph {
     }
 
     /// Returns the variables that tell what a process works on.
-    fn variables(&self, iteration: u32, base: &PromptContext) -> Vec<(String, String)> {
+    fn variables<P: Point>(&self, call: &Call<P>) -> Vec<(String, String)> {
+        let (iteration, base) = (call.header().iteration, call.context().base());
         let mut set = vec![
             ("SAMUEL_RUN_ID".to_owned(), self.run_id.to_string()),
             ("SAMUEL_PROJECT_ROOT".to_owned(), self.project_root.display().to_string()),
@@ -203,33 +206,33 @@ impl Ralph {
         if !base.iteration.task_id.is_empty() {
             set.push(("SAMUEL_TASK_ID".to_owned(), base.iteration.task_id.clone()));
         }
-        let (made, name) = (self.workbench.with(|desk| desk.plan.project.created_at), &base.methodology.name);
+        let (made, name) = (call.plan().project.created_at, &base.methodology.name);
         // Tells what a leftover of this call may change: this plan, no later one.
         set.extend(made.map(|made| ("SAMUEL_PLAN".to_owned(), format!("{name}@{made}"))));
         set
     }
 
     fn compose(&self, call: &Call<points::BeforeAgentInvoke>) -> Result<String, HookFailure> {
-        let desk = self.workbench.with(|desk| desk.clone());
+        let input = call.input();
         let path = |artifact| self.relative(artifact);
         let (task, progress, snapshot) =
             (path(Artifact::TaskContext), path(Artifact::ProgressContext), path(Artifact::ProjectSnapshot));
         let part = |title, source, path, language, text| Part { title, source, path, language, text };
         let blobs = [
-            part("Task context", "the plan", &*task, "toon", &*desk.task_context),
-            part("Progress", "earlier agents, checks and hooks", &*progress, "markdown", &*desk.progress),
-            part("Project snapshot", "files and commits", &*snapshot, "toon", &*desk.snapshot),
+            part("Task context", "the plan", &*task, "toon", &*input.task_context),
+            part("Progress", "earlier agents, checks and hooks", &*progress, "markdown", &*input.progress),
+            part("Project snapshot", "files and commits", &*snapshot, "toon", &*input.snapshot),
         ];
         let pending: Vec<String> =
-            Some(call.input().prompt.clone()).filter(|text| !text.is_empty()).into_iter().collect();
-        let (extras, framing) = (&*desk.extras, &self.framing);
+            Some(input.prompt.clone()).filter(|text| !text.is_empty()).into_iter().collect();
+        let (extras, framing) = (&*input.extras, &self.framing);
         let control_files = &*self.control_files.names;
         // One that cannot be read here is one all the same.
         let has_repository = !matches!(Repository::open(&self.project_root, &self.caller), Ok(None));
         let parts =
             PromptParts { blobs: &blobs, extras, pending: &pending, control_files, has_repository, framing };
         let composed = compose_prompt(self.templates.of(call.header().mode), call.context(), parts)?;
-        self.warn(composed.warnings.iter().map(ToString::to_string));
+        warn(call, composed.warnings.iter().map(ToString::to_string));
         Ok(composed.text)
     }
 
@@ -243,20 +246,18 @@ impl Ralph {
         let input = call.input();
         refuse_others("agent", &input.agent, self.agent.name())?;
         refuse_others("sandbox", &input.sandbox, self.settings.sandbox.as_str())?;
-        let (attempt, task) =
-            self.workbench.with(|desk| (desk.counts_of(header.iteration).calls.max(1), desk.task.clone()));
+        let attempt = self.count(header.iteration, |counts| &mut counts.calls);
         let (out, err) = self.run_dir.agent_logs(&self.run_id, header.iteration, attempt);
         let kept = self.run_dir.prompt_log(&self.run_id, header.iteration, attempt);
         let prompt = input.prompt.clone();
-        self.blocking(move |ralph| {
+        let unkept = self.blocking(move |ralph| {
             ralph.run_dir.make_logs(&ralph.run_id)?;
-            // An agent works as well where its prompt cannot be kept.
-            if let Err(error) = create_private(&kept).and_then(|mut file| file.write_all(prompt.as_bytes())) {
-                ralph.warn([format!("the prompt could not be kept in {}: {error}", kept.display())]);
-            }
-            Ok::<_, StateError>(())
-        })
-        .await??;
+            let written = create_private(&kept).and_then(|mut file| file.write_all(prompt.as_bytes()));
+            let problem = |error| format!("the prompt could not be kept in {}: {error}", kept.display());
+            Ok::<_, StateError>(written.err().map(problem))
+        });
+        // An agent works as well where its prompt cannot be kept.
+        warn(&call, unkept.await??);
         let mut env = input.env.clone();
         apply_deny_list(&mut env, self.agent.declared_env(), &[]);
         let program = self.program.clone().or_else(|| self.locate());
@@ -268,16 +269,28 @@ impl Ralph {
             logs: Some(LogFiles { out: out.clone(), err: err.clone() }),
             iteration: header.iteration,
             turn: header.turn,
-            task,
+            task: input.task.clone(),
             cancel: call.cancelled().clone(),
         };
         let answered = self.agent.invoke(request, &*self.port).await;
-        let logs = [out, err].iter().filter_map(|path| self.place_of_log(path)).collect();
-        self.workbench.with(|desk| desk.agent_logs = logs);
-        match answered {
-            Ok(output) => Ok(output),
-            Err(error) => Err(self.agent_failed(&error)),
+        let logs = [out, err].iter().filter_map(|path| place_of_log(path, &self.project_root)).collect();
+        let failed = |error: AgentError| AgentInvokeOutput {
+            usage: error.usage(),
+            failure: Some(error.failure()),
+            ..AgentInvokeOutput::default()
+        };
+        Ok(AgentInvokeOutput { logs, ..answered.unwrap_or_else(failed) })
+    }
+
+    /// Counts something that is done in an iteration, and returns which one it is, from 1.
+    fn count(&self, iteration: u32, of: impl FnOnce(&mut Counts) -> &mut u32) -> u32 {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        if counts.iteration != iteration {
+            *counts = Counts { iteration, ..Counts::default() };
         }
+        let count = of(&mut counts);
+        *count += 1;
+        *count
     }
 
     /// Looks up the agent's program in the environment that the caller gave.
@@ -286,49 +299,13 @@ impl Ralph {
         self.agent.locate(&env, &self.project_root)
     }
 
-    /// Notes on the workbench how the agent failed, in more detail than a handler
-    /// that broke can say.
-    fn agent_failed(&self, error: &AgentError) -> HookFailure {
-        let class = match error {
-            AgentError::Clock { .. } => FailureClass::AgentTimeout,
-            AgentError::RateLimited { .. } => FailureClass::RateLimit,
-            AgentError::Cancelled { .. } => FailureClass::Interrupted,
-            AgentError::Signal { .. } | AgentError::Reported { .. } | AgentError::Lost { .. } => {
-                FailureClass::AgentExit
-            }
-            _ => FailureClass::AgentStart,
-        };
-        let resets_at = match error {
-            AgentError::RateLimited { resets_at, .. } => *resets_at,
-            _ => None,
-        };
-        let mut failure = match error {
-            AgentError::Cancelled { .. } => HookFailure::new(BreakClass::Cancelled, error.to_string()),
-            error => HookFailure::from(ErrorRef(error)),
-        };
-        failure.message = match error {
-            // Nothing else that is shown of it says what to do.
-            AgentError::NotFound { .. } | AgentError::Start { .. } => {
-                failure.details.clear();
-                format!("{}. {}", described(error), error.help())
-            }
-            error => error.to_string(),
-        };
-        let message =
-            std::iter::once(&failure.message).chain(&failure.details).cloned().collect::<Vec<_>>().join(": ");
-        let message = redacted(&message).into_owned();
-        let fault = AgentFault { class, message, resets_at, usage: error.usage() };
-        self.workbench.with(|desk| desk.agent_fault = Some(fault));
-        failure
-    }
-
     async fn after_agent(
         &self,
         call: Call<points::AfterAgentInvoke>,
     ) -> Result<AfterAgentInvokeOutput, HookFailure> {
-        let task = self.workbench.with(|desk| desk.task.clone()).map(|task| TaskId::new(task.id));
+        let task = &*call.context().base().iteration.task_id;
         let (iteration, summary) = (call.header().iteration, agent_summary(call.input()));
-        tracing::info!(iteration, ?task, summary, "agent call ended");
+        tracing::info!(iteration, task, summary, "agent call ended");
         Ok(AfterAgentInvokeOutput::default())
     }
 
@@ -340,14 +317,10 @@ impl Ralph {
         let iteration = call.header().iteration;
         let logs = self.blocking(|ralph| ralph.run_dir.make_logs(&ralph.run_id)).await?;
         if let Err(error) = &logs {
-            self.warn([format!("what checks print is not kept: {error}")]);
+            call.warn(format!("what checks print is not kept: {error}"));
         }
         let check = |command: &String| {
-            let number = self.workbench.with(|desk| {
-                let counts = desk.counts_of(iteration);
-                counts.checks += 1;
-                counts.checks
-            });
+            let number = self.count(iteration, |counts| &mut counts.checks);
             Check {
                 timeout: timeout_of(command).unwrap_or(super::DEFAULT_CHECK_TIMEOUT),
                 log: logs.is_ok().then(|| self.run_dir.check_log(&self.run_id, iteration, number)),
@@ -355,7 +328,7 @@ impl Ralph {
             }
         };
         let checks: Vec<Check> = call.input().commands.iter().map(check).collect();
-        let env = check_env(&self.env, self.variables(iteration, call.context().base()));
+        let env = check_env(&self.env, self.variables(&call));
         let warnings = Mutex::default();
         let setting = CheckSetting {
             project_root: &self.project_root,
@@ -366,58 +339,31 @@ impl Ralph {
             warnings: &warnings,
         };
         let checked = run_checks(&checks, setting).await;
-        warnings.into_inner().unwrap_or_default().into_iter().for_each(|warning| call.warn(warning));
-        let output =
-            checked.map_err(|cancelled| HookFailure::new(BreakClass::Cancelled, cancelled.to_string()))?;
-        self.name_logs(&checks, &output);
-        Ok(output)
-    }
-
-    /// Notes on the workbench where all is that the failed checks printed.
-    fn name_logs(&self, checks: &[Check], output: &QualityCheckOutput) {
-        let failed = |check: &&Check| output.failures.iter().any(|failure| failure.command == check.command);
-        let logs = checks
-            .iter()
-            .filter(failed)
-            .filter_map(|check| Some((check.command.clone(), self.place_of_log(check.log.as_ref()?)?)));
-        self.workbench.with(|desk| desk.check_logs.extend(logs));
-    }
-
-    /// Returns where a log is as people are told; nothing for one that is empty, which
-    /// leaves nothing to read.
-    fn place_of_log(&self, path: &Path) -> Option<String> {
-        std::fs::metadata(path).ok().filter(|log| log.len() > 0)?;
-        Some(path.strip_prefix(&self.project_root).unwrap_or(path).display().to_string())
+        warn(&call, warnings.into_inner().unwrap_or_default());
+        checked.map_err(|cancelled| HookFailure::new(BreakClass::Cancelled, cancelled.to_string()))
     }
 
     async fn after_loop(&self, call: Call<points::AfterLoop>) -> Result<AfterLoopOutput, HookFailure> {
-        let plan = self.blocking(|ralph| ralph.store.load()).await??.plan;
         let kind = match call.input().exit_reason == ExitReason::Completed.as_str() {
             true => ProgressKind::Completed,
             // Not an error: prompts list those.
             false => ProgressKind::Found,
         };
-        self.log(None, kind, loop_summary(call.input(), &plan)).await?;
+        self.log(&call, kind, loop_summary(call.input(), call.plan())).await?;
         Ok(AfterLoopOutput::default())
     }
 
-    /// Keeps what handlers before the default produced.
-    fn folded(&self, previous: Option<&str>, own: &str) -> String {
-        let folded = fold_toon(previous.unwrap_or_default(), own);
-        self.warn(folded.warnings.iter().map(ToString::to_string));
-        folded.text
-    }
-
-    fn warn(&self, warnings: impl IntoIterator<Item = String>) {
-        self.workbench.with(|desk| desk.warnings.extend(warnings));
-    }
-
-    async fn log(&self, task: Option<TaskId>, kind: ProgressKind, text: String) -> Result<(), HookFailure> {
-        if self.workbench.with(|desk| desk.access) != Access::Full {
-            return Ok(());
+    /// Writes to the progress log, except in a look ahead.
+    async fn log<P: Point>(
+        &self,
+        call: &Call<P>,
+        kind: ProgressKind,
+        text: String,
+    ) -> Result<(), HookFailure> {
+        if !call.header().preview {
+            let entry = ProgressEntry::note(self.clock.now(), kind, text);
+            self.blocking(move |ralph| ralph.store.append_progress(&[entry])).await??;
         }
-        let entry = ProgressEntry { task, ..ProgressEntry::note(self.clock.now(), kind, text) };
-        self.blocking(move |ralph| ralph.store.append_progress(&[entry])).await??;
         Ok(())
     }
 
@@ -428,6 +374,17 @@ impl Ralph {
         let ralph = self.clone();
         tokio::task::spawn_blocking(move || work(&ralph)).await
     }
+}
+
+/// Keeps what handlers before the default produced.
+fn folded<P: Point>(call: &Call<P>, previous: Option<&str>, own: &str) -> String {
+    let folded = fold_toon(previous.unwrap_or_default(), own);
+    warn(call, folded.warnings.iter().map(ToString::to_string));
+    folded.text
+}
+
+fn warn<P: Point>(call: &Call<P>, warnings: impl IntoIterator<Item = String>) {
+    warnings.into_iter().for_each(|warning| call.warn(warning));
 }
 
 /// Refuses what a handler of `before:agent.invoke` chose and the default
@@ -442,22 +399,6 @@ fn refuse_others(what: &str, chosen: &str, configured: &str) -> Result<(), HookF
     let mut failure = HookFailure::new(BreakClass::Denied, message);
     failure.details.push(format!("set the {what} in samuel.toml, or handle agent.invoke as well"));
     Err(failure)
-}
-
-/// Lets a borrowed error become a failure.
-#[derive(Debug)]
-struct ErrorRef<'a>(&'a AgentError);
-
-impl std::fmt::Display for ErrorRef<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl std::error::Error for ErrorRef<'_> {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        std::error::Error::source(self.0)
-    }
 }
 
 /// Composes the environment of an agent from the one the caller gave.

@@ -105,6 +105,7 @@ pub(super) async fn trial(loaded: &Arc<LoadedComponent>, limit: Duration) -> Res
         turn: Turn::default(),
         deadline_ms: u64::try_from(limit.as_millis()).unwrap_or(u64::MAX),
         namespace: none,
+        preview: true,
     };
     let context = ContextView::new(Arc::default());
     let work = async {

@@ -121,10 +121,15 @@ points! {
         -> ContextTaskOutput { toon_blob };
     ContextExtra context_extra(ContextExtraInput { task }, previous)
         -> ContextExtraOutput { extras };
-    BeforeAgentInvoke before_agent_invoke(BeforeAgentInvokeInput { agent, prompt, env, env_names, sandbox }, previous)
+    BeforeAgentInvoke before_agent_invoke(
+        BeforeAgentInvokeInput {
+            agent, prompt, env, env_names, sandbox, snapshot, progress, task_context, extras,
+        },
+        previous
+    )
         -> BeforeAgentInvokeOutput { agent, prompt, env, sandbox, ok, reason };
-    AgentInvoke agent_invoke(AgentInvokeInput { agent, prompt, env, env_names, sandbox })
-        -> AgentInvokeOutput { exit_code, stdout, stderr, usage };
+    AgentInvoke agent_invoke(AgentInvokeInput { agent, prompt, env, env_names, sandbox, task })
+        -> AgentInvokeOutput { exit_code, stdout, stderr, usage, failure, logs };
     AfterAgentInvoke after_agent_invoke(AfterAgentInvokeInput { exit_code, stdout, stderr, duration_ms, usage })
         -> AfterAgentInvokeOutput { ok, reason };
     QualityCheck quality_check(QualityCheckInput { commands }, previous)

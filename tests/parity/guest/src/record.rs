@@ -227,15 +227,20 @@ words! {
     SessionSource { Startup "startup", Resume "resume" }
     IterationOutcome { Succeeded "succeeded", Failed "failed", Cancelled "cancelled" }
     Actor { Agent "agent", User "user", Runtime "runtime", External "external" }
+    AgentFailureClass {
+        AgentStart "agent-start", AgentExit "agent-exit", AgentTimeout "agent-timeout", RateLimit "rate-limit",
+        Interrupted "interrupted"
+    }
     AbilityStatus { Success "success", Error "error", Cancelled "cancelled" }
 }
 
 record!(input CallHeader {
-    point, handler_id, run_id, session, iteration, mode, turn, deadline_ms, namespace,
+    point, handler_id, run_id, session, iteration, mode, turn, deadline_ms, namespace, preview,
 });
 record!(part TextItem { content, deliver });
 record!(part Extra { name, content, path });
-record!(part CheckFailure { command, message, exit_code, tail });
+record!(part CheckFailure { command, message, exit_code, tail, log });
+record!(part AgentFailure { class, message, resets_at });
 record!(part Usage { input_tokens, output_tokens, cached_tokens, cost_usd });
 record!(part SuggestedAbility { id, reason, confidence });
 record!(part SuggestedDocument { path, reason, confidence });

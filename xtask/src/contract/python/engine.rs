@@ -53,7 +53,6 @@ const REPORTS: &[Source] = &[
         &[
             ("PlanChange", ""),
             ("CheckResult", ""),
-            ("CheckLog", ""),
             ("Failure", "IterationFailure"),
             ("Event", ""),
             ("RunFault", ""),

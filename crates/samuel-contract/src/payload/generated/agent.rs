@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 #[cfg(feature = "wasm")]
 use wasmtime::component::{ComponentType, Lift, Lower};
 
-use crate::payload::{Extensions, Usage, yes};
+use crate::payload::{Extensions, Extra, TaskBrief, Usage, yes};
+use crate::words;
 
 /// `before:agent.invoke`: what a handler is given.
 ///
@@ -29,6 +30,20 @@ pub struct BeforeAgentInvokeInput {
     pub env_names: Vec<String>,
     /// The sandbox, such as `host`.
     pub sandbox: String,
+    /// What `context.snapshot` made, TOON. This and the three below are what the
+    /// prompt of a main turn is composed of, and empty in other turns.
+    #[serde(default)]
+    pub snapshot: String,
+    /// What `context.progress` made, Markdown.
+    #[serde(default)]
+    pub progress: String,
+    /// What `context.task` made, TOON.
+    #[serde(default)]
+    #[cfg_attr(feature = "wasm", component(name = "task-context"))]
+    pub task_context: String,
+    /// What `context.extra` made, in order.
+    #[serde(default)]
+    pub extras: Vec<Extra>,
     /// Fields of later protocol versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extensions: Extensions,
@@ -98,9 +113,47 @@ pub struct AgentInvokeInput {
     pub env_names: Vec<String>,
     /// The sandbox, such as `host`.
     pub sandbox: String,
+    /// The task the call is about; absent in discovery and in the last turns of a
+    /// run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskBrief>,
     /// Fields of later protocol versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extensions: Extensions,
+}
+
+words! {
+    /// What kind of failure it is.
+    #[derive(Default)]
+    AgentFailureClass ("agent failure class") {
+        /// The agent could not be started.
+        #[default]
+        AgentStart = "agent-start",
+        /// The agent did not come to its own end, or says itself that it failed.
+        AgentExit = "agent-exit",
+        /// The agent was ended by a clock.
+        AgentTimeout = "agent-timeout",
+        /// The agent's provider refused because of a usage limit. The run waits for
+        /// its end, as it is configured.
+        RateLimit = "rate-limit",
+        /// The call was cancelled.
+        Interrupted = "interrupted",
+    }
+}
+
+/// How an agent failed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
+pub struct AgentFailure {
+    /// What kind of failure it is.
+    pub class: AgentFailureClass,
+    /// What happened, in one line.
+    pub message: String,
+    /// When a usage limit ends, such as `2026-11-21T10:00:00Z`, where the
+    /// provider says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "wasm", component(name = "resets-at"))]
+    pub resets_at: Option<String>,
 }
 
 /// `agent.invoke`: what a handler answers.
@@ -116,9 +169,17 @@ pub struct AgentInvokeOutput {
     /// What it printed as errors, shortened to head and tail.
     #[serde(default)]
     pub stderr: String,
-    /// What the call consumed.
+    /// What the call consumed, also where it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// How the agent failed, where it did not run to its end; its exit code then
+    /// says nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<AgentFailure>,
+    /// The files that hold all that it printed, relative to the project where
+    /// they are in it. They are told where the call failed.
+    #[serde(default)]
+    pub logs: Vec<String>,
     /// Fields of later protocol versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extensions: Extensions,

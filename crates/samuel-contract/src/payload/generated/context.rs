@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[cfg(feature = "wasm")]
 use wasmtime::component::{ComponentType, Lift, Lower};
 
-use crate::payload::{Extensions, Mode, TaskBrief};
+use crate::payload::{Extensions, Extra, Mode, TaskBrief};
 
 /// `context.snapshot`: what a handler is given.
 ///
@@ -87,21 +87,6 @@ pub struct ContextTaskOutput {
     /// Fields of later protocol versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extensions: Extensions,
-}
-
-/// A section for the prompt.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
-pub struct Extra {
-    /// Its heading.
-    pub name: String,
-    /// Its text.
-    pub content: String,
-    /// A file below the plugin's scratch directory,
-    /// `.samuel/run/plugins/<name>/`, to write it to as well; a path that leads
-    /// out of it is a warning.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub path: Option<String>,
 }
 
 /// `context.extra`: what a handler is given.

@@ -156,6 +156,10 @@ pub struct CheckFailure {
     pub exit_code: Option<i32>,
     /// The end of its output.
     pub tail: String,
+    /// The file that holds all of its output, relative to the project where it
+    /// is in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
 }
 
 /// `quality.check`: what a handler is given.

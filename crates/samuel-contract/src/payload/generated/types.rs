@@ -64,6 +64,9 @@ pub struct CallHeader {
     pub deadline_ms: u64,
     /// The handler's own key in the Plugins group of the prompt context.
     pub namespace: Arc<str>,
+    /// Whether this is a look ahead: no agent is called then, and a handler
+    /// answers without changing anything.
+    pub preview: bool,
 }
 
 /// A handler that could not answer. It stays open, so that a new code never
@@ -164,6 +167,21 @@ pub struct HookResults {
     #[serde(default)]
     #[cfg_attr(feature = "wasm", component(name = "block-execution"))]
     pub block_execution: bool,
+}
+
+/// A section for the prompt.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
+pub struct Extra {
+    /// Its heading.
+    pub name: String,
+    /// Its text.
+    pub content: String,
+    /// A file below the plugin's scratch directory,
+    /// `.samuel/run/plugins/<name>/`, to write it to as well; a path that leads
+    /// out of it is a warning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
 }
 
 words! {

@@ -69,7 +69,7 @@ pub(super) fn refuses(reason: &str) -> HookReply {
 
 pub(super) fn fails_check(message: &str) -> HookReply {
     let failure = CheckFailure { command: "test".into(), message: message.into(), ..Default::default() };
-    HookReply { data: ReplyData::Checks { failures: vec![failure], logs: Vec::new() }, ..refuses(message) }
+    HookReply { data: ReplyData::Checks(vec![failure]), ..refuses(message) }
 }
 
 pub(super) fn says(fired: &Fired, content: &str, deliver: Deliver) -> HookReply {

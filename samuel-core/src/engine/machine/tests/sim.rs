@@ -379,7 +379,6 @@ impl Sim {
                     ended_at: Timestamp::UNIX_EPOCH,
                     usage: work.usage,
                     duration_ms: 1,
-                    logs: Vec::new(),
                 })))
             }
             _ => HookReply::default(),

@@ -17,10 +17,7 @@ use crate::{
     clock::SystemClock,
     context::{ContextView, PromptContext},
     hook::{ChainSpec, Dispatched, HookFailure, HookPoint, PluginSource, Point, Registry, Scope},
-    model::{
-        Location,
-        payload::{Mode, Turn},
-    },
+    model::{Location, payload::Mode},
     plugin::wasm::{HostConfig, PluginSetup, WasmError, WasmHost, WasmPlugin, Workspace},
     plugin::{Binding, MANIFEST_FILE},
 };
@@ -168,10 +165,9 @@ pub(super) fn scope(cancel: &CancellationToken) -> Scope {
         session: "s".into(),
         iteration: 7,
         mode: Mode::Discovery,
-        turn: Turn::Main,
         context: ContextView::new(Arc::new(base)),
-        clock: Arc::new(SystemClock::new()),
         cancel: cancel.clone(),
+        ..Scope::new(Arc::new(SystemClock::new()))
     }
 }
 
