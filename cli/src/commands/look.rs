@@ -18,7 +18,7 @@ use crate::{
     reply::Reply,
 };
 
-/// What to do where there is no plan (seed 004, phase 2).
+/// What to do where there is no plan.
 const FIRST_STEPS: &[&str] = &[
     "Initialise one:    samuel run init",
     "From a PRD:        samuel run init --prd <path>",

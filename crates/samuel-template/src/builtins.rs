@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 use serde_json::Value as Json;
 
 use crate::{
-    Limits, helpers,
+    TemplateLimits, helpers,
     limits::Budget,
     printf::printf,
     problem::{EvaluationProblem, Failure},
@@ -38,7 +38,7 @@ pub(crate) enum Run {
     Eager(for<'v> fn(&Call<'_, 'v>) -> Result<Value<'v>, Failure>),
 }
 
-const ANY: usize = Limits::ARGUMENTS;
+const ANY: usize = TemplateLimits::ARGUMENTS;
 
 static ALL: [Builtin; 21] = [
     Builtin { name: "and", arity: (1, ANY), run: Run::Until(false) },

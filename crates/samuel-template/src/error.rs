@@ -3,7 +3,7 @@
 //! An error says where it is and what to do next. The problems of sources and
 //! of values are listed in [`problem`](crate::problem).
 
-use crate::{EvaluationProblem, Location, SyntaxProblem};
+use crate::{EvaluationProblem, SyntaxProblem, TemplateLocation};
 
 /// Why a template was not parsed or not rendered.
 #[derive(Debug, thiserror::Error)]
@@ -13,7 +13,7 @@ pub enum TemplateError {
     #[error("{location}: {problem}")]
     Syntax {
         /// Where the problem was noticed.
-        location: Location,
+        location: TemplateLocation,
         /// What it is.
         problem: SyntaxProblem,
     },
@@ -21,11 +21,11 @@ pub enum TemplateError {
     #[error("{location}: {problem}")]
     Evaluation {
         /// The function or statement.
-        location: Location,
+        location: TemplateLocation,
         /// What it is.
         problem: EvaluationProblem,
     },
-    /// The source is longer than [`Limits::source_bytes`](crate::Limits::source_bytes).
+    /// The source is longer than [`TemplateLimits::source_bytes`](crate::TemplateLimits::source_bytes).
     #[error("{template}: the source has {bytes} bytes; the limit is {limit}")]
     SourceTooLarge {
         /// The template's name.
@@ -35,27 +35,27 @@ pub enum TemplateError {
         /// The limit it passed.
         limit: usize,
     },
-    /// Rendering took more instructions than [`Limits::fuel`](crate::Limits::fuel).
+    /// Rendering took more instructions than [`TemplateLimits::fuel`](crate::TemplateLimits::fuel).
     #[error("{location}: rendering took more than {limit} instructions")]
     OutOfFuel {
         /// The action that was running.
-        location: Location,
+        location: TemplateLocation,
         /// The limit it passed.
         limit: u64,
     },
-    /// Functions read and built more than [`Limits::work_bytes`](crate::Limits::work_bytes).
+    /// Functions read and built more than [`TemplateLimits::work_bytes`](crate::TemplateLimits::work_bytes).
     #[error("{location}: functions handled more than {limit} bytes")]
     TooMuchWork {
         /// The function that passed the limit.
-        location: Location,
+        location: TemplateLocation,
         /// The limit it passed.
         limit: usize,
     },
-    /// The text is longer than [`Limits::output_bytes`](crate::Limits::output_bytes).
+    /// The text is longer than [`TemplateLimits::output_bytes`](crate::TemplateLimits::output_bytes).
     #[error("{location}: the rendered text is longer than {limit} bytes")]
     OutputTooLarge {
         /// The action that was writing.
-        location: Location,
+        location: TemplateLocation,
         /// The limit it passed.
         limit: usize,
     },
@@ -71,7 +71,7 @@ pub enum TemplateError {
 
 impl TemplateError {
     /// Returns the place in the template, where the error has one.
-    pub fn location(&self) -> Option<&Location> {
+    pub fn location(&self) -> Option<&TemplateLocation> {
         match self {
             TemplateError::Syntax { location, .. }
             | TemplateError::Evaluation { location, .. }

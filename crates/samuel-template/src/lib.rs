@@ -7,7 +7,7 @@
 //!
 //! The way of a template is `scan` (text and tokens), `parse` (a tree, with
 //! variables resolved) and `render`, which walks the tree and keeps the
-//! accounts of the [`Limits`]: templates come with repositories and plugins, so
+//! accounts of the [`TemplateLimits`]: templates come with repositories and plugins, so
 //! none takes more than it was given, whatever it says. The functions a template
 //! can call are in `builtins`, `printf` and `helpers`.
 //!
@@ -69,7 +69,7 @@ mod text;
 mod value;
 
 pub use error::TemplateError;
-pub use limits::Limits;
-pub use location::Location;
+pub use limits::TemplateLimits;
+pub use location::TemplateLocation;
 pub use problem::{EvaluationProblem, SyntaxProblem};
 pub use template::{Rendered, Template, Warning};

@@ -1,4 +1,4 @@
-//! How much a template may cost: [`Limits`], and what one rendering has left of
+//! How much a template may cost: [`TemplateLimits`], and what one rendering has left of
 //! them: [`Budgets`].
 //!
 //! Templates come with repositories and plugins, so every dimension in which
@@ -12,24 +12,24 @@ use std::cell::Cell;
 /// noticed as a pause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Limits {
-    /// Largest source, in bytes. Default: [`Limits::SOURCE_BYTES`].
+pub struct TemplateLimits {
+    /// Largest source, in bytes. Default: [`TemplateLimits::SOURCE_BYTES`].
     pub source_bytes: usize,
     /// Deepest nesting of blocks, parentheses and pipeline stages together; the
     /// arguments of `and` and `or` count one level each.
-    /// Default and largest value: [`Limits::NESTING`]; more is taken as that.
+    /// Default and largest value: [`TemplateLimits::NESTING`]; more is taken as that.
     pub nesting: usize,
     /// Instructions one rendering may execute: each statement, each value in one and
-    /// each turn of a loop. Default: [`Limits::FUEL`].
+    /// each turn of a loop. Default: [`TemplateLimits::FUEL`].
     pub fuel: u64,
     /// Bytes that functions may read and build in one rendering, beside what
-    /// is written out. Default: [`Limits::WORK_BYTES`].
+    /// is written out. Default: [`TemplateLimits::WORK_BYTES`].
     pub work_bytes: usize,
-    /// Largest rendered text, in bytes. Default: [`Limits::OUTPUT_BYTES`].
+    /// Largest rendered text, in bytes. Default: [`TemplateLimits::OUTPUT_BYTES`].
     pub output_bytes: usize,
 }
 
-impl Limits {
+impl TemplateLimits {
     /// The default largest source: 256 KiB.
     pub const SOURCE_BYTES: usize = 256 * 1024;
     /// The deepest nesting there can be: 60 levels. It protects the stack.
@@ -46,14 +46,14 @@ impl Limits {
     pub const ARGUMENTS: usize = 255;
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
-            source_bytes: Limits::SOURCE_BYTES,
-            nesting: Limits::NESTING,
-            fuel: Limits::FUEL,
-            work_bytes: Limits::WORK_BYTES,
-            output_bytes: Limits::OUTPUT_BYTES,
+impl Default for TemplateLimits {
+    fn default() -> TemplateLimits {
+        TemplateLimits {
+            source_bytes: TemplateLimits::SOURCE_BYTES,
+            nesting: TemplateLimits::NESTING,
+            fuel: TemplateLimits::FUEL,
+            work_bytes: TemplateLimits::WORK_BYTES,
+            output_bytes: TemplateLimits::OUTPUT_BYTES,
         }
     }
 }
@@ -67,7 +67,7 @@ pub(crate) struct Budgets {
 }
 
 impl Budgets {
-    pub(crate) fn new(limits: &Limits) -> Budgets {
+    pub(crate) fn new(limits: &TemplateLimits) -> Budgets {
         Budgets {
             fuel: Budget(Cell::new(usize::try_from(limits.fuel).unwrap_or(usize::MAX))),
             work: Budget(Cell::new(limits.work_bytes)),

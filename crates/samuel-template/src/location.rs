@@ -1,4 +1,4 @@
-//! Places in a template: [`Location`], and the table that finds them.
+//! Places in a template: [`TemplateLocation`], and the table that finds them.
 //!
 //! The other modules pass byte offsets around; only what a person reads is
 //! turned into lines and columns, here.
@@ -7,7 +7,7 @@ use std::fmt;
 
 /// A place in a template's source.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Location {
+pub struct TemplateLocation {
     /// The name the template was parsed under.
     pub template: String,
     /// The line, from 1.
@@ -16,7 +16,7 @@ pub struct Location {
     pub column: usize,
 }
 
-impl fmt::Display for Location {
+impl fmt::Display for TemplateLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.template, self.line, self.column)
     }
@@ -45,10 +45,10 @@ impl Places {
     }
 
     /// Finds the line and column of `offset`; one past the end is the end.
-    pub(crate) fn locate(&self, offset: usize) -> Location {
+    pub(crate) fn locate(&self, offset: usize) -> TemplateLocation {
         let line = self.line_starts.partition_point(|&start| start <= offset);
         let start = line.checked_sub(1).and_then(|index| self.line_starts.get(index)).copied().unwrap_or(0);
         let before = self.source.get(start..offset).or_else(|| self.source.get(start..)).unwrap_or("");
-        Location { template: self.template.clone(), line, column: before.chars().count() + 1 }
+        TemplateLocation { template: self.template.clone(), line, column: before.chars().count() + 1 }
     }
 }

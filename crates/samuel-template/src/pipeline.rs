@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::Value as Json;
 
 use crate::{
-    Limits, SyntaxProblem,
+    SyntaxProblem, TemplateLimits,
     ast::{Expr, Slot},
     builtins::{Builtin, Run},
     problem::{Fault, nearest},
@@ -317,8 +317,8 @@ fn check_arity(function: &Builtin, found: usize, at: usize) -> Result<(), Fault>
     let expected = match (least, most) {
         (1, 1) => "1 argument".to_owned(),
         _ if least == most => format!("{least} arguments"),
-        (_, Limits::ARGUMENTS) if found < least => format!("at least {least}"),
-        _ if least == 0 || found > Limits::ARGUMENTS => format!("at most {most}"),
+        (_, TemplateLimits::ARGUMENTS) if found < least => format!("at least {least}"),
+        _ if least == 0 || found > TemplateLimits::ARGUMENTS => format!("at most {most}"),
         _ => format!("{least} to {most} arguments"),
     };
     let function = function.name;

@@ -4,7 +4,7 @@
 //! [`EvaluationProblem`]s by [`Template::render`](crate::Template::render). A
 //! [`Fault`] or a [`Failure`] is one on its way, before its place has a line.
 
-use crate::Limits;
+use crate::TemplateLimits;
 
 /// What is wrong with a template's source.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -249,7 +249,7 @@ impl EvaluationProblem {
             EvaluationProblem::TooManyCalls { .. } => {
                 return format!(
                     "A template that calls itself must stop within {} calls.",
-                    Limits::TEMPLATE_CALLS
+                    TemplateLimits::TEMPLATE_CALLS
                 );
             }
         };

@@ -10,11 +10,11 @@ use std::{collections::BTreeMap, iter, mem, slice};
 use serde_json::Value as Json;
 
 use crate::{
-    EvaluationProblem, Limits, Rendered, TemplateError, Warning,
+    EvaluationProblem, Rendered, TemplateError, TemplateLimits, Warning,
     ast::{Arm, Expr, Node, Part, Range, Slot, Statement},
     builtins::{Builtin, Call, Run, wrong_kind},
     limits::Budgets,
-    location::{Location, Places},
+    location::{Places, TemplateLocation},
     problem::{Failure, nearest},
     text::{Text, write_value},
     value::{Value, sorted},
@@ -24,7 +24,7 @@ use crate::{
 pub(crate) struct Tree {
     pub(crate) places: Places,
     pub(crate) parts: BTreeMap<String, Part>,
-    pub(crate) limits: Limits,
+    pub(crate) limits: TemplateLimits,
 }
 
 impl Tree {
@@ -221,7 +221,7 @@ impl<'v> Renderer<'v> {
 
     /// Starts a part, which has variables of its own.
     fn enter(&mut self, name: &str, root: Value<'v>, calls: usize) -> Result<(), TemplateError> {
-        let limit = Limits::TEMPLATE_CALLS;
+        let limit = TemplateLimits::TEMPLATE_CALLS;
         if calls > limit {
             return Err(self.failed(self.at, EvaluationProblem::TooManyCalls { limit }.into()));
         }
@@ -324,7 +324,7 @@ impl<'v> Renderer<'v> {
                 Value::Map(map) => Some(map.keys().map(String::as_str)),
                 _ => None,
             };
-            let Location { template, line, column } = places.locate(at);
+            let TemplateLocation { template, line, column } = places.locate(at);
             let nearest = nearest(name, keys.into_iter().flatten());
             Warning { template, line, column, variable: variable(name), nearest }
         });
@@ -340,7 +340,7 @@ impl<'v> Renderer<'v> {
 
     fn failed(&self, at: usize, failure: Failure) -> TemplateError {
         let location = self.tree.places.locate(at);
-        let Limits { fuel, work_bytes, output_bytes, .. } = self.tree.limits;
+        let TemplateLimits { fuel, work_bytes, output_bytes, .. } = self.tree.limits;
         match failure {
             Failure::Problem(problem) => TemplateError::Evaluation { location, problem },
             Failure::OutOfFuel => TemplateError::OutOfFuel { location, limit: fuel },

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use serde::Serialize;
 
-use crate::{Limits, TemplateError, location::Places, parse::parse, render::Tree};
+use crate::{TemplateError, TemplateLimits, location::Places, parse::parse, render::Tree};
 
 /// A parsed template. Cheap to clone, and free to be rendered from several threads.
 #[derive(Clone)]
@@ -54,14 +54,14 @@ impl fmt::Debug for Template {
 }
 
 impl Template {
-    /// Parses a template with the default [`Limits`]; `name` is what errors and warnings say.
+    /// Parses a template with the default [`TemplateLimits`]; `name` is what errors and warnings say.
     ///
     /// # Errors
     ///
     /// [`TemplateError::Syntax`] with line, column and help when the source is
     /// not a template, [`TemplateError::SourceTooLarge`] when it is too long.
     pub fn parse(name: &str, source: &str) -> Result<Template, TemplateError> {
-        Template::parse_with(name, source, Limits::default())
+        Template::parse_with(name, source, TemplateLimits::default())
     }
 
     /// Parses a template with limits of the caller's.
@@ -69,7 +69,7 @@ impl Template {
     /// # Errors
     ///
     /// Those of [`Template::parse`].
-    pub fn parse_with(name: &str, source: &str, limits: Limits) -> Result<Template, TemplateError> {
+    pub fn parse_with(name: &str, source: &str, limits: TemplateLimits) -> Result<Template, TemplateError> {
         if source.len() > limits.source_bytes {
             return Err(TemplateError::SourceTooLarge {
                 template: name.to_owned(),
@@ -78,7 +78,7 @@ impl Template {
             });
         }
         let places = Places::new(name, source);
-        let parts = parse(name, source, limits.nesting.min(Limits::NESTING)).map_err(|fault| {
+        let parts = parse(name, source, limits.nesting.min(TemplateLimits::NESTING)).map_err(|fault| {
             TemplateError::Syntax { location: places.locate(fault.offset), problem: fault.problem }
         })?;
         Ok(Template { tree: Arc::new(Tree { places, parts, limits }) })
@@ -94,7 +94,7 @@ impl Template {
     /// # Errors
     ///
     /// [`TemplateError::Evaluation`] when a function cannot work on a value,
-    /// the variants of passed [`Limits`], and [`TemplateError::Context`] when
+    /// the variants of passed [`TemplateLimits`], and [`TemplateError::Context`] when
     /// the context cannot be serialised as JSON.
     pub fn render<S: Serialize>(&self, context: &S) -> Result<Rendered, TemplateError> {
         let json = serde_json::to_value(context).map_err(|source| {

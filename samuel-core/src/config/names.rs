@@ -8,7 +8,7 @@ use crate::{
 
 /// The methodology that is always there.
 pub const DEFAULT_METHODOLOGY: &str = "ralph";
-/// Its short name (seed 004).
+/// Its short name.
 pub const DEFAULT_METHODOLOGY_ALIAS: &str = "rw";
 
 /// The subcommands of `samuel run`. No methodology can have one of these
@@ -115,7 +115,7 @@ impl Coded for UnknownMethodology {
     }
 }
 
-/// Returns the name of the methodology to run (seed 004): what the command
+/// Returns the name of the methodology to run: what the command
 /// names, else `default_methodology`, else `ralph`, with aliases replaced.
 /// `ralph` and its alias are known without being listed.
 ///

@@ -155,7 +155,7 @@ impl Default for AgentClocks {
     }
 }
 
-/// Looking for tasks by itself: `[methodology.<name>.pilot]` (seed 004).
+/// Looking for tasks by itself: `[methodology.<name>.pilot]` (docs/configuration.md).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PilotSettings {
     /// Whether runs do that. Default false.

@@ -4,7 +4,8 @@
 use std::{collections::BTreeMap, io, path::PathBuf, sync::Arc};
 
 pub use samuel_template::{
-    EvaluationProblem, Limits, Location, Rendered, SyntaxProblem, Template, TemplateError, Warning,
+    EvaluationProblem, Rendered, SyntaxProblem, Template, TemplateError, TemplateLimits, TemplateLocation,
+    Warning,
 };
 
 use crate::fs::Root;

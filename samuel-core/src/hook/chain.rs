@@ -11,7 +11,7 @@ use crate::model::payload::Mode;
 pub const DEFAULT_ORDER: i32 = 100;
 /// The id of the built-in default handler.
 pub const DEFAULT_ID: &str = "default";
-/// Another name the configuration may use for it (seed 000).
+/// Another name the configuration may use for it.
 pub const DEFAULT_ALIAS: &str = "samuel-default";
 
 /// Where a handler comes from. The order of the cases breaks ties.
@@ -86,8 +86,7 @@ impl fmt::Display for Tier {
     }
 }
 
-/// The iterations a chain runs in, by their mode (seed 000: handlers are told
-/// the mode).
+/// The iterations a chain runs in, by their mode, which handlers are told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ChainMode {
     /// All of them; the default.

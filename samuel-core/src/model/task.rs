@@ -1,7 +1,7 @@
 //! Tasks: what the loop works on.
 //!
-//! A [`Task`] is one row of `prd.toon` (seed 004, phase 4). Its [`TaskId`] is text with a natural order: `2` comes before
-//! `10`, and `1.10` is another task than `1.1`.
+//! A [`Task`] is one row of `prd.toon` (docs/prd.md). Its [`TaskId`] is text with a natural order:
+//! `2` comes before `10`, and `1.10` is another task than `1.1`.
 
 use std::{cmp::Ordering, fmt, str::FromStr};
 

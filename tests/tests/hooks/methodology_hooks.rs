@@ -1,4 +1,4 @@
-//! RFD 0004, methodology hooks: its acceptance criteria and the tests it asks
+//! Methodology hooks (docs/sources.md): their acceptance criteria and the tests asked
 //! for, as far as they need no component or container.
 
 use std::time::Duration;

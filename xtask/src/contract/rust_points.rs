@@ -32,7 +32,7 @@ pub(crate) fn points(contract: &Contract) -> Result<String> {
 /// The enum of the points.
 fn names(contract: &Contract) -> String {
     let mut out = "/// A named step of the loop or of a lifecycle command that handlers\n\
-                   /// attach to (seed 001).\n\
+                   /// attach to (docs/hooks.md).\n\
                    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]\n\
                    pub enum HookPoint {\n"
         .to_owned();

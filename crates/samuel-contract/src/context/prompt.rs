@@ -1,7 +1,6 @@
 //! The prompt context: what templates and handlers may read.
 //!
-//! [`PromptContext`] has the eleven groups of seed 000 with the fields that
-//! docs/hooks.md lists. In templates and JSON they are spelled in
+//! [`PromptContext`] has eleven groups, with the fields that docs/hooks.md lists. In templates and JSON they are spelled in
 //! `PascalCase` (`.Iteration.TaskID`), in Rust and Python in `snake_case`. Every
 //! field is always there, so that a template can ask for it without a warning:
 //! text that is not known is empty, and what may be missing as a whole

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{CallVisitor, Kind, OnFailure, Point, PointVisitor, UnknownPoint, payload::*};
 
 /// A named step of the loop or of a lifecycle command that handlers
-/// attach to (seed 001).
+/// attach to (docs/hooks.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum HookPoint {
     /// Fires once, before `samuel init` writes anything.

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{context, problem, render, try_render};
-use crate::{EvaluationProblem, Limits, SyntaxProblem, Template, TemplateError};
+use crate::{EvaluationProblem, SyntaxProblem, Template, TemplateError, TemplateLimits};
 
 /// Runs in a thread with a small stack, so that recursion shows.
 fn on_a_small_stack<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> T {
@@ -23,23 +23,23 @@ fn nesting_works_up_to_the_limit_and_is_an_error_past_it() {
             ("{{ with 1 }}", "{{ end }}"),
             ("{{ range 1 }}", "{{ end }}"),
         ] {
-            assert_eq!(render(&nested(open, Limits::NESTING - 1, close)), "x", "{open}");
-            for levels in [Limits::NESTING + 1, 5000] {
+            assert_eq!(render(&nested(open, TemplateLimits::NESTING - 1, close)), "x", "{open}");
+            for levels in [TemplateLimits::NESTING + 1, 5000] {
                 let error = try_render(&nested(open, levels, close)).unwrap_err();
                 let TemplateError::Syntax { problem: SyntaxProblem::TooDeep { limit }, .. } = error else {
                     panic!("{open}: {error}");
                 };
-                assert_eq!(limit, Limits::NESTING);
+                assert_eq!(limit, TemplateLimits::NESTING);
             }
         }
         for (open, close) in [("(", ")"), ("(not ", ")"), ("(print ", ")"), ("(and 1 ", ")")] {
-            let levels = Limits::NESTING - 1;
+            let levels = TemplateLimits::NESTING - 1;
             let inner = nested(open, levels, close).replace('x', "1");
             try_render(&format!("{{{{ {inner} }}}}")).unwrap();
             let inner = nested(open, 20_000, close).replace('x', "1");
             assert!(problem(&format!("{{{{ {inner} }}}}")).ends_with("nested deeper than 60 levels"));
         }
-        let stages = " | print".repeat(Limits::NESTING - 1);
+        let stages = " | print".repeat(TemplateLimits::NESTING - 1);
         assert_eq!(render(&format!("{{{{ 1{stages} }}}}")), "1");
         let stages = " | print".repeat(10_000);
         assert!(problem(&format!("{{{{ 1{stages} }}}}")).ends_with("nested deeper than 60 levels"));
@@ -51,8 +51,8 @@ fn nested_calls_with_many_arguments_keep_to_the_stack() {
     on_a_small_stack(|| {
         for name in ["and", "or", "print"] {
             let open = format!("({name} ");
-            let close = format!("{})", " 1".repeat(Limits::ARGUMENTS - 1));
-            let inner = nested(&open, Limits::NESTING - 1, &close).replace('x', "1");
+            let close = format!("{})", " 1".repeat(TemplateLimits::ARGUMENTS - 1));
+            let inner = nested(&open, TemplateLimits::NESTING - 1, &close).replace('x', "1");
             let rendered = try_render(&format!("{{{{ {inner} }}}}"));
             match name {
                 "and" | "or" => assert!(rendered.is_err()),
@@ -82,12 +82,12 @@ fn long_flat_templates_are_no_problem() {
         );
         assert_eq!(render(&chain), "last");
         assert_eq!(render(&"{{ 1 }}\n".repeat(20_000)), "1\n".repeat(20_000));
-        let operands = " 1".repeat(Limits::NESTING);
+        let operands = " 1".repeat(TemplateLimits::NESTING);
         assert_eq!(render(&format!("{{{{ and{operands} }}}}")), "1");
         assert_eq!(render(&format!("{{{{ or{} }}}}", operands.replace('1', "0"))), "0");
-        let arguments = " 1".repeat(Limits::ARGUMENTS);
+        let arguments = " 1".repeat(TemplateLimits::ARGUMENTS);
         assert_eq!(render(&format!("{{{{ len (print{arguments}) }}}}")), "509");
-        let too_many = " 1".repeat(Limits::ARGUMENTS + 1);
+        let too_many = " 1".repeat(TemplateLimits::ARGUMENTS + 1);
         assert!(problem(&format!("{{{{ print{too_many} }}}}")).contains("at most 255"));
         let path = ".A".repeat(50_000);
         assert_eq!(try_render(&format!("{{{{ {path} }}}}")).unwrap().warnings.len(), 1);
@@ -105,7 +105,7 @@ fn a_huge_range_runs_out_of_fuel() {
         let TemplateError::OutOfFuel { location, limit } = error else {
             panic!("{source}: {error}");
         };
-        assert_eq!(limit, Limits::FUEL);
+        assert_eq!(limit, TemplateLimits::FUEL);
         assert_ne!(location.line, 1, "{source}");
     }
 }
@@ -117,9 +117,9 @@ fn output_stops_at_its_limit() {
     let TemplateError::OutputTooLarge { location, limit } = error else {
         panic!("{error}");
     };
-    assert_eq!((location.line, limit), (2, Limits::OUTPUT_BYTES));
+    assert_eq!((location.line, limit), (2, TemplateLimits::OUTPUT_BYTES));
 
-    let limits = Limits { output_bytes: 6, ..Limits::default() };
+    let limits = TemplateLimits { output_bytes: 6, ..TemplateLimits::default() };
     let template = Template::parse_with("t", "{{ .Name }}", limits).unwrap();
     assert_eq!(template.render(&context()).unwrap().text, "samuel");
     assert!(template.render(&json!({"Name": "samuels"})).is_err());
@@ -129,7 +129,7 @@ fn output_stops_at_its_limit() {
 fn text_that_passes_the_output_limit_has_its_own_place() {
     let source = "{{ define `part` }}\n  long text{{ end }}ab\n{{ if true }}c{{ end }}{{ template `part` }}";
     for (output_bytes, line, column) in [(0, 2, 21), (3, 3, 14), (4, 1, 20)] {
-        let limits = Limits { output_bytes, ..Limits::default() };
+        let limits = TemplateLimits { output_bytes, ..TemplateLimits::default() };
         let error = Template::parse_with("t", source, limits).unwrap().render(&()).unwrap_err();
         let TemplateError::OutputTooLarge { location, .. } = error else {
             panic!("{error}");
@@ -175,7 +175,7 @@ fn templates_that_call_themselves_stop() {
             let TemplateError::Evaluation { problem, location } = error else {
                 panic!("{error}");
             };
-            assert_eq!(problem, EvaluationProblem::TooManyCalls { limit: Limits::TEMPLATE_CALLS });
+            assert_eq!(problem, EvaluationProblem::TooManyCalls { limit: TemplateLimits::TEMPLATE_CALLS });
             assert_ne!(location.line, 1);
         }
     });
@@ -216,7 +216,7 @@ fn a_call_inside_deep_blocks_keeps_to_the_stack() {
 
 #[test]
 fn a_long_source_is_refused_unread() {
-    let source = "x".repeat(Limits::SOURCE_BYTES + 1);
+    let source = "x".repeat(TemplateLimits::SOURCE_BYTES + 1);
     let error = Template::parse("big.tmpl", &source).unwrap_err();
     assert_eq!(error.to_string(), "big.tmpl: the source has 262145 bytes; the limit is 262144");
     assert!(error.location().is_none());
@@ -225,10 +225,10 @@ fn a_long_source_is_refused_unread() {
 
 #[test]
 fn callers_choose_smaller_limits() {
-    let limits = Limits { nesting: 2, ..Limits::default() };
+    let limits = TemplateLimits { nesting: 2, ..TemplateLimits::default() };
     assert!(Template::parse_with("t", "{{ if 1 }}{{ 1 }}{{ end }}", limits).is_ok());
     assert!(Template::parse_with("t", "{{ if 1 }}{{ if 1 }}{{ 1 }}{{ end }}{{ end }}", limits).is_err());
-    let limits = Limits { fuel: 20, ..limits };
+    let limits = TemplateLimits { fuel: 20, ..limits };
     let template = Template::parse_with("t", "{{ range 100 }}{{ . }}{{ end }}", limits).unwrap();
     assert!(matches!(template.render(&()), Err(TemplateError::OutOfFuel { limit: 20, .. })));
 }

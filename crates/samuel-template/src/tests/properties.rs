@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::context;
-use crate::{Limits, Template};
+use crate::{Template, TemplateLimits};
 
 /// Bits of templates that fit together often enough to reach the renderer.
 fn fragment() -> impl Strategy<Value = String> {
@@ -92,7 +92,7 @@ proptest! {
         any::<String>(),
         prop::collection::vec(fragment(), 0..24).prop_map(|parts| parts.concat()),
     ]) {
-        let limits = Limits { fuel: 20_000, ..Limits::default() };
+        let limits = TemplateLimits { fuel: 20_000, ..TemplateLimits::default() };
         match Template::parse_with("p", &source, limits) {
             Err(error) => {
                 let location = error.location().unwrap();
@@ -111,7 +111,7 @@ proptest! {
             "{{{{ $x := `v` }}}}{{{{ range 2 }}}}{first}{{{{ end }}}}\
              {{{{ define `part` }}}}{{{{ $x := `v` }}}}{{{{ range 2 }}}}{second}{{{{ end }}}}{{{{ end }}}}"
         );
-        let limits = Limits { fuel, work_bytes: 50_000, output_bytes: 5_000, ..Limits::default() };
+        let limits = TemplateLimits { fuel, work_bytes: 50_000, output_bytes: 5_000, ..TemplateLimits::default() };
         match Template::parse_with("p", &source, limits).and_then(|template| template.render(&context())) {
             Ok(rendered) => prop_assert!(rendered.text.len() <= limits.output_bytes),
             Err(error) => prop_assert!(error.location().is_some_and(|at| at.line == 1), "{}", error),
