@@ -76,6 +76,11 @@ impl Cgroup {
         File::open(&self.path)
     }
 
+    /// Moves this process into the group.
+    pub(super) fn enter(&self) -> io::Result<()> {
+        fs::write(self.path.join("cgroup.procs"), "0")
+    }
+
     /// Kills everything in the group and below, also what is being forked.
     pub(super) fn kill(&self) {
         // It fails where the group is gone, and then there is nobody in it.

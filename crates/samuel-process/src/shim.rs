@@ -24,7 +24,7 @@ use rustix::{
     stdio::{dup2_stderr, dup2_stdin, dup2_stdout},
 };
 use std::{
-    fs::OpenOptions,
+    fs::{self, OpenOptions},
     io::{self, IoSliceMut},
     mem::MaybeUninit,
     os::{
@@ -76,12 +76,23 @@ fn fork_contained(job: &Job) -> io::Result<(Option<Pid>, Option<Cgroup>)> {
     let wanted = job.containment >= Containment::Cgroup;
     let group = wanted.then(|| Cgroup::create(job.mark.to_str()?).ok()).flatten();
     if let Some(group) = group {
+        if has_other_threads() {
+            let born = fork(None)?;
+            let is_held = born.is_some() || group.enter().is_ok();
+            return Ok((born, is_held.then_some(group)));
+        }
         match group.open().and_then(|directory| fork(Some(directory.as_fd()))) {
             Ok(born) => return Ok((born, Some(group))),
             Err(_) => group.remove(),
         }
     }
     Ok((fork(None)?, None))
+}
+
+/// Tells whether a thread beside this one may hold a lock. Those of the C library its own fork
+/// sees to; a child of the bare system call would wait for them for ever.
+fn has_other_threads() -> bool {
+    fs::read_dir("/proc/self/task").map_or(true, |threads| threads.count() > 1)
 }
 
 /// Forks this process; returns the child's pid in the parent. With the directory of a control
@@ -100,8 +111,8 @@ fn fork(cgroup: Option<BorrowedFd<'_>>) -> io::Result<Option<Pid>> {
     // stack_size, tls, set_tid, set_tid_size, cgroup.
     let args: [u64; 11] = [flags, 0, 0, 0, exit_signal, 0, 0, 0, 0, 0, group];
     // SAFETY: the child goes on with a copy of this thread and its stack, and may only do what needs
-    // no other thread. `supervisor_main` asks for a program that does nothing else, so no
-    // thread of it holds a lock. The kernel reads `args`, which outlives the call.
+    // no other thread: `supervisor_main` asks for a program that does nothing else, and where it has
+    // threads all the same, there is no control group here. The kernel reads `args`, which outlives the call.
     let pid = unsafe {
         match cgroup {
             Some(_) => libc::syscall(libc::SYS_clone3, &raw const args, size_of_val(&args)),
@@ -142,4 +153,12 @@ fn receive_stdio(control: &StdUnixStream) -> io::Result<[OwnedFd; 3]> {
         }
     }
     received.try_into().map_err(|_| io::ErrorKind::InvalidData.into())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_thread_of_a_test_is_not_the_only_one() {
+        assert!(super::has_other_threads());
+    }
 }
