@@ -23,8 +23,9 @@ pub(super) enum Event {
     /// The supervisor is gone without having done its work, which was done
     /// by others: everything is gone if they could be sure of it, but for these.
     Lost { swept: bool, left: Vec<Process> },
-    /// The supervisor's program ended without having shown that it is one.
-    NotASupervisor,
+    /// The supervisor's program ended without having shown that it is one. Others had to end what
+    /// it had started all the same if there is a list, of those that they could not end.
+    NotASupervisor { left: Option<Vec<Process>> },
 }
 
 /// What becomes of the processes that an exited command left.

@@ -221,18 +221,20 @@ impl Drive {
                 return Ok(true);
             }
             // It was ended while it came up, as the command would have been.
-            Event::NotASupervisor if self.end.is_some() => return Ok(true),
-            Event::NotASupervisor => return Err(self.not_a_supervisor()),
+            Event::NotASupervisor { left } if self.end.is_some() => {
+                self.left_behind = left;
+                return Ok(true);
+            }
+            Event::NotASupervisor { left: None } => return Err(self.not_a_supervisor()),
+            // A command may end its supervisor before that could say that it is one.
+            Event::NotASupervisor { left: Some(left) } => return Err(self.supervisor_lost(false, left)),
             // The outcome is known; only the sweep was done by others.
             Event::Lost { swept, left } if self.status.is_some() => {
                 self.swept = swept;
                 self.left_behind = (!swept).then_some(left);
                 return Ok(true);
             }
-            Event::Lost { swept, left } => {
-                let pid = self.control.supervisor().map_or(0, |id| id.pid);
-                return Err(ProcessError::SupervisorLost { program: self.program.clone(), pid, swept, left });
-            }
+            Event::Lost { swept, left } => return Err(self.supervisor_lost(swept, left)),
         }
         Ok(false)
     }
@@ -350,6 +352,11 @@ impl Drive {
     fn may_read(&self) -> bool {
         let has_room = self.lines.as_ref().is_none_or(|lines| lines.has_room());
         has_room || (self.status.is_some() && self.overdrawn < MAX_OVERDRAFT)
+    }
+
+    fn supervisor_lost(&self, swept: bool, left: Vec<Process>) -> ProcessError {
+        let pid = self.control.supervisor().map_or(0, |id| id.pid);
+        ProcessError::SupervisorLost { program: self.program.clone(), pid, swept, left }
     }
 
     fn not_a_supervisor(&self) -> ProcessError {

@@ -9,10 +9,11 @@ pub(super) use super::remains::{Traces, sweep};
 /// Looks what a supervisor does.
 #[cfg(target_os = "linux")]
 pub(super) fn look(id: SupervisorId) -> Seen {
-    use super::proc_table::{State, find};
+    use super::proc_table::{State, find, is_gone};
     match find(id).map(|entry| entry.state) {
         Some(State::Alive) => Seen::Alive,
         Some(State::Stopped) => Seen::Stopped,
+        None if !is_gone(id) => Seen::Alive,
         Some(State::Traced | State::Dead) | None => Seen::Beyond,
     }
 }

@@ -1,7 +1,7 @@
 //! From a specification to a process with its pipes.
 
 use super::{
-    CommandSpec, Containment, ProcessError, Stdin, Supervisor, SupervisorId,
+    CommandSpec, Containment, ProcessError, Stdin, Supervisor,
     control::Control,
     group::Group,
     lookup,
@@ -132,7 +132,12 @@ fn start_supervised(
     stdio: [OwnedFd; 3],
     stays: bool,
 ) -> Result<Control, ProcessError> {
-    let client = identify(job.client).unwrap_or(SupervisorId { pid: job.client, start_time: 0 });
+    // A mark that named nobody who lives would have the command swept by others.
+    let unread = |program| ProcessError::SupervisorStart {
+        program,
+        source: io::Error::other("the table of processes in /proc cannot be read"),
+    };
+    let client = identify(job.client).ok_or_else(|| unread(program.clone()))?;
     let mark = Mark::new(client);
     job.mark = mark.to_string().into();
     if !stays {
@@ -151,7 +156,7 @@ fn start_supervised(
         .stderr(Stdio::null())
         .spawn()
         .map_err(|source| ProcessError::SupervisorStart { program: program.clone(), source })?;
-    let id = child.id().and_then(identify).ok_or(ProcessError::NotASupervisor { program })?;
+    let id = child.id().and_then(identify).ok_or_else(|| unread(program))?;
     Ok(Control::Supervised(Supervised::new(control, child, id, mark, &job)))
 }
 

@@ -1,7 +1,10 @@
 //! The process table of Linux, as far as ending processes needs it.
 
 use super::{SupervisorId, mark::Mark};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
+use rustix::{
+    io::Errno,
+    process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal, test_kill_process},
+};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs, io,
@@ -94,7 +97,7 @@ impl Entry {
                     let _ = pidfd_send_signal(handle, signal);
                 }
             }
-            Err(rustix::io::Errno::NOSYS) if self.is_current() => {
+            Err(Errno::NOSYS) if self.is_current() => {
                 let _ = kill_process(self.pid, signal);
             }
             Err(_) => {}
@@ -135,6 +138,15 @@ pub(super) fn find(id: SupervisorId) -> Option<Entry> {
     (entry.start_time == id.start_time && !entry.is_dead()).then_some(entry)
 }
 
+/// Tells whether a process has ended for certain. One that cannot be read may live all the same.
+pub(super) fn is_gone(id: SupervisorId) -> bool {
+    let Some(pid) = pid_of(id.pid) else { return true };
+    match Entry::read(pid) {
+        Some(entry) => entry.start_time != id.start_time || entry.is_dead(),
+        None => test_kill_process(pid) == Err(Errno::SRCH),
+    }
+}
+
 /// Returns the identity of a process that is running now.
 pub(super) fn identify(pid: u32) -> Option<SupervisorId> {
     let entry = Entry::read(pid_of(pid)?)?;
@@ -144,16 +156,15 @@ pub(super) fn identify(pid: u32) -> Option<SupervisorId> {
 /// Waits for the end of a process; returns whether it has ended.
 pub(super) async fn wait_until_gone(id: SupervisorId, deadline: Instant) -> bool {
     let Some(pid) = pid_of(id.pid) else { return true };
-    let lives = || find(id).is_some();
     // The handle is taken first, so that it belongs to the process looked at then.
     let handle = pidfd_open(pid, PidfdFlags::empty());
-    if !lives() {
+    if is_gone(id) {
         return true;
     }
     match handle.map_err(io::Error::from).and_then(watch_end) {
         Ok(watch) => timeout_at(deadline, watch.readable()).await.is_ok(),
         Err(_) => {
-            while lives() {
+            while !is_gone(id) {
                 if Instant::now() >= deadline {
                     return false;
                 }
@@ -201,7 +212,7 @@ pub(super) async fn end_stuck(ids: &[SupervisorId], deadline: Instant) -> Vec<Su
 
 /// Tells whether a supervisor's client is dead, or is this process, which asks.
 fn is_abandoned(supervisor: Pid) -> bool {
-    let is_over = |client: SupervisorId| client.pid == std::process::id() || find(client).is_none();
+    let is_over = |client: SupervisorId| client.pid == std::process::id() || is_gone(client);
     Mark::carried_by(supervisor).iter().all(|mark| is_over(mark.client()))
 }
 
@@ -265,5 +276,7 @@ mod tests {
         assert!(!wait_until_gone(me, soon()).await);
         let other = SupervisorId { start_time: me.start_time + 1, ..me };
         assert!(wait_until_gone(other, soon()).await);
+        // No system has as many.
+        assert!(is_gone(SupervisorId { pid: i32::MAX.cast_unsigned(), start_time: 1 }));
     }
 }

@@ -10,7 +10,7 @@ use super::{
     Process, Remains, SupervisorId,
     cgroup::Cgroup,
     mark::Mark,
-    proc_table::{Entry, all, find, pid_of},
+    proc_table::{Entry, all, is_gone, pid_of},
     sweep::stop_until_still,
 };
 use rustix::process::{Pid, Signal, Uid, geteuid, getpid};
@@ -78,7 +78,7 @@ impl Traces {
 
     /// Tells whether a mark is of a command that nobody runs any more.
     fn is_abandoned(&self, mark: &Mark, spared: &Spared) -> bool {
-        self.of_dead && !spared.marks.contains(mark) && find(mark.client()).is_none()
+        self.of_dead && !spared.marks.contains(mark) && is_gone(mark.client())
     }
 
     /// Tells whether a control group is that of such a command.

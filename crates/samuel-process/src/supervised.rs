@@ -130,10 +130,10 @@ impl Supervised {
                 Stage::Sweeping { remains, has_shown } => {
                     let (remains, has_shown) = (remains.await.unwrap_or_default(), *has_shown);
                     self.stage = Stage::Finished;
-                    // A command may end its supervisor before that could say that it is one.
-                    let others = remains.ended.iter().any(|process| process.pid != self.id.pid);
-                    if !has_shown && !others && remains.left.is_empty() {
-                        return Event::NotASupervisor;
+                    if !has_shown {
+                        let others = remains.ended.iter().any(|process| process.pid != self.id.pid);
+                        let left = (others || !remains.left.is_empty()).then_some(remains.left);
+                        return Event::NotASupervisor { left };
                     }
                     // Nobody is above them any more: what left the control group and cleaned its
                     // environment meanwhile is not found by anybody.

@@ -140,7 +140,7 @@ pub async fn sweep_remains(
         let ended = proc_table::end_stuck(supervisors, deadline).await;
         let over = deadline.max(tokio::time::Instant::now());
         let dead: Vec<SupervisorId> =
-            clients.iter().copied().filter(|client| proc_table::find(*client).is_none()).collect();
+            clients.iter().copied().filter(|client| proc_table::is_gone(*client)).collect();
         let traces = remains::Traces::of_dead(&dead).with_sessions(ended.iter().map(|id| id.pid));
         let limit = (deadline + REMAINS_LIMIT).duration_since(over);
         let swept = tokio::task::spawn_blocking(move || remains::sweep(&traces, limit));

@@ -4,7 +4,10 @@
 
 mod support;
 
-use samuel_process::{CommandSpec, End, ExitStatus, OutputLimits, ProcessError, Spill, Supervisor, run};
+use samuel_process::{
+    CommandSpec, Containment, End, ExitStatus, OutputLimits, ProcessError, Spill, Supervisor, run,
+    strongest_containment,
+};
 use std::{
     fs,
     io::Read,
@@ -462,20 +465,36 @@ async fn a_supervisor_that_is_none_is_an_error_that_names_it() {
     ));
 }
 
-#[cfg(target_os = "linux")]
+/// The harness of a test has a thread beside the one that becomes the supervisor.
+#[tokio::test]
+async fn a_supervisor_in_a_program_with_other_threads_holds_its_command_as_fast() {
+    let spec = CommandSpec::new("cat", "/").arg("/proc/self/cgroup").timeout(10 * SECOND);
+    let output = run_supervised(spec).await.unwrap();
+    assert_eq!(output.containment, strongest_containment().0);
+    let is_in_a_group = output.stdout.text().contains("/samuel-");
+    assert_eq!(is_in_a_group, output.containment == Containment::Cgroup);
+}
+
 #[tokio::test]
 async fn what_a_supervisor_has_started_that_ends_before_it_could_show_itself_is_ended() {
-    use std::os::unix::fs::PermissionsExt;
-    let dir = tempfile::tempdir().unwrap();
+    let dir = tempdir().unwrap();
     let program = dir.path().join("supervisor");
-    std::fs::write(&program, "#!/bin/sh\nsleep 300 <&- >&- 2>&- & echo $! >\"${0}.pid\"\n").unwrap();
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let spec = CommandSpec::shell("exit 0", "/").timeout(10 * SECOND);
-    let error = run(spec, &Supervisor::Helper(program.clone()), &CancellationToken::new()).await.unwrap_err();
+    let attempt = async |script: &str, timeout| {
+        fs::write(&program, format!("#!/bin/sh\nsleep 300 <&- >&- 2>&- & echo $! >\"${{0}}.pid\"\n{script}"))
+            .unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let spec = CommandSpec::shell("exit 0", "/").timeout(timeout).grace(20 * SECOND);
+        let ended = run(spec, &Supervisor::Helper(program.clone()), &CancellationToken::new()).await;
+        let started = fs::read_to_string(program.with_extension("pid")).unwrap();
+        let state = fs::read_to_string(format!("/proc/{}/stat", started.trim())).unwrap_or_default();
+        assert!(state.is_empty() || state.contains(") Z "), "{state}");
+        ended
+    };
+    let error = attempt("", 10 * SECOND).await.unwrap_err();
     assert!(matches!(&error, ProcessError::SupervisorLost { left, .. } if left.is_empty()), "{error:?}");
-    let started = std::fs::read_to_string(program.with_extension("pid")).unwrap();
-    let state = std::fs::read_to_string(format!("/proc/{}/stat", started.trim())).unwrap_or_default();
-    assert!(state.is_empty() || state.contains(") Z "), "{state}");
+    // A command whose time is over is no worse off for not having begun.
+    let output = attempt("sleep 0.5", SECOND / 10).await.unwrap();
+    assert_eq!((output.end, output.swept, output.left_behind), (End::TimedOut, false, Some(vec![])));
 }
 
 #[test]
