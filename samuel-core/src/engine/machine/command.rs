@@ -1,8 +1,10 @@
-//! What somebody wants of a run, and how the loop is left before its time.
+//! What somebody asks of a run, and how the loop is left before its time.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Command, Effect, EffectResult, Ending, Machine, Phase, Then};
+use super::{
+    CallPhase, Command, Core, Effect, EffectResult, Ending, Phase, State, Then, iteration::Iteration,
+};
 use crate::{
     engine::event::{Event, Failure, RunFault},
     hook::{HookPoint, Said, Speaker},
@@ -13,10 +15,10 @@ use crate::{
     state::ProgressKind,
 };
 
-/// What somebody wants of the run. The later ones are the stronger ones.
+/// Why a run is asked to end. The later ones are the stronger ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Wish {
+pub(super) enum StopRequest {
     /// End after the iteration.
     Cancel,
     /// The money is spent.
@@ -27,7 +29,7 @@ pub(super) enum Wish {
     Stop,
 }
 
-impl Wish {
+impl StopRequest {
     pub(super) fn reason(self) -> ExitReason {
         match self {
             Self::Cancel | Self::Stop => ExitReason::Cancelled,
@@ -37,108 +39,123 @@ impl Wish {
     }
 }
 
-impl Machine {
-    pub(super) fn command(&mut self, command: Command) {
+/// What was asked of the run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Requests {
+    #[serde(default)]
+    pub(super) stop: Option<StopRequest>,
+    /// Whether to hold before the next iteration.
+    pub(super) hold: bool,
+}
+
+impl Core {
+    pub(super) fn command(&mut self, state: State, command: Command) -> State {
         match command {
             Command::Pause => {
-                self.hold = true;
-                if self.phase == Phase::Sleep {
+                self.requests.hold = true;
+                if state == State::Sleep {
                     self.interrupt();
                 }
             }
             Command::Resume => {
-                self.hold = false;
-                if self.phase == Phase::Paused {
+                self.requests.hold = false;
+                if state == State::Paused {
                     self.emit(Event::Resumed);
-                    self.begin_iteration();
+                    return self.begin_iteration();
                 }
             }
-            Command::Steer(content) => self.keep(Said {
+            Command::Steer(content) => self.keep_for_next([Said {
                 handler: "user".into(),
                 point: HookPoint::BeforeIteration,
                 item: TextItem { content, deliver: Deliver::Next },
                 speaker: Speaker::User,
-            }),
-            Command::Cancel => self.wish(Wish::Cancel),
-            Command::Stop => self.wish(Wish::Stop),
+            }]),
+            Command::Cancel => return self.request_stop(state, StopRequest::Cancel),
+            Command::Stop => return self.request_stop(state, StopRequest::Stop),
         }
+        state
     }
 
     /// Notes that the run should end, and interrupts what can be interrupted.
-    pub(super) fn wish(&mut self, wish: Wish) {
-        if self.wish.is_some_and(|earlier| earlier >= wish) {
-            return;
+    pub(super) fn request_stop(&mut self, state: State, request: StopRequest) -> State {
+        if self.requests.stop.is_some_and(|earlier| earlier >= request) {
+            return state;
         }
-        self.wish = Some(wish);
-        match self.phase {
-            Phase::Sleep => self.interrupt(),
-            Phase::Paused => self.begin_iteration(),
-            // Nothing is under way but the side, which `give_up` ends.
-            Phase::Drain if self.is_urgent() => self.give_up(),
-            _ if self.is_urgent() && self.gives_way() => self.interrupt(),
-            _ => {}
+        self.requests.stop = Some(request);
+        if state == State::Paused {
+            return self.begin_iteration();
         }
+        if state == State::Sleep {
+            self.interrupt();
+        } else if self.is_urgent() && state.gives_way() {
+            if state.call().is_some_and(|call| matches!(call.at, CallPhase::Drain(_))) {
+                // Nothing is under way but the side, which `give_up` ends.
+                return self.give_up(state);
+            }
+            self.interrupt();
+        }
+        state
     }
 
     /// Says whether the iteration under way is given up.
     pub(super) fn is_urgent(&self) -> bool {
-        self.wish.is_some_and(|wish| wish > Wish::Cancel)
+        self.requests.stop.is_some_and(|request| request > StopRequest::Cancel)
     }
 
-    /// Says whether the phase can be left before its time. The plan is changed
-    /// whole, and the last points fire whatever happens.
-    pub(super) fn gives_way(&self) -> bool {
-        !matches!(self.phase, Phase::Mutate(_) | Phase::AfterLoop | Phase::SessionEnd)
-    }
-
-    /// Asks for the end of the effect that the phase waits for.
+    /// Asks for the end of the effect that the state waits for.
     pub(super) fn interrupt(&mut self) {
-        if let Some(id) = self.waits_for {
+        if let Some(id) = self.waiting.as_ref().map(|waiting| waiting.id) {
             self.effect(Effect::Interrupt(id));
         }
     }
 
     /// Takes down what must not be lost of a result that nobody waits for.
-    pub(super) fn note(&mut self, result: EffectResult) {
+    pub(super) fn note(&mut self, state: &mut State, result: EffectResult) {
         let EffectResult::Hook(reply) = result else { return };
-        match self.phase {
-            Phase::Invoke => {
-                let end = self.record_agent(&reply);
-                self.tell_agent_end(&end);
-            }
-            Phase::Quality => _ = self.settle_check(&reply),
-            _ => _ = self.absorb(&reply),
+        if state.is_invoking() {
+            let turn = state.turn();
+            let failure = state.call_mut().and_then(|call| call.failure.take());
+            let end = self.record_agent(state.iteration_mut(), failure, &reply);
+            return self.tell_agent_end(turn, &end);
+        }
+        match state {
+            State::Iteration(iteration, Phase::Quality) => _ = self.settle_check(Some(iteration), &reply),
+            State::Check => _ = self.settle_check(None, &reply),
+            state => _ = self.absorb(state.iteration_mut(), &reply),
         }
     }
 
-    /// Leaves the phase, because the run ends now.
-    pub(super) fn give_up(&mut self) {
+    /// Leaves the state, because the run ends now.
+    pub(super) fn give_up(&mut self, state: State) -> State {
         self.drop_side();
-        self.forget_agent();
-        if self.iteration.is_some() {
-            self.give_up_iteration();
-        } else if self.closing.is_some() || self.phase == Phase::SessionStop {
-            self.fire_after_loop();
-        } else {
-            self.begin_iteration();
+        self.forget_agent(&state);
+        match state {
+            State::BeforeIteration(proposed) | State::Gate(proposed) => {
+                self.drop_iteration(proposed.iteration);
+                self.begin_iteration()
+            }
+            State::Iteration(iteration, _) | State::Mutate(Then::AfterIteration(iteration)) => {
+                self.give_up_iteration(iteration)
+            }
+            State::Closing(..) | State::LookAgain(_) | State::SessionStop => self.fire_after_loop(),
+            _ => self.begin_iteration(),
         }
     }
 
     /// Ends the run, because Samuel itself cannot go on. Each of the last
     /// points still has its turn once, and the plan is put in order as far as
     /// that is possible.
-    pub(super) fn failed(&mut self, fault: impl Into<RunFault>) {
+    pub(super) fn failed(&mut self, state: State, fault: impl Into<RunFault>) -> State {
         let fault = fault.into();
-        if self.waits_for.is_some() {
+        if let Some(waiting) = &mut self.waiting {
             // Only one main effect at a time: this one ends first.
-            self.broken_by = Some(fault);
-            return self.interrupt();
+            waiting.broken_by = Some(fault);
+            self.interrupt();
+            return state;
         }
-        self.broken_by = None;
         self.drop_side();
-        self.forget_agent();
-        self.closing = None;
-        self.abandon_iteration(&fault.message);
+        self.forget_agent(&state);
+        let left = self.abandon_iteration(state, &fault.message);
         if self.reason() != ExitReason::Error {
             self.ending = None;
         }
@@ -147,35 +164,47 @@ impl Machine {
             detail: Some(fault.message.clone()),
             fault: Some(fault),
         });
-        match self.phase {
-            Phase::AfterLoop => self.fire_session_end(),
-            Phase::SessionEnd => self.finish(),
+        match left {
+            State::AfterLoop => self.fire_session_end(),
+            State::SessionEnd => self.finish(),
             // What cannot be written now is tried once more at the very end.
-            Phase::Mutate(Then::EndLoop) => self.fire_last_points(),
-            Phase::Mutate(Then::Finish) => {
+            State::Mutate(Then::EndLoop) => self.fire_last_points(),
+            State::Mutate(Then::Finish) => {
                 self.mutations.pop_front();
-                self.mutate(Then::Finish);
+                self.mutate(Then::Finish)
             }
             _ => self.fire_after_loop(),
         }
     }
 
-    /// Closes the books of an iteration that cannot be brought to its end. The
-    /// changes of the plan that are left are made at the end of the run.
-    fn abandon_iteration(&mut self, message: &str) {
-        let Some(iteration) = &mut self.iteration else { return };
-        if iteration.number > self.counters.iterations {
-            return self.drop_iteration();
+    /// Closes the books of an iteration that cannot be brought to its end, and returns
+    /// the state as it is without one. The changes of the plan that are left are made at
+    /// the end of the run.
+    fn abandon_iteration(&mut self, state: State, message: &str) -> State {
+        match state {
+            State::BeforeIteration(proposed) | State::Gate(proposed) => {
+                self.drop_iteration(proposed.iteration);
+            }
+            State::Iteration(mut iteration, _) | State::Mutate(Then::AfterIteration(mut iteration)) => {
+                self.log_abandoned(&mut iteration, message);
+                self.queue_commit(&mut iteration);
+                self.conclude_iteration(iteration);
+            }
+            State::Mutate(Then::CloseIteration(mut iteration) | Then::CloseInterrupted(mut iteration)) => {
+                self.log_abandoned(&mut iteration, message);
+                self.conclude_iteration(iteration);
+            }
+            state => return state,
         }
+        State::New
+    }
+
+    fn log_abandoned(&mut self, iteration: &mut Iteration, message: &str) {
         if !iteration.settled {
-            let task = iteration.task_id();
             let failure = Failure { class: FailureClass::Interrupted, message: message.to_owned() };
-            let Failure { class, message } = iteration.failure.get_or_insert(failure).clone();
-            self.log(ProgressKind::Error, task, format!("{class}: {message}"));
+            let Failure { class, message } = iteration.failure.get_or_insert(failure);
+            let text = format!("{class}: {message}");
+            self.log(ProgressKind::Error, iteration.task_id(), text);
         }
-        if !matches!(self.phase, Phase::Mutate(Then::CloseIteration | Then::StartSession)) {
-            self.queue_commit();
-        }
-        self.conclude_iteration();
     }
 }

@@ -1,13 +1,16 @@
 //! How a run ends.
 
-use super::{Ending, HookReply, Machine, Phase, Then, command::Wish, text::MAX_PART_BYTES, turn::Closing};
+use super::{
+    Closing, Core, Effect, Ending, HookReply, Machine, Owner, State, Then, command::StopRequest,
+    text::MAX_PART_BYTES,
+};
 use crate::{
     context::one_line,
     engine::event::{Event, RunReport},
     hook::{Speaker, points},
     model::{
         ExitReason, ProgressStatus, Usage,
-        payload::{AfterLoopInput, SessionEndInput, SessionStopInput, Turn},
+        payload::{AfterLoopInput, SessionEndInput, SessionStopInput},
     },
     plan::UNCHECKED,
     state::{Mutation, ProgressKind, RunEnd},
@@ -19,24 +22,23 @@ const MAX_SHOWN_CHARS: usize = 200;
 /// How many times in a row a stop can be blocked.
 const MAX_STOP_BLOCKS: u32 = 8;
 
-impl Machine {
+impl Core {
     /// Ends the loop, unless a handler of `session.stop` wants another turn.
-    pub(super) fn stop(&mut self, reason: ExitReason, detail: Option<String>) {
-        self.drop_iteration();
+    pub(super) fn stop(&mut self, reason: ExitReason, detail: Option<String>) -> State {
         self.emit(Event::Stopping { reason, detail: detail.clone() });
         self.ending = Some(Ending::new(reason, detail));
-        self.try_to_stop();
+        self.try_to_stop()
     }
 
     /// Ends the run before its first iteration.
-    pub(super) fn refuse_loop(&mut self, reason: ExitReason, detail: Option<String>) {
+    pub(super) fn refuse_loop(&mut self, reason: ExitReason, detail: Option<String>) -> State {
         self.emit(Event::Stopping { reason, detail: detail.clone() });
         self.ending = Some(Ending::new(reason, detail));
-        self.fire_after_loop();
+        self.fire_after_loop()
     }
 
-    pub(super) fn try_to_stop(&mut self) {
-        if self.wish == Some(Wish::Stop) {
+    pub(super) fn try_to_stop(&mut self) -> State {
+        if self.requests.stop == Some(StopRequest::Stop) {
             return self.fire_after_loop();
         }
         let input = SessionStopInput {
@@ -45,111 +47,107 @@ impl Machine {
             stop_block_count: self.counters.stop_blocks,
             ..Default::default()
         };
-        self.fire::<points::SessionStop>(Phase::SessionStop, input);
+        self.fire::<points::SessionStop>(State::SessionStop, input)
     }
 
-    pub(super) fn after_session_stop(&mut self, reply: HookReply) {
+    pub(super) fn after_session_stop(&mut self, reply: &HookReply) -> State {
         let broke = reply.outcome.abort.is_some();
         // A handler that breaks here has nothing left to abort.
-        let blocked = self.absorb(&reply).filter(|_| !broke);
+        let blocked = self.absorb(None, reply).filter(|_| !broke);
         if !self.reason().delivers_pending_text() || self.is_exhausted() {
             return self.fire_after_loop();
         }
         if let Some(failure) = blocked {
             return self.put_off_stop(&failure.message);
         }
-        if self.pending.is_empty() {
+        if self.texts.pending.is_empty() {
             return self.fire_after_loop();
         }
-        self.delivering = std::mem::take(&mut self.pending);
-        self.closing = Some(Closing::Delivery);
-        let prompt = self.frame_alone(&self.delivering);
-        self.begin_turn(Turn::Final, prompt);
+        self.texts.delivering = std::mem::take(&mut self.texts.pending);
+        let prompt = self.frame_alone(&self.texts.delivering);
+        self.begin_turn(Owner::Closing(Closing::Delivery), prompt)
     }
 
     /// Gives the agent one more turn, because a stop was blocked.
-    fn put_off_stop(&mut self, reason: &str) {
+    fn put_off_stop(&mut self, reason: &str) -> State {
         if self.counters.stop_blocks < MAX_STOP_BLOCKS {
             self.counters.stop_blocks += 1;
-            self.closing = Some(Closing::Blocked);
             let framing = &self.setup.framing;
             let why = framing.quote("hooks at session.stop", reason, MAX_PART_BYTES);
             let remark = framing.remark("The run cannot end yet, for this reason:");
             let prompt = format!("{}\n{remark}\n\n{why}", framing.preamble());
-            return self.begin_turn(Turn::Final, prompt);
+            return self.begin_turn(Owner::Closing(Closing::Blocked), prompt);
         }
         let detail = format!("session.stop was blocked {MAX_STOP_BLOCKS} times in a row: {reason}");
         self.ending = Some(Ending::new(ExitReason::StopBlocked, Some(detail)));
-        self.fire_after_loop();
+        self.fire_after_loop()
     }
 
     /// Closes the books and fires the last points.
-    pub(super) fn fire_after_loop(&mut self) {
-        self.closing = None;
-        let undelivered = std::mem::take(&mut self.delivering);
+    pub(super) fn fire_after_loop(&mut self) -> State {
+        let undelivered = std::mem::take(&mut self.texts.delivering);
         self.put_back(undelivered);
-        self.unchecked_outside.append(&mut self.doubtful);
+        self.checks.leave_unchecked();
         self.withdraw_unchecked();
         // Who hears of the end is not told of what was taken back.
         self.take_back_outside();
-        self.mutate(Then::EndLoop);
+        self.mutate(Then::EndLoop)
     }
 
-    pub(super) fn fire_last_points(&mut self) {
+    pub(super) fn fire_last_points(&mut self) -> State {
         let input = AfterLoopInput {
             iterations_run: self.counters.iterations,
             exit_reason: self.reason().as_str().to_owned(),
             ..Default::default()
         };
-        self.fire::<points::AfterLoop>(Phase::AfterLoop, input);
+        self.fire::<points::AfterLoop>(State::AfterLoop, input)
     }
 
     /// Does not call the work completed if something was completed since the
     /// last check after all.
     fn withdraw_unchecked(&mut self) {
-        let stands = self.unchecked_outside.is_empty() && self.is_vouched_for();
+        let stands = self.checks.unchecked_outside.is_empty() && self.is_vouched_for();
         if self.reason() == ExitReason::Completed && !stands {
             self.ending = Some(Ending::new(ExitReason::Blocked, Some(UNCHECKED.to_owned())));
         }
     }
 
-    pub(super) fn after_after_loop(&mut self, reply: HookReply) {
-        self.absorb(&reply);
-        self.fire_session_end();
+    pub(super) fn after_after_loop(&mut self, reply: &HookReply) -> State {
+        self.absorb(None, reply);
+        self.fire_session_end()
     }
 
-    pub(super) fn fire_session_end(&mut self) {
+    pub(super) fn fire_session_end(&mut self) -> State {
         let input = SessionEndInput { exit_reason: self.reason().as_str().to_owned(), ..Default::default() };
-        self.fire::<points::SessionEnd>(Phase::SessionEnd, input);
+        self.fire::<points::SessionEnd>(State::SessionEnd, input)
     }
 
-    pub(super) fn after_session_end(&mut self, reply: HookReply) {
-        self.absorb(&reply);
-        self.finish();
+    pub(super) fn after_session_end(&mut self, reply: &HookReply) -> State {
+        self.absorb(None, reply);
+        self.finish()
     }
 
     /// Writes the last state down.
-    pub(super) fn finish(&mut self) {
-        self.unchecked_outside.append(&mut self.doubtful);
+    pub(super) fn finish(&mut self) -> State {
+        self.checks.leave_unchecked();
         // Completions of the last turns were never checked.
         let status = match self.reason() {
-            ExitReason::Completed if self.unchecked_outside.is_empty() => ProgressStatus::Completed,
+            ExitReason::Completed if self.checks.unchecked_outside.is_empty() => ProgressStatus::Completed,
             _ => ProgressStatus::Stopped,
         };
         self.take_back_outside();
-        let usage = std::mem::take(&mut self.usage_outside);
+        let usage = std::mem::take(&mut self.spending.usage_outside);
         if usage != Usage::default() {
             self.mutations.push_back(Mutation::AddUsage { usage });
         }
         self.mutations.push_back(Mutation::SetProgressStatus { status });
-        self.mutate(Then::Finish);
+        self.mutate(Then::Finish)
     }
 
-    pub(super) fn report(&mut self) {
+    pub(super) fn report(&mut self) -> State {
         self.drop_side();
         let undelivered = self.tell_of_undelivered();
-        self.phase = Phase::Ended;
-        self.effect(super::Effect::Checkpoint);
+        self.effect(Effect::Checkpoint);
         let ending = self.ending.clone().unwrap_or(Ending::new(ExitReason::Error, None));
         self.emit(Event::RunFinished(RunReport {
             exit_reason: ending.reason,
@@ -167,12 +165,13 @@ impl Machine {
             swept: true,
             fault: ending.fault,
         }));
+        State::Ended
     }
 
     /// Tells of text that waited for the agent and does not reach it any more, and
     /// returns how much there is.
     fn tell_of_undelivered(&mut self) -> u32 {
-        let left = std::mem::take(&mut self.pending);
+        let left = std::mem::take(&mut self.texts.pending);
         for said in &left {
             let from = match said.speaker {
                 Speaker::User => "the user".to_owned(),
@@ -186,13 +185,15 @@ impl Machine {
         u32::try_from(left.len()).unwrap_or(u32::MAX)
     }
 
-    /// Returns how the run ended; nothing of one that has not.
-    pub fn end(&self) -> Option<RunEnd> {
-        let ending = self.ending.as_ref().filter(|_| self.is_ended())?;
-        Some(RunEnd { reason: ending.reason, detail: ending.detail.clone() })
-    }
-
     pub(super) fn reason(&self) -> ExitReason {
         self.ending.as_ref().map_or(ExitReason::Error, |ending| ending.reason)
+    }
+}
+
+impl Machine {
+    /// Returns how the run ended; nothing of one that has not.
+    pub fn end(&self) -> Option<RunEnd> {
+        let ending = self.core.ending.as_ref().filter(|_| self.is_ended())?;
+        Some(RunEnd { reason: ending.reason, detail: ending.detail.clone() })
     }
 }

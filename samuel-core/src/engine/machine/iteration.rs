@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Effect, Ending, HookReply, Loaded, Machine, Phase, ReplyData, Then, command::Wish};
+use super::{
+    Core, Effect, Ending, HookReply, Loaded, Owner, Phase, Proposed, ReplyData, State, Then,
+    command::StopRequest,
+};
 use crate::{
     config::format_duration,
     engine::event::{Event, Failure},
@@ -27,8 +30,6 @@ pub(super) struct Iteration {
     pub(super) number: u32,
     pub(super) mode: Mode,
     pub(super) task: Option<TaskBrief>,
-    /// What the plan offered, until the gate decided on the mode.
-    pub(super) offer: Option<Loaded>,
     pub(super) turn: Turn,
     /// Text that went into the prompt, until the agent call succeeds.
     pub(super) in_flight: Vec<Said>,
@@ -72,7 +73,7 @@ impl Iteration {
     }
 }
 
-impl Machine {
+impl Core {
     /// Tells that the run starts, or goes on.
     pub(super) fn announce(&mut self) {
         self.emit(Event::RunStarted {
@@ -82,14 +83,14 @@ impl Machine {
         });
     }
 
-    pub(super) fn fire_session_start(&mut self) {
+    pub(super) fn fire_session_start(&mut self) -> State {
         let source = if self.resumed { SessionSource::Resume } else { SessionSource::Startup };
         let input = SessionStartInput { session: self.setup.session.clone(), source, ..Default::default() };
-        self.fire::<points::SessionStart>(Phase::SessionStart, input);
+        self.fire::<points::SessionStart>(State::SessionStart, input)
     }
 
-    pub(super) fn after_session_start(&mut self, reply: HookReply) {
-        self.absorb(&reply);
+    pub(super) fn after_session_start(&mut self, reply: &HookReply) -> State {
+        self.absorb(None, reply);
         if let Some(Ending { reason, detail, .. }) = self.ending.clone() {
             return self.refuse_loop(reason, detail);
         }
@@ -98,43 +99,42 @@ impl Machine {
             max_iterations: self.setup.limits.max_iterations,
             ..Default::default()
         };
-        self.fire::<points::BeforeLoop>(Phase::BeforeLoop, input);
+        self.fire::<points::BeforeLoop>(State::BeforeLoop, input)
     }
 
-    pub(super) fn after_before_loop(&mut self, reply: HookReply) {
-        let Some(failure) = self.absorb(&reply) else {
+    pub(super) fn after_before_loop(&mut self, reply: &HookReply) -> State {
+        let Some(failure) = self.absorb(None, reply) else {
             let running = Mutation::SetProgressStatus { status: ProgressStatus::Running };
             self.mutations.push_back(running);
             return self.mutate(Then::BeginIteration);
         };
         let broke = failure.class == FailureClass::HookBroke;
         let reason = if broke { ExitReason::StrictHook } else { ExitReason::GateStop };
-        self.refuse_loop(reason, Some(failure.message));
+        self.refuse_loop(reason, Some(failure.message))
     }
 
     /// Begins the next iteration, unless something says that there is none, or
     /// not yet.
-    pub(super) fn begin_iteration(&mut self) {
+    pub(super) fn begin_iteration(&mut self) -> State {
         if let Some((reason, detail)) = self.cap() {
             return self.stop(reason, detail);
         }
-        if self.hold {
+        if self.requests.hold {
             self.emit(Event::Paused);
-            self.phase = Phase::Paused;
-            return;
+            return State::Paused;
         }
-        if !self.unchecked_outside.is_empty() {
+        if !self.checks.unchecked_outside.is_empty() {
             self.take_back_outside();
             return self.mutate(Then::BeginIteration);
         }
         if !self.setup.has_checks {
-            self.doubtful.clear();
-        } else if !self.doubtful.is_empty() {
+            self.checks.doubtful.clear();
+        } else if !self.checks.doubtful.is_empty() {
             // Before more is built on it.
-            return self.fire_quality_check();
+            return self.fire_quality_check(State::Check);
         }
-        let phase = if self.limit.until.is_some() { Phase::Peek } else { Phase::Load };
-        self.wait_for(phase, Effect::Load);
+        let state = if self.limit.until.is_some() { State::Peek } else { State::Load };
+        self.wait_for(state, Effect::Load)
     }
 
     /// Returns the reason not to begin another iteration, if there is one.
@@ -143,41 +143,35 @@ impl Machine {
         if let Some(ending) = &self.ending {
             return Some((ending.reason, ending.detail.clone()));
         }
-        if let Some(wish) = self.wish {
-            return Some((wish.reason(), self.limit_behind(wish)));
+        if let Some(request) = self.requests.stop {
+            return Some((request.reason(), self.limit_behind(request)));
         }
         self.over_budget(counters.usage).map(|spent| (ExitReason::Budget, Some(spent)))
     }
 
     /// Says which limit was reached, where that is why the run is to end.
-    pub(super) fn limit_behind(&self, wish: Wish) -> Option<String> {
-        match wish {
-            Wish::Cancel | Wish::Stop => None,
-            Wish::Budget => self.over_budget(self.used()),
-            Wish::WallClock => {
+    pub(super) fn limit_behind(&self, request: StopRequest) -> Option<String> {
+        match request {
+            StopRequest::Cancel | StopRequest::Stop => None,
+            StopRequest::Budget => self.over_budget(self.used()),
+            StopRequest::WallClock => {
                 let limit = Duration::from_millis(self.setup.limits.max_wall_ms?);
                 Some(format!("the limit of {} was reached", format_duration(limit)))
             }
         }
     }
 
-    pub(super) fn after_load(&mut self, loaded: Loaded) {
-        if self.hold || self.cap().is_some() {
+    pub(super) fn after_load(&mut self, loaded: Loaded) -> State {
+        if self.requests.hold || self.cap().is_some() {
             return self.begin_iteration();
         }
         let next = self.next(&loaded);
         let Next::Iteration { task } = next else { return self.end_work(next) };
         let number = self.counters.iterations + 1;
-        let iteration = Iteration {
-            number,
-            mode: loaded.mode,
-            task: task.clone(),
-            offer: Some(loaded),
-            ..Default::default()
-        };
-        self.iteration = Some(iteration);
+        let iteration = Iteration { number, mode: loaded.mode, task: task.clone(), ..Default::default() };
+        let proposed = Proposed { iteration: Box::new(iteration), loaded: Box::new(loaded) };
         let input = BeforeIterationInput { iteration: number, task, ..Default::default() };
-        self.fire::<points::BeforeIteration>(Phase::BeforeIteration, input);
+        self.fire::<points::BeforeIteration>(State::BeforeIteration(proposed), input)
     }
 
     /// Says what is next with what the plan leaves to do.
@@ -189,74 +183,75 @@ impl Machine {
     }
 
     /// Does what is next where that is no iteration.
-    pub(super) fn end_work(&mut self, next: Next) {
+    pub(super) fn end_work(&mut self, next: Next) -> State {
         match next {
             Next::End { reason, detail } => self.stop(reason, detail),
             Next::Check | Next::Iteration { .. } => {
-                self.end_checks += 1;
-                self.drop_iteration();
-                self.fire_quality_check();
+                self.checks.end_checks += 1;
+                self.fire_quality_check(State::Check)
             }
         }
     }
 
-    pub(super) fn after_before_iteration(&mut self, reply: HookReply) {
-        if let Some(failure) = self.absorb(&reply) {
-            self.count_iteration();
-            return self.fail(failure);
+    pub(super) fn after_before_iteration(&mut self, mut proposed: Proposed, reply: &HookReply) -> State {
+        let iteration = &mut proposed.iteration;
+        if let Some(failure) = self.absorb(Some(iteration), reply) {
+            self.count_iteration(iteration);
+            return self.fail(proposed.iteration, failure);
         }
-        let Some(iteration) = &self.iteration else { return self.begin_iteration() };
         let input = IterationGateInput {
             iteration: iteration.number,
             consec_fails: self.counters.consecutive_failures,
-            queue_size: iteration.offer.as_ref().map_or(0, |offer| offer.queue_size),
+            queue_size: proposed.loaded.queue_size,
             mode: iteration.mode,
             ..Default::default()
         };
-        self.fire::<points::IterationGate>(Phase::Gate, input);
+        self.fire::<points::IterationGate>(State::Gate(proposed), input)
     }
 
-    pub(super) fn after_gate(&mut self, reply: HookReply) {
-        match self.absorb(&reply) {
+    pub(super) fn after_gate(&mut self, proposed: Proposed, reply: &HookReply) -> State {
+        let Proposed { mut iteration, mut loaded } = proposed;
+        match self.absorb(Some(&mut iteration), reply) {
             Some(failure) if failure.class == FailureClass::HookBroke => {
-                self.count_iteration();
-                return self.fail(failure);
+                self.count_iteration(&iteration);
+                return self.fail(iteration, failure);
             }
-            Some(failure) => return self.stop(ExitReason::GateStop, Some(failure.message)),
+            Some(failure) => {
+                self.drop_iteration(iteration);
+                return self.stop(ExitReason::GateStop, Some(failure.message));
+            }
             None => {}
         }
-        let Some(iteration) = &mut self.iteration else { return self.begin_iteration() };
-        let Some(mut offer) = iteration.offer.take() else { return self.begin_iteration() };
         if let ReplyData::Mode(Some(mode)) = reply.data {
-            offer.mode = mode;
+            loaded.mode = mode;
         }
-        iteration.mode = offer.mode;
+        iteration.mode = loaded.mode;
         // In the mode the gate chose there can be nothing to do.
-        let next = self.next(&offer);
-        let Next::Iteration { task } = next else { return self.end_work(next) };
-        if let Some(iteration) = &mut self.iteration {
-            iteration.task = task;
-        }
-        self.start_task();
+        let next = self.next(&loaded);
+        let Next::Iteration { task } = next else {
+            self.drop_iteration(iteration);
+            return self.end_work(next);
+        };
+        iteration.task = task;
+        self.start_task(iteration)
     }
 
-    fn start_task(&mut self) {
-        let pending = std::mem::take(&mut self.pending);
-        if let Some(iteration) = &mut self.iteration {
-            iteration.in_flight = pending;
-        }
-        self.count_iteration();
-        match self.iteration.as_ref().and_then(Iteration::task_id) {
-            Some(id) => self.wait_for(Phase::StartTask, Effect::Mutate(Mutation::StartTask { id })),
-            None => self.after_start_task(),
+    fn start_task(&mut self, mut iteration: Box<Iteration>) -> State {
+        iteration.in_flight = std::mem::take(&mut self.texts.pending);
+        self.count_iteration(&iteration);
+        match iteration.task_id() {
+            Some(id) => {
+                let starting = State::Iteration(iteration, Phase::StartTask);
+                self.wait_for(starting, Effect::Mutate(Mutation::StartTask { id }))
+            }
+            None => self.after_start_task(iteration),
         }
     }
 
     /// Counts the iteration as one that was made.
-    fn count_iteration(&mut self) {
-        let Some(iteration) = &self.iteration else { return };
+    fn count_iteration(&mut self, iteration: &Iteration) {
         self.counters.iterations = iteration.number;
-        self.end_checks = 0;
+        self.checks.end_checks = 0;
         let (number, mode, task) = (iteration.number, iteration.mode, iteration.task.clone());
         let title = task.as_ref().map_or_else(|| "discovery".to_owned(), |task| task.title.clone());
         let id = iteration.task_id();
@@ -265,63 +260,63 @@ impl Machine {
     }
 
     /// Fails the iteration, because its task cannot be started any more.
-    pub(super) fn refuse_start(&mut self, reason: String) {
-        self.fail(Failure { class: FailureClass::Refused, message: reason });
+    pub(super) fn refuse_start(&mut self, iteration: Box<Iteration>, reason: String) -> State {
+        self.fail(iteration, Failure { class: FailureClass::Refused, message: reason })
     }
 
-    pub(super) fn after_start_task(&mut self) {
+    pub(super) fn after_start_task(&mut self, iteration: Box<Iteration>) -> State {
         self.effect(Effect::Checkpoint);
-        let task = self.iteration.as_ref().and_then(|iteration| iteration.task.as_ref());
-        let user_raw_input = task.map(brief_text).unwrap_or_default();
+        let user_raw_input = iteration.task.as_ref().map(brief_text).unwrap_or_default();
         let input = PromptSubmitInput { source: "task".to_owned(), user_raw_input, ..Default::default() };
-        self.fire::<points::PromptSubmit>(Phase::PromptSubmit, input);
+        self.fire::<points::PromptSubmit>(State::Iteration(iteration, Phase::PromptSubmit), input)
     }
 
-    pub(super) fn after_prompt_submit(&mut self, reply: HookReply) {
-        if let Some(failure) = self.absorb(&reply) {
-            return self.fail(failure);
+    pub(super) fn after_prompt_submit(&mut self, mut iteration: Box<Iteration>, reply: &HookReply) -> State {
+        if let Some(failure) = self.absorb(Some(&mut iteration), reply) {
+            return self.fail(iteration, failure);
         }
         let input =
             ContextSnapshotInput { project_root: self.setup.project_root.clone(), ..Default::default() };
-        self.fire::<points::ContextSnapshot>(Phase::Snapshot, input);
+        self.fire::<points::ContextSnapshot>(State::Iteration(iteration, Phase::Snapshot), input)
     }
 
     /// Goes from one context point to the next, and then to the agent.
-    pub(super) fn after_context(&mut self, reply: HookReply) {
-        if let Some(failure) = self.absorb(&reply) {
-            return self.fail(failure);
+    pub(super) fn after_context(
+        &mut self,
+        mut iteration: Box<Iteration>,
+        phase: &Phase,
+        reply: &HookReply,
+    ) -> State {
+        if let Some(failure) = self.absorb(Some(&mut iteration), reply) {
+            return self.fail(iteration, failure);
         }
-        let Some(iteration) = &self.iteration else { return self.begin_iteration() };
         let (task, mode) = (iteration.task.clone(), iteration.mode);
-        match self.phase {
+        match phase {
             Phase::Snapshot => {
                 let progress_path = self.setup.progress_path.clone();
                 let input = ContextProgressInput { progress_path, ..Default::default() };
-                self.fire::<points::ContextProgress>(Phase::Progress, input);
+                self.fire::<points::ContextProgress>(State::Iteration(iteration, Phase::Progress), input)
             }
             Phase::Progress => {
                 let input = ContextTaskInput { task, mode, ..Default::default() };
-                self.fire::<points::ContextTask>(Phase::Task, input);
+                self.fire::<points::ContextTask>(State::Iteration(iteration, Phase::Task), input)
             }
             Phase::Task => {
                 let input = ContextExtraInput { task, ..Default::default() };
-                self.fire::<points::ContextExtra>(Phase::Extra, input);
+                self.fire::<points::ContextExtra>(State::Iteration(iteration, Phase::Extra), input)
             }
             _ => {
                 let prompt = self.waiting_text(task.as_ref(), &iteration.in_flight);
-                self.begin_turn(Turn::Main, prompt);
+                self.begin_turn(Owner::Iteration(iteration), prompt)
             }
         }
     }
 
     /// Fails the iteration before its agent was called.
-    pub(super) fn fail(&mut self, failure: Failure) {
-        if let Some(iteration) = &mut self.iteration {
-            let in_flight = std::mem::take(&mut iteration.in_flight);
-            iteration.failure.get_or_insert(failure);
-            self.put_back(in_flight);
-        }
-        self.fire_after_iteration();
+    pub(super) fn fail(&mut self, mut iteration: Box<Iteration>, failure: Failure) -> State {
+        self.put_back(std::mem::take(&mut iteration.in_flight));
+        iteration.failure.get_or_insert(failure);
+        self.fire_after_iteration(iteration)
     }
 }
 

@@ -9,7 +9,7 @@
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::{AgentEnd, Ending, Machine};
+use super::{AgentEnd, Core, Ending, Machine};
 use crate::{
     config::RateLimitPolicy,
     model::{ExitReason, FailureClass},
@@ -40,9 +40,9 @@ enum Consequence {
     End(String),
 }
 
-impl Machine {
+impl Core {
     /// Takes down whether a call of the agent met a limit.
-    pub(super) fn note_limit(&mut self, end: &mut AgentEnd) {
+    pub(super) fn note_limit(&mut self, end: &mut AgentEnd, is_closing: bool) {
         let Some(failure) = end.failure.as_mut().filter(|failure| failure.class == FailureClass::RateLimit)
         else {
             self.limit = UsageLimit::default();
@@ -58,7 +58,7 @@ impl Machine {
             }
             Consequence::Wait(until) => self.limit.until = Some(until),
             // The run is about to end for another reason.
-            Consequence::End(_) if self.closing.is_some() => {}
+            Consequence::End(_) if is_closing => {}
             Consequence::End(detail) => {
                 self.ending.get_or_insert(Ending::new(ExitReason::RateLimited, Some(detail)));
             }
@@ -104,10 +104,12 @@ impl Machine {
         let ends = self.ending.as_ref().is_some_and(|ending| ending.reason == ExitReason::RateLimited);
         class == FailureClass::RateLimit && (self.limit.until.is_some() || ends)
     }
+}
 
+impl Machine {
     /// Returns until when the run waits for a usage limit, if it does.
     pub fn waits_until(&self) -> Option<Timestamp> {
-        self.limit.until
+        self.core.limit.until
     }
 }
 

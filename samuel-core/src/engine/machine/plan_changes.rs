@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Machine;
+use super::{Core, State};
 use crate::{
     engine::event::{Event, PlanChange},
     model::{TaskId, payload::Actor},
@@ -28,19 +28,19 @@ pub struct PlanChanged {
     pub actor: Actor,
 }
 
-impl Machine {
-    pub(super) fn plan_changed(&mut self, changed: PlanChanged) {
+impl Core {
+    pub(super) fn plan_changed(&mut self, state: &mut State, changed: PlanChanged) {
         let PlanChanged { change, task, title, reason, actor } = changed;
         // Nobody gets further by words that are changed again and again.
         if change != PlanChange::Changed
-            && let Some(iteration) = &mut self.iteration
+            && let Some(iteration) = state.iteration_mut()
         {
             iteration.plan_changed = true;
             iteration.answered |= iteration.task_id().as_ref() == Some(&task);
         }
         let is_other = matches!(change, PlanChange::Added | PlanChange::Changed | PlanChange::Removed);
         if !is_other {
-            self.forget_completion(&task);
+            self.forget_completion(state, &task);
         }
         let why = reason.as_deref().map_or(String::new(), |reason| format!(": {reason}"));
         let (kind, text) = match change {
@@ -57,13 +57,13 @@ impl Machine {
     }
 
     /// Counts a task no longer as completed, or as one that nobody recorded.
-    fn forget_completion(&mut self, task: &TaskId) {
+    fn forget_completion(&mut self, state: &mut State, task: &TaskId) {
         let stays = |id: &TaskId| id != task;
         self.counters.completed.retain(stays);
         self.counters.unrecorded.retain(stays);
-        self.unchecked_outside.retain(stays);
-        self.doubtful.retain(stays);
-        if let Some(iteration) = &mut self.iteration {
+        self.checks.unchecked_outside.retain(stays);
+        self.checks.doubtful.retain(stays);
+        if let Some(iteration) = state.iteration_mut() {
             for list in [&mut iteration.unchecked, &mut iteration.checking, &mut iteration.checked] {
                 list.retain(stays);
             }

@@ -5,7 +5,7 @@
 //! certify itself. What is provisional is decided in
 //! [`standing`](super::standing).
 
-use super::{Ending, HookReply, Iteration, Machine, Phase, ReplyData, Then};
+use super::{Core, Effect, Ending, HookReply, Phase, ReplyData, State, Then, iteration::Iteration};
 use crate::{
     engine::event::{CheckResult, Event, Failure},
     hook::{BreakClass, DEFAULT_ID, Timing, points},
@@ -16,10 +16,13 @@ use crate::{
     state::{Mutation, ProgressKind},
 };
 
-impl Machine {
+impl Core {
     /// Goes on after the iteration's main turn.
-    pub(super) fn after_main_turn(&mut self, failure: Option<Failure>) {
-        let Some(iteration) = &mut self.iteration else { return self.begin_iteration() };
+    pub(super) fn after_main_turn(
+        &mut self,
+        mut iteration: Box<Iteration>,
+        failure: Option<Failure>,
+    ) -> State {
         let in_flight = std::mem::take(&mut iteration.in_flight);
         if let Some(failure) = failure {
             iteration.failure.get_or_insert(failure);
@@ -28,62 +31,72 @@ impl Machine {
             let to_check = !iteration.unchecked.is_empty();
             self.put_back(in_flight);
             if !to_check {
-                return self.fire_after_iteration();
+                return self.fire_after_iteration(iteration);
             }
         }
-        self.fire_quality_check();
+        // What is completed during the check has no check behind it.
+        iteration.checking = std::mem::take(&mut iteration.unchecked);
+        self.fire_quality_check(State::Iteration(iteration, Phase::Quality))
     }
 
-    pub(super) fn fire_quality_check(&mut self) {
-        self.check_age.begin();
-        if let Some(iteration) = &mut self.iteration {
-            // What is completed during the check has no check behind it.
-            iteration.checking = std::mem::take(&mut iteration.unchecked);
-        }
+    pub(super) fn fire_quality_check(&mut self, state: State) -> State {
+        self.checks.check_age.begin();
         let input = QualityCheckInput { commands: self.setup.checks.clone(), ..Default::default() };
-        self.fire::<points::QualityCheck>(Phase::Quality, input);
+        self.fire::<points::QualityCheck>(state, input)
     }
 
-    pub(super) fn after_quality(&mut self, reply: HookReply) {
-        if self.settle_check(&reply) {
-            self.effect(super::Effect::Checkpoint);
-            return self.fire_after_iteration();
+    pub(super) fn after_quality(&mut self, mut iteration: Box<Iteration>, reply: &HookReply) -> State {
+        if self.settle_check(Some(&mut iteration), reply) {
+            self.effect(Effect::Checkpoint);
+            return self.fire_after_iteration(iteration);
         }
-        self.mutate(Then::AfterIteration);
+        self.mutate(Then::AfterIteration(iteration))
     }
 
-    /// Ends the run without a check that counts: what decides what runs was
+    pub(super) fn after_check(&mut self, reply: &HookReply) -> State {
+        if self.settle_check(None, reply) {
+            self.effect(Effect::Checkpoint);
+            return self.begin_iteration();
+        }
+        self.mutate(Then::AfterCheck)
+    }
+
+    /// Has the run end without a check that counts: what decides what runs was
     /// changed, so nothing that the iteration completed can stand on it.
-    pub(super) fn refuse_check(&mut self, detail: String, during_check: bool) {
+    pub(super) fn refuse_check(
+        &mut self,
+        iteration: Option<&mut Iteration>,
+        detail: String,
+        during_check: bool,
+    ) {
         let (result, when) = match during_check {
             true => ("does not count", "while the quality checks ran, by a check itself perhaps"),
             false => ("not asked", "before the work was checked"),
         };
         let message = format!("control files were changed {when}: {detail}");
-        let task = self.iteration.as_ref().and_then(Iteration::task_id);
-        self.check_age.outdate();
+        let task = iteration.as_deref().and_then(Iteration::task_id);
+        self.checks.check_age.outdate();
         self.log(ProgressKind::Quality, task, format!("{result}: {message}"));
-        if let Some(iteration) = &mut self.iteration {
+        if let Some(iteration) = iteration {
             let mut unchecked = std::mem::take(&mut iteration.checking);
             unchecked.append(&mut iteration.unchecked);
             let failure = Failure { class: FailureClass::Refused, message: message.clone() };
             iteration.failure.get_or_insert(failure);
             self.take_back(unchecked, vec![message]);
         }
-        self.unchecked_outside.append(&mut self.doubtful);
+        self.checks.leave_unchecked();
         self.ending.get_or_insert(Ending::new(ExitReason::ControlFilesChanged, Some(detail)));
-        self.mutate(Then::AfterIteration);
     }
 
     /// Decides on the completions that were checked, and says whether they
     /// stand.
-    pub(super) fn settle_check(&mut self, reply: &HookReply) -> bool {
-        let (number, task) = (self.iteration_number(), self.iteration.as_ref().and_then(Iteration::task_id));
+    pub(super) fn settle_check(&mut self, mut iteration: Option<&mut Iteration>, reply: &HookReply) -> bool {
+        let task = iteration.as_deref().and_then(Iteration::task_id);
         if let Some(why) = &reply.outcome.skipped {
             // The check is for iterations of the other mode: it says nothing
             // about this one, and what was completed has no check behind it.
             self.log(ProgressKind::Quality, task, format!("not asked: {why}"));
-            self.unchecked_outside.append(&mut self.doubtful);
+            self.checks.leave_unchecked();
             return true;
         }
         let failures: &[CheckFailure] = match &reply.data {
@@ -94,7 +107,7 @@ impl Machine {
         let is_cancelled = cancelled.is_some();
         let by = failures.is_empty().then(|| refused_by(reply)).flatten();
         let of = |said: &String| by.map_or_else(|| said.clone(), |by| format!("{by}: {said}"));
-        let mut refusal = self.absorb(reply).or(cancelled);
+        let mut refusal = self.absorb(iteration.as_deref_mut(), reply).or(cancelled);
         if let Some(refused) = refusal.as_mut().filter(|refusal| refusal.class == FailureClass::Refused) {
             refused.message = of(&refused.message);
         }
@@ -102,10 +115,10 @@ impl Machine {
         let ok = refusal.is_none();
         if is_cancelled {
             // It says nothing about the work, good or bad.
-            self.check_age.outdate();
+            self.checks.check_age.outdate();
         } else {
-            self.last_check = Some(ok);
-            self.check_age.end();
+            self.checks.last_check = Some(ok);
+            self.checks.check_age.end();
         }
         let unverified = self.checked_nothing(reply);
         let result = match &reply.outcome {
@@ -115,14 +128,14 @@ impl Machine {
             _ if unverified => CheckResult::Unverified,
             _ => CheckResult::Passed,
         };
-        let doubtful = std::mem::take(&mut self.doubtful);
+        let doubtful = std::mem::take(&mut self.checks.doubtful);
         let mut checked = Vec::new();
         if ok {
             self.vouch_for(&doubtful, "checked and stands");
         } else {
             checked.extend(doubtful);
         }
-        if let Some(iteration) = &mut self.iteration {
+        if let Some(iteration) = iteration.as_deref_mut() {
             checked.append(&mut iteration.checking);
             iteration.unverified = unverified;
             if ok {
@@ -132,7 +145,7 @@ impl Machine {
         // What failed says more than how many did.
         let said = refusal.as_ref().map(|failure| &failure.message).or(advice.as_ref());
         self.emit(Event::QualityChecked {
-            iteration: number,
+            iteration: self.counters.iterations,
             ok,
             result,
             failures: failures.to_vec(),
@@ -153,7 +166,7 @@ impl Machine {
         let (failure, reasons) = reasons_of(refusal, failures);
         let word = if is_cancelled { "cancelled" } else { "failed" };
         self.log(ProgressKind::Quality, task, format!("{word}: {}", failure.message));
-        if let Some(iteration) = &mut self.iteration {
+        if let Some(iteration) = iteration {
             iteration.failure.get_or_insert(failure);
         }
         self.take_back(checked, reasons);
@@ -169,7 +182,7 @@ impl Machine {
 
     /// Takes back what was completed outside of iterations.
     pub(super) fn take_back_outside(&mut self) {
-        let unchecked = std::mem::take(&mut self.unchecked_outside);
+        let unchecked = std::mem::take(&mut self.checks.unchecked_outside);
         self.take_back(unchecked, vec!["completed without a check".to_owned()]);
     }
 

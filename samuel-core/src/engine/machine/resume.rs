@@ -1,6 +1,8 @@
 //! How a run goes on from a saved state.
 
-use super::{Ending, Machine, Moment, Side, Then, is_provisional};
+use super::{
+    Core, Machine, Moment, State, Then, command::Requests, is_provisional, iteration::Iteration, side::Side,
+};
 use crate::{
     engine::event::Failure,
     model::{FailureClass, TaskId, payload::Actor},
@@ -11,29 +13,38 @@ impl Machine {
     /// Lets the next check decide on completions of which nothing vouches that one has
     /// passed, and on those that the iteration under way knew of.
     pub fn doubt(&mut self, completed: Vec<TaskId>) {
-        self.doubtful = completed;
-        self.doubtful.append(&mut self.unchecked_outside);
-        if let Some(iteration) = &mut self.iteration {
-            self.doubtful.append(&mut iteration.checking);
-            self.doubtful.append(&mut iteration.unchecked);
+        let checks = &mut self.core.checks;
+        checks.doubtful = completed;
+        checks.doubtful.append(&mut checks.unchecked_outside);
+        if let Some(iteration) = self.state.iteration_mut() {
+            checks.doubtful.append(&mut iteration.checking);
+            checks.doubtful.append(&mut iteration.unchecked);
         }
         let mut known = std::collections::HashSet::new();
-        self.doubtful.retain(|id| known.insert(id.clone()));
-        self.check_age.outdate();
+        checks.doubtful.retain(|id| known.insert(id.clone()));
+        checks.check_age.outdate();
     }
+}
 
+impl Core {
     /// Goes on from a saved state. What was in flight is lost: the iteration
     /// under way is closed as interrupted, and what was completed since it
     /// began is taken back, because nothing checked it. Why the run was about
     /// to end is asked anew, since the caller wants it to go on; so is the last
     /// check, since nobody saw what happened in the meantime.
-    pub(super) fn resume(&mut self, completed: Vec<TaskId>, committed: bool, began: bool) {
+    pub(super) fn resume(
+        &mut self,
+        state: State,
+        completed: Vec<TaskId>,
+        committed: bool,
+        began: bool,
+    ) -> State {
         self.resumed = true;
-        self.check_age.outdate();
+        self.checks.check_age.outdate();
         self.announce();
-        let moment = if began { Moment::UnderWay } else { self.moment() };
+        let moment = if began { Moment::UnderWay } else { state.moment() };
         self.forget_what_was_under_way();
-        let mut doubtful: Vec<TaskId> = std::mem::take(&mut self.unchecked_outside);
+        let mut doubtful: Vec<TaskId> = std::mem::take(&mut self.checks.unchecked_outside);
         for mutation in std::mem::take(&mut self.mutations) {
             if let Mutation::TakeBack { ids, .. } = mutation {
                 doubtful.extend(ids);
@@ -44,43 +55,43 @@ impl Machine {
             doubtful.extend(completed);
         }
         self.take_back(doubtful, vec!["interrupted before a check".to_owned()]);
-        self.interrupt_iteration(committed);
-        self.mutate(Then::StartSession);
+        match state {
+            State::BeforeIteration(proposed) | State::Gate(proposed) => {
+                self.drop_iteration(proposed.iteration);
+            }
+            State::Iteration(iteration, _)
+            | State::Mutate(
+                Then::AfterIteration(iteration)
+                | Then::CloseIteration(iteration)
+                | Then::CloseInterrupted(iteration),
+            ) => return self.close_interrupted(iteration, committed),
+            _ => {}
+        }
+        self.mutate(Then::StartSession)
     }
 
     fn forget_what_was_under_way(&mut self) {
-        self.waits_for = None;
+        self.waiting = None;
         self.side = Side::default();
-        self.wish = None;
-        self.hold = false;
-        self.closing = None;
-        self.agent_end = None;
-        self.turn_failure = None;
-        self.broken_by = None;
-        self.ending = None::<Ending>;
+        self.requests = Requests::default();
+        self.ending = None;
         self.counters.stop_blocks = 0;
-        self.end_checks = 0;
+        self.checks.end_checks = 0;
     }
 
-    fn interrupt_iteration(&mut self, committed: bool) {
-        let Some(iteration) = &mut self.iteration else { return };
-        let in_flight = std::mem::take(&mut iteration.in_flight);
-        let (began, settled, task) =
-            (iteration.number <= self.counters.iterations, iteration.settled, iteration.task_id());
-        if !settled {
+    fn close_interrupted(&mut self, mut iteration: Box<Iteration>, committed: bool) -> State {
+        if !iteration.settled {
             let message = "samuel ended in mid-iteration".to_owned();
             iteration.failure.get_or_insert(Failure { class: FailureClass::Interrupted, message });
         }
-        self.put_back(in_flight);
-        if began {
-            self.log(ProgressKind::Error, task, "interrupted: samuel ended in mid-iteration");
-            self.queue_commit();
-            if committed {
-                // It must not count twice.
-                self.mutations.retain(|mutation| !matches!(mutation, Mutation::CommitIteration { .. }));
-            }
-        } else {
-            self.drop_iteration();
+        self.put_back(std::mem::take(&mut iteration.in_flight));
+        let told = "interrupted: samuel ended in mid-iteration";
+        self.log(ProgressKind::Error, iteration.task_id(), told);
+        self.queue_commit(&mut iteration);
+        if committed {
+            // It must not count twice.
+            self.mutations.retain(|mutation| !matches!(mutation, Mutation::CommitIteration { .. }));
         }
+        self.mutate(Then::CloseInterrupted(iteration))
     }
 }

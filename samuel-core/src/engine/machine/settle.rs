@@ -1,6 +1,9 @@
 //! One iteration after its main turn: its outcome, the extra turns, the books.
 
-use super::{Effect, HookReply, Iteration, Loaded, Machine, Phase, Repeat, Then, Wait, limit::to_the_second};
+use super::{
+    Core, Effect, HookReply, Loaded, Owner, Phase, State, Then, Wait, core::Repeat, iteration::Iteration,
+    limit::to_the_second,
+};
 use crate::{
     engine::event::{Event, Failure},
     hook::{Said, points},
@@ -15,36 +18,32 @@ use crate::{
 /// What an iteration has in common with another one that said nothing, either.
 pub(super) const NOTHING_RECORDED: &str = "no task completed";
 
-impl Machine {
-    pub(super) fn fire_after_iteration(&mut self) {
-        let Some(iteration) = &mut self.iteration else { return self.begin_iteration() };
+impl Core {
+    pub(super) fn fire_after_iteration(&mut self, iteration: Box<Iteration>) -> State {
         let input = AfterIterationInput {
             iteration: iteration.number,
             task: iteration.task.clone(),
             outcome: iteration.outcome(),
             ..Default::default()
         };
-        self.fire::<points::AfterIteration>(Phase::AfterIteration, input);
+        self.fire::<points::AfterIteration>(State::Iteration(iteration, Phase::AfterIteration), input)
     }
 
-    pub(super) fn after_after_iteration(&mut self, reply: HookReply) {
-        let failure = self.absorb(&reply);
-        let Some(iteration) = &mut self.iteration else { return self.begin_iteration() };
+    pub(super) fn after_after_iteration(
+        &mut self,
+        mut iteration: Box<Iteration>,
+        reply: &HookReply,
+    ) -> State {
+        let failure = self.absorb(Some(&mut iteration), reply);
         iteration.settled = true;
         if let Some(failure) = failure {
             iteration.failure.get_or_insert(failure);
         }
         let now = std::mem::take(&mut iteration.now);
-        match self.extra_turn_text(now) {
-            None => self.after_immediate_turn(),
-            Some(now) => {
-                let prompt = self.frame_alone(&now);
-                if let Some(iteration) = &mut self.iteration {
-                    iteration.in_flight = now;
-                }
-                self.begin_turn(Turn::Immediate, prompt);
-            }
-        }
+        let Some(now) = self.extra_turn_text(now) else { return self.after_immediate_turn(iteration) };
+        let prompt = self.frame_alone(&now);
+        (iteration.in_flight, iteration.turn) = (now, Turn::Immediate);
+        self.begin_turn(Owner::Iteration(iteration), prompt)
     }
 
     /// Returns the text of an extra turn, if there is any and the agent may be
@@ -60,84 +59,72 @@ impl Machine {
 
     /// Goes on after the immediate turn. Its failure is not counted; its text
     /// waits for the next prompt then.
-    pub(super) fn after_failed_immediate_turn(&mut self) {
-        if let Some(iteration) = &mut self.iteration {
-            let in_flight = std::mem::take(&mut iteration.in_flight);
-            self.put_back(in_flight);
-        }
-        self.after_immediate_turn();
+    pub(super) fn after_failed_immediate_turn(&mut self, mut iteration: Box<Iteration>) -> State {
+        self.put_back(std::mem::take(&mut iteration.in_flight));
+        self.after_immediate_turn(iteration)
     }
 
-    pub(super) fn after_immediate_turn(&mut self) {
-        let Some(iteration) = &mut self.iteration else { return self.begin_iteration() };
+    pub(super) fn after_immediate_turn(&mut self, mut iteration: Box<Iteration>) -> State {
         iteration.in_flight.clear();
         iteration.turn = Turn::Main;
-        let Some(failure) = iteration.failure.clone() else { return self.judge() };
-        let task = iteration.task_id();
-        let is_excused = self.is_excused(failure.class);
-        if let Some(iteration) = &mut self.iteration {
-            iteration.excused = is_excused;
-        }
-        self.counters.consecutive_failures += u32::from(!is_excused);
-        self.log(ProgressKind::Error, task, format!("{}: {}", failure.class, failure.message));
+        let Some(failure) = iteration.failure.clone() else { return self.judge(iteration) };
+        iteration.excused = self.is_excused(failure.class);
+        self.counters.consecutive_failures += u32::from(!iteration.excused);
+        self.log(ProgressKind::Error, iteration.task_id(), format!("{}: {}", failure.class, failure.message));
         let input = IterationErrorInput {
             error: failure.message,
             class: failure.class.as_str().to_owned(),
             consec_fails: self.counters.consecutive_failures,
             ..Default::default()
         };
-        self.fire::<points::IterationError>(Phase::IterationError, input);
+        self.fire::<points::IterationError>(State::Iteration(iteration, Phase::IterationError), input)
     }
 
-    pub(super) fn after_iteration_error(&mut self, reply: HookReply) {
+    pub(super) fn after_iteration_error(&mut self, mut iteration: Box<Iteration>, reply: HookReply) -> State {
         self.verdict(&reply.outcome);
-        match self.extra_turn_text(reply.outcome.said) {
-            None => self.judge(),
-            Some(said) => self.begin_turn(Turn::Recovery, self.frame_alone(&said)),
-        }
+        let Some(said) = self.extra_turn_text(reply.outcome.said) else { return self.judge(iteration) };
+        iteration.turn = Turn::Recovery;
+        let prompt = self.frame_alone(&said);
+        self.begin_turn(Owner::Iteration(iteration), prompt)
     }
 
     /// Sees whether anything moved, where that is not plain.
-    pub(super) fn judge(&mut self) {
-        let Some(iteration) = &self.iteration else { return self.begin_iteration() };
+    pub(super) fn judge(&mut self, iteration: Box<Iteration>) -> State {
         let succeeded = iteration.failure.is_none();
         let moved = !iteration.checked.is_empty()
             || iteration.plan_changed
             || (succeeded && iteration.mode == Mode::Discovery);
-        let excused = iteration.excused;
         if succeeded {
             self.counters.consecutive_failures = 0;
         }
         if moved {
             self.repeat = Repeat::default();
         }
-        if moved || excused {
-            return self.commit();
+        if moved || iteration.excused {
+            return self.commit(iteration);
         }
-        self.wait_for(Phase::Fingerprint, Effect::Fingerprint);
+        self.wait_for(State::Iteration(iteration, Phase::Fingerprint), Effect::Fingerprint)
     }
 
-    pub(super) fn after_fingerprint(&mut self, tree: &str) {
-        let failure = self.iteration.as_ref().and_then(|iteration| iteration.failure.as_ref());
-        let what = match failure {
+    pub(super) fn after_fingerprint(&mut self, iteration: Box<Iteration>, tree: &str) -> State {
+        let what = match &iteration.failure {
             Some(Failure { class, message }) => format!("{class} {}", normalised(message)),
             None => NOTHING_RECORDED.to_owned(),
         };
         let key = format!("{what}\n{tree}");
         self.repeat.count = if self.repeat.key == key { self.repeat.count + 1 } else { 1 };
         self.repeat.key = key;
-        self.commit();
+        self.commit(iteration)
     }
 
     /// Changes the plan the way the iteration ended.
-    fn commit(&mut self) {
-        self.queue_commit();
-        self.mutate(Then::CloseIteration);
+    fn commit(&mut self, mut iteration: Box<Iteration>) -> State {
+        self.queue_commit(&mut iteration);
+        self.mutate(Then::CloseIteration(iteration))
     }
 
     /// Queues the changes of the plan that close an iteration.
-    pub(super) fn queue_commit(&mut self) {
-        let Some(iteration) = &mut self.iteration else { return };
+    pub(super) fn queue_commit(&mut self, iteration: &mut Iteration) {
         let (number, mode, usage, task) =
             (iteration.number, iteration.mode, iteration.usage, iteration.task_id());
         let mut unchecked = std::mem::take(&mut iteration.checking);
@@ -150,8 +137,8 @@ impl Machine {
     }
 
     /// Closes the iteration's books, once the plan was changed.
-    pub(super) fn conclude_iteration(&mut self) {
-        let Some(iteration) = self.iteration.take() else { return };
+    pub(super) fn conclude_iteration(&mut self, iteration: Box<Iteration>) {
+        let iteration = *iteration;
         let outcome = iteration.outcome();
         self.counters.failed += u32::from(outcome == IterationOutcome::Failed && !iteration.excused);
         let unrecorded = self.note_unrecorded(&iteration);
@@ -165,7 +152,7 @@ impl Machine {
         };
         self.vouch_for(&iteration.checked, stands);
         // They came after the books were closed.
-        self.unchecked_outside.extend(iteration.unchecked);
+        self.checks.unchecked_outside.extend(iteration.unchecked);
         self.keep_for_next(iteration.now);
         self.emit(Event::IterationFinished {
             iteration: iteration.number,
@@ -205,40 +192,32 @@ impl Machine {
     }
 
     /// Lets go of an iteration that did not begin.
-    pub(super) fn drop_iteration(&mut self) {
-        if let Some(iteration) = self.iteration.take() {
-            self.unchecked_outside.extend(iteration.unchecked);
-            self.keep_for_next(iteration.now);
-        }
+    pub(super) fn drop_iteration(&mut self, iteration: Box<Iteration>) {
+        self.checks.unchecked_outside.extend(iteration.unchecked);
+        self.keep_for_next(iteration.now);
     }
 
     /// Closes the iteration where it stands, because the run ends now.
-    pub(super) fn give_up_iteration(&mut self) {
-        let Some(iteration) = &mut self.iteration else { return self.begin_iteration() };
-        if iteration.number > self.counters.iterations {
-            self.drop_iteration();
-            return self.begin_iteration();
-        }
+    pub(super) fn give_up_iteration(&mut self, mut iteration: Box<Iteration>) -> State {
         iteration.cancelled = !iteration.settled;
-        let in_flight = std::mem::take(&mut iteration.in_flight);
-        self.put_back(in_flight);
-        self.commit();
+        self.put_back(std::mem::take(&mut iteration.in_flight));
+        self.commit(iteration)
     }
 
     /// Pauses between iterations, unless there is no reason to.
-    pub(super) fn rest(&mut self) {
-        if self.setup.limits.pause_ms == 0 || self.hold || self.cap().is_some() {
+    pub(super) fn rest(&mut self) -> State {
+        if self.setup.limits.pause_ms == 0 || self.requests.hold || self.cap().is_some() {
             return self.begin_iteration();
         }
-        self.wait_for(Phase::Peek, Effect::Load);
+        self.wait_for(State::Peek, Effect::Load)
     }
 
     /// Pauses, if there is anything to pause for.
-    pub(super) fn after_peek(&mut self, loaded: Loaded) {
-        if self.hold || self.cap().is_some() {
+    pub(super) fn after_peek(&mut self, loaded: &Loaded) -> State {
+        if self.requests.hold || self.cap().is_some() {
             return self.begin_iteration();
         }
-        let next = self.next(&loaded);
+        let next = self.next(loaded);
         let Next::Iteration { .. } = next else { return self.end_work(next) };
         let wait = match self.limit.until {
             Some(moment) => {
@@ -258,15 +237,15 @@ impl Machine {
                 Wait::For(wait_ms)
             }
         };
-        self.wait_for(Phase::Sleep, Effect::Sleep(wait));
+        self.wait_for(State::Sleep, Effect::Sleep(wait))
     }
 
-    pub(super) fn after_sleep(&mut self) {
+    pub(super) fn after_sleep(&mut self) -> State {
         // A wait that was cut short for a pause is not over.
-        if !self.hold {
+        if !self.requests.hold {
             self.limit.until = None;
         }
-        self.begin_iteration();
+        self.begin_iteration()
     }
 }
 

@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AbilityNotice, Completion, Effect, EffectId, EffectResult, HookReply, Iteration, Machine, Phase,
-    ReplyData, is_provisional,
+    AbilityNotice, AgentCall, CallPhase, Completion, Core, Effect, EffectId, EffectResult, HookReply, Owner,
+    Phase, ReplyData, State, core::dispatch, is_provisional, iteration::Iteration,
 };
 use crate::{
     agent::{AbilityDecision, AbilityResult},
@@ -52,49 +52,47 @@ impl Work {
     }
 }
 
-impl Machine {
-    pub(super) fn task_completed(&mut self, completion: Completion) {
-        let provisional = is_provisional(self.moment(), completion.actor);
-        self.check_age.outdate();
-        let unchecked = match &mut self.iteration {
+impl Core {
+    pub(super) fn task_completed(&mut self, state: &mut State, completion: Completion) {
+        let provisional = is_provisional(state.moment(), completion.actor);
+        self.checks.check_age.outdate();
+        let unchecked = match state.iteration_mut() {
             Some(iteration) => &mut iteration.unchecked,
-            None => &mut self.unchecked_outside,
+            None => &mut self.checks.unchecked_outside,
         };
         if provisional && !unchecked.contains(&completion.task) {
             unchecked.push(completion.task.clone());
         }
         let (task, title) = (completion.task.clone(), completion.title.clone());
         self.counters.unrecorded.retain(|open| *open != completion.task);
-        if let Some(iteration) = &mut self.iteration {
+        if let Some(iteration) = state.iteration_mut() {
             iteration.answered |= iteration.task_id().as_ref() == Some(&completion.task);
         }
         self.emit(Event::TaskCompleted { task, title, provisional });
-        self.side_push(Work::Completed { completion, provisional });
+        self.side_push(state, Work::Completed { completion, provisional });
     }
 
-    pub(super) fn ability_before(&mut self, mut notice: AbilityNotice) {
+    pub(super) fn ability_before(&mut self, state: &State, mut notice: AbilityNotice) {
         notice.call.input = canonical(&notice.call.input);
-        self.side_push(Work::Before(notice));
+        self.side_push(state, Work::Before(notice));
     }
 
-    pub(super) fn ability_after(&mut self, result: AbilityResult, ticket: Option<u64>) {
-        self.side_push(Work::After { result, ticket });
+    pub(super) fn ability_after(&mut self, state: &State, result: AbilityResult, ticket: Option<u64>) {
+        self.side_push(state, Work::After { result, ticket });
     }
 
-    fn side_push(&mut self, work: Work) {
+    fn side_push(&mut self, state: &State, work: Work) {
         self.side.queue.push_back(work);
-        self.side_next();
+        self.side_next(state);
     }
 
     /// Fires the point of the next piece of work, unless one is under way.
-    fn side_next(&mut self) {
+    fn side_next(&mut self, state: &State) {
         if self.side.running.is_some() {
             return;
         }
         let Some(work) = self.side.queue.pop_front() else { return };
-        let call = Box::new(call_for(&work));
-        let turn = self.turn();
-        let id = self.effect(Effect::Dispatch { call, turn });
+        let id = self.effect(dispatch(call_for(&work), state.turn()));
         self.side.running = Some((id, work));
     }
 
@@ -113,31 +111,38 @@ impl Machine {
     }
 
     /// Goes on on the side. Results that nothing waits for are old and ignored.
-    pub(super) fn side_done(&mut self, id: EffectId, result: EffectResult) {
-        let Some((_, work)) = self.side.running.take_if(|(running, _)| *running == id) else { return };
+    pub(super) fn side_done(&mut self, mut state: State, id: EffectId, result: EffectResult) -> State {
+        let Some((_, work)) = self.side.running.take_if(|(running, _)| *running == id) else { return state };
         match result {
-            EffectResult::Hook(reply) => self.side_answered(work, *reply),
-            EffectResult::Failed(fault) => return self.side_failed(work, fault),
-            _ => self.side_answered(work, HookReply::default()),
+            EffectResult::Hook(reply) => self.side_answered(&mut state, work, *reply),
+            EffectResult::Failed(fault) => return self.side_failed(state, &work, fault),
+            _ => self.side_answered(&mut state, work, HookReply::default()),
         }
-        self.side_next();
-        if self.phase == Phase::Drain && self.side.is_idle() {
-            self.after_drain();
+        self.side_next(&state);
+        match state {
+            state if !self.side.is_idle() => state,
+            State::Iteration(iteration, Phase::Agent(AgentCall { at: CallPhase::Drain(end), failure })) => {
+                self.after_drain(Owner::Iteration(iteration), failure, *end)
+            }
+            State::Closing(closing, AgentCall { at: CallPhase::Drain(end), failure }) => {
+                self.after_drain(Owner::Closing(closing), failure, *end)
+            }
+            state => state,
         }
     }
 
-    fn side_failed(&mut self, work: Work, fault: RunFault) {
+    fn side_failed(&mut self, state: State, work: &Work, fault: RunFault) -> State {
         if let Some(ticket) = work.ticket() {
             let decision = AbilityDecision::Block { reason: fault.message.clone() };
             self.effect(Effect::Answer { ticket, decision });
         }
-        self.failed(fault);
+        self.failed(state, fault)
     }
 
-    fn side_answered(&mut self, work: Work, reply: HookReply) {
-        let refused = self.absorb(&reply);
+    fn side_answered(&mut self, state: &mut State, work: Work, reply: HookReply) {
+        let refused = self.absorb(state.iteration_mut(), &reply);
         match work {
-            Work::Before(notice) => self.ability_decided(notice, refused.as_ref(), reply.data),
+            Work::Before(notice) => self.ability_decided(state, notice, refused.as_ref(), reply.data),
             Work::After { ticket: Some(ticket), .. } => {
                 let decision = AbilityDecision::Allow { input: "null".to_owned() };
                 self.effect(Effect::Answer { ticket, decision });
@@ -145,13 +150,19 @@ impl Machine {
             Work::After { ticket: None, .. } | Work::Completed { .. } => {}
         }
         if let Some(failure) = refused.filter(|_| reply.outcome.abort.is_some()) {
-            self.fail_turn(failure);
+            self.fail_turn(state, failure);
         }
     }
 
-    fn ability_decided(&mut self, notice: AbilityNotice, refused: Option<&Failure>, data: ReplyData) {
+    fn ability_decided(
+        &mut self,
+        state: &mut State,
+        notice: AbilityNotice,
+        refused: Option<&Failure>,
+        data: ReplyData,
+    ) {
         if let Some(failure) = refused {
-            self.tell_of_block(&notice, &failure.message);
+            self.tell_of_block(state.iteration(), &notice, &failure.message);
         }
         let decision = match (refused, data) {
             (Some(failure), _) => AbilityDecision::Block { reason: failure.message.clone() },
@@ -163,18 +174,16 @@ impl Machine {
             // Samuel cannot prevent the call, so the turn ends with it.
             (None, Some(failure)) => {
                 let message = format!("{} was blocked: {}", notice.call.ability_id, failure.message);
-                self.fail_turn(Failure { class: failure.class, message });
+                self.fail_turn(state, Failure { class: failure.class, message });
             }
             (None, None) => {}
         }
     }
-}
 
-impl Machine {
-    fn tell_of_block(&mut self, notice: &AbilityNotice, reason: &str) {
-        let (iteration, ability_id) = (self.iteration_number(), notice.call.ability_id.clone());
+    fn tell_of_block(&mut self, iteration: Option<&Iteration>, notice: &AbilityNotice, reason: &str) {
+        let (task, ability_id) = (iteration.and_then(Iteration::task_id), notice.call.ability_id.clone());
         let (reason, prevented) = (reason.to_owned(), notice.ticket.is_some());
-        let task = self.iteration.as_ref().and_then(Iteration::task_id);
+        let iteration = iteration.map_or(self.counters.iterations, |iteration| iteration.number);
         self.log(ProgressKind::Found, task, format!("{ability_id} was blocked: {reason}"));
         self.emit(Event::AbilityBlocked { iteration, ability_id, reason, prevented });
     }

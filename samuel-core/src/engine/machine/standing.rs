@@ -13,9 +13,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Machine, settle::NOTHING_RECORDED};
+use super::{Core, settle::NOTHING_RECORDED};
 use crate::{
-    model::payload::Actor,
+    model::{TaskId, payload::Actor},
     plan::{Evidence, Standing},
 };
 
@@ -69,19 +69,37 @@ impl LastCheck {
     }
 }
 
-impl Machine {
-    /// Returns when something happens that happens now.
-    pub(super) fn moment(&self) -> Moment {
-        match self.iteration.is_some() || self.closing.is_some() {
-            true => Moment::UnderWay,
-            false => Moment::Between,
-        }
-    }
+/// What is known of checks, and what no check stands behind.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Checks {
+    /// Whether the last quality check passed; nothing before the first.
+    pub(super) last_check: Option<bool>,
+    /// Whether that check is younger than the last completion.
+    #[serde(default)]
+    pub(super) check_age: LastCheck,
+    /// How many checks in a row were made for the end of the run alone.
+    #[serde(default)]
+    pub(super) end_checks: u32,
+    /// Completions that no check follows: the last turns make them, agents
+    /// that outlive their call, and whoever is as late as that in an iteration.
+    pub(super) unchecked_outside: Vec<TaskId>,
+    /// Completions of which nothing vouches that a check passed: the next one decides.
+    #[serde(default)]
+    pub(super) doubtful: Vec<TaskId>,
+}
 
+impl Checks {
+    /// No check decides any more on what one was to decide on.
+    pub(super) fn leave_unchecked(&mut self) {
+        self.unchecked_outside.append(&mut self.doubtful);
+    }
+}
+
+impl Core {
     /// Returns what the last check says of the work as it stands now.
     fn evidence(&self) -> Evidence {
-        let is_old = self.check_age.is_old();
-        match self.last_check {
+        let is_old = self.checks.check_age.is_old();
+        match self.checks.last_check {
             Some(false) if !is_old => Evidence::Failed,
             // A failure does not go away with the check that told of it.
             Some(false) => Evidence::Missing,
@@ -105,7 +123,7 @@ impl Machine {
             consecutive_failures: counters.consecutive_failures,
             repeats: self.repeat.count,
             unrecorded: counters.unrecorded.last().filter(|_| said_nothing).cloned(),
-            end_checks: self.end_checks,
+            end_checks: self.checks.end_checks,
             ..Standing::new(limits.max_iterations, limits.max_consecutive_failures, self.evidence())
         }
     }

@@ -4,7 +4,9 @@
 //! into the prompt and is *in flight* until the agent call succeeds; when the
 //! call fails it is put back in front.
 
-use super::{Ending, HookReply, Machine, Setup};
+use serde::{Deserialize, Serialize};
+
+use super::{Core, Ending, HookReply, Setup, iteration::Iteration};
 use crate::{
     engine::event::{Event, Failure},
     hook::{OnFailure, Outcome, Said, Speaker},
@@ -21,12 +23,29 @@ pub(super) const MAX_PART_BYTES: usize = 32 << 10;
 /// How much is delivered at once, in bytes; a prompt takes a little more.
 const MAX_FRAMED_BYTES: usize = 96 << 10;
 
-impl Machine {
+/// Text for the agent that is in no prompt of an iteration.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Texts {
+    /// Text for the next prompt.
+    pub(super) pending: Vec<Said>,
+    /// The text of the last turn, until the agent has got it.
+    #[serde(default)]
+    pub(super) delivering: Vec<Said>,
+}
+
+impl Core {
     /// Files what handlers said, and says whether the point's outcome keeps
     /// the iteration from going on.
-    pub(super) fn absorb(&mut self, reply: &HookReply) -> Option<Failure> {
-        for said in &reply.outcome.said {
-            self.keep(said.clone());
+    pub(super) fn absorb(
+        &mut self,
+        mut iteration: Option<&mut Iteration>,
+        reply: &HookReply,
+    ) -> Option<Failure> {
+        for said in reply.outcome.said.iter().cloned() {
+            match (&mut iteration, said.item.deliver) {
+                (Some(iteration), Deliver::Now) => iteration.now.push(said),
+                _ => self.keep_for_next([said]),
+            }
         }
         self.verdict(&reply.outcome)
     }
@@ -55,31 +74,23 @@ impl Machine {
         }
     }
 
-    /// Keeps text until it is delivered.
-    pub(super) fn keep(&mut self, said: Said) {
-        match (&mut self.iteration, said.item.deliver) {
-            (Some(iteration), Deliver::Now) => iteration.now.push(said),
-            _ => self.keep_for_next([said]),
-        }
-    }
-
     /// Keeps text for the next prompt, whenever it asked to be delivered.
     pub(super) fn keep_for_next(&mut self, text: impl IntoIterator<Item = Said>) {
-        self.pending.extend(text);
+        self.texts.pending.extend(text);
         self.make_room();
     }
 
     /// Puts text back in front that did not reach the agent.
     pub(super) fn put_back(&mut self, mut text: Vec<Said>) {
-        text.append(&mut self.pending);
-        self.pending = text;
+        text.append(&mut self.texts.pending);
+        self.texts.pending = text;
         self.make_room();
     }
 
     fn make_room(&mut self) {
-        let mut size: usize = self.pending.iter().map(|said| said.item.content.len()).sum();
+        let mut size: usize = self.texts.pending.iter().map(|said| said.item.content.len()).sum();
         let mut dropped = 0;
-        for said in self.pending.iter().take(self.pending.len().saturating_sub(1)) {
+        for said in self.texts.pending.iter().take(self.texts.pending.len().saturating_sub(1)) {
             if size <= MAX_PENDING_BYTES {
                 break;
             }
@@ -87,7 +98,7 @@ impl Machine {
             dropped += 1;
         }
         if dropped > 0 {
-            self.pending.drain(..dropped);
+            self.texts.pending.drain(..dropped);
             let message =
                 format!("too much text waits for the agent: the oldest {dropped} parts were dropped");
             self.emit(Event::Warning { message });
@@ -95,7 +106,7 @@ impl Machine {
     }
 }
 
-impl Machine {
+impl Core {
     /// Puts what was said into one text, each part quoted from who said it.
     pub(super) fn frame(&self, said: &[Said]) -> String {
         let (framing, count) = (&self.setup.framing, said.len());

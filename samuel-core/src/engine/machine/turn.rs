@@ -3,9 +3,10 @@
 //! An iteration has one main turn and sometimes extra ones. Extra turns fire
 //! only the agent points and are not counted again when they fail.
 
-use serde::{Deserialize, Serialize};
-
-use super::{AgentEnd, Effect, Ending, HookReply, Loaded, Machine, Phase, ReplyData};
+use super::{
+    AgentCall, AgentEnd, CallPhase, Closing, Core, Effect, Ending, HookReply, Loaded, Owner, ReplyData,
+    State, core::UNASKED, iteration::Iteration,
+};
 use crate::{
     agent::last_words,
     engine::event::{Event, Failure},
@@ -19,27 +20,12 @@ use crate::{
     text::listed,
 };
 
-/// An extra turn outside of iterations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Closing {
-    /// A stop was blocked; the agent hears why, and then the stop is tried
-    /// again.
-    Blocked,
-    /// Text is left and delivered.
-    Delivery,
-}
-
-impl Machine {
+impl Core {
     /// Calls the agent. In a main turn the text is what waits for the agent,
     /// and a handler composes the prompt around it; in an extra turn it is the
     /// whole prompt.
-    pub(super) fn begin_turn(&mut self, turn: Turn, prompt: String) {
-        if let Some(iteration) = &mut self.iteration {
-            iteration.turn = turn;
-        }
-        self.turn_failure = None;
-        if self.closing.is_some() {
+    pub(super) fn begin_turn(&mut self, owner: Owner, prompt: String) -> State {
+        if matches!(owner, Owner::Closing(_)) {
             // So that a successor knows that what follows is unchecked.
             self.effect(Effect::Checkpoint);
         }
@@ -50,61 +36,73 @@ impl Machine {
             sandbox: self.setup.sandbox.clone(),
             ..Default::default()
         };
-        self.fire::<points::BeforeAgentInvoke>(Phase::BeforeInvoke, input);
+        self.fire::<points::BeforeAgentInvoke>(owner.calls(CallPhase::BeforeInvoke, None), input)
     }
 
-    pub(super) fn after_before_invoke(&mut self, reply: HookReply) {
-        let refused = self.absorb(&reply);
-        if let Some(failure) = refused.or_else(|| self.turn_failure.take()) {
-            return self.end_turn(Some(failure));
+    /// Goes on with a call, now that the handlers of a point of it answered.
+    pub(super) fn call_answered(&mut self, owner: Owner, call: AgentCall, reply: HookReply) -> State {
+        match call.at {
+            CallPhase::BeforeInvoke => self.after_before_invoke(owner, call.failure, reply),
+            CallPhase::Invoke => self.after_invoke(owner, call.failure, &reply),
+            CallPhase::AfterInvoke => self.after_after_invoke(owner, call.failure, &reply),
+            CallPhase::Drain(_) => self.failed(owner.calls(call.at, call.failure), UNASKED.to_owned()),
+        }
+    }
+
+    fn after_before_invoke(&mut self, mut owner: Owner, failure: Option<Failure>, reply: HookReply) -> State {
+        let refused = self.absorb(owner.iteration(), &reply);
+        if let Some(failure) = refused.or(failure) {
+            return self.end_turn(owner, Some(failure));
         }
         let ReplyData::Invocation(input) = reply.data else {
-            return self.failed("before:agent.invoke answered without an invocation".to_owned());
+            let message = "before:agent.invoke answered without an invocation".to_owned();
+            return self.failed(owner.calls(CallPhase::BeforeInvoke, None), message);
         };
-        let (iteration, turn) = (self.iteration_number(), self.turn());
+        let (iteration, turn) = (self.counters.iterations, owner.turn());
         self.emit(Event::AgentStarted { iteration, turn, agent: input.agent.clone() });
-        let (_, task) = self.iteration_kind();
+        let task = owner.iteration().and_then(|iteration| iteration.task.clone());
         let BeforeAgentInvokeInput { agent, prompt, env, env_names, sandbox, extensions, .. } = *input;
         self.fire::<points::AgentInvoke>(
-            Phase::Invoke,
+            owner.calls(CallPhase::Invoke, None),
             AgentInvokeInput { agent, prompt, env, env_names, sandbox, task, extensions },
-        );
+        )
     }
 
-    pub(super) fn after_invoke(&mut self, reply: HookReply) {
-        self.agent_end = Some(self.record_agent(&reply));
-        if self.side.is_idle() {
-            self.after_drain();
-        } else {
-            self.phase = Phase::Drain;
+    fn after_invoke(&mut self, mut owner: Owner, failure: Option<Failure>, reply: &HookReply) -> State {
+        let end = self.record_agent(owner.iteration(), failure, reply);
+        match self.side.is_idle() {
+            true => self.after_drain(owner, None, end),
+            false => owner.calls(CallPhase::Drain(Box::new(end)), None),
         }
     }
 
     /// Takes down what a call of the agent consumed and how it ended.
-    pub(super) fn record_agent(&mut self, reply: &HookReply) -> AgentEnd {
+    pub(super) fn record_agent(
+        &mut self,
+        mut iteration: Option<&mut Iteration>,
+        failure: Option<Failure>,
+        reply: &HookReply,
+    ) -> AgentEnd {
         let mut end = match &reply.data {
             ReplyData::Agent(end) => AgentEnd::clone(end),
             _ => AgentEnd::default(),
         };
         self.warn_of_bad_cost(end.usage.take_bad_cost());
-        self.counters.usage += end.usage;
-        self.call_usage = Usage::default();
-        match &mut self.iteration {
-            Some(iteration) => iteration.usage += end.usage,
-            None => self.usage_outside += end.usage,
-        }
-        let refused = self.absorb(reply);
-        let failure = self.turn_failure.take().or(end.failure.take()).or(refused);
+        self.spending.call_usage = Usage::default();
+        self.count_usage(iteration.as_deref_mut(), end.usage);
+        let is_closing = iteration.is_none();
+        let refused = self.absorb(iteration, reply);
+        let failure = failure.or(end.failure.take()).or(refused);
         end.failure = failure.or_else(|| self.bad_end(&end, reply));
-        self.note_limit(&mut end);
+        self.note_limit(&mut end, is_closing);
         end
     }
 
     /// Warns, once in a run, of a cost that is none. Such a call counts as one
     /// that did not say what it cost.
     fn warn_of_bad_cost(&mut self, cost: Option<f64>) {
-        let Some(cost) = cost.filter(|_| !self.warned_of_cost) else { return };
-        self.warned_of_cost = true;
+        let Some(cost) = cost.filter(|_| !self.spending.warned_of_cost) else { return };
+        self.spending.warned_of_cost = true;
         let agent = &self.setup.agent;
         let message = format!("{agent} reported a cost of {cost} US dollars, which counts as unknown");
         self.emit(Event::Warning { message });
@@ -112,12 +110,11 @@ impl Machine {
 
     /// Tells how a call of the agent ended. What happened beside it was told
     /// before, so that the same run always reads the same.
-    pub(super) fn tell_agent_end(&mut self, end: &AgentEnd) {
-        let (iteration, turn) = (self.iteration_number(), self.turn());
+    pub(super) fn tell_agent_end(&mut self, turn: Turn, end: &AgentEnd) {
         let ended = end.output.as_ref().filter(|output| output.failure.is_none());
         let logs = end.output.as_ref().filter(|_| end.failure.is_some()).map(|output| &output.logs);
         self.emit(Event::AgentFinished {
-            iteration,
+            iteration: self.counters.iterations,
             turn,
             exit_code: ended.map(|output| output.exit_code),
             failure: end.failure.clone(),
@@ -127,13 +124,12 @@ impl Machine {
         });
     }
 
-    /// Forgets the call of the agent that this turn was about, and tells of one
-    /// that had ended while the side was still busy.
-    pub(super) fn forget_agent(&mut self) {
-        if let Some(end) = self.agent_end.take().filter(|_| self.phase == Phase::Drain) {
-            self.tell_agent_end(&end);
+    /// Tells of a call of the agent that had ended while the side was still busy,
+    /// where a state is left.
+    pub(super) fn forget_agent(&mut self, state: &State) {
+        if let Some(AgentCall { at: CallPhase::Drain(end), .. }) = state.call() {
+            self.tell_agent_end(state.turn(), end);
         }
-        self.turn_failure = None;
     }
 
     /// Returns the failure of an agent that nobody calls one yet.
@@ -160,14 +156,11 @@ impl Machine {
     }
 
     /// Goes on, now that the agent is done and the side is idle.
-    pub(super) fn after_drain(&mut self) {
-        let Some(mut end) = self.agent_end.take() else { return self.end_turn(None) };
-        self.tell_agent_end(&end);
-        // The failure stays for after the point; the output is only needed here.
-        let output = end.output.take();
-        let exit_code =
-            output.as_ref().filter(|output| output.failure.is_none()).map_or(-1, |output| output.exit_code);
-        let output = output.unwrap_or_default();
+    pub(super) fn after_drain(&mut self, owner: Owner, late: Option<Failure>, end: AgentEnd) -> State {
+        self.tell_agent_end(owner.turn(), &end);
+        let ended = end.output.as_ref().filter(|output| output.failure.is_none());
+        let exit_code = ended.map_or(-1, |output| output.exit_code);
+        let output = end.output.unwrap_or_default();
         let usage = (end.usage != Usage::default()).then_some(end.usage);
         let input = AfterAgentInvokeInput {
             exit_code,
@@ -177,36 +170,31 @@ impl Machine {
             usage,
             ..Default::default()
         };
-        self.agent_end = Some(end);
-        self.fire::<points::AfterAgentInvoke>(Phase::AfterInvoke, input);
+        // A late block of a tool call can come in with the side's last work.
+        let failure = end.failure.or(late);
+        self.fire::<points::AfterAgentInvoke>(owner.calls(CallPhase::AfterInvoke, failure), input)
     }
 
-    pub(super) fn after_after_invoke(&mut self, reply: HookReply) {
-        let refused = self.absorb(&reply);
-        let failure = self.agent_end.take().and_then(|end| end.failure);
-        // A late block of a tool call can come in with the side's last work.
-        let late = self.turn_failure.take();
-        self.end_turn(failure.or(late).or(refused));
+    fn after_after_invoke(&mut self, mut owner: Owner, failure: Option<Failure>, reply: &HookReply) -> State {
+        let refused = self.absorb(owner.iteration(), reply);
+        self.end_turn(owner, failure.or(refused))
     }
 
     /// Fails the turn under way and stops its agent, because of something
     /// that happened beside the call.
-    pub(super) fn fail_turn(&mut self, failure: Failure) {
-        match (self.phase, &mut self.iteration) {
-            (Phase::BeforeInvoke | Phase::Invoke | Phase::Drain, _) => {
-                self.turn_failure.get_or_insert(failure);
-            }
-            (_, Some(iteration)) if !iteration.settled => _ = iteration.failure.get_or_insert(failure),
-            _ => {}
+    pub(super) fn fail_turn(&mut self, state: &mut State, failure: Failure) {
+        if let Some(call) = state.call_mut().filter(|call| call.at != CallPhase::AfterInvoke) {
+            call.failure.get_or_insert(failure);
+        } else if let Some(iteration) = state.iteration_mut().filter(|iteration| !iteration.settled) {
+            iteration.failure.get_or_insert(failure);
         }
-        if self.phase == Phase::Invoke {
+        if state.is_invoking() {
             self.interrupt();
         }
     }
 
     /// Sees whether the work is still complete after a last turn.
-    pub(super) fn after_look_again(&mut self, loaded: &Loaded) {
-        let Some(closing) = self.closing.take() else { return self.fire_after_loop() };
+    pub(super) fn after_look_again(&mut self, closing: Closing, loaded: &Loaded) -> State {
         let undone = match (&loaded.changed, &loaded.work) {
             (Some(changed), _) => Some((ExitReason::ControlFilesChanged, changed.clone())),
             (None, Work::Task(task)) => {
@@ -218,43 +206,35 @@ impl Machine {
         match undone {
             Some((reason, detail)) => {
                 self.ending = Some(Ending::new(reason, Some(detail)));
-                self.fire_after_loop();
+                self.fire_after_loop()
             }
             None => self.after_closing(closing),
         }
     }
 
-    fn after_closing(&mut self, closing: Closing) {
+    fn after_closing(&mut self, closing: Closing) -> State {
         match closing {
             Closing::Blocked => self.try_to_stop(),
             Closing::Delivery => self.fire_after_loop(),
         }
     }
 
-    fn end_turn(&mut self, failure: Option<Failure>) {
+    fn end_turn(&mut self, owner: Owner, failure: Option<Failure>) -> State {
         if failure.is_none() {
-            self.delivering.clear();
+            self.texts.delivering.clear();
         }
-        match (self.turn(), self.closing.take()) {
+        match owner {
             // What the run was about to say may not be so any more.
-            (_, Some(closing)) if self.reason() == ExitReason::Completed => {
-                self.closing = Some(closing);
-                self.wait_for(Phase::LookAgain, Effect::Load);
+            Owner::Closing(closing) if self.reason() == ExitReason::Completed => {
+                self.wait_for(State::LookAgain(closing), Effect::Load)
             }
-            (_, Some(closing)) => self.after_closing(closing),
-            (Turn::Main, None) => self.after_main_turn(failure),
-            (Turn::Immediate, None) if failure.is_some() => self.after_failed_immediate_turn(),
-            (Turn::Immediate, None) => self.after_immediate_turn(),
-            (Turn::Recovery | Turn::Final, None) => self.judge(),
-        }
-    }
-
-    /// Returns the turn under way.
-    pub(super) fn turn(&self) -> Turn {
-        match (&self.iteration, self.closing) {
-            (_, Some(_)) => Turn::Final,
-            (Some(iteration), None) => iteration.turn,
-            (None, None) => Turn::Main,
+            Owner::Closing(closing) => self.after_closing(closing),
+            Owner::Iteration(iteration) => match iteration.turn {
+                Turn::Main => self.after_main_turn(iteration, failure),
+                Turn::Immediate if failure.is_some() => self.after_failed_immediate_turn(iteration),
+                Turn::Immediate => self.after_immediate_turn(iteration),
+                Turn::Recovery | Turn::Final => self.judge(iteration),
+            },
         }
     }
 

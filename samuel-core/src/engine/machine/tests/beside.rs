@@ -1,6 +1,6 @@
 //! What happens while the agent is at work.
 
-use super::{super::*, script::*, sim::*};
+use super::{script::*, sim::*, *};
 use crate::{
     agent::AbilityDecision,
     hook::{HookCall, HookPoint},
@@ -47,7 +47,7 @@ fn a_call_that_ended_waits_for_the_handlers_beside_it() {
     sim.feed(completed("2"));
     let end = AgentEnd { output: Some(Default::default()), ..Default::default() };
     sim.answer(with(ReplyData::Agent(Box::new(end))));
-    assert_eq!(sim.machine.phase, Phase::Drain);
+    assert!(sim.machine.state.call().is_some_and(|call| matches!(call.at, CallPhase::Drain(_))));
     assert_eq!(sim.count(HookPoint::AfterAgentInvoke), 0);
     let sim = sim.run();
     assert_eq!(sim.report().completed, [id("1"), id("2")]);
@@ -75,7 +75,7 @@ fn a_stop_while_the_call_waits_for_them_ends_them() {
 #[test]
 fn what_a_user_completes_between_iterations_is_not_provisional_and_stands() {
     let mut sim = Sim::new(3);
-    while sim.machine.phase != Phase::Sleep {
+    while sim.machine.state != State::Sleep {
         let next = sim.steps + 1;
         sim.go(next);
     }
@@ -91,7 +91,7 @@ fn what_a_user_completes_between_iterations_is_not_provisional_and_stands() {
 #[test]
 fn what_an_agent_completes_after_its_call_is_taken_back() {
     let mut sim = Sim::new(2);
-    while sim.machine.phase != Phase::Sleep {
+    while sim.machine.state != State::Sleep {
         let next = sim.steps + 1;
         sim.go(next);
     }

@@ -1,6 +1,6 @@
 //! Completions and what stands behind them.
 
-use super::{super::*, script::*, sim::*};
+use super::{script::*, sim::*, *};
 use crate::{
     hook::{BreakClass, HookPoint, OnFailure, Outcome, SkipReason, Timing},
     model::{
@@ -107,7 +107,7 @@ fn a_check_that_failed_is_not_forgotten_over_one_that_was_skipped() {
             }
         })
         .run();
-    assert_eq!(sim.machine.last_check, Some(false));
+    assert_eq!(sim.machine.core.checks.last_check, Some(false));
     sim.assert_left_well("unchecked");
 }
 
@@ -226,13 +226,16 @@ fn a_check_between_iterations_can_be_stopped() {
     sim.go_until(|fired| fired.point == HookPoint::QualityCheck);
     sim.feed(Input::Command(Command::Stop));
     let sim = sim.run();
-    assert_eq!((sim.report().exit_reason, sim.machine.last_check), (ExitReason::Cancelled, Some(false)));
+    assert_eq!(
+        (sim.report().exit_reason, sim.machine.core.checks.last_check),
+        (ExitReason::Cancelled, Some(false))
+    );
 }
 
 #[test]
 fn a_state_that_an_earlier_version_saved_can_be_loaded() {
     let mut saved = serde_json::to_value(&Sim::new(1).machine).unwrap();
-    for added in ["check_age", "end_checks", "broken_by", "warned_of_cost"] {
+    for added in ["check_age", "end_checks", "warned_of_cost"] {
         saved.as_object_mut().unwrap().remove(added).unwrap();
     }
     assert_eq!(serde_json::from_value::<Machine>(saved).unwrap(), Sim::new(1).machine);
@@ -242,7 +245,7 @@ fn a_state_that_an_earlier_version_saved_can_be_loaded() {
 /// task that is left.
 fn completed_by_hand() -> Sim {
     let mut sim = Sim::new(2);
-    while sim.machine.phase != Phase::Sleep {
+    while sim.machine.state != State::Sleep {
         let next = sim.steps + 1;
         sim.go(next);
     }
@@ -308,7 +311,7 @@ fn a_plan_that_was_settled_before_the_run_is_checked_once() {
         assert_eq!(next.count(HookPoint::QualityCheck), checks);
     }
     let mut unchecked = settled();
-    unchecked.machine.setup.has_checks = false;
+    unchecked.machine.core.setup.has_checks = false;
     assert_eq!(unchecked.run().count(HookPoint::QualityCheck), 0, "there is nothing to ask");
 }
 
@@ -317,7 +320,7 @@ fn a_check_that_passed_is_asked_again_where_another_one_is_configured() {
     let green = Sim::new(1).run();
     let mut next = Sim::new(1);
     next.plan.tasks[0].status = Status::Completed;
-    next.machine.setup.checks = vec!["cargo test".into()];
+    next.machine.core.setup.checks = vec!["cargo test".into()];
     next.machine.succeed(&green.machine, false);
     assert_eq!(next.run().count(HookPoint::QualityCheck), 1);
 }
@@ -383,7 +386,7 @@ fn files_that_were_changed_before_or_during_the_check_let_nothing_stand() {
 #[test]
 fn what_is_completed_while_an_iteration_is_closed_is_taken_back() {
     let mut sim = Sim::new(2).limits(|limits| limits.max_iterations = 1);
-    while sim.machine.phase != Phase::Mutate(Then::CloseIteration) {
+    while !matches!(sim.machine.state, State::Mutate(Then::CloseIteration(_))) {
         let next = sim.steps + 1;
         sim.go(next);
     }

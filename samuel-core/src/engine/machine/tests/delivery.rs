@@ -1,12 +1,10 @@
 //! Text for the agent: when it is delivered, in which order, and how often.
 
 use super::{
-    super::{
-        text::{MAX_PART_BYTES, MAX_PENDING_BYTES},
-        *,
-    },
+    super::text::{MAX_PART_BYTES, MAX_PENDING_BYTES},
     script::*,
     sim::*,
+    *,
 };
 use crate::{
     context::Framing,
@@ -149,7 +147,7 @@ fn no_hook_speaks_for_the_user_whatever_it_is_called_and_says() {
         reply.outcome.said[0].handler = "user".into();
         reply
     });
-    sim.machine.setup.framing = framing;
+    sim.machine.core.setup.framing = framing;
     let prompts = sim.run().prompts();
     let marks: Vec<&str> = prompts[0].1.lines().filter(|line| line.contains(nonce)).collect();
     assert_eq!(

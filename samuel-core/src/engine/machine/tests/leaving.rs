@@ -1,6 +1,6 @@
 //! A run is left, failed or interrupted at every single step.
 
-use super::{super::*, script::*, sim::*};
+use super::{script::*, sim::*, *};
 use crate::{
     hook::HookPoint,
     model::payload::{Deliver, Turn},
@@ -83,14 +83,14 @@ fn the_log_says_why_an_iteration_ended_before_its_time_and_what_was_taken_back()
             usage: Usage { output_tokens: 10, ..Default::default() },
             ..Work::default()
         });
-        sim.machine.setup.limits = limits;
+        sim.machine.core.setup.limits = limits;
         sim.go_until(|fired| fired.point == HookPoint::TaskCompleted);
         sim.feed(input);
         let sim = sim.run();
         sim.logged(ProgressKind::Found).into_iter().map(str::to_owned).collect::<Vec<_>>()
     };
     let limits =
-        Limits { max_tokens: Some(9), max_wall_ms: Some(60_000), ..Sim::new(1).machine.setup.limits };
+        Limits { max_tokens: Some(9), max_wall_ms: Some(60_000), ..Sim::new(1).machine.core.setup.limits };
     let used = Input::UsageSoFar(Usage { output_tokens: 10, ..Default::default() });
     for (input, why) in [
         (Input::Command(Command::Stop), "cancelled"),
@@ -105,7 +105,7 @@ fn the_log_says_why_an_iteration_ended_before_its_time_and_what_was_taken_back()
 
 /// Says where a step is, for a message.
 fn place(sim: &Sim) -> String {
-    format!("step {} in {:?}", sim.steps, sim.machine.phase)
+    format!("step {} in {:?}", sim.steps, sim.machine.state)
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn a_stop_at_any_step_ends_the_run_without_another_agent_call() {
     for mut sim in every_step() {
         let what = place(&sim);
         let calls = sim.count(HookPoint::AgentInvoke);
-        let (steps, closing) = (sim.steps, sim.machine.ending.is_some());
+        let (steps, closing) = (sim.steps, sim.machine.core.ending.is_some());
         sim.feed(Input::Command(Command::Stop));
         let sim = sim.run();
         assert_ends_in_order(&sim, &what);
@@ -141,7 +141,7 @@ fn a_stop_at_any_step_ends_the_run_without_another_agent_call() {
 fn a_cancel_at_any_step_ends_the_run_after_the_iteration() {
     for mut sim in every_step() {
         let what = place(&sim);
-        let (number, closing) = (sim.machine.iteration_number(), sim.machine.ending.is_some());
+        let (number, closing) = (sim.machine.iteration_number(), sim.machine.core.ending.is_some());
         sim.feed(Input::Command(Command::Cancel));
         let sim = sim.run();
         assert_ends_in_order(&sim, &what);
@@ -157,7 +157,7 @@ fn a_cancel_at_any_step_ends_the_run_after_the_iteration() {
 fn the_end_of_the_time_at_any_step_ends_the_run() {
     for mut sim in every_step() {
         let what = place(&sim);
-        let (calls, closing) = (sim.count(HookPoint::AgentInvoke), sim.machine.ending.is_some());
+        let (calls, closing) = (sim.count(HookPoint::AgentInvoke), sim.machine.core.ending.is_some());
         sim.feed(Input::WallClock);
         let sim = sim.run();
         assert_ends_in_order(&sim, &what);
@@ -172,10 +172,10 @@ fn the_end_of_the_time_at_any_step_ends_the_run() {
 fn a_budget_that_is_used_up_in_a_call_ends_that_call_and_the_run() {
     for mut sim in every_step() {
         let what = place(&sim);
-        let at_work = sim.machine.phase == Phase::Invoke;
-        let closing = sim.machine.ending.is_some();
-        let limits = Limits { max_tokens: Some(1_000), ..sim.machine.setup.limits.clone() };
-        sim.machine.setup.limits = limits;
+        let at_work = sim.machine.state.is_invoking();
+        let closing = sim.machine.core.ending.is_some();
+        let limits = Limits { max_tokens: Some(1_000), ..sim.machine.core.setup.limits.clone() };
+        sim.machine.core.setup.limits = limits;
         sim.feed(Input::UsageSoFar(Usage { output_tokens: 1_000, ..Default::default() }));
         let sim = sim.run();
         assert_ends_in_order(&sim, &what);
@@ -215,7 +215,7 @@ fn a_pause_at_any_step_holds_before_the_next_iteration_and_loses_nothing() {
         sim.feed(Input::Command(Command::Pause));
         sim.go(usize::MAX);
         if !sim.machine.is_ended() {
-            assert_eq!(sim.machine.phase, Phase::Paused, "{what}");
+            assert_eq!(sim.machine.state, State::Paused, "{what}");
             assert!(sim.machine.iteration_number() <= number, "{what}");
             sim.feed(Input::Command(Command::Steer("mind the tests".into())));
             sim.feed(Input::Command(Command::Resume));
@@ -241,7 +241,7 @@ fn a_paused_run_can_be_ended() {
         sim.feed(Input::Command(Command::Pause));
         sim.feed(Input::Start);
         sim.go(usize::MAX);
-        assert_eq!(sim.machine.phase, Phase::Paused);
+        assert_eq!(sim.machine.state, State::Paused);
         sim.feed(input);
         let sim = sim.run();
         assert_ends_in_order(&sim, "paused");
@@ -256,7 +256,7 @@ fn a_run_goes_on_after_a_crash_at_any_step() {
     {
         let what = format!("{}, carried out: {carried_out}", place(&sim));
         let before = sim.machine.usage().tokens();
-        let counted = sim.machine.counters.iterations;
+        let counted = sim.machine.core.counters.iterations;
         let sessions = sim.count(HookPoint::SessionStart);
         sim.crash(carried_out);
         let sim = sim.run();
@@ -383,7 +383,7 @@ fn costs_are_saved_to_the_last_digit() {
     for _ in 0..2_000 {
         bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let cost = f64::from_bits(0x3FF0_0000_0000_0000 | (bits >> 12)) * 0.1;
-        machine.counters.usage.cost_usd = Some(cost);
+        machine.core.counters.usage.cost_usd = Some(cost);
         let saved = serde_json::to_string(&machine).unwrap();
         assert_eq!(serde_json::from_str::<Machine>(&saved).unwrap(), machine, "{cost}");
     }

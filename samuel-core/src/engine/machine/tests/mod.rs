@@ -2,11 +2,22 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a failed test may panic")]
 
+use std::collections::VecDeque;
+
+use super::*;
+use crate::{
+    engine::event::Event,
+    hook::Said,
+    model::{ExitReason, TaskId},
+    state::{Mutation, ProgressKind},
+};
+
 mod beside;
 mod checks;
 mod delivery;
 mod leaving;
 mod order;
+mod saved;
 mod script;
 mod sim;
 mod stopping;

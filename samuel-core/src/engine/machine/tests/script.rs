@@ -1,8 +1,8 @@
 //! Words for scripts: what handlers answer and what agents do.
 
 use super::{
-    super::*,
     sim::{Fired, Work},
+    *,
 };
 use crate::{
     agent::AbilityCall,

@@ -10,8 +10,8 @@ use std::rc::Rc;
 use jiff::Timestamp;
 
 use super::{
-    super::*,
     script::{broken, completes_its_task, id, with},
+    *,
 };
 use crate::{
     agent::AbilityDecision,
@@ -116,9 +116,9 @@ impl Sim {
     }
 
     pub(super) fn limits(mut self, change: impl FnOnce(&mut Limits)) -> Self {
-        let mut limits = self.machine.setup.limits.clone();
+        let mut limits = self.machine.core.setup.limits.clone();
         change(&mut limits);
-        self.machine.setup.limits = limits;
+        self.machine.core.setup.limits = limits;
         self
     }
 
@@ -143,13 +143,13 @@ impl Sim {
     /// Runs to the end.
     pub(super) fn run(mut self) -> Self {
         self.go(MAX_STEPS);
-        assert!(self.machine.is_ended(), "endless after {} steps in {:?}", self.steps, self.machine.phase);
+        assert!(self.machine.is_ended(), "endless after {} steps in {:?}", self.steps, self.machine.state);
         self
     }
 
     /// Runs until so many steps were made, the run ends or it holds.
     pub(super) fn go(&mut self, steps: usize) {
-        if self.machine.phase == Phase::New && steps > 0 {
+        if self.machine.state == State::New && steps > 0 {
             self.feed(Input::Start);
         }
         while self.steps < steps && !self.machine.is_ended() {
@@ -251,9 +251,9 @@ impl Sim {
             let ends = self.trace.iter().filter(|e| matches!(e, Effect::Emit(Event::RunFinished(_)))).count();
             assert_eq!(ends, 1);
         } else {
-            let rests = matches!(self.machine.phase, Phase::New | Phase::Paused);
+            let rests = matches!(self.machine.state, State::New | State::Paused);
             let alive = rests || self.main.is_some() || self.side.is_some();
-            assert!(alive, "nothing can make the machine go on from {:?}", self.machine.phase);
+            assert!(alive, "nothing can make the machine go on from {:?}", self.machine.state);
         }
         let mut copy = self.machine.clone();
         let stray = copy.step(Input::Done(EffectId(u64::MAX), EffectResult::Done));

@@ -1,6 +1,6 @@
 //! When a run stops by itself.
 
-use super::{super::*, script::*, sim::*};
+use super::{script::*, sim::*, *};
 use crate::{
     config::RateLimitPolicy,
     hook::HookPoint,
@@ -153,13 +153,13 @@ fn a_pause_during_a_usage_limit_does_not_shorten_it() {
         0 => limited(Some(end)),
         _ => completes_its_task(fired, plan),
     });
-    while sim.machine.phase != Phase::Sleep {
+    while sim.machine.state != State::Sleep {
         let next = sim.steps + 1;
         sim.go(next);
     }
     sim.feed(Input::Command(Command::Pause));
     sim.go(usize::MAX);
-    assert_eq!(sim.machine.phase, Phase::Paused);
+    assert_eq!(sim.machine.state, State::Paused);
     sim.feed(Input::Command(Command::Resume));
     let sim = sim.run();
     let sleeps: Vec<&Effect> = sim.trace.iter().filter(|effect| matches!(effect, Effect::Sleep(_))).collect();

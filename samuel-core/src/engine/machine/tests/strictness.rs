@@ -1,6 +1,6 @@
 //! Handlers that refuse or break.
 
-use super::{super::*, script::*, sim::*};
+use super::{script::*, sim::*, *};
 use crate::{
     hook::{BreakClass, HookPoint, OnFailure},
     model::{FailureClass, payload::Deliver},

@@ -1,9 +1,9 @@
 //! What a simulated run did, and what must hold at its end.
 
 use super::{
-    super::*,
     script::id,
     sim::{Fired, Sim},
+    *,
 };
 use crate::{
     engine::event::RunReport,

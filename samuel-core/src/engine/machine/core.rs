@@ -1,0 +1,340 @@
+//! What lasts from one state to the next, and how one follows from the other.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Checks, Effect, EffectId, EffectResult, HookReply, Input, LogLine, Owner, Phase, Setup, State, Then,
+    command::{Requests, StopRequest},
+    iteration::Iteration,
+    limit::UsageLimit,
+    side::Side,
+    text::Texts,
+};
+use crate::{
+    engine::event::{Event, RunFault},
+    hook::{HookCall, Point},
+    model::{ExitReason, TaskId, Usage, payload::Turn},
+    state::{Mutation, ProgressKind},
+    text::{counted, dollars},
+};
+
+/// What a run has done so far.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Counters {
+    pub(super) iterations: u32,
+    pub(super) failed: u32,
+    pub(super) consecutive_failures: u32,
+    pub(super) stop_blocks: u32,
+    pub(super) usage: Usage,
+    pub(super) completed: Vec<TaskId>,
+    /// Tasks whose iteration succeeded without a word of what became of them.
+    #[serde(default)]
+    pub(super) unrecorded: Vec<TaskId>,
+}
+
+/// What of the usage is in no iteration's books.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Spending {
+    /// What turns outside of iterations consumed.
+    pub(super) usage_outside: Usage,
+    /// What the agent call under way consumed so far.
+    pub(super) call_usage: Usage,
+    /// Whether somebody was told of a cost that is none.
+    pub(super) warned_of_cost: bool,
+}
+
+/// The same failure, and how often it came in a row.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Repeat {
+    pub(super) key: String,
+    pub(super) count: u32,
+}
+
+/// Why the run ends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Ending {
+    pub(super) reason: ExitReason,
+    pub(super) detail: Option<String>,
+    /// The error, where one is the reason.
+    #[serde(default)]
+    pub(super) fault: Option<RunFault>,
+}
+
+impl Ending {
+    pub(super) fn new(reason: ExitReason, detail: Option<String>) -> Self {
+        Self { reason, detail, fault: None }
+    }
+}
+
+/// The effect that a state waits for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Waiting {
+    pub(super) id: EffectId,
+    /// Why Samuel cannot go on, while the effect is being stopped.
+    pub(super) broken_by: Option<RunFault>,
+}
+
+/// What lasts from one state to the next.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Core {
+    pub(super) setup: Setup,
+    #[serde(default)]
+    pub(super) waiting: Option<Waiting>,
+    next_effect: u64,
+    #[serde(skip)]
+    pub(super) out: Vec<(EffectId, Effect)>,
+    pub(super) side: Side,
+    pub(super) counters: Counters,
+    #[serde(flatten)]
+    pub(super) spending: Spending,
+    #[serde(flatten)]
+    pub(super) texts: Texts,
+    /// Changes of the plan that still have to be made, in order. The one under
+    /// way stays in front until it is made, so that none is lost.
+    pub(super) mutations: VecDeque<Mutation>,
+    #[serde(flatten)]
+    pub(super) requests: Requests,
+    pub(super) resumed: bool,
+    #[serde(flatten)]
+    pub(super) checks: Checks,
+    pub(super) repeat: Repeat,
+    /// Why the run ends, once that is known.
+    pub(super) ending: Option<Ending>,
+    /// A usage limit to wait for before the next iteration.
+    #[serde(default)]
+    pub(super) limit: UsageLimit,
+}
+
+impl Core {
+    pub(super) fn new(setup: Setup) -> Self {
+        Self {
+            setup,
+            waiting: None,
+            next_effect: 0,
+            out: Vec::new(),
+            side: Side::default(),
+            counters: Counters::default(),
+            spending: Spending::default(),
+            texts: Texts::default(),
+            mutations: VecDeque::new(),
+            requests: Requests::default(),
+            resumed: false,
+            checks: Checks::default(),
+            repeat: Repeat::default(),
+            ending: None,
+            limit: UsageLimit::default(),
+        }
+    }
+
+    /// Takes one input and returns the state that follows.
+    pub(super) fn take(&mut self, mut state: State, input: Input) -> State {
+        match input {
+            Input::Start if state == State::New => {
+                self.announce();
+                return self.fire_session_start();
+            }
+            Input::Start => {}
+            Input::Resume { completed, committed, began } => {
+                return self.resume(state, completed, committed, began);
+            }
+            Input::Done(id, result) => {
+                return match self.waiting.take_if(|waiting| waiting.id == id) {
+                    Some(waiting) => self.advance(state, waiting.broken_by, result),
+                    None => self.side_done(state, id, result),
+                };
+            }
+            Input::Command(command) => return self.command(state, command),
+            Input::TaskCompleted(completion) => self.task_completed(&mut state, completion),
+            Input::PlanChanged(changed) => self.plan_changed(&mut state, changed),
+            Input::Unheard => self.checks.check_age.outdate(),
+            Input::AbilityBefore(notice) => self.ability_before(&state, notice),
+            Input::AbilityAfter { result, ticket } => self.ability_after(&state, result, ticket),
+            Input::UsageSoFar(usage) => return self.usage_so_far(state, usage),
+            Input::WallClock => return self.request_stop(state, StopRequest::WallClock),
+        }
+        state
+    }
+
+    /// Goes on, now that the effect the state waited for is done.
+    fn advance(&mut self, mut state: State, broken_by: Option<RunFault>, result: EffectResult) -> State {
+        if let EffectResult::Failed(fault) = result {
+            return self.failed(state, broken_by.unwrap_or(fault));
+        }
+        if let Some(fault) = broken_by {
+            self.note(&mut state, result);
+            return self.failed(state, fault);
+        }
+        if self.is_urgent() && state.gives_way() {
+            self.note(&mut state, result);
+            return self.give_up(state);
+        }
+        match (state, result) {
+            (state, EffectResult::Hook(reply)) => self.answered(state, *reply),
+            (State::Peek, EffectResult::Loaded(loaded)) => self.after_peek(&loaded),
+            (State::Load, EffectResult::Loaded(loaded)) => self.after_load(loaded),
+            (State::Sleep, _) => self.after_sleep(),
+            (State::Iteration(iteration, Phase::StartTask), EffectResult::Refused(reason)) => {
+                self.refuse_start(iteration, reason)
+            }
+            (State::Iteration(iteration, Phase::StartTask), _) => self.after_start_task(iteration),
+            (State::Iteration(iteration, Phase::Fingerprint), EffectResult::Fingerprint(tree)) => {
+                self.after_fingerprint(iteration, &tree)
+            }
+            (State::Mutate(then), result) => self.after_mutation(then, result),
+            (
+                State::Iteration(mut iteration, Phase::Quality),
+                EffectResult::ControlFilesChanged { files, during_check },
+            ) => {
+                self.refuse_check(Some(&mut iteration), files, during_check);
+                self.mutate(Then::AfterIteration(iteration))
+            }
+            (State::Check, EffectResult::ControlFilesChanged { files, during_check }) => {
+                self.refuse_check(None, files, during_check);
+                self.mutate(Then::AfterCheck)
+            }
+            (State::LookAgain(closing), EffectResult::Loaded(loaded)) => {
+                self.after_look_again(closing, &loaded)
+            }
+            (state, _) => self.failed(state, "an effect had a result of another kind".to_owned()),
+        }
+    }
+
+    /// Goes on, now that the handlers of a point answered.
+    fn answered(&mut self, state: State, reply: HookReply) -> State {
+        match state {
+            State::SessionStart => self.after_session_start(&reply),
+            State::BeforeLoop => self.after_before_loop(&reply),
+            State::BeforeIteration(proposed) => self.after_before_iteration(proposed, &reply),
+            State::Gate(proposed) => self.after_gate(proposed, &reply),
+            State::Iteration(iteration, phase) => self.phase_answered(iteration, phase, reply),
+            State::Check => self.after_check(&reply),
+            State::Closing(closing, call) => self.call_answered(Owner::Closing(closing), call, reply),
+            State::SessionStop => self.after_session_stop(&reply),
+            State::AfterLoop => self.after_after_loop(&reply),
+            State::SessionEnd => self.after_session_end(&reply),
+            state => self.failed(state, UNASKED.to_owned()),
+        }
+    }
+
+    fn phase_answered(&mut self, iteration: Box<Iteration>, phase: Phase, reply: HookReply) -> State {
+        match phase {
+            Phase::PromptSubmit => self.after_prompt_submit(iteration, &reply),
+            Phase::Snapshot | Phase::Progress | Phase::Task | Phase::Extra => {
+                self.after_context(iteration, &phase, &reply)
+            }
+            Phase::Agent(call) => self.call_answered(Owner::Iteration(iteration), call, reply),
+            Phase::Quality => self.after_quality(iteration, &reply),
+            Phase::AfterIteration => self.after_after_iteration(iteration, &reply),
+            Phase::IterationError => self.after_iteration_error(iteration, reply),
+            Phase::StartTask | Phase::Fingerprint => {
+                self.failed(State::Iteration(iteration, phase), UNASKED.to_owned())
+            }
+        }
+    }
+
+    /// Makes the next change of the plan, or goes on if there is none.
+    pub(super) fn mutate(&mut self, then: Then) -> State {
+        if let Some(mutation) = self.mutations.front().cloned() {
+            return self.wait_for(State::Mutate(then), Effect::Mutate(mutation));
+        }
+        match then {
+            Then::CloseInterrupted(iteration) => {
+                self.conclude_iteration(iteration);
+                self.fire_session_start()
+            }
+            Then::StartSession => self.fire_session_start(),
+            Then::BeginIteration => self.begin_iteration(),
+            Then::AfterIteration(_) | Then::AfterCheck if self.is_urgent() => {
+                self.give_up(State::Mutate(then))
+            }
+            Then::AfterIteration(iteration) => self.fire_after_iteration(iteration),
+            Then::AfterCheck => self.begin_iteration(),
+            Then::CloseIteration(iteration) => {
+                self.conclude_iteration(iteration);
+                self.rest()
+            }
+            Then::EndLoop => self.fire_last_points(),
+            Then::Finish => self.report(),
+        }
+    }
+
+    fn after_mutation(&mut self, then: Then, result: EffectResult) -> State {
+        let mutation = self.mutations.pop_front();
+        if let (EffectResult::Refused(reason), Some(mutation)) = (result, mutation) {
+            self.emit(Event::Warning { message: format!("{} was refused: {reason}", mutation.name()) });
+        }
+        self.mutate(then)
+    }
+
+    /// Fires a hook point and waits in a state for what its handlers answer.
+    pub(super) fn fire<P: Point>(&mut self, state: State, input: P::Input) -> State {
+        let dispatch = dispatch(P::wrap(input), state.turn());
+        self.wait_for(state, dispatch)
+    }
+
+    pub(super) fn wait_for(&mut self, state: State, effect: Effect) -> State {
+        let id = self.effect(effect);
+        self.waiting = Some(Waiting { id, broken_by: None });
+        state
+    }
+
+    pub(super) fn emit(&mut self, event: Event) {
+        self.effect(Effect::Emit(event));
+    }
+
+    pub(super) fn log(&mut self, kind: ProgressKind, task: Option<TaskId>, text: impl Into<String>) {
+        self.effect(Effect::Log(LogLine { kind, task, text: text.into() }));
+    }
+
+    pub(super) fn effect(&mut self, effect: Effect) -> EffectId {
+        self.next_effect += 1;
+        let id = EffectId(self.next_effect);
+        self.out.push((id, effect));
+        id
+    }
+
+    pub(super) fn used(&self) -> Usage {
+        let mut used = self.counters.usage;
+        used += self.spending.call_usage;
+        used
+    }
+
+    /// Counts what was consumed, in the iteration under way if there is one.
+    pub(super) fn count_usage(&mut self, iteration: Option<&mut Iteration>, usage: Usage) {
+        self.counters.usage += usage;
+        *iteration.map_or(&mut self.spending.usage_outside, |iteration| &mut iteration.usage) += usage;
+    }
+
+    fn usage_so_far(&mut self, state: State, usage: Usage) -> State {
+        // What comes late is part of the result of the call already.
+        if !state.is_invoking() {
+            return state;
+        }
+        self.spending.call_usage = usage;
+        match self.over_budget(self.used()) {
+            Some(_) => self.request_stop(state, StopRequest::Budget),
+            None => state,
+        }
+    }
+
+    /// Says what of the budget is used up; nothing while none is.
+    pub(super) fn over_budget(&self, usage: Usage) -> Option<String> {
+        let limits = &self.setup.limits;
+        let cost = usage.cost_usd.unwrap_or(0.0);
+        if let Some(max) = limits.max_cost_usd.filter(|max| cost >= *max) {
+            return Some(format!("{} were spent of at most {}", dollars(cost), dollars(max)));
+        }
+        let max = limits.max_tokens.filter(|max| usage.tokens() >= *max)?;
+        Some(format!("{} were used of at most {max}", counted(usage.tokens(), "token")))
+    }
+}
+
+/// What an answer is that no handler was asked for.
+pub(super) const UNASKED: &str = "handlers answered where none was asked";
+
+pub(super) fn dispatch(call: HookCall, turn: Turn) -> Effect {
+    Effect::Dispatch { call: Box::new(call), turn }
+}
