@@ -131,12 +131,11 @@ pub(crate) fn run(cli: Cli, host: &Host) -> Result<Reply, Failure> {
 fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
     let project = host.project(global, args.methodology.as_deref());
     let project = project.map_err(|failure| look::at_methodology(failure, args.methodology.as_deref()))?;
-    let store = project.store();
     let done = match args.command {
         None => look::bare(&project, host),
         Some(RunCommand::Init(args)) => init::init(&project, &args, host),
         Some(RunCommand::Convert(args)) => init::convert(&project, &args, host),
-        Some(RunCommand::Start(args)) => start::start(project, *args, global, host),
+        Some(RunCommand::Start(args)) => start::start(project.clone(), *args, global, host),
         Some(RunCommand::Status) => look::status(&project, host),
         Some(RunCommand::Tasks) => look::tasks(&project, global),
         Some(RunCommand::Done(args)) => change::done(&project, args, host),
@@ -145,10 +144,10 @@ fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply,
         Some(RunCommand::Enqueue(args)) => change::enqueue(&project, args, host),
         Some(RunCommand::Task(TaskCommand::Add(args))) => change::add(&project, args, host),
         Some(RunCommand::Restore(args)) => restore::restore(&project, &args),
-        Some(RunCommand::Prompt(args)) => preview::prompt(project, &args, host),
-        Some(RunCommand::Vars(args)) => preview::vars(project, &args, host),
+        Some(RunCommand::Prompt(args)) => preview::prompt(project.clone(), &args, host),
+        Some(RunCommand::Vars(args)) => preview::vars(project.clone(), &args, host),
     };
-    done.map_err(|failure| restore::offer(failure, &store))
+    done.map_err(|failure| restore::offer(failure, &project))
 }
 
 /// Runs something asynchronous to its end.

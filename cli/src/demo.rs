@@ -15,7 +15,7 @@ use samuel_core::{
     config::{CONFIG_FILE, Config},
     engine::{Run, TrustPolicy},
     project::{InitOptions, Project},
-    state::{Existing, StateStore},
+    state::Existing,
     text::counted,
 };
 use serde_json::json;
@@ -116,7 +116,7 @@ fn see_again(repository: &Repository) -> String {
 
 /// Reads back what there is now.
 async fn shown(repository: &Repository, project: &Project, ran: Reply) -> Result<Reply, Failure> {
-    let plan = project.store().load()?.plan;
+    let plan = project.plan_store().load()?.plan;
     let (commits, files) = (repository.commits().await?, repository.files().await?);
     let indented =
         |lines: &[String]| lines.iter().map(|line| format!("  {}\n", safe(line))).collect::<String>();

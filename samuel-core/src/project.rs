@@ -11,6 +11,7 @@ mod init;
 mod locate;
 mod methodology;
 mod status;
+mod upkeep;
 
 pub use error::ProjectError;
 pub use init::{ConvertedPrd, InitOptions, Initialised};
@@ -30,7 +31,7 @@ use crate::{
     git::{Caller, OwnerError},
     hook::{ChainSpec, HookPoint, Registry, RegistryBuilder, RegistryError},
     plugin::LOCK_FILE,
-    state::{FileStore, KeptPlans, RunDir},
+    state::{LaneStore, PlanStore, RunDir, Stores},
 };
 
 use methodology::Methodology;
@@ -49,6 +50,7 @@ pub struct Project {
     clock: Arc<dyn Clock>,
     caller: Caller,
     state_dir: StateDir,
+    stores: Stores,
 }
 
 /// Where the last plans of a project are kept.
@@ -99,7 +101,9 @@ impl Project {
         Self::check_owner(&caller, &root)?;
         let config = Config::load(&root)?;
         let methodology = Methodology::find(&root, methodology, &config)?;
-        Ok(Self { root, config, methodology, clock, caller, state_dir: StateDir::Unasked })
+        let stores = Stores::in_files(RunDir::new(&root), Arc::clone(&clock), None);
+        let state_dir = StateDir::Unasked;
+        Ok(Self { root, config, methodology, clock, caller, state_dir, stores }.in_its_run_dir())
     }
 
     /// Refuses a project of another user, as [`open_for`](Self::open_for) does.
@@ -121,7 +125,34 @@ impl Project {
     #[must_use]
     pub fn keeping_plans_in(mut self, state_dir: Option<PathBuf>) -> Self {
         self.state_dir = state_dir.map_or(StateDir::Unknown, StateDir::At);
-        self
+        self.in_its_run_dir()
+    }
+
+    /// Keeps the plan elsewhere than in the run directory.
+    #[must_use]
+    pub fn with_plan_store(self, plan: Arc<dyn PlanStore>) -> Self {
+        Self { stores: self.stores.clone().with_plan(plan), ..self }
+    }
+
+    /// Keeps elsewhere what this machine needs to carry on.
+    #[must_use]
+    pub fn with_lane_store(self, lane: Arc<dyn LaneStore>) -> Self {
+        Self { stores: self.stores.clone().with_lane(lane), ..self }
+    }
+
+    /// Takes the run directory that the configuration leads to: `.samuel/run`, or below it
+    /// one for each methodology where there are several.
+    fn in_its_run_dir(self) -> Self {
+        let dir = match self.config.methodologies().count() > 1 {
+            true => RunDir::for_methodology(&self.root, self.methodology()),
+            false => RunDir::new(&self.root),
+        };
+        let state_dir = match &self.state_dir {
+            StateDir::At(state_dir) => Some(&**state_dir),
+            StateDir::Unasked | StateDir::Unknown => None,
+        };
+        let files = Stores::in_files(dir, self.clock(), state_dir);
+        Self { stores: self.stores.clone().with_files_of(files), ..self }
     }
 
     /// Says why no plan can be kept outside of the work tree; nothing where it can be,
@@ -132,7 +163,7 @@ impl Project {
             StateDir::Unknown => {
                 Some("no plan is kept outside of the work tree: no directory for it is known".to_owned())
             }
-            StateDir::At(_) => self.store().cannot_keep(),
+            StateDir::At(_) => self.stores.plan_files()?.cannot_keep(),
         }
     }
 
@@ -149,7 +180,7 @@ impl Project {
     /// Returns the same project with another configuration, such as one that is
     /// about to be written.
     pub(crate) fn with_config(&self, config: Config) -> Self {
-        Self { config, ..self.clone() }
+        Self { config, ..self.clone() }.in_its_run_dir()
     }
 
     /// Returns the name of the methodology in use.
@@ -204,23 +235,20 @@ impl Project {
         Arc::clone(&self.clock)
     }
 
-    /// Returns the run directory: `.samuel/run`, or below it one for each
+    /// Returns this machine's directory: `.samuel/run`, or below it one for each
     /// methodology where the configuration has several.
     pub fn run_dir(&self) -> RunDir {
-        if self.config.methodologies().count() > 1 {
-            RunDir::for_methodology(&self.root, self.methodology())
-        } else {
-            RunDir::new(&self.root)
-        }
+        self.stores.dir().clone()
     }
 
-    /// Returns the store of the project's state.
-    pub fn store(&self) -> FileStore {
-        let (dir, store) = (self.run_dir(), FileStore::new(self.run_dir(), self.clock()));
-        match &self.state_dir {
-            StateDir::At(state_dir) => store.keeping_plans(KeptPlans::of(state_dir, &dir)),
-            StateDir::Unasked | StateDir::Unknown => store,
-        }
+    /// Returns where the plan is.
+    pub fn plan_store(&self) -> Arc<dyn PlanStore> {
+        self.stores.plan()
+    }
+
+    /// Returns where this machine keeps what it needs to carry on.
+    pub fn lane_store(&self) -> Arc<dyn LaneStore> {
+        self.stores.lane()
     }
 
     /// Returns the project's name: the configured one, else the directory's.

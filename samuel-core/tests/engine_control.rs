@@ -11,7 +11,7 @@ use samuel_core::{
     hook::{HookPoint, points},
     model::{ErrorCode, ExitReason, Status, TaskId, Usage, payload::*},
     process::Supervisor,
-    state::{Actor, Mutation, StateStore},
+    state::{Actor, Mutation},
     testing::{Act, Bench, FakeHandler, HeldAgent, VirtualClock, completes_each_task},
 };
 
@@ -50,7 +50,9 @@ fn warnings(events: &[EventRecord]) -> Vec<&str> {
 
 /// Completes a task the way another process does: through a store of its own.
 fn done_elsewhere(bench: &Bench, id: &str) {
-    let other = bench.project().store();
+    let other = samuel_core::project::Project::open(bench.path(), None, bench.project().clock())
+        .unwrap()
+        .plan_store();
     let mutation = Mutation::Done { id: TaskId::new(id), commit_sha: Some("abcd".into()), iteration: None };
     other.mutate(mutation, Actor::Agent).unwrap();
 }

@@ -14,7 +14,7 @@ use samuel_core::{
     model::{ExitReason, Status, TaskId, payload::*},
     process::Supervisor,
     project::{InitOptions, NextStep, Project, find_root},
-    state::{Actor, Existing, Mutation, StateStore},
+    state::{Actor, Existing, Mutation},
     testing::{self, FakeHandler, completes_each_task},
 };
 
@@ -79,7 +79,7 @@ impl Bench {
     }
 
     fn change(&self, mutation: Mutation) {
-        self.project.store().mutate(mutation, Actor::User).unwrap();
+        self.project.plan_store().mutate(mutation, Actor::User).unwrap();
     }
 }
 
@@ -95,7 +95,7 @@ async fn an_exact_preview_has_the_prompt_with_every_handlers_part_and_writes_not
     assert!(prompt.contains("## Notes\n\nmind the gap\n"), "{prompt}");
     assert_eq!((preview.iteration, preview.task.unwrap().id.as_str()), (1, "1"));
     assert_eq!(bench.files(), before);
-    assert_eq!(bench.project.store().load().unwrap().plan.tasks[0].status, Status::Pending);
+    assert_eq!(bench.project.plan_store().load().unwrap().plan.tasks[0].status, Status::Pending);
 }
 
 #[tokio::test]

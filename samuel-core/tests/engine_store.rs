@@ -11,12 +11,14 @@ use std::{
     time::Duration,
 };
 
+use jiff::Timestamp;
 use samuel_core::{
     agent::{Script, ScriptedCall, Step},
     model::{ExitReason, Plan, Usage},
     state::{
-        Actor, Applied, Artifact, CaughtUp, Existing, Imported, JournalEntry, JournalRecord, LoadedPlan,
-        Mutation, Note, ProgressEntry, ProgressLog, StateError, StateStore, Supervisor,
+        Actor, Applied, Artifact, CaughtUp, Existing, Holder, Imported, JournalEntry, JournalPart,
+        JournalRecord, LaneStore, LoadedPlan, LoopLock, Mutation, Note, PlanStore, ProgressEntry,
+        ProgressLog, RunDir, SavedRun, StateError, Supervisor, Watch,
     },
     testing::{Bench, completes_each_task},
 };
@@ -42,7 +44,9 @@ enum Fault {
 /// A store with a fault.
 #[derive(Debug)]
 struct Flaky {
-    inner: Arc<dyn StateStore>,
+    inner: Arc<dyn PlanStore>,
+    lane: Arc<dyn LaneStore>,
+    dir: RunDir,
     /// Where its plan is, if it is on the disk.
     plan: PathBuf,
     fault: Fault,
@@ -53,21 +57,28 @@ struct Flaky {
     gave_up: AtomicBool,
     /// How many times a task was to begin.
     begun: AtomicU32,
+    /// Whether it was written what an agent consumed.
+    is_noted: AtomicBool,
 }
 
 impl Flaky {
-    fn new(bench: &Bench, fault: Fault) -> Arc<Self> {
-        let (inner, fails) = (Arc::clone(bench.store()), AtomicBool::default());
-        let plan = bench.project().run_dir().prd();
-        Arc::new(Self {
-            inner,
-            plan,
+    /// Puts one around the stores of a bench, which then has it.
+    fn around(bench: Bench, fault: Fault) -> (Bench, Arc<Self>) {
+        let dir = bench.project().run_dir();
+        let flaky = Arc::new(Self {
+            inner: bench.store(),
+            lane: bench.lane(),
+            plan: dir.prd(),
+            dir,
             fault,
-            fails,
+            fails: AtomicBool::default(),
             is_stored: Default::default(),
             gave_up: AtomicBool::default(),
             begun: AtomicU32::default(),
-        })
+            is_noted: AtomicBool::default(),
+        });
+        let of = Arc::clone(&flaky);
+        (bench.over(|project| project.with_plan_store(of.clone()).with_lane_store(of)), flaky)
     }
 }
 
@@ -75,7 +86,7 @@ fn refused(kind: io::ErrorKind) -> StateError {
     StateError::Io { action: "read", path: "prd.toon".into(), source: kind.into() }
 }
 
-impl StateStore for Flaky {
+impl PlanStore for Flaky {
     fn load(&self) -> Result<LoadedPlan, StateError> {
         if self.fault == Fault::Reading && self.fails.swap(false, Ordering::Relaxed) {
             return Err(refused(io::ErrorKind::Interrupted));
@@ -88,13 +99,18 @@ impl StateStore for Flaky {
         Ok(loaded)
     }
 
-    fn mutate(&self, mutation: Mutation, actor: Actor) -> Result<Applied, StateError> {
+    fn mutate_only(
+        &self,
+        made_at: Option<Timestamp>,
+        mutation: Mutation,
+        actor: Actor,
+    ) -> Result<Applied, StateError> {
         let is_iteration = matches!(mutation, Mutation::CommitIteration { .. });
         if self.fault == Fault::Busy && matches!(mutation, Mutation::StartTask { .. }) {
             self.begun.fetch_add(1, Ordering::Relaxed);
             return Err(StateError::Locked { path: "lock".into(), holder: None, waited: Duration::ZERO });
         }
-        let applied = self.inner.mutate(mutation, actor)?;
+        let applied = self.inner.mutate_only(made_at, mutation, actor)?;
         match self.fault {
             Fault::Reading => self.fails.store(is_iteration, Ordering::Relaxed),
             Fault::Answering(kind) if is_iteration && !self.fails.swap(true, Ordering::Relaxed) => {
@@ -117,29 +133,12 @@ impl StateStore for Flaky {
         self.inner.import(plan, actor, existing)
     }
 
-    fn note(&self, note: Note) -> Result<u64, StateError> {
-        if self.fault == Fault::Noting && matches!(note, Note::Used(_)) {
-            let (is_stored, stored) = &self.is_stored;
-            let wait = stored.wait_timeout_while(is_stored.lock().unwrap(), HANG, |is_stored| !*is_stored);
-            self.gave_up.fetch_or(wait.unwrap().1.timed_out(), Ordering::Relaxed);
-        }
-        self.inner.note(note)
-    }
-
-    fn journal_since(&self, seq: u64) -> Result<Vec<JournalRecord>, StateError> {
+    fn journal_since(&self, seq: u64) -> Result<JournalPart, StateError> {
         self.inner.journal_since(seq)
     }
 
     fn catch_up(&self, seq: u64) -> Result<CaughtUp, StateError> {
         self.inner.catch_up(seq)
-    }
-
-    fn last_checkpoint(&self) -> Result<Option<JournalRecord>, StateError> {
-        self.inner.last_checkpoint()
-    }
-
-    fn supervisors(&self) -> Result<Vec<Supervisor>, StateError> {
-        self.inner.supervisors()
     }
 
     fn append_progress(&self, entries: &[ProgressEntry]) -> Result<(), StateError> {
@@ -154,20 +153,57 @@ impl StateStore for Flaky {
         self.inner.rotate_progress(max_lines)
     }
 
+    fn watch(&self) -> Watch {
+        self.inner.watch()
+    }
+}
+
+impl LaneStore for Flaky {
+    fn dir(&self) -> &RunDir {
+        &self.dir
+    }
+
+    fn note(&self, note: Note) -> Result<u64, StateError> {
+        let is_used = matches!(note, Note::Used(_));
+        if self.fault == Fault::Noting && is_used {
+            let (is_stored, stored) = &self.is_stored;
+            let wait = stored.wait_timeout_while(is_stored.lock().unwrap(), HANG, |is_stored| !*is_stored);
+            self.gave_up.fetch_or(wait.unwrap().1.timed_out(), Ordering::Relaxed);
+        }
+        let noted = self.lane.note(note)?;
+        self.is_noted.fetch_or(is_used, Ordering::Relaxed);
+        Ok(noted)
+    }
+
+    fn last_saved(&self) -> Result<Option<SavedRun>, StateError> {
+        self.lane.last_saved()
+    }
+
+    fn supervisors(&self) -> Result<Vec<Supervisor>, StateError> {
+        self.lane.supervisors()
+    }
+
     fn write_artifact(&self, artifact: Artifact, text: &str) -> Result<(), StateError> {
-        self.inner.write_artifact(artifact, text)
+        self.lane.write_artifact(artifact, text)
     }
 
     fn read_artifact(&self, artifact: Artifact) -> Result<Option<String>, StateError> {
-        self.inner.read_artifact(artifact)
+        self.lane.read_artifact(artifact)
+    }
+
+    fn lock_loop(&self, holder: &Holder) -> Result<Arc<dyn LoopLock>, StateError> {
+        self.lane.lock_loop(holder)
+    }
+
+    fn loop_holder(&self) -> Result<Option<Option<Holder>>, StateError> {
+        self.lane.loop_holder()
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_iteration_that_is_stored_counts_once_even_if_the_plan_cannot_be_read_back() {
-    let bench = Bench::builder().task("1", "First").build().unwrap();
-    let store = Flaky::new(&bench, Fault::Reading);
-    let played = bench.play(bench.run(completes_each_task()).store(store)).await.unwrap();
+    let (bench, _) = Flaky::around(Bench::builder().task("1", "First").build().unwrap(), Fault::Reading);
+    let played = bench.play(bench.run(completes_each_task())).await.unwrap();
     let progress = &bench.store().load().unwrap().plan.progress;
     assert_eq!((played.report.exit_reason, progress.total_iterations_run), (ExitReason::Completed, 1));
 }
@@ -177,9 +213,9 @@ async fn an_iteration_that_is_stored_counts_once_although_the_answer_is_lost() {
     for (kind, ends) in
         [(io::ErrorKind::NotFound, ExitReason::Completed), (io::ErrorKind::StorageFull, ExitReason::Error)]
     {
-        let bench = Bench::builder().task("1", "First").build().unwrap();
-        let store = Flaky::new(&bench, Fault::Answering(kind));
-        let played = bench.play(bench.run(completes_each_task()).store(store)).await.unwrap();
+        let (bench, _) =
+            Flaky::around(Bench::builder().task("1", "First").build().unwrap(), Fault::Answering(kind));
+        let played = bench.play(bench.run(completes_each_task())).await.unwrap();
         let progress = &bench.store().load().unwrap().plan.progress;
         assert_eq!((played.report.exit_reason, progress.total_iterations_run), (ends, 1), "{kind:?}");
     }
@@ -187,36 +223,31 @@ async fn an_iteration_that_is_stored_counts_once_although_the_answer_is_lost() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_edited_while_a_run_begins_is_found() {
-    let bench = Bench::builder().task("1", "First").on_disk().build().unwrap();
-    let store = Flaky::new(&bench, Fault::Edited);
-    bench.play(bench.run(completes_each_task()).store(store)).await.unwrap();
+    let (bench, _) =
+        Flaky::around(Bench::builder().task("1", "First").on_disk().build().unwrap(), Fault::Edited);
+    bench.play(bench.run(completes_each_task())).await.unwrap();
     let is_completion = |record: &JournalRecord| match &record.entry {
         JournalEntry::Edited { edits, .. } => edits.iter().any(|edit| edit.completed().is_some()),
         _ => false,
     };
-    assert!(bench.store().journal_since(0).unwrap().iter().any(is_completion));
+    assert!(bench.store().journal_since(0).unwrap().records.iter().any(is_completion));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_that_others_hold_up_is_waited_for_once() {
-    let bench = Bench::builder().task("1", "First").build().unwrap();
-    let store = Flaky::new(&bench, Fault::Busy);
-    let run = bench.run(completes_each_task()).store(Arc::clone(&store) as Arc<dyn StateStore>);
-    let played = bench.play(run).await.unwrap();
+    let (bench, store) = Flaky::around(Bench::builder().task("1", "First").build().unwrap(), Fault::Busy);
+    let played = bench.play(bench.run(completes_each_task())).await.unwrap();
     assert_eq!(played.report.exit_reason, ExitReason::Error);
     assert_eq!(store.begun.load(Ordering::Relaxed), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_loop_goes_on_while_what_its_agent_consumed_is_written() {
-    let bench = Bench::builder().task("1", "First").build().unwrap();
-    let store = Flaky::new(&bench, Fault::Noting);
+    let (bench, store) = Flaky::around(Bench::builder().task("1", "First").build().unwrap(), Fault::Noting);
     let usage = Usage { input_tokens: 5, ..Usage::default() };
     let call = ScriptedCall::any().repeated().step(Step::Usage(usage)).say("working").done();
-    let run = bench.run(Script::default().call(call)).store(Arc::clone(&store) as Arc<dyn StateStore>);
-    let played = bench.play(run).await.unwrap();
+    let played = bench.play(bench.run(Script::default().call(call))).await.unwrap();
     assert_eq!(played.report.exit_reason, ExitReason::Completed);
-    let is_used = |record: &JournalRecord| matches!(record.entry, JournalEntry::Used(_));
-    assert!(bench.store().journal_since(0).unwrap().iter().any(is_used));
+    assert!(store.is_noted.load(Ordering::Relaxed));
     assert!(!store.gave_up.load(Ordering::Relaxed), "the loop waited for what its agent consumed");
 }

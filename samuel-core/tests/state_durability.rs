@@ -21,8 +21,8 @@ use samuel_core::{
     clock::SystemClock,
     model::{Coded, ErrorCode, Plan, Status, Task, TaskId},
     state::{
-        Actor, Existing, FileStore, Holder, JournalEntry, LoopLock, Mutation, NewTask, Note, NotedEvent,
-        RunDir, StateError, StateStore, TaskChange,
+        Actor, Existing, FileStore, Holder, JournalEntry, LaneStore, Mutation, NewTask, Note, NotedEvent,
+        PlanStore, RunDir, StateError, TaskChange,
     },
 };
 
@@ -34,6 +34,10 @@ fn store(root: &Path) -> FileStore {
 }
 
 /// A store that holds one task in a new directory.
+fn in_dir(dir: &RunDir) -> FileStore {
+    FileStore::new(dir.clone(), Arc::new(SystemClock::new()))
+}
+
 fn new_store() -> (tempfile::TempDir, FileStore) {
     let root = tempfile::tempdir().unwrap();
     let store = store(root.path());
@@ -94,7 +98,8 @@ fn of_8_threads_with_25_changes_each_none_is_lost() {
     assert_eq!(ids.iter().collect::<HashSet<_>>().len(), 200);
     let loaded = store.load().unwrap();
     assert_eq!((loaded.plan.tasks.len(), loaded.revision), (201, 201));
-    let revisions: Vec<u64> = store.journal_since(0).unwrap().iter().map(|record| record.revision).collect();
+    let revisions: Vec<u64> =
+        store.journal_since(0).unwrap().records.iter().map(|record| record.revision).collect();
     assert_eq!(revisions, (1..=201).collect::<Vec<u64>>());
 }
 
@@ -127,7 +132,8 @@ fn a_change_that_a_crash_cut_short_is_completed_by_the_next_writer() {
     let loaded = store.load().unwrap();
     assert_eq!((loaded.revision, loaded.plan.tasks[0].status), (3, Status::Completed));
     assert_eq!(enqueue(&store, "Third").unwrap(), TaskId::new("3"));
-    let revisions: Vec<u64> = store.journal_since(0).unwrap().iter().map(|record| record.revision).collect();
+    let revisions: Vec<u64> =
+        store.journal_since(0).unwrap().records.iter().map(|record| record.revision).collect();
     assert_eq!(revisions, [1, 2, 3, 4]);
 }
 
@@ -165,7 +171,7 @@ fn a_lost_journal_does_not_stop_the_work() {
     enqueue(&store, "Second").unwrap();
     fs::remove_file(store.dir().journal()).unwrap();
     assert_eq!(store.mutate(done("1"), Actor::User).unwrap().revision, 3);
-    assert_eq!(store.journal_since(0).unwrap().len(), 1);
+    assert_eq!(store.journal_since(0).unwrap().records.len(), 1);
 }
 
 #[test]
@@ -190,7 +196,7 @@ fn a_plan_that_cannot_be_written_keeps_the_old_file_and_is_not_journalled() {
     let error = store.mutate(done("1"), Actor::User).unwrap_err();
     assert_eq!(error.location().unwrap().file, store.dir().path().join(".prd.toon.tmp"));
     assert_eq!(fs::read(store.dir().prd()).unwrap(), before);
-    assert_eq!(store.journal_since(0).unwrap().len(), 1);
+    assert_eq!(store.journal_since(0).unwrap().records.len(), 1);
 }
 
 #[test]
@@ -218,7 +224,7 @@ fn a_disk_that_fills_up_in_the_middle_of_a_write_keeps_what_was_there() {
     assert_eq!(fs::read(store.dir().prd()).unwrap(), plan);
     let journal = fs::read_to_string(store.dir().journal()).unwrap();
     assert!(journal.len() > 7_000 && journal.ends_with('\n'), "the journal was filled with whole lines");
-    let records = store.journal_since(0).unwrap();
+    let records = store.journal_since(0).unwrap().records;
     let next = store.mutate(done("1"), Actor::User).unwrap();
     assert_eq!(next.seq, Some(records.last().unwrap().seq + 1));
 }
@@ -245,18 +251,18 @@ fn the_loop_lock_is_free_once_its_holder_was_killed() {
     let output = BufReader::new(child.stdout.take().unwrap());
     assert!(output.lines().any(|line| line.unwrap() == "held"));
     let holder = Holder::this_process("2026-11-21T10:00:00Z".parse().unwrap(), "run-2");
-    let Err(StateError::LoopRunning { holder: Some(found), .. }) = LoopLock::acquire(&dir, &holder) else {
+    let Err(StateError::LoopRunning { holder: Some(found), .. }) = in_dir(&dir).lock_loop(&holder) else {
         unreachable!("the child holds the lock");
     };
     assert_eq!((found.pid, found.doing.as_str()), (child.id(), "run-1"));
     child.kill().unwrap();
     child.wait().unwrap();
-    LoopLock::acquire(&dir, &holder).unwrap();
+    in_dir(&dir).lock_loop(&holder).unwrap();
 }
 
 fn hold_the_loop_lock(dir: &RunDir) {
     let holder = Holder::this_process("2026-11-21T10:00:00Z".parse().unwrap(), "run-1");
-    let _lock = LoopLock::acquire(dir, &holder).unwrap();
+    let _lock = in_dir(dir).lock_loop(&holder).unwrap();
     println!("\nheld");
     // The parent holds the other end and never writes.
     std::io::stdin().lines().next();
@@ -273,7 +279,7 @@ fn replacing_a_plan_keeps_a_backup_also_of_a_corrupt_one() {
     assert_eq!(fs::read_to_string(&backups[0]).unwrap(), "# toon v3\n\"");
     assert_ne!(backups[0], backups[1]);
     assert!(backups[0].file_name().unwrap().to_str().unwrap().starts_with("prd.toon.bak-2"));
-    let last = store.journal_since(0).unwrap().pop().unwrap();
+    let last = store.journal_since(0).unwrap().records.pop().unwrap();
     assert!(matches!(last.entry, JournalEntry::Imported { backup: Some(_), tasks: 0, .. }));
 }
 

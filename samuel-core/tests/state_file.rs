@@ -9,8 +9,8 @@ use samuel_core::{
     clock::Clock,
     model::{Coded, ErrorCode, Plan, Status, Task, TaskId},
     state::{
-        Actor, Diagnostic, DiagnosticKind, Existing, FileStore, LoadedPlan, Mutation, NewTask, RunDir,
-        StateError, StateStore, TaskChange,
+        Actor, Diagnostic, DiagnosticKind, Existing, FileStore, LoadedPlan, Mutation, NewTask, PlanStore,
+        RunDir, StateError, TaskChange,
     },
 };
 
@@ -388,7 +388,7 @@ fn a_store_that_knows_the_plan_and_one_that_reads_the_row_alone_write_the_same()
         assert_eq!(told, told_alone);
         assert_eq!(known.text(), unknown.text(), "{:?}", told.change);
     }
-    let journals = [&known, &unknown].map(|project| project.store.journal_since(0).unwrap());
+    let journals = [&known, &unknown].map(|project| project.store.journal_since(0).unwrap().records);
     assert_eq!(journals[0], journals[1]);
 }
 

@@ -25,18 +25,18 @@ use samuel_core::{
     clock::SystemClock,
     model::{Plan, ProgressStatus, Status, Task, TaskId},
     project::Project,
-    state::{Actor, Existing, FileStore, Mutation, NewTask, StateStore, TaskChange},
+    state::{Actor, Existing, Mutation, NewTask, PlanStore, TaskChange},
 };
 
 const SAMUEL: &str = env!("CARGO_BIN_EXE_samuel-under-test");
 const ENQUEUE_MANY: &str = env!("CARGO_BIN_EXE_enqueue-many");
 
 /// A project whose scripted agent completes one task a call.
-fn project(tasks: usize, steps: &str) -> (tempfile::TempDir, FileStore) {
+fn project(tasks: usize, steps: &str) -> (tempfile::TempDir, Arc<dyn PlanStore>) {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("script.toml"), format!("[[calls]]\nrepeat = true\nsteps = [{steps}]\n"))
         .unwrap();
-    let store = Project::open(dir.path(), None, Arc::new(SystemClock::new())).unwrap().store();
+    let store = Project::open(dir.path(), None, Arc::new(SystemClock::new())).unwrap().plan_store();
     let tasks = (1..=tasks).map(|id| Task::new(TaskId::new(id.to_string()), format!("Task {id}"))).collect();
     store.import(Plan { tasks, ..Plan::default() }, Actor::User, Existing::Refuse).unwrap();
     (dir, store)
@@ -91,7 +91,7 @@ fn kills() -> usize {
     if std::env::var_os("SAMUEL_LONG").is_some() { 500 } else { 40 }
 }
 
-fn ids(store: &FileStore) -> BTreeSet<TaskId> {
+fn ids(store: &Arc<dyn PlanStore>) -> BTreeSet<TaskId> {
     let loaded = store.load().expect("prd.toon is readable at any moment");
     assert!(loaded.diagnostics.is_empty(), "{:?}", loaded.diagnostics);
     loaded.plan.tasks.iter().map(|task| task.id.clone()).collect()
@@ -396,7 +396,7 @@ fn soon(what: &str, mut is_so: impl FnMut() -> bool) {
 #[test]
 fn whatever_an_agent_does_to_the_state_loses_no_task_and_completes_none() {
     let dir = attacked();
-    let store = Project::open(dir.path(), None, Arc::new(SystemClock::new())).unwrap().store();
+    let store = Project::open(dir.path(), None, Arc::new(SystemClock::new())).unwrap().plan_store();
     let mut dice = Dice(0xfeed_f00d);
     let told = fs::File::create(dir.path().join("told")).unwrap();
     let start = || {

@@ -13,7 +13,6 @@ use samuel_core::{
     engine::{Run, RunBuilder},
     model::payload::AgentInvokeOutput,
     process::Supervisor,
-    state::StateStore,
 };
 use serde::Deserialize;
 
@@ -153,10 +152,9 @@ fn scripted(
     project: &samuel_core::project::Project,
     supervisor: Supervisor,
 ) -> Result<Arc<dyn Agent>, Box<dyn std::error::Error>> {
-    let store: Arc<dyn StateStore> = Arc::new(project.store());
     let config = AgentConfig {
         script: Some(Script::from_json(script)?),
-        mutations: MutationRoute::Sink(Arc::new(StoreSink(store))),
+        mutations: MutationRoute::Sink(Arc::new(StoreSink(project.plan_store()))),
         clock: project.clock(),
         ..AgentConfig::new("scripted")
     };

@@ -108,7 +108,7 @@ pub(crate) fn plugins_load(
         supervisor: supervisor_of(&surroundings.supervisor),
         cache_dir: surroundings.cache_dir,
         state_dir: surroundings.state_dir,
-        store: Some(Arc::new(project.store())),
+        store: Some(project.plan_store()),
     };
     let project = project.clone();
     job(py, CancellationToken::new(), async move {

@@ -10,7 +10,7 @@ use samuel_core::{
     clock::SystemClock,
     model::{Task, TaskId},
     project::{InitOptions, Project, find_root},
-    state::{Actor, Existing, Mutation, NewTask, StateError, StateStore},
+    state::{Actor, Existing, Mutation, NewTask, StateError},
 };
 use serde::Deserialize;
 
@@ -36,7 +36,7 @@ struct Added {
 impl PyProject {
     fn change<'py>(&self, py: Python<'py>, actor: &str, mutation: Mutation) -> PyResult<Bound<'py, PyAny>> {
         let actor = if actor == "agent" { Actor::Agent } else { Actor::User };
-        let applied = detached(py, || self.0.store().mutate(mutation, actor));
+        let applied = detached(py, || self.0.plan_store().mutate(mutation, actor));
         let applied = applied.map_err(|error| raise(py, &error))?;
         to_python(py, &applied.task)
     }
@@ -110,7 +110,7 @@ impl PyProject {
     }
 
     fn kept_plans<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let plans = detached(py, || self.0.store().kept_plans()).map_err(|error| raise(py, &error))?;
+        let plans = detached(py, || self.0.kept_plans()).map_err(|error| raise(py, &error))?;
         to_python(py, &plans)
     }
 
@@ -120,13 +120,13 @@ impl PyProject {
     }
 
     fn tasks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let loaded = detached(py, || self.0.store().load()).map_err(|error| raise(py, &error))?;
+        let loaded = detached(py, || self.0.plan_store().load()).map_err(|error| raise(py, &error))?;
         to_python(py, &loaded.plan.tasks)
     }
 
     fn task<'py>(&self, py: Python<'py>, id: &str) -> PyResult<Bound<'py, PyAny>> {
         let id = task_id(py, id)?;
-        let loaded = detached(py, || self.0.store().load()).map_err(|error| raise(py, &error))?;
+        let loaded = detached(py, || self.0.plan_store().load()).map_err(|error| raise(py, &error))?;
         match loaded.plan.task(&id) {
             Some(task) => to_python(py, task),
             None => Err(raise(py, &StateError::TaskNotFound { id })),
@@ -139,7 +139,7 @@ impl PyProject {
     }
 
     fn progress(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        let log = detached(py, || self.0.store().progress()).map_err(|error| raise(py, &error))?;
+        let log = detached(py, || self.0.plan_store().progress()).map_err(|error| raise(py, &error))?;
         Ok(log.entries().map(ToString::to_string).collect())
     }
 
@@ -196,7 +196,7 @@ impl PyProject {
             acceptance,
         } = task;
         let parent_id = parent_id.or_else(|| {
-            let plan = self.0.store().load().ok()?.plan;
+            let plan = self.0.plan_store().load().ok()?.plan;
             id.numbered_parent().filter(|parent| plan.task(parent).is_some())
         });
         let task = Task {

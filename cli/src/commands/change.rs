@@ -11,7 +11,7 @@ use std::{
 use samuel_core::{
     model::{Status, Task, TaskId},
     project::Project,
-    state::{Applied, Mutation, NewTask, StateError, StateStore, TaskChange},
+    state::{Applied, Mutation, NewTask, StateError, TaskChange},
     text::RUN_IS_UNDER_WAY,
 };
 use serde_json::json;
@@ -31,7 +31,7 @@ pub(crate) fn done(project: &Project, args: DoneArgs, host: &Host) -> Result<Rep
     let iteration = iteration.or_else(|| host.iteration());
     let mut reply = apply(project, host, Mutation::Done { id, commit_sha, iteration })?;
     // Whoever asks: while an agent is at work nobody can tell them apart.
-    let run_is_under_way = is_at_work(&project.run_dir());
+    let run_is_under_way = is_at_work(project);
     if let Some(data) = reply.data.as_object_mut() {
         data.insert("run_is_under_way".to_owned(), json!(run_is_under_way));
     }
@@ -77,14 +77,14 @@ pub(crate) fn add(project: &Project, args: AddArgs, host: &Host) -> Result<Reply
 
 /// Finds the task that a number such as `1.2` places the new one under.
 fn known_parent(project: &Project, id: &TaskId) -> Option<TaskId> {
-    let plan = project.store().load().ok()?.plan;
+    let plan = project.plan_store().load().ok()?.plan;
     id.numbered_parent().filter(|parent| plan.task(parent).is_some())
 }
 
 fn apply(project: &Project, host: &Host, mutation: Mutation) -> Result<Reply, Failure> {
-    let Applied { revision, change, task, diagnostics, .. } = once_put_back(project, || {
-        project.store().meant_for(host.plan(project)).mutate(mutation.clone(), host.actor())
-    })?;
+    let store = project.plan_store();
+    let Applied { revision, change, task, diagnostics, .. } =
+        once_put_back(project, || store.mutate_only(host.plan(project), mutation.clone(), host.actor()))?;
     let text = match (&task, &change) {
         (Some(task), TaskChange::Unchanged) => {
             format!("{} was {} already\n", safe(task.id.as_str()), task.status)
@@ -120,7 +120,7 @@ fn once_put_back(
             changed,
             Err(StateError::NotInitialised { .. } | StateError::Corrupt { .. } | StateError::Version { .. })
         );
-        if !is_lost || Instant::now() >= deadline || !is_at_work(&project.run_dir()) {
+        if !is_lost || Instant::now() >= deadline || !is_at_work(project) {
             return changed;
         }
         thread::sleep(PUT_BACK_STEP);

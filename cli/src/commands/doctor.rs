@@ -10,7 +10,6 @@ use samuel_core::{
     model::ErrorCode,
     plugin::Catalog,
     project::Project,
-    state::FileStore,
 };
 
 use serde_json::json;
@@ -56,16 +55,16 @@ pub(crate) fn hooks(global: &Global, host: &Host) -> Result<Reply, Failure> {
 
 /// Repairs the plan, if somebody agrees.
 pub(crate) fn fix(yes: bool, global: &Global, host: &Host) -> Result<Reply, Failure> {
-    let store = host.project(global, None)?.store();
-    repaired(yes, &store, host).map_err(|failure| offer(failure, &store))
+    let project = host.project(global, None)?;
+    repaired(yes, &project, host).map_err(|failure| offer(failure, &project))
 }
 
-fn repaired(yes: bool, store: &FileStore, host: &Host) -> Result<Reply, Failure> {
+fn repaired(yes: bool, project: &Project, host: &Host) -> Result<Reply, Failure> {
     if yes {
-        let repair = store.repair(host.actor())?;
+        let repair = project.repair_plan(host.actor())?;
         return Ok(Reply::new(&repair, repair_text(&repair)));
     }
-    let preview = store.preview_repair()?;
+    let preview = project.preview_repair()?;
     let text = repair_text(&preview);
     if !preview.changes_something() {
         return Ok(Reply::new(&preview, text));
@@ -79,7 +78,7 @@ fn repaired(yes: bool, store: &FileStore, host: &Host) -> Result<Reply, Failure>
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
         return Err(failure.with_data(json!(preview)).detail(lines).advise("Review it, then pass --yes."));
     }
-    let repair = store.repair(host.actor())?;
+    let repair = project.repair_plan(host.actor())?;
     Ok(Reply::new(&repair, repair_text(&repair)))
 }
 

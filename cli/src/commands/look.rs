@@ -5,7 +5,7 @@ use samuel_core::{
     config::RUN_SUBCOMMANDS,
     model::ErrorCode,
     project::Project,
-    state::{Diagnostic, StateError, StateStore},
+    state::{Diagnostic, StateError},
     text::counted,
 };
 use serde_json::json;
@@ -49,7 +49,7 @@ pub(crate) fn status(project: &Project, host: &Host) -> Result<Reply, Failure> {
 /// Lists the tasks. Of a large plan a document for programs takes many times its
 /// size, so it is only made where one is asked for.
 pub(crate) fn tasks(project: &Project, global: &Global) -> Result<Reply, Failure> {
-    let loaded = project.store().load()?;
+    let loaded = project.plan_store().load()?;
     let tasks = &loaded.plan.tasks;
     let gaps: Vec<Diagnostic> = loaded.gaps(&project.run_dir().prd()).collect();
     let diagnostics = [&loaded.diagnostics[..], &gaps].concat();
@@ -106,7 +106,7 @@ fn nearest_command(word: &str) -> Option<String> {
 
 /// Says whether a project has a plan at all, readable or not.
 pub(crate) fn require_plan(project: &Project) -> Result<(), Failure> {
-    match project.store().exists()? {
+    match project.plan_store().exists()? {
         true => Ok(()),
         false => Err(StateError::NotInitialised { path: project.run_dir().prd() }.into()),
     }

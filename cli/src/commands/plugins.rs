@@ -1,8 +1,6 @@
 //! `install`, `ls`, `info`, `uninstall` and `verify`: which plugins a project
 //! has.
 
-use std::sync::Arc;
-
 use samuel_core::{
     config::{DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS},
     model::ErrorCode,
@@ -11,7 +9,6 @@ use samuel_core::{
         Unlisted,
     },
     project::Project,
-    state::LoopLock,
 };
 use serde_json::json;
 
@@ -32,7 +29,7 @@ pub(crate) fn load(project: &Project, host: &Host) -> Result<LoadedPlugins, Fail
     if catalog.plugins().is_empty() {
         return Ok(LoadedPlugins::default());
     }
-    let options = LoadOptions { store: Some(Arc::new(project.store())), ..load_options(host)? };
+    let options = LoadOptions { store: Some(project.plan_store()), ..load_options(host)? };
     Ok(catalog.load(&options)?)
 }
 
@@ -75,7 +72,7 @@ pub(crate) fn install(args: &InstallArgs, global: &Global, host: &Host) -> Resul
 /// Says what becomes of a loop whose plugins were changed under it.
 fn beside_a_loop(global: &Global, host: &Host) -> Option<String> {
     let project = host.project(global, None).ok()?;
-    let holder = LoopLock::holder(&project.run_dir()).ok()??;
+    let holder = project.lane_store().loop_holder().ok()??;
     let by = holder.map(|holder| format!(" ({})", holder_text(&holder))).unwrap_or_default();
     Some(format!(
         "a loop is running{by}; it keeps the plugins it was started with, and ends at its next look at them with \

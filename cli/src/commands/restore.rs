@@ -1,11 +1,6 @@
 //! `restore`: puts back a plan that is kept outside of the project.
 
-use samuel_core::{
-    model::ErrorCode,
-    project::Project,
-    state::{FileStore, KeptPlan, LoopLock, RunDir},
-    text::counted,
-};
+use samuel_core::{model::ErrorCode, project::Project, state::KeptPlan, text::counted};
 use serde_json::json;
 
 use crate::{
@@ -18,13 +13,13 @@ use crate::{
 /// Puts a plan back, or lists those that are kept.
 pub(crate) fn restore(project: &Project, args: &RestoreArgs) -> Result<Reply, Failure> {
     if args.list {
-        let plans = project.store().kept_plans()?;
+        let plans = project.kept_plans()?;
         if plans.is_empty() {
             cannot_keep(project)?;
         }
         return Ok(Reply::new(json!({ "plans": plans }), listed(&plans)));
     }
-    if project.store().kept_plans()?.is_empty() {
+    if project.kept_plans()?.is_empty() {
         cannot_keep(project)?;
     }
     let restored = project.restore_plan(args.number)?;
@@ -52,21 +47,21 @@ fn cannot_keep(project: &Project) -> Result<(), Failure> {
 
 /// Adds to a failure because of a plan that is gone or corrupt that it can be put
 /// back, where it can.
-pub(crate) fn offer(failure: Failure, store: &FileStore) -> Failure {
+pub(crate) fn offer(failure: Failure, project: &Project) -> Failure {
     let is_of_plan = match failure.code {
         ErrorCode::STATE_NOT_INITIALISED => true,
         ErrorCode::STATE_CORRUPT => {
-            failure.location.as_ref().is_some_and(|location| location.file == store.dir().prd())
+            failure.location.as_ref().is_some_and(|location| location.file == project.run_dir().prd())
         }
         _ => false,
     };
-    if is_of_plan && is_at_work(store.dir()) {
+    if is_of_plan && is_at_work(project) {
         return failure.advise(
             "A loop is at work here and puts the plan back: repeat the command in a moment, and do not make \
              another plan.",
         );
     }
-    match store.kept_instead().filter(|_| is_of_plan) {
+    match project.kept_instead().filter(|_| is_of_plan) {
         Some(kept) => {
             let help = format!("{kept} {}", failure.help);
             failure.advise(help)
@@ -75,9 +70,9 @@ pub(crate) fn offer(failure: Failure, store: &FileStore) -> Failure {
     }
 }
 
-/// Says whether a loop is at work on a run directory.
-pub(super) fn is_at_work(dir: &RunDir) -> bool {
-    LoopLock::holder(dir).is_ok_and(|holder| holder.is_some())
+/// Says whether a loop is at work on a project.
+pub(super) fn is_at_work(project: &Project) -> bool {
+    project.lane_store().loop_holder().is_ok_and(|holder| holder.is_some())
 }
 
 fn listed(plans: &[KeptPlan]) -> String {

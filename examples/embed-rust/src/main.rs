@@ -25,7 +25,7 @@ use samuel_core::{
     prd::{Document, convert},
     process::{Supervisor, supervisor_main},
     project::Project,
-    state::{Actor, Existing, StateStore},
+    state::{Actor, Existing},
 };
 
 /// The PRD that the run carries out.
@@ -54,7 +54,7 @@ fn run() -> Result<()> {
 
 async fn embed(root: &Path) -> Result<()> {
     let project = Project::open(root, None, Arc::new(SystemClock::new()))?;
-    let store: Arc<dyn StateStore> = Arc::new(project.store());
+    let store = project.plan_store();
     store.import(plan(&project)?, Actor::User, Existing::Refuse)?;
 
     // Without this line the run would use the agent that samuel.toml names.

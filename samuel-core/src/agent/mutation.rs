@@ -8,7 +8,7 @@ use std::{fmt, path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
 
-use crate::state::{Actor, Mutation, StateStore};
+use crate::state::{Actor, Mutation, PlanStore};
 
 /// Returns the tool under which hooks see a mutation, such as `samuel.done`.
 pub(super) fn ability_id(mutation: &Mutation) -> String {
@@ -79,7 +79,7 @@ impl fmt::Debug for MutationRoute {
 
 /// Carries out the scripted agent's mutations on a store.
 #[derive(Clone, Debug)]
-pub struct StoreSink(pub Arc<dyn StateStore>);
+pub struct StoreSink(pub Arc<dyn PlanStore>);
 
 #[async_trait]
 impl MutationSink for StoreSink {

@@ -15,8 +15,8 @@ use crate::{
     hook::{HookPoint, Tier},
     model::{Plan, ProgressStatus, Status, TaskId, Usage},
     state::{
-        Checkpoint, JournalEntry, JournalRecord, KeptCheckpoint, LastWritten, LoadedPlan, StateError,
-        StateStore,
+        JournalEntry, JournalRecord, KeptCheckpoint, LaneStore, LastWritten, LoadedPlan, PlanStore, SavedRun,
+        StateError,
     },
 };
 
@@ -57,25 +57,27 @@ struct LastSaved {
     /// none.
     seq: u64,
     of_run: Option<OfRun>,
+    /// What the run had consumed in all when it noted that after it.
+    used: Option<Usage>,
     lost: Option<Lost>,
 }
 
 impl Run {
     /// Finds out whether an earlier run has to go on, and from where.
     pub(super) async fn recover(&self) -> Result<Begin, RunError> {
-        let store = Arc::clone(&self.frozen.store);
+        let (store, lane) = (Arc::clone(&self.frozen.store), Arc::clone(&self.frozen.lane));
         let read = tokio::task::spawn_blocking(move || {
             let written = store.last_written()?;
             let loaded = store.load()?;
-            let last = last_saved(&*store)?;
+            let last = last_saved(&*store, &*lane)?;
             let since = store.journal_since(last.seq)?;
-            let seq = since.last().map_or(last.seq, |record| record.seq);
+            let seq = since.records.last().map_or(last.seq, |record| record.seq);
             // What was completed right before a checkpoint may be in none.
             let told = last.of_run.as_ref().and_then(|(_, saved)| saved.told).unwrap_or(last.seq);
             let untold = if told < last.seq { Some(store.journal_since(told)?) } else { None };
-            Ok::<_, StateError>((written, loaded, last, since, seq, told, untold))
+            Ok::<_, StateError>((written, loaded, last, since, seq, untold))
         });
-        let (written, loaded, last, since, seq, told, untold) = read.await.map_err(RunError::broken)??;
+        let (written, loaded, last, since, seq, untold) = read.await.map_err(RunError::broken)??;
         let plan = &loaded.plan;
         let is_whole = last.lost != Some(Lost::SinceSaved);
         let (run_id, saved) = last.of_run.unzip();
@@ -85,8 +87,9 @@ impl Run {
             None if has_run(plan) && last.seq == 0 => Some(Lost::All),
             lost => lost,
         };
-        let is_replaced = since.iter().any(|record| matches!(record.entry, JournalEntry::Imported { .. }));
-        let untold = untold.as_deref().unwrap_or(&since);
+        let is_replaced =
+            since.records.iter().any(|record| matches!(record.entry, JournalEntry::Imported { .. }));
+        let (untold, since) = (untold.as_ref().unwrap_or(&since), &since.records);
         let last_failures = saved.as_ref().map(|saved| saved.last_failures.clone()).unwrap_or_default();
         let known = Known { plan: Arc::clone(plan), last_failures, ..Known::default() };
         Ok(match saved {
@@ -94,11 +97,11 @@ impl Run {
                 machine.set_setup(self.setup());
                 let mut first = Input::Resume { completed: Vec::new(), committed: false, began: true };
                 if is_whole {
-                    machine.count_used(used_in(&since).unwrap_or_else(|| machine.used()));
+                    machine.count_used(last.used.unwrap_or_else(|| machine.used()));
                     first = Input::Resume {
-                        completed: all_completed(untold, plan, completed),
-                        committed: committed_in(&since),
-                        began: began_in(&since),
+                        completed: all_completed(&untold.records, plan, completed),
+                        committed: committed_in(since),
+                        began: began_in(since),
                     };
                 } else {
                     machine.doubt(all_completed(&[], plan, completed));
@@ -110,7 +113,7 @@ impl Run {
                 let mut machine = Machine::new(self.setup());
                 if let Some(earlier) = earlier {
                     let edited = written != LastWritten::Same;
-                    machine.succeed(&earlier.machine, edited || outdates_check(untold, told));
+                    machine.succeed(&earlier.machine, edited || outdates_check(untold));
                     if is_under_way {
                         // The plan was replaced after the run was cut off, by whomever.
                         machine.doubt(all_completed(&[], plan, earlier.completed));
@@ -185,46 +188,42 @@ fn all_completed(records: &[JournalRecord], plan: &Plan, before: Option<Vec<Task
     completed
 }
 
-/// Returns what the run had consumed in all when records last told of it.
-fn used_in(records: &[JournalRecord]) -> Option<Usage> {
-    records.iter().rev().find_map(|record| match &record.entry {
-        JournalEntry::Used(used) => Some(used.usage),
-        _ => None,
-    })
-}
-
 /// What a run saved, and the id it had.
 type OfRun = (String, Saved);
 
 /// Returns what the last run saved of its control files; nothing of a run that saved
 /// nothing.
-pub(super) fn last_control_record(store: &dyn StateStore) -> Result<ControlRecord, StateError> {
-    let Some((_, mut checkpoint, _)) = last_checkpoint(store)? else { return Ok(ControlRecord::default()) };
-    let saved = checkpoint.state.get_mut("control_files").map(serde_json::Value::take);
+pub(super) fn last_control_record(lane: &dyn LaneStore) -> Result<ControlRecord, StateError> {
+    let Some((mut saved, _, _)) = saved_last(lane)? else { return Ok(ControlRecord::default()) };
+    let saved = saved.checkpoint.state.get_mut("control_files").map(serde_json::Value::take);
     // A checkpoint of another version says nothing of them.
     Ok(saved.and_then(|saved| serde_json::from_value(saved).ok()).unwrap_or_default())
 }
 
-/// Returns what was saved last.
-fn last_saved(store: &dyn StateStore) -> Result<LastSaved, StateError> {
-    let Some((seq, checkpoint, lost)) = last_checkpoint(store)? else { return Ok(LastSaved::default()) };
+/// Returns what was saved last, and where the journal of the plan stood then.
+fn last_saved(store: &dyn PlanStore, lane: &dyn LaneStore) -> Result<LastSaved, StateError> {
+    let Some((run, lost, is_kept)) = saved_last(lane)? else { return Ok(LastSaved::default()) };
+    let SavedRun { checkpoint, seq, used } = run;
     // A checkpoint of another version is no use; the plan itself is.
     let saved: Option<Saved> = serde_json::from_value(checkpoint.state).ok();
-    Ok(LastSaved { seq, of_run: saved.map(|saved| (checkpoint.run_id, saved)), lost })
+    let seq = match saved.as_ref().and_then(|saved| saved.known) {
+        _ if is_kept => store.journal_since(0)?.records.last().map_or(0, |record| record.seq),
+        Some(known) => known,
+        // Earlier versions had one journal for both.
+        None => seq,
+    };
+    Ok(LastSaved { seq, of_run: saved.map(|saved| (checkpoint.run_id, saved)), used, lost })
 }
 
-/// Returns the last checkpoint, the number of the journal's last record that comes
-/// before what may have happened since, and what the journal does not tell.
-fn last_checkpoint(store: &dyn StateStore) -> Result<Option<(u64, Checkpoint, Option<Lost>)>, StateError> {
-    let last_seq = || Ok(store.journal_since(0)?.last().map_or(0, |record| record.seq));
-    let lost = match store.kept_checkpoint()? {
-        KeptCheckpoint::Beside(kept) => return Ok(Some((last_seq()?, kept, Some(Lost::SinceSaved)))),
-        KeptCheckpoint::Next(kept) => return Ok(Some((last_seq()?, kept, None))),
+/// Returns what was saved last, what is not told of what may have happened since, and
+/// whether it comes from what is kept outside of the work tree.
+fn saved_last(lane: &dyn LaneStore) -> Result<Option<(SavedRun, Option<Lost>, bool)>, StateError> {
+    let kept = |checkpoint, lost| Ok(Some((SavedRun { checkpoint, seq: 0, used: None }, lost, true)));
+    let lost = match lane.kept_checkpoint()? {
+        KeptCheckpoint::Beside(checkpoint) => return kept(checkpoint, Some(Lost::SinceSaved)),
+        KeptCheckpoint::Next(checkpoint) => return kept(checkpoint, None),
         KeptCheckpoint::Nothing => Some(Lost::Witness),
         KeptCheckpoint::InJournal | KeptCheckpoint::Nowhere => None,
     };
-    Ok(store.last_checkpoint()?.and_then(|record| match record.entry {
-        JournalEntry::Checkpoint(checkpoint) => Some((record.seq, checkpoint, lost)),
-        _ => None,
-    }))
+    Ok(lane.last_saved()?.map(|saved| (saved, lost, false)))
 }

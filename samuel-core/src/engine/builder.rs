@@ -21,7 +21,6 @@ use crate::{
     model::hex,
     process::Supervisor,
     project::Project,
-    state::StateStore,
 };
 
 /// Collects what a run needs.
@@ -30,7 +29,6 @@ pub struct RunBuilder {
     project: Project,
     settings: MethodologySettings,
     agent: Option<Arc<dyn Agent>>,
-    store: Option<Arc<dyn StateStore>>,
     handlers: RegistryBuilder,
     trust: TrustPolicy,
     supervisor: Supervisor,
@@ -48,7 +46,6 @@ impl RunBuilder {
             project,
             settings,
             agent: None,
-            store: None,
             handlers: Registry::builder(),
             trust: TrustPolicy::default(),
             supervisor: Supervisor::GroupOnly,
@@ -80,13 +77,6 @@ impl RunBuilder {
     #[must_use]
     pub fn trust(mut self, trust: TrustPolicy) -> Self {
         self.trust = trust;
-        self
-    }
-
-    /// Keeps state elsewhere than in the project's run directory.
-    #[must_use]
-    pub fn store(mut self, store: Arc<dyn StateStore>) -> Self {
-        self.store = Some(store);
         self
     }
 
@@ -136,12 +126,9 @@ impl RunBuilder {
         self.settings.sandbox.check()?;
         // Before anything is asked for or written.
         self.project.run_dir().check()?;
-        // Agent and run must see the same tasks.
-        let store = self.state_store();
-        self.store = Some(Arc::clone(&store));
         let agent = match self.agent.take() {
             Some(agent) => agent,
-            None => self.configured_agent(&store)?,
+            None => self.configured_agent()?,
         };
         self.assemble(agent)
     }
@@ -170,34 +157,30 @@ impl RunBuilder {
         self.settings.sandbox.check()?;
         let agent = match &self.agent {
             Some(agent) => Arc::clone(agent),
-            None => self.configured_agent(&self.state_store())?,
+            None => self.configured_agent()?,
         };
         agent.check(&ralph::compose_agent_env(&self.env, &*agent, &[]), self.project.root())?;
         let unheld = unheld(&*agent, &self.settings.session_budget);
         Ok((format!("{} can be called", agent.name()), unheld))
     }
 
-    fn state_store(&self) -> Arc<dyn StateStore> {
-        self.store.clone().unwrap_or_else(|| Arc::new(self.project.store()))
-    }
-
     /// Makes the agent that samuel.toml describes.
-    fn configured_agent(&self, store: &Arc<dyn StateStore>) -> Result<Arc<dyn Agent>, AgentError> {
-        let config = agent_config(&self.settings, &self.project, store)?;
+    fn configured_agent(&self) -> Result<Arc<dyn Agent>, AgentError> {
+        let config = agent_config(&self.settings, &self.project)?;
         crate::agent::build(&config, self.supervisor.clone())
     }
 
     fn assemble(self, agent: Arc<dyn Agent>) -> Result<Run, RunError> {
-        let store = self.state_store();
         let frozen = Frozen {
             session: self.session.unwrap_or_else(|| self.project.name()),
             run_id: new_run_id(self.project.clock().now()),
             framing: new_framing(),
             run_dir: self.project.run_dir(),
+            store: self.project.plan_store(),
+            lane: self.project.lane_store(),
             project: self.project,
             settings: self.settings,
             agent,
-            store,
             trust: self.trust,
             supervisor: self.supervisor,
             env: self.env,
@@ -208,17 +191,13 @@ impl RunBuilder {
     }
 }
 
-fn agent_config(
-    settings: &MethodologySettings,
-    project: &Project,
-    store: &Arc<dyn StateStore>,
-) -> Result<AgentConfig, AgentError> {
+fn agent_config(settings: &MethodologySettings, project: &Project) -> Result<AgentConfig, AgentError> {
     let mut config = AgentConfig {
         command: settings.agent_command.clone(),
         args: settings.agent_args.clone(),
         clocks: settings.clocks.into(),
         clock: project.clock(),
-        mutations: MutationRoute::Sink(Arc::new(StoreSink(Arc::clone(store)))),
+        mutations: MutationRoute::Sink(Arc::new(StoreSink(project.plan_store()))),
         ..AgentConfig::new(settings.agent.clone())
     };
     // The scripted agent has no program; its command names what it plays.

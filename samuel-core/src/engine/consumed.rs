@@ -57,7 +57,7 @@ impl Consumed {
 impl Services {
     async fn note_used(self: &Arc<Self>, usage: Usage) {
         let run_id = self.run_id.to_string();
-        let noted = self.blocking(move |services| services.store.note(Note::Used(Used { run_id, usage })));
+        let noted = self.blocking(move |services| services.lane.note(Note::Used(Used { run_id, usage })));
         if let Err(error) = noted.await.and_then(|noted| noted) {
             self.warn(format!("what the agent consumed could not be saved: {}", described(&error)));
         }

@@ -64,6 +64,10 @@ pub(super) struct Saved {
     /// completions.
     #[serde(default)]
     pub(super) told: Option<u64>,
+    /// The last record of the plan's journal that the run knew of; absent in states of
+    /// earlier versions.
+    #[serde(default)]
+    pub(super) known: Option<u64>,
     /// What the run was built from, for whoever takes it up or starts the next.
     #[serde(default)]
     pub(super) control_files: ControlRecord,
@@ -237,13 +241,14 @@ impl Driver {
         };
         let (machine, told) = (self.machine.clone(), Some(self.told));
         let completed = Some(self.follower.completed(self.told));
-        let saved = Saved { machine, elapsed_ms, last_failures, told, control_files, completed };
+        let known = Some(self.services.known_seq.load(Ordering::Relaxed));
+        let saved = Saved { machine, elapsed_ms, last_failures, told, known, control_files, completed };
         let saved = match serde_json::to_value(saved) {
             Ok(state) => {
                 let waits_until = self.machine.waits_until();
                 let end = self.machine.end();
                 let note = Note::Checkpoint(Checkpoint { run_id, state, waits_until, end });
-                let noted = self.services.blocking(move |services| services.store.note(note)).await;
+                let noted = self.services.blocking(move |services| services.lane.note(note)).await;
                 noted.and_then(|noted| noted).map_err(|error| described(&error))
             }
             Err(error) => Err(error.to_string()),

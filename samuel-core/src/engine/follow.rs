@@ -3,19 +3,15 @@
 //! The agent completes tasks through commands of its own, in other processes.
 //! Every such mutation is in the journal, so reading on from the last record
 //! finds each completion exactly once. What somebody did to the files without
-//! asking is written there first, and what is gone is put back. A file watcher
+//! asking is written there first, and what is gone is put back. The store's watch
 //! only says when to look; the driver looks by itself whenever it matters.
 
 use std::{
-    ffi::OsStr,
     iter::repeat,
-    os::unix::fs::MetadataExt as _,
-    path::Path,
-    sync::{Arc, Mutex as SyncMutex, PoisonError, Weak},
+    sync::{Arc, Mutex as SyncMutex, PoisonError, Weak, atomic::Ordering},
 };
 
-use notify::{EventKind, RecursiveMode, Watcher, event::ModifyKind};
-use tokio::sync::{Mutex, Notify};
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -26,14 +22,10 @@ use crate::{
     engine::{error::described, event::PlanChange},
     model::{Plan, Status, Task, TaskId, payload::Actor},
     state::{
-        CaughtUp, Edit, JournalEntry, JournalRecord, LoopLock, Mutation, ProgressKind, StateError, TaskChange,
+        CaughtUp, Edit, JournalEntry, JournalPart, JournalRecord, LoopLock, Mutation, ProgressKind,
+        StateError, TaskChange,
     },
 };
-
-/// The files of the run directory that are watched.
-const JOURNAL: &str = "journal.jsonl";
-const PLAN: &str = "prd.toon";
-const LOCKS: [&str; 2] = ["loop.lock", "lock"];
 
 /// The place in the journal up to which completions were told.
 #[derive(Debug)]
@@ -41,7 +33,7 @@ pub(super) struct Follower {
     services: Arc<Services>,
     seq: Mutex<u64>,
     /// The loop's lock, as long as the loop holds it.
-    lock: Weak<LoopLock>,
+    lock: Weak<dyn LoopLock>,
     /// The plan as it was known at the last look.
     known: SyncMutex<Arc<Plan>>,
     /// The plan as it was known at the look before that one.
@@ -57,7 +49,12 @@ pub(super) struct Follower {
 }
 
 impl Follower {
-    pub(super) fn new(services: Arc<Services>, lock: Weak<LoopLock>, seq: u64, plan: Arc<Plan>) -> Arc<Self> {
+    pub(super) fn new(
+        services: Arc<Services>,
+        lock: Weak<dyn LoopLock>,
+        seq: u64,
+        plan: Arc<Plan>,
+    ) -> Arc<Self> {
         let (known, before, told) = (SyncMutex::new(plan), SyncMutex::default(), SyncMutex::default());
         let (untold, attempt) = (SyncMutex::default(), SyncMutex::default());
         Arc::new(Self { services, seq: Mutex::new(seq), lock, known, before, untold, attempt, told })
@@ -96,11 +93,12 @@ impl Follower {
         // The lock is held while reading, so that no record is told twice.
         let mut seq = self.seq.lock().await;
         match self.read_from(*seq).await {
-            Ok(records) => {
-                if has_gap(&records, *seq) {
+            Ok(JournalPart { records, has_gap }) => {
+                if has_gap {
                     let _ = self.services.inputs.send(Input::Unheard);
                 }
                 *seq = records.last().map_or(*seq, |record| record.seq);
+                self.services.known_seq.fetch_max(*seq, Ordering::Relaxed);
                 // It may have been a task, but none that is known.
                 let told = unread_in(&records).into_iter();
                 let told = told.map(|text| self.services.note(0, None, ProgressKind::Found, text));
@@ -117,7 +115,7 @@ impl Follower {
         }
     }
 
-    async fn read_from(&self, seq: u64) -> Result<Vec<JournalRecord>, StateError> {
+    async fn read_from(&self, seq: u64) -> Result<JournalPart, StateError> {
         let lock = self.lock.upgrade();
         let (caught, kept) = self
             .services
@@ -127,7 +125,7 @@ impl Follower {
                 let is_change = |record: &JournalRecord| {
                     matches!(record.entry, JournalEntry::Mutation { .. } | JournalEntry::Imported { .. })
                 };
-                if caught.plan.is_none() && caught.records.iter().any(is_change) {
+                if caught.plan.is_none() && caught.journal.records.iter().any(is_change) {
                     caught.plan = Some(services.store.load()?.plan);
                 }
                 Ok::<_, StateError>((caught, kept))
@@ -138,12 +136,12 @@ impl Follower {
             Ok(false) => {}
             Err(error) => self.warn_once(described(&error)),
         }
-        let CaughtUp { records, plan, warnings } = caught;
+        let CaughtUp { journal, plan, warnings } = caught;
         for warning in warnings {
             self.services.warn(warning);
         }
         let completed =
-            records.iter().flat_map(|record| completions(record).into_iter().zip(repeat(record.seq)));
+            journal.records.iter().flat_map(|record| completions(record).into_iter().zip(repeat(record.seq)));
         let mut untold = self.untold.lock().unwrap_or_else(PoisonError::into_inner);
         untold.extend(completed.map(|((id, _), seq)| (seq, id.clone())));
         drop(untold);
@@ -154,7 +152,7 @@ impl Follower {
             *self.before.lock().unwrap_or_else(PoisonError::into_inner) = Some(before);
             self.services.known(|known| known.plan = plan);
         }
-        Ok(records)
+        Ok(journal)
     }
 
     /// Returns a task as it was before the last look, for what is gone since.
@@ -221,44 +219,21 @@ impl Follower {
             || task.is_none_or(|task| task.status != Status::Completed)
     }
 
-    /// Looks whenever the run directory changes, until the run has ended. A look that
-    /// has begun is brought to its end, so that nothing is put back after that.
-    /// Without a working watcher completions are only noticed at the end of a
-    /// turn, which is enough for everything but promptness.
+    /// Looks whenever the store says that there may be more to read, until the run has
+    /// ended. A look that has begun is brought to its end, so that nothing is put back
+    /// after that.
     pub(super) async fn watch(self: Arc<Self>, ended: CancellationToken) {
-        let changed = Arc::new(Notify::new());
+        let mut watch = self.services.store.watch();
         loop {
-            let directory = self.services.run_dir.path();
-            let watched = identity(directory);
-            let (signal, within) = (Arc::clone(&changed), directory.to_owned());
-            let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-                if event.is_ok_and(|event| is_worth_a_look(&event, &within)) {
-                    signal.notify_one();
-                }
-            });
-            let Ok(mut watcher) = watcher else { return };
-            if watcher.watch(directory, RecursiveMode::NonRecursive).is_err() {
+            let goes_on = tokio::select! {
+                biased;
+                () = ended.cancelled() => return,
+                goes_on = watch.changed() => goes_on,
+            };
+            if !goes_on {
                 return;
             }
-            // Those above it tell when it is moved away with what is in it.
-            let root = self.services.run_dir.root().path();
-            for above in directory.ancestors().skip(1).take_while(|above| above.starts_with(root)) {
-                let _ = watcher.watch(above, RecursiveMode::NonRecursive);
-            }
-            loop {
-                tokio::select! {
-                    biased;
-                    () = ended.cancelled() => return,
-                    () = changed.notified() => {}
-                }
-                self.look().await;
-                if identity(directory) != watched {
-                    break;
-                }
-            }
-            // Another directory stands there now. What happened in it before it is
-            // watched is found by one more look.
-            changed.notify_one();
+            self.look().await;
         }
     }
 }
@@ -311,34 +286,6 @@ fn reason_of(mutation: &Mutation) -> Option<String> {
     }
 }
 
-/// Returns what tells a directory from another one at the same path.
-fn identity(directory: &Path) -> Option<(u64, u64)> {
-    let metadata = std::fs::metadata(directory).ok()?;
-    Some((metadata.dev(), metadata.ino()))
-}
-
-/// Says whether a change in the run directory is one of the journal, or one that
-/// Samuel does not make: the other files are replaced, never removed or written
-/// in place.
-fn is_worth_a_look(event: &notify::Event, directory: &Path) -> bool {
-    let of_files = event.paths.iter().filter(|path| path.parent() == Some(directory));
-    let names = || of_files.clone().filter_map(|path| path.file_name());
-    let is = |name: &OsStr, known: &str| name == known;
-    match event.kind {
-        EventKind::Access(_) => false,
-        EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_))
-            if event.paths.iter().any(|path| directory.starts_with(path)) =>
-        {
-            true
-        }
-        EventKind::Remove(_) => {
-            names().any(|name| is(name, JOURNAL) || is(name, PLAN) || LOCKS.iter().any(|lock| is(name, lock)))
-        }
-        EventKind::Modify(ModifyKind::Data(_)) => names().any(|name| is(name, JOURNAL) || is(name, PLAN)),
-        _ => names().any(|name| is(name, JOURNAL)),
-    }
-}
-
 /// Returns the tasks that a record says were completed, by whomever.
 fn completions(record: &JournalRecord) -> Vec<(&TaskId, Actor)> {
     match &record.entry {
@@ -357,18 +304,12 @@ pub(super) fn completed_in(records: &[JournalRecord]) -> Vec<TaskId> {
     records.iter().flat_map(completions).map(|(id, _)| id.clone()).collect()
 }
 
-/// Says whether the records after a number tell of something that a check does
-/// not cover which was made before them.
-pub(super) fn outdates_check(records: &[JournalRecord], after: u64) -> bool {
+/// Says whether the journal tells of something that a check does not cover which was made
+/// before that.
+pub(super) fn outdates_check(journal: &JournalPart) -> bool {
     let is_import = |record: &JournalRecord| matches!(record.entry, JournalEntry::Imported { .. });
-    has_gap(records, after)
-        || records.iter().any(|record| !completions(record).is_empty() || is_import(record))
-}
-
-/// Says whether records are missing that follow a number: whoever writes enough
-/// of them makes the journal rotate until it holds the earlier ones no more.
-fn has_gap(records: &[JournalRecord], after: u64) -> bool {
-    records.first().is_some_and(|first| first.seq > after.saturating_add(1))
+    journal.has_gap
+        || journal.records.iter().any(|record| !completions(record).is_empty() || is_import(record))
 }
 
 /// Says whether records hold the commit of an iteration.

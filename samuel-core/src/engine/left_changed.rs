@@ -9,7 +9,7 @@ use super::{
     executables::Executables,
     run::Run,
 };
-use crate::state::{ProgressEntry, ProgressKind, StateError, StateStore};
+use crate::state::{LaneStore, PlanStore, ProgressEntry, ProgressKind, StateError};
 
 impl Run {
     /// Returns what the run would execute, with the control files that the last run
@@ -20,7 +20,8 @@ impl Run {
     /// Returns [`RunError::State`] where what the last run saved cannot be read.
     pub fn executables(&mut self) -> Result<&Executables, RunError> {
         if !self.is_compared {
-            self.executables.changes = left_changed(&*self.frozen.store, &self.control_files)?;
+            self.executables.changes =
+                left_changed(&*self.frozen.store, &*self.frozen.lane, &self.control_files)?;
             self.is_compared = true;
         }
         Ok(&self.executables)
@@ -31,8 +32,9 @@ impl Run {
         if self.is_compared {
             return Ok(());
         }
-        let (store, control_files) = (Arc::clone(&self.frozen.store), Arc::clone(&self.control_files));
-        let compared = tokio::task::spawn_blocking(move || left_changed(&*store, &control_files));
+        let (store, lane) = (Arc::clone(&self.frozen.store), Arc::clone(&self.frozen.lane));
+        let control_files = Arc::clone(&self.control_files);
+        let compared = tokio::task::spawn_blocking(move || left_changed(&*store, &*lane, &control_files));
         self.executables.changes = compared.await.map_err(RunError::broken)??;
         self.is_compared = true;
         Ok(())
@@ -57,11 +59,12 @@ impl Run {
 
 /// Returns the control files that the last run left changed.
 fn left_changed(
-    store: &dyn StateStore,
+    store: &dyn PlanStore,
+    lane: &dyn LaneStore,
     control_files: &ControlFiles,
 ) -> Result<Vec<ControlFileChange>, StateError> {
     if !store.exists()? {
         return Ok(Vec::new());
     }
-    Ok(control_files.changes_of(&last_control_record(store)?))
+    Ok(control_files.changes_of(&last_control_record(lane)?))
 }

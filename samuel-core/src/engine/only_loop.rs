@@ -14,8 +14,9 @@ const SWEEP_WAIT: Duration = Duration::from_secs(5);
 impl Run {
     /// Makes sure that this is the only loop, and that nothing of a dead
     /// predecessor is still at work; returns what had to be ended for that.
-    pub(super) async fn lock(&self) -> Result<(LoopLock, Remains), RunError> {
+    pub(super) async fn lock(&self) -> Result<(Arc<dyn LoopLock>, Remains), RunError> {
         let (run_dir, store) = (self.frozen.run_dir.clone(), Arc::clone(&self.frozen.store));
+        let lane = Arc::clone(&self.frozen.lane);
         let holder =
             Holder::this_process(self.frozen.project.clock().now(), format!("run {}", self.frozen.run_id));
         let locked = tokio::task::spawn_blocking(move || {
@@ -23,8 +24,8 @@ impl Run {
                 return Err(StateError::NotInitialised { path: run_dir.prd() });
             }
             run_dir.create()?;
-            let lock = LoopLock::acquire(&run_dir, &holder)?;
-            Ok((lock, store.supervisors()?))
+            let lock = lane.lock_loop(&holder)?;
+            Ok((lock, lane.supervisors()?))
         });
         let (lock, supervisors) = locked.await.map_err(RunError::broken)??;
         let with_role = |role| {
@@ -38,13 +39,13 @@ impl Run {
         if let Some(id) = wait_for_sweep(&ids, Duration::ZERO).await.first() {
             return Err(RunError::Unswept { pid: id.pid });
         }
-        let store = Arc::clone(&self.frozen.store);
+        let (store, lane) = (Arc::clone(&self.frozen.store), Arc::clone(&self.frozen.lane));
         let lines = log_of_remains(&remains, self.frozen.project.clock().now());
         let noted = tokio::task::spawn_blocking(move || {
             store.append_progress(&lines)?;
             let ended = supervisors.into_iter().map(Note::SupervisorEnded);
             let begun = this_loop().map(Note::Supervisor);
-            ended.chain(begun).try_for_each(|note| store.note(note).map(drop))
+            ended.chain(begun).try_for_each(|note| lane.note(note).map(drop))
         });
         noted.await.map_err(RunError::broken)??;
         Ok((lock, remains))

@@ -1,6 +1,6 @@
 //! What the machine wants of the plan: to know what is next, and to change it.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 use super::{
     event::RunFault,
@@ -103,9 +103,10 @@ async fn mutate_once(
     }
     if let Some(seq) = follower.attempted(&mutation).await {
         let asked = mutation.clone();
-        let is_this = move |record: JournalRecord| matches!(record.entry, JournalEntry::Mutation { actor: Actor::Runtime, mutation, .. } if mutation == asked);
-        let records = services.blocking(move |services| services.store.journal_since(seq)).await??;
-        if records.into_iter().any(is_this) {
+        let is_this = move |record: &JournalRecord| matches!(&record.entry, JournalEntry::Mutation { actor: Actor::Runtime, mutation, .. } if *mutation == asked);
+        let journal = services.blocking(move |services| services.store.journal_since(seq)).await??;
+        if let Some(made) = journal.records.into_iter().find(is_this) {
+            services.known_seq.fetch_max(made.seq, Ordering::Relaxed);
             follower.answered();
             return Ok(EffectResult::Done);
         }
@@ -123,6 +124,7 @@ pub(super) async fn mutate(services: &Arc<Services>, mutation: Mutation) -> Resu
     let stored = services
         .blocking(move |services| {
             let applied = services.store.mutate(mutation, Actor::Runtime)?;
+            services.known_seq.fetch_max(applied.seq.unwrap_or_default(), Ordering::Relaxed);
             // What is stored stays so, whether or not it can be read back: the
             // next look at the plan tells.
             Ok((applied, services.store.load().ok()))

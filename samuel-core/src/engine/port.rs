@@ -15,7 +15,9 @@ use crate::{
     clock::Clock,
     hook::{DEFAULT_ID, HookPoint},
     process::{LeftRunning, Process, listed},
-    state::{Note, ProgressBody, ProgressEntry, ProgressKind, StateStore, Supervisor, SupervisorRole},
+    state::{
+        LaneStore, Note, PlanStore, ProgressBody, ProgressEntry, ProgressKind, Supervisor, SupervisorRole,
+    },
 };
 
 /// The engine's side of an agent call.
@@ -23,7 +25,8 @@ pub(super) struct Port {
     pub(super) agent: String,
     pub(super) hub: Arc<Hub>,
     pub(super) clock: Arc<dyn Clock>,
-    pub(super) store: Arc<dyn StateStore>,
+    pub(super) store: Arc<dyn PlanStore>,
+    pub(super) lane: Arc<dyn LaneStore>,
     pub(super) inputs: tokio::sync::mpsc::UnboundedSender<Input>,
     pub(super) tickets: Arc<Tickets>,
     /// Which iteration the agent works in.
@@ -80,12 +83,12 @@ impl AgentPort for Port {
     }
 
     async fn supervised_by(&self, pid: u32, start_time: u64) {
-        let store = Arc::clone(&self.store);
+        let lane = Arc::clone(&self.lane);
         let role = SupervisorRole::Supervisor;
         let note = Note::Supervisor(Supervisor { pid, start_time, role, tree: None });
         // The note only matters after a crash; without it a successor starts
         // without waiting, which is what it does after a crash in between.
-        let _ = tokio::task::spawn_blocking(move || store.note(note)).await;
+        let _ = tokio::task::spawn_blocking(move || lane.note(note)).await;
     }
 
     async fn left_behind(&self, left: Vec<Process>) {

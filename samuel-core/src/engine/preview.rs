@@ -27,7 +27,7 @@ use crate::{
         ExitReason,
         payload::{Mode, TaskBrief, Turn},
     },
-    state::{Artifact, MemoryStore},
+    state::{Artifact, MemoryLane, MemoryStore},
 };
 
 /// Why a run with nothing left to do is completed.
@@ -122,12 +122,15 @@ impl Run {
             self.registry.retain_built_in();
         }
         // What is written goes nowhere, and the plan changes in memory alone.
-        let store = MemoryStore::holding(begin.loaded, self.frozen.project.clock());
+        let clock = self.frozen.project.clock();
+        let lane = MemoryLane::new(self.frozen.run_dir.clone(), Arc::clone(&clock));
+        let store = MemoryStore::holding(begin.loaded, clock);
         let last_snapshot = match glance {
             Glance::Exact => None,
             Glance::Still => self.last_snapshot().await?,
         };
-        let (_, services, mut events, _inputs) = self.equip(Arc::new(store), None, begin.known, true);
+        let (_, services, mut events, _inputs) =
+            self.equip(Arc::new(store), Arc::new(lane), None, begin.known, true);
         let mut looking = Looking { services, machine: begin.machine, place: None, last_snapshot };
         let seen = looking.go(begin.first).await?;
         let Looking { services, machine, place, .. } = looking;
@@ -162,8 +165,8 @@ impl Run {
 impl Run {
     /// Returns the project snapshot of the last iteration that made one.
     async fn last_snapshot(&self) -> Result<Option<String>, RunError> {
-        let store = Arc::clone(&self.frozen.store);
-        let read = tokio::task::spawn_blocking(move || store.read_artifact(Artifact::ProjectSnapshot));
+        let lane = Arc::clone(&self.frozen.lane);
+        let read = tokio::task::spawn_blocking(move || lane.read_artifact(Artifact::ProjectSnapshot));
         let last = read.await.map_err(RunError::broken)??;
         Ok(last.map(|text| without_version(&text).to_owned()))
     }

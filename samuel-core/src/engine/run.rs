@@ -9,7 +9,7 @@ use std::{
     path::PathBuf,
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicBool, AtomicU32},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
 };
 
@@ -44,7 +44,7 @@ use crate::{
     methodology::ralph::{self, Ralph},
     process::{Remains, Supervisor},
     project::Project,
-    state::{LoopLock, RunDir, StateStore},
+    state::{LaneStore, LoopLock, PlanStore, RunDir},
 };
 
 /// What a start says where the journal tells nothing of the loops that worked on the plan.
@@ -85,7 +85,8 @@ pub(crate) struct Frozen {
     pub(crate) project: Project,
     pub(crate) settings: MethodologySettings,
     pub(crate) agent: Arc<dyn Agent>,
-    pub(crate) store: Arc<dyn StateStore>,
+    pub(crate) store: Arc<dyn PlanStore>,
+    pub(crate) lane: Arc<dyn LaneStore>,
     pub(crate) trust: TrustPolicy,
     pub(crate) supervisor: Supervisor,
     pub(crate) env: Vec<(String, String)>,
@@ -124,6 +125,7 @@ impl Run {
             hub: Arc::clone(&hub),
             clock: frozen.project.clock(),
             store: Arc::clone(&frozen.store),
+            lane: Arc::clone(&frozen.lane),
             inputs: inputs.0.clone(),
             tickets: Arc::clone(&tickets),
             iteration: Arc::clone(&iteration),
@@ -149,6 +151,7 @@ impl Run {
                 .locate(&ralph::compose_agent_env(&frozen.env, &*frozen.agent, &[]), frozen.project.root()),
             port: Arc::new(port),
             store: Arc::clone(&frozen.store),
+            lane: Arc::clone(&frozen.lane),
             clock: frozen.project.clock(),
             supervisor: frozen.supervisor.clone(),
             env: frozen.env.clone(),
@@ -222,7 +225,7 @@ impl Run {
         let (detected, repository) = tokio::join!(self.detect(), self.repository());
         detected?;
         let old_logs = self.prune_logs(&begin).await;
-        Ok(self.launch(Arc::new(lock), begin, repository?, old_logs, remains))
+        Ok(self.launch(lock, begin, repository?, old_logs, remains))
     }
 
     /// Says what a start and a checkup warn of in the quality checks: what they execute that is
@@ -265,11 +268,12 @@ impl Run {
         is_called_by_default.then(|| unheld(&*self.frozen.agent, &self.frozen.settings.session_budget))?
     }
 
-    /// Puts together what all effects of the run share, around a store. What they tell
+    /// Puts together what all effects of the run share, around two stores. What they tell
     /// comes out of the stream, and what comes in from beside goes to the receiver.
     pub(super) fn equip(
         self,
-        store: Arc<dyn StateStore>,
+        store: Arc<dyn PlanStore>,
+        lane: Arc<dyn LaneStore>,
         repository: Option<Repository>,
         known: Known,
         preview: bool,
@@ -282,6 +286,7 @@ impl Run {
             run_dir: frozen.run_dir.clone(),
             registry: self.registry,
             store,
+            lane,
             clock: frozen.project.clock(),
             hub: self.hub,
             work_tree: WorkTree::new(frozen.project.root().to_owned(), repository),
@@ -295,6 +300,7 @@ impl Run {
             declared_env: frozen.agent.declared_env().iter().map(|name| (*name).to_owned()).collect(),
             swept: self.swept,
             context: std::sync::Mutex::new(contexts),
+            known_seq: AtomicU64::default(),
             told: std::sync::Mutex::default(),
         });
         for warning in services.registry.warnings() {
@@ -305,7 +311,7 @@ impl Run {
 
     fn launch(
         self,
-        lock: Arc<LoopLock>,
+        lock: Arc<dyn LoopLock>,
         begin: Begin,
         opened: Opened,
         old_logs: OldLogs,
@@ -317,8 +323,9 @@ impl Run {
             Ok(repository) => (repository, None),
             Err(error) => (None, Some(error)),
         };
-        let store = Arc::clone(&self.frozen.store);
-        let (frozen, services, events, inputs) = self.equip(store, repository, begin.known, false);
+        let (store, lane) = (Arc::clone(&self.frozen.store), Arc::clone(&self.frozen.lane));
+        let (frozen, services, events, inputs) = self.equip(store, lane, repository, begin.known, false);
+        services.known_seq.store(begin.seq, Ordering::Relaxed);
         services.warn_of(&begin.loaded.diagnostics);
         match begin.lost {
             Some(Lost::All) => services.warn(LOST_RECORD),

@@ -5,7 +5,7 @@ use std::{
     collections::BTreeMap,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU32, Ordering},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
 };
 
@@ -27,7 +27,8 @@ use crate::{
     },
     process::Remains,
     state::{
-        Artifact, Diagnostic, ProgressBody, ProgressEntry, ProgressKind, RunDir, StateError, StateStore,
+        Artifact, Diagnostic, LaneStore, PlanStore, ProgressBody, ProgressEntry, ProgressKind, RunDir,
+        StateError,
     },
 };
 
@@ -41,7 +42,8 @@ pub(super) struct Services {
     pub(super) session: Arc<str>,
     pub(super) run_dir: RunDir,
     pub(super) registry: Registry,
-    pub(super) store: Arc<dyn StateStore>,
+    pub(super) store: Arc<dyn PlanStore>,
+    pub(super) lane: Arc<dyn LaneStore>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) hub: Arc<Hub>,
     pub(super) work_tree: WorkTree,
@@ -61,6 +63,8 @@ pub(super) struct Services {
     /// clears it.
     pub(super) swept: Arc<AtomicBool>,
     pub(super) context: Mutex<Contexts>,
+    /// The highest number of the journal that this process knows of.
+    pub(super) known_seq: AtomicU64,
     /// What was wrong with the plan when that was last told.
     pub(super) told: Mutex<Vec<Diagnostic>>,
 }
@@ -206,7 +210,7 @@ impl Services {
 
     /// Writes a file of the run directory; a failure is a warning.
     pub(super) async fn write_artifact(self: &Arc<Self>, artifact: Artifact, text: String) {
-        let written = self.blocking(move |services| services.store.write_artifact(artifact, &text)).await;
+        let written = self.blocking(move |services| services.lane.write_artifact(artifact, &text)).await;
         if let Err(error) = written.and_then(|written| written) {
             self.warn(format!("{} could not be written: {}", artifact.file_name(), described(&error)));
         }

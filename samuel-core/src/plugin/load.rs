@@ -13,7 +13,7 @@ use super::{Binding, Catalog, Kind, Plugin, PluginError, private_copy::PrivateCo
 use crate::{
     hook::{Handler, HookPoint, PluginIdentity, PluginSource, Point, PointVisitor, RegistryBuilder},
     process::Supervisor,
-    state::StateStore,
+    state::PlanStore,
 };
 
 /// What handlers of plugins get of the program that loads them.
@@ -33,7 +33,7 @@ pub struct LoadOptions {
     /// scripts are refused.
     pub state_dir: Option<PathBuf>,
     /// The plan that plugins with `samuel.api` see.
-    pub store: Option<Arc<dyn StateStore>>,
+    pub store: Option<Arc<dyn PlanStore>>,
 }
 
 /// Registers the handlers of a plugin.

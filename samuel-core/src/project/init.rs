@@ -18,7 +18,7 @@ use crate::{
     fs::{FileError, PROJECT_FILE, Root, read_text_anywhere},
     model::{Plan, Project as PlanProject},
     prd::{self, Conversion, Document, Form, MAX_INPUT_BYTES, PrdError, Remark},
-    state::{Actor, Existing, Holder, Imported, LoopLock, Restored, StateError, StateStore},
+    state::{Actor, Existing, Holder, Imported, StateError},
 };
 
 /// How a project is initialised.
@@ -110,25 +110,6 @@ impl Project {
         Ok(read.converted(&imported))
     }
 
-    /// Puts a plan back that is kept outside of the work tree: the one with this
-    /// number, else the last one that is another than the present one.
-    ///
-    /// # Errors
-    /// Returns [`StateError::NotKept`] where there is none,
-    /// [`StateError::LoopRunning`] where a loop works on the plan, and
-    /// [`ProjectError::State`] or [`ProjectError::Write`] where the disk refuses.
-    pub fn restore_plan(&self, number: Option<u64>) -> Result<Restored, ProjectError> {
-        let store = self.store();
-        if store.kept_plans()?.is_empty() {
-            return Err(StateError::NotKept { number }.into());
-        }
-        let holder = Holder::this_process(self.clock().now(), "restoring the plan");
-        let _no_loop = LoopLock::acquire(&self.run_dir(), &holder)?;
-        let restored = store.restore(number, Actor::User)?;
-        self.ignore_run_dir()?;
-        Ok(restored)
-    }
-
     fn read_prd(&self, path: &Path) -> Result<ReadPrd, ProjectError> {
         let document = read_document(path)?;
         let mut companion = None;
@@ -162,10 +143,10 @@ impl Project {
     /// Stores a plan. Another one is replaced as a whole only where no loop works
     /// on it: its tasks would go from under the agent's hands.
     fn import(&self, plan: Plan, existing: Existing) -> Result<Imported, StateError> {
-        let store = self.store();
+        let store = self.plan_store();
         let holder = Holder::this_process(self.clock().now(), "replacing the plan");
         let _no_loop = match existing {
-            Existing::Replace => Some(LoopLock::acquire(&self.run_dir(), &holder)?),
+            Existing::Replace => Some(self.lane_store().lock_loop(&holder)?),
             Existing::Refuse => None,
         };
         match store.import(plan.clone(), Actor::User, existing) {
@@ -183,7 +164,7 @@ impl Project {
 
     /// Keeps version control out of the run directory, which changes with
     /// every iteration.
-    fn ignore_run_dir(&self) -> Result<(), ProjectError> {
+    pub(super) fn ignore_run_dir(&self) -> Result<(), ProjectError> {
         write_new(self.run_dir().root(), &self.run_dir().path().join(".gitignore"), "*\n").map(drop)
     }
 

@@ -9,7 +9,7 @@ use super::Project;
 use crate::{
     model::{Plan, Progress, ProgressStatus, Status, Task, TaskId},
     plan::Work,
-    state::{Diagnostic, Holder, JournalEntry, LoopLock, RunEnd, StateError, StateStore},
+    state::{Diagnostic, Holder, RunEnd, StateError},
 };
 
 /// Where a project stands, as [`Project::status`] read it.
@@ -115,18 +115,14 @@ impl Project {
     ///
     /// # Errors
     /// Returns [`StateError::NotInitialised`] without a plan, and what else
-    /// [`StateStore::load`] returns.
+    /// [`PlanStore::load`](crate::state::PlanStore::load) returns.
     pub fn status(&self) -> Result<ProjectStatus, StateError> {
-        let loaded = self.store().load()?;
-        let held = LoopLock::holder(&self.run_dir())?;
-        let saved = match self.store().last_checkpoint() {
+        let (loaded, lane) = (self.plan_store().load()?, self.lane_store());
+        let held = lane.loop_holder()?;
+        let saved = match lane.last_saved() {
             // How a run ended is worth less than where its plan stands.
             Err(_) if held.is_none() => None,
-            saved => saved?.map(|record| record.entry),
-        };
-        let saved = match saved {
-            Some(JournalEntry::Checkpoint(checkpoint)) => Some(checkpoint),
-            _ => None,
+            saved => saved?.map(|saved| saved.checkpoint),
         };
         let (waits_until, end) = saved.map_or((None, None), |saved| (saved.waits_until, saved.end));
         let gaps: Vec<Diagnostic> = loaded.gaps(&self.run_dir().prd()).collect();

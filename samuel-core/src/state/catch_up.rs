@@ -1,7 +1,7 @@
 //! What happened to a store's files while a loop was at work.
 //!
 //! An agent works as the user who started it, and may do with the files of the
-//! run directory what it likes. A store that [catches up](super::StateStore::catch_up)
+//! run directory what it likes. A store that [catches up](super::PlanStore::catch_up)
 //! holds the plan against the one that it knew before and against the journal,
 //! takes over what is different and writes it to the journal, and puts back what
 //! is gone. What it knew is in memory, where the agent does not reach it.
@@ -13,7 +13,7 @@ use serde_json::json;
 use super::{
     Actor, CaughtUp, Edit, FileStore, JournalEntry, JournalRecord, NotedEvent, StateError,
     acknowledged::{Acknowledged, to_carry},
-    file::{cut_short, digest_of},
+    file::{cut_short, digest_of, part_after},
     found::Found,
     journal::{After, Tail},
     kept::Place,
@@ -37,7 +37,7 @@ impl FileStore {
             let (known, records) = self.begin(seq)?;
             let plan = Some(Arc::clone(&known.plan));
             *acknowledged = Some(known);
-            return Ok(CaughtUp { records, plan, warnings: Vec::new() });
+            return Ok(CaughtUp { journal: part_after(seq, records), plan, warnings: Vec::new() });
         };
         match self.lock_shared() {
             Ok(lock) => {
@@ -107,7 +107,7 @@ impl FileStore {
         told.extend(records.into_iter().filter(|record| record.seq > seq));
         let plan = Some(Arc::clone(&file.document.plan));
         self.last_read.keep(file);
-        Ok(CaughtUp { records: told, plan, warnings })
+        Ok(CaughtUp { journal: part_after(seq, told), plan, warnings })
     }
 
     /// Puts back what is gone, and writes down what is different.
@@ -210,7 +210,9 @@ mod tests {
     use crate::{
         clock::SystemClock,
         model::{Plan, TaskId},
-        state::{Existing, MAX_REVISION, Mutation, NewTask, RunDir, StateStore as _, found::STILL},
+        state::{
+            Existing, LaneStore as _, MAX_REVISION, Mutation, NewTask, PlanStore as _, RunDir, found::STILL,
+        },
     };
 
     fn in_new_dir() -> (tempfile::TempDir, FileStore) {
@@ -264,7 +266,7 @@ mod tests {
                     store.catch_up(seq).unwrap();
                     done(&store, id).unwrap();
                 }
-                let records = store.catch_up(seq).unwrap().records;
+                let records = store.catch_up(seq).unwrap().journal.records;
                 let completes = |record: &JournalRecord| match &record.entry {
                     JournalEntry::Mutation { change, .. } => change.completed().is_some(),
                     JournalEntry::Edited { edits, .. } => edits.iter().any(|edit| edit.completed().is_some()),

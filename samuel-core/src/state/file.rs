@@ -32,9 +32,9 @@ use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 
 use super::{
-    Actor, Applied, Artifact, CaughtUp, Existing, Holder, Imported, JournalEntry, JournalRecord,
-    KeptCheckpoint, KeptPlans, LOCK_WAIT, LastWritten, LoadedPlan, Mutation, Note, ProgressEntry,
-    ProgressLog, RunDir, StateError, StateStore, Supervisor, TaskChange, WorkTreeId,
+    Actor, Applied, CaughtUp, Existing, Holder, Imported, JournalEntry, JournalPart, JournalRecord,
+    KeptPlans, LOCK_WAIT, LastWritten, LoadedPlan, Mutation, PlanStore, ProgressEntry, ProgressLog, RunDir,
+    StateError, TaskChange, Watch, WorkTreeId,
     acknowledged::Acknowledged,
     atomic::{self, Staged},
     import,
@@ -45,6 +45,7 @@ use super::{
     lock::FileLock,
     plan_file::{self, Document},
     progress::{MAX_LOG_BYTES, split_for_rotation},
+    watched_files,
 };
 use crate::{
     clock::Clock,
@@ -62,8 +63,6 @@ pub struct FileStore {
     pub(super) acknowledged: Arc<Mutex<Option<Acknowledged>>>,
     pub(super) kept: Option<KeptPlans>,
     pub(super) known_log: Arc<KnownLog>,
-    /// When the plan was made that changes are meant for; any if that is not said.
-    meant_for: Option<Timestamp>,
 }
 
 impl FileStore {
@@ -77,7 +76,6 @@ impl FileStore {
             acknowledged: Arc::default(),
             kept: None,
             known_log: Arc::default(),
-            meant_for: None,
         }
     }
 
@@ -85,15 +83,6 @@ impl FileStore {
     #[must_use]
     pub fn keeping_plans(mut self, kept: KeptPlans) -> Self {
         self.kept = Some(kept);
-        self
-    }
-
-    /// Refuses to change another plan than the one that was made at this time
-    /// (`project.created_at`): one that has replaced it has other tasks under the
-    /// same ids. By default any plan is changed.
-    #[must_use]
-    pub fn meant_for(mut self, created_at: Option<Timestamp>) -> Self {
-        self.meant_for = created_at;
         self
     }
 
@@ -229,7 +218,7 @@ impl FileStore {
     }
 }
 
-impl StateStore for FileStore {
+impl PlanStore for FileStore {
     fn exists(&self) -> Result<bool, StateError> {
         let path = self.dir.prd();
         self.dir.root().has(&path).map_err(StateError::file("look for", path))
@@ -263,7 +252,12 @@ impl StateStore for FileStore {
         Ok(Imported { revision, backup })
     }
 
-    fn mutate(&self, mutation: Mutation, actor: Actor) -> Result<Applied, StateError> {
+    fn mutate_only(
+        &self,
+        made_at: Option<Timestamp>,
+        mutation: Mutation,
+        actor: Actor,
+    ) -> Result<Applied, StateError> {
         if !self.exists()? {
             // Before the lock, whose file would be the directory's first.
             return Err(StateError::NotInitialised { path: self.dir.prd() });
@@ -277,7 +271,7 @@ impl StateStore for FileStore {
             self.heal(&mut document, &tail)?;
             file = PlanFile { diagnostics, ..self.read_plan()? };
         }
-        if self.meant_for.is_some_and(|meant| file.document.plan.project.created_at != Some(meant)) {
+        if made_at.is_some_and(|made_at| file.document.plan.project.created_at != Some(made_at)) {
             return Err(StateError::Replaced { path: self.dir.prd() });
         }
         let (now, base) = (self.clock.now(), file.document.plan.revision);
@@ -304,23 +298,9 @@ impl StateStore for FileStore {
         Ok(Applied { seq: Some(seq), diagnostics, ..applied })
     }
 
-    fn note(&self, note: Note) -> Result<u64, StateError> {
-        self.dir.create()?;
-        let _lock = self.lock("note")?;
-        self.heal_tail()?;
-        let tail = self.journal().tail()?;
-        let durable = note.is_durable();
-        if let Note::Checkpoint(checkpoint) = &note {
-            self.keep_checkpoint(tail.seq.saturating_add(1), checkpoint);
-        }
-        let entry = JournalEntry::from(note).in_tree(self.tree().ok());
-        let appended = self.journal().append(&tail, self.clock.now(), tail.unchanged(), entry, durable)?;
-        Ok(appended.seq)
-    }
-
-    fn journal_since(&self, seq: u64) -> Result<Vec<JournalRecord>, StateError> {
+    fn journal_since(&self, seq: u64) -> Result<JournalPart, StateError> {
         let _lock = self.lock_shared()?;
-        self.journal().since(seq)
+        Ok(part_after(seq, self.journal().since(seq)?))
     }
 
     fn catch_up(&self, seq: u64) -> Result<CaughtUp, StateError> {
@@ -340,25 +320,6 @@ impl StateStore for FileStore {
         // Earlier versions did not write it down.
         let is_same = tail.digest.is_none_or(|digest| digest == digest_of([&content[..]]));
         Ok(if is_same { LastWritten::Same } else { LastWritten::Other })
-    }
-
-    fn last_checkpoint(&self) -> Result<Option<JournalRecord>, StateError> {
-        let _lock = self.lock_shared()?;
-        self.journal().last_checkpoint()
-    }
-
-    fn kept_checkpoint(&self) -> Result<KeptCheckpoint, StateError> {
-        let _lock = self.lock_shared()?;
-        self.compare_kept_checkpoint()
-    }
-
-    fn supervisors(&self) -> Result<Vec<Supervisor>, StateError> {
-        let _lock = self.lock_shared()?;
-        let (mut supervisors, tree) = (self.journal().supervisors()?, self.tree().ok());
-        // Others were noted in a directory of which this one is a copy.
-        supervisors.retain(|supervisor| supervisor.tree.is_none() || supervisor.tree == tree);
-        supervisors.iter_mut().for_each(|supervisor| supervisor.tree = None);
-        Ok(supervisors)
     }
 
     fn append_progress(&self, entries: &[ProgressEntry]) -> Result<(), StateError> {
@@ -395,21 +356,8 @@ impl StateStore for FileStore {
         Ok(rotation.archive.len())
     }
 
-    fn write_artifact(&self, artifact: Artifact, text: &str) -> Result<(), StateError> {
-        self.dir.create()?;
-        let _lock = self.lock(artifact.file_name())?;
-        // Each iteration makes it anew, and waiting for the disk would be most
-        // of what that costs.
-        atomic::write_unsynced(
-            self.dir.root(),
-            &self.dir.artifact(artifact),
-            plan_file::with_header(artifact, text).as_bytes(),
-        )
-    }
-
-    fn read_artifact(&self, artifact: Artifact) -> Result<Option<String>, StateError> {
-        let content = atomic::read(self.dir.root(), &self.dir.artifact(artifact))?;
-        Ok(content.map(|content| String::from_utf8_lossy(&content).into_owned()))
+    fn watch(&self) -> Watch {
+        watched_files::watch(&self.dir)
     }
 }
 
@@ -423,6 +371,13 @@ impl FileStore {
         self.known_log.know();
         Ok(())
     }
+}
+
+/// Takes records for those after a number. They are numbered one by one: whoever writes
+/// enough of them makes the journal rotate until it holds the earlier ones no more.
+pub(super) fn part_after(seq: u64, records: Vec<JournalRecord>) -> JournalPart {
+    let has_gap = records.first().is_some_and(|first| first.seq > seq.saturating_add(1));
+    JournalPart { records, has_gap }
 }
 
 /// Says whether the plan is kept after a change: where it has a task more, and

@@ -89,7 +89,7 @@ mod tests {
     use crate::{
         clock::SystemClock,
         model::{Plan, Status, Task, TaskId},
-        state::{Actor, Existing, Mutation, NewTask, RunDir, StateStore as _},
+        state::{Actor, Existing, Mutation, NewTask, PlanStore as _, RunDir},
     };
 
     /// A store of three tasks, its text, and where the row of the second begins.

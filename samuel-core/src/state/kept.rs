@@ -20,7 +20,7 @@ use rustix::fs::{Access, access};
 use serde::Serialize;
 
 use super::{
-    Actor, FileStore, JournalEntry, RunDir, StateError, StateStore, apply::count_tasks, atomic,
+    Actor, FileStore, JournalEntry, PlanStore, RunDir, StateError, apply::count_tasks, atomic,
     file::digest_of, journal::revision_after, plan_file,
 };
 use crate::{
@@ -269,7 +269,7 @@ impl FileStore {
     ///
     /// # Errors
     /// Returns [`StateError::NotKept`] where there is none, and what
-    /// [`import`](StateStore::import) returns for locks and files.
+    /// [`import`](PlanStore::import) returns for locks and files.
     pub fn restore(&self, number: Option<u64>, actor: Actor) -> Result<Restored, StateError> {
         let not_kept = || StateError::NotKept { number };
         let plans = self.kept_plans()?;

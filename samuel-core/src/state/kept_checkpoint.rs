@@ -158,7 +158,7 @@ mod tests {
     use crate::{
         clock::SystemClock,
         model::{ExitReason, Plan},
-        state::{Actor, Existing, KeptPlans, Note, RunDir, RunEnd, StateStore as _},
+        state::{Actor, Existing, KeptPlans, LaneStore as _, Note, PlanStore as _, RunDir, RunEnd},
     };
 
     fn store(root: &Path) -> FileStore {

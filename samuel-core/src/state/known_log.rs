@@ -1,7 +1,7 @@
 //! The progress log that is gone.
 //!
 //! Nobody can put back what it said: it begins anew, with a line that says so, and
-//! whoever [catches up](super::StateStore::catch_up) is told once.
+//! whoever [catches up](super::PlanStore::catch_up) is told once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -24,6 +24,11 @@ impl KnownLog {
     /// Takes down that there is one.
     pub(super) fn know(&self) {
         self.is_known.store(true, Ordering::Relaxed);
+    }
+
+    /// Takes down that none is known: who removes one now does so beside no loop.
+    pub(super) fn forget(&self) {
+        self.is_known.store(false, Ordering::Relaxed);
     }
 }
 

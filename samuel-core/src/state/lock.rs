@@ -2,14 +2,14 @@
 //!
 //! Two files of the run directory are locked. `lock` is held for the moment
 //! of one change ([`FileLock`]), `loop.lock` as long as a loop runs
-//! ([`LoopLock`]); they are two because the agent changes state from inside
+//! ([`FileLoopLock`]); they are two because the agent changes state from inside
 //! the loop. The system releases a lock with the process that holds it, however
 //! that ends. The files say who holds them and are never deleted by Samuel.
 //!
 //! Others may delete or replace them. Whoever gets `lock` looks whether it is
 //! still the file at its path, and else tries again. A loop also locks the root
 //! directory of the work tree itself, which nobody replaces who wants to work
-//! in it, and [puts its file back](LoopLock::keep).
+//! in it, and [puts its file back](FileLoopLock::keep).
 
 use std::{
     fmt,
@@ -25,7 +25,7 @@ use jiff::Timestamp;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use super::{RunDir, StateError};
+use super::{LoopLock, RunDir, StateError};
 use crate::fs::{FileError, LastLink, PRIVATE_FILE, Replacement, Root};
 
 /// How long a writer waits for others.
@@ -65,7 +65,7 @@ impl fmt::Display for Holder {
 
 /// The loop lock, held until it is dropped.
 #[derive(Debug)]
-pub struct LoopLock {
+pub(super) struct FileLoopLock {
     dir: RunDir,
     holder: Holder,
     file: Mutex<File>,
@@ -73,14 +73,14 @@ pub struct LoopLock {
     tree: Option<File>,
 }
 
-impl LoopLock {
+impl FileLoopLock {
     /// Takes the lock of a work tree for a run: its root directory, and the
     /// file that says who holds it.
     ///
     /// # Errors
     /// Returns [`StateError::LoopRunning`] if another loop holds it, and
     /// [`StateError::Io`] if the lock file cannot be opened.
-    pub fn acquire(dir: &RunDir, holder: &Holder) -> Result<Self, StateError> {
+    pub(super) fn acquire(dir: &RunDir, holder: &Holder) -> Result<Self, StateError> {
         let path = dir.loop_lock();
         dir.check()?;
         dir.create()?;
@@ -102,7 +102,7 @@ impl LoopLock {
     ///
     /// # Errors
     /// Returns [`StateError::Io`] if the lock file cannot be read.
-    pub fn holder(dir: &RunDir) -> Result<Option<Option<Holder>>, StateError> {
+    pub(super) fn holder(dir: &RunDir) -> Result<Option<Option<Holder>>, StateError> {
         if matches!(lock_tree(dir, Mode::Shared, Duration::ZERO), Tree::Held) {
             return Ok(Some(holder_in(dir, Duration::ZERO)));
         }
@@ -118,15 +118,13 @@ impl LoopLock {
             Err(error) => Err(StateError::io("lock", path)(error)),
         }
     }
+}
 
-    /// Puts the lock file back if it is gone, replaced, or does not say any more
-    /// who holds it; says whether it had to.
-    ///
-    /// # Errors
-    /// Returns [`StateError::Io`] if that is not possible. The root directory
-    /// stays locked all the same; where it cannot be, another loop may have the file
-    /// that stands there, which is [`StateError::LoopRunning`].
-    pub fn keep(&self) -> Result<bool, StateError> {
+impl LoopLock for FileLoopLock {
+    /// Puts the lock file back if it is gone, replaced, or does not say any more who holds
+    /// it. The root directory stays locked all the same; where it cannot be, another loop
+    /// may have the file that stands there.
+    fn keep(&self) -> Result<bool, StateError> {
         let (root, path) = (self.dir.root(), self.dir.loop_lock());
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if root.is_at(&file, &path) && holder_in(&self.dir, Duration::ZERO).as_ref() == Some(&self.holder) {
@@ -326,24 +324,24 @@ mod tests {
     fn a_second_loop_is_refused_and_told_who_holds_the_lock() {
         let root = tempfile::tempdir().unwrap();
         let dir = RunDir::new(root.path());
-        let first = LoopLock::acquire(&dir, &holder("run-1")).unwrap();
+        let first = FileLoopLock::acquire(&dir, &holder("run-1")).unwrap();
         let Err(StateError::LoopRunning { holder: Some(found), .. }) =
-            LoopLock::acquire(&dir, &holder("run-2"))
+            FileLoopLock::acquire(&dir, &holder("run-2"))
         else {
             panic!("the second loop got the lock");
         };
         assert_eq!(found, holder("run-1"));
-        assert_eq!(LoopLock::holder(&dir).unwrap(), Some(Some(holder("run-1"))));
+        assert_eq!(FileLoopLock::holder(&dir).unwrap(), Some(Some(holder("run-1"))));
         drop(first);
         assert_nobody_holds(&dir);
-        LoopLock::acquire(&dir, &holder("run-2")).unwrap();
+        FileLoopLock::acquire(&dir, &holder("run-2")).unwrap();
         assert!(dir.loop_lock().exists(), "lock files stay");
     }
 
     /// A process that another test is starting has a copy of each open file for a moment.
     fn assert_nobody_holds(dir: &RunDir) {
         let deadline = Instant::now() + Duration::from_secs(5);
-        while let Some(holder) = LoopLock::holder(dir).unwrap() {
+        while let Some(holder) = FileLoopLock::holder(dir).unwrap() {
             assert!(Instant::now() < deadline, "{holder:?}");
             thread::yield_now();
         }
@@ -354,7 +352,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let dir = RunDir::new(root.path());
         let path = dir.loop_lock();
-        let first = LoopLock::acquire(&dir, &holder("run-1")).unwrap();
+        let first = FileLoopLock::acquire(&dir, &holder("run-1")).unwrap();
         assert!(!first.keep().unwrap());
         let attacks: [fn(&Path); 5] = [
             |path| std::fs::remove_file(path).unwrap(),
@@ -372,13 +370,13 @@ mod tests {
         ];
         for attack in attacks {
             attack(&path);
-            assert!(LoopLock::holder(&dir).unwrap().is_some());
-            let refused = LoopLock::acquire(&dir, &holder("run-2"));
+            assert!(FileLoopLock::holder(&dir).unwrap().is_some());
+            let refused = FileLoopLock::acquire(&dir, &holder("run-2"));
             assert!(refused.is_err(), "{refused:?}");
             assert!(first.keep().unwrap());
             assert!(!first.keep().unwrap());
             let Err(StateError::LoopRunning { holder: Some(found), .. }) =
-                LoopLock::acquire(&dir, &holder("run-2"))
+                FileLoopLock::acquire(&dir, &holder("run-2"))
             else {
                 panic!("the second loop got the lock");
             };
@@ -394,7 +392,7 @@ mod tests {
         let dir = RunDir::new(root.path());
         let held = File::open(root.path()).unwrap();
         held.lock().unwrap();
-        let error = LoopLock::acquire(&dir, &holder("run-1")).unwrap_err();
+        let error = FileLoopLock::acquire(&dir, &holder("run-1")).unwrap_err();
         assert!(matches!(error, StateError::LoopRunning { holder: None, .. }), "{error}");
         let told = error.to_string();
         assert!(told.ends_with(
@@ -406,10 +404,10 @@ mod tests {
     fn where_no_directory_can_be_locked_a_loop_takes_its_file_from_no_other() {
         let root = tempfile::tempdir().unwrap();
         let dir = RunDir::new(root.path());
-        let mut first = LoopLock::acquire(&dir, &holder("run-1")).unwrap();
+        let mut first = FileLoopLock::acquire(&dir, &holder("run-1")).unwrap();
         first.tree = None;
         std::fs::remove_file(dir.loop_lock()).unwrap();
-        let second = LoopLock::acquire(&dir, &holder("run-2")).unwrap();
+        let second = FileLoopLock::acquire(&dir, &holder("run-2")).unwrap();
         assert!(matches!(first.keep(), Err(StateError::LoopRunning { holder: Some(_), .. })));
         assert!(!second.keep().unwrap());
         drop(second);

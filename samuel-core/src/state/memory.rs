@@ -1,26 +1,28 @@
-//! State in memory.
+//! A plan in memory.
 //!
 //! [`MemoryStore`] behaves like [`FileStore`](super::FileStore) as far as
 //! there are no files to speak of. Clones share their state.
 
 use std::{
-    collections::HashMap,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use jiff::Timestamp;
+
 use super::{
-    Actor, Applied, Artifact, Diagnostic, Existing, Imported, JournalEntry, JournalRecord, LoadedPlan,
-    Mutation, Note, ProgressEntry, ProgressLog, StateError, StateStore, Supervisor, TaskChange, apply,
-    import, journal, progress,
+    Actor, Applied, Diagnostic, Existing, Imported, JournalEntry, JournalPart, JournalRecord, LoadedPlan,
+    Mutation, PlanStore, ProgressEntry, ProgressLog, ReadOn, StateError, TaskChange, Watch, apply, import,
+    progress,
 };
 use crate::{clock::Clock, model::Plan};
 
-/// Keeps state in memory; for tests and for programs that keep it elsewhere.
+/// Keeps a plan in memory; for tests and for programs that keep it elsewhere.
 #[derive(Clone, Debug)]
 pub struct MemoryStore {
     clock: Arc<dyn Clock>,
     state: Arc<Mutex<State>>,
+    is_silent: bool,
 }
 
 #[derive(Debug, Default)]
@@ -32,20 +34,28 @@ struct State {
     journal: Vec<JournalRecord>,
     progress: String,
     archive: String,
-    artifacts: HashMap<Artifact, String>,
+    listeners: Vec<ReadOn>,
 }
 
 impl MemoryStore {
     /// Creates a store without a plan.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, state: Arc::default() }
+        Self { clock, state: Arc::default(), is_silent: false }
     }
 
     /// Creates a store with a plan as another one loaded it.
     pub(crate) fn holding(loaded: LoadedPlan, clock: Arc<dyn Clock>) -> Self {
         let LoadedPlan { plan, diagnostics, unparsed, .. } = loaded;
         let state = State { plan: Some(plan), diagnostics, unparsed, ..State::default() };
-        Self { clock, state: Arc::new(Mutex::new(state)) }
+        Self { clock, state: Arc::new(Mutex::new(state)), is_silent: true }
+    }
+
+    /// Says nothing to those who watch, so that a loop looks at its own turns alone and is
+    /// the same each time.
+    #[must_use]
+    pub fn silent(mut self) -> Self {
+        self.is_silent = true;
+        self
     }
 
     /// Returns the lines of the progress log that were archived.
@@ -64,12 +74,13 @@ impl State {
         self.plan.as_ref().ok_or_else(|| StateError::NotInitialised { path: name() })
     }
 
-    fn append(&mut self, at: jiff::Timestamp, revision: u64, entry: JournalEntry) -> Result<u64, StateError> {
+    fn append(&mut self, at: Timestamp, revision: u64, entry: JournalEntry) -> Result<u64, StateError> {
         let seq = self.journal.last().map_or(0, |record| record.seq) + 1;
         let record = JournalRecord { seq, at, revision, digest: None, entry };
         // Keeps the limits of the file store.
         record.to_line()?;
         self.journal.push(record);
+        self.listeners.retain(ReadOn::tell);
         Ok(seq)
     }
 
@@ -82,7 +93,7 @@ fn name() -> PathBuf {
     PathBuf::from("prd.toon")
 }
 
-impl StateStore for MemoryStore {
+impl PlanStore for MemoryStore {
     fn exists(&self) -> Result<bool, StateError> {
         Ok(self.state().plan.is_some())
     }
@@ -110,10 +121,18 @@ impl StateStore for MemoryStore {
         Ok(Imported { revision, backup: None })
     }
 
-    fn mutate(&self, mutation: Mutation, actor: Actor) -> Result<Applied, StateError> {
+    fn mutate_only(
+        &self,
+        made_at: Option<Timestamp>,
+        mutation: Mutation,
+        actor: Actor,
+    ) -> Result<Applied, StateError> {
         let mut state = self.state();
         let now = self.clock.now();
         let mut plan = Plan::clone(state.plan()?);
+        if made_at.is_some_and(|made_at| plan.project.created_at != Some(made_at)) {
+            return Err(StateError::Replaced { path: name() });
+        }
         let change = apply(&mut plan, &mutation, now)?;
         let base = plan.revision;
         if change == TaskChange::Unchanged {
@@ -127,25 +146,10 @@ impl StateStore for MemoryStore {
         Ok(Applied { seq: Some(seq), ..applied })
     }
 
-    fn note(&self, note: Note) -> Result<u64, StateError> {
-        let mut state = self.state();
-        let revision = state.revision();
-        state.append(self.clock.now(), revision, note.into())
-    }
-
-    fn journal_since(&self, seq: u64) -> Result<Vec<JournalRecord>, StateError> {
+    fn journal_since(&self, seq: u64) -> Result<JournalPart, StateError> {
         let state = self.state();
-        Ok(state.journal.iter().filter(|record| record.seq > seq).cloned().collect())
-    }
-
-    fn last_checkpoint(&self) -> Result<Option<JournalRecord>, StateError> {
-        let state = self.state();
-        let is_checkpoint = |record: &&JournalRecord| matches!(record.entry, JournalEntry::Checkpoint(_));
-        Ok(state.journal.iter().rev().find(is_checkpoint).cloned())
-    }
-
-    fn supervisors(&self) -> Result<Vec<Supervisor>, StateError> {
-        Ok(journal::active_supervisors(&self.state().journal))
+        let records = state.journal.iter().filter(|record| record.seq > seq).cloned().collect();
+        Ok(JournalPart { records, has_gap: false })
     }
 
     fn append_progress(&self, entries: &[ProgressEntry]) -> Result<(), StateError> {
@@ -175,13 +179,11 @@ impl StateStore for MemoryStore {
         Ok(rotation.archive.len())
     }
 
-    fn write_artifact(&self, artifact: Artifact, text: &str) -> Result<(), StateError> {
-        let text = super::plan_file::with_header(artifact, text);
-        self.state().artifacts.insert(artifact, text.into_owned());
-        Ok(())
-    }
-
-    fn read_artifact(&self, artifact: Artifact) -> Result<Option<String>, StateError> {
-        Ok(self.state().artifacts.get(&artifact).cloned())
+    fn watch(&self) -> Watch {
+        let (read_on, watch) = Watch::new();
+        if !self.is_silent {
+            self.state().listeners.push(read_on);
+        }
+        watch
     }
 }

@@ -1,13 +1,14 @@
 //! State: the plan, what happened to it, and the locks around it.
 //!
-//! A [`StateStore`] holds a [`Plan`](crate::model::Plan) and everything that
-//! must survive a crash. [`FileStore`] keeps it in a run directory, where
-//! people and agents can read it; [`MemoryStore`] is for tests and for
-//! programs that keep state elsewhere. Both change plans through [`apply()`].
+//! A [`PlanStore`] holds a [`Plan`](crate::model::Plan) with its journal and progress
+//! log, which several machines may share; a [`LaneStore`] what one of them needs to carry
+//! on after a crash. [`FileStore`] is both, in a run directory, where people and agents can
+//! read it; [`MemoryStore`] and [`MemoryLane`] are for tests and for programs that keep
+//! state elsewhere. All change plans through [`apply()`].
 //!
 //! ```
 //! use samuel_core::model::Plan;
-//! use samuel_core::state::{Actor, Existing, MemoryStore, Mutation, NewTask, StateStore};
+//! use samuel_core::state::{Actor, Existing, MemoryStore, Mutation, NewTask, PlanStore};
 //!
 //! let store = MemoryStore::new(std::sync::Arc::new(samuel_core::clock::SystemClock::new()));
 //! store.import(Plan::default(), Actor::User, Existing::Refuse)?;
@@ -30,6 +31,7 @@ mod diagnostic;
 mod edit;
 mod error;
 mod file;
+mod file_lane;
 mod found;
 mod graph;
 mod half;
@@ -38,19 +40,24 @@ mod journal;
 mod kept;
 mod kept_checkpoint;
 mod known_log;
+mod lane_store;
 mod last_read;
 mod lock;
 mod logs;
 mod memory;
+mod memory_lane;
 mod mutation;
 mod plan_file;
+mod plan_store;
 mod progress;
 mod put_back;
 mod repair;
 mod run_dir;
 mod scratch;
-mod store;
+mod stores;
 mod validate;
+mod watch;
+mod watched_files;
 
 pub use apply::apply;
 pub use context::{
@@ -70,14 +77,20 @@ pub use journal::{
 };
 pub use kept::{KeptPlan, KeptPlans, Restored};
 pub use kept_checkpoint::KeptCheckpoint;
-pub use lock::{Holder, LOCK_WAIT, LoopLock};
+pub use lane_store::{LaneStore, LoopLock, SavedRun};
+pub use lock::{Holder, LOCK_WAIT};
 pub(crate) use logs::{KeptLogs, prune};
 pub use memory::MemoryStore;
+pub use memory_lane::MemoryLane;
 pub use mutation::{Actor, Mutation, NewTask, TaskChange};
+pub use plan_store::{
+    Applied, CaughtUp, Existing, Imported, JournalPart, LastWritten, LoadedPlan, PlanStore,
+};
 pub use progress::{
     ParseProgressError, ProgressBody, ProgressEntry, ProgressKind, ProgressLine, ProgressLog,
 };
 pub use repair::{LeftRow, Repair, RestoredRow};
 pub use run_dir::{Artifact, RunDir};
-pub use store::{Applied, CaughtUp, Existing, Imported, LastWritten, LoadedPlan, StateStore};
+pub(crate) use stores::Stores;
 pub use validate::{PlanProblem, Severity, validate};
+pub use watch::{ReadOn, Watch};

@@ -14,7 +14,7 @@ use std::{
 use serde::Serialize;
 
 use super::{
-    Actor, Diagnostic, FileStore, StateError, StateStore,
+    Actor, Diagnostic, FileStore, PlanStore, StateError,
     apply::count_tasks,
     last_read::PlanFile,
     plan_file::{Document, Missing, Salvaged, salvage},
@@ -83,7 +83,7 @@ impl FileStore {
     /// no lock.
     ///
     /// # Errors
-    /// Returns what [`load`](StateStore::load) returns; a plan without
+    /// Returns what [`load`](PlanStore::load) returns; a plan without
     /// a table of tasks cannot be repaired.
     pub fn preview_repair(&self) -> Result<Repair, StateError> {
         let PlanFile { mut document, diagnostics, .. } = self.read_plan()?;
@@ -94,7 +94,7 @@ impl FileStore {
     /// nothing if nothing would change.
     ///
     /// # Errors
-    /// Returns what [`mutate`](StateStore::mutate) returns for locks
+    /// Returns what [`mutate`](PlanStore::mutate) returns for locks
     /// and files.
     pub fn repair(&self, actor: Actor) -> Result<Repair, StateError> {
         if !self.exists()? {

@@ -16,7 +16,7 @@ use crate::{
     model::{Plan, Status, Task, TaskId},
     process::Supervisor,
     project::{Project, ProjectError},
-    state::{Actor, Existing, MemoryStore, StateError, StateStore},
+    state::{Actor, Existing, LaneStore, MemoryLane, MemoryStore, PlanStore, StateError},
 };
 
 /// The environment of agents and checks.
@@ -31,7 +31,6 @@ const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 pub struct Bench {
     directory: tempfile::TempDir,
     project: Project,
-    store: Arc<dyn StateStore>,
 }
 
 /// Says what is special about a bench.
@@ -72,9 +71,21 @@ impl Bench {
         &self.project
     }
 
-    /// Returns the store that runs use.
-    pub fn store(&self) -> &Arc<dyn StateStore> {
-        &self.store
+    /// Returns where runs have their plan.
+    pub fn store(&self) -> Arc<dyn PlanStore> {
+        self.project.plan_store()
+    }
+
+    /// Returns where runs keep what they need to carry on.
+    pub fn lane(&self) -> Arc<dyn LaneStore> {
+        self.project.lane_store()
+    }
+
+    /// Gives runs other stores, which may be around those that it had.
+    #[must_use]
+    pub fn over(mut self, change: impl FnOnce(Project) -> Project) -> Self {
+        self.project = change(self.project);
+        self
     }
 
     /// Makes an agent that plays a script and completes tasks in the bench's
@@ -82,7 +93,7 @@ impl Bench {
     pub fn agent(&self, script: Script) -> Arc<dyn Agent> {
         let config = AgentConfig {
             script: Some(script),
-            mutations: MutationRoute::Sink(Arc::new(StoreSink(Arc::clone(&self.store)))),
+            mutations: MutationRoute::Sink(Arc::new(StoreSink(self.store()))),
             clock: self.project.clock(),
             ..AgentConfig::new("scripted")
         };
@@ -94,7 +105,6 @@ impl Bench {
     /// a script. What the builder is told afterwards wins.
     pub fn run(&self, script: Script) -> RunBuilder {
         Run::builder(self.project.clone())
-            .store(Arc::clone(&self.store))
             .agent(self.agent(script))
             .trust(TrustPolicy::TrustAll)
             .session("bench")
@@ -120,7 +130,7 @@ impl Bench {
     /// Returns the status of a task; nothing where there is no such task or no
     /// plan to be read.
     pub fn status(&self, id: &str) -> Option<Status> {
-        let plan = self.store.load().ok()?.plan;
+        let plan = self.store().load().ok()?.plan;
         plan.task(&TaskId::new(id)).map(|task| task.status)
     }
 
@@ -129,7 +139,7 @@ impl Bench {
     /// # Errors
     /// Returns a [`StateError`] where it cannot be read.
     pub fn progress(&self) -> Result<String, StateError> {
-        let log = self.store.progress()?;
+        let log = self.store().progress()?;
         Ok(log.entries().map(|entry| format!("{entry}\n")).collect())
     }
 }
@@ -192,13 +202,14 @@ impl BenchBuilder {
             }
             fs::write(path, text)?;
         }
-        let project = Project::open(directory.path(), None, Arc::clone(&self.clock))?;
-        let store: Arc<dyn StateStore> = match self.on_disk {
-            true => Arc::new(project.store()),
-            false => Arc::new(MemoryStore::new(self.clock)),
-        };
-        store.import(self.plan, Actor::User, Existing::Refuse)?;
-        Ok(Bench { directory, project, store })
+        let mut project = Project::open(directory.path(), None, Arc::clone(&self.clock))?;
+        if !self.on_disk {
+            let lane = MemoryLane::new(project.run_dir(), Arc::clone(&self.clock));
+            let store = MemoryStore::new(self.clock).silent();
+            project = project.with_plan_store(Arc::new(store)).with_lane_store(Arc::new(lane));
+        }
+        project.plan_store().import(self.plan, Actor::User, Existing::Refuse)?;
+        Ok(Bench { directory, project })
     }
 }
 

@@ -5,7 +5,8 @@
 //! them to their end. [`FakeHandler`] answers, breaks or hangs as it is told
 //! and remembers its calls, [`FakePlugin`] brings handlers under a plugin's
 //! name and namespace, [`VirtualClock`] moves time by hand, [`HeldAgent`] waits
-//! in mid-call. What a run told is a [`Played`], whose
+//! in mid-call, [`ChannelStore`] puts a store of plans behind a channel. [`store_suite`]
+//! checks stores. What a run told is a [`Played`], whose
 //! [`transcript`](Played::transcript) is the same for the same run.
 //!
 //! Samuel tests its own runs with the same doubles. This module sees everything and
@@ -40,13 +41,16 @@
 
 mod agent;
 mod bench;
+mod channel;
 mod clock;
 mod handler;
 mod played;
 mod plugin;
+pub mod store_suite;
 
 pub use agent::{HeldAgent, completes_each_task};
 pub use bench::{Bench, BenchBuilder, BenchError};
+pub use channel::ChannelStore;
 pub use clock::VirtualClock;
 pub use handler::{Act, FakeHandler};
 pub use played::{Played, transcript};

@@ -9,7 +9,7 @@ use std::{io::Write, sync::Arc};
 use samuel_core::{
     clock::SystemClock,
     project::Project,
-    state::{Actor, Mutation, NewTask, StateStore, TaskChange},
+    state::{Actor, Mutation, NewTask, TaskChange},
 };
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (Some(root), Some(name), Some(count)) = (args.next(), args.next(), args.next()) else {
         return Err("usage: enqueue-many PROJECT NAME COUNT".into());
     };
-    let store = Project::open(root, None, Arc::new(SystemClock::new()))?.store();
+    let store = Project::open(root, None, Arc::new(SystemClock::new()))?.plan_store();
     for number in 0..count.parse::<usize>()? {
         let task = NewTask::new(format!("{name} {number}"));
         let applied = store.mutate(Mutation::Enqueue { task }, Actor::User)?;

@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeSet, fs, path::PathBuf, sync::Arc};
 
-use samuel_core::{clock::SystemClock, project::Project, state::StateStore};
+use samuel_core::{clock::SystemClock, project::Project};
 
 use crate::kit::{Dice, Target, times};
 
@@ -108,7 +108,7 @@ fn replace_digits(bytes: &[u8], number: &[u8]) -> Vec<u8> {
 /// The tasks that can be read, where any can.
 fn readable(target: &Target) -> Option<BTreeSet<String>> {
     let project = Project::open(target.root(), None, Arc::new(SystemClock::new())).ok()?;
-    let loaded = project.store().load().ok()?;
+    let loaded = project.plan_store().load().ok()?;
     Some(loaded.plan.tasks.iter().map(|task| task.title.clone()).collect())
 }
 

@@ -16,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use samuel_core::{clock::SystemClock, project::Project, state::StateStore};
+use samuel_core::{clock::SystemClock, project::Project};
 
 use crate::kit::{Dice, HANG, SAMUEL, Target, kill_group, ran, times};
 
@@ -88,7 +88,7 @@ impl Victim {
     /// Reads the plan; it can be read at any moment, and has nothing wrong.
     fn tasks(&self) -> Tasks {
         let project = Project::open(self.target.root(), None, Arc::new(SystemClock::new())).unwrap();
-        let loaded = project.store().load().expect("prd.toon can be read at any moment");
+        let loaded = project.plan_store().load().expect("prd.toon can be read at any moment");
         assert!(loaded.diagnostics.is_empty(), "{:?}", loaded.diagnostics);
         let tasks = loaded.plan.tasks.iter();
         tasks.map(|task| (task.id.to_string(), (task.title.clone(), task.status.to_string()))).collect()

@@ -6,7 +6,7 @@
 
 use std::{fs, path::Path, process::Command, sync::Arc, time::Duration};
 
-use samuel_core::{clock::SystemClock, model::Status, project::Project, state::StateStore};
+use samuel_core::{clock::SystemClock, model::Status, project::Project};
 
 use crate::kit::{Dice, SAMUEL, Target, ran, times};
 
@@ -115,7 +115,7 @@ fn a_hostile_stream_ends_in_an_outcome_and_leaves_the_plan_alone() {
         let answer: serde_json::Value = serde_json::from_slice(last).expect("a document of JSON");
         assert!(answer.get("ok").is_some(), "{what}: {answer}");
         let project = Project::open(target.root(), None, Arc::new(SystemClock::new())).unwrap();
-        let loaded = project.store().load().unwrap();
+        let loaded = project.plan_store().load().unwrap();
         assert_eq!((loaded.diagnostics.len(), loaded.plan.tasks.len()), (0, 2), "{what}");
         assert!(
             loaded.plan.tasks.iter().all(|task| task.status != Status::Completed),

@@ -9,11 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use samuel_core::{
-    clock::SystemClock,
-    project::Project,
-    state::{FileStore, StateStore},
-};
+use samuel_core::{clock::SystemClock, project::Project, state::PlanStore};
 
 use crate::kit::{Dice, Target, kill_group, times};
 
@@ -22,8 +18,8 @@ const ENQUEUE_MANY: &str = env!("CARGO_BIN_EXE_enqueue-many");
 /// How many write at the same time.
 const WRITERS: usize = 16;
 
-fn store(target: &Target) -> FileStore {
-    Project::open(target.root(), None, Arc::new(SystemClock::new())).unwrap().store()
+fn store(target: &Target) -> Arc<dyn PlanStore> {
+    Project::open(target.root(), None, Arc::new(SystemClock::new())).unwrap().plan_store()
 }
 
 /// Starts a loop in a process group of its own.

@@ -7,7 +7,6 @@ use samuel_core::{
     clock::SystemClock,
     hook::{Call, HookPoint, Kind, Output, Point, Registry, Scope, points},
     model::payload::*,
-    state::LoopLock,
     testing::{Act, Bench, FakeHandler, FakePlugin, Played, completes_each_task},
 };
 use serde_json::{Value, json};
@@ -90,10 +89,9 @@ mod event_table {
     #[tokio::test(flavor = "multi_thread")]
     async fn before_loop_fires_once_with_the_plan_and_the_cap_and_logs_the_start() {
         let bench = Bench::with_tasks(&[("1", "First")]).unwrap();
-        let run_dir = bench.project().run_dir();
-        let held = run_dir.clone();
+        let held = bench.lane();
         let spy = FakeHandler::<points::BeforeLoop>::always(Act::compute(move |_| {
-            assert!(LoopLock::holder(&held).unwrap().is_some(), "the lock is acquired");
+            assert!(held.loop_holder().unwrap().is_some(), "the lock is acquired");
             Ok(returns(json!({ "ok": true })))
         }));
         let run = bench.run(completes_each_task()).settings(|settings| settings.max_iterations = 2);
@@ -106,7 +104,7 @@ mod event_table {
         assert!(played.outcomes(HookPoint::BeforeLoop)[0].broken.is_empty());
         let started = format!("STARTED: run {}", played.events[0].run_id);
         assert!(bench.progress().unwrap().lines().next().unwrap().ends_with(&started));
-        assert!(LoopLock::holder(&run_dir).unwrap().is_none(), "and released after the loop");
+        assert!(bench.lane().loop_holder().unwrap().is_none(), "and released after the loop");
     }
 
     #[tokio::test(flavor = "multi_thread")]

@@ -158,7 +158,7 @@ async fn the_default_context_is_an_inventory_the_progress_and_the_task() {
         .build()
         .unwrap();
     let (_, prompt) = prompt_of(&bench, bench.run(completes_each_task())).await;
-    let artifact = |artifact| bench.store().read_artifact(artifact).unwrap().unwrap();
+    let artifact = |artifact| bench.lane().read_artifact(artifact).unwrap().unwrap();
     let snapshot = artifact(Artifact::ProjectSnapshot);
     for part in ["# toon v3\n", "generated_at", "src/lex.rs", "test_gaps", "todo_counts"] {
         assert!(snapshot.contains(part), "{part} in {snapshot}");
@@ -208,7 +208,7 @@ async fn a_handler_before_the_default_changes_what_the_default_sees() {
     let plugin = FakePlugin::new("samuel-python").handler("snapshot", handler.clone());
     play_with(&bench, &plugin).await;
     assert!(handler.calls()[0].previous().is_none(), "nothing stands before it");
-    let snapshot = bench.store().read_artifact(Artifact::ProjectSnapshot).unwrap().unwrap();
+    let snapshot = bench.lane().read_artifact(Artifact::ProjectSnapshot).unwrap().unwrap();
     assert!(snapshot.contains("generated_at") && snapshot.contains("python: \"3.12\""), "{snapshot}");
 }
 
@@ -219,7 +219,7 @@ async fn a_handler_after_the_default_augments_what_the_default_made() {
     let plugin = FakePlugin::new("samuel-python").handler("snapshot", handler.clone());
     play_with(&bench, &plugin).await;
     assert!(handler.calls()[0].previous().unwrap().toon_blob.contains("generated_at"));
-    let snapshot = bench.store().read_artifact(Artifact::ProjectSnapshot).unwrap().unwrap();
+    let snapshot = bench.lane().read_artifact(Artifact::ProjectSnapshot).unwrap().unwrap();
     assert!(snapshot.contains("generated_at") && snapshot.contains("python: \"3.12\""), "{snapshot}");
 }
 

@@ -12,7 +12,7 @@ use samuel_core::{
     clock::SystemClock,
     model::{Plan, Task, TaskId},
     project::Project,
-    state::{Actor, Existing, StateStore},
+    state::{Actor, Existing, PlanStore},
 };
 
 use super::measure::{output, spawn};
@@ -86,9 +86,9 @@ pub(super) fn tracked(root: &Path) -> Result<usize> {
 }
 
 /// Opens a directory as a project and gives it a plan of so many tasks.
-pub(super) fn planned(root: &Path, tasks: usize) -> Result<(Project, Arc<dyn StateStore>)> {
+pub(super) fn planned(root: &Path, tasks: usize) -> Result<(Project, Arc<dyn PlanStore>)> {
     let project = Project::open(root, None, Arc::new(SystemClock::new()))?;
-    let store: Arc<dyn StateStore> = Arc::new(project.store());
+    let store = project.plan_store();
     let task = |number: usize| Task {
         description: format!("Read the file, check every key and report line and column, part {number}."),
         files_to_modify: vec![format!("src/part_0000/module_{number}.rs")],

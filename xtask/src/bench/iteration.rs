@@ -15,7 +15,7 @@ use samuel_core::{
     hook::HookPoint,
     model::{ExitReason, TaskId, payload::AgentInvokeOutput},
     project::Project,
-    state::{Actor, Mutation, StateStore},
+    state::{Actor, Mutation, PlanStore},
 };
 
 use super::{
@@ -100,11 +100,10 @@ impl Times {
     }
 }
 
-async fn timed_run(project: Project, store: Arc<dyn StateStore>) -> Result<Times> {
-    let agent = InstantAgent { store: Arc::clone(&store), calls: Arc::default() };
+async fn timed_run(project: Project, store: Arc<dyn PlanStore>) -> Result<Times> {
+    let agent = InstantAgent { store, calls: Arc::default() };
     let run = Run::builder(project)
         .agent(Arc::new(agent.clone()))
-        .store(store)
         .trust(TrustPolicy::TrustAll)
         .env(fixture::git_env())
         .settings(|settings| {
@@ -140,7 +139,7 @@ async fn timed_run(project: Project, store: Arc<dyn StateStore>) -> Result<Times
 /// An agent that does nothing but complete its task.
 #[derive(Clone, Debug)]
 struct InstantAgent {
-    store: Arc<dyn StateStore>,
+    store: Arc<dyn PlanStore>,
     calls: Arc<Mutex<Vec<Call>>>,
 }
 

@@ -5,7 +5,7 @@ use crate::{
     engine::begin::has_run,
     model::Coded as _,
     project::Project,
-    state::{KeptCheckpoint, LoopLock, Severity, StateError, StateStore as _, validate},
+    state::{KeptCheckpoint, Severity, StateError, validate},
     text::counted,
 };
 
@@ -29,7 +29,7 @@ pub(super) fn state(project: &Project, changes: Vec<String>) -> Finding {
         Ok(finding) => finding,
         Err(StateError::NotInitialised { .. }) => {
             let make = "Make one with `samuel run init --prd <path>`.";
-            match project.store().kept_instead() {
+            match project.kept_instead() {
                 Some(kept) => {
                     Finding::warning(Subject::State, "there is no plan any more", &format!("{kept} {make}"))
                 }
@@ -38,7 +38,7 @@ pub(super) fn state(project: &Project, changes: Vec<String>) -> Finding {
         }
         Err(error) => {
             let is_of_plan = error.location().is_some_and(|found| found.file == project.run_dir().prd());
-            let kept = if is_of_plan { project.store().kept_instead() } else { None };
+            let kept = if is_of_plan { project.kept_instead() } else { None };
             let failed = Finding::failed(Subject::State, &error);
             let help = kept.into_iter().chain(failed.help).collect::<Vec<_>>().join(" ");
             Finding { help: Some(help), ..failed }
@@ -54,12 +54,12 @@ const MAX_DETAILS: usize = 100;
 
 /// Reads everything a start would read.
 fn read_state(project: &Project) -> Result<Finding, StateError> {
-    let (store, run_dir) = (project.store(), project.run_dir());
+    let (store, lane, run_dir) = (project.plan_store(), project.lane_store(), project.run_dir());
     let loaded = store.load()?;
-    let is_kept = matches!(store.kept_checkpoint()?, KeptCheckpoint::Next(_) | KeptCheckpoint::Beside(_));
-    let is_told = is_kept || store.last_checkpoint()?.is_some();
+    let is_kept = matches!(lane.kept_checkpoint()?, KeptCheckpoint::Next(_) | KeptCheckpoint::Beside(_));
+    let is_told = is_kept || lane.last_saved()?.is_some();
     store.progress()?;
-    let running = LoopLock::holder(&run_dir)?.is_some();
+    let running = lane.loop_holder()?.is_some();
     let writable = rustix::fs::access(run_dir.path(), rustix::fs::Access::WRITE_OK);
     if let Err(error) = writable {
         return Err(StateError::Io {

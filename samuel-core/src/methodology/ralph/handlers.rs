@@ -29,7 +29,7 @@ use crate::{
     },
     process::{Supervisor, create_private},
     snapshot::{SnapshotOptions, take_snapshot},
-    state::{Artifact, ProgressEntry, ProgressKind, RunDir, StateError, StateStore},
+    state::{Artifact, LaneStore, PlanStore, ProgressEntry, ProgressKind, RunDir, StateError},
 };
 
 /// What ralph's default handlers work with.
@@ -48,7 +48,9 @@ pub struct Ralph {
     /// The agent's program, looked up before any handler was asked.
     pub program: Option<PathBuf>,
     pub port: Arc<dyn AgentPort>,
-    pub store: Arc<dyn StateStore>,
+    pub store: Arc<dyn PlanStore>,
+    /// Where this machine keeps what it makes anew.
+    pub lane: Arc<dyn LaneStore>,
     pub clock: Arc<dyn Clock>,
     pub supervisor: Supervisor,
     pub env: Vec<(String, String)>,

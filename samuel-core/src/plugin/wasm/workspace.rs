@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::{fs::Root, process::Supervisor, state::StateStore};
+use crate::{fs::Root, process::Supervisor, state::PlanStore};
 
 /// The project, and what of the embedding program plugins may be let at.
 ///
@@ -20,7 +20,7 @@ pub struct Workspace {
     pub(super) env: BTreeMap<String, String>,
     pub(super) command_env: Vec<(OsString, OsString)>,
     pub(super) supervisor: Supervisor,
-    pub(super) store: Option<Arc<dyn StateStore>>,
+    pub(super) store: Option<Arc<dyn PlanStore>>,
     pub(super) protected: Vec<String>,
 }
 
@@ -64,7 +64,7 @@ impl Workspace {
     /// Sets the plan that plugins with `samuel.api` see. Without one they are
     /// answered `unsupported`.
     #[must_use]
-    pub fn store(mut self, store: Arc<dyn StateStore>) -> Self {
+    pub fn store(mut self, store: Arc<dyn PlanStore>) -> Self {
         self.store = Some(store);
         self
     }

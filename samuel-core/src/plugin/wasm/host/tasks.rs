@@ -12,7 +12,7 @@ use super::{Guest, HostError, on_a_thread, waiting};
 use crate::{
     model::{self, Complexity, Priority, TaskId},
     plugin::{Capability, wasm::plugin::LoadedComponent},
-    state::{self, Actor, Mutation, StateError, StateStore, TaskChange},
+    state::{self, Actor, Mutation, PlanStore, StateError, TaskChange},
 };
 
 /// The contract's `status`.
@@ -133,7 +133,7 @@ fn mutate(loaded: &LoadedComponent, mutation: Mutation) -> Result<TaskChange, Ho
 }
 
 /// Returns the plan's store, if the plugin may use it for something.
-fn store<'a>(loaded: &'a LoadedComponent, what: &str) -> Result<&'a dyn StateStore, HostError> {
+fn store<'a>(loaded: &'a LoadedComponent, what: &str) -> Result<&'a dyn PlanStore, HostError> {
     let granted = loaded.setup.granted.targets(Capability::SamuelApi);
     if !granted.iter().any(|target| target == what) {
         return Err(HostError::denied(Capability::SamuelApi, what));

@@ -9,7 +9,7 @@ use crate::{
     clock::SystemClock,
     model::Plan,
     plugin::{Capabilities, Capability},
-    state::{Actor, Existing, MemoryStore, Mutation, NewTask, StateStore},
+    state::{Actor, Existing, MemoryStore, Mutation, NewTask, PlanStore},
 };
 
 /// Probes a host function without the grant, then with it.
@@ -93,7 +93,7 @@ async fn the_plan_is_changed_with_samuel_api() {
     store.import(Plan::default(), Actor::User, Existing::Refuse).unwrap();
     store.mutate(Mutation::Enqueue { task: NewTask::new("First") }, Actor::User).unwrap();
     let prepare = |bench: &mut Bench| {
-        let store: Arc<dyn StateStore> = Arc::clone(&store) as _;
+        let store: Arc<dyn PlanStore> = Arc::clone(&store) as _;
         bench.workspace = Some(bench.new_workspace().store(store));
     };
     // The title `Second`, medium priority and complexity, waits for nothing.
@@ -196,7 +196,7 @@ async fn no_function_behind_a_capability_works_without_its_grant() {
                 bench.setup.granted = bench.setup.granted.with(one, EVERYTHING);
             }
         }
-        let handed: Arc<dyn StateStore> = Arc::clone(&store) as _;
+        let handed: Arc<dyn PlanStore> = Arc::clone(&store) as _;
         bench.workspace =
             Some(bench.new_workspace().store(handed).env([("TOKEN".to_owned(), "secret".to_owned())]));
         let answer = probed(&mut bench, &bytes).await;

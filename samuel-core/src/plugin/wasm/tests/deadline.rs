@@ -21,7 +21,7 @@ use crate::{
     hook::{BreakClass, ChainSpec, HookPoint, Scope, points},
     model::{Plan, payload::QualityCheckInput},
     plugin::{Capabilities, Capability, wasm::WasmPlugin},
-    state::{Actor, Existing, FileStore, RunDir, StateStore},
+    state::{Actor, Existing, FileStore, PlanStore, RunDir},
     testing::VirtualClock,
 };
 

@@ -1,22 +1,25 @@
-//! The interface between the loop and wherever state is kept.
+//! The interface between the loop and wherever a plan is kept.
 //!
-//! A [`StateStore`] holds a plan with its revision, a journal, a progress log
-//! and a few generated files. [`FileStore`](super::FileStore) keeps them in a
-//! run directory, [`MemoryStore`](super::MemoryStore) in memory; a store for
-//! several machines would implement the same trait.
+//! A [`PlanStore`] holds what several machines may share: a plan with its revision,
+//! the journal of its changes and the progress log. What one machine needs for itself
+//! is in its [`LaneStore`](super::LaneStore). [`FileStore`](super::FileStore) is both, in a run
+//! directory; [`MemoryStore`](super::MemoryStore) keeps a plan in memory. What every
+//! store of plans does is checked by
+//! [`store_suite::plan_store`](crate::testing::store_suite::plan_store).
 //!
 //! Methods block. Asynchronous callers use `spawn_blocking`.
 
 use std::{fmt, path::PathBuf, sync::Arc};
 
+use jiff::Timestamp;
+
 use super::{
-    Actor, Artifact, Diagnostic, JournalRecord, KeptCheckpoint, Mutation, Note, ProgressEntry, ProgressLog,
-    StateError, Supervisor, TaskChange,
+    Actor, Diagnostic, JournalRecord, Mutation, ProgressEntry, ProgressLog, StateError, TaskChange, Watch,
 };
 use crate::model::{Plan, Task};
 
-/// Keeps plan, journal, progress log and generated files.
-pub trait StateStore: fmt::Debug + Send + Sync {
+/// Keeps a plan, its journal and its progress log.
+pub trait PlanStore: fmt::Debug + Send + Sync {
     /// Says whether there is a plan, readable or not.
     ///
     /// # Errors
@@ -41,29 +44,38 @@ pub trait StateStore: fmt::Debug + Send + Sync {
     /// [`mutate`](Self::mutate) returns for locks and files.
     fn import(&self, plan: Plan, actor: Actor, existing: Existing) -> Result<Imported, StateError>;
 
-    /// Changes the plan. What it returns has been stored durably, in the plan
-    /// and in the journal; after an error nothing has changed.
+    /// Changes the plan, whichever it is. See [`mutate_only`](Self::mutate_only).
+    ///
+    /// # Errors
+    /// As [`mutate_only`](Self::mutate_only).
+    fn mutate(&self, mutation: Mutation, actor: Actor) -> Result<Applied, StateError> {
+        self.mutate_only(None, mutation, actor)
+    }
+
+    /// Changes the plan, where a time is given only the one that was made then
+    /// (`project.created_at`): one that has replaced it has other tasks under the same
+    /// ids. What it returns has been stored durably, in the plan and in the journal;
+    /// after an error nothing has changed.
     ///
     /// # Errors
     /// Returns what [`load`](Self::load) returns, the task errors of
-    /// [`apply`](super::apply), [`StateError::Locked`] if others kept the
-    /// store busy for too long, and [`StateError::Io`] if storing failed.
-    fn mutate(&self, mutation: Mutation, actor: Actor) -> Result<Applied, StateError>;
-
-    /// Appends to the journal what is no change of the plan. Returns the
-    /// number of the record.
-    ///
-    /// # Errors
-    /// Returns [`StateError::TooLarge`], [`StateError::Locked`] or
-    /// [`StateError::Io`].
-    fn note(&self, note: Note) -> Result<u64, StateError>;
+    /// [`apply`](super::apply()), [`StateError::Replaced`] for another plan,
+    /// [`StateError::Locked`] if others kept the store busy for too long, and
+    /// [`StateError::Io`] if storing failed.
+    fn mutate_only(
+        &self,
+        made_at: Option<Timestamp>,
+        mutation: Mutation,
+        actor: Actor,
+    ) -> Result<Applied, StateError>;
 
     /// Returns the journal's records after a number, oldest first, as far
-    /// back as the journal goes; 0 stands for all.
+    /// back as the journal goes; 0 stands for all. Numbers grow, not necessarily by
+    /// one.
     ///
     /// # Errors
     /// Returns [`StateError::Locked`] or [`StateError::Io`].
-    fn journal_since(&self, seq: u64) -> Result<Vec<JournalRecord>, StateError>;
+    fn journal_since(&self, seq: u64) -> Result<JournalPart, StateError>;
 
     /// Returns what [`journal_since`](Self::journal_since) returns, once it tells
     /// of everything that happened. The loop calls it, while it holds its lock.
@@ -78,7 +90,7 @@ pub trait StateStore: fmt::Debug + Send + Sync {
     /// Returns what [`load`](Self::load) and [`mutate`](Self::mutate) return for
     /// locks and files.
     fn catch_up(&self, seq: u64) -> Result<CaughtUp, StateError> {
-        Ok(CaughtUp { records: self.journal_since(seq)?, ..CaughtUp::default() })
+        Ok(CaughtUp { journal: self.journal_since(seq)?, ..CaughtUp::default() })
     }
 
     /// Says whether the plan is what the store last wrote.
@@ -88,29 +100,6 @@ pub trait StateStore: fmt::Debug + Send + Sync {
     fn last_written(&self) -> Result<LastWritten, StateError> {
         Ok(LastWritten::Same)
     }
-
-    /// Returns the last checkpoint, which every rotation of the journal keeps.
-    ///
-    /// # Errors
-    /// Returns [`StateError::Locked`] or [`StateError::Io`].
-    fn last_checkpoint(&self) -> Result<Option<JournalRecord>, StateError>;
-
-    /// Returns what a run that has not ended saved last, where that is kept out of
-    /// the reach of agents, and how the [last checkpoint](Self::last_checkpoint) of the
-    /// journal stands to it. By default nothing is kept.
-    ///
-    /// # Errors
-    /// Returns [`StateError::Locked`] or [`StateError::Io`].
-    fn kept_checkpoint(&self) -> Result<KeptCheckpoint, StateError> {
-        Ok(KeptCheckpoint::Nowhere)
-    }
-
-    /// Returns the supervisors that were noted and have not been noted as
-    /// ended.
-    ///
-    /// # Errors
-    /// Returns [`StateError::Locked`] or [`StateError::Io`].
-    fn supervisors(&self) -> Result<Vec<Supervisor>, StateError>;
 
     /// Appends lines to the progress log.
     ///
@@ -132,18 +121,20 @@ pub trait StateStore: fmt::Debug + Send + Sync {
     /// Returns [`StateError::Locked`] or [`StateError::Io`].
     fn rotate_progress(&self, max_lines: usize) -> Result<usize, StateError>;
 
-    /// Replaces a generated file. A TOON file gets the version header if the
-    /// text has none.
-    ///
-    /// # Errors
-    /// Returns [`StateError::Locked`] or [`StateError::Io`].
-    fn write_artifact(&self, artifact: Artifact, text: &str) -> Result<(), StateError>;
+    /// Begins to watch for what others do: the [`Watch`] says when there may be more to
+    /// read with [`catch_up`](Self::catch_up). One that says nothing, or ends, costs
+    /// promptness alone: the loop also looks by itself whenever it matters.
+    fn watch(&self) -> Watch;
+}
 
-    /// Reads a generated file; nothing if it was never written.
-    ///
-    /// # Errors
-    /// Returns [`StateError::Io`].
-    fn read_artifact(&self, artifact: Artifact) -> Result<Option<String>, StateError>;
+/// What the journal tells after a number.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct JournalPart {
+    /// The records, oldest first.
+    pub records: Vec<JournalRecord>,
+    /// Whether earlier ones are missing that came after the number: a journal goes back
+    /// only so far.
+    pub has_gap: bool,
 }
 
 /// A plan as it was loaded.
@@ -163,8 +154,8 @@ pub struct LoadedPlan {
 /// What happened since somebody last looked.
 #[derive(Clone, Debug, Default)]
 pub struct CaughtUp {
-    /// The records, oldest first.
-    pub records: Vec<JournalRecord>,
+    /// What the journal tells of it.
+    pub journal: JournalPart,
     /// The plan, where it had to be read for that.
     pub plan: Option<Arc<Plan>>,
     /// What somebody did without asking the store, a sentence each.

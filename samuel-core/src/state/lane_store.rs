@@ -1,0 +1,100 @@
+//! What one machine needs to carry on, wherever its plan is kept.
+//!
+//! A [`LaneStore`] holds what a loop saves of itself, which processes look after its
+//! commands, the files that each iteration makes anew, and the lock that admits one loop.
+//! [`FileStore`](super::FileStore) keeps it in the run directory,
+//! [`MemoryLane`](super::MemoryLane) in memory. What every one does is checked by
+//! [`store_suite::lane_store`](crate::testing::store_suite::lane_store).
+//!
+//! Methods block. Asynchronous callers use `spawn_blocking`.
+
+use std::{fmt, sync::Arc};
+
+use super::{Artifact, Checkpoint, Holder, KeptCheckpoint, Note, RunDir, StateError, Supervisor};
+use crate::model::Usage;
+
+/// Keeps what one machine needs to carry on.
+pub trait LaneStore: fmt::Debug + Send + Sync {
+    /// Returns the directory of this machine in which programs find files and leave
+    /// theirs: raw logs, caches, what plugins write.
+    fn dir(&self) -> &RunDir;
+
+    /// Writes a note down. Returns its number; numbers grow.
+    ///
+    /// # Errors
+    /// Returns [`StateError::TooLarge`], [`StateError::Locked`] or
+    /// [`StateError::Io`].
+    fn note(&self, note: Note) -> Result<u64, StateError>;
+
+    /// Returns what a run saved last, however much was noted since.
+    ///
+    /// # Errors
+    /// Returns [`StateError::Locked`] or [`StateError::Io`].
+    fn last_saved(&self) -> Result<Option<SavedRun>, StateError>;
+
+    /// Returns what a run that has not ended saved last, where that is kept out of
+    /// the reach of agents, and how what was [saved last](Self::last_saved) stands
+    /// to it. By default nothing is kept.
+    ///
+    /// # Errors
+    /// Returns [`StateError::Locked`] or [`StateError::Io`].
+    fn kept_checkpoint(&self) -> Result<KeptCheckpoint, StateError> {
+        Ok(KeptCheckpoint::Nowhere)
+    }
+
+    /// Returns the supervisors that were noted and have not been noted as
+    /// ended.
+    ///
+    /// # Errors
+    /// Returns [`StateError::Locked`] or [`StateError::Io`].
+    fn supervisors(&self) -> Result<Vec<Supervisor>, StateError>;
+
+    /// Replaces a generated file. A TOON file gets the version header if the
+    /// text has none.
+    ///
+    /// # Errors
+    /// Returns [`StateError::Locked`] or [`StateError::Io`].
+    fn write_artifact(&self, artifact: Artifact, text: &str) -> Result<(), StateError>;
+
+    /// Reads a generated file; nothing if it was never written.
+    ///
+    /// # Errors
+    /// Returns [`StateError::Io`].
+    fn read_artifact(&self, artifact: Artifact) -> Result<Option<String>, StateError>;
+
+    /// Takes the lock of the loop, which is free again once what is returned is dropped.
+    ///
+    /// # Errors
+    /// Returns [`StateError::LoopRunning`] if another loop holds it, and
+    /// [`StateError::Io`] if that cannot be found out.
+    fn lock_loop(&self, holder: &Holder) -> Result<Arc<dyn LoopLock>, StateError>;
+
+    /// Returns who runs a loop here, if anybody does. The outer option says whether the
+    /// lock is held, the inner one who holds it.
+    ///
+    /// # Errors
+    /// Returns [`StateError::Io`] if that cannot be found out.
+    fn loop_holder(&self) -> Result<Option<Option<Holder>>, StateError>;
+}
+
+/// The lock of a loop, held until it is dropped.
+pub trait LoopLock: fmt::Debug + Send + Sync {
+    /// Sees to it that others still find the lock held, whatever was done to its file;
+    /// says whether something had to be put back.
+    ///
+    /// # Errors
+    /// Returns [`StateError::Io`] if that is not possible, and
+    /// [`StateError::LoopRunning`] if another loop has taken it by now.
+    fn keep(&self) -> Result<bool, StateError>;
+}
+
+/// What a run saved last.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SavedRun {
+    /// What it saved.
+    pub checkpoint: Checkpoint,
+    /// The number of the note.
+    pub seq: u64,
+    /// What it had consumed in all when it noted that last, after the checkpoint.
+    pub used: Option<Usage>,
+}

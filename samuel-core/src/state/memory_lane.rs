@@ -1,0 +1,118 @@
+//! What one machine needs to carry on, in memory.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use super::{
+    Artifact, Checkpoint, Holder, JournalEntry, JournalRecord, LaneStore, LoopLock, Note, RunDir, SavedRun,
+    StateError, Supervisor, journal, plan_file,
+};
+use crate::clock::Clock;
+
+/// Keeps in memory what a loop needs to carry on in this process; for tests and previews.
+/// Clones share their state.
+#[derive(Clone, Debug)]
+pub struct MemoryLane {
+    dir: RunDir,
+    clock: Arc<dyn Clock>,
+    notes: Arc<Mutex<Notes>>,
+    holder: Arc<Mutex<Option<Holder>>>,
+}
+
+#[derive(Debug, Default)]
+struct Notes {
+    records: Vec<JournalRecord>,
+    artifacts: HashMap<Artifact, String>,
+}
+
+impl MemoryLane {
+    /// Creates a store without notes. Programs still find and leave files in `dir`.
+    pub fn new(dir: RunDir, clock: Arc<dyn Clock>) -> Self {
+        Self { dir, clock, notes: Arc::default(), holder: Arc::default() }
+    }
+
+    fn notes(&self) -> MutexGuard<'_, Notes> {
+        locked(&self.notes)
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing panics between two changes that belong together.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl LaneStore for MemoryLane {
+    fn dir(&self) -> &RunDir {
+        &self.dir
+    }
+
+    fn note(&self, note: Note) -> Result<u64, StateError> {
+        let mut notes = self.notes();
+        let seq = notes.records.len() as u64 + 1;
+        let record =
+            JournalRecord { seq, at: self.clock.now(), revision: 0, digest: None, entry: note.into() };
+        // Keeps the limits of the file store.
+        record.to_line()?;
+        notes.records.push(record);
+        Ok(seq)
+    }
+
+    fn last_saved(&self) -> Result<Option<SavedRun>, StateError> {
+        let (mut used, mut saved): (_, Option<(u64, Checkpoint)>) = (None, None);
+        for record in &self.notes().records {
+            match &record.entry {
+                JournalEntry::Checkpoint(checkpoint) => {
+                    (used, saved) = (None, Some((record.seq, checkpoint.clone())));
+                }
+                JournalEntry::Used(newer) => used = Some(newer.usage),
+                _ => {}
+            }
+        }
+        Ok(saved.map(|(seq, checkpoint)| SavedRun { checkpoint, seq, used }))
+    }
+
+    fn supervisors(&self) -> Result<Vec<Supervisor>, StateError> {
+        Ok(journal::active_supervisors(&self.notes().records))
+    }
+
+    fn write_artifact(&self, artifact: Artifact, text: &str) -> Result<(), StateError> {
+        let text = plan_file::with_header(artifact, text);
+        self.notes().artifacts.insert(artifact, text.into_owned());
+        Ok(())
+    }
+
+    fn read_artifact(&self, artifact: Artifact) -> Result<Option<String>, StateError> {
+        Ok(self.notes().artifacts.get(&artifact).cloned())
+    }
+
+    fn lock_loop(&self, holder: &Holder) -> Result<Arc<dyn LoopLock>, StateError> {
+        let mut held = locked(&self.holder);
+        if held.is_some() {
+            return Err(StateError::LoopRunning { holder: held.clone(), path: self.dir.loop_lock() });
+        }
+        *held = Some(holder.clone());
+        Ok(Arc::new(MemoryLock(Arc::clone(&self.holder))))
+    }
+
+    fn loop_holder(&self) -> Result<Option<Option<Holder>>, StateError> {
+        Ok(locked(&self.holder).clone().map(Some))
+    }
+}
+
+/// Holds the loop of a lane in memory, which nobody takes away.
+#[derive(Debug)]
+struct MemoryLock(Arc<Mutex<Option<Holder>>>);
+
+impl LoopLock for MemoryLock {
+    fn keep(&self) -> Result<bool, StateError> {
+        Ok(false)
+    }
+}
+
+impl Drop for MemoryLock {
+    fn drop(&mut self) {
+        *locked(&self.0) = None;
+    }
+}
