@@ -10,7 +10,7 @@
 
 use std::{mem::MaybeUninit, ptr, time::Duration};
 
-use samuel_core::engine::{Controller, machine::Command};
+use samuel_core::{engine::Controller, machine::Command};
 use tokio::{
     signal::unix::{Signal as Stream, SignalKind, signal},
     sync::mpsc,

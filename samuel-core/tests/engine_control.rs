@@ -7,7 +7,8 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use samuel_core::{
     agent::{self, Agent, AgentConfig, AgentError, AgentPort, AgentRequest, Script, ScriptedCall},
     config::CheckCommand,
-    engine::{Event, EventRecord, Events},
+    engine::Events,
+    event::{Event, EventRecord},
     hook::{HookPoint, points},
     model::{ErrorCode, ExitReason, Status, TaskId, Usage, payload::*},
     process::Supervisor,

@@ -6,7 +6,8 @@ use std::{fs, path::Path};
 use proptest::{prelude::*, test_runner::TestCaseError};
 use samuel_core::{
     agent::{Script, ScriptedCall, Step},
-    engine::{Event, Glance},
+    engine::Glance,
+    event::Event,
     model::{ExitReason, Plan, Priority, Status, Task, TaskId},
     project::NextStep,
     testing::Bench,

@@ -6,7 +6,8 @@ use std::fs;
 use samuel_core::{
     agent::{self, AgentConfig, Script, ScriptedCall, Step},
     config::{CheckCommand, MethodologySettings},
-    engine::{Event, Glance, TrustPolicy},
+    engine::{Glance, TrustPolicy},
+    event::Event,
     hook::{Call, HookPoint, points},
     model::{Coded, ExitReason, Status, TaskId, payload::*},
     process::Supervisor,

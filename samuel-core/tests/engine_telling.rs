@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use samuel_core::{
     agent::{Script, ScriptedCall, Step},
-    engine::{CheckResult, Event, EventRecord},
+    event::{CheckResult, Event, EventRecord},
     hook::{HookPoint, points},
     model::{ExitReason, TaskId, payload::*},
     testing::{Bench, FakeHandler, HeldAgent, Played, VirtualClock, completes_each_task},

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use samuel_core::{
     clock::SystemClock,
-    engine::Event,
+    event::Event,
     hook::points,
     testing::{Bench, FakeHandler, completes_each_task},
 };

@@ -16,7 +16,10 @@ use pyo3::{
     pyclass, pymethods,
     types::{PyAnyMethods, PyList},
 };
-use samuel_core::engine::{Events, Executables, Run, RunError, TrustPolicy, machine::Command};
+use samuel_core::{
+    engine::{Events, Executables, Run, RunError, TrustPolicy},
+    machine::Command,
+};
 
 use crate::{
     bell::Bell,

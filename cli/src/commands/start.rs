@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use samuel_core::{
-    engine::{EventRecord, Profile, Run, RunError, RunHandle, RunReport},
+    engine::{Profile, Run, RunError, RunHandle},
+    event::{EventRecord, RunReport},
     model::{ErrorCode, ExitReason},
     project::Project,
 };

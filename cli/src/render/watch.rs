@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use samuel_core::{
     agent::AgentEvent,
-    engine::{CheckResult, Event, EventRecord, PlanChange, RunReport},
+    event::{CheckResult, Event, EventRecord, PlanChange, RunReport},
     model::{
         IterationOutcome, TaskId, Usage,
         payload::{CheckFailure, Mode, TaskBrief},

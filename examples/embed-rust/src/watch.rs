@@ -2,7 +2,7 @@
 
 use samuel_core::{
     agent::AgentEvent,
-    engine::{Event, EventRecord, RunReport},
+    event::{Event, EventRecord, RunReport},
     model::Plan,
 };
 

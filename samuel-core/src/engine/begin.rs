@@ -7,12 +7,12 @@ use super::{
     driver::Saved,
     error::RunError,
     follow::{began_in, committed_in, completed_in, outdates_check},
-    machine::{Input, Limits, Machine, Setup},
     run::Run,
     services::Known,
 };
 use crate::{
     hook::{HookPoint, Tier},
+    machine::{Input, Limits, Machine, Setup},
     model::{Plan, ProgressStatus, Status, TaskId, Usage},
     state::{
         JournalEntry, JournalRecord, KeptCheckpoint, LaneStore, LastWritten, LoadedPlan, PlanStore, SavedRun,

@@ -4,11 +4,9 @@ use std::sync::Arc;
 
 use super::{
     control_files::{ControlFileChange, Stamps},
-    event::RunFault,
-    machine::EffectResult,
     services::Services,
 };
-use crate::{hook::HookPoint, text::listed};
+use crate::{event::RunFault, hook::HookPoint, machine::EffectResult, text::listed};
 
 impl Services {
     /// Looks at the control files before a check is made. Returns the stamps of the

@@ -17,17 +17,17 @@ use super::{
     consumed::Consumed,
     control_files::ControlRecord,
     error::described,
-    event::{Event, RunFault, RunReport},
     fire::Place,
     flight::Flight,
     follow::Follower,
-    machine::{Effect, EffectId, EffectResult, Input, LogLine, Machine},
     plan_effects::{change, look_and_load},
     services::Services,
     waiting::in_whole_seconds,
 };
 use crate::{
+    event::{Event, RunFault, RunReport},
     hook::{HookCall, HookPoint},
+    machine::{Effect, EffectId, EffectResult, Input, LogLine, Machine},
     model::{
         Status, Task, TaskId,
         payload::{CheckFailure, Turn},

@@ -8,18 +8,15 @@ use std::{pin::Pin, sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    error::described,
-    event::{Event, Failure},
-    machine::{AgentEnd, HookReply, Machine, ReplyData},
-    services::Services,
-};
+use super::{error::described, services::Services};
 use crate::{
     agent::apply_deny_list,
+    event::{Event, Failure},
     hook::{
         Blob, BreakClass, CallVisitor, DEFAULT_ID, HookCall, HookPoint, Outcome, Output, Point, Scope,
         ScratchFile, Warning, points,
     },
+    machine::{AgentEnd, HookReply, Machine, ReplyData},
     model::{
         FailureClass,
         payload::{AgentInvokeInput, BeforeAgentInvokeInput, Mode, QualityCheckInput, TaskBrief, Turn},

@@ -6,11 +6,11 @@ use std::collections::HashMap;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::{
+use crate::{
     event::RunReport,
     machine::{EffectId, EffectResult, Input},
+    state::ProgressEntry,
 };
-use crate::state::ProgressEntry;
 
 /// What a driver keeps while it runs.
 #[derive(Default)]

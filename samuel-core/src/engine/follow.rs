@@ -14,12 +14,11 @@ use std::{
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    machine::{Completion, Input, PlanChanged},
-    services::Services,
-};
+use super::services::Services;
 use crate::{
-    engine::{error::described, event::PlanChange},
+    engine::error::described,
+    event::PlanChange,
+    machine::{Completion, Input, PlanChanged},
     model::{Plan, Status, Task, TaskId, payload::Actor},
     state::{
         CaughtUp, Edit, JournalEntry, JournalPart, JournalRecord, LoopLock, Mutation, ProgressKind,

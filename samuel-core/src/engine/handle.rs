@@ -6,8 +6,10 @@ use tokio::{sync::mpsc, task::JoinHandle};
 
 use super::{
     error::RunError,
-    event::RunReport,
     hub::{Events, Hub},
+};
+use crate::{
+    event::RunReport,
     machine::{Command, Input},
 };
 

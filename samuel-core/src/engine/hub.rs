@@ -13,8 +13,10 @@ use std::{
 
 use futures_core::Stream;
 
-use super::event::{EVENT_SCHEMA_VERSION, Event, EventRecord};
-use crate::clock::Clock;
+use crate::{
+    clock::Clock,
+    event::{EVENT_SCHEMA_VERSION, Event, EventRecord},
+};
 
 /// How many events a reader may be behind before agent text is dropped.
 const BACKLOG: usize = 1_024;

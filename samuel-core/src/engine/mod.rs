@@ -1,8 +1,9 @@
-//! The loop: a machine that decides, and a driver that does.
+//! The loop: the driver of the machine that decides.
 //!
 //! [`Run`] is built from a project, an agent and handlers, and started; the
-//! [`RunHandle`] gives its events and takes commands. The [`machine`] decides
-//! what happens next without doing anything itself; the driver carries it out.
+//! [`RunHandle`] gives its events and takes commands. The
+//! [`machine`](crate::machine) decides what happens next without doing anything itself;
+//! the driver carries it out, and what it does is told as [`event`](crate::event)s.
 //! Which handlers there are by default is the methodology's.
 
 mod begin;
@@ -15,7 +16,6 @@ mod contexts;
 mod control_files;
 mod driver;
 mod error;
-mod event;
 mod executables;
 mod fire;
 mod flight;
@@ -24,7 +24,6 @@ mod handle;
 mod hook_report;
 mod hub;
 mod left_changed;
-pub mod machine;
 mod old_logs;
 mod only_loop;
 mod plan_effects;
@@ -42,9 +41,6 @@ pub use builder::RunBuilder;
 pub use checkup::{Checkup, Finding, Health, Subject};
 pub use control_files::ControlFileChange;
 pub use error::RunError;
-pub use event::{
-    CheckResult, EVENT_SCHEMA_VERSION, Event, EventRecord, Failure, PlanChange, RunFault, RunReport,
-};
 pub use executables::{Executable, ExecutableKind, Executables};
 pub use handle::{Controller, RunHandle};
 pub use hook_report::{

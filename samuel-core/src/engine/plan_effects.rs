@@ -2,13 +2,10 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
-use super::{
-    event::RunFault,
-    follow::Follower,
-    machine::{EffectResult, Loaded},
-    services::Services,
-};
+use super::{follow::Follower, services::Services};
 use crate::{
+    event::RunFault,
+    machine::{EffectResult, Loaded},
     model::{Status, payload::Mode},
     plan::Work,
     state::{Actor, JournalEntry, JournalRecord, Mutation, StateError},

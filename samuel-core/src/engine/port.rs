@@ -4,16 +4,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::{
-    event::Event,
-    hub::Hub,
-    machine::{AbilityNotice, Input},
-    services::Tickets,
-};
+use super::{hub::Hub, services::Tickets};
 use crate::{
     agent::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort},
     clock::Clock,
+    event::Event,
     hook::{DEFAULT_ID, HookPoint},
+    machine::{AbilityNotice, Input},
     process::{LeftRunning, Process, listed},
     state::{
         LaneStore, Note, PlanStore, ProgressBody, ProgressEntry, ProgressKind, Supervisor, SupervisorRole,

@@ -13,16 +13,16 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     error::RunError,
-    event::Event,
     fire::Place,
-    machine::{Effect, EffectResult, Input, Machine},
     plan_effects::{load, mutate},
     run::Run,
     services::Services,
 };
 use crate::{
     context::ContextView,
+    event::Event,
     hook::{HookCall, HookPoint, Registry, Skipped, Tier, Warning, without_version},
+    machine::{Effect, EffectResult, Input, Machine},
     model::{
         ExitReason,
         payload::{Mode, TaskBrief, Turn},

@@ -7,8 +7,10 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde::Serialize;
 
-use super::event::{Event, EventRecord};
-use crate::hook::HookPoint;
+use crate::{
+    event::{Event, EventRecord},
+    hook::HookPoint,
+};
 
 /// How many times of one handler go into its median; later ones still count.
 const MAX_SAMPLES: usize = 100_000;
@@ -166,7 +168,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        engine::EVENT_SCHEMA_VERSION,
+        event::EVENT_SCHEMA_VERSION,
         hook::{Outcome, Timing},
         model::{IterationOutcome, Usage, payload::Turn},
     };

@@ -11,15 +11,14 @@ use std::{
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::{
-    control_files::ControlFiles, error::described, event::Event, hub::Hub, machine::Input,
-    work_tree::WorkTree,
-};
+use super::{control_files::ControlFiles, error::described, hub::Hub, work_tree::WorkTree};
 use crate::{
     agent::AbilityDecision,
     clock::Clock,
     context::{ContextView, PluginData, PromptContext, Suggestion},
+    event::Event,
     hook::Registry,
+    machine::Input,
     model::{
         Plan, Task, TaskId,
         payload::{CheckFailure, Extra, Mode},

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{machine::Wait, services::Services};
+use super::services::Services;
+use crate::machine::Wait;
 
 /// How often a long wait looks at the time of day.
 const LOOK_AT_THE_TIME: Duration = Duration::from_secs(60);

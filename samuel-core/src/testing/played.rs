@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use crate::{
     agent::AgentEvent,
-    engine::{Event, EventRecord, RunReport},
+    event::{Event, EventRecord, RunReport},
     hook::{HookPoint, Outcome},
     model::payload::{Deliver, Turn},
     process,

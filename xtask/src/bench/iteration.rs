@@ -11,7 +11,8 @@ use anyhow::{Result, ensure};
 use async_trait::async_trait;
 use samuel_core::{
     agent::{Agent, AgentError, AgentPort, AgentRequest},
-    engine::{Event, Run, RunReport, TrustPolicy},
+    engine::{Run, TrustPolicy},
+    event::{Event, RunReport},
     hook::HookPoint,
     model::{ExitReason, TaskId, payload::AgentInvokeOutput},
     project::Project,

@@ -9,7 +9,7 @@ use pyo3::{
     Bound, IntoPyObject, PyAny, PyResult, Python,
     types::{PyAnyMethods, PyBytes, PyDict, PyDictMethods, PyList, PyString, PyTuple},
 };
-use samuel_core::engine::EventRecord;
+use samuel_core::event::EventRecord;
 use serde::{Serialize, ser};
 
 use super::{

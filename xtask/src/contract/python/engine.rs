@@ -49,7 +49,7 @@ const REPORTS: &[Source] = &[
     ("agent/event.rs", &[("AgentEvent", "")]),
     ("model/code.rs", &[("Location", "")]),
     (
-        "engine/event.rs",
+        "event.rs",
         &[
             ("PlanChange", ""),
             ("CheckResult", ""),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Core, Ending, HookReply, Setup, iteration::Iteration};
 use crate::{
-    engine::event::{Event, Failure},
+    event::{Event, Failure},
     hook::{OnFailure, Outcome, Said, Speaker},
     model::{
         ExitReason, FailureClass,

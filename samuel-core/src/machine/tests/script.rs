@@ -7,7 +7,7 @@ use super::{
 use crate::{
     agent::AbilityCall,
     context::Framing,
-    engine::event::PlanChange,
+    event::PlanChange,
     hook::{Abort, BreakClass, Broken, HookFailure, HookPoint, OnFailure, Outcome, Speaker},
     model::{
         Plan, Status,

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use super::*;
 use crate::{
-    engine::event::Event,
+    event::Event,
     hook::Said,
     model::{ExitReason, TaskId},
     state::{Mutation, ProgressKind},

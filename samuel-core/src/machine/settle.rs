@@ -5,7 +5,7 @@ use super::{
     limit::to_the_second,
 };
 use crate::{
-    engine::event::{Event, Failure},
+    event::{Event, Failure},
     hook::{Said, points},
     model::{
         IterationOutcome, TaskId,

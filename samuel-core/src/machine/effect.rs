@@ -2,12 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    super::event::{Event, Failure, RunFault},
-    PlanChanged,
-};
+use super::PlanChanged;
 use crate::{
     agent::{AbilityCall, AbilityDecision, AbilityResult},
+    event::{Event, Failure, RunFault},
     hook::{HookCall, Outcome},
     model::{
         TaskId, Usage,

@@ -4,7 +4,7 @@ use super::{
     Core, Machine, Moment, State, Then, command::Requests, is_provisional, iteration::Iteration, side::Side,
 };
 use crate::{
-    engine::event::Failure,
+    event::Failure,
     model::{FailureClass, TaskId, payload::Actor},
     state::{Mutation, ProgressKind},
 };

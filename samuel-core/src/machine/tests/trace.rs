@@ -6,7 +6,7 @@ use super::{
     *,
 };
 use crate::{
-    engine::event::RunReport,
+    event::RunReport,
     hook::{HookCall, HookPoint},
     model::{FailureClass, Status, payload::Turn},
 };

@@ -7,7 +7,7 @@
 
 use super::{Core, Effect, Ending, HookReply, Phase, ReplyData, State, Then, iteration::Iteration};
 use crate::{
-    engine::event::{CheckResult, Event, Failure},
+    event::{CheckResult, Event, Failure},
     hook::{BreakClass, DEFAULT_ID, Timing, points},
     model::{
         ExitReason, FailureClass, TaskId,

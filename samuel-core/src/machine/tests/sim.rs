@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     agent::AbilityDecision,
-    engine::event::PlanChange,
+    event::PlanChange,
     hook::{BreakClass, HookCall, HookPoint},
     model::{
         FailureClass, Plan, Status, Task,

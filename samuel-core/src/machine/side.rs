@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     agent::{AbilityDecision, AbilityResult},
-    engine::event::{Event, Failure, RunFault},
+    event::{Event, Failure, RunFault},
     hook::{HookCall, Point, points},
     model::payload::{AbilityAfterInput, AbilityBeforeInput, Json, TaskCompletedInput},
     state::ProgressKind,

@@ -6,7 +6,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::error::described;
 use crate::{
     agent::AgentEvent,
     hook::{HookPoint, Outcome},
@@ -15,6 +14,7 @@ use crate::{
         payload::{Actor, CheckFailure, Mode, TaskBrief, Turn},
     },
     process::Process,
+    text::described,
 };
 
 /// The version of the events' JSON form.
@@ -304,7 +304,7 @@ pub struct RunFault {
 
 impl RunFault {
     /// Describes an error.
-    pub(super) fn of(error: &impl Coded) -> Self {
+    pub(crate) fn of(error: &impl Coded) -> Self {
         Self { code: error.code().name.to_owned(), message: described(error), location: error.location() }
     }
 }

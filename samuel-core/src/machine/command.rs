@@ -6,7 +6,7 @@ use super::{
     CallPhase, Command, Core, Effect, EffectResult, Ending, Phase, State, Then, iteration::Iteration,
 };
 use crate::{
-    engine::event::{Event, Failure, RunFault},
+    event::{Event, Failure, RunFault},
     hook::{HookPoint, Said, Speaker},
     model::{
         ExitReason, FailureClass,

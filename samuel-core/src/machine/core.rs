@@ -13,7 +13,7 @@ use super::{
     text::Texts,
 };
 use crate::{
-    engine::event::{Event, RunFault},
+    event::{Event, RunFault},
     hook::{HookCall, Point},
     model::{ExitReason, TaskId, Usage, payload::Turn},
     state::{Mutation, ProgressKind},

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     config::format_duration,
-    engine::event::{Event, Failure},
+    event::{Event, Failure},
     hook::{Said, points},
     model::{
         ExitReason, FailureClass, IterationOutcome, ProgressStatus, TaskId, Usage,

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     context::one_line,
-    engine::event::{Event, RunReport},
+    event::{Event, RunReport},
     hook::{Speaker, points},
     model::{
         ExitReason, ProgressStatus, Usage,

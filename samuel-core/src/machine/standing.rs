@@ -21,7 +21,7 @@ use crate::{
 
 /// When something was completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine) enum Moment {
+pub(crate) enum Moment {
     /// Since an iteration or a last turn began, and before it was closed.
     UnderWay,
     /// While no agent was called.
@@ -32,7 +32,7 @@ pub(in crate::engine) enum Moment {
 ///
 /// Whoever says that it is an agent is believed even where no agent should be
 /// at work: nobody gains by that.
-pub(in crate::engine) fn is_provisional(moment: Moment, actor: Actor) -> bool {
+pub(crate) fn is_provisional(moment: Moment, actor: Actor) -> bool {
     moment == Moment::UnderWay || actor == Actor::Agent
 }
 

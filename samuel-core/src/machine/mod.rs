@@ -41,14 +41,16 @@ pub use effect::{
 };
 pub use plan_changes::PlanChanged;
 pub use setup::{Limits, Setup};
-pub(in crate::engine) use standing::is_provisional;
+pub(crate) use standing::is_provisional;
 use standing::{Checks, Moment};
 use state::{AgentCall, CallPhase, Closing, Owner, Phase, Proposed, State, Then};
 
-use super::event::Failure;
-use crate::model::{
-    Usage,
-    payload::{Mode, TaskBrief},
+use crate::{
+    event::Failure,
+    model::{
+        Usage,
+        payload::{Mode, TaskBrief},
+    },
 };
 
 /// The loop. See the [module](self).
@@ -123,7 +125,7 @@ impl Machine {
     }
 
     /// Returns why the iteration under way failed, if it did.
-    pub(in crate::engine) fn failure(&self) -> Option<&Failure> {
+    pub(crate) fn failure(&self) -> Option<&Failure> {
         self.state.iteration()?.failure.as_ref()
     }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Core, State};
 use crate::{
-    engine::event::{Event, PlanChange},
+    event::{Event, PlanChange},
     model::{TaskId, payload::Actor},
     state::ProgressKind,
 };

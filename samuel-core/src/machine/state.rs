@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{AgentEnd, Loaded, Moment, iteration::Iteration};
-use crate::{engine::event::Failure, model::payload::Turn};
+use crate::{event::Failure, model::payload::Turn};
 
 /// Where a run is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

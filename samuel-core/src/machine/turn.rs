@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     agent::last_words,
-    engine::event::{Event, Failure},
+    event::{Event, Failure},
     hook::points,
     model::{
         ExitReason, FailureClass, Usage,
