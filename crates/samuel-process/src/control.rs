@@ -6,8 +6,12 @@
 use super::{
     Containment, ExitStatus, Process, SupervisorId, group::Group, supervised::Supervised, wire::Order,
 };
-use rustix::process::Signal;
-use std::io;
+use rustix::{
+    net::{Shutdown, shutdown},
+    process::Signal,
+};
+use std::{io, sync::Weak};
+use tokio::net::UnixStream;
 
 /// What happens to a command, in this order.
 #[derive(Debug)]
@@ -26,6 +30,20 @@ pub(super) enum Event {
     /// The supervisor's program ended without having shown that it is one. Others had to end what
     /// it had started all the same if there is a list, of those that they could not end.
     NotASupervisor { left: Option<Vec<Process>> },
+}
+
+/// What cuts the connection to a supervisor from outside of the task that holds it.
+#[derive(Debug)]
+pub(super) struct Lifeline(pub(super) Weak<UnixStream>);
+
+impl Lifeline {
+    /// Has the supervisor end everything and report, as it does when Samuel is gone.
+    pub(super) fn cut(&self) {
+        if let Some(control) = self.0.upgrade() {
+            // One that is gone has ended it all.
+            let _ = shutdown(&*control, Shutdown::Write);
+        }
+    }
 }
 
 /// What becomes of the processes that an exited command left.
@@ -62,6 +80,14 @@ impl Control {
         }
     }
 
+    /// Sends SIGINT to the command's process group.
+    pub(super) fn interrupt(&mut self) {
+        match self {
+            Self::Supervised(supervised) => supervised.order(Order::Interrupt),
+            Self::Group(group) => group.signal(Signal::INT),
+        }
+    }
+
     /// Kills the command with everything below it; [`Event::Swept`] follows.
     pub(super) fn kill(&mut self) {
         match self {
@@ -95,6 +121,14 @@ impl Control {
         match self {
             Self::Supervised(supervised) => supervised.is_lost(),
             Self::Group(_) => false,
+        }
+    }
+
+    /// Returns what cuts the connection to the supervisor; a group has none.
+    pub(super) fn lifeline(&self) -> Lifeline {
+        match self {
+            Self::Supervised(supervised) => supervised.lifeline(),
+            Self::Group(_) => Lifeline(Weak::new()),
         }
     }
 

@@ -2,8 +2,8 @@
 //!
 //! A [`Drive`] owns everything about one command: it reads and writes its
 //! pipes, watches the clocks in a [`Schedule`], and returns a [`CommandOutput`].
-//! [`run`](super::run) awaits it in place, [`spawn`](super::spawn) in a task
-//! that it talks to by [`StopRequest`]s.
+//! It works in a task of its own, to which the holder of the
+//! [`Running`](super::Running) talks by [`StopRequest`]s.
 //!
 //! ```text
 //! Launched ──► Running ──► Stopping (SIGTERM) ──► Closing (SIGKILL) ──► done
@@ -11,10 +11,10 @@
 //! ```
 
 use super::{
-    CommandOutput, CommandSpec, End, ExitStatus, LeftRunning, Process, ProcessError, Spill, Supervisor,
-    SupervisorId,
+    CommandOutput, CommandSpec, End, ExitStatus, Input, LeftRunning, Process, ProcessError, Spill, Stdin,
+    Supervisor, SupervisorId,
     capture::{Capture, Stream},
-    control::{Control, Event, Leftovers},
+    control::{Control, Event, Leftovers, Lifeline},
     launch::{Launched, launch},
     lines::{LineQueue, LineSplitter},
     schedule::{Alarm, Schedule},
@@ -27,7 +27,6 @@ use tokio::{
     sync::{mpsc, oneshot, watch},
     time::{Instant, sleep_until},
 };
-use tokio_util::sync::CancellationToken;
 
 /// How long an exited command's output may stay open, held by a process that it left.
 const DRAIN_LIMIT: Duration = Duration::from_millis(100);
@@ -35,9 +34,6 @@ const DRAIN_LIMIT: Duration = Duration::from_millis(100);
 /// How long the call waits for the sweep: above the limit of the supervisor, whose
 /// report of survivors comes at the end of that.
 const SWEEP_WAIT: Duration = REPORT_LIMIT.saturating_add(Duration::from_millis(100));
-
-/// The time between SIGTERM and SIGKILL after a cancellation.
-const CANCEL_GRACE: Duration = Duration::from_millis(250);
 
 /// How many bytes are taken of an exited command's output whose consumer lags behind: as
 /// much as the largest pipe holds by default.
@@ -48,8 +44,8 @@ const MAX_OVERDRAFT: usize = 1024 * 1024;
 pub(super) enum StopRequest {
     /// SIGTERM now, SIGKILL after this time.
     Terminate(Duration),
-    /// SIGKILL now.
-    Kill,
+    /// SIGINT.
+    Interrupt,
     /// The work is done: start the linger clock.
     Finishing,
 }
@@ -64,7 +60,6 @@ pub(super) struct Listener {
 }
 
 /// A command between launch and end.
-#[derive(Debug)]
 pub(super) struct Drive {
     control: Control,
     streams: Streams,
@@ -72,15 +67,14 @@ pub(super) struct Drive {
     stdout: Capture,
     stderr: Capture,
     splitter: LineSplitter,
-    lines: Option<Arc<LineQueue>>,
-    listener: Option<Listener>,
+    lines: Arc<LineQueue>,
+    listener: Listener,
     grace: Duration,
     leftovers: Leftovers,
     program: PathBuf,
     supervisor_program: PathBuf,
     status: Option<ExitStatus>,
     end: Option<End>,
-    cancelled: bool,
     /// Whether the last order has been given.
     closing: bool,
     leaked: Option<LeftRunning>,
@@ -91,13 +85,13 @@ pub(super) struct Drive {
 }
 
 impl Drive {
-    /// Launches a command.
+    /// Launches a command. Returns where its input goes too, if that is for the caller to write.
     pub(super) fn launch(
         spec: CommandSpec,
         supervisor: &Supervisor,
-        lines: Option<Arc<LineQueue>>,
-        listener: Option<Listener>,
-    ) -> Result<Self, ProcessError> {
+        lines: Arc<LineQueue>,
+        listener: Listener,
+    ) -> Result<(Self, Option<Input>), ProcessError> {
         let schedule = Schedule::new(&spec, Instant::now());
         let stdout = Capture::new(Stream::Stdout, spec.limits, &spec.spill)?;
         // Where both streams are one, nothing of its own is left to keep.
@@ -106,7 +100,12 @@ impl Drive {
         let Launched { control, stdin, stdout: stdout_pipe, stderr: stderr_pipe, program } =
             launch(&spec, supervisor)?;
         let supervisor_program = supervisor.command_line().map(|(program, _)| program);
-        Ok(Self {
+        let mut input = stdin.map(Input::new);
+        let feed = match spec.stdin {
+            Stdin::Bytes(bytes) => input.take().map(|input| input.feed(bytes)),
+            _ => None,
+        };
+        let drive = Self {
             control,
             schedule,
             stdout,
@@ -116,18 +115,22 @@ impl Drive {
             listener,
             grace: spec.grace,
             leftovers: if spec.background { Leftovers::Keep } else { Leftovers::Kill },
-            streams: Streams::new(stdout_pipe, stderr_pipe, stdin, spec.stdin),
+            streams: Streams::new(stdout_pipe, stderr_pipe, feed),
             program,
             supervisor_program: supervisor_program.unwrap_or_default(),
             status: None,
             end: None,
-            cancelled: false,
             closing: false,
             leaked: None,
             swept: false,
             left_behind: None,
             overdrawn: 0,
-        })
+        };
+        Ok((drive, input))
+    }
+
+    pub(super) fn lifeline(&self) -> Lifeline {
+        self.control.lifeline()
     }
 
     pub(super) fn supervisor(&self) -> Option<SupervisorId> {
@@ -135,16 +138,11 @@ impl Drive {
     }
 
     /// Sees the command through.
-    pub(super) async fn complete(
-        mut self,
-        cancel: &CancellationToken,
-    ) -> Result<CommandOutput, ProcessError> {
-        let result = self.turn_until_done(cancel).await;
+    pub(super) async fn complete(mut self) -> Result<CommandOutput, ProcessError> {
+        let result = self.turn_until_done().await;
         self.read_rest();
-        if let Some(lines) = &self.lines {
-            lines.push(self.splitter.finish().into_iter().collect());
-            lines.close();
-        }
+        self.lines.push(self.splitter.finish().into_iter().collect());
+        self.lines.close();
         result?;
         self.control.reap();
         Ok(CommandOutput {
@@ -162,7 +160,7 @@ impl Drive {
         })
     }
 
-    async fn turn_until_done(&mut self, cancel: &CancellationToken) -> Result<(), ProcessError> {
+    async fn turn_until_done(&mut self) -> Result<(), ProcessError> {
         loop {
             let (at, alarm) = self.schedule.next();
             let may_read = self.may_read();
@@ -179,13 +177,9 @@ impl Drive {
                         return Ok(());
                     }
                 }
-                () = cancel.cancelled(), if !self.cancelled && self.status.is_none() => {
-                    self.cancelled = true;
-                    self.stop(End::Cancelled, self.grace.min(CANCEL_GRACE));
-                }
-                Some(request) = next_request(&mut self.listener), if self.status.is_none() => self.obey(request),
+                Some(request) = self.listener.requests.recv(), if self.status.is_none() => self.obey(request),
                 ready = self.streams.ready(may_read) => self.transfer(ready),
-                () = room_for_lines(self.lines.as_deref()), if !may_read => {
+                () = self.lines.taken(), if !may_read => {
                     // The silence was the consumer's, not the command's.
                     self.schedule.excuse_silence(Instant::now());
                 }
@@ -201,7 +195,7 @@ impl Drive {
         match event {
             Event::Started { pid } => {
                 self.schedule.command_started(Instant::now());
-                if let Some(started) = self.listener.as_mut().and_then(|listener| listener.started.take()) {
+                if let Some(started) = self.listener.started.take() {
                     // A receiver that has gone kills through its other channel.
                     let _ = started.send(pid);
                 }
@@ -272,7 +266,7 @@ impl Drive {
     fn obey(&mut self, request: StopRequest) {
         match request {
             StopRequest::Terminate(grace) => self.stop(End::Cancelled, grace),
-            StopRequest::Kill => self.stop(End::Cancelled, Duration::ZERO),
+            StopRequest::Interrupt => self.control.interrupt(),
             StopRequest::Finishing => self.schedule.finishing(Instant::now()),
         }
     }
@@ -312,15 +306,14 @@ impl Drive {
     /// Moves what a stream is ready for.
     fn transfer(&mut self, ready: Ready) {
         match ready {
-            Ready::Stdin => self.streams.write_stdin(),
             Ready::Stdout => {
                 let Some(bytes) = self.streams.read_stdout() else { return };
                 self.stdout.push(bytes);
-                if let Some(lines) = &self.lines {
-                    if !lines.has_room() {
-                        self.overdrawn += bytes.len();
-                    }
-                    lines.push(self.splitter.push(bytes));
+                if !self.lines.has_room() {
+                    self.overdrawn += bytes.len();
+                }
+                if !self.lines.is_abandoned() {
+                    self.lines.push(self.splitter.push(bytes));
                 }
                 self.heard();
             }
@@ -335,9 +328,7 @@ impl Drive {
     fn heard(&mut self) {
         let now = Instant::now();
         self.schedule.heard(now);
-        if let Some(listener) = &self.listener {
-            listener.last_output.send_replace(now);
-        }
+        self.listener.last_output.send_replace(now);
     }
 
     /// Takes what the pipes hold at the end, without waiting for more.
@@ -350,8 +341,7 @@ impl Drive {
     /// Reading waits for the consumer of the lines. What an exited command has left
     /// in its pipe is taken all the same, but not what others go on writing.
     fn may_read(&self) -> bool {
-        let has_room = self.lines.as_ref().is_none_or(|lines| lines.has_room());
-        has_room || (self.status.is_some() && self.overdrawn < MAX_OVERDRAFT)
+        self.lines.has_room() || (self.status.is_some() && self.overdrawn < MAX_OVERDRAFT)
     }
 
     fn supervisor_lost(&self, swept: bool, left: Vec<Process>) -> ProcessError {
@@ -361,19 +351,5 @@ impl Drive {
 
     fn not_a_supervisor(&self) -> ProcessError {
         ProcessError::NotASupervisor { program: self.supervisor_program.clone() }
-    }
-}
-
-/// Waits for a request; for ever if nobody can make one.
-async fn next_request(listener: &mut Option<Listener>) -> Option<StopRequest> {
-    match listener {
-        Some(listener) => listener.requests.recv().await,
-        None => None,
-    }
-}
-
-async fn room_for_lines(lines: Option<&LineQueue>) {
-    if let Some(lines) = lines {
-        lines.taken().await;
     }
 }

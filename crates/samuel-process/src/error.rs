@@ -8,6 +8,7 @@ use std::{
     ffi::{OsStr, OsString},
     io,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 /// A command that could not be started, or whose supervisor was lost.
@@ -154,6 +155,20 @@ pub enum ProcessError {
         swept: bool,
         /// Those processes that were found and could not be ended.
         left: Vec<Process>,
+    },
+    /// The command has not taken what was written to its standard input in time.
+    #[error("the command took only {written} bytes of its input within {} s", limit.as_secs_f64())]
+    InputTimeout {
+        /// How many bytes it has taken.
+        written: usize,
+        /// The time that it had.
+        limit: Duration,
+    },
+    /// The command takes no more from its standard input: it has closed it or has ended.
+    #[error("the command takes no more input, after {written} bytes of it")]
+    InputClosed {
+        /// How many bytes it has taken.
+        written: usize,
     },
     /// The tokio runtime was shut down while the command ran; it was killed.
     #[error("the runtime was shut down while `{}` ran", program.display())]

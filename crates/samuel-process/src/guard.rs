@@ -195,7 +195,7 @@ impl Watch {
             if order == Some(Order::Answer) {
                 report(&self.control, Report::Alive);
             } else {
-                if order != Some(Order::Terminate) {
+                if !matches!(order, Some(Order::Terminate | Order::Interrupt)) {
                     self.report_by();
                 }
                 self.look_for_tracer();

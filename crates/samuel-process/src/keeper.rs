@@ -130,6 +130,7 @@ impl Watch {
                 }
                 order = next_order(&self.control) => match order {
                     Some(Order::Terminate) => family.terminate(),
+                    Some(Order::Interrupt) => family.interrupt(),
                     // The supervisor answers for itself.
                     Some(Order::Answer) => {}
                     Some(order) => return Reason::Ordered(order),

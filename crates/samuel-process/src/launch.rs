@@ -107,7 +107,7 @@ fn check_cwd(cwd: &Path) -> Result<(), ProcessError> {
     rustix::fs::access(cwd, rustix::fs::Access::EXEC_OK).map_err(|errno| bad(errno.into()))
 }
 
-/// Returns the command's end and, for bytes, the end to write them to.
+/// Returns the command's end and the end to write to, where there is something to write.
 fn open_stdin(stdin: &Stdin) -> Result<(OwnedFd, Option<OwnedFd>), ProcessError> {
     let open = |path: &Path| {
         let file = File::open(path);
@@ -116,7 +116,7 @@ fn open_stdin(stdin: &Stdin) -> Result<(OwnedFd, Option<OwnedFd>), ProcessError>
     Ok(match stdin {
         Stdin::Null => (open(Path::new("/dev/null"))?.into(), None),
         Stdin::File(path) => (open(path)?.into(), None),
-        Stdin::Bytes(_) => {
+        Stdin::Bytes(_) | Stdin::Piped => {
             let (reader, writer) = io::pipe()?;
             (reader.into(), Some(writer.into()))
         }

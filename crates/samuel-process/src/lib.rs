@@ -1,9 +1,9 @@
 //! Running commands and agents so that nothing of them survives.
 //!
-//! A [`CommandSpec`] says what to run; [`run`] runs it to its end and returns a
-//! [`CommandOutput`]; [`spawn`] starts it and returns a [`Running`], which
-//! hands out standard output line by line while the command works. Both keep
-//! the same promises:
+//! A [`CommandSpec`] says what to run; [`spawn`] starts it and returns a [`Running`], which
+//! hands out standard output line by line while the command works, takes its standard
+//! input bit by bit, and ends with a [`CommandOutput`]; [`run`] does all of that in one call. Both
+//! keep the same promises:
 //!
 //! - the command has its own process group, no terminal and exactly the
 //!   environment of its specification;
@@ -48,6 +48,7 @@ mod drive;
 mod error;
 mod group;
 mod heartbeat;
+mod input;
 mod last_resort;
 mod launch;
 mod left;
@@ -91,6 +92,7 @@ mod sweep;
 pub use capture::create_private;
 pub use containment::Containment;
 pub use error::ProcessError;
+pub use input::Input;
 pub use left::{LeftRunning, Process, Remains, listed};
 pub use lines::Line;
 pub use lookup::{find_on_path, find_program};

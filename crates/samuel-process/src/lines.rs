@@ -136,6 +136,10 @@ impl LineQueue {
         self.taken.notify_one();
     }
 
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.lock().abandoned
+    }
+
     pub(super) fn has_room(&self) -> bool {
         let waiting = self.lock();
         waiting.lines.len() < MAX_WAITING_LINES && waiting.bytes < MAX_WAITING_BYTES

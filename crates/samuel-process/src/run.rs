@@ -1,13 +1,11 @@
 //! Running a command to its end in one call.
 
-use super::{
-    CommandOutput, CommandSpec, ProcessError, Stopper, Supervisor,
-    drive::{Drive, Listener},
-    running::joined,
-};
-use std::{path::PathBuf, time::Duration};
-use tokio::{sync::watch, time::Instant};
+use super::{CommandOutput, CommandSpec, ProcessError, Running, Supervisor};
+use std::{pin::pin, time::Duration};
 use tokio_util::sync::CancellationToken;
+
+/// The time between SIGTERM and SIGKILL after a cancellation.
+const CANCEL_GRACE: Duration = Duration::from_millis(250);
 
 /// Runs a command and returns when it has ended.
 ///
@@ -15,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 /// SIGKILL after its [grace](CommandSpec::grace), 250 ms at most after `cancel`. The call
 /// returns once all processes below the command are gone, but for those that a
 /// [background](CommandSpec::background) command leaves when it exits; and 1.1 s after the
-/// SIGKILL in any case. Dropping the future kills them at once, or
-/// [after their grace](CommandSpec::grace_when_dropped). Needs a tokio runtime with I/O and time.
+/// SIGKILL in any case. Dropping the future does what dropping a [`Running`] does. Needs a tokio
+/// runtime with I/O and time.
 ///
 /// ```
 /// use samuel_process::{CommandSpec, Supervisor, run};
@@ -40,39 +38,14 @@ pub async fn run(
     supervisor: &Supervisor,
     cancel: &CancellationToken,
 ) -> Result<CommandOutput, ProcessError> {
-    if spec.grace_when_dropped {
-        return run_in_a_task(spec, supervisor, cancel).await;
+    let grace = spec.grace.min(CANCEL_GRACE);
+    let (running, _) = Running::launch(spec, supervisor)?;
+    let stopper = running.stopper();
+    let mut ended = pin!(running.wait());
+    tokio::select! {
+        biased;
+        ended = &mut ended => return ended,
+        () = cancel.cancelled() => stopper.terminate(grace),
     }
-    Drive::launch(spec, supervisor, None, None)?.complete(cancel).await
-}
-
-/// Does the same in a task, which sees the command through when the call is dropped.
-async fn run_in_a_task(
-    spec: CommandSpec,
-    supervisor: &Supervisor,
-    cancel: &CancellationToken,
-) -> Result<CommandOutput, ProcessError> {
-    let program = PathBuf::from(&spec.program);
-    let (stopper, requests) = Stopper::new();
-    let (last_output, _) = watch::channel(Instant::now());
-    let dropped = TerminatedWhenDropped { stopper, grace: spec.grace };
-    let listener = Listener { requests, last_output, started: None };
-    let drive = Drive::launch(spec, supervisor, None, Some(listener))?;
-    let cancel = cancel.clone();
-    let ended = tokio::spawn(async move { drive.complete(&cancel).await }).await;
-    // It has ended: there is nobody to tell.
-    drop(dropped);
-    joined(ended, &program)
-}
-
-/// Has a command ended politely when this goes, unless it has ended.
-struct TerminatedWhenDropped {
-    stopper: Stopper,
-    grace: Duration,
-}
-
-impl Drop for TerminatedWhenDropped {
-    fn drop(&mut self) {
-        self.stopper.terminate(self.grace);
-    }
+    ended.await
 }

@@ -1,40 +1,40 @@
-//! A command at work, whose output is read line by line.
+//! A command at work, whose output is read line by line and whose input is written bit by bit.
 //!
 //! The work is done by a task with a [`Drive`]; a [`Running`] is the
-//! caller's side of it.
+//! caller's side of it, and [`run`](super::run) is one that waits for the end.
 
 use super::{
-    CommandOutput, CommandSpec, Line, ProcessError, Supervisor, SupervisorId,
+    CommandOutput, CommandSpec, Input, Line, ProcessError, Supervisor, SupervisorId,
+    control::Lifeline,
     drive::{Drive, Listener, StopRequest},
     lines::LineQueue,
 };
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::{
     sync::{mpsc, oneshot, watch},
     task::{JoinError, JoinHandle},
     time::Instant,
 };
-use tokio_util::sync::CancellationToken;
 
 /// A running command.
 ///
-/// Dropping it kills the command and everything below it.
+/// Dropping it kills the command and everything below it, at once or
+/// [after its grace](CommandSpec::grace_when_dropped).
 #[derive(Debug)]
 pub struct Running {
     task: Option<JoinHandle<Result<CommandOutput, ProcessError>>>,
     lines: Arc<LineQueue>,
+    input: Option<Input>,
     stopper: Stopper,
     last_output: watch::Receiver<Instant>,
     supervisor: Option<SupervisorId>,
+    lifeline: Lifeline,
+    grace_when_dropped: Duration,
     program: PathBuf,
     pid: u32,
 }
 
-/// Ends a [`Running`] command from elsewhere; clones act on the same command.
+/// Interrupts or ends a [`Running`] command from elsewhere; clones act on the same command.
 ///
 /// Nothing happens once the command has ended.
 #[derive(Clone, Debug)]
@@ -42,7 +42,27 @@ pub struct Stopper {
     requests: mpsc::UnboundedSender<StopRequest>,
 }
 
-/// Starts a command whose standard output is read while it runs.
+/// Starts a command whose standard output is read while it runs, and whose standard input is written.
+///
+/// ```
+/// use samuel_process::{CommandSpec, Supervisor, spawn};
+/// use std::time::Duration;
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// // A server that answers each line with one.
+/// let spec = CommandSpec::new("cat", "/").stdin_piped();
+/// // A program with a supervisor at hand names it here instead.
+/// let mut server = spawn(spec, &Supervisor::GroupOnly).await?;
+/// let mut input = server.take_input().expect("the specification asks for it");
+/// for question in ["first", "second"] {
+///     input.write(format!("{question}\n").as_bytes(), Duration::from_secs(5)).await?;
+///     assert_eq!(server.next_line().await.map(|line| line.text).as_deref(), Some(question));
+/// }
+/// drop(input);
+/// assert!(server.wait().await?.success());
+/// # Ok::<(), samuel_process::ProcessError>(())
+/// # }).unwrap();
+/// ```
 ///
 /// Returns once the program has been started. The timeout of `spec` is the wall
 /// clock, counted from this call; the other clocks are in
@@ -53,16 +73,7 @@ pub struct Stopper {
 /// # Errors
 /// A [`ProcessError`] if the command could not be started.
 pub async fn spawn(spec: CommandSpec, supervisor: &Supervisor) -> Result<Running, ProcessError> {
-    let lines = Arc::new(LineQueue::default());
-    let (stopper, requests) = Stopper::new();
-    let (heard, last_output) = watch::channel(Instant::now());
-    let (started, is_started) = oneshot::channel();
-    let program = PathBuf::from(&spec.program);
-    let listener = Listener { requests, last_output: heard, started: Some(started) };
-    let drive = Drive::launch(spec, supervisor, Some(Arc::clone(&lines)), Some(listener))?;
-    let supervisor = drive.supervisor();
-    let task = tokio::spawn(async move { drive.complete(&CancellationToken::new()).await });
-    let mut running = Running { task: Some(task), lines, stopper, last_output, supervisor, program, pid: 0 };
+    let (mut running, is_started) = Running::launch(spec, supervisor)?;
     match is_started.await {
         Ok(pid) => {
             running.pid = pid;
@@ -77,6 +88,43 @@ pub async fn spawn(spec: CommandSpec, supervisor: &Supervisor) -> Result<Running
 }
 
 impl Running {
+    /// Launches a command; its pid comes once it has been started.
+    pub(super) fn launch(
+        spec: CommandSpec,
+        supervisor: &Supervisor,
+    ) -> Result<(Self, oneshot::Receiver<u32>), ProcessError> {
+        let lines = Arc::new(LineQueue::default());
+        let (requests, received) = mpsc::unbounded_channel();
+        let (heard, last_output) = watch::channel(Instant::now());
+        let (started, is_started) = oneshot::channel();
+        let listener = Listener { requests: received, last_output: heard, started: Some(started) };
+        let program = PathBuf::from(&spec.program);
+        let grace_when_dropped = if spec.grace_when_dropped { spec.grace } else { Duration::ZERO };
+        let (drive, input) = Drive::launch(spec, supervisor, Arc::clone(&lines), listener)?;
+        let (supervisor, lifeline) = (drive.supervisor(), drive.lifeline());
+        let task = Some(tokio::spawn(drive.complete()));
+        let stopper = Stopper { requests };
+        let running = Self {
+            task,
+            lines,
+            input,
+            stopper,
+            last_output,
+            supervisor,
+            lifeline,
+            grace_when_dropped,
+            program,
+            pid: 0,
+        };
+        Ok((running, is_started))
+    }
+
+    /// Returns the end to write standard input to, where that is
+    /// [`Stdin::Piped`](super::Stdin::Piped) and nobody has taken it yet.
+    pub fn take_input(&mut self) -> Option<Input> {
+        self.input.take()
+    }
+
     /// Waits for the next line of standard output; `None` when there will be
     /// no more. Cancel safe.
     ///
@@ -86,16 +134,23 @@ impl Running {
         self.lines.next().await
     }
 
-    /// Waits for the end of the command; lines not fetched yet are dropped.
+    /// Waits for the end of the command. Lines not fetched yet are dropped, and an
+    /// input that nobody has taken is closed.
     ///
     /// # Errors
     /// [`ProcessError::SupervisorLost`], or [`ProcessError::RuntimeStopped`].
     pub async fn wait(mut self) -> Result<CommandOutput, ProcessError> {
         self.lines.abandon();
-        let Some(task) = &mut self.task else { return Err(self.runtime_stopped()) };
+        self.input = None;
+        let stopped = ProcessError::RuntimeStopped { program: self.program.clone() };
+        let Some(task) = &mut self.task else { return Err(stopped) };
         let ended = task.await;
         self.task = None;
-        joined(ended, &self.program)
+        match ended.map_err(JoinError::try_into_panic) {
+            Ok(result) => result,
+            Err(Ok(panic)) => std::panic::resume_unwind(panic),
+            Err(Err(_)) => Err(stopped),
+        }
     }
 
     /// Returns the supervisor's identity, for a journal: after a crash
@@ -120,6 +175,11 @@ impl Running {
         self.stopper.clone()
     }
 
+    /// Does what [`Stopper::interrupt`] does.
+    pub fn interrupt(&self) {
+        self.stopper.interrupt();
+    }
+
     /// Does what [`Stopper::terminate`] does.
     pub fn terminate(&self, grace: Duration) {
         self.stopper.terminate(grace);
@@ -134,38 +194,26 @@ impl Running {
     pub fn finishing(&self) {
         self.stopper.finishing();
     }
-
-    fn runtime_stopped(&self) -> ProcessError {
-        ProcessError::RuntimeStopped { program: self.program.clone() }
-    }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if self.task.is_some() {
-            self.lines.abandon();
-            self.stopper.kill();
+        if self.task.is_none() {
+            return;
         }
-    }
-}
-
-/// Returns what the task of a command has returned.
-pub(super) fn joined(
-    ended: Result<Result<CommandOutput, ProcessError>, JoinError>,
-    program: &Path,
-) -> Result<CommandOutput, ProcessError> {
-    match ended.map_err(JoinError::try_into_panic) {
-        Ok(result) => result,
-        Err(Ok(panic)) => std::panic::resume_unwind(panic),
-        Err(Err(_)) => Err(ProcessError::RuntimeStopped { program: program.to_owned() }),
+        self.lines.abandon();
+        if self.grace_when_dropped.is_zero() {
+            // The runtime may not get to the task any more.
+            self.lifeline.cut();
+        }
+        self.stopper.terminate(self.grace_when_dropped);
     }
 }
 
 impl Stopper {
-    /// Makes one, with the end at which its requests arrive.
-    pub(super) fn new() -> (Self, mpsc::UnboundedReceiver<StopRequest>) {
-        let (requests, received) = mpsc::unbounded_channel();
-        (Self { requests }, received)
+    /// Sends SIGINT to the command, as Ctrl-C does: an interactive one leaves what it does, and goes on.
+    pub fn interrupt(&self) {
+        self.request(StopRequest::Interrupt);
     }
 
     /// Sends SIGTERM now and kills what is left after `grace`.
@@ -175,7 +223,7 @@ impl Stopper {
 
     /// Kills the command and everything below it now.
     pub fn kill(&self) {
-        self.request(StopRequest::Kill);
+        self.terminate(Duration::ZERO);
     }
 
     /// Says that the command has done its work: it should exit by itself now,

@@ -66,6 +66,8 @@ pub enum Stdin {
     Bytes(Vec<u8>),
     /// The contents of a file, opened when the command starts.
     File(PathBuf),
+    /// What is written while the command works, by [`Input`](super::Input).
+    Piped,
 }
 
 /// How much of each output stream stays in memory.
@@ -201,6 +203,13 @@ impl CommandSpec {
         self
     }
 
+    /// Leaves standard input open, for [`Running::take_input`](super::Running::take_input).
+    #[must_use]
+    pub fn stdin_piped(mut self) -> Self {
+        self.stdin = Stdin::Piped;
+        self
+    }
+
     /// Ends the command this long after the call, counted from before it was
     /// started: by SIGTERM then and not before, by SIGKILL after the [`grace`](Self::grace).
     /// Without one it may run for ever.
@@ -217,7 +226,7 @@ impl CommandSpec {
         self
     }
 
-    /// Lets a command whose [`run`](super::run) is dropped have its
+    /// Lets a command whose [`run`](super::run) or [`Running`](super::Running) is dropped have its
     /// [`grace`](Self::grace) too: SIGTERM when the call is dropped, SIGKILL after it, while
     /// the caller goes on. Default `false`: it is killed at once.
     #[must_use]
@@ -318,6 +327,7 @@ impl fmt::Debug for Stdin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Null => f.write_str("Null"),
+            Self::Piped => f.write_str("Piped"),
             Self::Bytes(bytes) => write!(f, "Bytes({} bytes)", bytes.len()),
             Self::File(path) => f.debug_tuple("File").field(path).finish(),
         }

@@ -1,12 +1,11 @@
 //! The three pipes of a command.
 //!
-//! [`Streams`] says which pipe is [`Ready`] and moves bytes without ever
+//! [`Streams`] says which pipe is [`Ready`] and reads bytes without ever
 //! waiting. Nothing here waits for the end of a pipe: a process that the
 //! command left may hold it for ever.
 
-use super::Stdin;
-use std::{future::pending, io};
-use tokio::net::unix::pipe::{Receiver, Sender};
+use std::{future::pending, io, pin::Pin};
+use tokio::net::unix::pipe::Receiver;
 
 /// Read at once; the default capacity of a pipe on Linux.
 const CHUNK: usize = 64 * 1024;
@@ -18,50 +17,38 @@ const MAX_REST: usize = 1024 * 1024;
 /// A pipe that something can be done with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ready {
-    Stdin,
     Stdout,
     Stderr,
 }
 
 /// Our ends of a command's pipes; those that have ended are gone.
-#[derive(Debug)]
 pub(super) struct Streams {
     stdout: Option<Receiver>,
     stderr: Option<Receiver>,
-    stdin: Option<Input>,
+    /// Writes standard input, and closes it when it goes.
+    feed: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     chunk: Vec<u8>,
-}
-
-/// Standard input that has not been taken yet.
-#[derive(Debug)]
-struct Input {
-    pipe: Sender,
-    bytes: Vec<u8>,
-    written: usize,
 }
 
 impl Streams {
     pub(super) fn new(
         stdout: Receiver,
         stderr: Option<Receiver>,
-        stdin: Option<Sender>,
-        input: Stdin,
+        feed: Option<impl Future<Output = ()> + Send + 'static>,
     ) -> Self {
-        let stdin = match (stdin, input) {
-            // Dropping the pipe is the end of the file.
-            (Some(pipe), Stdin::Bytes(bytes)) if !bytes.is_empty() => Some(Input { pipe, bytes, written: 0 }),
-            _ => None,
-        };
-        Self { stdout: Some(stdout), stderr, stdin, chunk: vec![0; CHUNK] }
+        let feed = feed.map(|feed| Box::pin(feed) as _);
+        Self { stdout: Some(stdout), stderr, feed, chunk: vec![0; CHUNK] }
     }
 
-    /// Waits until one of the pipes is ready, fairly. With `may_read` false only standard
-    /// error is read, which no consumer can hold back.
-    pub(super) async fn ready(&self, may_read: bool) -> Ready {
-        tokio::select! {
-            () = readable(self.stdout.as_ref()), if may_read => Ready::Stdout,
-            () = readable(self.stderr.as_ref()) => Ready::Stderr,
-            () = writable(self.stdin.as_ref()) => Ready::Stdin,
+    /// Waits until one of the pipes can be read, fairly, and feeds the command meanwhile. With
+    /// `may_read` false only standard error is read, which no consumer can hold back.
+    pub(super) async fn ready(&mut self, may_read: bool) -> Ready {
+        loop {
+            tokio::select! {
+                () = readable(self.stdout.as_ref()), if may_read => return Ready::Stdout,
+                () = readable(self.stderr.as_ref()) => return Ready::Stderr,
+                () = done(&mut self.feed) => self.feed = None,
+            }
         }
     }
 
@@ -80,23 +67,8 @@ impl Streams {
         read(&mut self.stderr, &mut self.chunk)
     }
 
-    /// Writes what standard input takes now. A command that has closed it does
-    /// not want the rest.
-    pub(super) fn write_stdin(&mut self) {
-        let Some(input) = &mut self.stdin else { return };
-        let rest = input.bytes.get(input.written..).unwrap_or_default();
-        match input.pipe.try_write(rest) {
-            Ok(written) => input.written += written,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-            Err(_) => input.written = input.bytes.len(),
-        }
-        if input.written >= input.bytes.len() {
-            self.stdin = None;
-        }
-    }
-
     pub(super) fn close_stdin(&mut self) {
-        self.stdin = None;
+        self.feed = None;
     }
 
     /// Returns the reads that empty both pipes as far as is reasonable.
@@ -113,9 +85,10 @@ async fn readable(pipe: Option<&Receiver>) {
     }
 }
 
-async fn writable(input: Option<&Input>) {
-    match input {
-        Some(input) => drop(input.pipe.writable().await),
+/// Waits for a future; for ever if there is none.
+async fn done(future: &mut Option<impl Future<Output = ()> + Unpin>) {
+    match future {
+        Some(future) => future.await,
         None => pending().await,
     }
 }

@@ -6,13 +6,13 @@
 
 use super::{
     Containment, Process, Remains, SupervisorId,
-    control::Event,
+    control::{Event, Lifeline},
     heartbeat::{Beat, Heartbeat, Seen, Verdict},
     last_resort::{self, Traces},
     mark::Mark,
     wire::{Job, Order, Report},
 };
-use std::{future::pending, io, time::Duration};
+use std::{future::pending, io, sync::Arc, time::Duration};
 use tokio::{
     io::Interest,
     net::UnixStream,
@@ -42,7 +42,7 @@ const SWEEP_LIMIT: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(super) struct Supervised {
     /// Closing it makes the supervisor kill everything.
-    control: UnixStream,
+    control: Arc<UnixStream>,
     pub(super) child: Option<Child>,
     pub(super) id: SupervisorId,
     pub(super) containment: Containment,
@@ -77,7 +77,7 @@ enum Stage {
 impl Supervised {
     pub(super) fn new(control: UnixStream, child: Child, id: SupervisorId, mark: Mark, job: &Job) -> Self {
         Self {
-            control,
+            control: Arc::new(control),
             child: Some(child),
             id,
             containment: Containment::Mark,
@@ -89,6 +89,10 @@ impl Supervised {
             leaked: Vec::new(),
             stage: Stage::Doubtful,
         }
+    }
+
+    pub(super) fn lifeline(&self) -> Lifeline {
+        Lifeline(Arc::downgrade(&self.control))
     }
 
     /// Gives an order.

@@ -85,6 +85,11 @@ impl Family {
         self.signal_group(Signal::CONT);
     }
 
+    /// Interrupts the command, as Ctrl-C does.
+    pub(super) fn interrupt(&self) {
+        self.signal_group(Signal::INT);
+    }
+
     /// Kills whatever is alive and waits until it is gone.
     ///
     /// Everything is stopped first, so that nothing can fork away

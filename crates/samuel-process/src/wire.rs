@@ -31,7 +31,7 @@ use std::{
 };
 
 /// Opens a job and names the version of this protocol.
-const MAGIC: [u8; 4] = *b"sup3";
+const MAGIC: [u8; 4] = *b"sup4";
 
 /// The most that arguments and environment may take, above what Linux accepts.
 const MAX_JOB_BYTES: u32 = 16 * 1024 * 1024;
@@ -128,6 +128,8 @@ impl Job {
 pub(super) enum Order {
     /// Ask the command to end: SIGTERM, then SIGCONT in case it is stopped.
     Terminate = b'T',
+    /// Interrupt the command: SIGINT.
+    Interrupt = b'I',
     /// Kill the command and everything below it, report, exit.
     Kill = b'K',
     /// The command has exited: kill what it left, report, exit.
@@ -141,7 +143,7 @@ pub(super) enum Order {
 
 impl Order {
     pub(super) fn from_byte(byte: u8) -> Option<Self> {
-        [Self::Terminate, Self::Kill, Self::Sweep, Self::Release, Self::Answer]
+        [Self::Terminate, Self::Interrupt, Self::Kill, Self::Sweep, Self::Release, Self::Answer]
             .into_iter()
             .find(|order| *order as u8 == byte)
     }

@@ -1,11 +1,12 @@
-//! A command at work: lines as they come, silence, the wish to end it.
+//! A command at work: lines as they come, input bit by bit, silence, the wish to end it.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
 mod support;
 
 use samuel_process::{
-    Clocks, CommandSpec, End, ExitStatus, OutputLimits, ProcessError, Running, Spill, Supervisor, spawn,
+    Clocks, CommandSpec, End, ExitStatus, Input, OutputLimits, ProcessError, Running, Spill, Supervisor,
+    spawn,
 };
 use std::{
     fs,
@@ -195,6 +196,80 @@ async fn a_program_that_cannot_start_is_an_error_of_spawn() {
     let deaf = Supervisor::SelfExec { program: "/bin/cat".into(), args: Vec::new() };
     let error = spawn(spec, &deaf).await.unwrap_err();
     assert!(matches!(error, ProcessError::NoTimeToStart { .. }), "{error:?}");
+}
+
+/// Writes a line to a server and returns its answer.
+async fn ask(server: &mut Running, input: &mut Input, question: &str) -> String {
+    input.write(format!("{question}\n").as_bytes(), 5 * SECOND).await.unwrap();
+    server.next_line().await.unwrap().text
+}
+
+#[tokio::test]
+async fn a_server_answers_line_by_line_until_its_input_ends() {
+    for supervisor in [supervisor(), Supervisor::GroupOnly] {
+        let line = "trap 'echo interrupted; again=1' INT; again=1; while [ $again ]; do again=; \
+            while read -r line; do echo \"<$line>\"; done; done; echo bye";
+        let mut server = spawn(agent(line).stdin_piped(), &supervisor).await.unwrap();
+        let mut input = server.take_input().unwrap();
+        assert!(server.take_input().is_none());
+        for question in ["one", "two", "two more"] {
+            assert_eq!(ask(&mut server, &mut input, question).await, format!("<{question}>"));
+        }
+        server.interrupt();
+        assert_eq!(server.next_line().await.unwrap().text, "interrupted");
+        assert_eq!(ask(&mut server, &mut input, "three").await, "<three>");
+        drop(input);
+        assert_eq!(server.next_line().await.unwrap().text, "bye");
+        assert!(server.wait().await.unwrap().success());
+    }
+}
+
+#[tokio::test]
+async fn what_a_command_does_not_read_is_written_no_longer_than_its_deadline() {
+    let mark = Mark::new("deaf");
+    let mut running = start(mark.on(agent("echo ready; sleep 30; sleep 31").stdin_piped())).await;
+    assert_eq!(running.next_line().await.unwrap().text, "ready");
+    let mut input = running.take_input().unwrap();
+    let error = input.write(&vec![b'x'; 4 << 20], SECOND / 4).await.unwrap_err();
+    let ProcessError::InputTimeout { written, .. } = error else { panic!("{error:?}") };
+    assert!((1..4 << 20).contains(&written), "{written}");
+    running.kill();
+    let output = running.wait().await.unwrap();
+    assert_eq!((output.end, output.swept, mark.processes()), (End::Cancelled, true, vec![]));
+}
+
+#[tokio::test]
+async fn a_command_that_ends_early_takes_no_more_input_and_its_last_lines_come() {
+    let mut running = start(agent("read -r line; echo \"$line\"; exit 4").stdin_piped()).await;
+    let mut input = running.take_input().unwrap();
+    assert_eq!(ask(&mut running, &mut input, "last").await, "last");
+    assert_eq!(running.next_line().await, None);
+    let error = input.write(&vec![b'x'; 1 << 20], 5 * SECOND).await.unwrap_err();
+    assert!(matches!(error, ProcessError::InputClosed { written: 0 }), "{error:?}");
+    assert_eq!(running.wait().await.unwrap().status, ExitStatus::Exited(4));
+    // Nobody can write: so there is an end, and no hang.
+    assert!(start(agent("cat").stdin_piped()).await.wait().await.unwrap().success());
+}
+
+#[test]
+fn a_command_is_dropped_with_its_tree_although_the_runtime_rests() {
+    let mark = Mark::new("resting");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let line = "trap '' TERM; setsid sleep 30 & echo ready; cat; sleep 31";
+    let (running, input) = runtime.block_on(async {
+        let mut running = start(mark.on(shell(line, Path::new("/")).stdin_piped())).await;
+        assert_eq!(running.next_line().await.unwrap().text, "ready");
+        let input = running.take_input();
+        (running, input)
+    });
+    assert!(mark.processes().len() >= 2);
+    drop(running);
+    let hangs = Instant::now() + 5 * SECOND;
+    while !mark.processes().is_empty() {
+        assert!(Instant::now() < hangs, "left: {:?}", mark.processes());
+        std::thread::yield_now();
+    }
+    drop((input, runtime));
 }
 
 #[tokio::test]

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Ways to outlive one's parent. Each prints a line once it is in place.
-const HOSTILE: [&str; 5] = [
+const HOSTILE: [&str; 6] = [
     // Ignores SIGTERM.
     "trap '' TERM HUP INT; echo ready; while :; do sleep 30; done",
     // A grandchild in a session of its own holds the output open.
@@ -32,6 +32,8 @@ const HOSTILE: [&str; 5] = [
     "echo ready; kill -STOP $$; sleep 30",
     // Starts children as fast as it can, each in a session of its own.
     "trap '' TERM; echo ready; i=0; while [ $i -lt 40 ]; do setsid sleep 30 & i=$((i+1)); done; wait",
+    // Goes on when its input ends.
+    "echo ready; setsid cat & cat; sleep 30",
 ];
 
 /// Not a test of its own: the supervisor of all others.
@@ -153,7 +155,8 @@ fn doomed_client_entry() {
         let line = std::env::var("LINE").unwrap();
         let mark = std::env::var("SAMUEL_TEST_MARK").unwrap();
         let spec = shell(&line, Path::new("/")).env("SAMUEL_TEST_MARK", mark).timeout(60 * SECOND);
-        let mut running = spawn(spec, &supervisor()).await.unwrap();
+        let mut running = spawn(spec.stdin_piped(), &supervisor()).await.unwrap();
+        let _input = running.take_input();
         assert_eq!(running.next_line().await.unwrap().text, "ready");
         eprintln!("{}", serde_json::to_string(&running.supervisor()).unwrap());
         running.wait().await.unwrap();
@@ -179,7 +182,7 @@ fn doomed_client(line: &str, mark: &Mark) -> (std::process::Child, SupervisorId)
 
 #[tokio::test]
 async fn nothing_survives_when_the_calling_program_is_killed() {
-    for (round, line) in HOSTILE.iter().cycle().take(15).enumerate() {
+    for (round, line) in HOSTILE.iter().cycle().take(18).enumerate() {
         let mark = Mark::new(&format!("killed-{round}"));
         let (mut client, id) = doomed_client(line, &mark);
         assert!(mark.processes().len() >= 2, "the client and its command");
