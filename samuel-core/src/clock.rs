@@ -2,6 +2,16 @@
 //!
 //! Nothing in the crate asks the system for the time: a [`Clock`] is passed
 //! in, the [`SystemClock`] by programs and a virtual one by tests.
+//!
+//! ```
+//! use samuel_core::{clock::Clock, testing::VirtualClock};
+//! use std::time::Duration;
+//!
+//! let clock = VirtualClock::new();
+//! let before = clock.elapsed();
+//! clock.advance(Duration::from_secs(60));
+//! assert_eq!(clock.elapsed() - before, Duration::from_secs(60));
+//! ```
 
 use std::{fmt, time::Duration};
 

@@ -2,7 +2,42 @@
 //!
 //! Samuel takes a plan, gives a coding agent one task after the other, checks
 //! the result itself, records state, and stops when the work is done or a
-//! guard says stop. Every step is a named [hook point](hook::HookPoint).
+//! guard says stop. Every step is a named [hook point](HookPoint), to which a
+//! program attaches handlers of its own.
+//!
+//! ```
+//! use samuel_core::{Answer, Call, Existing, ExitReason, Project, Run, Script, ScriptedCall, TrustPolicy, blocking, points};
+//!
+//! # let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+//! # runtime.block_on(async {
+//! # let directory = tempfile::tempdir()?;
+//! # let root = directory.path();
+//! // Any directory will do; settings are those of its samuel.toml, where it has one.
+//! let prd = root.join("prd.md");
+//! std::fs::write(&prd, "# Greeter\n\n## Tasks\n\n- [ ] 1.0 Greet the world\n")?;
+//! let project = Project::at(root)?;
+//! project.convert_prd(&prd, Existing::Refuse)?;
+//!
+//! let greeting = root.join("hello.txt");
+//! let run = Run::builder(project)
+//!     // Without a script it is the agent that samuel.toml names, else Claude Code.
+//!     .script(Script::default().call(ScriptedCall::any().write("hello.txt", "hello").done()))
+//!     .trust(TrustPolicy::TrustAll)
+//!     .hook::<points::QualityCheck, _>("greeting", blocking(move |_: &Call<points::QualityCheck>| {
+//!         Ok(if greeting.exists() { Answer::pass() } else { Answer::refuse("there is no greeting") })
+//!     }))
+//!     .build()?;
+//!
+//! let report = run.start().await?.wait().await?;
+//! assert_eq!(report.exit_reason, ExitReason::Completed);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! What such a program needs is named here; the modules have the rest, each with an
+//! example on its page. A program that names a [`Supervisor`] has every process ended
+//! with its command, also when it is killed itself; the run says so where it does not.
 //!
 //! The crate never prints, never reads the environment, the home or the
 //! current directory, and installs no signal handler: the caller passes in
@@ -34,4 +69,19 @@ pub mod text;
 
 pub use samuel_process as process;
 pub use samuel_toon as toon;
-pub use samuel_toon::toon;
+
+#[doc(no_inline)]
+pub use {
+    agent::{Agent, AgentConfig, AgentError, AgentEvent, AgentRequest, Script, ScriptedCall},
+    clock::{Clock, SystemClock},
+    config::{CheckCommand, Config, MethodologySettings},
+    engine::{Controller, Events, Run, RunBuilder, RunError, RunHandle, TrustPolicy},
+    event::{Event, EventRecord, RunReport},
+    hook::{Answer, Call, Handler, HookFailure, HookPoint, RegistryBuilder, blocking, points},
+    model::{Coded, ErrorCode, ExitReason, Plan, Priority, Status, Task, TaskId, Usage, payload},
+    plugin::Catalog,
+    process::{Supervisor, supervisor_main},
+    project::{Project, ProjectError, find_root},
+    state::{Actor, Existing, LaneStore, PlanStore},
+    toon::toon,
+};

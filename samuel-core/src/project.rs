@@ -5,6 +5,18 @@
 //! [initialised](Project::initialise), take over the tasks of a
 //! [PRD](Project::convert_prd) and say [where it stands](Project::status);
 //! running its loop is the [engine's](crate::engine).
+//!
+//! ```
+//! use samuel_core::{project::Project, state::Existing};
+//! use std::path::Path;
+//!
+//! let directory = tempfile::tempdir()?;
+//! std::fs::write(directory.path().join("prd.md"), "# Notes\n\n## Tasks\n\n- [ ] 1.0 Store notes\n")?;
+//! let project = Project::at(directory.path())?;
+//! project.convert_prd(&directory.path().join("prd.md"), Existing::Refuse)?;
+//! assert_eq!(project.status()?.tasks.pending, 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod error;
 mod init;
@@ -25,7 +37,7 @@ use std::{
 };
 
 use crate::{
-    clock::Clock,
+    clock::{Clock, SystemClock},
     config::{CONFIG_FILE, Config, ConfigError, KnownMethodology, MethodologySettings},
     context::template::TemplatePlace,
     git::{Caller, OwnerError},
@@ -64,6 +76,15 @@ enum StateDir {
 }
 
 impl Project {
+    /// Opens the project at a root with its default methodology and the system's
+    /// clock.
+    ///
+    /// # Errors
+    /// As [`Project::open_for`].
+    pub fn at(root: impl Into<PathBuf>) -> Result<Self, ProjectError> {
+        Self::open(root, None, Arc::new(SystemClock::new()))
+    }
+
     /// Opens the project at a root, an absolute directory, for the user this
     /// process runs as. See [`Project::open_for`].
     ///

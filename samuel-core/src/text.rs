@@ -1,4 +1,10 @@
 //! Words that messages are put together from: counts, and errors with their causes.
+//!
+//! ```
+//! use samuel_core::text::counted;
+//!
+//! assert_eq!((counted(1, "task"), counted(3, "entry")), ("1 task".to_owned(), "3 entries".to_owned()));
+//! ```
 
 /// What `samuel run done` says while a run is under way. An agent prints it, so it is
 /// left out where the agent's last words are quoted.

@@ -5,9 +5,11 @@ use std::{sync::Arc, time::Duration};
 
 use samuel_core::{
     agent::{Script, ScriptedCall, Step},
+    engine::{Run, TrustPolicy},
     event::{CheckResult, Event, EventRecord},
     hook::{HookPoint, points},
     model::{ExitReason, TaskId, payload::*},
+    process::Supervisor,
     testing::{Bench, FakeHandler, HeldAgent, Played, VirtualClock, completes_each_task},
 };
 
@@ -188,4 +190,20 @@ async fn a_repository_that_an_agent_removes_is_told_of_once_also_where_every_tas
     let told = warnings(&played);
     let of_loss = |told: &&&str| told.contains("the repository that the run began in is gone or damaged (");
     assert_eq!(told.iter().filter(of_loss).count(), 1, "{told:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_without_a_supervisor_works_and_says_what_it_does_not_end() {
+    let bench = Bench::with_tasks(&[("1", "First")]).unwrap();
+    let run =
+        || Run::builder(bench.project().clone()).script(completes_each_task()).trust(TrustPolicy::TrustAll);
+    let is_told =
+        |played: &Played| warnings(played).iter().any(|told| told.starts_with("no supervisor is named"));
+    let played = bench.play(run()).await.unwrap();
+    assert_eq!(played.report.exit_reason, ExitReason::Completed);
+    assert!(is_told(&played), "{:?}", warnings(&played));
+    // Who names the weakest way knows it.
+    let played = bench.play(run().supervisor(Supervisor::GroupOnly)).await.unwrap();
+    assert!(!is_told(&played), "{:?}", warnings(&played));
 }

@@ -125,3 +125,24 @@ fn the_loop_page_lists_every_exit_reason_with_its_code() {
         assert!(code.starts_with(&reason.exit_code().to_string()), "{reason}: \"{code}\"");
     }
 }
+
+#[test]
+fn every_public_module_of_the_core_opens_with_code_that_runs() {
+    let source = root().join("samuel-core/src");
+    let crate_page = fs::read_to_string(source.join("lib.rs")).unwrap();
+    let modules = crate_page.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
+    let mut pages: Vec<PathBuf> = modules
+        .map(|name| [format!("{name}.rs"), format!("{name}/mod.rs")].map(|file| source.join(file)))
+        .filter_map(|files| files.into_iter().find(|file| file.exists()))
+        .collect();
+    assert!(pages.len() > 15, "only {pages:?} were found");
+    pages.push(source.join("lib.rs"));
+    for name in ["contract", "process", "template", "toon"] {
+        pages.push(root().join(format!("crates/samuel-{name}/src/lib.rs")));
+    }
+    for page in pages {
+        let text = fs::read_to_string(&page).unwrap();
+        let mut opening = text.lines().take_while(|line| line.starts_with("//!"));
+        assert!(opening.any(|line| line == "//! ```"), "{} opens without an example", page.display());
+    }
+}

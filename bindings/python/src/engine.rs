@@ -6,8 +6,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use samuel_core::engine::{
-    Controller, Event, EventRecord, Events, Failure, Run, RunError, RunHandle, RunReport,
+use samuel_core::{
+    Controller, Event, EventRecord, Events, Run, RunError, RunHandle, RunReport, event::Failure,
 };
 
 use crate::{bell::Bell, gate};

@@ -5,10 +5,7 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use pyo3::{PyErr, PyResult, Python, exceptions::PyValueError};
 use samuel_core::{
-    agent::{
-        Agent, AgentConfig, AgentError, AgentPort, AgentRequest, MutationRoute, Script, ScriptedAgent,
-        StoreSink,
-    },
+    agent::{Agent, AgentError, AgentPort, AgentRequest, Script},
     config::{CheckCommand, MethodologySettings, RateLimitPolicy, Sandbox},
     engine::{Run, RunBuilder},
     model::payload::AgentInvokeOutput,
@@ -68,14 +65,12 @@ impl Options {
         let project = project.0.clone();
         let sandbox = self.sandbox.as_deref().map(Sandbox::parse).transpose();
         let sandbox = sandbox.map_err(|error| raise(py, &error))?;
-        let supervisor = self.supervisor();
         let mut builder = Run::builder(project.clone())
-            .supervisor(supervisor.clone())
+            .supervisor(self.supervisor())
             .env(self.env.iter().cloned())
             .log_timings(self.log_timings);
         if let Some(script) = &self.script {
-            builder =
-                builder.agent(scripted(script, &project, supervisor).map_err(|error| refused(&*error))?);
+            builder = builder.script(Script::from_json(script).map_err(|error| refused(&error))?);
         } else if let Some(name) = &self.python_agent {
             builder = builder.agent(Arc::new(PythonAgent(name.clone())));
         }
@@ -145,20 +140,6 @@ fn replace<T>(current: &mut T, given: Option<T>) {
     if let Some(given) = given {
         *current = given;
     }
-}
-
-fn scripted(
-    script: &str,
-    project: &samuel_core::project::Project,
-    supervisor: Supervisor,
-) -> Result<Arc<dyn Agent>, Box<dyn std::error::Error>> {
-    let config = AgentConfig {
-        script: Some(Script::from_json(script)?),
-        mutations: MutationRoute::Sink(Arc::new(StoreSink(project.plan_store()))),
-        clock: project.clock(),
-        ..AgentConfig::new("scripted")
-    };
-    Ok(Arc::new(ScriptedAgent::new(&config, supervisor)?))
 }
 
 /// Stands for an agent that is written in Python, which is a handler of

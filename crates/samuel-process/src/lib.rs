@@ -37,6 +37,20 @@
 //! ([`Supervisor::GroupOnly`], the only choice outside Linux) Samuel can
 //! only signal the process group.
 //!
+//! ```
+//! use samuel_process::{CommandSpec, Supervisor, run};
+//!
+//! # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+//! # runtime.block_on(async {
+//! let cancel = tokio_util::sync::CancellationToken::new();
+//! let hello = CommandSpec::new("/bin/echo", "/").arg("hello");
+//! let output = run(hello, &Supervisor::GroupOnly, &cancel).await?;
+//! assert_eq!((output.success(), output.stdout.text().as_str()), (true, "hello\n"));
+//! # Ok::<(), samuel_process::ProcessError>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! What a command may do, which environment it gets and what its output means
 //! is decided elsewhere (hooks, agents). This crate reads no environment and
 //! installs no signal handler in the embedding program.

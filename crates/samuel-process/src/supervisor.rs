@@ -20,7 +20,7 @@ const REMAINS_LIMIT: Duration = Duration::from_secs(2);
 /// the command in its environment; what it prints goes nowhere, so an interpreter
 /// that warns at its start does no harm. Outside Linux every value acts as
 /// [`GroupOnly`](Self::GroupOnly).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Supervisor {
     /// The `samuel` program at this path, started as `samuel __supervise`.
     Helper(PathBuf),
@@ -36,6 +36,7 @@ pub enum Supervisor {
     /// that leaves the process group survives, everything survives when
     /// Samuel is killed by SIGKILL, the command can reach the terminal of
     /// Samuel through `/dev/tty`, and leaks are counted as one.
+    #[default]
     GroupOnly,
 }
 

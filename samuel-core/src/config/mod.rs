@@ -8,6 +8,20 @@
 //!
 //! Which handlers run is decided by [`hook::resolve`](crate::hook::resolve),
 //! which methodologies exist by who calls [`resolve_methodology`].
+//!
+//! ```
+//! use samuel_core::config::Config;
+//! use std::path::Path;
+//!
+//! let text = "version = \"2\"\n[methodology.ralph]\nmax_iterations = 5\n";
+//! let config = Config::parse(Path::new("samuel.toml"), text)?;
+//! assert_eq!(config.methodology("ralph").max_iterations, 5);
+//!
+//! let text = "version = \"2\"\n[methodology.ralph]\nmax_iteration = 5\n";
+//! let error = Config::parse(Path::new("samuel.toml"), text).unwrap_err();
+//! assert_eq!(error.problems()[0].location.line, Some(3));
+//! # Ok::<(), samuel_core::config::ConfigError>(())
+//! ```
 
 mod chain;
 mod document;

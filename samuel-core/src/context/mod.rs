@@ -1,5 +1,15 @@
 //! What a prompt is made of: the data that templates and handlers read, and
 //! the template language that turns them into text.
+//!
+//! ```
+//! use samuel_core::context::{PromptContext, template::Template};
+//!
+//! let mut context = PromptContext::default();
+//! context.iteration.number = 3;
+//! let prompt = Template::parse("prompt", "This is iteration {{.Iteration.Number}}.")?.render(&context)?;
+//! assert_eq!(prompt.text, "This is iteration 3.");
+//! # Ok::<(), samuel_core::context::template::TemplateError>(())
+//! ```
 
 mod framing;
 mod task;

@@ -2,6 +2,14 @@
 //!
 //! [`detect`] guesses both from a list of paths and the few manifests it names; the
 //! project's own files are listed and read in `project`. Nothing is run.
+//!
+//! ```
+//! use samuel_core::detect::detect;
+//!
+//! let found = detect(["Cargo.toml", "src/lib.rs"], |_| Some("[package]".to_owned()));
+//! assert_eq!(found.languages, ["rust"]);
+//! assert!(found.quality_checks.iter().any(|command| command.starts_with("cargo test")));
+//! ```
 
 mod checks;
 mod project;

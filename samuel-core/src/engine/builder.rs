@@ -29,9 +29,10 @@ pub struct RunBuilder {
     project: Project,
     settings: MethodologySettings,
     agent: Option<Arc<dyn Agent>>,
+    script: Option<Script>,
     handlers: RegistryBuilder,
     trust: TrustPolicy,
-    supervisor: Supervisor,
+    supervisor: Option<Supervisor>,
     env: Vec<(String, String)>,
     binary: String,
     session: Option<String>,
@@ -46,9 +47,10 @@ impl RunBuilder {
             project,
             settings,
             agent: None,
+            script: None,
             handlers: Registry::builder(),
             trust: TrustPolicy::default(),
-            supervisor: Supervisor::GroupOnly,
+            supervisor: None,
             env: Vec::new(),
             binary: "samuel".to_owned(),
             session: None,
@@ -60,6 +62,15 @@ impl RunBuilder {
     #[must_use]
     pub fn agent(mut self, agent: Arc<dyn Agent>) -> Self {
         self.agent = Some(agent);
+        self
+    }
+
+    /// Plays a script in place of an agent: no model and no network. Its tasks are
+    /// completed in the store of the run.
+    #[must_use]
+    pub fn script(mut self, script: Script) -> Self {
+        "scripted".clone_into(&mut self.settings.agent);
+        self.script = Some(script);
         self
     }
 
@@ -80,11 +91,12 @@ impl RunBuilder {
         self
     }
 
-    /// Says how processes are looked after; by default only as groups, which
-    /// is the weakest way.
+    /// Says how processes are looked after. By default only as groups
+    /// ([`Supervisor::GroupOnly`]), which takes nothing of the program and is the
+    /// weakest way: the run warns of what it does not end.
     #[must_use]
     pub fn supervisor(mut self, supervisor: Supervisor) -> Self {
-        self.supervisor = supervisor;
+        self.supervisor = Some(supervisor);
         self
     }
 
@@ -147,7 +159,7 @@ impl RunBuilder {
     /// run that is never started.
     pub(super) fn build_idle(self) -> Result<Run, RunError> {
         let config = AgentConfig { script: Some(Script::default()), ..AgentConfig::new("scripted") };
-        let idle = crate::agent::build(&config, Supervisor::GroupOnly)?;
+        let idle = crate::agent::build(&config, Supervisor::default())?;
         self.assemble(idle)
     }
 
@@ -166,8 +178,8 @@ impl RunBuilder {
 
     /// Makes the agent that samuel.toml describes.
     fn configured_agent(&self) -> Result<Arc<dyn Agent>, AgentError> {
-        let config = agent_config(&self.settings, &self.project)?;
-        crate::agent::build(&config, self.supervisor.clone())
+        let config = agent_config(&self.settings, self.script.clone(), &self.project)?;
+        crate::agent::build(&config, self.supervisor.clone().unwrap_or_default())
     }
 
     fn assemble(self, agent: Arc<dyn Agent>) -> Result<Run, RunError> {
@@ -182,7 +194,8 @@ impl RunBuilder {
             settings: self.settings,
             agent,
             trust: self.trust,
-            supervisor: self.supervisor,
+            is_unsupervised: self.supervisor.is_none(),
+            supervisor: self.supervisor.unwrap_or_default(),
             env: self.env,
             binary: self.binary,
             log_timings: self.log_timings,
@@ -191,17 +204,24 @@ impl RunBuilder {
     }
 }
 
-fn agent_config(settings: &MethodologySettings, project: &Project) -> Result<AgentConfig, AgentError> {
+fn agent_config(
+    settings: &MethodologySettings,
+    script: Option<Script>,
+    project: &Project,
+) -> Result<AgentConfig, AgentError> {
     let mut config = AgentConfig {
         command: settings.agent_command.clone(),
         args: settings.agent_args.clone(),
         clocks: settings.clocks.into(),
         clock: project.clock(),
+        script,
         mutations: MutationRoute::Sink(Arc::new(StoreSink(project.plan_store()))),
         ..AgentConfig::new(settings.agent.clone())
     };
     // The scripted agent has no program; its command names what it plays.
-    if let ("scripted", [script]) = (settings.agent.as_str(), settings.agent_command.as_slice()) {
+    if let ("scripted", None, [script]) =
+        (settings.agent.as_str(), &config.script, settings.agent_command.as_slice())
+    {
         config.script = Some(load_script(&project.root().join(script))?);
     }
     Ok(config)

@@ -5,6 +5,28 @@
 //! [`machine`](crate::machine) decides what happens next without doing anything itself;
 //! the driver carries it out, and what it does is told as [`event`](crate::event)s.
 //! Which handlers there are by default is the methodology's.
+//!
+//! ```
+//! use samuel_core::{engine::{Run, TrustPolicy}, model::TaskId, testing::{Bench, completes_each_task}};
+//!
+//! # let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+//! # runtime.block_on(async {
+//! let bench = Bench::with_tasks(&[("1", "Greet the world")])?;
+//! let run = Run::builder(bench.project().clone())
+//!     .store(bench.store().clone())
+//!     .script(completes_each_task())
+//!     .trust(TrustPolicy::TrustAll)
+//!     .build()?;
+//! let mut handle = run.start().await?;
+//! let mut events = handle.events();
+//! while let Some(record) = events.next().await {
+//!     println!("{:?}", record.event);
+//! }
+//! assert_eq!(handle.wait().await?.completed, [TaskId::new("1")]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod begin;
 mod builder;

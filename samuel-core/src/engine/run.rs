@@ -47,6 +47,9 @@ use crate::{
     state::{LaneStore, LoopLock, PlanStore, RunDir},
 };
 
+/// What a start says where the program that embeds the run named no supervisor.
+const UNSUPERVISED: &str = "no supervisor is named: what leaves the process group of the agent or of a check outlives \
+                            it, and all of it outlives a program that is killed; RunBuilder::supervisor names one";
 /// What a start says where the journal tells nothing of the loops that worked on the plan.
 const LOST_RECORD: &str = "a loop worked on this plan before, but its journal is gone: this is a new run, and what \
                            was completed without a check then stands as it is written in the plan";
@@ -89,6 +92,8 @@ pub(crate) struct Frozen {
     pub(crate) lane: Arc<dyn LaneStore>,
     pub(crate) trust: TrustPolicy,
     pub(crate) supervisor: Supervisor,
+    /// Whether nobody named it.
+    pub(crate) is_unsupervised: bool,
     pub(crate) env: Vec<(String, String)>,
     pub(crate) binary: String,
     pub(crate) session: String,
@@ -340,6 +345,10 @@ impl Run {
         }
         if let Some(unheld) = unheld {
             services.warn(format!("{unheld}. {}", unheld_budget::HELP));
+        }
+        // Elsewhere there is nothing better to name.
+        if frozen.is_unsupervised && cfg!(target_os = "linux") {
+            services.warn(UNSUPERVISED);
         }
         if frozen.settings.pilot.enabled {
             services.warn(PILOT);

@@ -10,6 +10,21 @@
 //! Every file that Samuel did not just write itself is read through here. A path
 //! that the user gives on the command line may lie anywhere: for these there are
 //! [`open_anywhere`] and [`read_anywhere`], with the same rules but that one.
+//!
+//! ```
+//! use samuel_core::fs::Root;
+//! use std::path::Path;
+//!
+//! let directory = tempfile::tempdir()?;
+//! std::fs::write(directory.path().join("notes"), "hello")?;
+//! std::os::unix::fs::symlink("/etc/hosts", directory.path().join("hosts"))?;
+//!
+//! let root = Root::new(directory.path());
+//! assert_eq!(root.read_text(&directory.path().join("notes"), 100)?, "hello");
+//! assert!(root.read_text(&directory.path().join("hosts"), 100).is_err(), "it leads out");
+//! assert!(root.read_text(&directory.path().join("notes"), 4).is_err(), "it is longer");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod error;
 mod kind;

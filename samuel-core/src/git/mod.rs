@@ -22,6 +22,14 @@
 //!
 //! [`program`] is the one place where the git program is run: to fetch plugins,
 //! and by callers that write to repositories of their own.
+//!
+//! ```
+//! use samuel_core::git::{Caller, Repository};
+//!
+//! let directory = tempfile::tempdir()?;
+//! assert!(Repository::open(directory.path(), &Caller::of_process())?.is_none());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod caller;
 mod config;

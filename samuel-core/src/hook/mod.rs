@@ -4,6 +4,27 @@
 //! handlers of a point in order; the [`Registry`] holds them and
 //! [`Registry::dispatch`] runs them and combines their outcomes. What the loop
 //! does with an outcome is the engine's.
+//!
+//! ```
+//! use samuel_core::{hook::{Answer, Call, points}, model::payload::QualityCheckOutput};
+//! use samuel_core::testing::{Bench, completes_each_task};
+//!
+//! async fn lint(call: Call<points::QualityCheck>) -> Result<QualityCheckOutput, samuel_core::hook::HookFailure> {
+//!     match call.header().iteration {
+//!         1 => Ok(QualityCheckOutput::refuse("no tests")),
+//!         _ => Ok(QualityCheckOutput::pass()),
+//!     }
+//! }
+//!
+//! # let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+//! # runtime.block_on(async {
+//! let bench = Bench::with_tasks(&[("1", "Greet the world")])?;
+//! let run = bench.run(completes_each_task()).hook::<points::QualityCheck, _>("lint", lint);
+//! assert_eq!(bench.play(run).await?.report.iterations, 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod blob;
 mod bounded;

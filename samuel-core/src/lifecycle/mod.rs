@@ -16,6 +16,20 @@
 //! the project as it was. In a context file only the [`section`] between
 //! Samuel's markers is Samuel's. The plan and the loop are not touched here:
 //! that is `samuel run init`, [`Project::initialise`](crate::project::Project::initialise).
+//!
+//! ```
+//! use samuel_core::{lifecycle::{InitOptions, Lifecycle}, project::Project};
+//!
+//! # let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+//! # runtime.block_on(async {
+//! let directory = tempfile::tempdir()?;
+//! let lifecycle = Lifecycle::builder(Project::at(directory.path())?).build()?;
+//! lifecycle.init(&InitOptions::default()).await?;
+//! assert!(directory.path().join("samuel.toml").exists());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod error;
 mod file;

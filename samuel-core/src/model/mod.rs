@@ -2,6 +2,15 @@
 //!
 //! They are plain data without behaviour of their own beyond parsing and
 //! ordering; who loads, changes or sends them lives elsewhere.
+//!
+//! ```
+//! use samuel_core::model::{Plan, Priority, Task, TaskId};
+//!
+//! let mut plan = Plan::default();
+//! plan.tasks.push(Task { priority: Priority::High, ..Task::new(TaskId::new("1.10"), "Write the parser") });
+//! assert!(plan.task(&TaskId::new("1.10")).is_some());
+//! assert!(TaskId::new("1.2") < TaskId::new("1.10"));
+//! ```
 
 mod code;
 mod hex;

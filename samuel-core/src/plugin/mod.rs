@@ -18,6 +18,24 @@
 //! [`Plugins`] changes what is installed; [`Catalog`] is what a run or a
 //! lifecycle command takes part of. How handlers run is the tiers': `skill`
 //! runs scripts.
+//!
+//! ```
+//! use samuel_core::plugin::{LockFile, Manifest};
+//! use std::path::Path;
+//!
+//! let text = r#"
+//! [plugin]
+//! name = "samuel-lint"
+//! kind = "skill"
+//! version = "1.0.0"
+//! samuel = "^2.0"
+//! [hooks]
+//! "quality.check" = "check.sh"
+//! "#;
+//! let manifest = Manifest::parse(Path::new("samuel-plugin.toml"), text)?;
+//! assert_eq!(manifest.name, "samuel-lint");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod agent_env;
 mod build;

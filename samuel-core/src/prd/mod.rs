@@ -11,6 +11,15 @@
 //!
 //! Nothing here touches a file. [`companion_name`] says where a companion
 //! would be; who looks there and writes the plan is the caller.
+//!
+//! ```
+//! use samuel_core::prd::{Document, convert};
+//!
+//! let prd = Document::new("prd.md", "# Notes\n\n## Tasks\n\n- [ ] 1.0 Store notes\n");
+//! let conversion = convert(&prd, None, "2026-01-01T00:00:00Z".parse()?)?;
+//! assert_eq!((conversion.name.as_str(), conversion.tasks.len()), ("Notes", 1));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod about;
 mod block;

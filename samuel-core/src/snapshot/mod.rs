@@ -8,6 +8,16 @@
 //!
 //! It depends on the files, not on the order they are found in, and on time
 //! only where a time box ended early, which it says.
+//!
+//! ```
+//! use samuel_core::snapshot::{SnapshotOptions, take_snapshot};
+//!
+//! let directory = tempfile::tempdir()?;
+//! std::fs::write(directory.path().join("main.py"), "print('hello')\n")?;
+//! let snapshot = take_snapshot(directory.path(), &SnapshotOptions::new("2026-01-01T00:00:00Z".parse()?))?;
+//! assert_eq!(snapshot.summary.files, 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod budget;
 mod build;

@@ -106,6 +106,7 @@ impl Bench {
     pub fn run(&self, script: Script) -> RunBuilder {
         Run::builder(self.project.clone())
             .agent(self.agent(script))
+            .supervisor(Supervisor::GroupOnly)
             .trust(TrustPolicy::TrustAll)
             .session("bench")
             .env([("PATH".to_owned(), PATH.to_owned())])
