@@ -25,7 +25,7 @@ async fn fired<P: Point>(input: P::Input, output: P::Output) -> (Call<P>, P::Out
     let spy = FakeHandler::<P>::answers(output);
     let mut handlers = Registry::builder();
     handlers.api("spy", None, spy.clone());
-    let scope = Scope { session: "s".into(), ..Scope::new(Arc::new(SystemClock::new())) };
+    let scope = Scope::new(Arc::new(SystemClock::new()));
     let done = handlers.build(&Default::default()).unwrap().dispatch::<P>(input, &scope).await;
     (spy.calls().remove(0), done.output)
 }

@@ -90,16 +90,8 @@ impl Project {
         plugin.register(&PluginSource { name: plugin.name(), namespace: NAMESPACE, place: 0 }, &mut registry);
         let registry = registry.build(&BTreeMap::new()).unwrap();
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-        Ok(runtime.block_on(registry.dispatch::<P>(input, &scope())))
-    }
-}
-
-fn scope() -> Scope {
-    Scope {
-        run_id: "r1".into(),
-        session: "s".into(),
-        iteration: 7,
-        ..Scope::new(Arc::new(SystemClock::new()))
+        let scope = Scope { run_id: "r1".into(), iteration: 7, ..Scope::new(Arc::new(SystemClock::new())) };
+        Ok(runtime.block_on(registry.dispatch::<P>(input, &scope)))
     }
 }
 

@@ -10,13 +10,10 @@
 //! measured. So everything is measured in several passes, what is compared is
 //! always of one pass, and the pass in the middle counts.
 
-use std::{collections::BTreeMap, hint::black_box, sync::Arc, time::Duration, time::Instant};
+use std::{collections::BTreeMap, hint::black_box, time::Duration, time::Instant};
 
 use anyhow::{Result, ensure};
-use samuel_core::{
-    clock::SystemClock,
-    hook::{Call, HookFailure, Point, Registry, Scope, blocking, points},
-};
+use samuel_core::hook::{Call, HookFailure, Point, Registry, Scope, blocking, points};
 use tokio::runtime::Runtime;
 
 use super::measure::{in_passes, in_turns};
@@ -98,13 +95,7 @@ struct Bench {
 impl Bench {
     fn new() -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
-        let scope = Scope {
-            run_id: "20261121T100000Z-01234567".into(),
-            session: "project".into(),
-            iteration: 1,
-            ..Scope::new(Arc::new(SystemClock::new()))
-        };
-        Ok(Self { runtime, scope })
+        Ok(Self { runtime, scope: super::scope() })
     }
 
     /// Measures a point without handlers, beside two looks at the clock: what

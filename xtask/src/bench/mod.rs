@@ -19,9 +19,10 @@ mod toon;
 #[cfg(feature = "wasm")]
 mod wasm;
 
-use std::{path::PathBuf, process::Command};
+use std::{path::PathBuf, process::Command, sync::Arc};
 
 use anyhow::{Context as _, Result, bail, ensure};
+use samuel_core::{clock::SystemClock, hook::Scope};
 
 use crate::workspace;
 
@@ -74,6 +75,16 @@ fn wasm(args: &[String]) -> Result<()> {
     return wasm::run(args);
     #[cfg(not(feature = "wasm"))]
     bail!("this build has no components: {args:?}")
+}
+
+/// Returns what the calls share that are measured.
+fn scope() -> Scope {
+    Scope {
+        run_id: "20261121T100000Z-01234567".into(),
+        session: "project".into(),
+        iteration: 1,
+        ..Scope::new(Arc::new(SystemClock::new()))
+    }
 }
 
 /// Builds everything that is measured, and starts this task again in it.

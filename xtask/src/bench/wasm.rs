@@ -15,7 +15,6 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 use samuel_core::{
-    clock::SystemClock,
     hook::{Call, HookPoint, PluginSource, Registry, Scope, points},
     model::{
         Location,
@@ -246,7 +245,7 @@ impl Bench {
         };
         Ok(Self {
             runtime,
-            scope: scope(),
+            scope: super::scope(),
             input,
             native: native.build(&Default::default())?,
             component: component.build(&Default::default())?,
@@ -346,15 +345,6 @@ fn echo(instance: &Instance, store: &mut Store<()>, input: &QualityCheckInput) -
     let (document,) = echo.call(&mut *store, (&serde_json::to_string(input)?,))?;
     black_box(serde_json::from_str::<QualityCheckInput>(&document)?);
     Ok(())
-}
-
-fn scope() -> Scope {
-    Scope {
-        run_id: "20261121T100000Z-01234567".into(),
-        session: "project".into(),
-        iteration: 1,
-        ..Scope::new(Arc::new(SystemClock::new()))
-    }
 }
 
 /// Errors of wasmtime are none of the standard library's.
