@@ -21,7 +21,7 @@ pub(crate) use envelope::Envelope;
 pub(crate) use escape::{safe, safe_json, safe_lines, safe_words};
 pub(crate) use hooks::{chain_table, point_text};
 pub(crate) use places::Places;
-pub(crate) use plugins::{columns, info_text, offer_data, offer_text};
+pub(crate) use plugins::{columns, fetched_data, fetched_text, info_text};
 pub(crate) use profile::profile_table;
 pub(crate) use repair::repair_text;
 pub(crate) use status::{end_text, status_text};

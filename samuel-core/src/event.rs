@@ -100,7 +100,7 @@ pub enum Event {
         /// Its exit code, where it ran to its end.
         exit_code: Option<i32>,
         /// How it failed, where it did.
-        failure: Option<Failure>,
+        failure: Option<IterationFailure>,
         /// What it consumed.
         usage: Usage,
         /// How long it took, in milliseconds.
@@ -175,7 +175,7 @@ pub enum Event {
         /// How it ended.
         outcome: IterationOutcome,
         /// How it failed, where it did.
-        failure: Option<Failure>,
+        failure: Option<IterationFailure>,
         /// Tasks that stand completed because of it.
         completed: Vec<TaskId>,
         /// What it consumed.
@@ -284,7 +284,7 @@ pub enum CheckResult {
 
 /// How an iteration or an agent call failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
+pub struct IterationFailure {
     /// The kind of thing that failed.
     pub class: FailureClass,
     /// What failed, in one line.

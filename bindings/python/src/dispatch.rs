@@ -17,11 +17,11 @@ use samuel_core::{
 use serde_json::Value;
 
 use crate::{
-    bell::Bell,
     convert::{from_python, to_python},
     error::raise,
     handler::{Registration, Shared, check_points},
     job::{Job, Made},
+    notifier::Notifier,
     options::supervisor_of,
     reply::Raised,
 };
@@ -49,12 +49,12 @@ pub(crate) fn dispatch(
         .parse()
         .map_err(|error: samuel_core::hook::UnknownPoint| PyTypeError::new_err(error.to_string()))?;
     let config = Config::parse(Path::new("samuel.toml"), config).map_err(|error| raise(py, &error))?;
-    let bell = Bell::hang(py)?;
+    let notifier = Notifier::start(py)?;
     let supervisor = supervisor_of(&supervisor);
     let shared =
-        Shared { bell: Arc::clone(&bell), raised: Raised::default(), supervisor, env: Arc::new(env) };
-    let registry = prepare(py, point, &handlers, &config, &shared).inspect_err(|_| bell.end())?;
-    point.visit(Dispatch { registry, input, cancelled, repeat, session, mode, bell })
+        Shared { notifier: Arc::clone(&notifier), raised: Raised::default(), supervisor, env: Arc::new(env) };
+    let registry = prepare(py, point, &handlers, &config, &shared).inspect_err(|_| notifier.end())?;
+    point.visit(Dispatch { registry, input, cancelled, repeat, session, mode, notifier })
 }
 
 fn prepare(
@@ -87,15 +87,15 @@ struct Dispatch<'a, 'py> {
     repeat: u32,
     session: String,
     mode: Mode,
-    bell: Arc<Bell>,
+    notifier: Arc<Notifier>,
 }
 
 impl PointVisitor for Dispatch<'_, '_> {
     type Out = PyResult<Job>;
 
     fn visit<P: Point>(self) -> PyResult<Job> {
-        let Self { registry, repeat, bell, .. } = self;
-        let input = read_input::<P>(self.input).inspect_err(|_| bell.end())?;
+        let Self { registry, repeat, notifier, .. } = self;
+        let input = read_input::<P>(self.input).inspect_err(|_| notifier.end())?;
         let scope = Scope {
             run_id: "run".into(),
             session: self.session.into(),
@@ -106,7 +106,7 @@ impl PointVisitor for Dispatch<'_, '_> {
         if self.cancelled {
             scope.cancel.cancel();
         }
-        Job::begin(bell, scope.cancel.clone(), async move {
+        Job::begin(notifier, scope.cancel.clone(), async move {
             let started = std::time::Instant::now();
             for _ in 1..repeat {
                 registry.dispatch::<P>(input.clone(), &scope).await;

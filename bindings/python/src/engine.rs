@@ -2,7 +2,7 @@
 //!
 //! Each run has one, with a runtime of its own, so that a program may fork,
 //! use another event loop or none. What it tells the threads of Python is in
-//! [`Progress`]; they are woken by the [`Bell`].
+//! [`Progress`]; they are woken by the [`Notifier`].
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,7 +10,7 @@ use samuel_core::{
     Controller, Event, EventRecord, Events, Run, RunError, RunHandle, RunReport, event::Failure,
 };
 
-use crate::{bell::Bell, gate};
+use crate::{gate, notifier::Notifier};
 
 /// The most failures of iterations that a result names.
 const MAX_FAILURES: usize = 1_000;
@@ -18,7 +18,7 @@ const MAX_FAILURES: usize = 1_000;
 /// How far a run is, as seen from Python.
 pub(crate) struct Progress {
     /// Rung whenever something changes.
-    pub(crate) bell: Arc<Bell>,
+    pub(crate) notifier: Arc<Notifier>,
     state: Mutex<State>,
 }
 
@@ -36,15 +36,15 @@ struct State {
 impl Progress {
     /// Starts a run on a thread of its own, with so many streams that begin
     /// with the run.
-    pub(crate) fn start(run: Run, bell: Arc<Bell>, streams: usize) -> std::io::Result<Arc<Self>> {
-        let progress = Arc::new(Self { bell, state: Mutex::default() });
+    pub(crate) fn start(run: Run, notifier: Arc<Notifier>, streams: usize) -> std::io::Result<Arc<Self>> {
+        let progress = Arc::new(Self { notifier, state: Mutex::default() });
         let engine = Arc::clone(&progress);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         std::thread::Builder::new().name("samuel-run".to_owned()).spawn(move || {
             gate::keep_state(|| {
                 runtime.block_on(engine.live(run, streams));
                 runtime.shutdown_background();
-                engine.bell.end();
+                engine.notifier.end();
             });
         })?;
         Ok(progress)
@@ -68,7 +68,7 @@ impl Progress {
             state.first = first;
             state.handle = Some(handle);
         }
-        self.bell.ring();
+        self.notifier.notify();
         while let Some(record) = watched.next().await {
             self.take_note(&record);
         }

@@ -22,10 +22,10 @@ use samuel_core::{
 };
 
 use crate::{
-    bell::Bell,
     call::PyCall,
     gate,
     isolated::Isolated,
+    notifier::Notifier,
     reply::{Raised, Reply, failure_of, read_output},
 };
 
@@ -47,7 +47,7 @@ pub(crate) struct Registration {
 #[derive(Clone)]
 pub(crate) struct Shared {
     /// Interrupts what is left behind.
-    pub(crate) bell: Arc<Bell>,
+    pub(crate) notifier: Arc<Notifier>,
     /// The exceptions that handlers raised.
     pub(crate) raised: Raised,
     /// Looks after the processes of isolated handlers.
@@ -185,7 +185,7 @@ impl PyHandler {
             Some(Err(error)) => return Err(HookFailure::new(BreakClass::Spawn, error.to_string())),
             None => return Err(ending()),
         };
-        let mut job = Job { interrupt: Some(interrupt), bell: Arc::clone(&self.shared.bell) };
+        let mut job = Job { interrupt: Some(interrupt), notifier: Arc::clone(&self.shared.notifier) };
         let answer = answer.await;
         job.interrupt = None;
         answer.unwrap_or_else(|_| {
@@ -201,13 +201,13 @@ fn ending() -> HookFailure {
 /// A job under way: dropped before its answer, it is interrupted.
 struct Job {
     interrupt: Option<Py<PyAny>>,
-    bell: Arc<Bell>,
+    notifier: Arc<Notifier>,
 }
 
 impl Drop for Job {
     fn drop(&mut self) {
         if let Some(interrupt) = self.interrupt.take() {
-            self.bell.interrupt(interrupt);
+            self.notifier.interrupt(interrupt);
         }
     }
 }

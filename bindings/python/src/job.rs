@@ -2,7 +2,7 @@
 //! for a test, plugins that are fetched or loaded.
 //!
 //! As with runs, whoever waits for a [`Job`] does so in Python, and asks for
-//! the result when the bell rings. A job that nobody holds any more is
+//! the result when the notifier tells of it. A job that nobody holds any more is
 //! cancelled.
 
 use std::{
@@ -13,7 +13,7 @@ use std::{
 use pyo3::{Py, PyAny, PyResult, Python, exceptions::PyRuntimeError, pyclass, pymethods};
 use tokio_util::sync::CancellationToken;
 
-use crate::{bell::Bell, gate};
+use crate::{gate, notifier::Notifier};
 
 /// What came of the work, made into Python objects when Python asks.
 pub(crate) type Made = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;
@@ -21,7 +21,7 @@ pub(crate) type Made = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>
 /// Work that is under way.
 #[pyclass(frozen, generic, module = "samuel._samuel")]
 pub(crate) struct Job {
-    bell: Arc<Bell>,
+    notifier: Arc<Notifier>,
     made: Arc<Mutex<Option<Made>>>,
     cancel: CancellationToken,
 }
@@ -30,17 +30,17 @@ impl Job {
     /// Does some work on a thread of its own. `cancel` tells the work that
     /// nobody wants it any more.
     pub(crate) fn begin(
-        bell: Arc<Bell>,
+        notifier: Arc<Notifier>,
         cancel: CancellationToken,
         work: impl Future<Output = Made> + Send + 'static,
     ) -> PyResult<Self> {
-        let started = Self::spawn(Arc::clone(&bell), work);
-        let made = started.inspect_err(|_| bell.end())?;
-        Ok(Self { bell, made, cancel })
+        let started = Self::spawn(Arc::clone(&notifier), work);
+        let made = started.inspect_err(|_| notifier.end())?;
+        Ok(Self { notifier, made, cancel })
     }
 
     fn spawn(
-        bell: Arc<Bell>,
+        notifier: Arc<Notifier>,
         work: impl Future<Output = Made> + Send + 'static,
     ) -> std::io::Result<Arc<Mutex<Option<Made>>>> {
         let made: Arc<Mutex<Option<Made>>> = Arc::default();
@@ -54,7 +54,7 @@ impl Job {
                     Err(PyRuntimeError::new_err("Samuel panicked; what it said is on standard error"))
                 })
             }));
-            bell.end();
+            notifier.end();
         };
         std::thread::Builder::new().name("samuel-job".to_owned()).spawn(move || gate::keep_state(life))?;
         Ok(made)
@@ -69,15 +69,15 @@ impl Drop for Job {
 
 #[pymethods]
 impl Job {
-    /// The number of rings so far.
+    /// The number of notices so far.
     #[getter]
     fn version(&self) -> u64 {
-        self.bell.version()
+        self.notifier.version()
     }
 
-    /// Leaves a callback for the next ring; False if there was one since.
+    /// Leaves a callback for the next notice; False if there was one since.
     fn wake(&self, callback: Py<PyAny>, seen: u64) -> bool {
-        self.bell.wait(callback, seen)
+        self.notifier.wait(callback, seen)
     }
 
     /// What came of it, once; None before the end.

@@ -8,20 +8,20 @@
 //!
 //! Two rules hold everywhere. No thread of Rust enters the interpreter but
 //! through the `gate`, which is closed before the interpreter ends. And no
-//! thread of Python waits in Rust: it waits in Python, for a `bell`.
+//! thread of Python waits in Rust: it waits in Python, for the `notifier`.
 
-mod bell;
 mod call;
 mod context;
 mod convert;
 mod dispatch;
 mod engine;
 mod error;
+mod fetched;
 mod gate;
 mod handler;
 mod isolated;
 mod job;
-mod offer;
+mod notifier;
 mod options;
 mod plugins;
 mod project;
@@ -39,9 +39,9 @@ mod _samuel {
         call::PyCall,
         context::PyPromptContext,
         dispatch::dispatch,
+        fetched::PyFetchedPlugin,
         gate::{close, forked, inside},
         job::Job,
-        offer::PyOffer,
         plugins::{PyLoaded, plugins_fetch, plugins_list, plugins_load, plugins_uninstall, plugins_verify},
         project::PyProject,
         reply::Reply,

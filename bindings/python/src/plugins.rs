@@ -13,12 +13,12 @@ use samuel_core::plugin::{Catalog, FetchOptions, LoadOptions, LoadedPlugins, Plu
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    bell::Bell,
     convert::to_python,
     error::raise,
+    fetched::PyFetchedPlugin,
     gate::detached,
     job::{Job, Made},
-    offer::PyOffer,
+    notifier::Notifier,
     options::supervisor_of,
     project::PyProject,
 };
@@ -63,7 +63,7 @@ pub(crate) fn plugins_uninstall(py: Python<'_>, project: &PyProject, name: &str)
     removed.map(drop).map_err(|error| raise_plugin(py, &error))
 }
 
-/// Fetches and checks a plugin: a job whose result is an offer.
+/// Fetches and checks a plugin: a job whose result is the fetched plugin.
 #[pyfunction]
 pub(crate) fn plugins_fetch(
     py: Python<'_>,
@@ -85,7 +85,7 @@ pub(crate) fn plugins_fetch(
     job(py, cancel, async move {
         let fetched = plugins.fetch(&source, &options).await;
         move |py: Python<'_>| {
-            PyOffer::new(plugins, fetched.map_err(|error| raise_plugin(py, &error))?).into_py_any(py)
+            PyFetchedPlugin::new(plugins, fetched.map_err(|error| raise_plugin(py, &error))?).into_py_any(py)
         }
     })
 }
@@ -135,8 +135,8 @@ fn job<M>(
 where
     M: FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send + 'static,
 {
-    let bell = Bell::hang(py)?;
-    Job::begin(bell, cancel, async { Box::new(work.await) as Made })
+    let notifier = Notifier::start(py)?;
+    Job::begin(notifier, cancel, async { Box::new(work.await) as Made })
 }
 
 /// Turns an error into an exception; of a plugin that was changed, with how.

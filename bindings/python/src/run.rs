@@ -1,7 +1,7 @@
 //! Runs, built and under way.
 //!
 //! Nothing here waits: `samuel.run` waits in Python and asks again when the
-//! bell rings.
+//! notifier tells of news.
 
 use std::{
     pin::Pin,
@@ -22,12 +22,12 @@ use samuel_core::{
 };
 
 use crate::{
-    bell::Bell,
     convert::{event_to_python, from_python, to_python},
     engine::Progress,
     error::raise,
     gate::detached,
     handler::{Registration, Shared, check_points},
+    notifier::Notifier,
     options::Options,
     plugins::PyLoaded,
     project::PyProject,
@@ -39,7 +39,7 @@ use crate::{
 pub(crate) struct PyRun {
     run: Mutex<Option<Run>>,
     executables: Executables,
-    bell: Arc<Bell>,
+    notifier: Arc<Notifier>,
     raised: Raised,
 }
 
@@ -56,10 +56,10 @@ impl PyRun {
         check_points(py, &handlers)?;
         let options: Options =
             from_python(options).map_err(|error| PyTypeError::new_err(error.to_string()))?;
-        let bell = Bell::hang(py)?;
+        let notifier = Notifier::start(py)?;
         let raised = Raised::default();
         let shared = Shared {
-            bell: Arc::clone(&bell),
+            notifier: Arc::clone(&notifier),
             raised: Arc::clone(&raised),
             supervisor: options.supervisor(),
             env: Arc::new(options.env.clone()),
@@ -81,8 +81,8 @@ impl PyRun {
             })
             .map_err(|error: RunError| raise(py, &error))
         });
-        let (run, executables) = built.inspect_err(|_| bell.end())?;
-        Ok(Self { executables, run: Mutex::new(Some(run)), bell, raised })
+        let (run, executables) = built.inspect_err(|_| notifier.end())?;
+        Ok(Self { executables, run: Mutex::new(Some(run)), notifier, raised })
     }
 
     /// What the run would execute.
@@ -102,7 +102,7 @@ impl PyRun {
             (false, true) => TrustPolicy::TrustAll,
             (false, false) => TrustPolicy::Refuse,
         };
-        let progress = Progress::start(run.trusting(policy), Arc::clone(&self.bell), streams)?;
+        let progress = Progress::start(run.trusting(policy), Arc::clone(&self.notifier), streams)?;
         Ok(PyRunHandle { progress, raised: Arc::clone(&self.raised) })
     }
 }
@@ -111,7 +111,7 @@ impl Drop for PyRun {
     fn drop(&mut self) {
         let run = self.run.lock().unwrap_or_else(PoisonError::into_inner).take();
         if run.is_some() {
-            self.bell.end();
+            self.notifier.end();
         }
     }
 }
@@ -147,15 +147,15 @@ fn raise_end(py: Python<'_>, error: &RunError) -> PyErr {
 
 #[pymethods]
 impl PyRunHandle {
-    /// The number of rings so far.
+    /// The number of notices so far.
     #[getter]
     fn version(&self) -> u64 {
-        self.progress.bell.version()
+        self.progress.notifier.version()
     }
 
-    /// Leaves a callback for the next ring; False if there was one since.
+    /// Leaves a callback for the next notice; False if there was one since.
     fn wake(&self, callback: Py<PyAny>, seen: u64) -> bool {
-        self.progress.bell.wait(callback, seen)
+        self.progress.notifier.wait(callback, seen)
     }
 
     /// The run's id, once it has started.
@@ -197,7 +197,7 @@ impl PyRunHandle {
     /// A stream of events; None once the run has ended.
     fn events(&self) -> Option<EventStream> {
         let events = self.progress.events()?;
-        let waker = Waker::from(Arc::clone(&self.progress.bell));
+        let waker = Waker::from(Arc::clone(&self.progress.notifier));
         Some(EventStream { events: Mutex::new(Some(events)), waker })
     }
 

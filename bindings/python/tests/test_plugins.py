@@ -157,14 +157,14 @@ def test_nothing_is_installed_that_was_not_granted(samuel_project: MakeProject, 
         project.install(skill)
     assert refused.value.code == "E_PLUGIN_REFUSED" and "grant=True" in refused.value.help
     assert refused.value.__notes__ == ["env: LEVEL"]
-    offers: list[samuel.PluginOffer] = []
+    asked: list[samuel.FetchedPlugin] = []
     with pytest.raises(samuel.PluginError, match="asks for was not granted"):
-        project.install(skill, grant=lambda offer: bool(offers.append(offer)))
+        project.install(skill, grant=lambda fetched: bool(asked.append(fetched)))
     assert project.plugins() == ()
-    offer = offers[0]
-    assert (offer.name, offer.version, offer.kind) == ("lint", "1.2.0", "skill")
-    assert offer.capabilities == offer.new_capabilities == {"env": ["LEVEL"]}
-    assert offer.points == ["context.extra", "quality.check"] and offer.needs_consent
+    fetched = asked[0]
+    assert (fetched.name, fetched.version, fetched.kind) == ("lint", "1.2.0", "skill")
+    assert fetched.capabilities == fetched.new_capabilities == {"env": ["LEVEL"]}
+    assert fetched.points == ["context.extra", "quality.check"] and fetched.needs_consent
     # An update that asks for nothing new needs no consent.
     project.install(skill, grant=True)
     assert project.install(str(skill)).name == "lint"

@@ -5,8 +5,8 @@ use samuel_core::{
     config::{DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS},
     model::ErrorCode,
     plugin::{
-        Catalog, FetchOptions, Installed, Kind, Listed, LoadOptions, LoadedPlugins, Offer, Plugins, Source,
-        Unlisted,
+        Catalog, FetchOptions, FetchedPlugin, Installed, Kind, Listed, LoadOptions, LoadedPlugins, Plugins,
+        Source, Unlisted,
     },
     project::Project,
 };
@@ -17,7 +17,7 @@ use crate::{
     args::{Global, InstallArgs, LsArgs, PluginName, VerifyArgs},
     failure::Failure,
     host::Host,
-    render::{columns, holder_text, info_text, offer_data, offer_text, safe},
+    render::{columns, fetched_data, fetched_text, holder_text, info_text, safe},
     reply::Reply,
     trust::confirm,
 };
@@ -51,17 +51,17 @@ pub(crate) fn install(args: &InstallArgs, global: &Global, host: &Host) -> Resul
         state_dir: host.state_dir(),
         ..FetchOptions::default()
     };
-    let offer = block_on(plugins.fetch(&source, &options))??;
-    if offer.needs_consent() && !args.yes {
+    let fetched = block_on(plugins.fetch(&source, &options))??;
+    if fetched.needs_consent() && !args.yes {
         if !host.can_ask {
-            return Err(refused(&offer));
+            return Err(refused(&fetched));
         }
-        if !confirm(&offer_text(&offer), "Install it?") {
-            return Err(declined(&offer));
+        if !confirm(&fetched_text(&fetched), "Install it?") {
+            return Err(declined(&fetched));
         }
     }
-    let granted = offer.manifest().capabilities.clone();
-    let done = plugins.install(offer, &granted)?;
+    let granted = fetched.manifest().capabilities.clone();
+    let done = plugins.install(fetched, &granted)?;
     let told = source.has_credentials().then(|| {
         "the credentials in the URL are not kept: another installation asks git's credential helper"
             .to_owned()
@@ -80,17 +80,17 @@ fn beside_a_loop(global: &Global, host: &Host) -> Option<String> {
     ))
 }
 
-fn refused(offer: &Offer) -> Failure {
-    let manifest = offer.manifest();
+fn refused(fetched: &FetchedPlugin) -> Failure {
+    let manifest = fetched.manifest();
     let message = format!("what {} {} asks for was not granted", manifest.name, manifest.version);
-    let lines: Vec<String> = offer_text(offer).lines().map(str::to_owned).collect();
-    Failure::new(ErrorCode::PLUGIN_REFUSED, message).with_data(offer_data(offer)).detail(lines)
+    let lines: Vec<String> = fetched_text(fetched).lines().map(str::to_owned).collect();
+    Failure::new(ErrorCode::PLUGIN_REFUSED, message).with_data(fetched_data(fetched)).detail(lines)
 }
 
 /// The question was just shown.
-fn declined(offer: &Offer) -> Failure {
-    let message = format!("not installed: {}", offer.manifest().name);
-    Failure::new(ErrorCode::PLUGIN_REFUSED, message).with_data(offer_data(offer)).declined()
+fn declined(fetched: &FetchedPlugin) -> Failure {
+    let message = format!("not installed: {}", fetched.manifest().name);
+    Failure::new(ErrorCode::PLUGIN_REFUSED, message).with_data(fetched_data(fetched)).declined()
 }
 
 fn installed_text(done: &Installed) -> String {

@@ -1,28 +1,28 @@
 //! Plugins on a terminal: what one asks for, and what it was granted.
 
-use samuel_core::plugin::{Capabilities, Kind, LockEntry, Manifest, Offer, consequences};
+use samuel_core::plugin::{Capabilities, FetchedPlugin, Kind, LockEntry, Manifest, consequences};
 use serde_json::{Value, json};
 
 use super::safe;
 
 /// Shows what a plugin handles and asks for, before it is installed.
-pub(crate) fn offer_text(offer: &Offer) -> String {
-    let manifest = offer.manifest();
+pub(crate) fn fetched_text(fetched: &FetchedPlugin) -> String {
+    let manifest = fetched.manifest();
     let mut text = head(manifest);
-    text.push_str(&format!("  from {}\n", safe(offer.source())));
+    text.push_str(&format!("  from {}\n", safe(fetched.source())));
     text.push_str(&handlers_text(manifest));
-    let new = offer.new_capabilities();
+    let new = fetched.new_capabilities();
     match manifest.capabilities.is_empty() {
         true => text.push_str("It asks for nothing\n"),
         false => {
             text.push_str("It asks for\n");
-            let is_update = offer.before().is_some();
+            let is_update = fetched.before().is_some();
             text.push_str(&capability_rows(manifest, &manifest.capabilities, |name| {
                 is_update && new.iter().any(|(capability, _)| capability.as_str() == name)
             }));
         }
     }
-    for line in offer.consequences() {
+    for line in fetched.consequences() {
         text.push_str(&format!("{}\n", safe(&line)));
     }
     if manifest.kind == Kind::Skill && !manifest.bindings.is_empty() {
@@ -35,9 +35,9 @@ pub(crate) fn offer_text(offer: &Offer) -> String {
 }
 
 /// The same for programs.
-pub(crate) fn offer_data(offer: &Offer) -> Value {
-    let manifest = offer.manifest();
-    let new = offer.new_capabilities();
+pub(crate) fn fetched_data(fetched: &FetchedPlugin) -> Value {
+    let manifest = fetched.manifest();
+    let new = fetched.new_capabilities();
     let asked = manifest.capabilities.iter().map(|(capability, targets)| {
         json!({
             "capability": capability,
@@ -50,10 +50,10 @@ pub(crate) fn offer_data(offer: &Offer) -> Value {
         "name": manifest.name,
         "version": manifest.version,
         "kind": manifest.kind,
-        "source": offer.source(),
+        "source": fetched.source(),
         "hooks": manifest.bindings,
         "capabilities": asked.collect::<Vec<_>>(),
-        "consequences": offer.consequences(),
+        "consequences": fetched.consequences(),
     })
 }
 

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     hook::{HookPoint, Tier},
-    machine::{Input, Limits, Machine, Setup},
+    machine::{Input, Machine, RunLimits, Setup},
     model::{Plan, ProgressStatus, Status, TaskId, Usage},
     state::{
         JournalEntry, JournalRecord, KeptCheckpoint, LaneStore, LastWritten, LoadedPlan, PlanStore, SavedRun,
@@ -156,7 +156,7 @@ impl Run {
             sandbox: settings.sandbox.as_str().to_owned(),
             checks: settings.quality_checks.iter().map(|check| check.command.clone()).collect(),
             has_checks: !settings.quality_checks.is_empty() || self.checks_otherwise(),
-            limits: Limits {
+            limits: RunLimits {
                 max_iterations: settings.max_iterations,
                 max_consecutive_failures: settings.max_consecutive_failures,
                 max_cost_usd: settings.session_budget.max_cost_usd,

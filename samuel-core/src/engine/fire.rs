@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::{error::described, services::Services};
 use crate::{
     agent::apply_deny_list,
-    event::{Event, Failure},
+    event::{Event, IterationFailure},
     hook::{
         Blob, BreakClass, CallVisitor, DEFAULT_ID, HookCall, HookPoint, Outcome, Output, Point, Scope,
         ScratchFile, Warning, points,
@@ -240,7 +240,7 @@ impl Services {
         let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let answered = outcome.broken.is_empty() && self.registry.has_handlers(HookPoint::AgentInvoke);
         let failure = match (&output.failure, answered) {
-            (Some(failure), true) => Some(Failure {
+            (Some(failure), true) => Some(IterationFailure {
                 class: failure.class.into(),
                 message: redacted(&failure.message).into_owned(),
             }),
@@ -278,12 +278,12 @@ impl Services {
 }
 
 /// Says why nobody answered at `agent.invoke`.
-fn unanswered(outcome: &Outcome) -> Failure {
+fn unanswered(outcome: &Outcome) -> IterationFailure {
     let message = match outcome.broken.first() {
         Some(broken) => broken.to_string(),
         None => "no handler runs at agent.invoke".to_owned(),
     };
-    Failure { class: FailureClass::AgentStart, message }
+    IterationFailure { class: FailureClass::AgentStart, message }
 }
 
 /// Adds a warning for handlers that hold up every iteration.

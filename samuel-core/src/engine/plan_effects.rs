@@ -5,7 +5,7 @@ use std::sync::{Arc, atomic::Ordering};
 use super::{follow::Follower, services::Services};
 use crate::{
     event::RunFault,
-    machine::{EffectResult, Loaded},
+    machine::{EffectResult, WorkLeft},
     model::{Status, payload::Mode},
     plan::Work,
     state::{Actor, JournalEntry, JournalRecord, Mutation, StateError},
@@ -78,7 +78,7 @@ pub(super) async fn load(services: &Arc<Services>) -> EffectResult {
     });
     services.refresh();
     let queue = plan.count(Status::Pending) + plan.count(Status::InProgress);
-    EffectResult::Loaded(Loaded {
+    EffectResult::Loaded(WorkLeft {
         work: Work::of(&plan, &unread),
         changed: (!changes.is_empty()).then(|| listed(&changes)),
         queue_size: u32::try_from(queue).unwrap_or(u32::MAX),

@@ -6,7 +6,7 @@ use super::{
     CallPhase, Command, Core, Effect, EffectResult, Ending, Phase, State, Then, iteration::Iteration,
 };
 use crate::{
-    event::{Event, Failure, RunFault},
+    event::{Event, IterationFailure, RunFault},
     hook::{HookPoint, Said, Speaker},
     model::{
         ExitReason, FailureClass,
@@ -201,8 +201,8 @@ impl Core {
 
     fn log_abandoned(&mut self, iteration: &mut Iteration, message: &str) {
         if !iteration.settled {
-            let failure = Failure { class: FailureClass::Interrupted, message: message.to_owned() };
-            let Failure { class, message } = iteration.failure.get_or_insert(failure);
+            let failure = IterationFailure { class: FailureClass::Interrupted, message: message.to_owned() };
+            let IterationFailure { class, message } = iteration.failure.get_or_insert(failure);
             let text = format!("{class}: {message}");
             self.log(ProgressKind::Error, iteration.task_id(), text);
         }

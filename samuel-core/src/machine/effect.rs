@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::PlanChanged;
 use crate::{
     agent::{AbilityCall, AbilityDecision, AbilityResult},
-    event::{Event, Failure, RunFault},
+    event::{Event, IterationFailure, RunFault},
     hook::{HookCall, Outcome},
     model::{
         TaskId, Usage,
@@ -168,7 +168,7 @@ pub enum EffectResult {
     /// It is done, and there is nothing to say.
     Done,
     /// The plan, as far as the machine needs it.
-    Loaded(Loaded),
+    Loaded(WorkLeft),
     /// A hook point fired.
     Hook(Box<HookReply>),
     /// The fingerprint of the work tree.
@@ -189,7 +189,7 @@ pub enum EffectResult {
 
 /// What a plan leaves to do, as it was loaded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Loaded {
+pub struct WorkLeft {
     /// What is left.
     pub work: Work,
     /// The control files that were changed, in one line, where any were: the run ends.
@@ -235,7 +235,7 @@ pub struct AgentEnd {
     /// What it answered, where it ran to its end.
     pub output: Option<AgentInvokeOutput>,
     /// How it failed, where it did not.
-    pub failure: Option<Failure>,
+    pub failure: Option<IterationFailure>,
     /// When a usage limit ends.
     pub resets_at: Option<jiff::Timestamp>,
     /// The time of day when the call ended.

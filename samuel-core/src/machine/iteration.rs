@@ -5,12 +5,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Core, Effect, Ending, HookReply, Loaded, Owner, Phase, Proposed, ReplyData, State, Then,
+    Core, Effect, Ending, HookReply, Owner, Phase, Proposed, ReplyData, State, Then, WorkLeft,
     command::StopRequest,
 };
 use crate::{
     config::format_duration,
-    event::{Event, Failure},
+    event::{Event, IterationFailure},
     hook::{Said, points},
     model::{
         ExitReason, FailureClass, IterationOutcome, ProgressStatus, TaskId, Usage,
@@ -44,7 +44,7 @@ pub(super) struct Iteration {
     /// Whether there was nothing to check, so that they stand as they are.
     #[serde(default)]
     pub(super) unverified: bool,
-    pub(super) failure: Option<Failure>,
+    pub(super) failure: Option<IterationFailure>,
     pub(super) usage: Usage,
     /// Whether handlers were told the outcome, which then stands.
     pub(super) settled: bool,
@@ -161,7 +161,7 @@ impl Core {
         }
     }
 
-    pub(super) fn after_load(&mut self, loaded: Loaded) -> State {
+    pub(super) fn after_load(&mut self, loaded: WorkLeft) -> State {
         if self.requests.hold || self.cap().is_some() {
             return self.begin_iteration();
         }
@@ -175,7 +175,7 @@ impl Core {
     }
 
     /// Says what is next with what the plan leaves to do.
-    pub(super) fn next(&self, loaded: &Loaded) -> Next {
+    pub(super) fn next(&self, loaded: &WorkLeft) -> Next {
         match &loaded.changed {
             Some(changed) => Next::end(ExitReason::ControlFilesChanged, changed.as_str()),
             None => plan::next(&loaded.work, loaded.mode, &self.standing()),
@@ -261,7 +261,7 @@ impl Core {
 
     /// Fails the iteration, because its task cannot be started any more.
     pub(super) fn refuse_start(&mut self, iteration: Box<Iteration>, reason: String) -> State {
-        self.fail(iteration, Failure { class: FailureClass::Refused, message: reason })
+        self.fail(iteration, IterationFailure { class: FailureClass::Refused, message: reason })
     }
 
     pub(super) fn after_start_task(&mut self, iteration: Box<Iteration>) -> State {
@@ -313,7 +313,7 @@ impl Core {
     }
 
     /// Fails the iteration before its agent was called.
-    pub(super) fn fail(&mut self, mut iteration: Box<Iteration>, failure: Failure) -> State {
+    pub(super) fn fail(&mut self, mut iteration: Box<Iteration>, failure: IterationFailure) -> State {
         self.put_back(std::mem::take(&mut iteration.in_flight));
         iteration.failure.get_or_insert(failure);
         self.fire_after_iteration(iteration)

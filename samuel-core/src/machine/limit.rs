@@ -2,7 +2,7 @@
 //!
 //! A limit that is over by the time it is told of is none. One whose end is known
 //! is waited for, and one whose end nobody says is tried again after 5, 10, 20
-//! minutes and so on, for [`Limits::max_limit_wait_ms`](super::Limits) altogether. What
+//! minutes and so on, for [`RunLimits::max_limit_wait_ms`](super::RunLimits) altogether. What
 //! lasts longer ends the run, where [`RateLimitPolicy::Stop`] asks for that. An iteration
 //! that met a limit counts as no failure.
 

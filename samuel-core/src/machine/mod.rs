@@ -36,17 +36,17 @@ use serde::{Deserialize, Serialize};
 
 use self::core::{Core, Ending};
 pub use effect::{
-    AbilityNotice, AgentEnd, Command, Completion, Effect, EffectId, EffectResult, HookReply, Input, Loaded,
-    LogLine, ReplyData, Wait,
+    AbilityNotice, AgentEnd, Command, Completion, Effect, EffectId, EffectResult, HookReply, Input, LogLine,
+    ReplyData, Wait, WorkLeft,
 };
 pub use plan_changes::PlanChanged;
-pub use setup::{Limits, Setup};
+pub use setup::{RunLimits, Setup};
 pub(crate) use standing::is_provisional;
 use standing::{Checks, Moment};
 use state::{AgentCall, CallPhase, Closing, Owner, Phase, Proposed, State, Then};
 
 use crate::{
-    event::Failure,
+    event::IterationFailure,
     model::{
         Usage,
         payload::{Mode, TaskBrief},
@@ -125,7 +125,7 @@ impl Machine {
     }
 
     /// Returns why the iteration under way failed, if it did.
-    pub(crate) fn failure(&self) -> Option<&Failure> {
+    pub(crate) fn failure(&self) -> Option<&IterationFailure> {
         self.state.iteration()?.failure.as_ref()
     }
 

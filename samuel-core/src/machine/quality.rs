@@ -7,7 +7,7 @@
 
 use super::{Core, Effect, Ending, HookReply, Phase, ReplyData, State, Then, iteration::Iteration};
 use crate::{
-    event::{CheckResult, Event, Failure},
+    event::{CheckResult, Event, IterationFailure},
     hook::{BreakClass, DEFAULT_ID, Timing, points},
     model::{
         ExitReason, FailureClass, TaskId,
@@ -21,7 +21,7 @@ impl Core {
     pub(super) fn after_main_turn(
         &mut self,
         mut iteration: Box<Iteration>,
-        failure: Option<Failure>,
+        failure: Option<IterationFailure>,
     ) -> State {
         let in_flight = std::mem::take(&mut iteration.in_flight);
         if let Some(failure) = failure {
@@ -80,7 +80,7 @@ impl Core {
         if let Some(iteration) = iteration {
             let mut unchecked = std::mem::take(&mut iteration.checking);
             unchecked.append(&mut iteration.unchecked);
-            let failure = Failure { class: FailureClass::Refused, message: message.clone() };
+            let failure = IterationFailure { class: FailureClass::Refused, message: message.clone() };
             iteration.failure.get_or_insert(failure);
             self.take_back(unchecked, vec![message]);
         }
@@ -203,9 +203,9 @@ impl Core {
 
 /// Returns the failure of a check that was cancelled: it says nothing about
 /// the work, so nothing can stand on it.
-fn cancelled(reply: &HookReply) -> Option<Failure> {
+fn cancelled(reply: &HookReply) -> Option<IterationFailure> {
     let broken = reply.outcome.broken.iter().find(|broken| broken.failure.class == BreakClass::Cancelled)?;
-    Some(Failure { class: FailureClass::HookBroke, message: broken.to_string() })
+    Some(IterationFailure { class: FailureClass::HookBroke, message: broken.to_string() })
 }
 
 /// Returns the handler that refused the work, where it is not the default, whose
@@ -222,7 +222,7 @@ fn listed(failures: &[CheckFailure]) -> Option<String> {
 }
 
 /// Returns the iteration's failure, and the reasons to write beside the tasks.
-fn reasons_of(refusal: Failure, failures: &[CheckFailure]) -> (Failure, Vec<String>) {
+fn reasons_of(refusal: IterationFailure, failures: &[CheckFailure]) -> (IterationFailure, Vec<String>) {
     let reasons: Vec<String> =
         failures.iter().map(|failure| format!("{}: {}", failure.command, failure.message)).collect();
     let class = match refusal.class {
@@ -231,7 +231,7 @@ fn reasons_of(refusal: Failure, failures: &[CheckFailure]) -> (Failure, Vec<Stri
     };
     if reasons.is_empty() || class == FailureClass::HookBroke {
         let reasons = vec![refusal.message.clone()];
-        return (Failure { class, message: refusal.message }, reasons);
+        return (IterationFailure { class, message: refusal.message }, reasons);
     }
-    (Failure { class, message: reasons.join("; ") }, reasons)
+    (IterationFailure { class, message: reasons.join("; ") }, reasons)
 }

@@ -4,7 +4,7 @@ use super::{
     Core, Machine, Moment, State, Then, command::Requests, is_provisional, iteration::Iteration, side::Side,
 };
 use crate::{
-    event::Failure,
+    event::IterationFailure,
     model::{FailureClass, TaskId, payload::Actor},
     state::{Mutation, ProgressKind},
 };
@@ -82,7 +82,7 @@ impl Core {
     fn close_interrupted(&mut self, mut iteration: Box<Iteration>, committed: bool) -> State {
         if !iteration.settled {
             let message = "samuel ended in mid-iteration".to_owned();
-            iteration.failure.get_or_insert(Failure { class: FailureClass::Interrupted, message });
+            iteration.failure.get_or_insert(IterationFailure { class: FailureClass::Interrupted, message });
         }
         self.put_back(std::mem::take(&mut iteration.in_flight));
         let told = "interrupted: samuel ended in mid-iteration";

@@ -6,7 +6,7 @@
 
 use serde::Deserialize;
 
-use super::{Closing, Core, Loaded, Machine, Proposed, State, Then, iteration::Iteration};
+use super::{Closing, Core, Machine, Proposed, State, Then, WorkLeft, iteration::Iteration};
 
 /// A machine as it was saved.
 #[derive(Deserialize)]
@@ -24,7 +24,7 @@ pub(super) struct Form {
 struct FlatIteration {
     #[serde(flatten)]
     iteration: Box<Iteration>,
-    offer: Option<Box<Loaded>>,
+    offer: Option<Box<WorkLeft>>,
 }
 
 impl From<Form> for Machine {

@@ -1,11 +1,11 @@
 //! One iteration after its main turn: its outcome, the extra turns, the books.
 
 use super::{
-    Core, Effect, HookReply, Loaded, Owner, Phase, State, Then, Wait, core::Repeat, iteration::Iteration,
+    Core, Effect, HookReply, Owner, Phase, State, Then, Wait, WorkLeft, core::Repeat, iteration::Iteration,
     limit::to_the_second,
 };
 use crate::{
-    event::{Event, Failure},
+    event::{Event, IterationFailure},
     hook::{Said, points},
     model::{
         IterationOutcome, TaskId,
@@ -108,7 +108,7 @@ impl Core {
 
     pub(super) fn after_fingerprint(&mut self, iteration: Box<Iteration>, tree: &str) -> State {
         let what = match &iteration.failure {
-            Some(Failure { class, message }) => format!("{class} {}", normalised(message)),
+            Some(IterationFailure { class, message }) => format!("{class} {}", normalised(message)),
             None => NOTHING_RECORDED.to_owned(),
         };
         let key = format!("{what}\n{tree}");
@@ -213,7 +213,7 @@ impl Core {
     }
 
     /// Pauses, if there is anything to pause for.
-    pub(super) fn after_peek(&mut self, loaded: &Loaded) -> State {
+    pub(super) fn after_peek(&mut self, loaded: &WorkLeft) -> State {
         if self.requests.hold || self.cap().is_some() {
             return self.begin_iteration();
         }

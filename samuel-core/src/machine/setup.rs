@@ -28,7 +28,7 @@ pub struct Setup {
     #[serde(default)]
     pub has_checks: bool,
     /// When to stop.
-    pub limits: Limits,
+    pub limits: RunLimits,
     /// How text of others is marked in prompts. A resumed run has another one.
     #[serde(default)]
     pub framing: Framing,
@@ -36,7 +36,7 @@ pub struct Setup {
 
 /// When a run stops by itself, and how long it pauses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct RunLimits {
     /// How many iterations it may make.
     pub max_iterations: u32,
     /// How many iterations in a row may fail; 0 is read as 1.
@@ -64,7 +64,7 @@ fn six_hours() -> u64 {
     6 * 60 * 60 * 1_000
 }
 
-impl Default for Limits {
+impl Default for RunLimits {
     fn default() -> Self {
         Self {
             max_iterations: 20,

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     agent::{AbilityDecision, AbilityResult},
-    event::{Event, Failure, RunFault},
+    event::{Event, IterationFailure, RunFault},
     hook::{HookCall, Point, points},
     model::payload::{AbilityAfterInput, AbilityBeforeInput, Json, TaskCompletedInput},
     state::ProgressKind,
@@ -158,7 +158,7 @@ impl Core {
         &mut self,
         state: &mut State,
         notice: AbilityNotice,
-        refused: Option<&Failure>,
+        refused: Option<&IterationFailure>,
         data: ReplyData,
     ) {
         if let Some(failure) = refused {
@@ -174,7 +174,7 @@ impl Core {
             // Samuel cannot prevent the call, so the turn ends with it.
             (None, Some(failure)) => {
                 let message = format!("{} was blocked: {}", notice.call.ability_id, failure.message);
-                self.fail_turn(state, Failure { class: failure.class, message });
+                self.fail_turn(state, IterationFailure { class: failure.class, message });
             }
             (None, None) => {}
         }

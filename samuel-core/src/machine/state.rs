@@ -5,8 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentEnd, Loaded, Moment, iteration::Iteration};
-use crate::{event::Failure, model::payload::Turn};
+use super::{AgentEnd, Moment, WorkLeft, iteration::Iteration};
+use crate::{event::IterationFailure, model::payload::Turn};
 
 /// Where a run is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -46,7 +46,7 @@ pub(super) enum State {
 pub(super) struct Proposed {
     pub(super) iteration: Box<Iteration>,
     /// What the plan leaves to do.
-    pub(super) loaded: Box<Loaded>,
+    pub(super) loaded: Box<WorkLeft>,
 }
 
 /// How far an iteration is that began.
@@ -98,7 +98,7 @@ pub(super) enum Closing {
 pub(super) struct AgentCall {
     pub(super) at: CallPhase,
     /// What ends the turn, whatever the agent itself says.
-    pub(super) failure: Option<Failure>,
+    pub(super) failure: Option<IterationFailure>,
 }
 
 /// How far a call of the agent is.
@@ -120,7 +120,7 @@ pub(super) enum Owner {
 
 impl Owner {
     /// Returns the state in which the owner waits for a call.
-    pub(super) fn calls(self, at: CallPhase, failure: Option<Failure>) -> State {
+    pub(super) fn calls(self, at: CallPhase, failure: Option<IterationFailure>) -> State {
         let call = AgentCall { at, failure };
         match self {
             Self::Iteration(iteration) => State::Iteration(iteration, Phase::Agent(call)),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Core, Ending, HookReply, Setup, iteration::Iteration};
 use crate::{
-    event::{Event, Failure},
+    event::{Event, IterationFailure},
     hook::{OnFailure, Outcome, Said, Speaker},
     model::{
         ExitReason, FailureClass,
@@ -40,7 +40,7 @@ impl Core {
         &mut self,
         mut iteration: Option<&mut Iteration>,
         reply: &HookReply,
-    ) -> Option<Failure> {
+    ) -> Option<IterationFailure> {
         for said in reply.outcome.said.iter().cloned() {
             match (&mut iteration, said.item.deliver) {
                 (Some(iteration), Deliver::Now) => iteration.now.push(said),
@@ -51,16 +51,16 @@ impl Core {
     }
 
     /// Says whether the point's outcome keeps the iteration from going on.
-    pub(super) fn verdict(&mut self, outcome: &Outcome) -> Option<Failure> {
+    pub(super) fn verdict(&mut self, outcome: &Outcome) -> Option<IterationFailure> {
         if let Some(abort) = &outcome.abort {
             let message = abort.to_string();
             if abort.action == OnFailure::AbortLoop {
                 self.end_strictly(&message);
             }
-            return Some(Failure { class: FailureClass::HookBroke, message });
+            return Some(IterationFailure { class: FailureClass::HookBroke, message });
         }
         let message = outcome.refused.clone()?;
-        Some(Failure { class: FailureClass::Refused, message })
+        Some(IterationFailure { class: FailureClass::Refused, message })
     }
 
     /// Makes a broken handler the reason why the run ends, unless the reason

@@ -4,12 +4,12 @@
 //! only the agent points and are not counted again when they fail.
 
 use super::{
-    AgentCall, AgentEnd, CallPhase, Closing, Core, Effect, Ending, HookReply, Loaded, Owner, ReplyData,
-    State, core::UNASKED, iteration::Iteration,
+    AgentCall, AgentEnd, CallPhase, Closing, Core, Effect, Ending, HookReply, Owner, ReplyData, State,
+    WorkLeft, core::UNASKED, iteration::Iteration,
 };
 use crate::{
     agent::last_words,
-    event::{Event, Failure},
+    event::{Event, IterationFailure},
     hook::points,
     model::{
         ExitReason, FailureClass, Usage,
@@ -49,7 +49,12 @@ impl Core {
         }
     }
 
-    fn after_before_invoke(&mut self, mut owner: Owner, failure: Option<Failure>, reply: HookReply) -> State {
+    fn after_before_invoke(
+        &mut self,
+        mut owner: Owner,
+        failure: Option<IterationFailure>,
+        reply: HookReply,
+    ) -> State {
         let refused = self.absorb(owner.iteration(), &reply);
         if let Some(failure) = refused.or(failure) {
             return self.end_turn(owner, Some(failure));
@@ -68,7 +73,12 @@ impl Core {
         )
     }
 
-    fn after_invoke(&mut self, mut owner: Owner, failure: Option<Failure>, reply: &HookReply) -> State {
+    fn after_invoke(
+        &mut self,
+        mut owner: Owner,
+        failure: Option<IterationFailure>,
+        reply: &HookReply,
+    ) -> State {
         let end = self.record_agent(owner.iteration(), failure, reply);
         match self.side.is_idle() {
             true => self.after_drain(owner, None, end),
@@ -80,7 +90,7 @@ impl Core {
     pub(super) fn record_agent(
         &mut self,
         mut iteration: Option<&mut Iteration>,
-        failure: Option<Failure>,
+        failure: Option<IterationFailure>,
         reply: &HookReply,
     ) -> AgentEnd {
         let mut end = match &reply.data {
@@ -133,7 +143,7 @@ impl Core {
     }
 
     /// Returns the failure of an agent that nobody calls one yet.
-    fn bad_end(&self, end: &AgentEnd, reply: &HookReply) -> Option<Failure> {
+    fn bad_end(&self, end: &AgentEnd, reply: &HookReply) -> Option<IterationFailure> {
         let agent = &self.setup.agent;
         match (&end.output, reply.outcome.broken.last()) {
             (Some(output), _) if output.exit_code == 0 => None,
@@ -141,22 +151,27 @@ impl Core {
                 let words = last_words(&output.stderr, &output.stdout);
                 let words = words.map(|words| format!(": {}", redacted(&words))).unwrap_or_default();
                 let message = format!("{agent} ended with exit code {}{words}", output.exit_code);
-                Some(Failure { class: FailureClass::AgentExit, message })
+                Some(IterationFailure { class: FailureClass::AgentExit, message })
             }
             // Where a broken handler is only a warning, there is still no
             // answer of the agent to go on with.
             (None, Some(broken)) => {
-                Some(Failure { class: FailureClass::HookBroke, message: broken.to_string() })
+                Some(IterationFailure { class: FailureClass::HookBroke, message: broken.to_string() })
             }
             (None, None) => {
                 let message = format!("{agent} gave no answer");
-                Some(Failure { class: FailureClass::AgentStart, message })
+                Some(IterationFailure { class: FailureClass::AgentStart, message })
             }
         }
     }
 
     /// Goes on, now that the agent is done and the side is idle.
-    pub(super) fn after_drain(&mut self, owner: Owner, late: Option<Failure>, end: AgentEnd) -> State {
+    pub(super) fn after_drain(
+        &mut self,
+        owner: Owner,
+        late: Option<IterationFailure>,
+        end: AgentEnd,
+    ) -> State {
         self.tell_agent_end(owner.turn(), &end);
         let ended = end.output.as_ref().filter(|output| output.failure.is_none());
         let exit_code = ended.map_or(-1, |output| output.exit_code);
@@ -175,14 +190,19 @@ impl Core {
         self.fire::<points::AfterAgentInvoke>(owner.calls(CallPhase::AfterInvoke, failure), input)
     }
 
-    fn after_after_invoke(&mut self, mut owner: Owner, failure: Option<Failure>, reply: &HookReply) -> State {
+    fn after_after_invoke(
+        &mut self,
+        mut owner: Owner,
+        failure: Option<IterationFailure>,
+        reply: &HookReply,
+    ) -> State {
         let refused = self.absorb(owner.iteration(), reply);
         self.end_turn(owner, failure.or(refused))
     }
 
     /// Fails the turn under way and stops its agent, because of something
     /// that happened beside the call.
-    pub(super) fn fail_turn(&mut self, state: &mut State, failure: Failure) {
+    pub(super) fn fail_turn(&mut self, state: &mut State, failure: IterationFailure) {
         if let Some(call) = state.call_mut().filter(|call| call.at != CallPhase::AfterInvoke) {
             call.failure.get_or_insert(failure);
         } else if let Some(iteration) = state.iteration_mut().filter(|iteration| !iteration.settled) {
@@ -194,7 +214,7 @@ impl Core {
     }
 
     /// Sees whether the work is still complete after a last turn.
-    pub(super) fn after_look_again(&mut self, closing: Closing, loaded: &Loaded) -> State {
+    pub(super) fn after_look_again(&mut self, closing: Closing, loaded: &WorkLeft) -> State {
         let undone = match (&loaded.changed, &loaded.work) {
             (Some(changed), _) => Some((ExitReason::ControlFilesChanged, changed.clone())),
             (None, Work::Task(task)) => {
@@ -219,7 +239,7 @@ impl Core {
         }
     }
 
-    fn end_turn(&mut self, owner: Owner, failure: Option<Failure>) -> State {
+    fn end_turn(&mut self, owner: Owner, failure: Option<IterationFailure>) -> State {
         if failure.is_none() {
             self.texts.delivering.clear();
         }

@@ -1,10 +1,10 @@
 //! Installing, updating and removing plugins.
 //!
 //! [`Plugins::fetch`] copies a plugin into a staging directory and checks it;
-//! the [`Offer`] says what it asks for. [`Plugins::install`] takes the offer
+//! the [`FetchedPlugin`] says what it asks for. [`Plugins::install`] takes it
 //! together with what the user granted, and puts files, samuel.lock and
-//! samuel.toml in place; where one of them fails, the others are put back. An
-//! offer that is dropped leaves nothing behind. Whom to ask is the caller's.
+//! samuel.toml in place; where one of them fails, the others are put back. One
+//! that is dropped leaves nothing behind. Whom to ask is the caller's.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -83,7 +83,7 @@ impl Default for FetchOptions {
 
 /// A plugin that was fetched and checked, and waits to be installed.
 #[derive(Debug)]
-pub struct Offer {
+pub struct FetchedPlugin {
     staged: TempDir,
     manifest: Manifest,
     contents: Contents,
@@ -92,7 +92,7 @@ pub struct Offer {
     before: Option<LockEntry>,
     /// What the version that is installed handles.
     handled: Vec<HookPoint>,
-    /// Held until the offer is installed or dropped.
+    /// Held until the plugin is installed or dropped.
     _lock: Held,
 }
 
@@ -170,7 +170,7 @@ impl Verified {
     }
 }
 
-impl Offer {
+impl FetchedPlugin {
     /// Tries a component out, before anybody is asked.
     #[cfg(feature = "wasm")]
     async fn check_component(&self, options: &FetchOptions) -> Result<(), PluginError> {
@@ -238,7 +238,7 @@ impl Plugins {
     /// Returns a [`PluginError`] where it cannot be fetched, has a problem, is
     /// too large, or takes a name that another plugin has, and
     /// [`PluginError::Busy`] while another command changes plugins.
-    pub async fn fetch(&self, source: &Source, options: &FetchOptions) -> Result<Offer, PluginError> {
+    pub async fn fetch(&self, source: &Source, options: &FetchOptions) -> Result<FetchedPlugin, PluginError> {
         let plugins = self.clone();
         let (lock, staged) = blocking(move || plugins.begin()).await?;
         let mut commit = None;
@@ -261,14 +261,14 @@ impl Plugins {
         let plugins = self.clone();
         let recorded = source.recorded(&self.root);
         let staged = move || plugins.stage(&directory, staged, recorded, commit, lock);
-        let offer = blocking(staged).await;
+        let fetched = blocking(staged).await;
         drop(checkout);
-        let offer = offer?;
-        offer.check_component(options).await?;
-        Ok(offer)
+        let fetched = fetched?;
+        fetched.check_component(options).await?;
+        Ok(fetched)
     }
 
-    /// Installs an offer with what the user granted, in place of what was
+    /// Installs a fetched plugin with what the user granted, in place of what was
     /// installed under its name.
     ///
     /// # Errors
@@ -277,28 +277,28 @@ impl Plugins {
     /// asked for, and [`PluginError::Io`], [`PluginError::Config`] or
     /// [`PluginError::State`] where it cannot be put in place; everything is as
     /// before then.
-    pub fn install(&self, offer: Offer, granted: &Capabilities) -> Result<Installed, PluginError> {
-        let manifest = &offer.manifest;
+    pub fn install(&self, fetched: FetchedPlugin, granted: &Capabilities) -> Result<Installed, PluginError> {
+        let manifest = &fetched.manifest;
         let name = manifest.name.clone();
         check_grants(manifest, granted)?;
         let entry = LockEntry {
             name: name.clone(),
             version: manifest.version.to_string(),
             kind: manifest.kind,
-            source: offer.source.clone(),
-            commit: offer.commit.clone(),
-            digest: offer.contents.tree().digest(),
+            source: fetched.source.clone(),
+            commit: fetched.commit.clone(),
+            digest: fetched.contents.tree().digest(),
             granted: granted.clone(),
-            files: offer.contents.tree().digests(),
+            files: fetched.contents.tree().digests(),
         };
         let mut lock = LockFile::load(&self.root)?;
         let before = lock.clone();
         lock.put(entry.clone());
-        let swap = Swap::begin(&self.root, &name, Some(offer.staged.path()))?;
+        let swap = Swap::begin(&self.root, &name, Some(fetched.staged.path()))?;
         let put = lock.save(&self.root).and_then(|()| edit::add(&self.root, &name, &entry.source));
         swap.settle(put, || before.save(&self.root))?;
         Ok(Installed {
-            replaced: offer.before.map(|before| before.version),
+            replaced: fetched.before.map(|before| before.version),
             points: manifest.bindings.iter().map(|binding| binding.point).collect(),
             methodologies: manifest.profiles.iter().map(|profile| profile.name.clone()).collect(),
             entry,
@@ -446,7 +446,7 @@ impl Plugins {
         source: String,
         commit: Option<String>,
         lock: Held,
-    ) -> Result<Offer, PluginError> {
+    ) -> Result<FetchedPlugin, PluginError> {
         // The manifest decides which files belong to the plugin.
         let manifest = check(directory)?;
         let contents = Contents::read(directory, &selection(&manifest))?;
@@ -458,7 +458,7 @@ impl Plugins {
         let installed = Manifest::load(&plugin_directory(&self.root, &manifest.name)).ok();
         let handled = installed.into_iter().flat_map(|one| one.bindings).map(|binding| binding.point);
         let handled = handled.collect();
-        Ok(Offer { staged, manifest, contents, source, commit, before, handled, _lock: lock })
+        Ok(FetchedPlugin { staged, manifest, contents, source, commit, before, handled, _lock: lock })
     }
 
     /// Refuses a plugin that takes a name which another one has.

@@ -5,7 +5,7 @@
 //! for, and of them those the user granted. docs/plugins.md has the forms of both.
 //!
 //! ```text
-//! Source ─► Plugins::fetch ─► Offer ─ the user grants ─► Plugins::install
+//! Source ─► Plugins::fetch ─► FetchedPlugin ─ the user grants ─► Plugins::install
 //!              │                                            │
 //!              └ a bounded copy, checked                    ├ .samuel/plugins/<name>/
 //!                                                           ├ samuel.lock: digests and grants
@@ -87,7 +87,7 @@ pub use check::check;
 pub use consent::consequences;
 pub use envelope::{MAX_ANSWER_BYTES, PROTOCOL};
 pub use error::PluginError;
-pub use install::{FetchOptions, Installed, Listed, Offer, Plugins, Uninstalled, Verified};
+pub use install::{FetchOptions, FetchedPlugin, Installed, Listed, Plugins, Uninstalled, Verified};
 pub use installed::Difference;
 pub use kind::{Kind, UnknownKind};
 pub use load::{LoadOptions, LoadedPlugins};

@@ -13,7 +13,8 @@ use samuel_core::{
     config::Config,
     hook::{Dispatched, HookPoint, Point, Registry, RegistryBuilder, Scope},
     plugin::{
-        Capabilities, Catalog, FetchOptions, Installed, LoadOptions, Offer, PluginError, Plugins, Source,
+        Capabilities, Catalog, FetchOptions, FetchedPlugin, Installed, LoadOptions, PluginError, Plugins,
+        Source,
     },
     process::Supervisor,
 };
@@ -63,7 +64,7 @@ impl Bench {
         source
     }
 
-    pub(crate) async fn fetch(&self, source: &Path) -> Result<Offer, PluginError> {
+    pub(crate) async fn fetch(&self, source: &Path) -> Result<FetchedPlugin, PluginError> {
         self.plugins()
             .fetch(&Source::Directory { path: source.to_owned(), is_relative: false }, &options())
             .await
@@ -71,9 +72,9 @@ impl Bench {
 
     /// Installs a source with everything it asks for.
     pub(crate) async fn install(&self, source: &Path) -> Installed {
-        let offer = self.fetch(source).await.unwrap();
-        let granted = offer.manifest().capabilities.clone();
-        self.plugins().install(offer, &granted).unwrap()
+        let fetched = self.fetch(source).await.unwrap();
+        let granted = fetched.manifest().capabilities.clone();
+        self.plugins().install(fetched, &granted).unwrap()
     }
 
     pub(crate) fn config(&self) -> Config {

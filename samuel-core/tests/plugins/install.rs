@@ -17,11 +17,11 @@ async fn a_directory_is_installed_with_its_grants_and_digests() {
     let bench = Bench::new();
     fs::write(bench.path("samuel.toml"), "version = \"2\" # mine\n").unwrap();
     let source = bench.skill("lint", "[capabilities]\nenv = [\"GIVEN\"]\n", &[PASS]);
-    let offer = bench.fetch(&source).await.unwrap();
-    assert!(offer.needs_consent() && offer.before().is_none());
+    let fetched = bench.fetch(&source).await.unwrap();
+    assert!(fetched.needs_consent() && fetched.before().is_none());
     assert!(!bench.path("samuel.lock").exists(), "nothing is installed before it is granted");
-    let granted = offer.manifest().capabilities.clone();
-    let done = bench.plugins().install(offer, &granted).unwrap();
+    let granted = fetched.manifest().capabilities.clone();
+    let done = bench.plugins().install(fetched, &granted).unwrap();
     assert_eq!(
         (done.entry.name.as_str(), done.replaced, &*done.points),
         ("lint", None, &[HookPoint::QualityCheck][..])
@@ -58,16 +58,16 @@ async fn an_update_asks_again_only_for_what_is_new() {
     let bench = Bench::new();
     let source = bench.skill("lint", "[capabilities]\nenv = [\"A\"]\n", &[PASS]);
     bench.install(&source).await;
-    let offer = bench.fetch(&source).await.unwrap();
-    assert!(!offer.needs_consent() && offer.new_capabilities().is_empty());
-    drop(offer);
+    let fetched = bench.fetch(&source).await.unwrap();
+    assert!(!fetched.needs_consent() && fetched.new_capabilities().is_empty());
+    drop(fetched);
     let source = bench.skill("lint", "[capabilities]\nenv = [\"A\", \"B\"]\nexec = [\"git\"]\n", &[PASS]);
-    let offer = bench.fetch(&source).await.unwrap();
-    assert!(offer.needs_consent());
+    let fetched = bench.fetch(&source).await.unwrap();
+    assert!(fetched.needs_consent());
     let new = Capabilities::default().with(Capability::Env, ["B"]).with(Capability::Exec, ["git"]);
-    assert_eq!(offer.new_capabilities(), new);
-    let granted = offer.manifest().capabilities.clone();
-    let done = bench.plugins().install(offer, &granted).unwrap();
+    assert_eq!(fetched.new_capabilities(), new);
+    let granted = fetched.manifest().capabilities.clone();
+    let done = bench.plugins().install(fetched, &granted).unwrap();
     assert_eq!(done.replaced.as_deref(), Some("1.0.0"));
     assert_eq!(bench.config().plugins.len(), 1);
     let elsewhere = bench.root().parent().unwrap().join("elsewhere");
@@ -79,8 +79,8 @@ async fn an_update_asks_again_only_for_what_is_new() {
 async fn nobody_gets_more_than_was_asked_for_and_no_agent_goes_without_exec() {
     let bench = Bench::new();
     let source = bench.skill("lint", "", &[PASS]);
-    let offer = bench.fetch(&source).await.unwrap();
-    let refused = bench.plugins().install(offer, &nothing().with(Capability::Env, ["A"])).unwrap_err();
+    let fetched = bench.fetch(&source).await.unwrap();
+    let refused = bench.plugins().install(fetched, &nothing().with(Capability::Env, ["A"])).unwrap_err();
     assert!(matches!(refused, PluginError::Excess { .. }), "{refused}");
 
     let agent = ("agent.invoke", "echo '{\"exit_code\": 0}'");
@@ -89,8 +89,8 @@ async fn nobody_gets_more_than_was_asked_for_and_no_agent_goes_without_exec() {
     assert!(refused.to_string().contains("does not ask for exec"), "{refused}");
     assert_eq!(refused.location().unwrap().line, Some(8));
     let source = bench.skill("agent", "[capabilities]\nexec = [\"my-agent\"]\n", &[agent]);
-    let offer = bench.fetch(&source).await.unwrap();
-    let refused = bench.plugins().install(offer, &nothing()).unwrap_err();
+    let fetched = bench.fetch(&source).await.unwrap();
+    let refused = bench.plugins().install(fetched, &nothing()).unwrap_err();
     assert!(matches!(refused, PluginError::Ungranted { .. }), "{refused}");
     assert_eq!(refused.code().exit_code, 78);
     assert!(!bench.path("samuel.lock").exists() && !bench.path(".samuel/plugins/agent").exists());
@@ -184,11 +184,11 @@ async fn where_samuel_toml_cannot_be_changed_the_old_plugin_stays() {
     let bench = Bench::new();
     bench.install(&bench.skill("lint", "", &[PASS])).await;
     let before = bench.files();
-    let offer = bench.fetch(&bench.skill("lint", "description = \"new\"\n", &[PASS])).await.unwrap();
+    let fetched = bench.fetch(&bench.skill("lint", "description = \"new\"\n", &[PASS])).await.unwrap();
     let broken = "version = \"2\"\nnope = 1\n";
     fs::write(bench.path("samuel.toml"), broken).unwrap();
-    let granted = offer.manifest().capabilities.clone();
-    assert!(matches!(bench.plugins().install(offer, &granted), Err(PluginError::Config(_))));
+    let granted = fetched.manifest().capabilities.clone();
+    assert!(matches!(bench.plugins().install(fetched, &granted), Err(PluginError::Config(_))));
     let mut after = bench.files();
     assert_eq!(
         after.insert(bench.path("samuel.toml"), before[&bench.path("samuel.toml")].clone()).unwrap(),
@@ -201,11 +201,11 @@ async fn where_samuel_toml_cannot_be_changed_the_old_plugin_stays() {
 async fn two_commands_do_not_change_plugins_at_once() {
     let bench = Bench::new();
     let source = bench.skill("lint", "", &[PASS]);
-    let offer = bench.fetch(&source).await.unwrap();
+    let fetched = bench.fetch(&source).await.unwrap();
     let error = bench.fetch(&source).await.unwrap_err();
     assert!(matches!(error, PluginError::Busy { .. }), "{error}");
     assert_eq!(error.code().exit_code, 75);
-    drop(offer);
+    drop(fetched);
     assert!(bench.fetch(&source).await.is_ok());
 }
 
@@ -247,8 +247,8 @@ async fn a_git_repository_is_installed_at_a_revision_without_its_history() {
     let plugins = bench.plugins();
     let install = async |text: &str| {
         let source = Source::parse(text, &bench.root()).unwrap();
-        let offer = plugins.fetch(&source, &options()).await?;
-        plugins.install(offer, &nothing())
+        let fetched = plugins.fetch(&source, &options()).await?;
+        plugins.install(fetched, &nothing())
     };
     let done = install(&format!("{url}#v1")).await.unwrap();
     assert_eq!(done.entry.files.keys().collect::<Vec<_>>(), ["hooks/0.sh", "samuel-plugin.toml"]);

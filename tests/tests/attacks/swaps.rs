@@ -78,9 +78,9 @@ impl Bench {
         let source =
             Source::Directory { path: target.path("../source").canonicalize().unwrap(), is_relative: false };
         let plugins = Plugins::of(target.root());
-        let offer = runtime.block_on(plugins.fetch(&source, &FetchOptions::default())).unwrap();
-        let granted = offer.manifest().capabilities.clone();
-        plugins.install(offer, &granted).unwrap();
+        let fetched = runtime.block_on(plugins.fetch(&source, &FetchOptions::default())).unwrap();
+        let granted = fetched.manifest().capabilities.clone();
+        plugins.install(fetched, &granted).unwrap();
         Self { target, runtime }
     }
 

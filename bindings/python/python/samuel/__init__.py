@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from . import toon as toon
     from ._samuel import HOOK_POINTS as HOOK_POINTS
     from ._samuel import Call as Call
-    from ._samuel import PluginOffer as PluginOffer
+    from ._samuel import FetchedPlugin as FetchedPlugin
     from ._samuel import PromptContext as PromptContext
     from ._samuel import __version__ as __version__
     from .errors import *
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 # Where names are found that are not records.
 _HOMES = {
-    "_samuel": ("HOOK_POINTS", "Call", "PluginOffer", "PromptContext", "__version__"),
+    "_samuel": ("HOOK_POINTS", "Call", "FetchedPlugin", "PromptContext", "__version__"),
     "errors": (
         "AgentError",
         "BudgetError",

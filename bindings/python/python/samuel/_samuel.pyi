@@ -36,10 +36,10 @@ from .records import (
 __all__ = [
     "Call",
     "EventStream",
+    "FetchedPlugin",
     "HOOK_POINTS",
     "Job",
     "LoadedPlugins",
-    "PluginOffer",
     "Project",
     "PromptContext",
     "Reply",
@@ -221,7 +221,7 @@ class Job(Generic[_R]):
 class LoadedPlugins: ...
 
 @final
-class PluginOffer:
+class FetchedPlugin:
     """A plugin that was fetched and checked, and waits to be installed."""
 
     @property
@@ -273,7 +273,7 @@ def dispatch(
 ) -> Job[dict[str, Any]]: ...
 def forked() -> None: ...
 def inside() -> int: ...
-def plugins_fetch(project: Project, source: str, base: str, surroundings: Surroundings) -> Job[PluginOffer]: ...
+def plugins_fetch(project: Project, source: str, base: str, surroundings: Surroundings) -> Job[FetchedPlugin]: ...
 def plugins_list(project: Project) -> tuple[ListedPlugin, ...]: ...
 def plugins_load(
     project: Project, brought: list[str], surroundings: Surroundings

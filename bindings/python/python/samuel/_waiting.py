@@ -46,10 +46,10 @@ def wait_at_most(native: Waitable, look: Callable[[], T | None], timeout: float)
         # Also where there is news all the time.
         if found is not None or monotonic() >= deadline:
             return found
-        bell = _thread.allocate_lock()
-        bell.acquire()
-        if native.wake(bell.release, seen):
-            while not bell.acquire(timeout=_SLICE) and monotonic() < deadline:
+        woken = _thread.allocate_lock()
+        woken.acquire()
+        if native.wake(woken.release, seen):
+            while not woken.acquire(timeout=_SLICE) and monotonic() < deadline:
                 pass
 
 
@@ -63,10 +63,10 @@ async def await_for(native: Waitable, look: Callable[[], T | None]) -> T:
         found = look()
         if found is not None:
             return found
-        bell = asyncio.Event()
+        woken = asyncio.Event()
 
-        def ring(bell: asyncio.Event = bell) -> None:
-            loop.call_soon_threadsafe(bell.set)
+        def wake(woken: asyncio.Event = woken) -> None:
+            loop.call_soon_threadsafe(woken.set)
 
         if native.wake(ring, seen):
-            await bell.wait()
+            await woken.wait()

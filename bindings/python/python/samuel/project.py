@@ -180,7 +180,7 @@ class Project:
         return _samuel.plugins_list(self._native)
 
     def install(
-        self, source: str | os.PathLike[str], *, grant: bool | Callable[[_samuel.PluginOffer], bool] = False
+        self, source: str | os.PathLike[str], *, grant: bool | Callable[[_samuel.FetchedPlugin], bool] = False
     ) -> InstalledPlugin:
         """Installs a plugin, or updates it, as `samuel install` does.
 
@@ -196,14 +196,14 @@ class Project:
                 for (`E_PLUGIN_REFUSED`; the notes say what that is).
         """
         fetching = _samuel.plugins_fetch(self._native, os.fspath(source), os.getcwd(), Surroundings())
-        offer = wait_for(fetching, fetching.result)
+        fetched = wait_for(fetching, fetching.result)
         try:
-            if offer.needs_consent and not (grant(offer) if callable(grant) else grant):
-                raise _refused(offer)
-            installed = offer._install()
+            if fetched.needs_consent and not (grant(fetched) if callable(grant) else grant):
+                raise _refused(fetched)
+            installed = fetched._install()
         finally:
             # The traceback of an exception would hold it.
-            offer._leave()
+            fetched._leave()
         self._reopen()
         return installed
 
@@ -228,14 +228,14 @@ class Project:
         return f"Project({self.root!r})"
 
 
-def _refused(offer: _samuel.PluginOffer) -> PluginError:
+def _refused(fetched: _samuel.FetchedPlugin) -> PluginError:
     error = PluginError(
-        f"what {offer.name} {offer.version} asks for was not granted",
+        f"what {fetched.name} {fetched.version} asks for was not granted",
         code="E_PLUGIN_REFUSED",
         help="Review what the plugin asks for, then pass grant=True.",
     )
-    for capability, targets in offer.capabilities.items():
+    for capability, targets in fetched.capabilities.items():
         error.add_note(f"{capability}: {', '.join(targets)}")
-    for line in offer.consequences:
+    for line in fetched.consequences:
         error.add_note(line)
     return error

@@ -77,7 +77,7 @@ fn assert_log_says_how_each_iteration_ended(sim: &Sim, what: &str) {
 
 #[test]
 fn the_log_says_why_an_iteration_ended_before_its_time_and_what_was_taken_back() {
-    let cut_off = |input: Input, limits: Limits| {
+    let cut_off = |input: Input, limits: RunLimits| {
         let mut sim = Sim::new(1).agent(|_, _| Work {
             during: vec![completed("1")],
             usage: Usage { output_tokens: 10, ..Default::default() },
@@ -90,7 +90,7 @@ fn the_log_says_why_an_iteration_ended_before_its_time_and_what_was_taken_back()
         sim.logged(ProgressKind::Found).into_iter().map(str::to_owned).collect::<Vec<_>>()
     };
     let limits =
-        Limits { max_tokens: Some(9), max_wall_ms: Some(60_000), ..Sim::new(1).machine.core.setup.limits };
+        RunLimits { max_tokens: Some(9), max_wall_ms: Some(60_000), ..Sim::new(1).machine.core.setup.limits };
     let used = Input::UsageSoFar(Usage { output_tokens: 10, ..Default::default() });
     for (input, why) in [
         (Input::Command(Command::Stop), "cancelled"),
@@ -174,7 +174,7 @@ fn a_budget_that_is_used_up_in_a_call_ends_that_call_and_the_run() {
         let what = place(&sim);
         let at_work = sim.machine.state.is_invoking();
         let closing = sim.machine.core.ending.is_some();
-        let limits = Limits { max_tokens: Some(1_000), ..sim.machine.core.setup.limits.clone() };
+        let limits = RunLimits { max_tokens: Some(1_000), ..sim.machine.core.setup.limits.clone() };
         sim.machine.core.setup.limits = limits;
         sim.feed(Input::UsageSoFar(Usage { output_tokens: 1_000, ..Default::default() }));
         let sim = sim.run();

@@ -45,7 +45,7 @@ pub(super) struct Work {
     /// What happens while it is at work, all before anything is answered.
     pub(super) during: Vec<Input>,
     pub(super) exit_code: i32,
-    pub(super) failure: Option<Failure>,
+    pub(super) failure: Option<IterationFailure>,
     pub(super) resets_at: Option<Timestamp>,
     pub(super) usage: Usage,
 }
@@ -115,7 +115,7 @@ impl Sim {
         }
     }
 
-    pub(super) fn limits(mut self, change: impl FnOnce(&mut Limits)) -> Self {
+    pub(super) fn limits(mut self, change: impl FnOnce(&mut RunLimits)) -> Self {
         let mut limits = self.machine.core.setup.limits.clone();
         change(&mut limits);
         self.machine.core.setup.limits = limits;
@@ -366,7 +366,7 @@ impl Sim {
             HookCall::BeforeAgentInvoke(input) => with(ReplyData::Invocation(Box::new(input.clone()))),
             HookCall::AgentInvoke(_) => {
                 let work = (self.agent)(&fired, &self.plan);
-                let killed = interrupted.then(|| Failure {
+                let killed = interrupted.then(|| IterationFailure {
                     class: FailureClass::AgentExit,
                     message: "claude was cancelled".into(),
                 });
@@ -385,10 +385,10 @@ impl Sim {
         }
     }
 
-    fn load(&self) -> Loaded {
+    fn load(&self) -> WorkLeft {
         let queue_size = u32::try_from(self.plan.count(Status::Pending)).expect("a small plan");
         let changed = self.changed.clone();
-        Loaded { work: plan::Work::of(&self.plan, &[]), changed, queue_size, mode: self.mode }
+        WorkLeft { work: plan::Work::of(&self.plan, &[]), changed, queue_size, mode: self.mode }
     }
 
     /// Returns the lines of the progress log.

@@ -12,11 +12,14 @@ use crate::{
 
 fn times_out(seconds: u32) -> Work {
     let message = format!("ran  {seconds} s");
-    Work { failure: Some(Failure { class: FailureClass::AgentTimeout, message }), ..Default::default() }
+    Work {
+        failure: Some(IterationFailure { class: FailureClass::AgentTimeout, message }),
+        ..Default::default()
+    }
 }
 
 fn limited(resets_at: Option<jiff::Timestamp>) -> Work {
-    let failure = Failure { class: FailureClass::RateLimit, message: "limit".into() };
+    let failure = IterationFailure { class: FailureClass::RateLimit, message: "limit".into() };
     Work { failure: Some(failure), resets_at, ..Default::default() }
 }
 

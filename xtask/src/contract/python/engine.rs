@@ -53,7 +53,7 @@ const REPORTS: &[Source] = &[
         &[
             ("PlanChange", ""),
             ("CheckResult", ""),
-            ("Failure", "IterationFailure"),
+            ("IterationFailure", ""),
             ("Event", ""),
             ("RunFault", ""),
             ("RunReport", ""),

@@ -5,7 +5,7 @@ use wasmtime::component::LinkerInstance;
 
 use super::{Guest, at_once};
 
-pub(super) fn offer(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
+pub(super) fn add_to_linker(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
     at_once(interface, "get", |guest, (key,): (String,)| {
         lookup(&guest.loaded.setup.config, &key).map(Value::to_string)
     })

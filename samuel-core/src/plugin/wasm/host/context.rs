@@ -19,7 +19,7 @@ impl From<&HookVars> for Hooks {
     }
 }
 
-pub(super) fn offer(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
+pub(super) fn add_to_linker(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
     at_once(interface, "samuel", |guest, (): ()| guest.context.base().samuel.clone())?;
     at_once(interface, "project", |guest, (): ()| guest.context.base().project.clone())?;
     at_once(interface, "methodology", |guest, (): ()| guest.context.base().methodology.clone())?;

@@ -8,7 +8,7 @@ use wasmtime::component::LinkerInstance;
 use super::{Guest, HostError, at_once};
 use crate::{agent::covers_variable, plugin::Capability};
 
-pub(super) fn offer(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
+pub(super) fn add_to_linker(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
     at_once(interface, "get", |guest, (name,): (String,)| {
         if !covers_variable(guest.loaded.setup.granted.targets(Capability::Env), &name) {
             return Err(HostError::denied(Capability::Env, name));

@@ -63,7 +63,7 @@ struct Output {
     truncated: bool,
 }
 
-pub(super) fn offer(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
+pub(super) fn add_to_linker(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
     waiting(interface, "run", |guest, (command,): (Command,)| {
         run(Arc::clone(&guest.loaded), command, guest.time_left(), guest.cancelled.clone())
     })

@@ -53,7 +53,7 @@ impl Entry {
     }
 }
 
-pub(super) fn offer(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
+pub(super) fn add_to_linker(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
     waiting(interface, "read", |guest, (path,): (String,)| {
         let loaded = Arc::clone(&guest.loaded);
         on_a_thread(move || read(tree(&loaded), &path))

@@ -29,7 +29,7 @@ const PROTECTED: [&str; 6] =
 /// The directory that is nobody's to write, wherever it lies.
 const GIT: &str = ".git";
 
-pub(super) fn offer(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
+pub(super) fn add_to_linker(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
     waiting(interface, "write", |guest, (path, contents): (String, Vec<u8>)| {
         let (loaded, run_id) = (Arc::clone(&guest.loaded), Arc::clone(&guest.header.run_id));
         on_a_thread(move || Writing::of(&loaded, &run_id).write(&path, &contents))

@@ -52,7 +52,7 @@ struct Response {
     body: Vec<u8>,
 }
 
-pub(super) fn offer(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
+pub(super) fn add_to_linker(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
     waiting(interface, "send", |guest, (request,): (Request,)| {
         let loaded = Arc::clone(&guest.loaded);
         let asked = request.timeout_ms.map_or(TIMEOUT, Duration::from_millis);

@@ -28,7 +28,7 @@ const MAX_TOTAL_BYTES: usize = 4 * 1024 * 1024;
 /// The keys of a plugin.
 const MAX_KEYS: usize = 1_024;
 
-pub(super) fn offer(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
+pub(super) fn add_to_linker(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
     waiting(interface, "get", |guest, (key,): (String,)| {
         let kv = guest.loaded.kv.clone();
         on_a_thread(move || kv.get(&key))

@@ -30,7 +30,7 @@ enum Level {
     Error,
 }
 
-pub(super) fn offer(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
+pub(super) fn add_to_linker(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
     interface.func_wrap("write", |mut store, (level, message): (Level, String)| {
         let guest: &mut Guest = store.data_mut();
         if guest.log.admit() {

@@ -35,7 +35,7 @@ use super::{guest::Guest, interface_of, protocol::offered};
 use crate::hook::HookPoint;
 
 /// Offers the functions of one interface.
-type Offer = fn(&mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()>;
+type AddToLinker = fn(&mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()>;
 
 /// Makes the linker of a host: WASI and the interfaces of the contract.
 pub(super) fn linker(engine: &Engine) -> wasmtime::Result<Linker<Guest>> {
@@ -47,22 +47,22 @@ pub(super) fn linker(engine: &Engine) -> wasmtime::Result<Linker<Guest>> {
     for point in HookPoint::ALL {
         linker.instance(&offered(&interface_of(*point)))?;
     }
-    let offers: [(&str, Offer); 12] = [
-        ("log", log::offer),
-        ("config", config::offer),
-        ("plugins", plugins::offer),
-        ("kv", kv::offer),
-        ("prompt-context", context::offer),
-        ("files-read", files_read::offer),
-        ("files-write", files_write::offer),
-        ("exec", exec::offer),
-        ("env", env::offer),
-        ("http", http::offer),
-        ("tasks", tasks::offer),
-        ("assistant", assistant::offer),
+    let offers: [(&str, AddToLinker); 12] = [
+        ("log", log::add_to_linker),
+        ("config", config::add_to_linker),
+        ("plugins", plugins::add_to_linker),
+        ("kv", kv::add_to_linker),
+        ("prompt-context", context::add_to_linker),
+        ("files-read", files_read::add_to_linker),
+        ("files-write", files_write::add_to_linker),
+        ("exec", exec::add_to_linker),
+        ("env", env::add_to_linker),
+        ("http", http::add_to_linker),
+        ("tasks", tasks::add_to_linker),
+        ("assistant", assistant::add_to_linker),
     ];
-    for (interface, offer) in offers {
-        offer(&mut linker.instance(&offered(interface))?)?;
+    for (interface, add_to_linker) in offers {
+        add_to_linker(&mut linker.instance(&offered(interface))?)?;
     }
     Ok(linker)
 }

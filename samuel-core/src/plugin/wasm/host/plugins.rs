@@ -18,7 +18,7 @@ const MAX_KEYS: usize = 256;
 /// The longest key, in bytes.
 const MAX_KEY_BYTES: usize = 256;
 
-pub(super) fn offer(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
+pub(super) fn add_to_linker(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
     at_once(interface, "contribute", |guest, (key, value): (String, String)| {
         contribute(&mut guest.contributions, key, &value)
     })?;

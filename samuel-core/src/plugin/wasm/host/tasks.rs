@@ -91,7 +91,7 @@ impl From<NewTask> for state::NewTask {
     }
 }
 
-pub(super) fn offer(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
+pub(super) fn add_to_linker(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
     waiting(interface, "list", |guest, (): ()| {
         let loaded = Arc::clone(&guest.loaded);
         on_a_thread(move || {

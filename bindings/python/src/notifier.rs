@@ -1,6 +1,6 @@
 //! What wakes the threads of Python that wait for a run.
 //!
-//! They wait in Python, with a callback left here; a [`Bell`] is rung from
+//! They wait in Python, with a callback left here; a [`Notifier`] is told from
 //! Rust, from any thread and with any lock held, because a thread of its own
 //! makes the calls. So neither the engine nor an agent's output ever waits for
 //! the interpreter.
@@ -22,7 +22,7 @@ use pyo3::{
 use crate::gate;
 
 /// What the thread is told.
-enum Ring {
+enum Notice {
     /// Something is new.
     Wake,
     /// A job is no longer wanted: the callback interrupts it.
@@ -33,45 +33,45 @@ enum Ring {
 
 /// Wakes whoever waits, and interrupts what is left behind.
 #[derive(Debug)]
-pub(crate) struct Bell {
-    /// Grows with every ring, so that none is missed between looking and waiting.
+pub(crate) struct Notifier {
+    /// Grows with every notice, so that none is missed between looking and waiting.
     version: AtomicU64,
     callbacks: Mutex<Vec<Py<PyAny>>>,
-    sender: mpsc::Sender<Ring>,
+    sender: mpsc::Sender<Notice>,
 }
 
-impl std::fmt::Debug for Ring {
+impl std::fmt::Debug for Notice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Ring")
+        f.write_str("Notice")
     }
 }
 
-impl Bell {
-    /// Hangs a bell, with its thread, which ends at [`end`](Self::end). Before
+impl Notifier {
+    /// Starts a notifier, with its thread, which ends at [`end`](Self::end). Before
     /// any thread can enter the interpreter, its end is looked after.
-    pub(crate) fn hang(py: Python<'_>) -> PyResult<Arc<Self>> {
+    pub(crate) fn start(py: Python<'_>) -> PyResult<Arc<Self>> {
         PyModule::import(py, intern!(py, "samuel._exit"))?.call_method0(intern!(py, "prepare"))?;
-        let (sender, rings) = mpsc::channel();
-        let bell = Arc::new(Self { version: AtomicU64::new(0), callbacks: Mutex::default(), sender });
-        let ringer = Arc::clone(&bell);
+        let (sender, notices) = mpsc::channel();
+        let notifier = Arc::new(Self { version: AtomicU64::new(0), callbacks: Mutex::default(), sender });
+        let notifying = Arc::clone(&notifier);
         std::thread::Builder::new()
-            .name("samuel-bell".to_owned())
-            .spawn(move || gate::keep_state(move || ringer.follow(&rings)))?;
-        Ok(bell)
+            .name("samuel-notifier".to_owned())
+            .spawn(move || gate::keep_state(move || notifying.follow(&notices)))?;
+        Ok(notifier)
     }
 
-    fn follow(&self, rings: &mpsc::Receiver<Ring>) {
+    fn follow(&self, notices: &mpsc::Receiver<Notice>) {
         loop {
-            match rings.recv() {
-                Ok(Ring::Wake) => self.call_back(),
-                Ok(Ring::Interrupt(interrupt)) => {
+            match notices.recv() {
+                Ok(Notice::Wake) => self.call_back(),
+                Ok(Notice::Interrupt(interrupt)) => {
                     gate::attach(|py| {
                         if let Err(error) = interrupt.call0(py) {
                             error.write_unraisable(py, None);
                         }
                     });
                 }
-                Ok(Ring::End) | Err(_) => return self.call_back(),
+                Ok(Notice::End) | Err(_) => return self.call_back(),
             }
         }
     }
@@ -94,31 +94,31 @@ impl Bell {
     }
 
     /// Wakes everybody.
-    pub(crate) fn ring(&self) {
+    pub(crate) fn notify(&self) {
         self.version.fetch_add(1, Ordering::SeqCst);
         if !self.callbacks().is_empty() {
             // Without its thread nobody is left to be woken.
-            let _ = self.sender.send(Ring::Wake);
+            let _ = self.sender.send(Notice::Wake);
         }
     }
 
     /// Has a job interrupted.
     pub(crate) fn interrupt(&self, callback: Py<PyAny>) {
-        let _ = self.sender.send(Ring::Interrupt(callback));
+        let _ = self.sender.send(Notice::Interrupt(callback));
     }
 
     /// Wakes everybody for the last time.
     pub(crate) fn end(&self) {
         self.version.fetch_add(1, Ordering::SeqCst);
-        let _ = self.sender.send(Ring::End);
+        let _ = self.sender.send(Notice::End);
     }
 
-    /// Returns the number of rings so far.
+    /// Returns the number of notices so far.
     pub(crate) fn version(&self) -> u64 {
         self.version.load(Ordering::SeqCst)
     }
 
-    /// Leaves a callback for the next ring; says no if there was one since.
+    /// Leaves a callback for the next notice; says no if there was one since.
     pub(crate) fn wait(&self, callback: Py<PyAny>, seen: u64) -> bool {
         let mut callbacks = self.callbacks();
         if self.version() != seen {
@@ -133,9 +133,9 @@ impl Bell {
     }
 }
 
-/// An event that comes in rings the bell.
-impl Wake for Bell {
+/// An event that comes in is a notice.
+impl Wake for Notifier {
     fn wake(self: Arc<Self>) {
-        self.ring();
+        self.notify();
     }
 }

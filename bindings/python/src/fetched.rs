@@ -3,19 +3,19 @@
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::{Bound, PyAny, PyResult, Python, exceptions::PyRuntimeError, pyclass, pymethods};
-use samuel_core::plugin::{Capabilities, Offer, Plugins};
+use samuel_core::plugin::{Capabilities, FetchedPlugin, Plugins};
 
 use crate::{convert::to_python, gate::detached, plugins::raise_plugin};
 
 /// A plugin that was fetched and waits to be installed.
-#[pyclass(frozen, name = "PluginOffer", module = "samuel")]
-pub(crate) struct PyOffer {
+#[pyclass(frozen, name = "FetchedPlugin", module = "samuel")]
+pub(crate) struct PyFetchedPlugin {
     plugins: Plugins,
-    offer: Mutex<Option<Offer>>,
+    fetched: Mutex<Option<FetchedPlugin>>,
     about: About,
 }
 
-/// What an offer says, also once it was taken.
+/// What a fetched plugin says, also once it was taken.
 struct About {
     name: String,
     version: String,
@@ -29,28 +29,28 @@ struct About {
     needs_consent: bool,
 }
 
-impl PyOffer {
-    /// Wraps an offer to a project.
-    pub(crate) fn new(plugins: Plugins, offer: Offer) -> Self {
-        let manifest = offer.manifest();
+impl PyFetchedPlugin {
+    /// Wraps a plugin that was fetched for a project.
+    pub(crate) fn new(plugins: Plugins, fetched: FetchedPlugin) -> Self {
+        let manifest = fetched.manifest();
         let about = About {
             name: manifest.name.clone(),
             version: manifest.version.to_string(),
             kind: manifest.kind.as_str(),
             description: manifest.description.clone(),
-            source: offer.source().to_owned(),
+            source: fetched.source().to_owned(),
             points: manifest.bindings.iter().map(|binding| binding.point.as_str()).collect(),
             capabilities: manifest.capabilities.clone(),
-            new_capabilities: offer.new_capabilities(),
-            consequences: offer.consequences(),
-            needs_consent: offer.needs_consent(),
+            new_capabilities: fetched.new_capabilities(),
+            consequences: fetched.consequences(),
+            needs_consent: fetched.needs_consent(),
         };
-        Self { plugins, offer: Mutex::new(Some(offer)), about }
+        Self { plugins, fetched: Mutex::new(Some(fetched)), about }
     }
 }
 
 #[pymethods]
-impl PyOffer {
+impl PyFetchedPlugin {
     /// Its name.
     #[getter]
     fn name(&self) -> &str {
@@ -116,19 +116,20 @@ impl PyOffer {
     /// Installs it with all it asks for, once.
     #[pyo3(name = "_install")]
     fn install<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let offer = self.offer.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let offer = offer.ok_or_else(|| PyRuntimeError::new_err("the offer was taken before"))?;
-        let done = detached(py, || self.plugins.install(offer, &self.about.capabilities));
+        let fetched = self.fetched.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let fetched =
+            fetched.ok_or_else(|| PyRuntimeError::new_err("the fetched plugin was taken before"))?;
+        let done = detached(py, || self.plugins.install(fetched, &self.about.capabilities));
         to_python(py, &done.map_err(|error| raise_plugin(py, &error))?.entry)
     }
 
     /// Lets go of it, so that other plugins can be installed.
     #[pyo3(name = "_leave")]
     fn leave(&self) {
-        drop(self.offer.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(self.fetched.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 
     fn __repr__(&self) -> String {
-        format!("<PluginOffer {} {}>", self.about.name, self.about.version)
+        format!("<FetchedPlugin {} {}>", self.about.name, self.about.version)
     }
 }
