@@ -18,6 +18,7 @@ use samuel_core::{
         self, AbilityCall, AbilityDecision, AbilityResult, AgentClocks, AgentConfig, AgentError, AgentEvent,
         AgentPort, AgentRequest, LogFiles,
     },
+    environment::compose_env,
     model::{
         Usage,
         payload::{AbilityStatus, AgentInvokeOutput, Turn},
@@ -103,7 +104,7 @@ async fn call(real: RealAgent, script: Script, more_env: &[(&str, &str)]) -> Opt
         program: None,
         prompt: PROMPT.to_owned(),
         // The variables reach the agent only because its adapter declares them.
-        env: agent::compose_env(host, agent.declared_env(), &[], &[]),
+        env: compose_env(host, agent.declared_env(), &[], &[]),
         project_root: project.path().to_owned(),
         logs: Some(logs.clone()),
         iteration: 1,

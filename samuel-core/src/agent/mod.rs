@@ -4,8 +4,8 @@
 //! [`AgentPort`] while it works. [`build`] makes one from an [`AgentConfig`]:
 //! adapters for real CLIs start them through the process module and parse their
 //! streams; the [`ScriptedAgent`] plays a [`Script`], is deterministic and needs
-//! no network. [`compose_env`] makes the environment an agent
-//! gets.
+//! no network. The environment an agent gets is made by
+//! [`compose_env`](crate::environment::compose_env).
 //!
 //! ```no_run
 //! use samuel_core::{agent, process::Supervisor};
@@ -21,13 +21,11 @@
 mod adapter;
 mod build;
 mod config;
-mod env;
 mod event;
 mod limit;
 mod mutation;
 mod port;
 mod prompt_file;
-mod reserved;
 mod run;
 mod script;
 mod scripted;
@@ -37,12 +35,9 @@ mod watch;
 
 pub use build::{build, names};
 pub use config::{AgentClocks, AgentConfig};
-pub(crate) use env::fits;
-pub use env::{apply_deny_list, compose_env};
 pub use event::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent};
 pub use mutation::{MutationRoute, MutationSink, StoreSink};
 pub use port::{Agent, AgentError, AgentPort, AgentRequest, LogFiles, Reports};
-pub(crate) use reserved::{covers_variable, is_reserved, is_secret};
 pub use script::{Script, ScriptError, ScriptedCall, Step};
 pub use scripted::ScriptedAgent;
 pub(crate) use text::last_words;

@@ -6,7 +6,7 @@ use super::control_files::programs_of_shell;
 use crate::{
     config::CheckCommand,
     context::one_line,
-    methodology::ralph::check_env,
+    environment::check_env,
     process::{ProcessError, problem_of_program},
 };
 

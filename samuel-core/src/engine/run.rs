@@ -38,6 +38,7 @@ use crate::{
     config::MethodologySettings,
     context::Framing,
     detect::detect_languages,
+    environment::kept_from_checks,
     git::{GitError, Repository},
     hook::{HookPoint, Registry, RegistryBuilder, Tier},
     machine::Input,
@@ -357,7 +358,7 @@ impl Run {
             services.warn(told);
         }
         let has_checks = !frozen.settings.quality_checks.is_empty();
-        for told in ralph::kept_from_checks(&frozen.env).into_iter().filter(|_| has_checks) {
+        for told in kept_from_checks(&frozen.env).into_iter().filter(|_| has_checks) {
             services.warn(told);
         }
         // That old ones went is what was asked for: the progress log says so.

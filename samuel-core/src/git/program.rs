@@ -11,32 +11,10 @@ use std::{path::Path, time::Duration};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    environment::git_env,
     model::{Coded, ErrorCode},
     process::{self, CommandOutput, CommandSpec, End, OutputLimits, ProcessError, Supervisor},
 };
-
-/// Variables that git needs to reach its remotes and to know who commits. What
-/// makes it look elsewhere or run programs is not among them.
-const ENV: &[&str] = &[
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "TMPDIR",
-    "XDG_CONFIG_HOME",
-    "SSH_AUTH_SOCK",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "GIT_SSL_CAINFO",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "NO_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "all_proxy",
-    "no_proxy",
-];
 
 /// The transports that git fetches over, as it reads them. All others are
 /// programs of their own.
@@ -102,12 +80,10 @@ impl GitProgram<'_> {
     /// Returns a [`GitProgramError`] where it cannot be run or fails.
     pub async fn run(&self, directory: &Path, args: &[&str]) -> Result<CommandOutput, GitProgramError> {
         let left = self.deadline.saturating_duration_since(tokio::time::Instant::now());
-        let kept =
-            self.env.iter().filter(|(name, _)| ENV.contains(&name.as_str()) || name.starts_with("LC_"));
         let spec = CommandSpec::new("git", directory)
             .args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"])
             .args(args)
-            .envs(kept.cloned())
+            .envs(git_env(self.env))
             .env("GIT_ALLOW_PROTOCOL", TRANSPORTS.join(":"))
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("GIT_ASKPASS", "true")

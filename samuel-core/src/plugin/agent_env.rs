@@ -11,7 +11,7 @@ use std::any::Any;
 
 use super::{Capabilities, Capability};
 use crate::{
-    agent::{covers_variable, is_reserved},
+    environment::{covers_variable, is_reserved},
     hook::{BreakClass, Call, HookFailure, Output, Point},
     model::payload::{AgentInvokeInput, BeforeAgentInvokeInput, BeforeAgentInvokeOutput},
 };

@@ -12,13 +12,13 @@ use std::{
 use serde_json::{Map, Value};
 
 use super::{
-    Capabilities, FetchOptions, LoadOptions, Manifest, Plugin, PluginError,
+    Capabilities, Capability, FetchOptions, LoadOptions, Manifest, Plugin, PluginError,
     contents::Contents,
     install::blocking,
     load::Register,
-    skill::allowed_env,
     wasm::{HostConfig, PluginSetup, WasmError, WasmHost, WasmPlugin, Workspace},
 };
+use crate::environment::plugin_env;
 
 /// Where plugins keep their own files, below the project.
 const SCRATCH: &str = ".samuel/run/plugins";
@@ -45,7 +45,7 @@ pub(super) fn load(
 ) -> Result<Register, PluginError> {
     // A command could tell what is in its environment, so that is no more than
     // the plugin may read itself, and what programs need in general.
-    let command_env = allowed_env(&options.env, plugin.granted()).into_iter();
+    let command_env = plugin_env(&options.env, plugin.granted().targets(Capability::Env)).into_iter();
     let mut workspace = Workspace::new(root, root.join(SCRATCH))
         .env(options.env.iter().cloned())
         .command_env(command_env.map(|(name, value)| (name.into(), value.into())))

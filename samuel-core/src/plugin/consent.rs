@@ -7,7 +7,7 @@ use super::{
     Capabilities, Capability, Manifest,
     exec_grant::{ExecGrant, Reach},
 };
-use crate::{agent::is_secret, hook::HookPoint};
+use crate::{environment::is_secret, hook::HookPoint};
 
 /// Points whose handlers stand between Samuel and the agent: a plugin that
 /// begins to handle one is asked about again.

@@ -8,7 +8,7 @@
 //! that begins with `-`, so that no option gets in where an operand was granted.
 //! `**` as the last word stands for any words at all.
 
-use crate::agent::fits;
+use crate::environment::fits;
 
 /// Programs whose arguments are programs, or code.
 const LAUNCHERS: &[&str] = &[

@@ -13,8 +13,8 @@ use super::{
     host_grant::HostGrant, name::is_reserved_namespace, profile::read_profiles,
 };
 use crate::{
-    agent::{is_reserved, is_secret},
     config::{Origins, ProblemKind, Table, Value, broken_plugin_name_rule, shorten},
+    environment::{is_reserved, is_secret},
     hook::{HookPoint, nearest},
 };
 

@@ -23,14 +23,11 @@ use super::{
     private_copy::PrivateCopy, source::last_line,
 };
 use crate::{
-    agent::covers_variable,
+    environment::plugin_env,
     hook::{BreakClass, Call, ChainSpec, Handler, HookFailure, HookPoint, Point, Tier},
     process::{self, CommandOutput, CommandSpec, End, ExitStatus, OutputLimits, ProcessError, Supervisor},
 };
 
-/// Variables that programs need in general.
-const GENERAL_ENV: &[&str] =
-    &["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "LANG", "LANGUAGE", "TERM"];
 /// How many levels of hooks may start each other through the command line.
 const MAX_DEPTH: u32 = 3;
 /// The variable that counts them.
@@ -93,7 +90,7 @@ impl Skill {
         project_root: &Path,
         options: &LoadOptions,
     ) -> Self {
-        let mut env = allowed_env(&options.env, plugin.granted());
+        let mut env = plugin_env(&options.env, plugin.granted().targets(Capability::Env));
         env.push(("SAMUEL_PLUGIN_DIR".to_owned(), copy.root().display().to_string()));
         Self {
             script: copy.root().join(&binding.handler),
@@ -245,15 +242,6 @@ fn ended_well(output: &CommandOutput, limit: Duration) -> Result<(), HookFailure
     let last = lines.get(lines.len().saturating_sub(SHOWN_LINES)..).unwrap_or_default();
     failure.details.extend(last.iter().map(|line| (*line).to_owned()));
     Err(failure)
-}
-
-/// Returns the part of an environment that a plugin gets.
-pub(super) fn allowed_env(env: &[(String, String)], granted: &Capabilities) -> Vec<(String, String)> {
-    let by_name = granted.targets(Capability::Env);
-    let allowed = |name: &String| {
-        GENERAL_ENV.contains(&name.as_str()) || name.starts_with("LC_") || covers_variable(by_name, name)
-    };
-    env.iter().filter(|(name, _)| allowed(name)).cloned().collect()
 }
 
 fn depth_of(env: &[(String, String)]) -> u32 {

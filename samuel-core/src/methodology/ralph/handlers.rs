@@ -8,15 +8,16 @@ use std::{
 
 use super::{
     Blob as Part, Check, CheckSetting, DiscoverySchedule, Failures, PromptParts, Templates, Told,
-    WatchedFiles, agent_summary, check_env::check_env, check_plan, checks::place_of_log, compose_prompt,
-    decide_mode, discovery_context, fold_markdown, fold_toon, implementation_context, loop_summary,
-    progress_context, run_checks,
+    WatchedFiles, agent_summary, check_plan, checks::place_of_log, compose_prompt, decide_mode,
+    discovery_context, fold_markdown, fold_toon, implementation_context, loop_summary, progress_context,
+    run_checks,
 };
 use crate::{
-    agent::{Agent, AgentError, AgentPort, AgentRequest, LogFiles, apply_deny_list, compose_env},
+    agent::{Agent, AgentError, AgentPort, AgentRequest, LogFiles},
     clock::Clock,
     config::MethodologySettings,
     context::{ConfigVars, ContextLimits, Framing, GuardrailVars, PilotVars},
+    environment::{apply_deny_list, check_env, compose_env},
     git::{Caller, Repository},
     hook::{Answer, BreakClass, Call, HookFailure, Point, RegistryBuilder, points},
     model::{

@@ -18,7 +18,6 @@
 //! The context defaults keep what handlers before them produced, by
 //! [`fold_toon`] and [`fold_markdown`]. `agent.invoke` is the [agent's](crate::agent).
 
-mod check_env;
 mod checks;
 mod compose;
 mod fold;
@@ -31,8 +30,6 @@ mod task_context;
 mod template_files;
 pub mod templates;
 
-pub(crate) use check_env::check_env;
-pub use check_env::kept_from_checks;
 pub use checks::{
     Check, CheckSetting, ChecksCancelled, DEFAULT_CHECK_TIMEOUT, MAX_TAIL_BYTES, WatchedFiles, run_checks,
 };

@@ -6,7 +6,7 @@
 use wasmtime::component::LinkerInstance;
 
 use super::{Guest, HostError, at_once};
-use crate::{agent::covers_variable, plugin::Capability};
+use crate::{environment::covers_variable, plugin::Capability};
 
 pub(super) fn add_to_linker(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
     at_once(interface, "get", |guest, (name,): (String,)| {

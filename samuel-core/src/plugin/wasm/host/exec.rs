@@ -16,7 +16,7 @@ use super::{
     waiting,
 };
 use crate::{
-    agent::{covers_variable, is_reserved},
+    environment::{covers_variable, is_reserved},
     fs::FileKind,
     plugin::{Capabilities, Capability, exec_grant::covers_command, wasm::plugin::LoadedComponent},
     process::{

@@ -6,76 +6,7 @@
 //! `before:agent.invoke` too: secrets of other programs, and variables that make
 //! a program load foreign code, do not come back through a handler.
 
-/// What programs need in general.
-const GENERAL: &[&str] = &[
-    // Who and where.
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    // Whose the project is, where the caller is root by sudo: git asks for it.
-    "SUDO_UID",
-    "SUDO_GID",
-    "SUDO_USER",
-    "SHELL",
-    "PWD",
-    "TMPDIR",
-    "TZ",
-    "XDG_*",
-    // Language and terminal.
-    "LANG",
-    "LANGUAGE",
-    "LC_*",
-    "TERM",
-    "COLORTERM",
-    "NO_COLOR",
-    "FORCE_COLOR",
-    "CLICOLOR*",
-    "CI",
-    // The way to the network.
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "NO_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "all_proxy",
-    "no_proxy",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "NODE_EXTRA_CA_CERTS",
-    "CURL_CA_BUNDLE",
-    "REQUESTS_CA_BUNDLE",
-    "GIT_SSL_CAINFO",
-    // Where tools of the project live: agents build and test it.
-    "CARGO_HOME",
-    "CARGO_TARGET_DIR",
-    "RUSTUP_HOME",
-    "RUSTUP_TOOLCHAIN",
-    "RUSTFLAGS",
-    "GOPATH",
-    "GOROOT",
-    "GOCACHE",
-    "GOMODCACHE",
-    "GOFLAGS",
-    "JAVA_HOME",
-    "NVM_DIR",
-    "NVM_BIN",
-    "PNPM_HOME",
-    "VOLTA_HOME",
-    "PYENV_ROOT",
-    "VIRTUAL_ENV",
-    "CONDA_PREFIX",
-    "UV_CACHE_DIR",
-    "PKG_CONFIG_PATH",
-    "NIX_*",
-    // Who commits, and how git reaches its remotes.
-    "GIT_AUTHOR_NAME",
-    "GIT_AUTHOR_EMAIL",
-    "GIT_COMMITTER_NAME",
-    "GIT_COMMITTER_EMAIL",
-    "SSH_AUTH_SOCK",
-];
+use super::general::{Child, is_general};
 
 /// Names of secrets, as far as names tell; compared in upper case.
 pub(super) const SECRETS: &[&str] = &[
@@ -131,7 +62,7 @@ const OWN: &str = "SAMUEL_";
 
 /// Composes an agent's environment.
 ///
-/// `declared` are the adapter's names ([`Agent::declared_env`](super::Agent::declared_env)),
+/// `declared` are the adapter's names ([`Agent::declared_env`](crate::agent::Agent::declared_env)),
 /// `extra_allow` the user's; `*` in a name stands for any text. Both lists mean
 /// what they hold: an empty one lets nothing through. `set` holds variables with
 /// their values, which win over the host's. The deny list is applied to all of
@@ -143,7 +74,7 @@ pub fn compose_env(
     set: &[(String, String)],
 ) -> Vec<(String, String)> {
     let allowed = |name: &str| {
-        any(GENERAL, name) || any(declared, name) || extra_allow.iter().any(|one| fits(one, name))
+        is_general(Child::Agent, name) || any(declared, name) || extra_allow.iter().any(|one| fits(one, name))
     };
     let mut env: std::collections::BTreeMap<String, String> =
         host.into_iter().filter(|(name, _)| allowed(name)).collect();

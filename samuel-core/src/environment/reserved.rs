@@ -6,7 +6,7 @@
 //! agent are. Programs invent such names faster than a list can follow, so it
 //! knows families and not only the names that are in use today.
 
-use super::env::{FOREIGN, SECRETS, any, fits};
+use super::agent::{FOREIGN, SECRETS, any, fits};
 
 /// Names and families, in upper case. `*` stands for any text.
 const RESERVED: &[&str] = &[
@@ -209,7 +209,7 @@ pub(crate) fn covers_variable(granted: &[String], name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::adapter;
+    use crate::{agent, process::Supervisor};
 
     #[test]
     fn what_decides_what_runs_or_where_it_connects_is_reserved() {
@@ -318,8 +318,16 @@ mod tests {
             "MCP_TOOL_TIMEOUT",
             "RUST_LOG",
         ];
-        for name in adapter::ALL.iter().flat_map(|cli| cli.env).filter(|name| !harmless.contains(name)) {
-            assert!(is_reserved(name), "{name}");
+        for name in agent::names() {
+            let config =
+                agent::AgentConfig { command: vec!["agent".into()], ..agent::AgentConfig::new(name) };
+            let Ok(agent) = agent::build(&config, Supervisor::GroupOnly) else {
+                assert_eq!(name, "scripted", "only that needs more");
+                continue;
+            };
+            for name in agent.declared_env().iter().filter(|name| !harmless.contains(name)) {
+                assert!(is_reserved(name), "{name}");
+            }
         }
     }
 

@@ -9,7 +9,8 @@
 
 use std::ffi::OsString;
 
-use crate::{agent::compose_env, model::redacted};
+use super::compose_env;
+use crate::model::redacted;
 
 /// The directories in which programs are looked for.
 const PATH: &str = "PATH";

@@ -1,0 +1,29 @@
+//! What children get of the caller's environment: the one place where that is decided.
+//!
+//! Each environment starts empty, and what comes through is named here:
+//!
+//! | child | gets | said by |
+//! |---|---|---|
+//! | an agent | what programs need, what its adapter declares and the user allows; no secrets of others, no foreign code | [`compose_env`], [`apply_deny_list`] |
+//! | a quality check | what programs need, without keys, passwords and relative directories | [`check_env`] |
+//! | a plugin's script or command | less of that, and what was granted by name | [`plugin_env`] |
+//! | git | what reaches remotes | [`git_env`] |
+//!
+//! What a plugin may read or change of an agent's variables is [`covers_variable`] and
+//! [`is_reserved`]. What Samuel sets itself is for those who start the child.
+
+mod agent;
+mod checks;
+mod general;
+mod reserved;
+
+pub(crate) use self::{
+    agent::fits,
+    checks::check_env,
+    general::{git_env, plugin_env},
+    reserved::{covers_variable, is_reserved, is_secret},
+};
+pub use self::{
+    agent::{apply_deny_list, compose_env},
+    checks::kept_from_checks,
+};
