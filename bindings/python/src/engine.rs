@@ -7,7 +7,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use samuel_core::{
-    Controller, Event, EventRecord, Events, Run, RunError, RunHandle, RunReport, event::Failure,
+    Controller, Event, EventRecord, Events, Run, RunError, RunHandle, RunReport, event::IterationFailure,
 };
 
 use crate::{gate, notifier::Notifier};
@@ -29,7 +29,7 @@ struct State {
     run_id: Option<Arc<str>>,
     /// Streams that were asked for before the run started.
     first: Vec<Events>,
-    failures: Vec<Failure>,
+    failures: Vec<IterationFailure>,
     end: Option<Result<RunReport, RunError>>,
 }
 
@@ -113,7 +113,7 @@ impl Progress {
     /// Looks at how the run ended, and at the failures of its iterations.
     pub(crate) fn end<R>(
         &self,
-        look: impl FnOnce(&Result<RunReport, RunError>, &[Failure]) -> R,
+        look: impl FnOnce(&Result<RunReport, RunError>, &[IterationFailure]) -> R,
     ) -> Option<R> {
         let state = self.state();
         state.end.as_ref().map(|end| look(end, &state.failures))

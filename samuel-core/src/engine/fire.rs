@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{error::described, services::Services};
 use crate::{
-    event::{Event, IterationFailure},
     environment::apply_deny_list,
+    event::{Event, IterationFailure},
     hook::{
         Blob, BreakClass, CallVisitor, DEFAULT_ID, HookCall, HookPoint, Outcome, Output, Point, Scope,
         ScratchFile, Warning, points,
