@@ -8,9 +8,11 @@ pub(crate) use toon::{DecodeArgs, EncodeArgs, ReadArgs, ToonCommand};
 
 use clap::{Args, Parser, Subcommand};
 use samuel_core::{
+    config::{ConfigError, MethodologySettings},
     model::{Complexity, InvalidTask, Priority, Source, TaskId, commit_hash},
     plugin::{Kind, Language},
 };
+use serde_json::Value as Json;
 
 /// Autonomous coding loops: a plan, an agent, checks, and a record of it all.
 #[derive(Debug, Parser)]
@@ -193,11 +195,11 @@ pub(crate) struct StartArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) sandbox: Option<String>,
     /// How many iterations the run may make
-    #[arg(long, value_name = "N", value_parser = whole_number::<u32>(ITERATIONS))]
-    pub(crate) max_iterations: Option<u32>,
+    #[arg(long, value_name = "N", value_parser = setting("max_iterations"))]
+    pub(crate) max_iterations: Option<Json>,
     /// The pause between two iterations, such as 5s, 1m30s or whole seconds
-    #[arg(long, value_name = "TIME", value_parser = pause)]
-    pub(crate) pause: Option<std::time::Duration>,
+    #[arg(long, value_name = "TIME", value_parser = setting("pause"))]
+    pub(crate) pause: Option<Json>,
     /// The name of the session, which hooks see
     #[arg(long, value_name = "NAME")]
     pub(crate) session: Option<String>,
@@ -234,13 +236,16 @@ fn whole_number<T: TryFrom<u64>>(
 /// How many iterations there can be, and which numbers they have.
 const ITERATIONS: RangeInclusive<u64> = 1..=u32::MAX as u64;
 
-fn pause(text: &str) -> Result<std::time::Duration, String> {
-    const LONGEST: std::time::Duration = std::time::Duration::from_secs(24 * 60 * 60);
-    let pause = match text.parse::<u64>() {
-        Ok(secs) => std::time::Duration::from_secs(secs),
-        Err(_) => samuel_core::config::parse_duration(text).map_err(|error| error.to_string())?,
-    };
-    if pause > LONGEST { Err("a pause is at most 24h".to_owned()) } else { Ok(pause) }
+/// Reads a setting of samuel.toml, and holds it against its rule.
+fn setting(key: &'static str) -> impl Fn(&str) -> Result<Json, String> + Clone + Send + Sync {
+    move |text| {
+        let value = text.parse::<i64>().map_or_else(|_| Json::from(text), Json::from);
+        let given = [(key.to_owned(), value.clone())].into_iter().collect();
+        MethodologySettings::default().set(&given).map(|()| value).map_err(|error| match error {
+            ConfigError::Setting { kind, .. } => kind.to_string(),
+            error => error.to_string(),
+        })
+    }
 }
 
 /// The hash of a commit. An option of this name is one value to clap, not one

@@ -42,6 +42,7 @@ mod _samuel {
         fetched::PyFetchedPlugin,
         gate::{close, forked, inside},
         job::Job,
+        options::check_settings,
         plugins::{PyLoaded, plugins_fetch, plugins_list, plugins_load, plugins_uninstall, plugins_verify},
         project::PyProject,
         reply::Reply,

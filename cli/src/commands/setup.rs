@@ -1,6 +1,6 @@
 //! How a run is set up: samuel.toml, and over it the flags.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc};
 
 use samuel_core::{
     agent::{Agent, AgentConfig, MutationRoute, Script, ScriptedAgent},
@@ -10,6 +10,7 @@ use samuel_core::{
     model::ErrorCode,
     project::Project,
 };
+use serde_json::{Map, Value};
 
 use super::plugins;
 use crate::{args::StartArgs, failure::Failure, host::Host};
@@ -22,8 +23,8 @@ pub(crate) struct Setting {
     /// Whether samuel.toml says which agent its `agent_command` is of.
     is_agent_configured: bool,
     sandbox: Option<Sandbox>,
-    max_iterations: Option<u32>,
-    pause: Option<Duration>,
+    /// What takes the place of a setting as it is.
+    given: Map<String, Value>,
     session: Option<String>,
     log_timings: bool,
 }
@@ -41,20 +42,21 @@ impl Setting {
         let key = format!("methodology.{}.agent", project.methodology());
         let is_configured = project.config().origin(&key).is_some();
         let implied = (agent_command.is_some() && !is_configured).then(|| "command".to_owned());
+        let given = [("max_iterations", &args.max_iterations), ("pause", &args.pause)];
+        let given = given.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value.clone()?)));
         Ok(Self {
             agent: args.agent.clone().or(implied),
             agent_command,
             is_agent_configured: is_configured,
             sandbox,
-            max_iterations: args.max_iterations,
-            pause: args.pause,
+            given: given.collect(),
             session: args.session.clone(),
             log_timings: args.profile,
         })
     }
 
     /// Puts the flags over what samuel.toml says.
-    fn apply(&self, settings: &mut MethodologySettings) {
+    fn apply(&self, settings: &mut MethodologySettings) -> Result<(), Failure> {
         if let Some(agent) = self.agent.as_ref().filter(|agent| **agent != settings.agent) {
             settings.agent.clone_from(agent);
             // The command line in samuel.toml is that of another agent, unless it
@@ -68,8 +70,7 @@ impl Setting {
             settings.agent_command.clone_from(command);
         }
         settings.sandbox = self.sandbox.unwrap_or(settings.sandbox);
-        settings.max_iterations = self.max_iterations.unwrap_or(settings.max_iterations);
-        settings.pause = self.pause.unwrap_or(settings.pause);
+        settings.set(&self.given).map_err(|error| Failure::of(&error))
     }
 }
 
@@ -88,7 +89,7 @@ fn split(line: &str) -> Result<Vec<String>, Failure> {
 /// Begins to build a run as this process runs it.
 pub(crate) fn builder(project: Project, setting: &Setting, host: &Host) -> Result<RunBuilder, Failure> {
     let mut settings = project.settings();
-    setting.apply(&mut settings);
+    setting.apply(&mut settings)?;
     let configured = project.settings();
     if settings.agent == "command"
         && settings.agent_command.is_empty()

@@ -2,6 +2,7 @@
 
 use std::{cell::RefCell, collections::BTreeMap, path::Path};
 
+use serde_json::{Map, Value as Json};
 use toml::de::DeTable;
 
 use super::{ConfigError, Origin, Problem, ProblemKind, Problems, shorten, source::Source, table::Table};
@@ -12,6 +13,8 @@ use crate::model::Location;
 pub(crate) struct Document {
     source: Source,
     found: RefCell<Found>,
+    /// Whether durations may be numbers with a fraction, which a program gives.
+    takes_fractions: bool,
 }
 
 /// What reading found.
@@ -64,24 +67,47 @@ impl Document {
             document.report(0, "", || ProblemKind::TooLarge { max_bytes: Self::MAX_BYTES });
             return Err(ConfigError::Invalid(document.found.into_inner().problems));
         }
-        let document = Self::new(file, text);
-        let (root, errors) = DeTable::parse_recoverable(document.source.text());
+        Self::new(file, text).read_with(read)
+    }
+
+    /// Reads what a program gives in place of a text.
+    ///
+    /// # Errors
+    /// Returns a [`ConfigError::Setting`] with the first problem.
+    pub(crate) fn read_given<T>(
+        given: &Map<String, Json>,
+        read: impl FnOnce(&mut Table<'_>) -> T,
+    ) -> Result<T, ConfigError> {
+        let refused = |key: &str, kind| ConfigError::Setting { key: key.to_owned(), kind };
+        let text = toml::to_string(given).map_err(|error| {
+            let help = "Give text, numbers, true or false, lists and tables.".to_owned();
+            refused("settings", ProblemKind::Specific { what: error.to_string(), help })
+        })?;
+        let document = Self { takes_fractions: true, ..Self::new(Path::new(""), &text) };
+        document.read_with(read).map(|(value, _)| value).map_err(|error| match error.problems().first() {
+            Some(problem) => refused(&problem.key, problem.kind.clone()),
+            None => error,
+        })
+    }
+
+    fn read_with<T>(self, read: impl FnOnce(&mut Table<'_>) -> T) -> Result<(T, Origins), ConfigError> {
+        let (root, errors) = DeTable::parse_recoverable(self.source.text());
         for error in &errors {
-            document.report_syntax(error);
+            self.report_syntax(error);
         }
         // What a parser guessed behind an error is not worth a second look.
         let value = errors.is_empty().then(|| {
-            let mut table = Table::root(&document, root.get_ref());
+            let mut table = Table::root(&self, root.get_ref());
             let value = read(&mut table);
             table.finish();
             value
         });
         drop(root);
-        document.finish(value)
+        self.finish(value)
     }
 
     fn new(file: &Path, text: &str) -> Self {
-        Self { source: Source::new(file, text), found: RefCell::default() }
+        Self { source: Source::new(file, text), found: RefCell::default(), takes_fractions: false }
     }
 
     fn finish<T>(self, value: Option<T>) -> Result<(T, Origins), ConfigError> {
@@ -110,6 +136,10 @@ impl Document {
             return;
         }
         problems.list.push(Problem { location, key: shorten(key), kind: kind() });
+    }
+
+    pub(super) fn takes_fractions(&self) -> bool {
+        self.takes_fractions
     }
 
     /// Returns the place of a byte offset.

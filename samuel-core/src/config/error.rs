@@ -2,7 +2,7 @@
 
 use std::{fmt, io, path::PathBuf};
 
-use super::Problem;
+use super::{Problem, ProblemKind};
 use crate::{
     fs::FileError,
     model::{Coded, ErrorCode, Location},
@@ -15,6 +15,14 @@ pub enum ConfigError {
     /// The file has problems.
     #[error("{0}")]
     Invalid(Problems),
+    /// A setting that a caller gives cannot be.
+    #[error("{key}: {kind}")]
+    Setting {
+        /// The key, as in `[methodology.<name>]`.
+        key: String,
+        /// What is wrong with it.
+        kind: ProblemKind,
+    },
     /// The file cannot be read.
     #[error("{} cannot be read", file.display())]
     Io {
@@ -28,11 +36,11 @@ pub enum ConfigError {
 
 impl ConfigError {
     /// Returns what is wrong in the file, in the order of the text; nothing
-    /// where the file could not be read.
+    /// where no file was read.
     pub fn problems(&self) -> &[Problem] {
         match self {
             Self::Invalid(problems) => &problems.list,
-            Self::Io { .. } => &[],
+            Self::Setting { .. } | Self::Io { .. } => &[],
         }
     }
 
@@ -43,14 +51,11 @@ impl ConfigError {
 
     /// Returns what to do next; of a file that the system refuses, what is given.
     pub(crate) fn help_or(&self, refused: &'static str) -> String {
-        let of_file = match self {
-            Self::Io { source, .. } => FileError::help_of(source),
-            Self::Invalid(_) => None,
-        };
-        match self.problems() {
-            [only] => only.help(),
-            [] => of_file.unwrap_or(refused).to_owned(),
-            _ => "Correct each of the places named above.".to_owned(),
+        match (self, self.problems()) {
+            (Self::Setting { kind, .. }, _) => kind.help(),
+            (Self::Io { source, .. }, _) => FileError::help_of(source).unwrap_or(refused).to_owned(),
+            (Self::Invalid(_), [only]) => only.help(),
+            (Self::Invalid(_), _) => "Correct each of the places named above.".to_owned(),
         }
     }
 }
@@ -58,7 +63,7 @@ impl ConfigError {
 impl Coded for ConfigError {
     fn code(&self) -> ErrorCode {
         match self {
-            Self::Invalid(_) => ErrorCode::CONFIG_INVALID,
+            Self::Invalid(_) | Self::Setting { .. } => ErrorCode::CONFIG_INVALID,
             Self::Io { .. } => ErrorCode::CONFIG_IO,
         }
     }
@@ -66,6 +71,7 @@ impl Coded for ConfigError {
     fn location(&self) -> Option<Location> {
         match self {
             Self::Invalid(problems) => problems.list.first().map(|problem| problem.location.clone()),
+            Self::Setting { .. } => None,
             Self::Io { file, .. } => Some(Location { file: file.clone(), line: None, column: None }),
         }
     }

@@ -28,12 +28,14 @@ mod document;
 mod duration;
 mod error;
 mod file;
+mod json_schema;
 mod layer;
 mod names;
 mod plugin_name;
 mod problem;
 mod sandbox;
 mod schema;
+mod setting;
 mod settings;
 mod source;
 mod table;
@@ -48,6 +50,10 @@ pub use duration::{DurationError, format_duration, parse_duration};
 pub use error::{ConfigError, Problems};
 pub use file::{CONFIG_FILE, Config, PluginEntry};
 pub(crate) use file::{load_text, text_of};
+pub use json_schema::config_schema;
+pub(crate) use json_schema::{
+    by_point, definitions, described, methodology, methodology_name, plugin_name, table,
+};
 pub(crate) use layer::MethodologyLayer;
 pub(crate) use names::is_plain_name;
 pub use names::{

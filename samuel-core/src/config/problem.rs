@@ -182,7 +182,7 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
-    fn help(&self) -> String {
+    pub(super) fn help(&self) -> String {
         match self {
             Self::TooLarge { .. } => "Remove what does not belong there.".to_owned(),
             Self::NotUtf8 => "Save the file as UTF-8.".to_owned(),

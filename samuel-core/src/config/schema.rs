@@ -1,14 +1,14 @@
 //! Reading the tables of samuel.toml (docs/configuration.md).
 //!
-//! What a methodology's table holds is read in `layer`, what a hook's holds in
-//! `chain`; this is the rest.
+//! What a setting takes is written in `settings`, what a hook's table holds is read
+//! in `chain`; this is the rest.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Config, DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS, PluginEntry, ProblemKind,
-    broken_plugin_name_rule, chain, check_methodology_name, layer::MethodologyLayer, shorten, table::Table,
-    value::Value,
+    broken_plugin_name_rule, chain, check_methodology_name, layer::MethodologyLayer, setting::Setting,
+    shorten, table::Table, value::Value,
 };
 use crate::context::GuardrailVars;
 
@@ -30,8 +30,8 @@ pub(super) fn read_root(table: &mut Table<'_>) -> Config {
         config.project_name = name.unwrap_or_default();
         project.finish();
     }
-    if let Some(rules) = table.take("guardrails").and_then(|value| value.table()) {
-        read_guardrails(rules, &mut config.guardrails);
+    if let Some(rules) = table.take("guardrails").and_then(|value| GuardrailVars::read(&value, &())) {
+        config.guardrails.put(&rules);
     }
     config.plugins = table.take("plugins").map(|value| read_plugins(&value)).unwrap_or_default();
     config.hooks = table.take("hooks").map(|value| chain::read_chains(&value)).unwrap_or_default();
@@ -55,25 +55,6 @@ fn read_default(value: &Value<'_>) -> Option<String> {
             None
         }
     }
-}
-
-fn read_guardrails(mut table: Table<'_>, rules: &mut GuardrailVars) {
-    let text = |value: Option<Value<'_>>, target: &mut String| {
-        if let Some(text) = value.and_then(|value| value.string()) {
-            text.clone_into(target);
-        }
-    };
-    let lines = |value: Option<Value<'_>>, target: &mut u32| {
-        *target = value.and_then(|value| value.integer(1)).unwrap_or(*target);
-    };
-    lines(table.take("max_function_lines"), &mut rules.max_function_lines);
-    lines(table.take("max_file_lines"), &mut rules.max_file_lines);
-    let require_tests = table.take("require_tests").and_then(|value| value.boolean());
-    rules.require_tests = require_tests.unwrap_or(rules.require_tests);
-    text(table.take("commit_convention"), &mut rules.commit_convention);
-    text(table.take("branch_convention"), &mut rules.branch_convention);
-    rules.extra = table.take("extra").and_then(|value| value.strings()).unwrap_or_default();
-    table.finish();
 }
 
 fn read_plugins(value: &Value<'_>) -> Vec<PluginEntry> {

@@ -1,81 +1,160 @@
-//! The settings of a methodology, with their defaults.
+//! The settings of a methodology.
 //!
-//! [`MethodologySettings`] is what a run is frozen with: the defaults of the
-//! contract (section 5), what a methodology's plugin sets beside them, and what
-//! samuel.toml says. The fields are public, so that flags can replace single
-//! ones afterwards.
+//! [`MethodologySettings`] is what a run is frozen with: the defaults, what a
+//! methodology's plugin sets beside them, what samuel.toml says, and what the
+//! caller replaces. A setting is one line here: its name and type, default and
+//! rule, and its text, which is that of the documentation, of the samuel.toml
+//! that `init` writes, of the JSON Schema and of Python.
 
-use std::time::Duration;
+use std::{ops::RangeInclusive, time::Duration};
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json, json};
 
-use super::Sandbox;
+use super::{
+    ConfigError, ProblemKind, Sandbox,
+    document::Document,
+    json_schema::{table, with},
+    setting::{DAY, MONTH, Plain, SECOND, Setting, layer, settings},
+    table::Table,
+    value::Value,
+};
+use crate::context::GuardrailVars;
 
 /// The names `agent` can have in samuel.toml.
 pub const AGENTS: &[&str] = &["claude", "codex", "gemini", "copilot", "kiro", "command", "scripted"];
 
-/// How a methodology runs: `[methodology.<name>]`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MethodologySettings {
-    /// The agent, one of [`AGENTS`]. Default `claude`.
-    pub agent: String,
-    /// The command line to run: all of it for the agent `command`, the program
-    /// in place of the usual one for the others. Default empty.
-    pub agent_command: Vec<String>,
-    /// Arguments that are added for any agent. Default empty.
-    pub agent_args: Vec<String>,
-    /// How many iterations a run may make, at least 1. Default 20.
-    pub max_iterations: u32,
-    /// The pause between two iterations, up to 24 hours. Default 2 s.
-    pub pause: Duration,
-    /// After how many failed iterations in a row the run ends, at least 1.
-    /// Default 3.
-    pub max_consecutive_failures: u32,
-    /// The commands that check the work, in the order they run. Default none.
-    pub quality_checks: Vec<CheckCommand>,
-    /// What a run does about a usage limit of the agent that lasts longer than
-    /// [`rate_limit_wait`](Self::rate_limit_wait). Default: it waits.
-    pub rate_limit: RateLimitPolicy,
-    /// How long a usage limit is no question, and how long altogether one is
-    /// waited for of which nobody says when it ends; up to 30 days. Default 6 h.
-    pub rate_limit_wait: Duration,
-    /// What the agent runs in. Default the host.
-    pub sandbox: Sandbox,
-    /// What a run may consume. Default without limits.
-    pub session_budget: SessionBudget,
-    /// Of how many runs the logs of the agent are kept, the one that starts
-    /// included; 0 for all. Default 20.
-    pub keep_runs: u32,
-    /// How many bytes of them are kept; 0 for any number. Default 1 000 000 000.
-    pub keep_bytes: u64,
-    /// How long an agent may take.
-    pub clocks: AgentClocks,
-    /// Looking for tasks by itself.
-    pub pilot: PilotSettings,
-    /// How much the agent is told.
-    pub context: ContextSettings,
+settings! {
+    /// How a methodology runs: `[methodology.<name>]`.
+    struct MethodologySettings, SettingsLayer {
+        /// The agent. Agents run in their own unattended permission mode.
+        agent: String = "claude".to_owned(), Some(("agent", AGENTS));
+        /// The program to run in place of the agent's usual one; with `command` the whole command line.
+        agent_command: Vec<String> = Vec::new(), ();
+        /// Arguments that are added for any agent. The question before a run shows them.
+        agent_args: Vec<String> = Vec::new(), ();
+        /// How many iterations a run may make.
+        max_iterations: u32 = 20, 1;
+        /// The pause between two iterations.
+        pause: Duration = Duration::from_secs(2), Duration::ZERO..=DAY;
+        /// After so many failed iterations in a row the run ends.
+        max_consecutive_failures: u32 = 3, 1;
+        /// Commands that check the work after each iteration, run in this order. Each is text, or a
+        /// table such as `{ command = "cargo test", timeout = "30m" }`, which shows the default
+        /// timeout; that is from 1s to 24h.
+        quality_checks: Vec<CheckCommand> = Vec::new(), ();
+        /// What follows from a usage limit of the agent that lasts longer than `rate_limit_wait`:
+        /// `wait` waits for it, `stop` ends the run as `rate-limited`.
+        rate_limit: RateLimitPolicy = RateLimitPolicy::Wait, ();
+        /// See `rate_limit`; also how long altogether a usage limit without a known end is tried
+        /// again, after 5, 10, 20 minutes and so on.
+        rate_limit_wait: Duration = Duration::from_secs(6 * 60 * 60), Duration::ZERO..=MONTH;
+        /// What the agent runs in. Only `host` is available yet; `bwrap` and `oci` are reserved, and
+        /// a run with them does not start.
+        sandbox: Sandbox = Sandbox::Host, ();
+        /// Of how many runs the agent's output in `.samuel/run/logs` is kept, the one that starts
+        /// included; 0 keeps all.
+        keep_runs: u32 = 20, 0;
+        /// How many bytes of it are kept; 0 keeps all.
+        keep_bytes: u64 = 1_000_000_000, 0;
+        /// What a run may consume. Cost and tokens count as far as the agent reports them.
+        session_budget: SessionBudget = SessionBudget::default(), ();
+        /// How long the agent may take.
+        clocks: AgentClocks = AgentClocks::default(), ();
+        /// Looking for tasks. Pilot mode as such is not there yet: discovery iterations are made while
+        /// the plan has open tasks, and a run ends with the plan as ever.
+        pilot: PilotSettings = PilotSettings::default(), ();
+        /// How much the agent is told of earlier work and of the project.
+        context: ContextSettings = ContextSettings::default(), ();
+    }
+
+    /// What a run may consume: `session_budget`.
+    #[derive(Copy)]
+    struct SessionBudget, BudgetLayer {
+        /// The cost in US dollars that ends a run.
+        max_cost_usd: Option<f64> = None, ();
+        /// The tokens in and out that end a run.
+        max_tokens: Option<u64> = None, 1;
+        /// The time that ends a run.
+        max_wall_time: Option<Duration> = None, SECOND..=MONTH;
+    }
+
+    /// How long an agent may take: `[methodology.<name>.clocks]`.
+    #[derive(Copy, Eq)]
+    struct AgentClocks, ClocksLayer {
+        /// To its first output.
+        first_byte: Duration = Duration::from_secs(60), SECOND..=DAY;
+        /// Between two pieces of output; from the start for agents without `first_byte`.
+        idle: Duration = Duration::from_secs(10 * 60), SECOND..=DAY;
+        /// After its final event.
+        linger: Duration = Duration::from_secs(10), SECOND..=DAY;
+        /// As a whole.
+        wall: Duration = Duration::from_secs(60 * 60), SECOND..=DAY;
+    }
+
+    /// Looking for tasks by itself: `[methodology.<name>.pilot]`.
+    #[derive(Eq)]
+    struct PilotSettings, PilotLayer or enabled {
+        /// Whether runs make discovery iterations.
+        enabled: bool = false, ();
+        /// Every how many iterations.
+        discover_interval: u32 = 5, 1;
+        /// How many tasks the agent is asked to add at most in one discovery iteration. It is told;
+        /// nothing holds it to that.
+        max_discovery_tasks: u32 = 10, 1;
+        /// What it looks at; empty stands for everything.
+        focus: String = String::new(), None;
+    }
+
+    /// How much the agent is told: `[methodology.<name>.context]`.
+    #[derive(Copy, Eq)]
+    struct ContextSettings, ContextLayer {
+        /// Learnings in the progress context.
+        max_learnings: u32 = 50, 0;
+        /// Completions in the progress context.
+        max_completed: u32 = 10, 0;
+        /// Lines of `progress.md` before it is rotated.
+        max_progress_lines: u32 = 500, 1;
+        /// The size of the project snapshot in tokens.
+        snapshot_tokens: u32 = 4000, 1;
+    }
 }
 
-impl Default for MethodologySettings {
-    fn default() -> Self {
-        Self {
-            agent: "claude".to_owned(),
-            agent_command: Vec::new(),
-            agent_args: Vec::new(),
-            max_iterations: 20,
-            pause: Duration::from_secs(2),
-            max_consecutive_failures: 3,
-            quality_checks: Vec::new(),
-            rate_limit: RateLimitPolicy::default(),
-            rate_limit_wait: Duration::from_secs(6 * 60 * 60),
-            sandbox: Sandbox::Host,
-            session_budget: SessionBudget::default(),
-            keep_runs: 20,
-            keep_bytes: 1_000_000_000,
-            clocks: AgentClocks::default(),
-            pilot: PilotSettings::default(),
-            context: ContextSettings::default(),
-        }
+layer! {
+    GuardrailVars, GuardrailsLayer {
+        /// The longest function, in lines.
+        max_function_lines: u32, 1;
+        /// The longest file, in lines.
+        max_file_lines: u32, 1;
+        /// Whether new code needs tests.
+        require_tests: bool, ();
+        /// How commit messages are written.
+        commit_convention: String, None;
+        /// How branches are named.
+        branch_convention: String, None;
+        /// Further rules, one sentence each.
+        extra: Vec<String>, ();
+    }
+}
+
+impl MethodologySettings {
+    /// Holds every setting against its rule, whoever set it.
+    ///
+    /// # Errors
+    /// Returns a [`ConfigError::Setting`] with the first one that breaks it.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        Setting::check(self, &(), "").map_err(|(key, kind)| ConfigError::Setting { key, kind })
+    }
+
+    /// Replaces settings by what a caller gives, as `[methodology.<name>]` has it
+    /// in samuel.toml; durations may have fractions of a second.
+    ///
+    /// # Errors
+    /// Returns a [`ConfigError::Setting`] with the first that samuel.toml could not
+    /// have either; nothing is replaced then.
+    pub fn set(&mut self, given: &Map<String, Json>) -> Result<(), ConfigError> {
+        self.put(&Document::read_given(given, SettingsLayer::take)?);
+        Ok(())
     }
 }
 
@@ -92,7 +171,7 @@ pub enum RateLimitPolicy {
 
 impl RateLimitPolicy {
     /// Every policy, by its name in samuel.toml.
-    pub const NAMES: &[(&str, Self)] = &[("wait", Self::Wait), ("stop", Self::Stop)];
+    pub const NAMES: [(&str, Self); 2] = [("wait", Self::Wait), ("stop", Self::Stop)];
 
     /// Finds a policy by its name.
     pub(super) fn parse(name: &str) -> Option<Self> {
@@ -105,90 +184,18 @@ impl RateLimitPolicy {
 pub struct CheckCommand {
     /// The command line, run by the shell in the project root.
     pub command: String,
-    /// How long it may take, 1 s to 24 h.
+    /// How long it may take, one of [`CheckCommand::TIMEOUTS`].
     pub timeout: Duration,
 }
 
 impl CheckCommand {
     /// How long a check may take where nothing is configured.
     pub const TIMEOUT: Duration = Duration::from_secs(30 * 60);
+    /// How long a check may be allowed to take.
+    pub const TIMEOUTS: RangeInclusive<Duration> = SECOND..=DAY;
 
     /// Creates a check with the default timeout.
     pub fn new(command: impl Into<String>) -> Self {
         Self { command: command.into(), timeout: Self::TIMEOUT }
-    }
-}
-
-/// What a run may consume: `session_budget`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct SessionBudget {
-    /// The cost in US dollars, above 0.
-    pub max_cost_usd: Option<f64>,
-    /// Tokens in and out, at least 1.
-    pub max_tokens: Option<u64>,
-    /// Time from the start of the run, 1 s to 30 days.
-    pub max_wall_time: Option<Duration>,
-}
-
-/// How long an agent may take: `[methodology.<name>.clocks]`, each 1 s to 24 h.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AgentClocks {
-    /// The longest wait for the first byte of output. Default 60 s.
-    pub first_byte: Duration,
-    /// The longest silence after that; from the start for an agent without the clock before.
-    /// Default 10 min.
-    pub idle: Duration,
-    /// How long it may live on after its final event. Default 10 s.
-    pub linger: Duration,
-    /// The longest call. Default 1 h.
-    pub wall: Duration,
-}
-
-impl Default for AgentClocks {
-    fn default() -> Self {
-        Self {
-            first_byte: Duration::from_secs(60),
-            idle: Duration::from_secs(10 * 60),
-            linger: Duration::from_secs(10),
-            wall: Duration::from_secs(60 * 60),
-        }
-    }
-}
-
-/// Looking for tasks by itself: `[methodology.<name>.pilot]` (docs/configuration.md).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PilotSettings {
-    /// Whether runs do that. Default false.
-    pub enabled: bool,
-    /// Every how many iterations tasks are looked for, at least 1. Default 5.
-    pub discover_interval: u32,
-    /// How many tasks one discovery iteration may add, at least 1. Default 10.
-    pub max_discovery_tasks: u32,
-    /// What discovery looks at; empty, the default, for everything.
-    pub focus: String,
-}
-
-impl Default for PilotSettings {
-    fn default() -> Self {
-        Self { enabled: false, discover_interval: 5, max_discovery_tasks: 10, focus: String::new() }
-    }
-}
-
-/// How much the agent is told: `[methodology.<name>.context]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ContextSettings {
-    /// Learnings in the progress context. Default 50.
-    pub max_learnings: u32,
-    /// Completions in the progress context. Default 10.
-    pub max_completed: u32,
-    /// Lines of `progress.md` before it is rotated, at least 1. Default 500.
-    pub max_progress_lines: u32,
-    /// The size of the project snapshot in tokens, at least 1. Default 4000.
-    pub snapshot_tokens: u32,
-}
-
-impl Default for ContextSettings {
-    fn default() -> Self {
-        Self { max_learnings: 50, max_completed: 10, max_progress_lines: 500, snapshot_tokens: 4000 }
     }
 }

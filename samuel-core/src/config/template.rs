@@ -1,17 +1,22 @@
 //! The samuel.toml that `samuel init` writes.
 
+use serde_json::Value as Json;
 use toml::Value;
 
-use super::{Config, DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS};
+use super::{Config, DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS, MethodologySettings, setting::Setting};
+use crate::context::GuardrailVars;
 
-/// Every key with its default, in comments.
+/// What is no setting, and lines with the name of a schema in braces for what is.
 const TEMPLATE: &str = include_str!("template.toml");
 
 impl Config {
     /// Returns a samuel.toml that sets nothing and shows every key with its
     /// default. Keys stand directly behind their `#`, prose after a space.
-    pub fn template() -> &'static str {
+    pub fn template() -> String {
+        let settings = MethodologySettings::default().schema(&());
         TEMPLATE
+            .replace("{settings}\n", &shown(&settings, "methodology.ralph"))
+            .replace("{guardrails}\n", &shown(&GuardrailVars::default().schema(&()), "guardrails"))
     }
 
     /// Returns the samuel.toml of a new project: the template with the
@@ -25,8 +30,9 @@ impl Config {
         };
         let checks: Vec<Value> = quality_checks.iter().cloned().map(Value::String).collect();
         let own = |table: &str| format!("[methodology.{table}");
-        let mut text = String::with_capacity(TEMPLATE.len());
-        for line in TEMPLATE.lines() {
+        let template = Self::template();
+        let mut text = String::with_capacity(template.len());
+        for line in template.lines() {
             match line {
                 "#default_methodology = \"ralph\"" => {
                     let value = Value::String(default_methodology.to_owned());
@@ -44,6 +50,58 @@ impl Config {
         }
         text
     }
+}
+
+/// Shows the settings of a table: each key with its default behind a number sign,
+/// below what it is. A table without defaults is a key, every other one a table.
+fn shown(schema: &Json, path: &str) -> String {
+    let mut text = format!("[{path}]\n");
+    let mut tables = String::new();
+    for (key, schema) in keys(schema) {
+        let about = comment(schema.get("description").and_then(Json::as_str).unwrap_or_default());
+        if let Some(default) = schema.get("default") {
+            text.push_str(&format!("{about}#{key} = {}\n", toml_of(default)));
+            continue;
+        }
+        // One that `true` and `false` stand for as well.
+        let table = schema.pointer("/oneOf/1").unwrap_or(schema);
+        if keys(table).any(|(_, schema)| schema.get("default").is_some()) {
+            tables.push_str(&format!("\n{about}{}", shown(table, &format!("{path}.{key}"))));
+            continue;
+        }
+        text.push_str(&about);
+        for (key, schema) in keys(table) {
+            let about = schema.get("description").and_then(Json::as_str).unwrap_or_default();
+            text.push_str(&comment(&format!("{key} = ...: {about}")));
+        }
+        text.push_str(&format!("#{key} = {{}}\n"));
+    }
+    text + &tables
+}
+
+fn keys(schema: &Json) -> impl Iterator<Item = (&String, &Json)> {
+    schema.get("properties").and_then(Json::as_object).into_iter().flatten()
+}
+
+/// Writes a default as TOML; all of them are one value or an empty list.
+fn toml_of(default: &Json) -> String {
+    Value::try_from(default).map_or_else(|_| default.to_string(), |value| value.to_string())
+}
+
+/// Puts text into lines behind number signs, each with a space.
+fn comment(text: &str) -> String {
+    const WIDTH: usize = 80;
+    let (mut lines, mut line) = (String::new(), "#".to_owned());
+    for word in text.split_whitespace() {
+        if line.chars().count() + 1 + word.chars().count() > WIDTH {
+            lines.push_str(&line);
+            lines.push('\n');
+            line = "#".to_owned();
+        }
+        line.push(' ');
+        line.push_str(word);
+    }
+    lines + &line + "\n"
 }
 
 #[cfg(test)]
@@ -64,7 +122,7 @@ mod tests {
 
     #[test]
     fn as_it_is_the_template_sets_nothing() {
-        let config = parse(Config::template());
+        let config = parse(&Config::template());
         assert_eq!(config.default_methodology, "ralph");
         assert_eq!(config.methodology("ralph"), MethodologySettings::default());
         assert_eq!(config.guardrails, Config::default().guardrails);
@@ -74,7 +132,8 @@ mod tests {
 
     #[test]
     fn with_every_key_uncommented_the_template_sets_the_defaults() {
-        let uncommented: Vec<&str> = Config::template()
+        let template = Config::template();
+        let uncommented: Vec<&str> = template
             .lines()
             .map(|line| line.strip_prefix('#').filter(|key| !key.starts_with(' ')).unwrap_or(line))
             .collect();
@@ -94,6 +153,7 @@ mod tests {
 
     #[test]
     fn the_template_shows_every_key_that_is_known() {
+        let template = Config::template();
         // A table with an unknown key lists the keys it knows.
         let tables = [
             "",
@@ -114,7 +174,7 @@ mod tests {
             for key in known.split(", ") {
                 let shown =
                     [format!("#{key} = "), format!("{key} = "), format!("{key}]"), format!("[{key}.")];
-                assert!(shown.iter().any(|text| Config::template().contains(text.as_str())), "{table}{key}");
+                assert!(shown.iter().any(|text| template.contains(text.as_str())), "{table}{key}");
             }
         }
     }

@@ -121,8 +121,8 @@ impl<'a> Value<'a> {
         if fits.is_none() {
             let text = integer.to_string();
             let expected = match number {
-                Some(number) if number < min => format!("a whole number of at least {min}"),
-                None if text.starts_with('-') => format!("a whole number of at least {min}"),
+                Some(number) if number < min => at_least(min),
+                None if text.starts_with('-') => at_least(min),
                 _ => format!("a whole number of at most {}", T::MAX),
             };
             self.refuse(ProblemKind::OutOfRange { found: shorten(&text), expected });
@@ -142,8 +142,7 @@ impl<'a> Value<'a> {
         };
         let fits = number.filter(|number: &f64| number.is_finite() && *number > 0.0);
         if fits.is_none() {
-            let expected = "a number above 0".to_owned();
-            self.refuse(ProblemKind::OutOfRange { found: shorten(&text), expected });
+            self.refuse(ProblemKind::OutOfRange { found: shorten(&text), expected: above_zero() });
         }
         fits
     }
@@ -164,6 +163,9 @@ impl<'a> Value<'a> {
             }
             // Numbers such as 1e9 are too much rather than of a wrong type.
             DeValue::Float(float) => match float.as_str().parse::<f64>() {
+                Ok(seconds) if self.document.takes_fractions() && !seconds.is_nan() => {
+                    (Duration::try_from_secs_f64(seconds).ok(), float.to_string())
+                }
                 Ok(seconds)
                     if seconds > range.end().as_secs_f64() || seconds < range.start().as_secs_f64() =>
                 {
@@ -175,9 +177,7 @@ impl<'a> Value<'a> {
         };
         let fits = read.filter(|duration| range.contains(duration));
         if fits.is_none() {
-            let [start, end] = [range.start(), range.end()].map(|limit| duration::format_duration(*limit));
-            let expected = format!("a duration from {start} to {end}");
-            self.refuse(ProblemKind::OutOfRange { found: shorten(&found), expected });
+            self.refuse(ProblemKind::OutOfRange { found: shorten(&found), expected: within(&range) });
         }
         fits
     }
@@ -237,6 +237,22 @@ fn json_of(value: &DeValue<'_>) -> Json {
         DeValue::Array(items) => items.iter().map(|item| json_of(item.get_ref())).collect(),
         DeValue::Table(entries) => Json::Object(json_entries(entries)),
     }
+}
+
+/// What a whole number with a least one should be.
+pub(super) fn at_least(least: i64) -> String {
+    format!("a whole number of at least {least}")
+}
+
+/// What an amount should be.
+pub(super) fn above_zero() -> String {
+    "a number above 0".to_owned()
+}
+
+/// What a duration within a range should be.
+pub(super) fn within(range: &RangeInclusive<Duration>) -> String {
+    let [start, end] = [range.start(), range.end()].map(|limit| duration::format_duration(*limit));
+    format!("a duration from {start} to {end}")
 }
 
 /// Whole numbers with a largest one.

@@ -74,7 +74,7 @@ impl RunBuilder {
         self
     }
 
-    /// Changes the settings, which come from samuel.toml.
+    /// Changes the settings, which come from samuel.toml. Their rules are the same.
     #[must_use]
     pub fn settings(mut self, change: impl FnOnce(&mut MethodologySettings)) -> Self {
         change(&mut self.settings);
@@ -132,9 +132,10 @@ impl RunBuilder {
     /// Freezes everything.
     ///
     /// # Errors
-    /// Returns a [`RunError`] where the agent, the sandbox, a template or the
-    /// handlers of a point cannot be used.
+    /// Returns a [`RunError`] where a setting, the agent, the sandbox, a template or
+    /// the handlers of a point cannot be used.
     pub fn build(mut self) -> Result<Run, RunError> {
+        self.settings.check()?;
         self.settings.sandbox.check()?;
         // Before anything is asked for or written.
         self.project.run_dir().check()?;

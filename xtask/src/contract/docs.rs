@@ -27,7 +27,7 @@ pub(super) fn page(contract: &Contract) -> Result<(String, String)> {
 }
 
 /// Puts a table between its marks.
-fn replaced(text: &str, name: &str, table: &str) -> Option<String> {
+pub(super) fn replaced(text: &str, name: &str, table: &str) -> Option<String> {
     let (begin, end) = (format!("<!-- contract: {name} -->\n"), format!("<!-- end of {name} -->\n"));
     let (before, rest) = text.split_once(&begin)?;
     let (_, after) = rest.split_once(&end)?;

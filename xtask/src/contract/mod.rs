@@ -1,7 +1,8 @@
 //! `cargo xtask contract`: everything that follows from the contract.
 //!
 //! `wit/v1` and `wit/points.toml` are read into a [`model::Contract`]; each
-//! generator writes some files from it. `--check` writes nothing and fails
+//! generator writes some files from it. What follows from the settings is written
+//! from their table in samuel-core. `--check` writes nothing and fails
 //! where a file is not what would be written.
 
 mod abilities;
@@ -16,6 +17,8 @@ mod rust_points;
 mod rust_records;
 mod samples;
 mod schema;
+#[cfg(feature = "core")]
+mod settings;
 mod table;
 mod text;
 mod worlds;
@@ -84,6 +87,8 @@ fn outputs() -> Result<Vec<Output>> {
     outputs.push((format!("{}/{}", read::PACKAGE, read::WORLDS), worlds::worlds(&contract)));
     outputs.push((schema::PATH.to_owned(), schema::schemas(&contract)));
     outputs.push(docs::page(&contract)?);
+    #[cfg(feature = "core")]
+    outputs.extend(settings::files()?);
     Ok(outputs)
 }
 

@@ -46,6 +46,7 @@ __all__ = [
     "Run",
     "RunHandle",
     "__version__",
+    "check_settings",
     "close",
     "dispatch",
     "forked",
@@ -185,6 +186,8 @@ class Run:
     @property
     def executables(self) -> Executables: ...
     def start(self, trusted: bool, decided: bool, streams: int) -> RunHandle: ...
+
+def check_settings(given: dict[str, Any]) -> None: ...
 
 @final
 class RunHandle:

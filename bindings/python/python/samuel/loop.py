@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from . import _samuel
 from ._process import Surroundings, environment, supervisor
@@ -14,9 +14,13 @@ from .errors import ConfigError
 from .project import Project
 from .result import RunResult
 from .run import Run
+from .settings import TABLE_OF
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from .records import AgentInvokeInput, AgentInvokeOutput, Event, Executables
+    from .settings import Settings
     from .testing import ScriptedAgent
 
     AgentFunction = Callable[[_samuel.Call[AgentInvokeInput, AgentInvokeOutput]], Any]
@@ -59,23 +63,6 @@ class Loop(Registering):
             and its handlers. A function is asked, with what would run; only
             its yes covers control files that the last run left changed
             (`executables.changes`).
-        max_iterations: How many iterations a run may make.
-        max_consecutive_failures: After how many failures in a row it ends.
-        pause: Seconds between two iterations.
-        quality_checks: Commands that check the work, or (command, seconds).
-        agent_command: The command line of the agent.
-        agent_args: Arguments that are added to it.
-        max_cost_usd: The cost that ends a run.
-        max_tokens: The tokens that end a run.
-        max_wall_time: The seconds that end a run.
-        rate_limit: What a run does about a usage limit of the agent that lasts
-            longer than `rate_limit_wait`: `wait` for its end, or `stop`.
-        rate_limit_wait: How many seconds a usage limit is waited for in any case.
-        keep_runs: Of how many runs the agent's output is kept, this one
-            included; 0 for all.
-        keep_bytes: How many bytes of it are kept; 0 for all.
-        sandbox: What the agent runs in, such as `host`.
-        pilot: Whether the loop looks for tasks by itself.
         env: The environment of agents and checks; by default this process's.
         binary: The command by which agents call Samuel.
         session: The name of the session; by default the project's.
@@ -84,6 +71,11 @@ class Loop(Registering):
         installed_plugins: Whether the handlers of the plugins that samuel.toml
             lists run as well, as in `samuel run start`.
         log_timings: Whether the time of every handler goes into the progress log.
+        settings: What stands in place of a setting of samuel.toml; see
+            `samuel.settings.Settings`. Durations are seconds, or text.
+
+    Raises:
+        ConfigError: A setting is unknown, or breaks its rule.
     """
 
     def __init__(
@@ -92,59 +84,24 @@ class Loop(Registering):
         *,
         agent: str | AgentFunction | ScriptedAgent | None = None,
         trust: bool | Callable[[Executables], bool] = False,
-        max_iterations: int | None = None,
-        max_consecutive_failures: int | None = None,
-        pause: float | None = None,
-        quality_checks: Iterable[str | tuple[str, float]] | None = None,
-        agent_command: Iterable[str] | None = None,
-        agent_args: Iterable[str] | None = None,
-        max_cost_usd: float | None = None,
-        max_tokens: int | None = None,
-        max_wall_time: float | None = None,
-        rate_limit: Literal["wait", "stop"] | None = None,
-        rate_limit_wait: float | None = None,
-        keep_runs: int | None = None,
-        keep_bytes: int | None = None,
-        sandbox: str | None = None,
-        pilot: bool | None = None,
         env: Mapping[str, str] | None = None,
         binary: str | None = None,
         session: str | None = None,
         plugins: Iterable[Plugin] = (),
         installed_plugins: bool = True,
         log_timings: bool = False,
+        **settings: Unpack[Settings],
     ) -> None:
         super().__init__()
-        for name, least in (("max_iterations", max_iterations), ("max_tokens", max_tokens),
-                            ("max_consecutive_failures", max_consecutive_failures)):
-            if least is not None and least < 1:
-                raise ConfigError(f"{name} is at least 1, not {least}")
-        for name, amount in (("keep_runs", keep_runs), ("keep_bytes", keep_bytes)):
-            if amount is not None and amount < 0:
-                raise ConfigError(f"{name} is at least 0, not {amount}")
-        if rate_limit not in (None, "wait", "stop"):
-            raise ConfigError(f"rate_limit is wait or stop, not {rate_limit}")
+        given = _given(settings)
+        _samuel.check_settings(given)
         self.project = project if isinstance(project, Project) else Project(project)
         self.plugins: list[Plugin] = list(plugins)
         self._installed_plugins = installed_plugins
         self._trust = trust
         self._agent = agent
         self._options: dict[str, Any] = {
-            "max_iterations": max_iterations,
-            "max_consecutive_failures": max_consecutive_failures,
-            "pause": pause,
-            "quality_checks": None if quality_checks is None else [_check(each) for each in quality_checks],
-            "agent_command": _listed(agent_command),
-            "agent_args": _listed(agent_args),
-            "max_cost_usd": max_cost_usd,
-            "max_tokens": max_tokens,
-            "max_wall_time": max_wall_time,
-            "rate_limit": rate_limit,
-            "rate_limit_wait": rate_limit_wait,
-            "keep_runs": keep_runs,
-            "keep_bytes": keep_bytes,
-            "sandbox": sandbox,
-            "pilot": pilot,
+            "settings": given,
             "binary": binary,
             "session": session,
             "log_timings": log_timings,
@@ -267,12 +224,19 @@ class Loop(Registering):
         return f"Loop({self.project.root!r}, handlers={len(self._registrations)})"
 
 
-def _check(check: str | tuple[str, float]) -> dict[str, Any]:
-    command, timeout = (check, None) if isinstance(check, str) else check
-    return {"command": command, "timeout": timeout}
+def _given(settings: Settings) -> dict[str, Any]:
+    """The settings that have a value, in the tables that samuel.toml has them in."""
+    given: dict[str, Any] = {}
+    for key, value in settings.items():
+        if value is None:
+            continue
+        table = TABLE_OF.get(key)
+        inner = given if table is None else given.setdefault(table, {})
+        listed = isinstance(value, Iterable) and not isinstance(value, (str, Mapping))
+        inner[key] = [_check(each) for each in value] if listed else value
+    return given
 
 
-def _listed(values: Iterable[str] | None) -> list[str] | None:
-    if isinstance(values, str):
-        raise TypeError(f"expected several arguments, not the text {values!r}")
-    return None if values is None else list(values)
+def _check(check: str | tuple[str, float]) -> str | dict[str, Any]:
+    """A quality check with its seconds is a table."""
+    return check if isinstance(check, str) else {"command": check[0], "timeout": check[1]}

@@ -5,6 +5,7 @@ mod fuzz;
 mod load;
 mod meaning;
 mod refusal;
+mod settings;
 
 use std::path::Path;
 

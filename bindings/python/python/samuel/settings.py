@@ -1,0 +1,139 @@
+"""The settings that `Loop` takes, as `[methodology.<name>]` in samuel.toml has them.
+
+Written by `cargo xtask contract`; change `samuel-core/src/config/settings.rs` instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, TypedDict
+
+# In which table a setting stands that has none of its own here.
+TABLE_OF = {
+    "max_cost_usd": "session_budget",
+    "max_tokens": "session_budget",
+    "max_wall_time": "session_budget",
+}
+
+
+class Clocks(TypedDict, total=False):
+    """How long the agent may take."""
+
+    first_byte: float | str | None
+    """To its first output. A duration from 1s to 24h."""
+
+    idle: float | str | None
+    """Between two pieces of output; from the start for agents without `first_byte`. A duration
+    from 1s to 24h.
+    """
+
+    linger: float | str | None
+    """After its final event. A duration from 1s to 24h."""
+
+    wall: float | str | None
+    """As a whole. A duration from 1s to 24h."""
+
+
+class Pilot(TypedDict, total=False):
+    """Looking for tasks. Pilot mode as such is not there yet: discovery iterations are made while
+    the plan has open tasks, and a run ends with the plan as ever.
+    """
+
+    enabled: bool | None
+    """Whether runs make discovery iterations."""
+
+    discover_interval: int | None
+    """Every how many iterations. A whole number of at least 1."""
+
+    max_discovery_tasks: int | None
+    """How many tasks the agent is asked to add at most in one discovery iteration. It is told;
+    nothing holds it to that. A whole number of at least 1.
+    """
+
+    focus: str | None
+    """What it looks at; empty stands for everything."""
+
+
+class Context(TypedDict, total=False):
+    """How much the agent is told of earlier work and of the project."""
+
+    max_learnings: int | None
+    """Learnings in the progress context."""
+
+    max_completed: int | None
+    """Completions in the progress context."""
+
+    max_progress_lines: int | None
+    """Lines of `progress.md` before it is rotated. A whole number of at least 1."""
+
+    snapshot_tokens: int | None
+    """The size of the project snapshot in tokens. A whole number of at least 1."""
+
+
+class Settings(TypedDict, total=False):
+    """The settings of a loop; what is not given comes from samuel.toml."""
+
+    agent_command: Iterable[str] | None
+    """The program to run in place of the agent's usual one; with `command` the whole command line.
+    """
+
+    agent_args: Iterable[str] | None
+    """Arguments that are added for any agent. The question before a run shows them."""
+
+    max_iterations: int | None
+    """How many iterations a run may make. A whole number of at least 1."""
+
+    pause: float | str | None
+    """The pause between two iterations. A duration from 0s to 24h."""
+
+    max_consecutive_failures: int | None
+    """After so many failed iterations in a row the run ends. A whole number of at least 1."""
+
+    quality_checks: Iterable[str | tuple[str, float]] | None
+    """Commands that check the work after each iteration, run in this order. Each is text, or a
+    table such as `{ command = "cargo test", timeout = "30m" }`, which shows the default
+    timeout; that is from 1s to 24h.
+    """
+
+    rate_limit: Literal["wait", "stop"] | None
+    """What follows from a usage limit of the agent that lasts longer than `rate_limit_wait`:
+    `wait` waits for it, `stop` ends the run as `rate-limited`.
+    """
+
+    rate_limit_wait: float | str | None
+    """See `rate_limit`; also how long altogether a usage limit without a known end is tried again,
+    after 5, 10, 20 minutes and so on. A duration from 0s to 720h.
+    """
+
+    sandbox: Literal["host", "bwrap", "oci"] | None
+    """What the agent runs in. Only `host` is available yet; `bwrap` and `oci` are reserved, and a
+    run with them does not start.
+    """
+
+    keep_runs: int | None
+    """Of how many runs the agent's output in `.samuel/run/logs` is kept, the one that starts
+    included; 0 keeps all.
+    """
+
+    keep_bytes: int | None
+    """How many bytes of it are kept; 0 keeps all."""
+
+    max_cost_usd: float | None
+    """The cost in US dollars that ends a run. A number above 0."""
+
+    max_tokens: int | None
+    """The tokens in and out that end a run. A whole number of at least 1."""
+
+    max_wall_time: float | str | None
+    """The time that ends a run. A duration from 1s to 720h."""
+
+    clocks: Clocks | None
+    """How long the agent may take."""
+
+    pilot: bool | Pilot | None
+    """Looking for tasks. Pilot mode as such is not there yet: discovery iterations are made while
+    the plan has open tasks, and a run ends with the plan as ever.
+    """
+
+    context: Context | None
+    """How much the agent is told of earlier work and of the project."""

@@ -1,0 +1,120 @@
+//! What holds for every setting, whoever sets it.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value as Json, json};
+
+use super::{super::*, parse};
+
+/// The settings of a methodology: the path of each key, with its schema.
+fn settings() -> Vec<(Vec<String>, Json)> {
+    fn collect(schema: &Json, path: &[String], found: &mut Vec<(Vec<String>, Json)>) {
+        for (key, schema) in schema["properties"].as_object().unwrap() {
+            let path = [path, std::slice::from_ref(key)].concat();
+            let table = schema.pointer("/oneOf/1").unwrap_or(schema);
+            match table.get("properties") {
+                Some(_) => collect(table, &path, found),
+                None => found.push((path, schema.clone())),
+            }
+        }
+    }
+    let mut found = Vec::new();
+    let mut keys = methodology();
+    keys.remove("hooks");
+    collect(&json!({ "properties": keys }), &[], &mut found);
+    found
+}
+
+/// A value that breaks the rule of a setting, where it has one.
+fn beyond(schema: &Json) -> Option<Json> {
+    match (schema.get("minimum"), schema.get("exclusiveMinimum"), schema.get("$ref"), schema.get("enum")) {
+        (Some(least), ..) => Some(json!(least.as_i64().unwrap() - 1)),
+        (_, Some(limit), ..) => Some(limit.clone()),
+        (_, _, Some(_duration), _) => Some(json!("721h")),
+        (.., Some(_names)) => Some(json!("zzz")),
+        _ => None,
+    }
+}
+
+fn nested(path: &[String], value: Json) -> Map<String, Json> {
+    let (first, rest) = path.split_first().unwrap();
+    let value = if rest.is_empty() { value } else { Json::Object(nested(rest, value)) };
+    [(first.clone(), value)].into_iter().collect()
+}
+
+#[test]
+fn every_setting_says_what_it_is_and_one_rule_holds_in_the_file_and_for_callers() {
+    let mut ruled = 0;
+    for (path, schema) in settings() {
+        let key = path.join(".");
+        let about = schema["description"].as_str().unwrap_or_default();
+        assert!(about.ends_with('.') && about.len() > 10, "{key}: {about}");
+        let Some(value) = beyond(&schema) else { continue };
+        ruled += 1;
+        let of_file = parse(&format!("[methodology.ralph]\n{key} = {value}")).expect_err(&key);
+        let [problem] = of_file.problems() else { panic!("{key}: {of_file}") };
+        assert_eq!(
+            (problem.key.as_str(), problem.location.line),
+            (&*format!("methodology.ralph.{key}"), Some(2))
+        );
+        let mut settings = MethodologySettings::default();
+        let of_caller = settings.set(&nested(&path, value)).expect_err(&key);
+        assert_eq!(of_caller.to_string(), format!("{key}: {}", problem.kind));
+        assert_eq!(of_caller.help(), problem.help());
+        assert_eq!(settings, MethodologySettings::default());
+        if let ProblemKind::OutOfRange { expected, .. } = &problem.kind {
+            let is_said = about.to_lowercase().contains(expected.as_str());
+            assert!(is_said || expected.ends_with("at least 0"), "{key}: {about}");
+        }
+    }
+    assert!(ruled > 15, "{ruled}");
+}
+
+#[test]
+fn a_caller_sets_what_the_file_could_set_and_fractions_of_a_second() {
+    let mut settings = MethodologySettings::default();
+    let given =
+        json!({ "pause": 0.25, "pilot": true, "clocks": { "idle": "2m" }, "quality_checks": ["make"] });
+    settings.set(given.as_object().unwrap()).unwrap();
+    let expected = MethodologySettings {
+        pause: Duration::from_millis(250),
+        pilot: PilotSettings { enabled: true, ..Default::default() },
+        clocks: AgentClocks { idle: Duration::from_secs(120), ..Default::default() },
+        quality_checks: vec![CheckCommand::new("make")],
+        ..Default::default()
+    };
+    assert_eq!(settings, expected);
+    let unknown = settings.set(json!({ "max_iteration": 1 }).as_object().unwrap()).expect_err("unknown");
+    assert_eq!(unknown.to_string(), "max_iteration: unknown key");
+    assert_eq!(unknown.help(), "Did you mean \"max_iterations\"?");
+    assert_eq!(settings, expected);
+}
+
+#[test]
+fn a_program_that_fills_in_the_record_is_held_to_the_same_rules() {
+    let broken = |change: fn(&mut MethodologySettings)| {
+        let mut settings = MethodologySettings::default();
+        change(&mut settings);
+        settings.check().expect_err("beyond its rule").to_string()
+    };
+    let told = [
+        broken(|settings| settings.max_iterations = 0),
+        broken(|settings| settings.pause = Duration::from_hours(25)),
+        broken(|settings| settings.clocks.idle = Duration::ZERO),
+        broken(|settings| settings.session_budget.max_cost_usd = Some(0.0)),
+        broken(|settings| settings.pilot.discover_interval = 0),
+        broken(|settings| settings.quality_checks = vec![CheckCommand::new(" ")]),
+    ];
+    assert_eq!(
+        told,
+        [
+            "max_iterations: 0 is out of range, expected a whole number of at least 1",
+            "pause: 90000s is out of range, expected a duration from 0s to 24h",
+            "clocks.idle: 0ns is out of range, expected a duration from 1s to 24h",
+            "session_budget.max_cost_usd: 0 is out of range, expected a number above 0",
+            "pilot.discover_interval: 0 is out of range, expected a whole number of at least 1",
+            "quality_checks: must not be empty",
+        ]
+    );
+    assert!(MethodologySettings::default().check().is_ok());
+}
