@@ -1,12 +1,11 @@
 //! How a run is set up: samuel.toml, and over it the flags.
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use samuel_core::{
     agent::{Agent, AgentConfig, MutationRoute, Script, ScriptedAgent},
     config::{MethodologySettings, Sandbox},
     engine::{Run, RunBuilder},
-    fs::read_text_anywhere,
     model::ErrorCode,
     project::Project,
 };
@@ -144,9 +143,9 @@ fn scripted(
         return Err(Failure::usage("the agent \"scripted\" has no script")
             .advise("Name the recording, a TOML or JSON file: --agent-command <FILE>."));
     };
-    let path = project.root().join(file);
+    let script = Script::load(&project.root().join(file)).map_err(|error| Failure::of(&error))?;
     let config = AgentConfig {
-        script: Some(read_script(&path)?),
+        script: Some(script),
         clocks: settings.clocks.into(),
         clock: project.clock(),
         mutations: MutationRoute::Command(host.exe()?.to_owned()),
@@ -154,22 +153,4 @@ fn scripted(
     };
     let agent = ScriptedAgent::new(&config, host.supervisor()?);
     Ok(Arc::new(agent.map_err(|error| Failure::of(&error))?))
-}
-
-fn read_script(path: &Path) -> Result<Script, Failure> {
-    let refused = |message: String| {
-        let failure = Failure::new(ErrorCode::AGENT_NOT_FOUND, message).at(path);
-        failure.advise("Check the recording that the agent plays.")
-    };
-    let text = read_text_anywhere(path, Script::MAX_BYTES)
-        .map_err(|error| refused(format!("cannot read {}", path.display())).because(&error))?;
-    let is_json = path.extension().is_some_and(|ending| ending == "json");
-    let script = if is_json { Script::from_json(&text) } else { Script::from_toml(&text) };
-    script.map_err(|error| {
-        let failure = refused(format!("{} is not a script", path.display()));
-        match std::error::Error::source(&error) {
-            Some(cause) => failure.because(cause),
-            None => failure.because(&error),
-        }
-    })
 }

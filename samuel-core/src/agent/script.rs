@@ -15,9 +15,15 @@
 //! ]
 //! ```
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Complexity, Priority, Source, TaskId, Usage, payload::Turn};
+use super::AgentError;
+use crate::{
+    fs::read_text_anywhere,
+    model::{Complexity, Priority, Source, TaskId, Usage, payload::Turn},
+};
 
 /// The most text a script may be.
 const MAX_SCRIPT_BYTES: usize = 16 * 1024 * 1024;
@@ -241,6 +247,21 @@ impl Script {
                 column: error.column(),
                 message: in_terms_of_the_format(message),
             }
+        })
+    }
+
+    /// Reads the recording in a file: JSON where its name ends so, else TOML.
+    ///
+    /// # Errors
+    /// Returns [`AgentError::Config`] where it cannot be read, or is no script.
+    pub fn load(path: &Path) -> Result<Self, AgentError> {
+        let text = read_text_anywhere(path, Self::MAX_BYTES).map_err(|error| error.to_string());
+        let is_json = path.extension().is_some_and(|ending| ending == "json");
+        let parse = if is_json { Self::from_json } else { Self::from_toml };
+        let script = text.and_then(|text| parse(&text).map_err(|error| error.to_string()));
+        script.map_err(|problem| AgentError::Config {
+            agent: super::scripted::NAME.to_owned(),
+            problem: format!("the script \"{}\" cannot be used: {problem}", path.display()),
         })
     }
 

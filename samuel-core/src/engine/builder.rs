@@ -3,7 +3,7 @@
 //! [`RunBuilder::build`] freezes it into a [`Run`], of which nothing changes
 //! any more. What the parts do is theirs.
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use super::{
     error::RunError,
@@ -15,7 +15,6 @@ use crate::{
     agent::{Agent, AgentConfig, AgentError, MutationRoute, Script, StoreSink},
     config::MethodologySettings,
     context::Framing,
-    fs::read_text_anywhere,
     hook::{Registry, RegistryBuilder, handler_methods},
     methodology::ralph,
     model::hex,
@@ -223,21 +222,9 @@ fn agent_config(
     if let ("scripted", None, [script]) =
         (settings.agent.as_str(), &config.script, settings.agent_command.as_slice())
     {
-        config.script = Some(load_script(&project.root().join(script))?);
+        config.script = Some(Script::load(&project.root().join(script))?);
     }
     Ok(config)
-}
-
-fn load_script(path: &Path) -> Result<Script, AgentError> {
-    let text = read_text_anywhere(path, Script::MAX_BYTES).map_err(|error| error.to_string());
-    let script = text.and_then(|text| match path.extension().is_some_and(|ending| ending == "json") {
-        true => Script::from_json(&text).map_err(|error| error.to_string()),
-        false => Script::from_toml(&text).map_err(|error| error.to_string()),
-    });
-    script.map_err(|problem| AgentError::Config {
-        agent: "scripted".to_owned(),
-        problem: format!("the script \"{}\" cannot be used: {problem}", path.display()),
-    })
 }
 
 /// Makes the marks of a run.
