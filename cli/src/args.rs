@@ -132,6 +132,26 @@ pub(crate) enum RunCommand {
     Vars(LookArgs),
 }
 
+impl RunCommand {
+    /// Words that are kept for commands to come.
+    const RESERVED: [&str; 1] = ["pilot"];
+
+    /// Returns the names of the commands.
+    pub(crate) fn names() -> impl Iterator<Item = String> {
+        let mut commands = Self::augment_subcommands(clap::Command::new("run"));
+        commands.build();
+        let names: Vec<String> =
+            commands.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+        names.into_iter()
+    }
+
+    /// Says whether a word is, or is to be, the name of a command, so that no
+    /// methodology can be called so.
+    pub(crate) fn takes(word: &str) -> bool {
+        Self::RESERVED.contains(&word) || Self::names().any(|name| name == word)
+    }
+}
+
 #[derive(Debug, Args)]
 #[command(
     after_help = "Plans are kept in $SAMUEL_STATE_DIR, $XDG_STATE_HOME/samuel or ~/.local/state/samuel. A \

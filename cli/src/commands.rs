@@ -18,13 +18,10 @@ pub(crate) use start::{Show, run_to_its_end};
 
 use std::time::Duration;
 
-use samuel_core::config::RUN_SUBCOMMANDS;
+use clap::{ArgMatches, CommandFactory as _};
 
 use crate::{
-    args::{
-        Cli, Command, DoctorArgs, Global, HooksCommand, PluginCommand, RunArgs, RunCommand, TaskCommand,
-        ToonCommand,
-    },
+    args::{Cli, Command, DoctorArgs, Global, HooksCommand, RunArgs, RunCommand, TaskCommand},
     demo,
     failure::Failure,
     host::Host,
@@ -32,79 +29,33 @@ use crate::{
 };
 
 /// Returns the name of a command, as in its JSON document.
-pub(crate) fn name(command: &Command) -> String {
-    let run = match command {
-        Command::Run(run) | Command::Auto(run) => run,
-        Command::Init(_) => return "init".to_owned(),
-        Command::Sync(_) => return "sync".to_owned(),
-        Command::Doctor(_) => return "doctor".to_owned(),
-        Command::Hooks(HooksCommand::Show(_)) => return "hooks show".to_owned(),
-        Command::Install(_) => return "install".to_owned(),
-        Command::Ls(_) => return "ls".to_owned(),
-        Command::Info(_) => return "info".to_owned(),
-        Command::Uninstall(_) => return "uninstall".to_owned(),
-        Command::Verify(_) => return "verify".to_owned(),
-        Command::Plugin(command) => return format!("plugin {}", plugin_name(command)),
-        Command::Toon(ToonCommand::Encode(_)) => return "toon encode".to_owned(),
-        Command::Toon(ToonCommand::Decode(_)) => return "toon decode".to_owned(),
-        Command::Toon(ToonCommand::Check(_)) => return "toon check".to_owned(),
-        Command::Toon(ToonCommand::Recover(_)) => return "toon recover".to_owned(),
-        Command::Toon(ToonCommand::Stats(_)) => return "toon stats".to_owned(),
-        Command::Demo(_) => return "demo".to_owned(),
-    };
-    let of_run = match &run.command {
-        None => return "run".to_owned(),
-        Some(RunCommand::Init(_)) => "init",
-        Some(RunCommand::Convert(_)) => "convert",
-        Some(RunCommand::Start(_)) => "start",
-        Some(RunCommand::Status) => "status",
-        Some(RunCommand::Tasks) => "tasks",
-        Some(RunCommand::Done(_)) => "done",
-        Some(RunCommand::Skip(_)) => "skip",
-        Some(RunCommand::Reset(_)) => "reset",
-        Some(RunCommand::Enqueue(_)) => "enqueue",
-        Some(RunCommand::Task(TaskCommand::Add(_))) => "task add",
-        Some(RunCommand::Restore(_)) => "restore",
-        Some(RunCommand::Prompt(_)) => "prompt",
-        Some(RunCommand::Vars(_)) => "vars",
-    };
-    format!("run {of_run}")
+pub(crate) fn name(matches: &ArgMatches) -> String {
+    let parts = std::iter::successors(matches.subcommand(), |(_, matches)| matches.subcommand());
+    joined(parts.map(|(name, _)| name))
 }
 
-fn plugin_name(command: &PluginCommand) -> &'static str {
-    match command {
-        PluginCommand::Validate(_) => "validate",
-        PluginCommand::Schema => "schema",
-        PluginCommand::New(_) => "new",
-        PluginCommand::Build(_) => "build",
-        PluginCommand::Test(_) => "test",
-    }
+/// Joins the parts of a name; `auto` is another word for `run`.
+fn joined<'a>(parts: impl Iterator<Item = &'a str>) -> String {
+    parts.map(|part| if part == "auto" { "run" } else { part }).collect::<Vec<_>>().join(" ")
 }
 
 /// Guesses the name of a command that could not be parsed.
 pub(crate) fn name_of_words(words: &[std::ffi::OsString]) -> String {
-    let mut words = words.iter().skip(1).filter_map(|word| word.to_str());
-    let plain = ["demo", "init", "sync", "doctor", "install", "ls", "info", "uninstall", "verify"];
-    let top = ["run", "auto", "hooks", "plugin", "toon"].iter().chain(&plain);
-    let of_plugin = ["validate", "schema", "new", "build", "test"];
-    match words.find(|word| top.clone().any(|known| known == word)) {
-        None => "samuel".to_owned(),
-        Some("hooks") => "hooks show".to_owned(),
-        Some("plugin") => match words.find(|word| of_plugin.contains(word)) {
-            Some(command) => format!("plugin {command}"),
-            None => "plugin".to_owned(),
-        },
-        Some("toon") => match words.find(|word| toon::VERBS.contains(word)) {
-            Some(verb) => format!("toon {verb}"),
-            None => "toon".to_owned(),
-        },
-        Some(top) if plain.contains(&top) => top.to_owned(),
-        Some(_) => match words.find(|word| RUN_SUBCOMMANDS.contains(word)) {
-            Some("task") => "run task add".to_owned(),
-            Some(command) => format!("run {command}"),
-            None => "run".to_owned(),
-        },
+    let mut cli = Cli::command();
+    cli.build();
+    let (mut command, mut parts) = (&cli, Vec::new());
+    for word in words.iter().skip(1).filter_map(|word| word.to_str()) {
+        if let Some(found) = command.find_subcommand(word).filter(|found| found.get_name() != "help") {
+            parts.push(found.get_name());
+            command = found;
+        }
     }
+    // One that has a single command means that one.
+    let mut only = command.get_subcommands().map(clap::Command::get_name).filter(|name| *name != "help");
+    if let (Some(inner), None) = (only.next(), only.next()) {
+        parts.push(inner);
+    }
+    if parts.is_empty() { "samuel".to_owned() } else { joined(parts.into_iter()) }
 }
 
 /// Carries out a command.

@@ -24,7 +24,7 @@ mod trust;
 
 use std::{ffi::OsString, process::ExitCode};
 
-use clap::Parser;
+use clap::{CommandFactory as _, FromArgMatches as _};
 use samuel_core::process::{Supervisor, supervisor_main};
 
 use crate::{args::Cli, host::Host, reply::Answer};
@@ -42,8 +42,9 @@ pub fn main() -> ExitCode {
         _ => {}
     }
     file_limit::tell_of_it();
-    match Cli::try_parse_from(&words) {
-        Ok(cli) => Answer::to(cli, Host::of_process(&words)).give(),
+    let parsed = Cli::command().try_get_matches_from(&words);
+    match parsed.and_then(|matches| Ok((commands::name(&matches), Cli::from_arg_matches(&matches)?))) {
+        Ok((name, cli)) => Answer::to(&name, cli, Host::of_process(&words)).give(),
         Err(error) => Answer::to_usage_error(&error, &words).give(),
     }
 }

@@ -76,10 +76,9 @@ impl Answer {
     }
 
     /// Carries out a command.
-    pub(crate) fn to(cli: Cli, host: Host) -> Self {
+    pub(crate) fn to(name: &str, cli: Cli, host: Host) -> Self {
         let json = cli.global.json;
-        let name = commands::name(&cli.command);
-        Self::of(&name, json, commands::run(cli, &host))
+        Self::of(name, json, commands::run(cli, &host))
     }
 
     /// Shows what came of a command.

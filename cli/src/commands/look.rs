@@ -1,8 +1,6 @@
 //! Commands that only look: bare `run`, `status`, `tasks`.
 
-use clap::Subcommand as _;
 use samuel_core::{
-    config::RUN_SUBCOMMANDS,
     model::ErrorCode,
     project::Project,
     state::{Diagnostic, StateError},
@@ -77,7 +75,7 @@ pub(crate) fn at_methodology(failure: Failure, word: Option<&str>) -> Failure {
     let Some(word) = word.filter(|_| failure.code == ErrorCode::METHODOLOGY_NOT_FOUND) else {
         return failure;
     };
-    if RUN_SUBCOMMANDS.contains(&word) {
+    if RunCommand::takes(word) {
         return Failure::usage(format!("`samuel run {word}` is not part of this version"))
             .advise("List the commands with `samuel run --help`.");
     }
@@ -95,12 +93,8 @@ const LIKENESS: f64 = 0.85;
 
 /// Returns the command that a word is like, of those that this version has.
 fn nearest_command(word: &str) -> Option<String> {
-    let commands = RunCommand::augment_subcommands(clap::Command::new("run"));
-    let alike = |command: &clap::Command| {
-        let name = command.get_name().to_owned();
-        (strsim::jaro_winkler(word, &name), name)
-    };
-    let best = commands.get_subcommands().map(alike).max_by(|(a, _), (b, _)| a.total_cmp(b));
+    let alike = |name: String| (strsim::jaro_winkler(word, &name), name);
+    let best = RunCommand::names().map(alike).max_by(|(a, _), (b, _)| a.total_cmp(b));
     best.filter(|(likeness, _)| *likeness >= LIKENESS).map(|(_, command)| command)
 }
 

@@ -19,9 +19,6 @@ use crate::{
     reply::Reply,
 };
 
-/// The names of the verbs.
-pub(super) const VERBS: &[&str] = &["encode", "decode", "check", "recover", "stats"];
-
 /// Carries out a verb.
 pub(crate) fn run(command: &ToonCommand, host: &Host) -> Result<Reply, Failure> {
     match command {

@@ -116,6 +116,23 @@ fn the_methodology_of_a_plugin_runs_with_its_defaults_its_chains_and_its_templat
 }
 
 #[test]
+fn no_methodology_is_called_like_a_command() {
+    for name in ["start", "task", "help", "pilot"] {
+        let bench = Bench::empty();
+        source(&bench, "samuel-tdd", name, "");
+        for args in [["plugin", "validate", "plugins/samuel-tdd"], ["install", "plugins/samuel-tdd", "--yes"]]
+        {
+            let ran = bench.samuel(&args);
+            assert_eq!(ran.code, 2, "{ran:?}");
+            let told =
+                format!("\"{name}\" cannot be the name of a methodology: it is a subcommand of `samuel run`");
+            assert!(ran.stderr.contains(&told), "{ran:?}");
+        }
+        assert!(!bench.path(".samuel/plugins/samuel-tdd").exists());
+    }
+}
+
+#[test]
 fn the_methodology_of_a_plugin_can_be_the_default() {
     let bench = with_tdd("");
     let config = bench.read("samuel.toml");

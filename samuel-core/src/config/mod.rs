@@ -58,7 +58,7 @@ pub(crate) use layer::MethodologyLayer;
 pub(crate) use names::is_plain_name;
 pub use names::{
     DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS, InvalidMethodologyName, KnownMethodology,
-    RUN_SUBCOMMANDS, UnknownMethodology, check_methodology_name, resolve_methodology,
+    UnknownMethodology, check_methodology_name, resolve_methodology,
 };
 pub(crate) use plugin_name::broken_plugin_name_rule;
 pub use plugin_name::{PLUGIN_NAME_RULE, RESERVED_PLUGIN_NAMES};

@@ -11,13 +11,6 @@ pub const DEFAULT_METHODOLOGY: &str = "ralph";
 /// Its short name.
 pub const DEFAULT_METHODOLOGY_ALIAS: &str = "rw";
 
-/// The subcommands of `samuel run`. No methodology can have one of these
-/// names, since `samuel run <name>` would mean two things.
-pub const RUN_SUBCOMMANDS: &[&str] = &[
-    "init", "convert", "start", "status", "tasks", "done", "skip", "reset", "enqueue", "task", "restore",
-    "prompt", "vars", "pilot", "help",
-];
-
 /// A methodology that can be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownMethodology {
@@ -68,19 +61,16 @@ impl From<InvalidMethodologyName> for ProblemKind {
 }
 
 /// Checks the name or an alias of a methodology: 1 to 64 of `a-z`, `0-9` and
-/// `-`, not a `-` first, and no subcommand of `samuel run`.
+/// `-`, not a `-` first.
 ///
 /// # Errors
 /// Returns an [`InvalidMethodologyName`] with the rule it breaks.
 pub fn check_methodology_name(name: &str) -> Result<(), InvalidMethodologyName> {
-    let rule = if !is_plain_name(name, 1) {
-        "use 1 to 64 of a-z, 0-9 and -, and no - first"
-    } else if RUN_SUBCOMMANDS.contains(&name) {
-        "it is a subcommand of `samuel run`"
-    } else {
-        return Ok(());
-    };
-    Err(InvalidMethodologyName { name: super::shorten(name), rule })
+    let rule = "use 1 to 64 of a-z, 0-9 and -, and no - first";
+    match is_plain_name(name, 1) {
+        true => Ok(()),
+        false => Err(InvalidMethodologyName { name: super::shorten(name), rule }),
+    }
 }
 
 /// Says whether a name has at least `min` and at most 64 of `a-z`, `0-9`, `-`,
@@ -247,11 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn no_methodology_is_named_like_a_subcommand() {
-        for name in RUN_SUBCOMMANDS {
-            let error = check_methodology_name(name).expect_err("reserved");
-            assert_eq!(error.rule, "it is a subcommand of `samuel run`");
-        }
+    fn names_of_methodologies_are_plain() {
         for name in ["", "Ralph", "a_b", "a b", "é", &"a".repeat(65)] {
             assert!(check_methodology_name(name).is_err(), "{name}");
         }

@@ -255,7 +255,7 @@ fn a_table_of_another_kind_and_a_missing_one_are_refused() {
     let twice =
         skill("[[methodology]]\nname = \"tdd\"\n[[methodology]]\nname = \"other\"\naliases = [\"tdd\"]\n");
     assert!(problems(&twice)[0].contains("listed twice"));
-    assert!(problems(&skill("[[methodology]]\nname = \"status\"\n"))[0].contains("subcommand"));
+    assert!(problems(&skill("[[methodology]]\nname = \"-x\"\n"))[0].contains("no - first"));
 }
 
 #[test]

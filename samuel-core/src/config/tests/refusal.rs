@@ -258,8 +258,8 @@ mode = "implementation"
 #[test]
 fn names_that_cannot_be_are_refused() {
     insta::assert_snapshot!(problems(r#"
-default_methodology = "start"
-[methodology.pilot]
+default_methodology = "-start"
+[methodology."pi lot"]
 [methodology.rw]
 [methodology.Ralph]
 [[plugins]]
@@ -277,8 +277,8 @@ handlers = ["a", "default", "samuel-default", "", "a"]
 default = 1
 samuel-default = 2
 "#), @r#"
-2:23 default_methodology: "start" cannot be the name of a methodology: it is a subcommand of `samuel run` | Choose another name.
-3:14 methodology.pilot: "pilot" cannot be the name of a methodology: it is a subcommand of `samuel run` | Choose another name.
+2:23 default_methodology: "-start" cannot be the name of a methodology: use 1 to 64 of a-z, 0-9 and -, and no - first | Choose another name.
+3:14 methodology."pi lot": "pi lot" cannot be the name of a methodology: use 1 to 64 of a-z, 0-9 and -, and no - first | Choose another name.
 4:14 methodology.rw: "rw" is another name of the methodology ralph | Use ralph here.
 5:14 methodology.Ralph: "Ralph" cannot be the name of a methodology: use 1 to 64 of a-z, 0-9 and -, and no - first | Choose another name.
 7:8 plugins[0].name: "x" cannot be the name of a plugin: use 2 to 64 of a-z, 0-9 and -, and no - first | Choose another name.
