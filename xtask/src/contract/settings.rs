@@ -25,10 +25,11 @@ const PYTHON: &str = "bindings/python/python/samuel/settings.py";
 /// Fails where the page has no marks for a table.
 pub(super) fn files() -> Result<Vec<Output>> {
     let schema = config_schema();
-    let settings = &schema["properties"]["methodology"]["additionalProperties"];
+    let at = |pointer| schema.pointer(pointer).context("the schema has changed");
+    let settings = at("/properties/methodology/additionalProperties")?;
     let mut page = fs::read_to_string(root().join(PAGE))?;
     let tables = keys(settings).filter(|(_, schema)| is_table(schema));
-    let tables = tables.chain([("settings", settings), ("guardrails", &schema["properties"]["guardrails"])]);
+    let tables = tables.chain([("settings", settings), ("guardrails", at("/properties/guardrails")?)]);
     for (name, schema) in tables {
         page = replaced(&page, name, &rows(inner(schema), ""))
             .with_context(|| format!("{PAGE} has no marks for {name}"))?;
@@ -119,8 +120,7 @@ fn fields(out: &mut String, schema: &Value, or: &str) {
             fields(out, schema, or);
             continue;
         }
-        let _ =
-            writeln!(out, "\n    {key}: {} | None\n{}", annotation(key, schema), docstring(about(schema)));
+        let _ = writeln!(out, "\n    {key}: {}{or}\n{}", annotation(key, schema), docstring(about(schema)));
     }
 }
 
@@ -151,7 +151,7 @@ fn annotation(key: &str, schema: &Value) -> String {
         Some("integer") => "int",
         Some("number") => "float",
         Some("boolean") => "bool",
-        Some("array") if schema["items"]["oneOf"].is_array() => "Iterable[str | tuple[str, float]]",
+        Some("array") if schema.pointer("/items/oneOf").is_some() => "Iterable[str | tuple[str, float]]",
         Some("array") => "Iterable[str]",
         Some(_) => "str",
         None => "float | str",
