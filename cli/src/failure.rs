@@ -16,7 +16,7 @@ use samuel_core::{
 };
 use serde_json::Value;
 
-use crate::render::holder_text;
+use crate::render::{holder_text, remedy_text};
 
 /// An error at the edge. It reads as the [`Fault`] it holds.
 #[derive(Clone, Debug)]
@@ -53,7 +53,7 @@ impl Failure {
             message: message.into(),
             causes: Vec::new(),
             details: Vec::new(),
-            help: code.help.to_owned(),
+            help: remedy_text(code.help),
             location: None,
             data: Value::Null,
             text: String::new(),
@@ -85,7 +85,7 @@ impl Failure {
             }
             source = cause.source();
         }
-        let mut failure = Self::new(error.code(), message).advise(error.help());
+        let mut failure = Self::new(error.code(), message).advise(remedy_text(&error.help()));
         failure.0.causes = causes;
         failure.0.location = error.location();
         failure

@@ -9,6 +9,7 @@ mod plugins;
 mod profile;
 #[cfg(test)]
 mod properties;
+mod remedy;
 mod repair;
 mod status;
 mod tasks;
@@ -16,13 +17,14 @@ mod time;
 mod toon;
 mod watch;
 
-pub(crate) use checkup::checkup_text;
+pub(crate) use checkup::{checkup_data, checkup_text};
 pub(crate) use envelope::Envelope;
 pub(crate) use escape::{safe, safe_json, safe_lines, safe_words};
 pub(crate) use hooks::{chain_table, point_text};
 pub(crate) use places::Places;
 pub(crate) use plugins::{columns, fetched_data, fetched_text, info_text};
 pub(crate) use profile::profile_table;
+pub(crate) use remedy::remedy_text;
 pub(crate) use repair::repair_text;
 pub(crate) use status::{end_text, status_text};
 pub(crate) use tasks::task_table;

@@ -190,7 +190,7 @@ async fn each_way_in_which_an_agent_cannot_start_is_a_message_of_its_own() {
         let error = agent.invoke(request(dir.path(), ""), &Recorder::default()).await.unwrap_err();
         let shown = |text: String| text.replace(&*dir.path().to_string_lossy(), "DIR");
         assert!(shown(error.to_string()).contains(message), "{program}: {error}");
-        assert!(shown(error.help()).contains(help), "{program}: {}", error.help());
+        assert!(shown(error.help().prose()).contains(help), "{program}: {:?}", error.help());
     }
     // What can be seen before a run is said before it.
     let absolute = dir.path().join("crlf").display().to_string();

@@ -13,7 +13,7 @@ use samuel_core::{
     engine::{Checkup, Finding, Health, Subject},
     git::Caller,
     hook::{Call, points},
-    model::payload::ContextExtraOutput,
+    model::{Remedy, payload::ContextExtraOutput},
     plugin::Catalog,
     project::{InitOptions, Project},
 };
@@ -142,8 +142,8 @@ fn a_plugin_that_is_not_installed_is_found_with_the_command_that_does_it() {
     bench.write("samuel.toml", "[[plugins]]\nname = \"lint\"\nsource = \"./lint\"\n");
     let finding = bench.finding(Subject::Plugins);
     assert_eq!(
-        (finding.health, finding.help.as_deref()),
-        (Health::Failed, Some("Run `samuel install ./lint`."))
+        (finding.health, finding.help),
+        (Health::Failed, Some(Remedy::InstallPlugin { source: Some("./lint".to_owned()) }))
     );
     assert_eq!(bench.finding(Subject::Hooks).health, Health::Skipped);
     assert_eq!(bench.finding(Subject::Agent).health, Health::Ok, "the rest is looked at all the same");
@@ -156,7 +156,7 @@ fn a_handler_that_does_not_exist_is_found_with_its_place() {
     let hooks = bench.finding(Subject::Hooks);
     assert_eq!(hooks.health, Health::Failed);
     assert_eq!(hooks.location.and_then(|place| place.line), Some(2));
-    assert!(hooks.help.unwrap().contains("api:notes"));
+    assert!(hooks.help.unwrap().prose().contains("api:notes"));
     assert_eq!(bench.finding(Subject::Agent).health, Health::Ok, "the rest is looked at");
 }
 
@@ -225,7 +225,7 @@ fn a_project_without_git_or_checks_can_be_run_and_should_not() {
     let checkup = bench.check();
     assert!(checkup.is_healthy());
     assert_eq!(bench.finding(Subject::Checks).health, Health::Warning);
-    assert!(bench.finding(Subject::Git).help.unwrap().contains("git init"));
+    assert!(bench.finding(Subject::Git).help.unwrap().prose().contains("git init"));
     bench.repository();
     fs::remove_file(bench.bin().join("git")).unwrap();
     assert!(bench.finding(Subject::Git).message.contains("git was not found"));
@@ -271,7 +271,7 @@ fn a_plan_that_is_missing_damaged_or_corrupt_is_told_apart() {
     let waiting = bench.finding(Subject::State);
     assert_eq!((waiting.health, waiting.details.len()), (Health::Warning, 1), "{waiting:?}");
     assert!(waiting.details[0].ends_with("depends on 9, which does not exist"), "{waiting:?}");
-    assert!(waiting.help.unwrap().contains("samuel run skip"));
+    assert_eq!(waiting.help, Some(Remedy::LeaveTasksOut));
     fs::write(&prd, b"# toon v3\n\xff").unwrap();
     let corrupt = bench.finding(Subject::State);
     assert_eq!(corrupt.health, Health::Failed);
@@ -279,5 +279,5 @@ fn a_plan_that_is_missing_damaged_or_corrupt_is_told_apart() {
     fs::remove_dir_all(bench.root().join(".samuel")).unwrap();
     let missing = bench.finding(Subject::State);
     assert_eq!(missing.health, Health::Warning);
-    assert!(missing.help.unwrap().contains("samuel run init"));
+    assert_eq!(missing.help, Some(Remedy::ConvertPrd));
 }

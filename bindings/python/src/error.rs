@@ -9,6 +9,8 @@ use pyo3::{
 };
 use samuel_core::model::{Coded, ErrorCode};
 
+use crate::remedy::remedy_text;
+
 /// Turns an error of the core into an exception.
 pub(crate) fn raise(py: Python<'_>, error: &dyn Coded) -> PyErr {
     let mut message = error.to_string();
@@ -20,12 +22,12 @@ pub(crate) fn raise(py: Python<'_>, error: &dyn Coded) -> PyErr {
     }
     let location = error.location();
     let place = location.map(|place| (place.file, place.line, place.column));
-    made(py, error.code(), &message, &error.help(), place)
+    made(py, error.code(), &message, &remedy_text(&error.help()), place)
 }
 
 /// Makes an exception of a code.
 pub(crate) fn coded(py: Python<'_>, code: ErrorCode, message: &str) -> PyErr {
-    made(py, code, message, code.help, None)
+    made(py, code, message, &remedy_text(code.help), None)
 }
 
 /// The file, the line and the column of an error.

@@ -25,6 +25,7 @@ mod notifier;
 mod options;
 mod plugins;
 mod project;
+mod remedy;
 mod reply;
 mod run;
 mod toon;

@@ -197,7 +197,7 @@ def test_a_run_refuses_a_plugin_that_is_not_what_was_installed(samuel_project: M
     shutil.rmtree(Path(project.root, ".samuel/plugins/lint"))
     with pytest.raises(samuel.PluginError) as missing:
         loop_of(project).executables()
-    assert missing.value.code == "E_PLUGIN_NOT_FOUND" and "samuel install" in missing.value.help
+    assert missing.value.code == "E_PLUGIN_NOT_FOUND" and "Project.install" in missing.value.help
 
 
 def test_handlers_of_installed_plugins_run_only_with_trust(samuel_project: MakeProject, skill: Path) -> None:

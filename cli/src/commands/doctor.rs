@@ -19,7 +19,7 @@ use crate::{
     args::Global,
     failure::Failure,
     host::Host,
-    render::{chain_table, checkup_text, repair_text},
+    render::{chain_table, checkup_data, checkup_text, repair_text},
     reply::Reply,
     trust::confirm,
 };
@@ -37,12 +37,11 @@ pub(crate) fn check(global: &Global, host: &Host) -> Result<Reply, Failure> {
     });
     let text = checkup_text(&checkup);
     if checkup.is_healthy() {
-        return Ok(Reply::new(&checkup, text));
+        return Ok(Reply::new(checkup_data(&checkup), text));
     }
     let (failed, all) = (checkup.failed(), checkup.findings.len());
-    let data = serde_json::to_value(&checkup).unwrap_or_default();
     let message = format!("{failed} of {all} checks failed");
-    Err(Failure::new(ErrorCode::DOCTOR_FAILED, message).with_data(data).with_text(text))
+    Err(Failure::new(ErrorCode::DOCTOR_FAILED, message).with_data(checkup_data(&checkup)).with_text(text))
 }
 
 /// Shows every chain, with the place of each setting.

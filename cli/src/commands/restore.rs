@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::{
     args::RestoreArgs,
     failure::Failure,
-    render::{safe, time_of_day},
+    render::{remedy_text, safe, time_of_day},
     reply::Reply,
 };
 
@@ -63,7 +63,7 @@ pub(crate) fn offer(failure: Failure, project: &Project) -> Failure {
     }
     match project.kept_instead().filter(|_| is_of_plan) {
         Some(kept) => {
-            let help = format!("{kept} {}", failure.help);
+            let help = format!("{} {}", remedy_text(&kept), failure.help);
             failure.advise(help)
         }
         None => failure,

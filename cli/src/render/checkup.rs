@@ -2,7 +2,9 @@
 
 use samuel_core::engine::{Checkup, Finding, Health};
 
-use super::safe;
+use serde_json::{Value, json};
+
+use super::{remedy_text, safe};
 
 /// How far lines below a finding are moved in.
 const INDENT: &str = "                         ";
@@ -10,6 +12,18 @@ const INDENT: &str = "                         ";
 /// Shows what was found: a line for each subject, and below it what to do.
 pub(crate) fn checkup_text(checkup: &Checkup) -> String {
     checkup.findings.iter().map(finding_text).collect()
+}
+
+/// Returns what was found for programs, with what to do in words.
+pub(crate) fn checkup_data(checkup: &Checkup) -> Value {
+    let mut data = json!(checkup);
+    let shown = data.get_mut("findings").and_then(Value::as_array_mut).into_iter().flatten();
+    for (finding, shown) in checkup.findings.iter().zip(shown) {
+        if let Some(fields) = shown.as_object_mut() {
+            fields.insert("help".to_owned(), json!(finding.help.as_ref().map(remedy_text)));
+        }
+    }
+    data
 }
 
 fn finding_text(finding: &Finding) -> String {
@@ -28,7 +42,7 @@ fn finding_text(finding: &Finding) -> String {
         text.push_str(&format!("{INDENT}--> {file}{position}\n"));
     }
     if let Some(help) = &finding.help {
-        text.push_str(&format!("{INDENT}help: {}\n", safe(help)));
+        text.push_str(&format!("{INDENT}help: {}\n", safe(&remedy_text(help))));
     }
     text
 }

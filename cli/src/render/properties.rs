@@ -91,7 +91,7 @@ fn checkup(text: &str) -> Checkup {
         health: Health::Failed,
         message: text.to_owned(),
         details: vec![text.to_owned()],
-        help: Some(text.to_owned()),
+        help: Some(text.to_owned().into()),
         location,
     };
     Checkup { findings: vec![finding] }

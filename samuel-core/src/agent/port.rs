@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent};
 use crate::{
     model::{
-        Coded, ErrorCode, Usage,
+        Coded, ErrorCode, Remedy, Usage,
         payload::{AgentFailure, AgentFailureClass, AgentInvokeOutput, TaskBrief, Turn},
     },
     process::{LeftRunning, Process, ProcessError},
@@ -302,7 +302,9 @@ impl AgentError {
         };
         let message = match self {
             // Nothing else that is shown of it says what to do.
-            Self::NotFound { .. } | Self::Start { .. } => format!("{}. {}", described(self), self.help()),
+            Self::NotFound { .. } | Self::Start { .. } => {
+                format!("{}. {}", described(self), self.help().prose())
+            }
             error => error.to_string(),
         };
         AgentFailure { class, message, resets_at }
@@ -319,23 +321,19 @@ impl Coded for AgentError {
         }
     }
 
-    fn help(&self) -> String {
+    fn help(&self) -> Remedy {
         match self {
-            Self::Start { cause, .. } => cause.downcast_ref::<ProcessError>().and_then(ProcessError::help),
-            Self::NotFound { place: Some(_), .. } => Some(
-                "Correct the program of `agent_command`: a relative path is looked for in the project's root."
-                    .to_owned(),
-            ),
-            Self::Config { agent, .. } if agent == "scripted" => Some(
-                "Correct the recording that agent_command in samuel.toml names, or --agent-command."
-                    .to_owned(),
-            ),
-            Self::Config { .. } => {
-                Some("Pass --agent-command, or set agent_command in samuel.toml.".to_owned())
+            Self::Start { cause, .. } => {
+                cause.downcast_ref::<ProcessError>().and_then(ProcessError::help).map(Remedy::from)
             }
+            Self::NotFound { place: Some(_), .. } => Some(Remedy::Say(
+                "Correct the program of `agent_command`: a relative path is looked for in the project's root.",
+            )),
+            Self::Config { agent, .. } if agent == "scripted" => Some(Remedy::CorrectRecording),
+            Self::Config { .. } => Some(Remedy::NameAgentCommand),
             _ => None,
         }
-        .unwrap_or_else(|| self.code().help.to_owned())
+        .unwrap_or_else(|| self.code().help.clone())
     }
 }
 

@@ -5,7 +5,7 @@ use std::{fmt, io, path::PathBuf};
 use super::{Problem, ProblemKind};
 use crate::{
     fs::FileError,
-    model::{Coded, ErrorCode, Location},
+    model::{Coded, ErrorCode, Location, Remedy},
 };
 
 /// A configuration that is refused, whole.
@@ -44,18 +44,15 @@ impl ConfigError {
         }
     }
 
-    /// Returns what to do next, one line: the help of the only problem, else of all.
-    pub fn help(&self) -> String {
-        self.help_or(self.code().help)
-    }
-
     /// Returns what to do next; of a file that the system refuses, what is given.
-    pub(crate) fn help_or(&self, refused: &'static str) -> String {
+    pub(crate) fn help_or(&self, refused: &Remedy) -> Remedy {
         match (self, self.problems()) {
-            (Self::Setting { kind, .. }, _) => kind.help(),
-            (Self::Io { source, .. }, _) => FileError::help_of(source).unwrap_or(refused).to_owned(),
-            (Self::Invalid(_), [only]) => only.help(),
-            (Self::Invalid(_), _) => "Correct each of the places named above.".to_owned(),
+            (Self::Setting { kind, .. }, _) => kind.help().into(),
+            (Self::Io { source, .. }, _) => {
+                FileError::help_of(source).map_or_else(|| refused.clone(), Remedy::from)
+            }
+            (Self::Invalid(_), [only]) => only.help().into(),
+            (Self::Invalid(_), _) => "Correct each of the places named above.".into(),
         }
     }
 }
@@ -66,6 +63,10 @@ impl Coded for ConfigError {
             Self::Invalid(_) | Self::Setting { .. } => ErrorCode::CONFIG_INVALID,
             Self::Io { .. } => ErrorCode::CONFIG_IO,
         }
+    }
+
+    fn help(&self) -> Remedy {
+        self.help_or(self.code().help)
     }
 
     fn location(&self) -> Option<Location> {

@@ -206,7 +206,7 @@ mod tests {
         let error = resolve_methodology(Some("x"), &Config::default(), &listed).expect_err("not there");
         assert_eq!(error.known, ["ralph", "tdd-strict"], "each once");
         assert_eq!(error.code(), ErrorCode::METHODOLOGY_NOT_FOUND);
-        assert!(error.code().help.contains("samuel ls --type methodology"));
+        assert_eq!(error.code().help, &crate::model::Remedy::ListMethodologies);
         assert_eq!(error.location(), None);
     }
 

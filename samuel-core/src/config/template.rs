@@ -114,6 +114,7 @@ mod tests {
     use crate::{
         config::{CheckCommand, MethodologySettings},
         hook::{HookPoint, OnFailure},
+        model::Coded as _,
     };
 
     fn parse(text: &str) -> Config {
@@ -168,7 +169,7 @@ mod tests {
         ];
         for table in tables {
             let error = Config::parse(Path::new("f"), &format!("{table}zzz = 1")).expect_err("unknown");
-            let help = error.help();
+            let help = error.help().prose();
             let known = help.strip_prefix("Use ").map(|known| known.trim_start_matches("one of "));
             let known = known.unwrap().trim_matches(['.', '"']);
             for key in known.split(", ") {

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     config::{CONFIG_FILE, ConfigError, Problem},
     git::Caller,
-    model::{Coded, Location},
+    model::{Coded, Location, Remedy},
     plugin::PluginError,
     project::{Project, ProjectError},
 };
@@ -46,7 +46,7 @@ pub struct Finding {
     /// More of it, such as each problem of a file.
     pub details: Vec<String>,
     /// What to do next, where something is to be done.
-    pub help: Option<String>,
+    pub help: Option<Remedy>,
     /// The place in a file that it is about.
     pub location: Option<Location>,
 }
@@ -198,8 +198,8 @@ impl Finding {
         Self::new(subject, Health::Ok, message)
     }
 
-    fn warning(subject: Subject, message: impl Into<String>, help: &str) -> Self {
-        Self { help: Some(help.to_owned()), ..Self::new(subject, Health::Warning, message) }
+    fn warning(subject: Subject, message: impl Into<String>, help: impl Into<Remedy>) -> Self {
+        Self { help: Some(help.into()), ..Self::new(subject, Health::Warning, message) }
     }
 
     fn skipped(subject: Subject, why: &str) -> Self {

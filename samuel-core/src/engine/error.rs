@@ -7,7 +7,7 @@ use crate::{
     config::{ConfigError, SandboxError},
     hook::RegistryError,
     methodology::ralph,
-    model::{Coded, ErrorCode, Location},
+    model::{Coded, ErrorCode, Location, Remedy},
     state::StateError,
 };
 
@@ -120,35 +120,28 @@ impl Coded for RunError {
         }
     }
 
-    fn help(&self) -> String {
-        let did_you_mean = |nearest: &str| format!("Did you mean \"{nearest}\"? {}", self.code().help);
+    fn help(&self) -> Remedy {
+        let did_you_mean =
+            |nearest: &str| self.code().help.clone().after(format!("Did you mean \"{nearest}\"?"));
         match self {
             Self::Config(error) => error.help(),
             Self::State(error) => error.help(),
             Self::Template(error) => error.help(),
             Self::Declined { .. } => {
-                "Change what it would run in samuel.toml, or start it again and answer y.".to_owned()
+                "Change what it would run in samuel.toml, or start it again and answer y.".into()
             }
             Self::Unaccepted { executables } => {
-                let digest = executables.digest();
-                format!(
-                    "Look at the changes, for instance with `git status` and `git diff`. Then undo them, or go on: \
-                     at a terminal `samuel run start --accept` shows them and asks; without one, \
-                     `samuel run start --trust-hash {digest}` accepts what is listed here."
-                )
+                Remedy::AcceptDigest { digest: executables.digest().to_string() }
             }
-            Self::OtherDigest { .. } => {
-                "Review what would run, then pass its digest, or start without --trust-hash to be asked."
-                    .to_owned()
-            }
+            Self::OtherDigest { .. } => Remedy::TrustOtherDigest,
             Self::Agent(AgentError::Unknown { suggestion: Some(nearest), .. }) => did_you_mean(nearest),
             Self::Sandbox(SandboxError::Unknown { nearest: Some(nearest), .. }) => did_you_mean(nearest),
             Self::Registry(RegistryError::Resolve(unresolved)) => match unresolved.nearest() {
                 Some(nearest) => did_you_mean(nearest),
-                None => self.code().help.to_owned(),
+                None => self.code().help.clone(),
             },
             Self::Agent(error) => error.help(),
-            _ => self.code().help.to_owned(),
+            _ => self.code().help.clone(),
         }
     }
 }

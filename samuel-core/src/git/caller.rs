@@ -13,7 +13,7 @@ use std::{
 use super::config::{self, Setting};
 use crate::{
     fs::read_anywhere,
-    model::{Coded, ErrorCode, Location},
+    model::{Coded, ErrorCode, Location, Remedy},
 };
 
 /// The largest configuration or ignore file of the user that is read, in bytes.
@@ -62,15 +62,22 @@ impl Coded for OwnerError {
         ErrorCode::PROJECT_OWNER
     }
 
-    fn help(&self) -> String {
-        let directory = self.directory.display().to_string();
-        // Only a zero byte cannot be quoted, and no path has one.
-        let quoted = shlex::try_quote(&directory).unwrap_or((&directory).into());
-        format!("If you trust who owns it, run `git config --global --add safe.directory {quoted}`.")
+    fn help(&self) -> Remedy {
+        self.advice().into()
     }
 
     fn location(&self) -> Option<Location> {
         Some(Location { file: self.path.clone(), line: None, column: None })
+    }
+}
+
+impl OwnerError {
+    /// Returns how to trust the owner.
+    pub(super) fn advice(&self) -> String {
+        let directory = self.directory.display().to_string();
+        // Only a zero byte cannot be quoted, and no path has one.
+        let quoted = shlex::try_quote(&directory).unwrap_or((&directory).into());
+        format!("If you trust who owns it, run `git config --global --add safe.directory {quoted}`.")
     }
 }
 
@@ -282,7 +289,7 @@ mod tests {
         let error = stranger().check(&project, &[]).unwrap_err();
         assert_eq!(error.path, project);
         let quoted = format!("safe.directory '{}'`", project.display());
-        assert!(error.help().contains(&quoted), "{}", error.help());
+        assert!(error.advice().contains(&quoted), "{}", error.advice());
         Caller::of_process().check(&project, &[]).unwrap();
 
         let (path, above) = (project.to_str().unwrap(), root.to_str().unwrap());

@@ -7,7 +7,6 @@ use std::{
 };
 
 use super::OwnerError;
-use crate::model::Coded as _;
 
 /// A repository that cannot be read, or not to the end.
 #[derive(Debug, thiserror::Error)]
@@ -72,7 +71,7 @@ impl GitError {
     pub fn help(&self) -> String {
         let format = match self {
             Self::Unsupported { format, .. } => format.as_str(),
-            Self::Owner(error) => return error.help(),
+            Self::Owner(error) => return error.advice(),
             Self::Config { .. } => {
                 return "Correct that line; `git config --list` says what is wrong.".to_owned();
             }

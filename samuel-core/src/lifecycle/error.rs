@@ -9,7 +9,7 @@ use crate::{
     fs::FileError,
     hook::{HookFailure, HookPoint, RegistryError},
     methodology::ralph::TemplatesError,
-    model::{Coded, ErrorCode, Location},
+    model::{Coded, ErrorCode, Location, Remedy},
 };
 
 /// A lifecycle command that ended. Unless it says that something was written,
@@ -124,16 +124,18 @@ impl Coded for LifecycleError {
         }
     }
 
-    fn help(&self) -> String {
+    fn help(&self) -> Remedy {
         match self {
-            Self::NotInitialised { .. } => "Run `samuel init` first.".to_owned(),
+            Self::NotInitialised { .. } => Remedy::MakeProject,
             Self::Config(error) => error.help(),
-            Self::Render { source, .. } => source.help(),
-            Self::Outside { .. } => "Replace the link by a file, or by a link within the project.".to_owned(),
-            Self::Changed { .. } => "Run the command again.".to_owned(),
+            Self::Render { source, .. } => source.help().into(),
+            Self::Outside { .. } => "Replace the link by a file, or by a link within the project.".into(),
+            Self::Changed { .. } => "Run the command again.".into(),
             Self::Template(error) => error.help(),
-            Self::File { source, .. } => FileError::help_of(source).unwrap_or(self.code().help).to_owned(),
-            _ => self.code().help.to_owned(),
+            Self::File { source, .. } => {
+                FileError::help_of(source).map_or_else(|| self.code().help.clone(), Remedy::from)
+            }
+            _ => self.code().help.clone(),
         }
     }
 

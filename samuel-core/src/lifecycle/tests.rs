@@ -318,8 +318,8 @@ async fn a_directory_that_is_no_project_is_not_synced() {
     let bench = Bench::rust();
     let error = bench.lifecycle().sync(&SyncOptions::default()).await.unwrap_err();
     assert_eq!(
-        (error.code().name, error.help().as_str()),
-        ("E_STATE_NOT_INITIALISED", "Run `samuel init` first.")
+        (error.code().name, error.help()),
+        ("E_STATE_NOT_INITIALISED", crate::model::Remedy::MakeProject)
     );
 }
 

@@ -17,12 +17,14 @@ mod hex;
 mod outcome;
 mod plan;
 mod redact;
+mod remedy;
 mod task;
 
 pub use code::{Coded, ErrorCode, Location};
 pub use outcome::{ExitReason, FailureClass};
 pub use plan::{PLAN_VERSION, Plan, Progress, ProgressStatus, Project};
 pub use redact::{redacted, without_credentials};
+pub use remedy::Remedy;
 pub use task::{InvalidTask, MAX_ID_CHARS, MAX_TITLE_CHARS, Source, Status, Task, TaskId, commit_hash};
 
 pub(crate) use hex::hex;

@@ -7,7 +7,7 @@ use crate::{
     config::ConfigError,
     fs::FileError,
     hook::{HookFailure, HookPoint},
-    model::{Coded, ErrorCode, Location},
+    model::{Coded, ErrorCode, Location, Remedy},
     process::ProcessError,
     state::StateError,
 };
@@ -283,39 +283,35 @@ impl Coded for PluginError {
         }
     }
 
-    fn help(&self) -> String {
+    fn help(&self) -> Remedy {
         match self {
             Self::Manifest(error) => error.help_or(self.code().help),
             Self::Config(error) => error.help(),
             Self::Fetch { .. } => {
-                "Check the URL and the revision, and whether the host can be reached with `git ls-remote <URL>`."
-                    .to_owned()
+                "Check the URL and the revision, and whether the host can be reached with `git ls-remote <URL>`.".into()
             }
-            Self::NotInstalled { nearest: Some(name), .. } => format!("Did you mean {name}?"),
-            Self::Listed { from: Some(source), .. } => format!("Run `samuel install {source}`."),
-            Self::Listed { from: None, .. } => {
-                "Install it with `samuel install <SOURCE>`, or remove its table.".to_owned()
-            }
-            Self::Link { .. } => "Replace the link by a file.".to_owned(),
-            Self::NoFile { .. } => "Remove it from the plugin.".to_owned(),
+            Self::NotInstalled { nearest: Some(name), .. } => format!("Did you mean {name}?").into(),
+            Self::Listed { from, .. } => Remedy::InstallPlugin { source: from.clone() },
+            Self::Link { .. } => "Replace the link by a file.".into(),
+            Self::NoFile { .. } => "Remove it from the plugin.".into(),
             Self::TooLarge { .. } => {
-                "Keep build results and downloads out of the plugin's directory.".to_owned()
+                "Keep build results and downloads out of the plugin's directory.".into()
             }
             Self::NamespaceTaken { .. } | Self::MethodologyTaken { .. } => {
-                "Uninstall one of the two.".to_owned()
+                "Uninstall one of the two.".into()
             }
-            Self::Ungranted { capability, .. } => format!("Grant {capability}, or do without the plugin."),
-            Self::NotEmpty { .. } => "Name a directory that is new or empty.".to_owned(),
-            Self::Request { .. } => "See `samuel plugin --help`.".to_owned(),
-            Self::BadName { .. } => "List what is installed with `samuel ls`.".to_owned(),
-            Self::NoStateDir { .. } => "Set HOME, XDG_STATE_HOME or SAMUEL_STATE_DIR.".to_owned(),
-            Self::Build { .. } => "Correct what is said above and build again.".to_owned(),
+            Self::Ungranted { capability, .. } => format!("Grant {capability}, or do without the plugin.").into(),
+            Self::NotEmpty { .. } => "Name a directory that is new or empty.".into(),
+            Self::Request { .. } => Remedy::SeePluginOptions,
+            Self::BadName { .. } => Remedy::ListPlugins,
+            Self::NoStateDir { .. } => "Set HOME, XDG_STATE_HOME or SAMUEL_STATE_DIR.".into(),
+            Self::Build { .. } => "Correct what is said above and build again.".into(),
             Self::State(error) => error.help(),
             Self::Io { source, .. } => {
                 let of_file = FileError::help_of(source);
-                of_file.unwrap_or(self.code().help).to_owned()
+                of_file.map_or_else(|| self.code().help.clone(), Remedy::from)
             }
-            _ => self.code().help.to_owned(),
+            _ => self.code().help.clone(),
         }
     }
 

@@ -8,7 +8,7 @@ use std::{io, path::PathBuf};
 use super::Remark;
 use crate::{
     fs::FileError,
-    model::{Coded, ErrorCode, Location},
+    model::{Coded, ErrorCode, Location, Remedy},
     text::counted,
 };
 
@@ -93,7 +93,7 @@ impl Coded for PrdError {
         }
     }
 
-    fn help(&self) -> String {
+    fn help(&self) -> Remedy {
         let file = match self {
             Self::Unreadable { source, .. } => source.get_ref().and_then(|file| file.downcast_ref()),
             _ => None,
@@ -106,7 +106,7 @@ impl Coded for PrdError {
             Self::Unreadable { source, .. } => FileError::help_of(source),
             _ => None,
         };
-        of_file.unwrap_or(self.code().help).to_owned()
+        of_file.map_or_else(|| self.code().help.clone(), Remedy::from)
     }
 
     fn location(&self) -> Option<Location> {

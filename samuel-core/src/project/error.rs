@@ -5,7 +5,7 @@ use std::{io, path::PathBuf};
 use crate::{
     config::{ConfigError, UnknownMethodology},
     git::OwnerError,
-    model::{Coded, ErrorCode, Location},
+    model::{Coded, ErrorCode, Location, Remedy},
     plugin::PluginError,
     prd::PrdError,
     state::StateError,
@@ -68,7 +68,7 @@ impl Coded for ProjectError {
         }
     }
 
-    fn help(&self) -> String {
+    fn help(&self) -> Remedy {
         match self {
             Self::Owner(error) => error.help(),
             Self::Config(error) => error.help(),
@@ -76,12 +76,12 @@ impl Coded for ProjectError {
             Self::Prd(error) => error.help(),
             Self::Plugin(error) => error.help(),
             Self::Methodology(UnknownMethodology { nearest: Some(nearest), .. }) => {
-                format!("Did you mean \"{nearest}\"? {}", self.code().help)
+                self.code().help.clone().after(format!("Did you mean \"{nearest}\"?"))
             }
             Self::Methodology(error) => {
-                format!("Methodologies here: {}. {}", error.known.join(", "), self.code().help)
+                self.code().help.clone().after(format!("Methodologies here: {}.", error.known.join(", ")))
             }
-            _ => self.code().help.to_owned(),
+            _ => self.code().help.clone(),
         }
     }
 }

@@ -4,7 +4,10 @@
 //! nothing to mend and none is kept.
 
 use super::{Project, ProjectError};
-use crate::state::{Actor, Holder, KeptPlan, Repair, Restored, StateError};
+use crate::{
+    model::Remedy,
+    state::{Actor, Holder, KeptPlan, Repair, Restored, StateError},
+};
 
 impl Project {
     /// Returns the plans that are kept outside of the work tree, oldest first.
@@ -17,7 +20,7 @@ impl Project {
 
     /// Offers the plans with tasks that are kept, for whoever finds none in the work
     /// tree that can be used; nothing where there are none.
-    pub fn kept_instead(&self) -> Option<String> {
+    pub fn kept_instead(&self) -> Option<Remedy> {
         self.stores.plan_files()?.kept_instead()
     }
 

@@ -13,7 +13,7 @@ use std::{
 use super::Holder;
 use crate::{
     fs::FileError,
-    model::{Coded, ErrorCode, InvalidTask, Location, Status, TaskId},
+    model::{Coded, ErrorCode, InvalidTask, Location, Remedy, Status, TaskId},
 };
 
 /// An error of the state module.
@@ -210,12 +210,12 @@ impl Coded for StateError {
         }
     }
 
-    fn help(&self) -> String {
+    fn help(&self) -> Remedy {
         let of_file = match self {
             Self::Io { source, .. } => FileError::help_of(source),
             _ => None,
         };
-        of_file.unwrap_or(self.code().help).to_owned()
+        of_file.map_or_else(|| self.code().help.clone(), Remedy::from)
     }
 
     fn location(&self) -> Option<Location> {

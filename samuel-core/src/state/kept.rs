@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     fs::{PRIVATE_DIRECTORY, Root},
-    model::{Plan, ProgressStatus, Status, Task, TaskId},
+    model::{Plan, ProgressStatus, Remedy, Status, Task, TaskId},
     text::counted_are,
 };
 
@@ -251,14 +251,11 @@ impl FileStore {
 
     /// Offers the plans with tasks that are kept, for whoever finds none in the work
     /// tree that can be used; nothing where there are none.
-    pub fn kept_instead(&self) -> Option<String> {
+    pub fn kept_instead(&self) -> Option<Remedy> {
         let plans = self.kept_plans().unwrap_or_default();
         match plans.iter().filter(|plan| plan.tasks > 0).count() {
             0 => None,
-            count => {
-                let kept = counted_are(count, "plan");
-                Some(format!("{kept} kept: put the last one back with `samuel run restore`."))
-            }
+            count => Some(Remedy::RestorePlan { kept: counted_are(count, "plan") }),
         }
     }
 

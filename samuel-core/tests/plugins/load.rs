@@ -4,7 +4,7 @@ use std::fs;
 
 use samuel_core::{
     hook::{HookPoint, Tier, points},
-    model::Coded,
+    model::{Coded, Remedy},
     plugin::{Catalog, Kind, LOCK_FILE, PluginError},
 };
 
@@ -44,7 +44,7 @@ async fn a_plugin_that_is_not_installed_is_refused_with_the_command_that_does_it
     fs::write(bench.path("samuel.toml"), "[[plugins]]\nname = \"lint\"\nsource = \"./plugins/lint\"\n")
         .unwrap();
     let error = bench.catalog().unwrap_err();
-    assert_eq!(error.help(), "Run `samuel install ./plugins/lint`.");
+    assert_eq!(error.help(), Remedy::InstallPlugin { source: Some("./plugins/lint".to_owned()) });
     bench.install(&bench.skill("audit", "", &[PASS])).await;
     bench.plugins().uninstall("lint").unwrap();
     fs::remove_dir_all(bench.path(".samuel/plugins/audit")).unwrap();

@@ -19,6 +19,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import records as records
+    from . import settings as settings
     from . import testing as testing
     from . import toon as toon
     from ._samuel import HOOK_POINTS as HOOK_POINTS
@@ -53,7 +54,7 @@ _HOMES = {
     "result": ("RunResult",),
     "run": ("Run",),
 }
-_MODULES = ("errors", "records", "testing", "toon")
+_MODULES = ("errors", "records", "settings", "testing", "toon")
 
 
 def __getattr__(name: str) -> object:

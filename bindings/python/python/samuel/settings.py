@@ -19,18 +19,18 @@ TABLE_OF = {
 class Clocks(TypedDict, total=False):
     """How long the agent may take."""
 
-    first_byte: float | str | None
+    first_byte: float | str
     """To its first output. A duration from 1s to 24h."""
 
-    idle: float | str | None
+    idle: float | str
     """Between two pieces of output; from the start for agents without `first_byte`. A duration
     from 1s to 24h.
     """
 
-    linger: float | str | None
+    linger: float | str
     """After its final event. A duration from 1s to 24h."""
 
-    wall: float | str | None
+    wall: float | str
     """As a whole. A duration from 1s to 24h."""
 
 
@@ -39,34 +39,34 @@ class Pilot(TypedDict, total=False):
     the plan has open tasks, and a run ends with the plan as ever.
     """
 
-    enabled: bool | None
+    enabled: bool
     """Whether runs make discovery iterations."""
 
-    discover_interval: int | None
+    discover_interval: int
     """Every how many iterations. A whole number of at least 1."""
 
-    max_discovery_tasks: int | None
+    max_discovery_tasks: int
     """How many tasks the agent is asked to add at most in one discovery iteration. It is told;
     nothing holds it to that. A whole number of at least 1.
     """
 
-    focus: str | None
+    focus: str
     """What it looks at; empty stands for everything."""
 
 
 class Context(TypedDict, total=False):
     """How much the agent is told of earlier work and of the project."""
 
-    max_learnings: int | None
+    max_learnings: int
     """Learnings in the progress context."""
 
-    max_completed: int | None
+    max_completed: int
     """Completions in the progress context."""
 
-    max_progress_lines: int | None
+    max_progress_lines: int
     """Lines of `progress.md` before it is rotated. A whole number of at least 1."""
 
-    snapshot_tokens: int | None
+    snapshot_tokens: int
     """The size of the project snapshot in tokens. A whole number of at least 1."""
 
 

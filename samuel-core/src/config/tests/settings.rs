@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value as Json, json};
 
 use super::{super::*, parse};
+use crate::model::{Coded as _, Remedy};
 
 /// The settings of a methodology: the path of each key, with its schema.
 fn settings() -> Vec<(Vec<String>, Json)> {
@@ -52,7 +53,8 @@ fn every_setting_says_what_it_is_and_one_rule_holds_in_the_file_and_for_callers(
         let Some(value) = beyond(&schema) else { continue };
         ruled += 1;
         let of_file = parse(&format!("[methodology.ralph]\n{key} = {value}")).expect_err(&key);
-        let [problem] = of_file.problems() else { panic!("{key}: {of_file}") };
+        assert_eq!(of_file.problems().len(), 1, "{key}: {of_file}");
+        let problem = &of_file.problems()[0];
         assert_eq!(
             (problem.key.as_str(), problem.location.line),
             (&*format!("methodology.ralph.{key}"), Some(2))
@@ -60,7 +62,7 @@ fn every_setting_says_what_it_is_and_one_rule_holds_in_the_file_and_for_callers(
         let mut settings = MethodologySettings::default();
         let of_caller = settings.set(&nested(&path, value)).expect_err(&key);
         assert_eq!(of_caller.to_string(), format!("{key}: {}", problem.kind));
-        assert_eq!(of_caller.help(), problem.help());
+        assert_eq!(of_caller.help(), Remedy::from(problem.help()));
         assert_eq!(settings, MethodologySettings::default());
         if let ProblemKind::OutOfRange { expected, .. } = &problem.kind {
             let is_said = about.to_lowercase().contains(expected.as_str());

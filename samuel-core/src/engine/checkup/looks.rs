@@ -12,6 +12,7 @@ use crate::{
     },
     git::{Caller, GitError, Head, Repository},
     hook::HookPoint,
+    model::Remedy,
     plugin::PluginError,
     process::{Containment, find_program, strongest_containment},
     project::{Project, ProjectError},
@@ -97,7 +98,7 @@ pub(super) fn chains(builder: RunBuilder) -> ([Finding; 2], OfControlFiles) {
     let hooks = match details.is_empty() {
         true => Finding::ok(Hooks, message),
         false => {
-            let help = "See every chain with `samuel doctor --hooks`.";
+            let help = Remedy::SeeChains;
             Finding { details, ..Finding::warning(Hooks, message, help) }
         }
     };
@@ -168,7 +169,7 @@ pub(super) fn repository(root: &Path, caller: &Caller, env: &[(String, String)])
         Err(GitError::Owner(error)) => return Finding::failed(Subject::Git, &error),
         Err(error) => {
             let message = format!("{}; prompts lack what it knows", described(&error));
-            return Finding::warning(Subject::Git, message, &error.help());
+            return Finding::warning(Subject::Git, message, error.help());
         }
     };
     let path = env.iter().rev().find(|(name, _)| name == "PATH").map_or("", |(_, value)| value);

@@ -3,7 +3,7 @@
 use super::{Finding, Health, Subject};
 use crate::{
     engine::begin::has_run,
-    model::Coded as _,
+    model::{Coded as _, Remedy},
     project::Project,
     state::{KeptCheckpoint, Severity, StateError, validate},
     text::counted,
@@ -14,9 +14,7 @@ pub(super) fn state(project: &Project, changes: Vec<String>) -> Finding {
         Ok(finding) if finding.health == Health::Ok && !changes.is_empty() => {
             let message =
                 format!("{}; the last run left control files changed, so a start asks", finding.message);
-            let help =
-                "Undo the changes, or go on with `samuel run start --accept`, which shows them and asks.";
-            Finding { details: changes, ..Finding::warning(Subject::State, message, help) }
+            Finding { details: changes, ..Finding::warning(Subject::State, message, Remedy::AcceptChanges) }
         }
         Ok(finding) if finding.health == Health::Ok => match project.cannot_keep_plans() {
             Some(reason) => Finding::warning(
@@ -27,21 +25,20 @@ pub(super) fn state(project: &Project, changes: Vec<String>) -> Finding {
             None => finding,
         },
         Ok(finding) => finding,
-        Err(StateError::NotInitialised { .. }) => {
-            let make = "Make one with `samuel run init --prd <path>`.";
-            match project.kept_instead() {
-                Some(kept) => {
-                    Finding::warning(Subject::State, "there is no plan any more", &format!("{kept} {make}"))
-                }
-                None => Finding::warning(Subject::State, "there is no plan yet", make),
-            }
-        }
+        Err(StateError::NotInitialised { .. }) => match project.kept_instead() {
+            Some(kept) => Finding::warning(
+                Subject::State,
+                "there is no plan any more",
+                Remedy::All(vec![kept, Remedy::ConvertPrd]),
+            ),
+            None => Finding::warning(Subject::State, "there is no plan yet", Remedy::ConvertPrd),
+        },
         Err(error) => {
             let is_of_plan = error.location().is_some_and(|found| found.file == project.run_dir().prd());
             let kept = if is_of_plan { project.kept_instead() } else { None };
             let failed = Finding::failed(Subject::State, &error);
-            let help = kept.into_iter().chain(failed.help).collect::<Vec<_>>().join(" ");
-            Finding { help: Some(help), ..failed }
+            let help = kept.into_iter().chain(failed.help).collect();
+            Finding { help: Some(Remedy::All(help)), ..failed }
         }
     }
 }
@@ -78,11 +75,9 @@ fn read_state(project: &Project) -> Result<Finding, StateError> {
     let suffix = if running { "; a loop is running" } else { "" };
     let message = format!("a plan of {}{suffix}", counted(loaded.plan.tasks.len(), "task"));
     Ok(match details.is_empty() && loaded.unparsed.is_empty() {
-        true if !is_told && !running && has_run(&loaded.plan) => Finding::warning(
-            Subject::State,
-            format!("{message}; {JOURNAL_LOST}"),
-            "Look at what is completed with `samuel run tasks`: a start begins a new run, in which that stands as it is written.",
-        ),
+        true if !is_told && !running && has_run(&loaded.plan) => {
+            Finding::warning(Subject::State, format!("{message}; {JOURNAL_LOST}"), Remedy::LookAtCompleted)
+        }
         true => Finding::ok(Subject::State, message),
         false => {
             let unread = loaded.unread_lines();
@@ -100,11 +95,10 @@ fn read_state(project: &Project) -> Result<Finding, StateError> {
             let help = match loaded.diagnostics.is_empty() && loaded.unparsed.is_empty() {
                 true if stops => {
                     "Correct the tasks named above in prd.toon, or remove their rows and count the others in its header."
+                        .into()
                 }
-                true => "Change the tasks named above in prd.toon, or leave them out with `samuel run skip`.",
-                false => {
-                    "Correct prd.toon at the places named above, or run `samuel doctor --fix`, which shows how it would repair it and asks first."
-                }
+                true => Remedy::LeaveTasksOut,
+                false => Remedy::RepairPlan,
             };
             let health = if stops { Health::Failed } else { Health::Warning };
             Finding { health, details, ..Finding::warning(Subject::State, message, help) }

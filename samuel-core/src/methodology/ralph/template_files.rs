@@ -11,7 +11,7 @@ use super::templates::{DISCOVERY_PROMPT, DISCOVERY_PROMPT_FILE, PROMPT, PROMPT_F
 use crate::{
     context::template::{Template, TemplateError, TemplatePlace},
     fs::FileError,
-    model::{Coded, ErrorCode, Location, payload::Mode},
+    model::{Coded, ErrorCode, Location, Remedy, payload::Mode},
 };
 
 /// The largest template that is read, in bytes.
@@ -138,12 +138,12 @@ impl Coded for TemplatesError {
         ErrorCode::TEMPLATE_INVALID
     }
 
-    fn help(&self) -> String {
+    fn help(&self) -> Remedy {
         let of_file = match self {
             Self::Read { source, .. } => FileError::help_of(source),
             Self::Parse { .. } => None,
         };
-        of_file.unwrap_or(self.code().help).to_owned()
+        of_file.map_or_else(|| self.code().help.clone(), Remedy::from)
     }
 
     fn location(&self) -> Option<Location> {

@@ -1,0 +1,63 @@
+//! What to do next, in the terms of Python.
+
+use std::borrow::Cow;
+
+use samuel_core::model::Remedy;
+
+/// Words what to do next.
+pub(crate) fn remedy_text(remedy: &Remedy) -> String {
+    remedy.in_words(&|step| match step {
+        Remedy::RestorePlan { kept } => {
+            format!("{kept} kept: put the last one back with Project.restore().").into()
+        }
+        Remedy::InstallPlugin { source: Some(source) } => format!("Call Project.install({source:?}).").into(),
+        step => Cow::Borrowed(words(step)),
+    })
+}
+
+fn words(step: &Remedy) -> &'static str {
+    match step {
+        // These have words of their own above.
+        Remedy::Say(_) | Remedy::Tell(_) | Remedy::All(_) | Remedy::RestorePlan { .. } => "",
+        Remedy::MakeProject => "Run `samuel init` first.",
+        Remedy::MakePlan => "Call Project.init() or Project.init(prd=...) first.",
+        Remedy::ConvertPrd => "Make one with Project.init(prd=...).",
+        Remedy::ReplacePlan => "Pass force=True to replace it; a backup is kept.",
+        Remedy::ListKeptPlans => "List the plans that are kept with Project.kept_plans().",
+        Remedy::LookAtPlan => "Look at the plan that is there now with Project.tasks().",
+        Remedy::LookAtCompleted => {
+            "Look at what is completed with Project.tasks(): a run begins anew, and in it that stands as it is \
+             written."
+        }
+        Remedy::ListTasks => "List the tasks with Project.tasks().",
+        Remedy::ChooseTaskId => "Choose another id, or let Project.enqueue() assign one.",
+        Remedy::LeaveTasksOut => {
+            "Change the tasks named above in prd.toon, or leave them out with Project.skip()."
+        }
+        Remedy::RepairPlan => {
+            "Correct prd.toon at the places named above, or run `samuel doctor --fix`, which shows how it would \
+             repair it and asks first."
+        }
+        Remedy::SeeWhyBlocked => "See why with Project.status(), then reset, skip or correct the tasks.",
+        Remedy::GoOn => "Go on by running the loop again.",
+        Remedy::ReadProgressAndGoOn => "Read .samuel/run/progress.md, then go on by running the loop again.",
+        Remedy::ReadMessageAndGoOn => "Read the message above, then go on by running the loop again.",
+        Remedy::TrustRun => "Review what would run (Loop.executables), then pass trust=True.",
+        Remedy::TrustOtherDigest => "Review what would run (Loop.executables), then trust it.",
+        Remedy::AcceptChanges | Remedy::AcceptDigest { .. } => {
+            "Look at the changes, for instance with `git status` and `git diff`. Then undo them, or pass a function \
+             as trust that accepts the changes of what it is asked about."
+        }
+        Remedy::NameAgentCommand => "Pass agent_command, or set it in samuel.toml.",
+        Remedy::CorrectRecording => "Correct the recording that agent_command names.",
+        Remedy::SeeChains => "See every chain with `samuel doctor --hooks`.",
+        Remedy::ListPlugins => "List what is installed with Project.plugins().",
+        Remedy::ListMethodologies => "List what is installed with Project.plugins().",
+        Remedy::InstallPlugin { .. } => "Install it with Project.install(...), or remove its table.",
+        Remedy::GrantPlugin => "Review what the plugin asks for, then pass grant=True.",
+        Remedy::SeePluginOptions => "See `samuel plugin --help`.",
+        Remedy::RecoverToon => {
+            "Correct the text at the place named above, or see what can be read of it with samuel.toon.recover()."
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! What to do next, in the terms of the command line.
+
+use std::borrow::Cow;
+
+use samuel_core::model::Remedy;
+
+/// Words what to do next.
+pub(crate) fn remedy_text(remedy: &Remedy) -> String {
+    remedy.in_words(&|step| match step {
+        Remedy::RestorePlan { kept } => {
+            format!("{kept} kept: put the last one back with `samuel run restore`.").into()
+        }
+        Remedy::InstallPlugin { source: Some(source) } => format!("Run `samuel install {source}`.").into(),
+        Remedy::AcceptDigest { digest } => format!(
+            "Look at the changes, for instance with `git status` and `git diff`. Then undo them, or go on: at a \
+             terminal `samuel run start --accept` shows them and asks; without one, `samuel run start --trust-hash \
+             {digest}` accepts what is listed here."
+        )
+        .into(),
+        step => Cow::Borrowed(words(step)),
+    })
+}
+
+fn words(step: &Remedy) -> &'static str {
+    match step {
+        // These have words of their own above.
+        Remedy::Say(_)
+        | Remedy::Tell(_)
+        | Remedy::All(_)
+        | Remedy::RestorePlan { .. }
+        | Remedy::AcceptDigest { .. } => "",
+        Remedy::MakeProject => "Run `samuel init` first.",
+        Remedy::MakePlan => "Run `samuel run init` or `samuel run init --prd <path>` first.",
+        Remedy::ConvertPrd => "Make one with `samuel run init --prd <path>`.",
+        Remedy::ReplacePlan => "Pass --force to replace it; a backup is kept.",
+        Remedy::ListKeptPlans => "List the plans that are kept with `samuel run restore --list`.",
+        Remedy::LookAtPlan => "Look at the plan that is there now with `samuel run tasks`.",
+        Remedy::LookAtCompleted => {
+            "Look at what is completed with `samuel run tasks`: a start begins a new run, in which that stands as \
+             it is written."
+        }
+        Remedy::ListTasks => "List the tasks with `samuel run tasks`.",
+        Remedy::ChooseTaskId => "Choose another id, or let `samuel run enqueue` assign one.",
+        Remedy::LeaveTasksOut => {
+            "Change the tasks named above in prd.toon, or leave them out with `samuel run skip`."
+        }
+        Remedy::RepairPlan => {
+            "Correct prd.toon at the places named above, or run `samuel doctor --fix`, which shows how it would \
+             repair it and asks first."
+        }
+        Remedy::SeeWhyBlocked => "See why with `samuel run status`, then reset, skip or correct the tasks.",
+        Remedy::GoOn => "Go on with `samuel run start`.",
+        Remedy::ReadProgressAndGoOn => "Read .samuel/run/progress.md, then go on with `samuel run start`.",
+        Remedy::ReadMessageAndGoOn => "Read the message above, then go on with `samuel run start`.",
+        Remedy::TrustRun => "Review what would run, then pass --yes.",
+        Remedy::TrustOtherDigest => {
+            "Review what would run, then pass its digest, or start without --trust-hash to be asked."
+        }
+        Remedy::AcceptChanges => {
+            "Undo the changes, or go on with `samuel run start --accept`, which shows them and asks."
+        }
+        Remedy::NameAgentCommand => "Pass --agent-command, or set agent_command in samuel.toml.",
+        Remedy::CorrectRecording => {
+            "Correct the recording that agent_command in samuel.toml names, or --agent-command."
+        }
+        Remedy::SeeChains => "See every chain with `samuel doctor --hooks`.",
+        Remedy::ListPlugins => "List what is installed with `samuel ls`.",
+        Remedy::ListMethodologies => "List what is installed with `samuel ls --type methodology`.",
+        Remedy::InstallPlugin { .. } => "Install it with `samuel install <SOURCE>`, or remove its table.",
+        Remedy::GrantPlugin => "Review what the plugin asks for, then pass --yes.",
+        Remedy::SeePluginOptions => "See `samuel plugin --help`.",
+        Remedy::RecoverToon => {
+            "Correct the text at the place named above, or print what can be read of it with `samuel toon recover`."
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use samuel_core::model::ErrorCode;
+
+    use super::*;
+
+    #[test]
+    fn every_code_says_what_to_do_and_only_the_edge_names_commands() {
+        for code in ErrorCode::ALL {
+            assert!(remedy_text(code.help).ends_with('.'), "{}", code.name);
+            assert!(!code.help.prose().contains("samuel "), "{}", code.name);
+        }
+    }
+}
