@@ -3497,7 +3497,6 @@ class IterationFailure(Record):
     __slots__ = ("class_", "message")
     __match_args__ = ("class_", "message")
     _wire = {'class': 'class_'}
-    _rust = "Failure"
     class_: FailureClass
     message: str
 
