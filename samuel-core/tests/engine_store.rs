@@ -1,5 +1,5 @@
-//! A loop over a store that can fail.
-#![allow(clippy::unwrap_used, reason = "tests")]
+//! A loop over any pair of stores, and over one that can fail.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 use std::{
     fs, io,
@@ -14,13 +14,14 @@ use std::{
 use jiff::Timestamp;
 use samuel_core::{
     agent::{Script, ScriptedCall, Step},
-    model::{ExitReason, Plan, Usage},
+    event::Event,
+    model::{ExitReason, Plan, Status, TaskId, Usage},
     state::{
         Actor, Applied, Artifact, CaughtUp, Existing, Holder, Imported, JournalEntry, JournalPart,
         JournalRecord, LaneStore, LoadedPlan, LoopLock, Mutation, Note, PlanStore, ProgressEntry,
         ProgressLog, RunDir, SavedRun, StateError, Supervisor, Watch,
     },
-    testing::{Bench, completes_each_task},
+    testing::{Bench, ChannelStore, HeldAgent, completes_each_task},
 };
 
 /// How long nothing takes that happens at all.
@@ -250,4 +251,69 @@ async fn a_loop_goes_on_while_what_its_agent_consumed_is_written() {
     assert_eq!(played.report.exit_reason, ExitReason::Completed);
     assert!(store.is_noted.load(Ordering::Relaxed));
     assert!(!store.gave_up.load(Ordering::Relaxed), "the loop waited for what its agent consumed");
+}
+
+/// Gives a bench a plan behind a channel, whose journal has other numbers than the notes
+/// of the lane.
+fn behind_a_channel(bench: Bench) -> Bench {
+    let plan = Arc::new(ChannelStore::over(bench.store()));
+    bench.over(|project| project.with_plan_store(plan))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_goes_to_its_end_over_any_pair_of_stores() {
+    let bench = || Bench::builder().task("1", "First").task("2", "Second");
+    for bench in [bench().build(), bench().on_disk().build()].map(Result::unwrap).map(behind_a_channel) {
+        let played = bench.play(bench.run(completes_each_task())).await.unwrap();
+        assert_eq!((played.report.exit_reason, played.report.iterations), (ExitReason::Completed, 2));
+        let completed = played.events.iter().filter_map(|record| match &record.event {
+            Event::TaskCompleted { task, .. } => Some(task.clone()),
+            _ => None,
+        });
+        assert_eq!(completed.map(|id| id.to_string()).collect::<Vec<_>>(), ["1", "2"]);
+        assert!(bench.lane().loop_holder().unwrap().is_none());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_in_progress_has_an_owner_and_a_run_that_is_cut_off_goes_on_over_any_pair_of_stores() {
+    let bench = || Bench::builder().task("1", "First").task("2", "Second");
+    for bench in [bench().build(), bench().on_disk().build()].map(Result::unwrap).map(behind_a_channel) {
+        let agent = Arc::new(HeldAgent::new());
+        let handle = bench.run(Script::default()).agent(agent.clone()).owner("lane-1").build().unwrap();
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let started = runtime.spawn(async move { handle.start().await.unwrap() });
+        let handle = started.await.unwrap();
+        agent.called().await;
+        let task = || bench.store().load().unwrap().plan.tasks[0].clone();
+        assert_eq!((task().status, task().owner.as_deref()), (Status::InProgress, Some("lane-1")));
+        bench.store().mutate(done("1"), Actor::Agent).unwrap();
+        // What dies with its process says nothing more.
+        runtime.shutdown_background();
+        drop(handle);
+        wait_until_free(&bench).await;
+
+        let played = bench.play(bench.run(completes_each_task())).await.unwrap();
+        let first = &played.events[0].event;
+        assert!(matches!(first, Event::RunStarted { resumed: true, .. }), "{first:?}");
+        assert_eq!(played.report.exit_reason, ExitReason::Completed);
+        // The completion that nothing checked was taken back, and the iteration counted once.
+        assert_eq!(bench.store().load().unwrap().plan.progress.total_iterations_run, 3);
+        assert_eq!(task().owner, None);
+    }
+}
+
+fn done(id: &str) -> Mutation {
+    Mutation::Done { id: TaskId::new(id), commit_sha: None, iteration: None }
+}
+
+/// Waits until the loop of a run that was cut off holds its lock no more.
+async fn wait_until_free(bench: &Bench) {
+    let free = async {
+        while bench.lane().loop_holder().unwrap().is_some() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(HANG, free).await.unwrap();
 }

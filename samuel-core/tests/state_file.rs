@@ -112,9 +112,9 @@ fn the_file_is_flat_toon_under_the_header() {
       source_prd: null
       created_at: "2026-11-21T12:00:00Z"
       updated_at: "2026-11-21T12:00:00Z"
-    tasks[2]{id,title,description,status,priority,complexity,parent_id,depends_on,files_to_create,files_to_modify,guardrails,acceptance,source,created_at,completed_at,commit_sha,iteration,skip_reason}:
-      "1.1","Say #hi, | or \"hi\" 🚀","Two\nlines",pending,medium,medium,null,"[\"1.10\"]","[]","[]","[]","[\"says \\\"hi\\\"\",\"a,b\"]",manual,"2026-11-21T12:00:00Z",null,null,null,null
-      "1.10",Plain,"",completed,medium,medium,null,"[]","[]","[]","[]","[]",manual,"2026-11-21T12:00:00Z","2026-11-21T12:00:00Z",null,null,null
+    tasks[2]{id,title,description,status,priority,complexity,parent_id,depends_on,files_to_create,files_to_modify,guardrails,acceptance,source,created_at,completed_at,commit_sha,iteration,skip_reason,owner}:
+      "1.1","Say #hi, | or \"hi\" 🚀","Two\nlines",pending,medium,medium,null,"[\"1.10\"]","[]","[]","[]","[\"says \\\"hi\\\"\",\"a,b\"]",manual,"2026-11-21T12:00:00Z",null,null,null,null,null
+      "1.10",Plain,"",completed,medium,medium,null,"[]","[]","[]","[]","[]",manual,"2026-11-21T12:00:00Z","2026-11-21T12:00:00Z",null,null,null,null
     progress:
       status: not_started
       total_tasks: 2
@@ -264,7 +264,7 @@ fn an_id_without_quotes_stays_text() {
 #[test]
 fn unknown_columns_and_keys_survive_a_rewrite() {
     let content = "# toon v3.2\nversion: \"2\"\nrevision: 4\nteam: core\nproject:\n  name: p\n  budget: 1.10\n\
-        tasks[2]{id,owner,title,status,points,ok}:\n  1,ann,a,pending,3.50,true\n  2,\"b, c\",b,pending,null,false\n\
+        tasks[2]{id,reviewer,title,status,points,ok}:\n  1,ann,a,pending,3.50,true\n  2,\"b, c\",b,pending,null,false\n\
         progress:\n  mood: good\nlabels[2]{name,color}:\n  x,red\n  y,\"#fff\"\n";
     let project = Project::with(content);
     assert!(project.load().diagnostics.is_empty(), "{:?}", project.load().diagnostics);
@@ -280,7 +280,7 @@ fn unknown_columns_and_keys_survive_a_rewrite() {
     ] {
         assert!(text.contains(kept), "{kept} in {text}");
     }
-    assert!(text.contains(",skip_reason,owner,points,ok}:\n"), "{text}");
+    assert!(text.contains(",skip_reason,owner,reviewer,points,ok}:\n"), "{text}");
     let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("  \"")).collect();
     let ends = [",ann,3.50,true", ",\"b, c\",null,false", ",null,null,null"];
     assert_eq!(rows.len(), 3, "{text}");
@@ -366,7 +366,7 @@ fn a_store_that_knows_the_plan_and_one_that_reads_the_row_alone_write_the_same()
     let mutations = || {
         let id = TaskId::new("3");
         [
-            Mutation::StartTask { id: id.clone() },
+            Mutation::StartTask { id: id.clone(), owner: Some("run-1".into()) },
             Mutation::Done { id: id.clone(), commit_sha: Some("abcd".to_owned()), iteration: Some(1) },
             Mutation::TakeBack { ids: vec![id.clone()], failures: vec!["tests".to_owned()] },
             Mutation::Block { id: id.clone(), reason: None },

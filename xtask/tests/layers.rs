@@ -65,23 +65,32 @@ fn first_name(text: &str) -> String {
     text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
 }
 
-/// Returns the files of the crate that are no tests, by their modules.
-fn files() -> BTreeMap<String, Vec<PathBuf>> {
-    let source = root().join("samuel-core/src");
-    let mut files: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
-    let mut directories = vec![source.clone()];
+/// Returns the files of a directory with code that are no tests.
+fn files_of(source: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut directories = vec![source.to_owned()];
     while let Some(directory) = directories.pop() {
         for entry in fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_str().unwrap().to_owned();
             if path.is_dir() {
                 directories.extend((name != "tests").then_some(path));
-            } else if name.ends_with(".rs") && !["lib.rs", "tests.rs"].contains(&name.as_str()) {
-                let inner = path.strip_prefix(&source).unwrap().iter().next().unwrap();
-                let module = inner.to_str().unwrap().trim_end_matches(".rs").to_owned();
-                files.entry(module).or_default().push(path);
+            } else if name.ends_with(".rs") && name != "tests.rs" {
+                files.push(path);
             }
         }
+    }
+    files
+}
+
+/// Returns the files of the core by their modules.
+fn files() -> BTreeMap<String, Vec<PathBuf>> {
+    let source = root().join("samuel-core/src");
+    let mut files: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+    for path in files_of(&source).into_iter().filter(|path| !path.ends_with("lib.rs")) {
+        let inner = path.strip_prefix(&source).unwrap().iter().next().unwrap();
+        let module = inner.to_str().unwrap().trim_end_matches(".rs").to_owned();
+        files.entry(module).or_default().push(path);
     }
     files
 }
@@ -123,5 +132,37 @@ fn a_leaf_knows_no_other_crate_of_samuel() {
         let text = fs::read_to_string(&manifest).unwrap();
         let known = text.lines().find(|line| line.starts_with("samuel"));
         assert_eq!(known, None, "{}", manifest.display());
+    }
+}
+
+/// The files of a run directory that a store has to itself, and the store in them.
+const OF_STATE: [&str; 11] = [
+    "prd.toon\"",
+    "journal.jsonl\"",
+    "journal.1.jsonl\"",
+    "loop.lock\"",
+    "progress.md\"",
+    "progress-archive.md\"",
+    "progress-context.md\"",
+    "task-context.toon\"",
+    "project-snapshot.toon\"",
+    ".samuel/run",
+    "FileStore",
+];
+
+#[test]
+fn nothing_outside_of_the_state_names_its_files_or_the_store_in_them() {
+    let own = root().join("samuel-core/src/state");
+    let sources =
+        ["samuel-core/src", "cli/src", "bindings/python/src", "xtask/src", "examples/embed-rust/src"];
+    let files: Vec<PathBuf> = sources.iter().flat_map(|source| files_of(&root().join(source))).collect();
+    assert!(files.iter().any(|path| path.starts_with(&own)));
+    for path in files.iter().filter(|path| !path.starts_with(&own)) {
+        for line in code(path).lines() {
+            // A message may say what it is about; a path stands alone between its quotes.
+            let words = line.split('"').skip(1).step_by(2).any(|text| text.contains(' '));
+            let named = OF_STATE.iter().find(|name| line.contains(*name) && !words);
+            assert_eq!(named, None, "{}: {line}", path.display());
+        }
     }
 }

@@ -6,6 +6,7 @@ use samuel_core::{
         FileChange, FileChangeKind, InitOptions, InitReport, Lifecycle, LifecycleError, SyncOptions,
         SyncReport,
     },
+    state::RunDir,
     text::counted,
 };
 
@@ -86,7 +87,7 @@ fn init_text(report: &InitReport) -> String {
         "" => text.push_str("  no quality checks were found; set quality_checks in samuel.toml\n"),
         checks => text.push_str(&format!("  quality checks: {}\n", safe(checks))),
     }
-    let has_plan = report.project_root.join(".samuel/run/prd.toon").exists();
+    let has_plan = RunDir::new(&report.project_root).prd().exists();
     text + match has_plan {
         true => "Next: `samuel run start`, which works on the plan that is there\n",
         false => "Next: make a plan with `samuel run init --prd <FILE>`\n",

@@ -26,6 +26,7 @@ fn task(text: &str) -> Task {
         status: Status::Pending,
         commit_sha: Some(text.to_owned()),
         skip_reason: Some(text.to_owned()),
+        owner: Some(text.to_owned()),
         depends_on: vec![TaskId::new(text)],
         ..Task::new(TaskId::new(text), text)
     }

@@ -83,7 +83,11 @@ fn next(status: &ProjectStatus) -> String {
     let total = status.tasks.total;
     let failed_check = status.last_end.as_ref().is_some_and(|end| end.reason == ExitReason::Blocked);
     match &status.next {
-        NextStep::Task { task } => format!("{} {}", safe(task.id.as_str()), safe(&task.title)),
+        NextStep::Task { task } => {
+            let owner = task.owner.as_ref().filter(|_| status.running);
+            let by = owner.map(|owner| format!(" (by {})", safe(owner))).unwrap_or_default();
+            format!("{} {}{by}", safe(task.id.as_str()), safe(&task.title))
+        }
         NextStep::AllDone if total == 0 => {
             "nothing: the plan has no tasks; `samuel run convert` or `samuel run enqueue` adds some"
                 .to_owned()

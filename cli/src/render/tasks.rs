@@ -19,6 +19,9 @@ pub(crate) fn task_line(task: &Task, id_width: usize) -> String {
         let short: String = sha.chars().take(10).collect();
         line.push_str(&format!("  ({})", safe(&short)));
     }
+    if let (Status::InProgress, Some(owner)) = (task.status, &task.owner) {
+        line.push_str(&format!("  (by {})", safe(owner)));
+    }
     if let Some(reason) = &task.skip_reason {
         line.push_str(&format!("  (skipped: {})", safe_words(reason)));
     }

@@ -109,6 +109,6 @@ mod tests {
             words(Mutation::Enqueue { task: new }).as_deref(),
             Some("run enqueue --priority high --complexity medium --source manual -- -v is ignored")
         );
-        assert_eq!(words(Mutation::StartTask { id: TaskId::new("1") }), None);
+        assert_eq!(words(Mutation::StartTask { id: TaskId::new("1"), owner: None }), None);
     }
 }

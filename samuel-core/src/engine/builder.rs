@@ -35,6 +35,7 @@ pub struct RunBuilder {
     env: Vec<(String, String)>,
     binary: String,
     session: Option<String>,
+    owner: Option<String>,
     log_timings: bool,
 }
 
@@ -53,6 +54,7 @@ impl RunBuilder {
             env: Vec::new(),
             binary: "samuel".to_owned(),
             session: None,
+            owner: None,
             log_timings: false,
         }
     }
@@ -121,6 +123,13 @@ impl RunBuilder {
         self
     }
 
+    /// Names who works on the tasks that the loop begins; by default the run, by its id.
+    #[must_use]
+    pub fn owner(mut self, name: impl Into<String>) -> Self {
+        self.owner = Some(name.into());
+        self
+    }
+
     /// Writes the time of every handler to the progress log.
     #[must_use]
     pub fn log_timings(mut self, log: bool) -> Self {
@@ -185,6 +194,7 @@ impl RunBuilder {
     fn assemble(self, agent: Arc<dyn Agent>) -> Result<Run, RunError> {
         let frozen = Frozen {
             session: self.session.unwrap_or_else(|| self.project.name()),
+            owner: self.owner,
             run_id: new_run_id(self.project.clock().now()),
             framing: new_framing(),
             run_dir: self.project.run_dir(),

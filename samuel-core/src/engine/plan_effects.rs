@@ -28,8 +28,11 @@ pub(super) async fn look_and_load(services: &Arc<Services>, follower: &Follower)
 pub(super) async fn change(
     services: &Arc<Services>,
     follower: &Follower,
-    mutation: Mutation,
+    mut mutation: Mutation,
 ) -> EffectResult {
+    if let Mutation::StartTask { owner, .. } = &mut mutation {
+        *owner = Some(services.owner.to_string());
+    }
     if matches!(mutation, Mutation::CommitIteration { .. }) {
         // What was completed without asking belongs to the iteration.
         follower.look().await;

@@ -98,6 +98,7 @@ pub(crate) struct Frozen {
     pub(crate) env: Vec<(String, String)>,
     pub(crate) binary: String,
     pub(crate) session: String,
+    pub(crate) owner: Option<String>,
     pub(crate) run_id: Arc<str>,
     pub(crate) framing: Framing,
     pub(crate) log_timings: bool,
@@ -289,6 +290,7 @@ impl Run {
         let services = Arc::new(Services {
             run_id: Arc::clone(&frozen.run_id),
             session: frozen.session.as_str().into(),
+            owner: frozen.owner.as_deref().unwrap_or(&frozen.run_id).into(),
             run_dir: frozen.run_dir.clone(),
             registry: self.registry,
             store,

@@ -39,6 +39,8 @@ const MAX_DIAGNOSTICS: usize = 20;
 pub(super) struct Services {
     pub(super) run_id: Arc<str>,
     pub(super) session: Arc<str>,
+    /// Who works on a task that the loop began.
+    pub(super) owner: Arc<str>,
     pub(super) run_dir: RunDir,
     pub(super) registry: Registry,
     pub(super) store: Arc<dyn PlanStore>,

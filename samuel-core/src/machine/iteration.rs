@@ -242,7 +242,7 @@ impl Core {
         match iteration.task_id() {
             Some(id) => {
                 let starting = State::Iteration(iteration, Phase::StartTask);
-                self.wait_for(starting, Effect::Mutate(Mutation::StartTask { id }))
+                self.wait_for(starting, Effect::Mutate(Mutation::StartTask { id, owner: None }))
             }
             None => self.after_start_task(iteration),
         }

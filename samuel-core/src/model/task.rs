@@ -221,6 +221,10 @@ pub struct Task {
     /// Why it was skipped.
     #[serde(default)]
     pub skip_reason: Option<String>,
+    /// Who works on it while it is in progress: the id of a run, or what its caller is
+    /// called.
+    #[serde(default)]
+    pub owner: Option<String>,
 }
 
 impl Task {
@@ -245,6 +249,7 @@ impl Task {
             commit_sha: None,
             iteration: None,
             skip_reason: None,
+            owner: None,
         }
     }
 

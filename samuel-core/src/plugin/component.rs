@@ -18,10 +18,7 @@ use super::{
     load::Register,
     wasm::{HostConfig, PluginSetup, WasmError, WasmHost, WasmPlugin, Workspace},
 };
-use crate::environment::plugin_env;
-
-/// Where plugins keep their own files, below the project.
-const SCRATCH: &str = ".samuel/run/plugins";
+use crate::{environment::plugin_env, state::RunDir};
 
 /// How long a component may take to start on trial.
 const TRIAL_LIMIT: Duration = Duration::from_secs(10);
@@ -46,7 +43,7 @@ pub(super) fn load(
     // A command could tell what is in its environment, so that is no more than
     // the plugin may read itself, and what programs need in general.
     let command_env = plugin_env(&options.env, plugin.granted().targets(Capability::Env)).into_iter();
-    let mut workspace = Workspace::new(root, root.join(SCRATCH))
+    let mut workspace = Workspace::new(root, RunDir::new(root).plugins())
         .env(options.env.iter().cloned())
         .command_env(command_env.map(|(name, value)| (name.into(), value.into())))
         .supervisor(options.supervisor.clone());

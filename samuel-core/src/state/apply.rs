@@ -41,7 +41,7 @@ pub(crate) fn apply_reserving(
         Mutation::Reset { id } => reset(find(plan, id)?),
         Mutation::Enqueue { task } => enqueue(plan, task, now, reserved)?,
         Mutation::Add { task } => add(plan, (**task).clone(), now)?,
-        Mutation::StartTask { id } => start(find(plan, id)?)?,
+        Mutation::StartTask { id, owner } => start(find(plan, id)?, owner.as_deref())?,
         Mutation::ReturnToPending { id } => {
             let task = find(plan, id)?;
             match task.status {
@@ -87,6 +87,7 @@ fn find<'a>(plan: &'a mut Plan, id: &TaskId) -> Result<&'a mut Task, StateError>
 
 fn set_status(task: &mut Task, to: Status) -> TaskChange {
     let from = std::mem::replace(&mut task.status, to);
+    task.owner = None;
     if from == to { TaskChange::Unchanged } else { TaskChange::Task { id: task.id.clone(), from, to } }
 }
 
@@ -138,11 +139,15 @@ fn forget_outcome(task: &mut Task) {
     task.commit_sha = None;
     task.iteration = None;
     task.skip_reason = None;
+    task.owner = None;
 }
 
-fn start(task: &mut Task) -> Result<TaskChange, StateError> {
+fn start(task: &mut Task, owner: Option<&str>) -> Result<TaskChange, StateError> {
     match task.status {
-        Status::Pending | Status::InProgress => Ok(set_status(task, Status::InProgress)),
+        Status::Pending | Status::InProgress => Ok(changed(task, |task| {
+            task.status = Status::InProgress;
+            task.owner = owner.map(str::to_owned);
+        })),
         status => Err(StateError::NotStartable { id: task.id.clone(), status }),
     }
 }
@@ -412,14 +417,16 @@ mod tests {
     #[test]
     fn only_a_task_in_progress_returns_to_pending() {
         let mut plan = plan(&["1", "2"]);
-        let start = |text: &str| Mutation::StartTask { id: id(text) };
+        let start = |text: &str| Mutation::StartTask { id: id(text), owner: Some("run-1".into()) };
         let back = |text: &str| Mutation::ReturnToPending { id: id(text) };
         apply(&mut plan, &start("1"), NOW).unwrap();
+        assert_eq!(plan.tasks[0].owner.as_deref(), Some("run-1"));
         apply(&mut plan, &start("2"), NOW).unwrap();
         apply(&mut plan, &done("2", None), NOW).unwrap();
         apply(&mut plan, &back("1"), NOW).unwrap();
         assert_eq!(apply(&mut plan, &back("2"), NOW).unwrap(), TaskChange::Unchanged);
         assert_eq!((plan.tasks[0].status, plan.tasks[1].status), (Status::Pending, Status::Completed));
+        assert_eq!((&plan.tasks[0].owner, &plan.tasks[1].owner), (&None, &None), "nobody works on them");
         let error = apply(&mut plan, &start("2"), NOW).unwrap_err();
         assert_eq!(error.to_string(), "task 2 is completed and cannot be started");
     }

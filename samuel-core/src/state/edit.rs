@@ -241,7 +241,7 @@ mod tests {
         );
         assert_eq!(edits(&before, &now, &[done, added]), [""; 0]);
         // A task that something else was told of is not completed by that.
-        let started = told(Mutation::StartTask { id: id.clone() }, TaskChange::Unchanged);
+        let started = told(Mutation::StartTask { id: id.clone(), owner: None }, TaskChange::Unchanged);
         assert_eq!(
             edits(&before, &now, &[started]),
             ["task 1 was in_progress and is completed", "task 3 was added"]

@@ -194,6 +194,7 @@ fn asks_the_same(one: &Task, other: &Task) -> bool {
         commit_sha: None,
         iteration: None,
         skip_reason: None,
+        owner: None,
         ..task.clone()
     };
     asked(one) == asked(other)

@@ -58,6 +58,9 @@ pub enum Mutation {
     StartTask {
         /// The task.
         id: TaskId,
+        /// Who works on it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        owner: Option<String>,
     },
     /// The loop lets go of a task it did not complete. Changes nothing if the
     /// task is no longer in progress.
@@ -129,7 +132,7 @@ impl Mutation {
             Self::Done { id, .. }
             | Self::Skip { id, .. }
             | Self::Reset { id }
-            | Self::StartTask { id }
+            | Self::StartTask { id, .. }
             | Self::ReturnToPending { id }
             | Self::Block { id, .. } => Some(vec![id]),
             Self::TakeBack { ids, .. } => Some(ids.iter().collect()),

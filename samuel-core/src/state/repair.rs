@@ -193,7 +193,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let store = store(&root, |text| text.replacen("task 2,", "one, two, three,", 1));
         let repair = store.repair(Actor::User).unwrap();
-        assert_eq!(repair.left[0].reason, "it has 20 cells instead of 18; text with commas needs quotes");
+        assert_eq!(repair.left[0].reason, "it has 21 cells instead of 19; text with commas needs quotes");
         assert_eq!(store.load().unwrap().unparsed.len(), 1);
         // What stays is not a reason to write the file again and again.
         let again = store.repair(Actor::User).unwrap();

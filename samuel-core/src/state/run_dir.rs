@@ -130,9 +130,14 @@ impl RunDir {
         self.logs(run_id).join(format!("{iteration}-check-{check}.out"))
     }
 
+    /// Returns the directory of what plugins keep, `plugins`.
+    pub fn plugins(&self) -> PathBuf {
+        self.path.join("plugins")
+    }
+
     /// Returns a plugin's own directory, `plugins/<name>`.
     pub fn plugin(&self, name: &str) -> PathBuf {
-        self.path.join("plugins").join(name)
+        self.plugins().join(name)
     }
 
     /// Creates the directory, and those above it, where they are missing.
@@ -198,7 +203,7 @@ impl RunDir {
             self.progress_archive(),
             self.cache(),
             self.all_logs(),
-            self.path.join("plugins"),
+            self.plugins(),
         ];
         let artifacts = Artifact::ALL.iter().map(|artifact| self.artifact(*artifact));
         own.into_iter()

@@ -205,9 +205,11 @@ fn completions_that_a_check_does_not_bear_out_are_taken_back_with_the_failures_o
 fn the_journal_tells_every_change_with_its_revision_and_who_asked(store: &dyn PlanStore) {
     plan_of_three(store);
     let imported = records(store, 0).pop().unwrap().seq;
-    let start = Mutation::StartTask { id: id("2") };
+    let start = Mutation::StartTask { id: id("2"), owner: Some("run-1".into()) };
     let first = store.mutate(start, Actor::Runtime).unwrap().seq.unwrap();
+    assert_eq!(store.load().unwrap().plan.tasks[1].owner.as_deref(), Some("run-1"));
     store.mutate(done("2", None, None), Actor::Agent).unwrap();
+    assert_eq!(store.load().unwrap().plan.tasks[1].owner, None);
     store.mutate(Mutation::SetProgressStatus { status: ProgressStatus::Stopped }, Actor::User).unwrap();
     let word = |record: &JournalRecord| match &record.entry {
         JournalEntry::Mutation { actor, base, mutation, .. } => {

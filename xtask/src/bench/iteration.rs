@@ -16,7 +16,7 @@ use samuel_core::{
     hook::HookPoint,
     model::{ExitReason, TaskId, payload::AgentInvokeOutput},
     project::Project,
-    state::{Actor, Mutation, PlanStore},
+    state::{Actor, Mutation, PlanStore, RunDir},
 };
 
 use super::{
@@ -153,13 +153,13 @@ impl InstantAgent {
             self.store.mutate(Mutation::Done { id, commit_sha: None, iteration }, Actor::Agent)?;
         }
         let done = started.elapsed();
-        let run = request.project_root.join(".samuel/run");
-        let plan = fs::read(run.join("prd.toon"))?;
+        let run = RunDir::new(&request.project_root);
+        let plan = fs::read(run.prd())?;
         let before = Instant::now();
         output(fixture::git(&request.project_root).args(["status", "--porcelain"]))?;
         let status = before.elapsed();
         let before = Instant::now();
-        durable_write(&run, &plan)?;
+        durable_write(run.path(), &plan)?;
         Ok(Call { done, status, write: before.elapsed(), whole: started.elapsed() })
     }
 }

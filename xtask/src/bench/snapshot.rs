@@ -6,7 +6,10 @@ use std::{
 };
 
 use anyhow::{Result, ensure};
-use samuel_core::snapshot::{SnapshotOptions, take_snapshot};
+use samuel_core::{
+    snapshot::{SnapshotOptions, take_snapshot},
+    state::RunDir,
+};
 
 use super::{
     fixture,
@@ -23,7 +26,7 @@ const FILLING: Duration = Duration::from_secs(300);
 pub(super) fn measure() -> Result<Gate> {
     let root = fixture::kept_repository(FILES)?;
     ensure!(fixture::tracked(&root)? > FILES, "the repository is not complete");
-    let cache = root.join(".samuel/run/cache");
+    let cache = RunDir::new(&root).cache();
     if cache.exists() {
         fs::remove_dir_all(&cache)?;
     }

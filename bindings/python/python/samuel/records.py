@@ -142,10 +142,12 @@ class Task(Record):
         commit_sha: The commit that completed it.
         iteration: The iteration that completed it, from 1.
         skip_reason: Why it was skipped.
+        owner: Who works on it while it is in progress: the id of a run, or what its caller
+            is called.
     """
 
-    __slots__ = ("id", "title", "description", "status", "priority", "complexity", "parent_id", "depends_on", "files_to_create", "files_to_modify", "guardrails", "acceptance", "source", "created_at", "completed_at", "commit_sha", "iteration", "skip_reason")
-    __match_args__ = ("id", "title", "description", "status", "priority", "complexity", "parent_id", "depends_on", "files_to_create", "files_to_modify", "guardrails", "acceptance", "source", "created_at", "completed_at", "commit_sha", "iteration", "skip_reason")
+    __slots__ = ("id", "title", "description", "status", "priority", "complexity", "parent_id", "depends_on", "files_to_create", "files_to_modify", "guardrails", "acceptance", "source", "created_at", "completed_at", "commit_sha", "iteration", "skip_reason", "owner")
+    __match_args__ = ("id", "title", "description", "status", "priority", "complexity", "parent_id", "depends_on", "files_to_create", "files_to_modify", "guardrails", "acceptance", "source", "created_at", "completed_at", "commit_sha", "iteration", "skip_reason", "owner")
     id: str
     title: str
     description: str
@@ -164,6 +166,7 @@ class Task(Record):
     commit_sha: str | None
     iteration: int | None
     skip_reason: str | None
+    owner: str | None
 
     def __init__(
         self,
@@ -185,6 +188,7 @@ class Task(Record):
         commit_sha: str | None = None,
         iteration: int | None = None,
         skip_reason: str | None = None,
+        owner: str | None = None,
     ) -> None:
         _set(self, "id", id)
         _set(self, "title", title)
@@ -204,6 +208,7 @@ class Task(Record):
         _set(self, "commit_sha", commit_sha)
         _set(self, "iteration", iteration)
         _set(self, "skip_reason", skip_reason)
+        _set(self, "owner", owner)
 
 
 ProgressStatus: TypeAlias = Literal["not_started", "running", "stopped", "completed"]

@@ -180,12 +180,13 @@ mod tests {
             (files_to_create, files_to_modify, guardrails, acceptance) in
                 (vec(text(), 0..3), vec(text(), 0..3), vec(text(), 0..3), vec(text(), 0..3)),
             (created_at, completed_at) in (time(), time()),
-            (commit_sha, iteration, skip_reason) in (option::of(text()), any::<Option<u32>>(), option::of(text())),
+            (commit_sha, iteration, skip_reason, owner) in
+                (option::of(text()), any::<Option<u32>>(), option::of(text()), option::of(text())),
         ) -> Task {
             Task {
                 id, title, description, status, priority, complexity, source, parent_id, depends_on,
                 files_to_create, files_to_modify, guardrails, acceptance, created_at, completed_at, commit_sha,
-                iteration, skip_reason,
+                iteration, skip_reason, owner,
             }
         }
     }
@@ -265,7 +266,7 @@ mod tests {
         #[test]
         fn a_change_of_a_few_rows_gives_what_the_whole_plan_anew_would(
             plan in plan(), mutation in mutation(), at: prop::sample::Index,
-            column in option::of(select(vec!["owner", "\"due-date\"", "due-date"]))
+            column in option::of(select(vec!["team", "\"due-date\"", "due-date"]))
         ) {
             let count = plan.tasks.len();
             let Some(id) = plan.tasks.get(at.index(count.max(1))).map(|task| task.id.clone()) else {

@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn what_stands_in_other_rows_and_columns_stays() {
-        let text = text().replace("skip_reason}", "skip_reason,owner}").replace(",null\n", ",null,me\n");
+        let text = text().replace("owner}", "owner,team}").replace(",null\n", ",null,me\n");
         // A cell that cannot be read: the whole plan would not have this row.
         let text = text.replace("pending,medium,medium,null,\"[]\"", "pending,urgent,medium,null,\"[]\"");
         let (first, rest) = text.split_once("\n  \"2\"").unwrap();
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_column_whose_name_needs_quotes_is_read_with_the_whole() {
-        let text = text().replace("skip_reason}", "skip_reason,due-date}").replace(",null\n", ",null,x\n");
+        let text = text().replace("owner}", "owner,due-date}").replace(",null\n", ",null,x\n");
         let (document, diagnostics) = codec::decode(Path::new(PATH), text.as_bytes()).unwrap();
         assert_eq!((document.other_columns(), diagnostics.len()), (&["due-date".to_owned()][..], 0));
         assert!(read(&text, &["3"]).is_none());
@@ -222,7 +222,7 @@ mod tests {
             (",completed,", ",finished,"),
             ("status,priority", "priority,status"),
             ("priority,complexity", "complexity,priority"),
-            ("skip_reason}", "due-date}"),
+            ("owner}", "due-date}"),
             ("\"\",completed,", "see \"x,completed\",pending,"),
             ("\"\",completed,", " \"x,completed\",pending,"),
             ("{id,title", "{title,id"),

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The columns of the table, in order.
-pub(crate) const COLUMNS: [&str; 18] = [
+pub(crate) const COLUMNS: [&str; 19] = [
     "id",
     "title",
     "description",
@@ -35,6 +35,7 @@ pub(crate) const COLUMNS: [&str; 18] = [
     "commit_sha",
     "iteration",
     "skip_reason",
+    "owner",
 ];
 
 fn id<'de, A: MapAccess<'de>>(map: &mut A) -> Result<TaskId, A::Error> {
@@ -68,6 +69,7 @@ impl Record for Task {
             "commit_sha" => self.commit_sha = text(map)?,
             "iteration" => self.iteration = map.next_value()?,
             "skip_reason" => self.skip_reason = text(map)?,
+            "owner" => self.owner = text(map)?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -93,7 +95,8 @@ impl Record for Task {
         map.serialize_entry("completed_at", &self.completed_at)?;
         map.serialize_entry("commit_sha", &self.commit_sha)?;
         map.serialize_entry("iteration", &self.iteration)?;
-        map.serialize_entry("skip_reason", &self.skip_reason)
+        map.serialize_entry("skip_reason", &self.skip_reason)?;
+        map.serialize_entry("owner", &self.owner)
     }
 }
 
