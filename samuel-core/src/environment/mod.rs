@@ -5,12 +5,12 @@
 //! | child | gets | said by |
 //! |---|---|---|
 //! | an agent | what programs need, what its adapter declares and the user allows; no secrets of others, no foreign code | [`compose_env`], [`apply_deny_list`] |
-//! | a quality check | what programs need, without keys, passwords and relative directories | [`check_env`] |
-//! | a plugin's script or command | less of that, and what was granted by name | [`plugin_env`] |
-//! | git | what reaches remotes | [`git_env`] |
+//! | a quality check | what programs need, without keys, passwords and relative directories | `check_env` |
+//! | a plugin's script or command | less of that, and what was granted by name | `plugin_env` |
+//! | git | what reaches remotes | `git_env` |
 //!
-//! What a plugin may read or change of an agent's variables is [`covers_variable`] and
-//! [`is_reserved`]. What Samuel sets itself is for those who start the child.
+//! What a plugin may read or change of an agent's variables is `covers_variable` and
+//! `is_reserved`. What Samuel sets itself is for those who start the child.
 
 mod agent;
 mod checks;
