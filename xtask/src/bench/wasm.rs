@@ -304,6 +304,7 @@ impl Kept {
             turn: Turn::Main,
             deadline_ms: 300_000,
             namespace: "bench".into(),
+            preview: false,
         };
         Ok(Self { engine, component, linker, store: store.into(), instance, header })
     }
