@@ -26,6 +26,7 @@ mod generated;
 mod output;
 pub mod payload;
 mod point;
+mod table;
 mod words;
 
 pub use answer::Answer;

@@ -4,13 +4,13 @@
 //! [`points`](crate::points) that implements [`Point`], so that the compiler
 //! knows what a handler is given and what it must answer.
 
-use std::fmt;
+use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 #[cfg(feature = "wasm")]
 use wasmtime::component::{Lift, Lower};
 
-use crate::{HookCall, HookPoint, Output};
+use crate::{Field, HookCall, HookPoint, Output};
 
 /// What is handed to components and taken from them as it is.
 #[cfg(feature = "wasm")]
@@ -139,6 +139,58 @@ impl OnFailure {
             Self::AbortLoop => "abort_loop",
             Self::AbortCommand => "abort_command",
         }
+    }
+}
+
+impl HookPoint {
+    /// Returns the id, such as `before:agent.invoke`.
+    pub fn as_str(self) -> &'static str {
+        self.row().id
+    }
+
+    /// Returns how outcomes become one.
+    pub fn kind(self) -> Kind {
+        self.row().kind
+    }
+
+    /// Returns what a handler that breaks does where nothing is configured.
+    pub fn default_on_failure(self) -> OnFailure {
+        self.row().on_failure
+    }
+
+    /// Returns the abort that fits the point: the one `strict = true` means.
+    pub fn strict(self) -> OnFailure {
+        self.row().strict
+    }
+
+    /// Says why a chain cannot be kept to the iterations of one mode; nothing
+    /// where it can.
+    pub fn refuses_mode(self) -> Option<&'static str> {
+        self.row().every_mode
+    }
+
+    /// Returns an input as JSON, in which every field has a value.
+    pub fn sample(self) -> &'static str {
+        self.row().sample
+    }
+
+    /// Lists what a handler is given beside the call header.
+    pub fn input_fields(self) -> &'static [Field] {
+        self.row().given
+    }
+
+    /// Lists what a handler answers.
+    pub fn output_fields(self) -> &'static [Field] {
+        self.row().answered
+    }
+}
+
+impl FromStr for HookPoint {
+    type Err = UnknownPoint;
+
+    fn from_str(text: &str) -> Result<Self, UnknownPoint> {
+        let known = Self::ALL.iter().find(|point| point.as_str() == text);
+        known.copied().ok_or_else(|| UnknownPoint::new(text))
     }
 }
 

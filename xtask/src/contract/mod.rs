@@ -78,8 +78,7 @@ fn outputs() -> Result<Vec<Output>> {
         text::formatted(&rust_records::groups(&contract))?,
     ));
     let hook = "crates/samuel-contract/src/generated";
-    outputs.push((format!("{hook}/point.rs"), text::formatted(&rust_points::points(&contract)?)?));
-    outputs.push((format!("{hook}/fields.rs"), text::formatted(&rust_points::fields(&contract))?));
+    outputs.push((format!("{hook}/point.rs"), text::formatted(&rust_points::points(&contract))?));
     outputs.push((format!("{hook}/output.rs"), text::formatted(&rust_outputs::outputs(&contract)?)?));
     outputs.push((format!("{hook}/answer.rs"), text::formatted(&abilities::core(&contract)?)?));
     outputs.extend(python::files(&contract)?);

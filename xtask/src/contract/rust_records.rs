@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::{
     model::{Contract, Field, File, Item, Record, Role, Ty, Words},
-    text::{capital, comments, pascal},
+    text::{capital, comments, indented, pascal},
 };
 
 /// Records that are made once a run and cloned for each call.
@@ -104,18 +104,6 @@ fn words(contract: &Contract, words: &Words) -> String {
     }
     // rustfmt leaves macros as they are.
     indented(&(out + "}\n}\n")) + "\n"
-}
-
-/// Indents by braces, as rustfmt would.
-fn indented(text: &str) -> String {
-    let mut depth = 0_usize;
-    let mut out = String::new();
-    for line in text.lines() {
-        depth = depth.saturating_sub(usize::from(line == "}"));
-        let _ = writeln!(out, "{}{line}", "    ".repeat(depth));
-        depth += usize::from(line.ends_with('{'));
-    }
-    out
 }
 
 fn record(contract: &Contract, record: &Record) -> String {

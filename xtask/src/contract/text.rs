@@ -1,6 +1,7 @@
 //! Names and documentation, turned from one language's form into another's.
 
 use std::{
+    fmt::Write as _,
     io::Write as _,
     process::{Command, Stdio},
 };
@@ -28,6 +29,19 @@ pub(crate) fn snake(name: &str) -> String {
             out.push('_');
         }
         out.push(if letter == '-' { '_' } else { letter.to_ascii_lowercase() });
+    }
+    out
+}
+
+/// Indents by braces and brackets, as rustfmt would outside of macros.
+pub(crate) fn indented(text: &str) -> String {
+    let mut depth = 0_usize;
+    let mut out = String::new();
+    for line in text.lines() {
+        depth = depth.saturating_sub(usize::from(line.starts_with(['}', ']'])));
+        let indent = if line.is_empty() { 0 } else { depth };
+        let _ = writeln!(out, "{}{line}", "    ".repeat(indent));
+        depth += usize::from(line.ends_with(['{', '[']));
     }
     out
 }

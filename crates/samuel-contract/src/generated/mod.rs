@@ -1,6 +1,5 @@
 //! What `cargo xtask contract` writes of the hook points.
 
 pub(crate) mod answer;
-mod fields;
 mod output;
 pub(crate) mod point;
