@@ -52,7 +52,7 @@ def entries_below(heading, text):
 
 def refusal(message):
     """Answers that the check failed."""
-    failure = CheckFailure(command="changelog", message=message, exit_code=None, tail="")
+    failure = CheckFailure(command="changelog", message=message, exit_code=None, tail="", log=None)
     return Output(ok=False, reason=message, failures=[failure], extensions=[])
 
 
