@@ -28,6 +28,40 @@ pub fn build(config: &AgentConfig, supervisor: Supervisor) -> Result<Arc<dyn Age
     }
 }
 
+/// The agents that a call can name: the configured one by its own name, and every
+/// other as its adapter calls it where nothing is configured.
+#[derive(Clone, Debug)]
+pub struct Agents {
+    configured: Arc<dyn Agent>,
+    others: AgentConfig,
+    supervisor: Supervisor,
+}
+
+impl Agents {
+    /// Puts an agent beside those that are built when they are named; what they share
+    /// with it, such as the clocks, is in their configuration.
+    pub fn new(configured: Arc<dyn Agent>, others: AgentConfig, supervisor: Supervisor) -> Self {
+        Self { configured, others, supervisor }
+    }
+
+    /// Returns the configured one.
+    pub fn configured(&self) -> &Arc<dyn Agent> {
+        &self.configured
+    }
+
+    /// Finds an agent.
+    ///
+    /// # Errors
+    /// Returns what [`build`] does.
+    pub fn named(&self, name: &str) -> Result<Arc<dyn Agent>, AgentError> {
+        if name == self.configured.name() {
+            return Ok(Arc::clone(&self.configured));
+        }
+        let config = AgentConfig { name: name.to_owned(), ..self.others.clone() };
+        build(&config, self.supervisor.clone())
+    }
+}
+
 fn nearest(name: &str) -> Option<&'static str> {
     let name = name.to_lowercase();
     let alike = |known: &'static str| (strsim::jaro_winkler(&name, known), known);

@@ -21,7 +21,6 @@
 mod adapter;
 mod build;
 mod config;
-mod event;
 mod limit;
 mod mutation;
 mod port;
@@ -33,11 +32,11 @@ mod stream;
 mod text;
 mod watch;
 
-pub use build::{build, names};
+pub use crate::hook::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort};
+pub use build::{Agents, build, names};
 pub use config::{AgentClocks, AgentConfig};
-pub use event::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent};
 pub use mutation::{MutationRoute, MutationSink, StoreSink};
-pub use port::{Agent, AgentError, AgentPort, AgentRequest, LogFiles, Reports};
+pub use port::{Agent, AgentError, AgentRequest, LogFiles, Reports};
 pub use script::{Script, ScriptError, ScriptedCall, Step};
 pub use scripted::ScriptedAgent;
 pub(crate) use text::last_words;

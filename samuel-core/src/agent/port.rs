@@ -8,13 +8,14 @@ use std::{
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
-use super::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent};
+use super::names;
 use crate::{
+    hook::AgentPort,
     model::{
         Coded, ErrorCode, Remedy, Usage,
         payload::{AgentFailure, AgentFailureClass, AgentInvokeOutput, TaskBrief, Turn},
     },
-    process::{LeftRunning, Process, ProcessError},
+    process::ProcessError,
     text::described,
 };
 
@@ -125,39 +126,6 @@ pub struct LogFiles {
     pub out: PathBuf,
     /// Receives standard error.
     pub err: PathBuf,
-}
-
-/// Where an agent reports to, and asks before enforced tool calls.
-#[async_trait]
-pub trait AgentPort: Send + Sync {
-    /// Reports something; never waits.
-    fn emit(&self, event: AgentEvent);
-
-    /// Reports something that came with the agent's final event, or after it:
-    /// it is part of the call's result, so nothing has to be done about it any
-    /// more. By default it is reported like the rest.
-    fn emit_last(&self, event: AgentEvent) {
-        self.emit(event);
-    }
-
-    /// Reports a process that sweeps the agent's processes when Samuel dies:
-    /// its id and its start time as the system counts it. It is written down
-    /// before the call returns, so that a successor can wait for it.
-    async fn supervised_by(&self, pid: u32, start_time: u64);
-
-    /// Reports that processes of the agent may still be there, although the call is over: those
-    /// that are known. By default nothing is done about it.
-    async fn left_behind(&self, _left: Vec<Process>) {}
-
-    /// Reports that the agent ended by itself and left processes running, which were ended then. By
-    /// default nothing is done about it.
-    async fn left_running(&self, _left: LeftRunning) {}
-
-    /// Asks whether a tool call that the adapter can prevent may be made.
-    async fn before_ability(&self, call: AbilityCall) -> AbilityDecision;
-
-    /// Reports how such a call ended and waits for the handlers.
-    async fn after_ability(&self, result: AbilityResult);
 }
 
 /// An agent that did not run to its end.
@@ -301,6 +269,9 @@ impl AgentError {
             _ => None,
         };
         let message = match self {
+            Self::Unknown { .. } => {
+                format!("{self}; those that can be called are {}", names().collect::<Vec<_>>().join(", "))
+            }
             // Nothing else that is shown of it says what to do.
             Self::NotFound { .. } | Self::Start { .. } => {
                 format!("{}. {}", described(self), self.help().prose())

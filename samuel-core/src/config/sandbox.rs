@@ -43,7 +43,7 @@ impl Sandbox {
     }
 
     /// Returns the names of those that agents can run in.
-    pub(super) fn available() -> impl Iterator<Item = &'static str> {
+    pub(crate) fn available() -> impl Iterator<Item = &'static str> {
         Self::ALL.iter().filter(|sandbox| sandbox.check().is_ok()).map(|sandbox| sandbox.as_str())
     }
 

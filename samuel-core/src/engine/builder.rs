@@ -200,6 +200,7 @@ impl RunBuilder {
             run_dir: self.project.run_dir(),
             store: self.project.plan_store(),
             lane: self.project.lane_store(),
+            others: shared_config(&self.settings, &self.project),
             project: self.project,
             settings: self.settings,
             agent,
@@ -222,11 +223,8 @@ fn agent_config(
     let mut config = AgentConfig {
         command: settings.agent_command.clone(),
         args: settings.agent_args.clone(),
-        clocks: settings.clocks.into(),
-        clock: project.clock(),
         script,
-        mutations: MutationRoute::Sink(Arc::new(StoreSink(project.plan_store()))),
-        ..AgentConfig::new(settings.agent.clone())
+        ..shared_config(settings, project)
     };
     // The scripted agent has no program; its command names what it plays.
     if let ("scripted", None, [script]) =
@@ -235,6 +233,16 @@ fn agent_config(
         config.script = Some(Script::load(&project.root().join(script))?);
     }
     Ok(config)
+}
+
+/// Returns what is configured for whatever agent is called.
+fn shared_config(settings: &MethodologySettings, project: &Project) -> AgentConfig {
+    AgentConfig {
+        clocks: settings.clocks.into(),
+        clock: project.clock(),
+        mutations: MutationRoute::Sink(Arc::new(StoreSink(project.plan_store()))),
+        ..AgentConfig::new(settings.agent.clone())
+    }
 }
 
 /// Makes the marks of a run.

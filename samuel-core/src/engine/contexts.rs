@@ -1,10 +1,6 @@
 //! The prompt context of an iteration, filled from the plan.
 
-use std::{
-    collections::BTreeMap,
-    path::PathBuf,
-    sync::{Arc, atomic::Ordering},
-};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use super::{
     fire::Place,
@@ -31,7 +27,6 @@ impl Services {
     /// Makes sure that the context is the one of an iteration; contributions
     /// of an earlier iteration are gone then, those made outside stay.
     pub(super) fn enter(&self, place: &Place, task: Option<TaskBrief>) {
-        self.iteration.store(place.iteration, Ordering::Relaxed);
         let of = (place.iteration, place.mode, task.map(|task| TaskId::new(task.id)));
         let (plan, failures) = self.known(|known| (Arc::clone(&known.plan), known.last_failures.clone()));
         self.contexts(|contexts| {

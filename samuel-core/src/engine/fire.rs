@@ -8,9 +8,10 @@ use std::{pin::Pin, sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 
-use super::{error::described, services::Services};
+use super::{error::described, port::Port, services::Services};
 use crate::{
-    environment::apply_deny_list,
+    agent::{Agent, AgentPort},
+    environment::{apply_deny_list, compose_env, fits},
     event::{Event, IterationFailure},
     hook::{
         Blob, BreakClass, CallVisitor, DEFAULT_ID, HookCall, HookPoint, Outcome, Output, Point, Scope,
@@ -115,6 +116,15 @@ impl Services {
 
     /// Runs the handlers and does what is the same at every point.
     async fn run<P: Point>(self: &Arc<Self>, input: P::Input, place: &Place) -> (P::Output, Outcome) {
+        self.run_with::<P>(input, place, None).await
+    }
+
+    async fn run_with<P: Point>(
+        self: &Arc<Self>,
+        input: P::Input,
+        place: &Place,
+        port: Option<Arc<dyn AgentPort>>,
+    ) -> (P::Output, Outcome) {
         let scope = Scope {
             run_id: Arc::clone(&self.run_id),
             session: Arc::clone(&self.session),
@@ -124,6 +134,7 @@ impl Services {
             context: self.contexts(|contexts| contexts.view.clone()),
             plan: self.plan(),
             preview: self.preview,
+            port,
             cancel: place.cancel.clone(),
             clock: Arc::clone(&self.clock),
         };
@@ -224,10 +235,19 @@ impl Services {
         }
         let (output, outcome) = self.run::<points::BeforeAgentInvoke>(input.clone(), place).await;
         points::BeforeAgentInvoke::apply(&mut input, &output);
-        let declared: Vec<&str> = self.declared_env.iter().map(String::as_str).collect();
-        let denied = apply_deny_list(&mut input.env, &declared, &[]);
+        let agent = self.agents.named(&input.agent).ok();
+        let declared = agent.as_deref().map_or(&[][..], Agent::declared_env);
+        // One that was chosen late has its own variables too, but for those that handlers decided on.
+        for (name, value) in compose_env(self.env.iter().cloned(), declared, &[], &[]) {
+            let is_known = input.env.iter().any(|(known, _)| *known == name);
+            let is_decided = output.env.iter().any(|(decided, _)| *decided == name);
+            if !is_known && !is_decided && declared.iter().any(|one| fits(one, &name)) {
+                input.env.push((name, value));
+            }
+        }
+        let denied = apply_deny_list(&mut input.env, declared, &[]);
+        input.env_names = input.env.iter().map(|(name, _)| name.clone()).collect();
         if !denied.is_empty() {
-            input.env_names = input.env.iter().map(|(name, _)| name.clone()).collect();
             self.warn(format!("no agent gets these variables that handlers set: {}", denied.join(", ")));
         }
         HookReply { outcome, data: ReplyData::Invocation(Box::new(input)) }
@@ -235,7 +255,10 @@ impl Services {
 
     async fn fire_agent(self: &Arc<Self>, input: AgentInvokeInput, place: &Place) -> HookReply {
         let started = self.clock.elapsed();
-        let (output, outcome) = self.run::<points::AgentInvoke>(input, place).await;
+        let agent = input.agent.clone();
+        let port = Port::open(self, &agent, place.iteration);
+        let (output, outcome) = self.run_with::<points::AgentInvoke>(input, place, Some(port.clone())).await;
+        port.close();
         let took = self.clock.elapsed().saturating_sub(started);
         let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let answered = outcome.broken.is_empty() && self.registry.has_handlers(HookPoint::AgentInvoke);
@@ -251,7 +274,7 @@ impl Services {
         let usage = output.usage.unwrap_or_default();
         let output = answered.then_some(output);
         let ended_at = self.clock.now();
-        let end = AgentEnd { output, failure, resets_at, ended_at, usage, duration_ms };
+        let end = AgentEnd { agent, output, failure, resets_at, ended_at, usage, duration_ms };
         HookReply { outcome, data: ReplyData::Agent(Box::new(end)) }
     }
 

@@ -1,46 +1,55 @@
 //! Where agents report to.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use async_trait::async_trait;
 
-use super::{hub::Hub, services::Tickets};
+use super::services::Services;
 use crate::{
     agent::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort},
-    clock::Clock,
     event::Event,
-    hook::{DEFAULT_ID, HookPoint},
     machine::{AbilityNotice, Input},
-    process::{LeftRunning, Process, listed},
-    state::{
-        LaneStore, Note, PlanStore, ProgressBody, ProgressEntry, ProgressKind, Supervisor, SupervisorRole,
-    },
+    process::{Process, listed},
+    state::{Note, ProgressKind, Supervisor, SupervisorRole},
 };
 
-/// The engine's side of an agent call.
+/// The engine's side of one call of an agent.
 pub(super) struct Port {
-    pub(super) agent: String,
-    pub(super) hub: Arc<Hub>,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) store: Arc<dyn PlanStore>,
-    pub(super) lane: Arc<dyn LaneStore>,
-    pub(super) inputs: tokio::sync::mpsc::UnboundedSender<Input>,
-    pub(super) tickets: Arc<Tickets>,
-    /// Which iteration the agent works in.
-    pub(super) iteration: Arc<std::sync::atomic::AtomicU32>,
-    /// Whether nothing was left so far.
-    pub(super) swept: Arc<std::sync::atomic::AtomicBool>,
+    services: Arc<Services>,
+    /// The agent's name.
+    agent: String,
+    /// The iteration it works in.
+    iteration: u32,
+    /// Whether the call lasts. What a handler that was left behind says later is nobody's.
+    open: AtomicBool,
 }
 
 impl Port {
-    fn tell(&self, report: AgentEvent) {
-        let iteration = self.iteration.load(std::sync::atomic::Ordering::Relaxed);
-        self.hub.send(Event::Agent { iteration, report });
+    pub(super) fn open(services: &Arc<Services>, agent: &str, iteration: u32) -> Arc<Self> {
+        let (services, agent) = (Arc::clone(services), agent.to_owned());
+        Arc::new(Self { services, agent, iteration, open: AtomicBool::new(true) })
     }
 
-    fn input(&self, input: Input) {
-        // The run has ended if nobody listens any more.
-        let _ = self.inputs.send(input);
+    pub(super) fn close(&self) {
+        self.open.store(false, Ordering::Relaxed);
+    }
+
+    fn tell(&self, report: AgentEvent) {
+        if self.open.load(Ordering::Relaxed) {
+            self.services.emit(Event::Agent { iteration: self.iteration, report });
+        }
+    }
+
+    /// Hands something to the machine, and says whether anybody listens.
+    fn input(&self, input: Input) -> bool {
+        self.open.load(Ordering::Relaxed) && self.services.inputs.send(input).is_ok()
+    }
+
+    fn notice(&self, call: AbilityCall, ticket: Option<u64>) -> Input {
+        Input::AbilityBefore(AbilityNotice { call, caller: self.agent.clone(), ticket })
     }
 }
 
@@ -52,17 +61,13 @@ impl AgentPort for Port {
             let _ = usage.take_bad_cost();
         }
         match &event {
-            AgentEvent::ToolCall(call) => self.input(Input::AbilityBefore(AbilityNotice {
-                call: call.clone(),
-                caller: self.agent.clone(),
-                ticket: None,
-            })),
+            AgentEvent::ToolCall(call) => self.input(self.notice(call.clone(), None)),
             AgentEvent::ToolResult(result) => {
-                self.input(Input::AbilityAfter { result: result.clone(), ticket: None });
+                self.input(Input::AbilityAfter { result: result.clone(), ticket: None })
             }
             AgentEvent::Usage(usage) => self.input(Input::UsageSoFar(*usage)),
-            _ => {}
-        }
+            _ => true,
+        };
         self.tell(event);
     }
 
@@ -80,65 +85,39 @@ impl AgentPort for Port {
     }
 
     async fn supervised_by(&self, pid: u32, start_time: u64) {
-        let lane = Arc::clone(&self.lane);
         let role = SupervisorRole::Supervisor;
         let note = Note::Supervisor(Supervisor { pid, start_time, role, tree: None });
         // The note only matters after a crash; without it a successor starts
         // without waiting, which is what it does after a crash in between.
-        let _ = tokio::task::spawn_blocking(move || lane.note(note)).await;
+        let _ = self.services.blocking(move |services| services.lane.note(note)).await;
     }
 
     async fn left_behind(&self, left: Vec<Process>) {
-        self.swept.store(false, std::sync::atomic::Ordering::Relaxed);
-        let iteration = self.iteration.load(std::sync::atomic::Ordering::Relaxed);
+        self.services.swept.store(false, Ordering::Relaxed);
         let text = match left.as_slice() {
             [] => "processes of the agent may be left: its supervisor was killed".to_owned(),
             left => format!("processes of the agent are left: {}", listed(left)),
         };
-        let entry = ProgressEntry {
-            at: self.clock.now(),
-            iteration: (iteration > 0).then_some(iteration),
-            task: None,
-            body: ProgressBody::Note { kind: ProgressKind::Error, text },
-        };
-        self.hub.send(Event::Swept { swept: false, ended: Vec::new(), left });
-        let store = Arc::clone(&self.store);
-        // The event has told it already.
-        let _ = tokio::task::spawn_blocking(move || store.append_progress(&[entry])).await;
-    }
-
-    async fn left_running(&self, left: LeftRunning) {
-        let message = format!("the agent left {left}");
-        self.hub.send(Event::Warning { message: message.clone() });
-        let iteration = self.iteration.load(std::sync::atomic::Ordering::Relaxed);
-        let entry = ProgressEntry {
-            at: self.clock.now(),
-            iteration: (iteration > 0).then_some(iteration),
-            task: None,
-            body: ProgressBody::HookWarning {
-                point: HookPoint::AgentInvoke.as_str().to_owned(),
-                handler: DEFAULT_ID.to_owned(),
-                class: "warning".to_owned(),
-                message,
-            },
-        };
-        let store = Arc::clone(&self.store);
-        // The event has told it already.
-        let _ = tokio::task::spawn_blocking(move || store.append_progress(&[entry])).await;
+        self.services.emit(Event::Swept { swept: false, ended: Vec::new(), left });
+        let entry = self.services.note(self.iteration, None, ProgressKind::Error, text);
+        self.services.log(vec![entry]).await;
     }
 
     async fn before_ability(&self, call: AbilityCall) -> AbilityDecision {
         self.tell(AgentEvent::ToolCall(call.clone()));
-        let (ticket, answer) = self.tickets.draw();
-        let notice = AbilityNotice { call, caller: self.agent.clone(), ticket: Some(ticket) };
-        self.input(Input::AbilityBefore(notice));
-        answer.await.unwrap_or_else(|_| AbilityDecision::Block { reason: "the run has ended".to_owned() })
+        let (ticket, answer) = self.services.tickets.draw();
+        let ended = || AbilityDecision::Block { reason: "the call of the agent has ended".to_owned() };
+        match self.input(self.notice(call, Some(ticket))) {
+            true => answer.await.unwrap_or_else(|_| ended()),
+            false => ended(),
+        }
     }
 
     async fn after_ability(&self, result: AbilityResult) {
         self.tell(AgentEvent::ToolResult(result.clone()));
-        let (ticket, answer) = self.tickets.draw();
-        self.input(Input::AbilityAfter { result, ticket: Some(ticket) });
-        let _ = answer.await;
+        let (ticket, answer) = self.services.tickets.draw();
+        if self.input(Input::AbilityAfter { result, ticket: Some(ticket) }) {
+            let _ = answer.await;
+        }
     }
 }

@@ -9,7 +9,7 @@ use std::{
     path::PathBuf,
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -27,14 +27,13 @@ use super::{
     handle::{Controller, RunHandle},
     hub::{Events, Hub},
     old_logs::OldLogs,
-    port::Port,
     services::{Known, Services, Tickets},
     trust::TrustPolicy,
     unheld_budget::{self, unheld},
     work_tree::WorkTree,
 };
 use crate::{
-    agent::Agent,
+    agent::{Agent, AgentConfig, Agents},
     config::MethodologySettings,
     context::Framing,
     detect::detect_languages,
@@ -77,9 +76,6 @@ pub struct Run {
     /// The languages of the project's code, once they were looked for.
     pub(super) languages: OnceLock<Vec<String>>,
     hub: Arc<Hub>,
-    tickets: Arc<Tickets>,
-    iteration: Arc<AtomicU32>,
-    swept: Arc<AtomicBool>,
     inputs: (mpsc::UnboundedSender<Input>, mpsc::UnboundedReceiver<Input>),
 }
 
@@ -89,6 +85,8 @@ pub(crate) struct Frozen {
     pub(crate) project: Project,
     pub(crate) settings: MethodologySettings,
     pub(crate) agent: Arc<dyn Agent>,
+    /// What agents have that a handler names instead.
+    pub(crate) others: AgentConfig,
     pub(crate) store: Arc<dyn PlanStore>,
     pub(crate) lane: Arc<dyn LaneStore>,
     pub(crate) trust: TrustPolicy,
@@ -106,6 +104,11 @@ pub(crate) struct Frozen {
 }
 
 impl Frozen {
+    /// Returns the agents that calls can name.
+    fn agents(&self) -> Agents {
+        Agents::new(Arc::clone(&self.agent), self.others.clone(), self.supervisor.clone())
+    }
+
     /// Returns the words of the agent's command line, as far as they are known before
     /// a call.
     pub(super) fn agent_words(&self) -> Vec<String> {
@@ -125,19 +128,6 @@ impl Run {
     pub(super) fn assemble(frozen: Frozen, mut handlers: RegistryBuilder) -> Result<Self, RunError> {
         let inputs = mpsc::unbounded_channel();
         let hub = Arc::new(Hub::new(Arc::clone(&frozen.run_id), frozen.project.clock()));
-        let (tickets, iteration) = (Arc::default(), Arc::default());
-        let swept = Arc::new(AtomicBool::new(true));
-        let port = Port {
-            agent: frozen.agent.name().to_owned(),
-            hub: Arc::clone(&hub),
-            clock: frozen.project.clock(),
-            store: Arc::clone(&frozen.store),
-            lane: Arc::clone(&frozen.lane),
-            inputs: inputs.0.clone(),
-            tickets: Arc::clone(&tickets),
-            iteration: Arc::clone(&iteration),
-            swept: Arc::clone(&swept),
-        };
         // Before anything of them is used, so that no change falls in between.
         let agent_files = agent_files(&frozen);
         let checks = &frozen.settings.quality_checks;
@@ -152,11 +142,10 @@ impl Run {
             binary: frozen.binary.clone(),
             settings: frozen.settings.clone(),
             guardrails: frozen.project.config().guardrails.clone(),
-            agent: Arc::clone(&frozen.agent),
+            agents: frozen.agents(),
             program: frozen
                 .agent
                 .locate(&ralph::compose_agent_env(&frozen.env, &*frozen.agent, &[]), frozen.project.root()),
-            port: Arc::new(port),
             store: Arc::clone(&frozen.store),
             lane: Arc::clone(&frozen.lane),
             clock: frozen.project.clock(),
@@ -171,19 +160,7 @@ impl Run {
         let registry = frozen.project.registry::<RunError>(handlers, HookPoint::ALL)?;
         let executables = Executables::of(&frozen, &agent_files, &registry, &replaced, &control_files);
         let languages = OnceLock::new();
-        Ok(Self {
-            frozen,
-            registry,
-            executables,
-            is_compared: false,
-            control_files,
-            languages,
-            hub,
-            tickets,
-            iteration,
-            swept,
-            inputs,
-        })
+        Ok(Self { frozen, registry, executables, is_compared: false, control_files, languages, hub, inputs })
     }
 
     /// Returns the chains of all hook points.
@@ -302,11 +279,11 @@ impl Run {
             preview,
             known: std::sync::Mutex::new(known),
             inputs,
-            tickets: self.tickets,
-            iteration: self.iteration,
+            tickets: Tickets::default(),
             log_timings: frozen.log_timings,
-            declared_env: frozen.agent.declared_env().iter().map(|name| (*name).to_owned()).collect(),
-            swept: self.swept,
+            agents: frozen.agents(),
+            env: frozen.env.clone(),
+            swept: AtomicBool::new(true),
             context: std::sync::Mutex::new(contexts),
             known_seq: AtomicU64::default(),
             told: std::sync::Mutex::default(),

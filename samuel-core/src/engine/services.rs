@@ -5,7 +5,7 @@ use std::{
     collections::BTreeMap,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{control_files::ControlFiles, error::described, hub::Hub, work_tree::WorkTree};
 use crate::{
-    agent::AbilityDecision,
+    agent::{AbilityDecision, Agents},
     clock::Clock,
     context::{ContextView, PluginData, PromptContext, Suggestion},
     event::Event,
@@ -53,16 +53,15 @@ pub(super) struct Services {
     pub(super) preview: bool,
     pub(super) known: Mutex<Known>,
     pub(super) inputs: mpsc::UnboundedSender<Input>,
-    pub(super) tickets: Arc<Tickets>,
+    pub(super) tickets: Tickets,
     /// Whether every handler's time goes into the progress log.
     pub(super) log_timings: bool,
-    /// The environment variables that the agent declares.
-    pub(super) declared_env: Vec<String>,
-    /// The iteration under way, for whoever reports from beside.
-    pub(super) iteration: Arc<AtomicU32>,
+    pub(super) agents: Agents,
+    /// The environment that the caller gave.
+    pub(super) env: Vec<(String, String)>,
     /// Whether all processes are gone that were started; an agent that may have left one
     /// clears it.
-    pub(super) swept: Arc<AtomicBool>,
+    pub(super) swept: AtomicBool,
     pub(super) context: Mutex<Contexts>,
     /// The highest number of the journal that this process knows of.
     pub(super) known_seq: AtomicU64,

@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::Point;
+use super::{AgentPort, Point};
 use crate::{
     context::ContextView,
     model::{Plan, payload::CallHeader},
@@ -32,6 +32,7 @@ pub struct Call<P: Point> {
     pub(super) previous: Option<Arc<P::Output>>,
     pub(super) context: ContextView,
     pub(super) plan: Arc<Plan>,
+    pub(super) port: Option<Arc<dyn AgentPort>>,
     pub(super) link: Arc<Link>,
 }
 
@@ -60,6 +61,12 @@ impl<P: Point> Call<P> {
     /// Returns the plan as the run loaded it last; an empty one outside of a run.
     pub fn plan(&self) -> &Arc<Plan> {
         &self.plan
+    }
+
+    /// Returns what the agent's work is told to and its tool calls are asked of, at
+    /// `agent.invoke` in a run. A [`Call`] of that point is an [`AgentPort`] itself.
+    pub fn port(&self) -> Option<&Arc<dyn AgentPort>> {
+        self.port.as_ref()
     }
 
     /// Contributes to the handler's own namespace of the Plugins group, where

@@ -4,13 +4,13 @@
 //! *verdicts*, which are answers, and *infrastructure failures*, which go
 //! through the point's `on_failure` (docs/hooks.md).
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Abort, BreakClass, Broken, Call, HookFailure, HookPoint, Kind, OnFailure, Outcome, Output, Point,
-    Registry, Said, ScratchFile, Speaker, Tier, Timing, Warning,
+    Abort, AgentPort, BreakClass, Broken, Call, HookFailure, HookPoint, Kind, OnFailure, Outcome, Output,
+    Point, Registry, Said, ScratchFile, Speaker, Tier, Timing, Warning,
     blob::{not_a_moment, not_toon},
     bounded::{Ended, bounded},
     call::Link,
@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// What all calls of one dispatch share.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Scope {
     /// The run's id; empty outside a run.
     pub run_id: Arc<str>,
@@ -44,10 +44,21 @@ pub struct Scope {
     pub plan: Arc<Plan>,
     /// Whether this is a look ahead, in which handlers change nothing.
     pub preview: bool,
+    /// Where whoever answers at `agent.invoke` reports to.
+    pub port: Option<Arc<dyn AgentPort>>,
     /// The time by which deadlines are kept and handlers are timed.
     pub clock: Arc<dyn Clock>,
     /// Cancels the handlers.
     pub cancel: CancellationToken,
+}
+
+impl fmt::Debug for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope")
+            .field("iteration", &self.iteration)
+            .field("turn", &self.turn)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Scope {
@@ -63,6 +74,7 @@ impl Scope {
             context: ContextView::new(Arc::default()),
             plan: Arc::default(),
             preview: false,
+            port: None,
             clock,
             cancel: CancellationToken::new(),
         }
@@ -231,6 +243,7 @@ impl<'a, P: Point> Folding<'a, P> {
             previous: self.output.as_ref().filter(|_| P::PREVIOUS).map(Arc::clone),
             context: self.context.clone(),
             plan: Arc::clone(&scope.plan),
+            port: scope.port.clone(),
             link: Arc::clone(link),
         }
     }

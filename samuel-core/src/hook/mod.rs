@@ -26,6 +26,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod agent_event;
+mod agent_port;
 mod blob;
 mod bounded;
 mod call;
@@ -40,6 +42,8 @@ mod resolve;
 #[cfg(test)]
 mod tests;
 
+pub use agent_event::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent};
+pub use agent_port::AgentPort;
 pub(crate) use blob::without_version;
 pub use call::Call;
 pub use chain::{ChainMode, ChainSpec, DEFAULT_ALIAS, DEFAULT_ID, DEFAULT_ORDER, HandlerInfo, Layer, Tier};

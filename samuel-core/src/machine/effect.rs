@@ -232,6 +232,9 @@ pub enum ReplyData {
 /// How a call of the agent ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AgentEnd {
+    /// The agent that was called.
+    #[serde(default)]
+    pub agent: String,
     /// What it answered, where it ran to its end.
     pub output: Option<AgentInvokeOutput>,
     /// How it failed, where it did not.

@@ -97,23 +97,23 @@ impl Core {
             ReplyData::Agent(end) => AgentEnd::clone(end),
             _ => AgentEnd::default(),
         };
-        self.warn_of_bad_cost(end.usage.take_bad_cost());
+        let bad_cost = end.usage.take_bad_cost();
+        self.warn_of_bad_cost(&end.agent, bad_cost);
         self.spending.call_usage = Usage::default();
         self.count_usage(iteration.as_deref_mut(), end.usage);
         let is_closing = iteration.is_none();
         let refused = self.absorb(iteration, reply);
         let failure = failure.or(end.failure.take()).or(refused);
-        end.failure = failure.or_else(|| self.bad_end(&end, reply));
+        end.failure = failure.or_else(|| Self::bad_end(&end, reply));
         self.note_limit(&mut end, is_closing);
         end
     }
 
     /// Warns, once in a run, of a cost that is none. Such a call counts as one
     /// that did not say what it cost.
-    fn warn_of_bad_cost(&mut self, cost: Option<f64>) {
+    fn warn_of_bad_cost(&mut self, agent: &str, cost: Option<f64>) {
         let Some(cost) = cost.filter(|_| !self.spending.warned_of_cost) else { return };
         self.spending.warned_of_cost = true;
-        let agent = &self.setup.agent;
         let message = format!("{agent} reported a cost of {cost} US dollars, which counts as unknown");
         self.emit(Event::Warning { message });
     }
@@ -143,8 +143,8 @@ impl Core {
     }
 
     /// Returns the failure of an agent that nobody calls one yet.
-    fn bad_end(&self, end: &AgentEnd, reply: &HookReply) -> Option<IterationFailure> {
-        let agent = &self.setup.agent;
+    fn bad_end(end: &AgentEnd, reply: &HookReply) -> Option<IterationFailure> {
+        let agent = &end.agent;
         match (&end.output, reply.outcome.broken.last()) {
             (Some(output), _) if output.exit_code == 0 => None,
             (Some(output), _) => {

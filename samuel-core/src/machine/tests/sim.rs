@@ -373,6 +373,7 @@ impl Sim {
                 let failure = killed.or(work.failure);
                 let output = AgentInvokeOutput { exit_code: work.exit_code, ..Default::default() };
                 with(ReplyData::Agent(Box::new(AgentEnd {
+                    agent: "claude".to_owned(),
                     output: failure.is_none().then_some(output),
                     failure,
                     resets_at: work.resets_at,

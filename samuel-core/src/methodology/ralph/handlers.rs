@@ -13,9 +13,9 @@ use super::{
     run_checks,
 };
 use crate::{
-    agent::{Agent, AgentError, AgentPort, AgentRequest, LogFiles},
+    agent::{Agent, AgentError, AgentRequest, Agents, LogFiles},
     clock::Clock,
-    config::MethodologySettings,
+    config::{MethodologySettings, Sandbox},
     context::{ConfigVars, ContextLimits, Framing, GuardrailVars, PilotVars},
     environment::{apply_deny_list, check_env, compose_env},
     git::{Caller, Repository},
@@ -23,9 +23,9 @@ use crate::{
     model::{
         ExitReason, TaskId,
         payload::{
-            AfterAgentInvokeOutput, AfterLoopOutput, AgentInvokeOutput, BeforeAgentInvokeOutput,
-            BeforeLoopOutput, ContextProgressOutput, ContextSnapshotOutput, ContextTaskOutput,
-            IterationGateOutput, QualityCheckOutput, Turn,
+            AfterAgentInvokeOutput, AfterLoopOutput, AgentFailure, AgentInvokeInput, AgentInvokeOutput,
+            BeforeAgentInvokeOutput, BeforeLoopOutput, ContextProgressOutput, ContextSnapshotOutput,
+            ContextTaskOutput, IterationGateOutput, QualityCheckOutput, Turn,
         },
     },
     process::{Supervisor, create_private},
@@ -45,10 +45,9 @@ pub struct Ralph {
     pub binary: String,
     pub settings: MethodologySettings,
     pub guardrails: GuardrailVars,
-    pub agent: Arc<dyn Agent>,
-    /// The agent's program, looked up before any handler was asked.
+    pub agents: Agents,
+    /// The configured agent's program, looked up before any handler was asked.
     pub program: Option<PathBuf>,
-    pub port: Arc<dyn AgentPort>,
     pub store: Arc<dyn PlanStore>,
     /// Where this machine keeps what it makes anew.
     pub lane: Arc<dyn LaneStore>,
@@ -144,7 +143,7 @@ impl Ralph {
         &self,
         call: Call<points::ContextProgress>,
     ) -> Result<ContextProgressOutput, HookFailure> {
-        let limits = config_vars(&self.settings, self.agent.name()).context;
+        let limits = config_vars(&self.settings, self.agents.configured().name()).context;
         let max_lines = limits.max_progress_lines as usize;
         let preview = call.header().preview;
         let log = self
@@ -188,7 +187,10 @@ impl Ralph {
         let header = call.header();
         let mut set = self.variables(&call);
         set.extend(call.input().env.iter().cloned());
-        let env = compose_agent_env(&self.env, &*self.agent, &set);
+        let agent = self.agents.named(&call.input().agent);
+        // Who calls one that there is not says so.
+        let agent = agent.as_ref().unwrap_or(self.agents.configured());
+        let env = compose_agent_env(&self.env, &**agent, &set);
         let env = env.into_iter().map(|(name, value)| (name, Some(value))).collect();
         let prompt = match header.turn {
             Turn::Main => Some(self.compose(&call)?),
@@ -247,8 +249,10 @@ impl Ralph {
     async fn invoke(&self, call: Call<points::AgentInvoke>) -> Result<AgentInvokeOutput, HookFailure> {
         let header = call.header();
         let input = call.input();
-        refuse_others("agent", &input.agent, self.agent.name())?;
-        refuse_others("sandbox", &input.sandbox, self.settings.sandbox.as_str())?;
+        let agent = match self.chosen(input) {
+            Ok(agent) => agent,
+            Err(failure) => return Ok(failed(failure)),
+        };
         let attempt = self.count(header.iteration, |counts| &mut counts.calls);
         let (out, err) = self.run_dir.agent_logs(&self.run_id, header.iteration, attempt);
         let kept = self.run_dir.prompt_log(&self.run_id, header.iteration, attempt);
@@ -262,8 +266,9 @@ impl Ralph {
         // An agent works as well where its prompt cannot be kept.
         warn(&call, unkept.await??);
         let mut env = input.env.clone();
-        apply_deny_list(&mut env, self.agent.declared_env(), &[]);
-        let program = self.program.clone().or_else(|| self.locate());
+        apply_deny_list(&mut env, agent.declared_env(), &[]);
+        let is_configured = Arc::ptr_eq(&agent, self.agents.configured());
+        let program = self.program.clone().filter(|_| is_configured).or_else(|| self.locate(&*agent));
         let request = AgentRequest {
             prompt: input.prompt.clone(),
             env,
@@ -275,13 +280,10 @@ impl Ralph {
             task: input.task.clone(),
             cancel: call.cancelled().clone(),
         };
-        let answered = self.agent.invoke(request, &*self.port).await;
+        let answered = agent.invoke(request, &call).await;
         let logs = [out, err].iter().filter_map(|path| place_of_log(path, &self.project_root)).collect();
-        let failed = |error: AgentError| AgentInvokeOutput {
-            usage: error.usage(),
-            failure: Some(error.failure()),
-            ..AgentInvokeOutput::default()
-        };
+        let failed =
+            |error: AgentError| AgentInvokeOutput { usage: error.usage(), ..failed(error.failure()) };
         Ok(AgentInvokeOutput { logs, ..answered.unwrap_or_else(failed) })
     }
 
@@ -296,10 +298,22 @@ impl Ralph {
         *count
     }
 
-    /// Looks up the agent's program in the environment that the caller gave.
-    fn locate(&self) -> Option<PathBuf> {
-        let env = compose_agent_env(&self.env, &*self.agent, &[]);
-        self.agent.locate(&env, &self.project_root)
+    /// Returns the agent that is to be called, where there is one of that name that can run
+    /// in that sandbox.
+    fn chosen(&self, input: &AgentInvokeInput) -> Result<Arc<dyn Agent>, AgentFailure> {
+        let agent = self.agents.named(&input.agent).map_err(|error| error.failure())?;
+        Sandbox::parse(&input.sandbox).and_then(Sandbox::check).map_err(|error| {
+            let known: Vec<_> = Sandbox::available().collect();
+            let message = format!("{error}; agents can run in {}", known.join(", "));
+            AgentFailure { message, ..AgentFailure::default() }
+        })?;
+        Ok(agent)
+    }
+
+    /// Looks up an agent's program in the environment that the caller gave.
+    fn locate(&self, agent: &dyn Agent) -> Option<PathBuf> {
+        let env = compose_agent_env(&self.env, agent, &[]);
+        agent.locate(&env, &self.project_root)
     }
 
     async fn after_agent(
@@ -390,18 +404,9 @@ fn warn<P: Point>(call: &Call<P>, warnings: impl IntoIterator<Item = String>) {
     warnings.into_iter().for_each(|warning| call.warn(warning));
 }
 
-/// Refuses what a handler of `before:agent.invoke` chose and the default
-/// handler does not carry out: it runs the agent of the configuration.
-fn refuse_others(what: &str, chosen: &str, configured: &str) -> Result<(), HookFailure> {
-    if chosen == configured {
-        return Ok(());
-    }
-    let message = format!(
-        "a handler of before:agent.invoke chose the {what} \"{chosen}\", and this run has \"{configured}\""
-    );
-    let mut failure = HookFailure::new(BreakClass::Denied, message);
-    failure.details.push(format!("set the {what} in samuel.toml, or handle agent.invoke as well"));
-    Err(failure)
+/// Answers for an agent that did not come to its own end.
+fn failed(failure: AgentFailure) -> AgentInvokeOutput {
+    AgentInvokeOutput { exit_code: -1, failure: Some(failure), ..AgentInvokeOutput::default() }
 }
 
 /// Composes the environment of an agent from the one the caller gave.

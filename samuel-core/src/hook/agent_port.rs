@@ -1,0 +1,86 @@
+//! What a handler of `agent.invoke` tells and asks while it works.
+
+use async_trait::async_trait;
+
+use super::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, Call, points};
+use crate::process::{LeftRunning, Process};
+
+/// Where an agent reports to, and asks before enforced tool calls.
+///
+/// A call of `agent.invoke` is one: whoever answers there reports by it, in a run and
+/// as long as the call lasts. Elsewhere nobody hears it, and every tool call may be made.
+#[async_trait]
+pub trait AgentPort: Send + Sync {
+    /// Reports something; never waits.
+    fn emit(&self, event: AgentEvent);
+
+    /// Reports something that came with the agent's final event, or after it:
+    /// it is part of the call's result, so nothing has to be done about it any
+    /// more. By default it is reported like the rest.
+    fn emit_last(&self, event: AgentEvent) {
+        self.emit(event);
+    }
+
+    /// Reports a process that sweeps the agent's processes when Samuel dies:
+    /// its id and its start time as the system counts it. It is written down
+    /// before the call returns, so that a successor can wait for it.
+    async fn supervised_by(&self, pid: u32, start_time: u64);
+
+    /// Reports that processes of the agent may still be there, although the call is over: those
+    /// that are known. By default nothing is done about it.
+    async fn left_behind(&self, _left: Vec<Process>) {}
+
+    /// Reports that the agent ended by itself and left processes running, which were ended then. By
+    /// default nothing is done about it.
+    async fn left_running(&self, _left: LeftRunning) {}
+
+    /// Asks whether a tool call that the adapter can prevent may be made.
+    async fn before_ability(&self, call: AbilityCall) -> AbilityDecision;
+
+    /// Reports how such a call ended and waits for the handlers.
+    async fn after_ability(&self, result: AbilityResult);
+}
+
+#[async_trait]
+impl AgentPort for Call<points::AgentInvoke> {
+    fn emit(&self, event: AgentEvent) {
+        if let Some(port) = self.port() {
+            port.emit(event);
+        }
+    }
+
+    fn emit_last(&self, event: AgentEvent) {
+        if let Some(port) = self.port() {
+            port.emit_last(event);
+        }
+    }
+
+    async fn supervised_by(&self, pid: u32, start_time: u64) {
+        if let Some(port) = self.port() {
+            port.supervised_by(pid, start_time).await;
+        }
+    }
+
+    async fn left_behind(&self, left: Vec<Process>) {
+        if let Some(port) = self.port() {
+            port.left_behind(left).await;
+        }
+    }
+
+    async fn left_running(&self, left: LeftRunning) {
+        self.warn(format!("the agent left {left}"));
+    }
+
+    async fn before_ability(&self, call: AbilityCall) -> AbilityDecision {
+        match self.port() {
+            Some(port) => port.before_ability(call).await,
+            None => AbilityDecision::Allow { input: call.input },
+        }
+    }
+
+    async fn after_ability(&self, result: AbilityResult) {
+        if let Some(port) = self.port() {
+            port.after_ability(result).await;
+        }
+    }
+}
