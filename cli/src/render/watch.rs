@@ -161,6 +161,9 @@ impl Watch {
                 for warning in &outcome.warnings {
                     self.warn(&format!("{point} {}: {}", warning.handler, warning.message));
                 }
+                for message in outcome.results.iter().flat_map(|results| &results.messages_to_user) {
+                    self.line(&format!("  {point}: {}", safe(message)));
+                }
             }
             Event::RunFinished(report) => self.finished(report),
             _ => {}

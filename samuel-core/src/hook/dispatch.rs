@@ -21,7 +21,7 @@ use crate::{
     context::ContextView,
     model::{
         Plan,
-        payload::{CallHeader, Mode, Turn},
+        payload::{CallHeader, HookResults, Mode, Turn},
     },
 };
 
@@ -327,6 +327,8 @@ impl<'a, P: Point> Folding<'a, P> {
             (_, Kind::Observe) => false,
             _ => true,
         };
+        let results = self.output.as_ref().and_then(|output| output.results());
+        self.outcome.results = results.filter(|results| **results != HookResults::default()).cloned();
         let refusal = self.output.as_ref().and_then(|output| output.refusal());
         match P::POINT {
             _ if counts => self.outcome.refused = refusal,

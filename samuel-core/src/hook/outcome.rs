@@ -9,7 +9,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use super::{HookFailure, HookPoint, OnFailure, SkipReason};
-use crate::model::payload::TextItem;
+use crate::model::payload::{HookResults, TextItem};
 
 /// What a point's handlers said and did, without the output itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -30,6 +30,9 @@ pub struct Outcome {
     pub warnings: Vec<Warning>,
     /// How long each handler took.
     pub timings: Vec<Timing>,
+    /// What repository hooks report, merged; nothing where none reported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub results: Option<HookResults>,
     /// Why no handler of the chain was called in this iteration, where it is
     /// for iterations of the other mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -46,7 +46,7 @@ const REPORTS: &[Source] = &[
     ),
     ("engine/control_files/change.rs", &[("ControlFileChange", "")]),
     ("engine/executables.rs", &[("ExecutableKind", ""), ("Executable", ""), ("Executables", "")]),
-    ("agent/event.rs", &[("AgentEvent", "")]),
+    ("hook/agent_event.rs", &[("AgentEvent", "")]),
     ("model/code.rs", &[("Location", "")]),
     (
         "event.rs",
