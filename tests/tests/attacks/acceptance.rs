@@ -3,12 +3,6 @@
 //! Whoever pastes the line that a run ended with, or starts as ever, must not
 //! accept unseen what the agent wrote.
 
-#![allow(clippy::indexing_slicing, reason = "a failed set-up fails the test")]
-
-use std::process::Command;
-
-use serde_json::Value;
-
 use crate::{
     kit::{HANG, Ran, SAMUEL, Target, ran},
     terminal::answered,
@@ -21,13 +15,10 @@ const CHANGE: &str = "sed -i 's/\"false\"/\"touch taken\"/' samuel.toml";
 fn project() -> Target {
     let target = Target::with_tasks(&["One"]);
     let agent = target.home().join("agent").display().to_string();
-    target.write(
-        "samuel.toml",
-        format!(
-            "version = \"2\"\n[methodology.ralph]\nagent = \"command\"\nagent_command = [\"sh\", {agent:?}]\n\
-             quality_checks = [\"false\"]\nmax_iterations = 3\npause = 0\n"
-        ),
-    );
+    target.configure(&format!(
+        "agent = \"command\"\nagent_command = [\"sh\", {agent:?}]\nquality_checks = [\"false\"]\n\
+         max_iterations = 3\npause = 0"
+    ));
     target
 }
 
@@ -93,14 +84,14 @@ fn what_was_seen_is_accepted_by_its_digest_and_nothing_else_is() {
         assert_eq!(digest(shown), seen, "{}", shown.text());
     }
     // It changes once more before the answer.
-    let config = std::fs::read_to_string(target.path("samuel.toml")).unwrap();
+    let config = target.read("samuel.toml");
     target.write("samuel.toml", format!("{config}# more\n"));
     assert_eq!(start(&target, &["--accept", "--trust-hash", &seen]).code, Some(78));
     target.write("samuel.toml", config);
     let done = start(&target, &["--accept", "--trust-hash", &seen]);
     assert_eq!(done.code, Some(0), "{}", done.text());
     assert!(target.path("taken").exists());
-    let log = std::fs::read_to_string(target.path(".samuel/run/progress.md")).unwrap();
+    let log = target.read(".samuel/run/progress.md");
     assert!(log.contains("control file accepted: changed: samuel.toml: sha256:"), "{log}");
     // What was accepted once is not asked for again.
     assert_eq!(start(&target, &["--yes"]).code, Some(0));
@@ -152,7 +143,7 @@ fn an_agent_that_is_not_there_is_told_before_anything_is_asked() {
 #[test]
 fn what_is_put_back_needs_no_answer() {
     let (target, _) = changed();
-    let config = std::fs::read_to_string(target.path("samuel.toml")).unwrap();
+    let config = target.read("samuel.toml");
     target.write("samuel.toml", config.replace("touch taken", "false"));
     let again = start(&target, &["--yes"]);
     assert_eq!(again.code, Some(4), "{}", again.text());
@@ -167,10 +158,7 @@ fn an_agent_that_changes_what_runs_and_kills_samuel_is_not_taken_up_unseen() {
     let target = project();
     let pid = target.home().join("pid").display().to_string();
     agent(&target, &format!("{CHANGE}; kill -9 \"$(cat {pid})\"; sleep 5"));
-    let mut shell = Command::new("sh");
-    shell.args(["-c", &format!("echo $$ > {pid}; exec {SAMUEL} run start --yes")]).current_dir(target.root());
-    shell.env_clear().envs(target.samuel(&[]).get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let killed = ran(shell, HANG * 2);
+    let killed = ran(target.samuel_after(&format!("echo $$ > {pid}"), &["run", "start", "--yes"]), HANG * 2);
     assert_eq!(killed.code, None, "{}", killed.text());
     agent(&target, &format!("{SAMUEL} run done 1"));
     let refused = start(&target, &["--yes"]);
@@ -185,7 +173,7 @@ fn an_agent_that_changes_what_runs_and_kills_samuel_is_not_taken_up_unseen() {
 fn programs_are_told_what_changed() {
     let (target, _) = changed();
     let refused = start(&target, &["--yes", "--json"]);
-    let document: Value = serde_json::from_slice(&refused.stdout).unwrap();
+    let document = refused.json();
     assert_eq!(document["error"]["code"], "E_TRUST_REFUSED");
     let change = &document["data"]["executables"]["changes"][0];
     assert_eq!(change["path"], "samuel.toml");

@@ -2,8 +2,6 @@
 
 use std::process::Stdio;
 
-use serde_json::Value;
-
 use crate::kit::{HANG, Ran, Target, ran, wait_for};
 
 /// Runs an agent that speaks as Claude Code does and reports one of these costs
@@ -21,15 +19,10 @@ fn start(costs: &[&str]) -> Ran {
                \\\"usage\\\":{\\\"input_tokens\\\":1},\\\"total_cost_usd\\\":$cost}\"\n";
     let agent = target.home().join("agent");
     std::fs::write(&agent, script).unwrap();
-    target.write(
-        "samuel.toml",
-        format!(
-            "version = \"2\"\n[methodology.ralph]\nagent = \"claude\"\n\
-             agent_command = [\"sh\", {:?}]\nmax_iterations = 6\npause = 0\n\
-             max_consecutive_failures = 9\nsession_budget = {{ max_cost_usd = 1.0 }}\n",
-            agent.display().to_string()
-        ),
-    );
+    target.configure(&format!(
+        "agent = \"claude\"\nagent_command = [\"sh\", {agent:?}]\nmax_iterations = 6\npause = 0\n\
+         max_consecutive_failures = 9\nsession_budget = {{ max_cost_usd = 1.0 }}"
+    ));
     let ran = ran(target.samuel(&["run", "start", "--yes", "--json"]), HANG * 2);
     assert!(!ran.hung, "{}", ran.text());
     ran
@@ -81,8 +74,7 @@ fn goes_on(target: &Target) -> Ran {
 }
 
 fn tokens(target: &Target) -> u64 {
-    let status: Value = serde_json::from_slice(&target.run(&["run", "status", "--json"]).stdout).unwrap();
-    status["data"]["progress"]["tokens"].as_u64().unwrap()
+    target.run(&["run", "status", "--json"]).json()["data"]["progress"]["tokens"].as_u64().unwrap()
 }
 
 #[test]
@@ -98,10 +90,7 @@ fn what_was_consumed_before_a_kill_counts_after_it() {
     }
     // A call that had ended, while its work was checked.
     let target = Target::with_tasks(&["One"]);
-    target.write(
-        "samuel.toml",
-        "version = \"2\"\n[methodology.ralph]\nquality_checks = [\"[ -e at-work ] || { touch at-work; sleep 60; }\"]\n",
-    );
+    target.configure("quality_checks = [\"[ -e at-work ] || { touch at-work; sleep 60; }\"]");
     killed_at_work(&target, &format!("{used}, {{ done = {{}} }}"));
     let ran = goes_on(&target);
     assert_eq!(ran.code, Some(0), "{}", ran.text());

@@ -7,7 +7,10 @@ use std::{
     process::Command,
 };
 
-use crate::kit::{Dice, HANG, Ran, Target, component, ran, times};
+use crate::{
+    component::passes,
+    kit::{Dice, HANG, Ran, Target, make_fifo, manifest, ran, times},
+};
 
 /// A user who has compiled two components.
 struct Bench {
@@ -18,12 +21,10 @@ impl Bench {
     fn new() -> Self {
         let target = Target::new();
         for word in ["good", "evil"] {
-            let manifest = format!(
-                "[plugin]\nname = \"{word}-check\"\nkind = \"wasm\"\nversion = \"1.0.0\"\nsamuel = \"^2.0\"\n\
-                 [hooks]\n\"quality.check\" = \"quality-check\"\n[wasm]\nmodule = \"plugin.wasm\"\n"
-            );
+            let tables = "[hooks]\n\"quality.check\" = \"quality-check\"\n[wasm]\nmodule = \"plugin.wasm\"\n";
+            let manifest = manifest("wasm", &format!("{word}-check"), tables);
             target.write(&format!("{word}/samuel-plugin.toml"), manifest);
-            target.write(&format!("{word}/plugin.wasm"), component(word));
+            target.write(&format!("{word}/plugin.wasm"), passes(word));
         }
         Self { target }
     }
@@ -126,10 +127,7 @@ fn an_entry_that_is_no_file_of_a_bounded_size_is_left() {
     let bench = Bench::new();
     let entry = bench.entry_of("good", &bench.target.home());
     let attacks: [(&str, Attack); 5] = [
-        ("a FIFO", |path| {
-            let mode = rustix::fs::Mode::RWXU;
-            rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
-        }),
+        ("a FIFO", make_fifo),
         ("a link to an endless file", |path| symlink("/dev/zero", path).unwrap()),
         ("a file of holes", |path| fs::File::create(path).unwrap().set_len(1 << 42).unwrap()),
         ("an empty file", |path| fs::write(path, "").unwrap()),

@@ -4,17 +4,13 @@
 //! from that user, and it can end Samuel. So nothing that it completes may count
 //! because of who said so, and no end of Samuel may make it count.
 
-#![allow(clippy::indexing_slicing, reason = "a failed set-up fails the test")]
-
 use std::{
     fs,
     io::{BufRead, BufReader, Write},
     process::{Child, Command, Stdio},
 };
 
-use serde_json::Value;
-
-use crate::kit::{Dice, HANG, SAMUEL, Target, ran, times, wait_for};
+use crate::kit::{Dice, HANG, Target, ran, times, wait_for};
 
 /// Ways to say that a task is done, as one who is no agent, or another one.
 const SAYS: [&str; 10] = [
@@ -95,22 +91,17 @@ struct Attack {
 
 impl Attack {
     fn new(check: &str) -> Self {
-        let target = Target::with_tasks(&["One"]);
-        let bin = target.home().join("bin");
-        fs::create_dir(&bin).unwrap();
-        std::os::unix::fs::symlink(SAMUEL, bin.join("samuel")).unwrap();
-        let attack = Self { target };
+        let attack = Self { target: Target::with_tasks(&["One"]) };
         attack.configure(check, "0s");
         attack
     }
 
     fn configure(&self, check: &str, pause: &str) {
         let agent = self.script("agent");
-        let config = format!(
-            "version = \"2\"\n[methodology.ralph]\nagent = \"command\"\nagent_command = [\"sh\", {agent:?}]\n\
-             quality_checks = [{check:?}]\nmax_iterations = 2\nmax_consecutive_failures = 9\npause = {pause:?}\n"
-        );
-        self.target.write("samuel.toml", config);
+        self.target.configure(&format!(
+            "agent = \"command\"\nagent_command = [\"sh\", {agent:?}]\nquality_checks = [{check:?}]\n\
+             max_iterations = 2\nmax_consecutive_failures = 9\npause = {pause:?}"
+        ));
     }
 
     fn script(&self, name: &str) -> String {
@@ -123,10 +114,7 @@ impl Attack {
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = self.target.samuel(args);
-        let path = std::env::var("PATH").unwrap();
-        command.env("PATH", format!("{}:{path}", self.target.home().join("bin").display()));
-        command
+        self.target.samuel_by_name(args)
     }
 
     /// Starts a run whose process id is in the file `pid`.
@@ -165,9 +153,7 @@ impl Attack {
     }
 
     fn status(&self) -> String {
-        let ran = self.target.run(&["run", "tasks", "--json"]);
-        let tasks: Value = serde_json::from_slice(&ran.stdout).unwrap();
-        tasks["data"]["tasks"][0]["status"].as_str().unwrap().to_owned()
+        self.target.statuses().swap_remove(0)
     }
 }
 
@@ -212,17 +198,11 @@ fn play(attack: &Attack, moment: Moment, says: &str, kills: bool) -> Option<i32>
 
 /// Installs a plugin that wants another turn once.
 fn with_last_turn(attack: &Attack) {
-    attack.target.write(
-        "stop/samuel-plugin.toml",
-        "[plugin]\nname = \"stop\"\nkind = \"skill\"\nversion = \"1.0.0\"\nsamuel = \"^2.0\"\n\
-         [hooks]\n\"session.stop\" = \"hook.sh\"\n",
-    );
     let script = "#!/bin/sh\ncase \"$(cat)\" in\n*'\"stop_block_count\":0'*) \
                   echo '{\"block\": true, \"reason\": \"one more\"}' ;;\n\
                   *) echo '{\"block\": false}' ;;\nesac\n";
-    attack.target.program("stop/hook.sh", script);
-    let installed = attack.target.run(&["install", "stop", "--yes"]);
-    assert_eq!(installed.code, Some(0), "{}", installed.text());
+    attack.target.plugin("stop", "stop", "session.stop", script);
+    attack.target.ok(&["install", "stop", "--yes"]);
 }
 
 #[test]
@@ -300,7 +280,7 @@ fn what_was_checked_where_nothing_is_kept_is_not_taken_back_by_a_start_that_know
     elsewhere.env_remove("HOME").env_remove("XDG_STATE_HOME");
     let first = ran(elsewhere, HANG * 4);
     assert_eq!(first.code, Some(0), "{}", first.text());
-    assert_eq!(attack.target.run(&["run", "enqueue", "More"]).code, Some(0));
+    attack.target.ok(&["run", "enqueue", "More"]);
     let second = ran(attack.command(&["run", "start", "--yes", "--pause", "0"]), HANG * 4);
     assert_eq!(second.code, Some(0), "{}", second.text());
     assert!(second.text().contains("does not go on from what a run"), "{}", second.text());

@@ -105,6 +105,24 @@ pub(crate) fn calls(interface: &str, function: &str, signature: &str, args: &str
     )
 }
 
+/// Makes a component whose handler of `quality.check` passes and says why, in one word.
+pub(crate) fn passes(word: &str) -> Vec<u8> {
+    component(
+        "export samuel:plugin/quality-check@1.0.0;",
+        "",
+        &format!(
+            r#"(data (i32.const 512) "{word}")
+            (func (export "samuel:plugin/quality-check@1.0.0#run") (param i32) (result i32)
+                (i32.store8 (i32.const 1028) (i32.const 1))
+                (i32.store8 (i32.const 1032) (i32.const 1))
+                (i32.store (i32.const 1036) (i32.const 512))
+                (i32.store (i32.const 1040) (i32.const {}))
+                (i32.const 1024))"#,
+            word.len()
+        ),
+    )
+}
+
 /// Makes a component that handles `before:agent.invoke` and writes the value of
 /// a variable, where it is given it, in place of the prompt.
 pub(crate) fn leaks(variable: &str) -> Vec<u8> {

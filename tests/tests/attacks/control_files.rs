@@ -3,32 +3,23 @@
 //! The last iteration counts like the others: what is changed in it is seen
 //! before the work is checked, and before anything is called completed.
 
-#![allow(clippy::indexing_slicing, reason = "a failed set-up fails the test")]
-
 use serde_json::Value;
 
-use crate::kit::{HANG, Ran, SAMUEL, Target, git, ran};
+use crate::kit::{HANG, PASSES, Ran, SAMUEL, Target, git, ran};
 
 /// A project with one task, a check that fails, a plugin, and an agent that
 /// does what the file `agent` says.
 fn project() -> Target {
     let target = Target::with_tasks(&["One"]);
-    target.write(
-        "plugin/samuel-plugin.toml",
-        "[plugin]\nname = \"lint\"\nkind = \"skill\"\nversion = \"1.0.0\"\nsamuel = \"^2.0\"\n\
-         [hooks]\n\"quality.check\" = \"hook.sh\"\n",
-    );
-    target.program("plugin/hook.sh", "#!/bin/sh\necho '{\"ok\": true}'\n");
-    let installed = target.run(&["install", "plugin", "--yes"]);
-    assert_eq!(installed.code, Some(0), "{}", installed.text());
+    target.plugin("plugin", "lint", "quality.check", PASSES);
+    target.ok(&["install", "plugin", "--yes"]);
     target.program("ci/check.sh", "exit 1\n");
-    let config = std::fs::read_to_string(target.path("samuel.toml")).unwrap();
     let agent = target.home().join("agent").display().to_string();
     let settings = format!(
         "[methodology.ralph]\nagent = \"command\"\nagent_command = [\"sh\", {agent:?}]\n\
          quality_checks = [\"sh ci/check.sh\"]\nmax_iterations = 1\npause = 0\n"
     );
-    target.write("samuel.toml", config.replacen("[methodology.ralph]\n", &settings, 1));
+    target.reconfigure("[methodology.ralph]\n", &settings);
     target
 }
 
@@ -39,28 +30,30 @@ fn start(target: &Target, agent: &str) -> Ran {
     ran
 }
 
-fn report(ran: &Ran) -> Value {
+/// Makes sure how a run ended, and returns its report.
+fn ended_as(ran: &Ran, code: i32, reason: &str) -> Value {
     let last = ran.text().lines().rev().find(|line| line.contains("\"report\"")).unwrap().to_owned();
-    let last: Value = serde_json::from_str(&last).unwrap();
-    last["data"]["report"].clone()
+    let report = serde_json::from_str::<Value>(&last).unwrap()["data"]["report"].take();
+    assert_eq!((ran.code, &report["exit_reason"]), (Some(code), &reason.into()), "{}", ran.text());
+    report
 }
 
 /// Makes sure that a run ended because control files were changed, and returns its report.
 fn ended_as_changed(ran: &Ran) -> Value {
-    let report = report(ran);
-    assert_eq!(
-        (ran.code, &report["exit_reason"]),
-        (Some(4), &"control-files-changed".into()),
-        "{}",
-        ran.text()
-    );
-    report
+    ended_as(ran, 4, "control-files-changed")
+}
+
+/// Makes sure that nothing stands of a run whose agent completes its task and makes a
+/// change: it ends because of the change that is told, and the task is pending again.
+fn lets_nothing_stand(target: &Target, change: &str, told: &str) -> Ran {
+    let ran = start(target, &format!("{SAMUEL} run done 1; {change}"));
+    assert_eq!(ended_as_changed(&ran)["detail"], told, "{change}");
+    assert_eq!(status(target), "pending", "{change}: {told}");
+    ran
 }
 
 fn status(target: &Target) -> String {
-    let ran = target.run(&["run", "tasks", "--json"]);
-    let tasks: Value = serde_json::from_slice(&ran.stdout).unwrap();
-    tasks["data"]["tasks"][0]["status"].as_str().unwrap().to_owned()
+    target.statuses().swap_remove(0)
 }
 
 #[test]
@@ -81,10 +74,8 @@ fn what_is_changed_in_the_last_iteration_lets_nothing_stand() {
         ("echo >> samuel.lock", "changed: samuel.lock"),
     ] {
         let target = project();
-        let ran = start(&target, &format!("{SAMUEL} run done 1; {change}"));
-        assert_eq!(ended_as_changed(&ran)["detail"], told, "{change}");
-        assert_eq!(status(&target), "pending", "{change}");
-        let journal = std::fs::read_to_string(target.path(".samuel/run/journal.jsonl")).unwrap();
+        lets_nothing_stand(&target, change, told);
+        let journal = target.read(".samuel/run/journal.jsonl");
         let reason = format!("control files were changed before the work was checked: {told}");
         assert!(journal.contains(&reason), "the journal tells why the task is pending again: {change}");
     }
@@ -94,11 +85,7 @@ fn what_is_changed_in_the_last_iteration_lets_nothing_stand() {
 fn a_check_that_exchanges_the_next_one_lets_nothing_stand() {
     let target = project();
     // The agent's own tests are what the first check runs.
-    let config = std::fs::read_to_string(target.path("samuel.toml")).unwrap();
-    target.write(
-        "samuel.toml",
-        config.replace("[\"sh ci/check.sh\"]", "[\"sh tests.sh; true\", \"sh ci/check.sh\"]"),
-    );
+    check_with(&target, "[\"sh tests.sh; true\", \"sh ci/check.sh\"]");
     let ran = start(&target, &format!("{SAMUEL} run done 1; echo \"echo exit 0 > ci/check.sh\" > tests.sh"));
     ended_as_changed(&ran);
     assert_eq!(status(&target), "pending");
@@ -113,7 +100,7 @@ fn files_that_decide_nothing_may_change_until_the_end() {
     let agent =
         format!("{SAMUEL} run done 1; touch made ci/other.sh; echo more | tee plugin/hook.sh > notes.md");
     let ran = start(&target, &agent);
-    assert_eq!((ran.code, &report(&ran)["exit_reason"]), (Some(0), &"completed".into()), "{}", ran.text());
+    ended_as(&ran, 0, "completed");
 }
 
 #[test]
@@ -155,10 +142,8 @@ fn a_check_that_goes_to_its_script_is_watched_like_one_that_names_it() {
         check_with(&target, &format!("[{check:?}]"));
         let change =
             "printf '#!/bin/sh\\n' > ci/check.sh; : > ci/check.py; printf 'check:\\n\\ttrue\\n' > ci/all.mk";
-        let ran = start(&target, &format!("{SAMUEL} run done 1; {change}"));
         let told = format!("changed: {executed} (run by quality check `{check}`)");
-        assert_eq!(ended_as_changed(&ran)["detail"], told, "{check}");
-        assert_eq!(status(&target), "pending", "{check}");
+        let ran = lets_nothing_stand(&target, change, &told);
         assert!(!ran.text().contains("does not exist"), "{check}: {}", ran.text());
     }
 }
@@ -167,9 +152,8 @@ fn a_check_that_goes_to_its_script_is_watched_like_one_that_names_it() {
 fn a_script_that_comes_to_match_lets_nothing_stand() {
     let target = project();
     check_with(&target, "[\"sh ci/check.s?\"]");
-    let ran = start(&target, &format!("{SAMUEL} run done 1; echo exit 0 > ci/check.s0"));
-    assert_eq!(ended_as_changed(&ran)["detail"], "new: ci/check.s0 (run by quality check `sh ci/check.s?`)");
-    assert_eq!(status(&target), "pending");
+    let told = "new: ci/check.s0 (run by quality check `sh ci/check.s?`)";
+    lets_nothing_stand(&target, "echo exit 0 > ci/check.s0", told);
 }
 
 #[test]
@@ -194,12 +178,8 @@ fn a_path_through_a_directory_that_is_exchanged_leads_to_no_other_script() {
     target.program("check.sh", "exit 1\n");
     check_with(&target, "[\"sh ./ci/../check.sh\"]");
     let change = "mkdir -p other/ci; echo 'exit 0' > other/check.sh; mv ci real; ln -s other/ci ci";
-    let ran = start(&target, &format!("{SAMUEL} run done 1; {change}"));
-    assert_eq!(
-        ended_as_changed(&ran)["detail"],
-        "changed: ci/../check.sh (run by quality check `sh ./ci/../check.sh`)"
-    );
-    assert_eq!(status(&target), "pending");
+    let told = "changed: ci/../check.sh (run by quality check `sh ./ci/../check.sh`)";
+    lets_nothing_stand(&target, change, told);
 }
 
 #[test]
@@ -210,15 +190,13 @@ fn a_script_that_a_check_names_and_that_only_the_agent_makes_lets_nothing_stand(
         let target = project();
         check_with(&target, &format!("[{check:?}]"));
         let made = named.rsplit(' ').next().unwrap();
-        let ran =
-            start(&target, &format!("{SAMUEL} run done 1; printf '#!/bin/sh\\n' > {made}; chmod +x {made}"));
+        let told = format!("new: {made} (run by quality check `{check}`)");
+        let change = format!("printf '#!/bin/sh\\n' > {made}; chmod +x {made}");
+        let ran = lets_nothing_stand(&target, &change, &told);
         let warning = format!(
             "quality check `{check}` executes {named}, which does not exist: the run ends when it appears"
         );
         assert!(ran.text().contains(&warning), "{}", ran.text());
-        let told = format!("new: {made} (run by quality check `{check}`)");
-        assert_eq!(ended_as_changed(&ran)["detail"], told, "{check}");
-        assert_eq!(status(&target), "pending", "{check}");
     }
 }
 
@@ -228,13 +206,12 @@ fn a_file_that_a_check_only_reads_may_be_made_by_the_agent() {
     check_with(&target, "[\"test -f made\", \"grep -q hi made\", \"cat ./made | wc -l\"]");
     let ran = start(&target, &format!("{SAMUEL} run done 1; echo hi > made; chmod +x made"));
     assert!(!ran.text().contains("does not exist"), "{}", ran.text());
-    assert_eq!((ran.code, &report(&ran)["exit_reason"]), (Some(0), &"completed".into()), "{}", ran.text());
+    ended_as(&ran, 0, "completed");
 }
 
 /// Puts other checks in the place of the project's.
 fn check_with(target: &Target, checks: &str) {
-    let config = std::fs::read_to_string(target.path("samuel.toml")).unwrap();
-    target.write("samuel.toml", config.replace("[\"sh ci/check.sh\"]", checks));
+    target.reconfigure("[\"sh ci/check.sh\"]", checks);
 }
 
 /// A project in a repository of its own, whose check builds a program and runs it. With
@@ -269,23 +246,17 @@ fn not_watched(check: &str, path: &str) -> String {
 #[test]
 fn a_program_that_is_built_and_ignored_may_change_in_every_iteration() {
     let target = built("/build/\n");
-    let config = std::fs::read_to_string(target.path("samuel.toml")).unwrap();
-    target.write("samuel.toml", config.replace("max_iterations = 1", "max_iterations = 2"));
+    target.reconfigure("max_iterations = 1", "max_iterations = 2");
     let told = not_watched(BUILT, "build/tests");
     // At the first start there is no such file, at the second there is.
     for first in [1, 3] {
         for task in first + usize::from(first == 1)..first + 2 {
-            assert_eq!(target.run(&["run", "enqueue", &format!("{task}")]).code, Some(0));
+            target.ok(&["run", "enqueue", &format!("{task}")]);
         }
         let next = format!("touch made{first}; {SAMUEL} run done $((${{next}} + {first}))");
         let ran = start(&target, &format!("sh build.sh; next=0; test -e made{first} && next=1; {next}"));
-        assert_eq!(
-            (ran.code, &report(&ran)["exit_reason"]),
-            (Some(0), &"completed".into()),
-            "{}",
-            ran.text()
-        );
-        assert_eq!((report(&ran)["iterations"].as_u64(), ran.text().matches(&told).count()), (Some(2), 1));
+        let report = ended_as(&ran, 0, "completed");
+        assert_eq!((report["iterations"].as_u64(), ran.text().matches(&told).count()), (Some(2), 1));
         let doctor = target.run(&["doctor"]);
         assert!(doctor.text().contains(&told), "{}", doctor.text());
     }
@@ -300,8 +271,7 @@ fn rules_that_an_agent_writes_do_not_make_a_script_its_own() {
         "echo ci/ >> .gitignore; git add .gitignore; git -c user.name=A -c user.email=a commit -qm A";
     for rules in ["", "/build/\n"] {
         let target = built(rules);
-        let config = std::fs::read_to_string(target.path("samuel.toml")).unwrap();
-        target.write("samuel.toml", config.replace(&format!("{BUILT:?}"), "\"sh ci/check.sh\""));
+        target.reconfigure(&format!("{BUILT:?}"), "\"sh ci/check.sh\"");
         git(&target.root(), &["add", "ci/check.sh"]);
         let untrack = "git rm -q --cached ci/check.sh";
         let ran =
@@ -339,13 +309,9 @@ fn a_program_that_only_rules_outside_of_the_history_ignore_is_watched() {
 fn what_is_samuels_own_is_watched_although_it_is_ignored() {
     let target = built("/build/\n/.samuel/\nsamuel.*\n");
     let script = ".samuel/plugins/lint/hook.sh";
-    let config = std::fs::read_to_string(target.path("samuel.toml")).unwrap();
-    target.write("samuel.toml", config.replace(&format!("{BUILT:?}"), &format!("\"sh {script}\"")));
-    let ran = start(&target, &format!("{SAMUEL} run done 1; echo >> {script}"));
-    assert_eq!(
-        ended_as_changed(&ran)["detail"],
-        format!("changed: {script} (run by quality check `sh {script}`)")
-    );
+    target.reconfigure(&format!("{BUILT:?}"), &format!("\"sh {script}\""));
+    let told = format!("changed: {script} (run by quality check `sh {script}`)");
+    lets_nothing_stand(&target, &format!("echo >> {script}"), &told);
 }
 
 #[test]
@@ -354,7 +320,7 @@ fn a_check_that_makes_what_it_executes_is_told_as_what_changed_it() {
     let ran = start(&target, &format!("{SAMUEL} run done 1"));
     let told = format!("new: build/tests (run by quality check `{BUILT}`)");
     assert_eq!(ended_as_changed(&ran)["detail"], told);
-    let log = std::fs::read_to_string(target.path(".samuel/run/progress.md")).unwrap();
+    let log = target.read(".samuel/run/progress.md");
     let line = "does not count: control files were changed while the quality checks ran, by a check itself";
     assert!(log.contains(line) && !log.contains("not asked"), "{log}");
     assert!(
@@ -372,12 +338,8 @@ fn a_script_that_is_rewritten_while_it_runs_and_put_back_lets_nothing_stand() {
     check_with(&target, "[\"bash ci/check.sh\"]");
     let tests =
         "cp ci/check.sh saved\nprintf 'sh tests.sh\\ncp saved ci/check.sh; exit 0\\n' > ci/check.sh\n";
-    let ran = start(&target, &format!("{SAMUEL} run done 1; cat > tests.sh <<'END'\n{tests}END\n"));
-    assert_eq!(
-        ended_as_changed(&ran)["detail"],
-        "written to: ci/check.sh (run by quality check `bash ci/check.sh`)"
-    );
-    assert_eq!(status(&target), "pending");
+    let told = "written to: ci/check.sh (run by quality check `bash ci/check.sh`)";
+    lets_nothing_stand(&target, &format!("cat > tests.sh <<'END'\n{tests}END\n"), told);
 }
 
 #[test]
@@ -394,9 +356,7 @@ fn a_check_that_exchanges_the_directory_of_the_next_one_keeps_it_from_running() 
 fn an_agents_own_script_is_shown_and_ends_the_run_when_it_changes() {
     let target = project();
     target.write("agent.sh", "cat >/dev/null\necho '# more' >> agent.sh\n");
-    let config = std::fs::read_to_string(target.path("samuel.toml")).unwrap();
-    let outside = format!("{:?}", target.home().join("agent").display().to_string());
-    target.write("samuel.toml", config.replace(&outside, "\"agent.sh\""));
+    target.reconfigure(&format!("{:?}", target.home().join("agent")), "\"agent.sh\"");
     let asked = target.run(&["run", "start"]);
     assert!(asked.text().contains("file agent.sh: sha256:"), "{}", asked.text());
     let ran = start(&target, "");
@@ -408,7 +368,7 @@ fn the_prompt_names_the_files_that_an_agent_must_leave_alone() {
     let target = project();
     std::fs::write(target.home().join("agent"), "cat > prompt").unwrap();
     let ran = ran(target.samuel(&["run", "start", "--yes"]), HANG * 2);
-    let prompt = std::fs::read_to_string(target.path("prompt")).unwrap();
+    let prompt = target.read("prompt");
     for name in ["samuel.toml", "samuel.lock", "ci/check.sh"] {
         assert!(prompt.contains(&format!("\n- `{name}`\n")), "{name}: {prompt}\n{}", ran.text());
     }

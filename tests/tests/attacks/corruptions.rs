@@ -3,11 +3,9 @@
 //! No damage makes a command panic, hang or end with a code of its own, and none
 //! makes a command that writes lose a task that could be read before it.
 
-use std::{collections::BTreeSet, fs, path::PathBuf, sync::Arc};
+use std::{collections::BTreeSet, fs, path::PathBuf};
 
-use samuel_core::{clock::SystemClock, project::Project};
-
-use crate::kit::{Dice, Target, times};
+use crate::kit::{Dice, Target, all_below, times};
 
 /// Every exit code that the documentation names.
 const DOCUMENTED: [i32; 9] = [0, 1, 2, 3, 4, 5, 75, 78, 130];
@@ -38,16 +36,8 @@ fn project() -> Target {
 
 /// The files that a project and its run are made of.
 fn files(target: &Target) -> Vec<(PathBuf, Vec<u8>)> {
-    let mut found = Vec::new();
-    let mut left = vec![target.root()];
-    while let Some(directory) = left.pop() {
-        for entry in fs::read_dir(directory).unwrap().flatten() {
-            match entry.file_type().unwrap().is_dir() {
-                true => left.push(entry.path()),
-                false => found.push((entry.path(), fs::read(entry.path()).unwrap())),
-            }
-        }
-    }
+    let paths = all_below(&target.root()).into_iter().filter(|path| !path.is_dir());
+    let mut found: Vec<_> = paths.map(|path| (path.clone(), fs::read(path).unwrap())).collect();
     found.sort();
     found
 }
@@ -107,8 +97,7 @@ fn replace_digits(bytes: &[u8], number: &[u8]) -> Vec<u8> {
 
 /// The tasks that can be read, where any can.
 fn readable(target: &Target) -> Option<BTreeSet<String>> {
-    let project = Project::open(target.root(), None, Arc::new(SystemClock::new())).ok()?;
-    let loaded = project.plan_store().load().ok()?;
+    let loaded = target.project().ok()?.plan_store().load().ok()?;
     Some(loaded.plan.tasks.iter().map(|task| task.title.clone()).collect())
 }
 

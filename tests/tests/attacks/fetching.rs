@@ -1,17 +1,14 @@
 //! Fetching a plugin by git, which is a program like any other.
 
-use std::{fs, os::unix::fs::PermissionsExt};
+use std::fs;
 
-use crate::kit::{HANG, Target, marked, ran, wait_for};
+use crate::kit::{HANG, Target, marked, program, ran, wait_for};
 
 #[test]
 fn only_transports_without_a_program_of_their_own_are_fetched() {
     let target = Target::new();
     let bin = target.home().join("bin");
-    fs::create_dir(&bin).unwrap();
-    let program = bin.join("git");
-    fs::write(&program, format!("#!/bin/sh\n: > '{}'\n", target.mark("git").display())).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    program(&bin.join("git"), format!("#!/bin/sh\n: > '{}'\n", target.mark("git").display()));
     let sources = [
         "git+fd::3",
         "fd::3",
@@ -38,14 +35,11 @@ fn only_transports_without_a_program_of_their_own_are_fetched() {
 fn what_git_starts_ends_with_it_and_knows_no_secret() {
     let target = Target::new();
     let bin = target.home().join("bin");
-    fs::create_dir(&bin).unwrap();
-    let program = bin.join("git");
     let text = format!(
         "#!/bin/sh\nenv > '{}'\nsetsid sleep 300 &\n(trap '' TERM; sleep 300) &\nexit 1\n",
         target.mark("env").display()
     );
-    fs::write(&program, text).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    program(&bin.join("git"), text);
     let mut command = target.samuel(&["install", "--yes", "https://example.org/plugin.git"]);
     command
         .env("PATH", format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()))

@@ -5,14 +5,9 @@ use std::{
     fs,
     os::unix::{fs::symlink, net::UnixListener},
     path::{Path, PathBuf},
-    process::Command,
-    sync::atomic::{AtomicUsize, Ordering},
-    thread,
 };
 
-use rustix::fs::{CWD, FileType, Mode, mknodat};
-
-use crate::kit::{HANG, Ran, SAMUEL, Target, ran, times};
+use crate::kit::{HANG, PASSES, Ran, SCRIPT, SCRIPTED, Target, at_once, copied, make_fifo, ran, times};
 
 /// Every file that Samuel reads in a project.
 const FILES: [&str; 27] = [
@@ -88,28 +83,17 @@ const VERBS: [&[&str]; 24] = [
 /// What an exit code may be.
 const CODES: [i32; 8] = [0, 1, 2, 3, 4, 5, 75, 78];
 
-const SCRIPT: &str = "[[calls]]\nsteps = [{ write = { path = \"made\", content = \"x\" } }, { done = {} }]\n";
-
 /// A project in which each of the files is there.
 fn project() -> Target {
     let target = Target::with_tasks(&["one", "two"]);
-    target.write(
-        "samuel.toml",
-        "version = \"2\"\n[methodology.ralph]\nagent = \"scripted\"\nagent_command = [\"script.toml\"]\n\
-         pause = \"0s\"\nmax_iterations = 2\n",
-    );
+    target.configure(&format!("{SCRIPTED}max_iterations = 2"));
     target.write("script.toml", SCRIPT);
     target.write("prd.md", "# Title\n\n## Tasks\n\n- [ ] 1.0 One\n- [ ] 2.0 Two\n");
     target.write("package.json", "{}");
     for name in ["a", "b", "c"] {
         target.write(&format!("src/{name}.rs"), "fn main() {}\n");
     }
-    target.write(
-        "plugin/samuel-plugin.toml",
-        "[plugin]\nname = \"lint\"\nkind = \"skill\"\nversion = \"1.0.0\"\nsamuel = \"^2.0\"\n[hooks]\n\
-         \"quality.check\" = \"hook.sh\"\n",
-    );
-    target.program("plugin/hook.sh", "#!/bin/sh\necho '{\"ok\": true}'\n");
+    target.plugin("plugin", "lint", "quality.check", PASSES);
     for args in
         [&["install", "plugin", "--yes"][..], &["sync"], &["run", "start", "--yes", "--max-iterations", "1"]]
     {
@@ -135,21 +119,8 @@ fn project() -> Target {
 /// Copies a project with its permissions, so that each attack has its own.
 fn copy_of(base: &Target) -> Target {
     let target = Target::new();
-    copy(&base.root(), &target.root());
+    copied(&base.path("."), &target.root());
     target
-}
-
-fn copy(from: &Path, to: &Path) {
-    for entry in fs::read_dir(from).unwrap().flatten() {
-        let to = to.join(entry.file_name());
-        match entry.file_type().unwrap().is_dir() {
-            true => {
-                fs::create_dir_all(&to).unwrap();
-                copy(&entry.path(), &to);
-            }
-            false => drop(fs::copy(entry.path(), to).unwrap()),
-        }
-    }
 }
 
 /// Takes away what is at a path.
@@ -162,20 +133,10 @@ fn clear(path: &Path) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
 }
 
-fn make_fifo(path: &Path) {
-    clear(path);
-    mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-}
-
 /// Runs a command with a gibibyte of address space, which holds what it needs
 /// several times.
 fn limited(target: &Target, args: &[&str]) -> Ran {
-    let described = target.samuel(args);
-    let mut command = Command::new("/bin/sh");
-    command.args(["-c", "ulimit -v 1048576; exec \"$0\" \"$@\"", SAMUEL]).args(args).env_clear();
-    command.current_dir(described.get_current_dir().unwrap()).stdin(std::process::Stdio::null());
-    command.envs(described.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    ran(command, HANG)
+    ran(target.samuel_after("ulimit -v 1048576", args), HANG)
 }
 
 /// Holds a command against what every command promises.
@@ -186,19 +147,13 @@ fn check(what: &str, args: &[&str], ran: &Ran) {
     assert!(!text.contains("panicked at"), "{what}: {args:?}: {text}");
 }
 
-/// Tries attacks in a few threads, each in a project of its own.
+/// Tries attacks, each in a project of its own.
 fn try_all(attacks: &[(String, &[&str])], prepare: impl Fn(&Target, &str) + Sync) {
-    let (base, next) = (project(), AtomicUsize::new(0));
-    thread::scope(|scope| {
-        for _ in 0..3 {
-            scope.spawn(|| {
-                while let Some((what, args)) = attacks.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let target = copy_of(&base);
-                    prepare(&target, what);
-                    check(what, args, &limited(&target, args));
-                }
-            });
-        }
+    let base = project();
+    at_once(attacks, |_, (what, args)| {
+        let target = copy_of(&base);
+        prepare(&target, what);
+        check(what, args, &limited(&target, args));
     });
 }
 
@@ -214,7 +169,10 @@ fn spread<'a>(names: &[String], count: usize) -> Vec<(String, &'a [&'a str])> {
 fn no_command_waits_for_a_pipe() {
     let names: Vec<String> = FILES.iter().chain(&DIRECTORIES).map(|name| (*name).to_owned()).collect();
     let attacks = spread(&names, times(165, usize::MAX));
-    try_all(&attacks, |target, name| make_fifo(&target.path(name)));
+    try_all(&attacks, |target, name| {
+        clear(&target.path(name));
+        make_fifo(&target.path(name));
+    });
 }
 
 /// Ways to have no end, or to be no file.
@@ -259,6 +217,7 @@ fn a_command_says_which_file_it_cannot_read_and_what_that_is() {
         (".samuel/plugins/lint/samuel-plugin.toml", VERBS[0]),
     ] {
         let target = copy_of(&base);
+        clear(&target.path(name));
         make_fifo(&target.path(name));
         let ran = target.run(args);
         let (text, file) = (ran.text(), Path::new(name).file_name().unwrap().to_str().unwrap());
@@ -293,21 +252,8 @@ fn an_agent_that_exchanges_files_in_the_middle_of_a_run_stops_nothing() {
     let attacks: Vec<(&str, &str)> =
         names.iter().flat_map(|name| kinds.iter().map(move |kind| (*name, *kind))).collect();
     let count = times(names.len() + 7, attacks.len());
-    let next = AtomicUsize::new(0);
-    thread::scope(|scope| {
-        for _ in 0..3 {
-            scope.spawn(|| {
-                loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= count {
-                        break;
-                    }
-                    let (name, kind) = attacks[number * attacks.len() / count];
-                    exchanged(&base, name, kind);
-                }
-            });
-        }
-    });
+    let chosen: Vec<_> = (0..count).map(|number| attacks[number * attacks.len() / count]).collect();
+    at_once(&chosen, |_, (name, kind)| exchanged(&base, name, kind));
 }
 
 /// Lets an agent exchange a file, and looks how the run ends.
@@ -343,16 +289,7 @@ fn nothing_is_written_out_of_the_project() {
     let named =
         FILES.iter().map(|name| (*name, "file")).chain(DIRECTORIES.iter().map(|name| (*name, "directory")));
     let links: Vec<_> = named.collect();
-    let next = AtomicUsize::new(0);
-    thread::scope(|scope| {
-        for _ in 0..3 {
-            scope.spawn(|| {
-                while let Some((name, kind)) = links.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    linked_out(&base, name, kind);
-                }
-            });
-        }
-    });
+    at_once(&links, |_, (name, kind)| linked_out(&base, name, kind));
 }
 
 fn linked_out(base: &Target, name: &str, kind: &str) {

@@ -5,12 +5,9 @@
 //! limit on hangs tells the two apart, and a limit on the address space the
 //! other.
 
-use std::{
-    fmt::Write as _,
-    process::{Command, Stdio},
-};
+use std::fmt::Write as _;
 
-use crate::kit::{HANG, Ran, SAMUEL, Target, ran};
+use crate::kit::{HANG, Ran, Target, ran};
 
 /// What a command may take of memory where its text is a megabyte or less. A
 /// command that does nothing takes half of it.
@@ -20,24 +17,11 @@ const MEBIBYTES: usize = 256;
 /// address space that is never used.
 const PLUGINS: usize = 16 << 10;
 
-/// Runs a command with a limit on its address space.
-fn within(mebibytes: usize, target: &Target, args: &[&str]) -> Ran {
-    let mut command = Command::new("sh");
-    let plain = target.samuel(args);
-    command
-        .args(["-c", &format!("ulimit -v {} && exec \"$0\" \"$@\"", mebibytes << 10), SAMUEL])
-        .args(args)
-        .current_dir(target.root())
-        .env_clear()
-        .envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))))
-        .stdin(Stdio::null());
-    ran(command, HANG)
-}
-
-/// Runs a command to an end of its own: no hang, no signal, no panic.
+/// Runs a command, with a limit on its address space, to an end of its own: no hang, no
+/// signal, no panic.
 #[track_caller]
 fn ends(mebibytes: usize, target: &Target, args: &[&str]) -> Ran {
-    let ran = within(mebibytes, target, args);
+    let ran = ran(target.samuel_after(&format!("ulimit -v {}", mebibytes << 10), args), HANG);
     assert!(!ran.hung, "{args:?} hangs");
     let code = ran.code.unwrap_or_else(|| panic!("{args:?} was killed: {}", ran.text()));
     assert!([0, 1, 5].contains(&code), "{args:?} exits {code}: {}", ran.text());
@@ -102,7 +86,7 @@ fn very_many_faults_are_counted_and_the_first_hundred_told() {
         assert!(ran.text().contains(&format!("{faults} faults")), "{name}: {}", head(&ran));
         assert!(ran.text().contains(&format!("and {} more", faults - 100)), "{name}");
         let ran = ends(MEBIBYTES, &target, &["toon", "recover", "--json", name]);
-        let answer: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
+        let answer = ran.json();
         assert_eq!(answer["data"]["diagnostics"].as_array().unwrap().len(), 100, "{name}");
         assert_eq!(answer["data"]["more_diagnostics"], faults - 100, "{name}");
     }

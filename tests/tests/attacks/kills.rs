@@ -11,14 +11,14 @@ use std::{
     fs,
     os::unix::process::CommandExt,
     process::{Command, Stdio},
-    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
 
-use samuel_core::{clock::SystemClock, project::Project};
-
-use crate::kit::{Dice, HANG, SAMUEL, Target, kill_group, ran, times};
+use crate::{
+    kit::{Dice, HANG, Target, kill_group, ran, times},
+    writers::store,
+};
 
 /// What a plan says, by id: title and status.
 type Tasks = BTreeMap<String, (String, String)>;
@@ -37,6 +37,12 @@ struct Victim {
 struct Verb {
     args: Vec<String>,
     effect: Effect,
+}
+
+impl Verb {
+    fn args(&self) -> Vec<&str> {
+        self.args.iter().map(String::as_str).collect()
+    }
 }
 
 #[derive(Clone)]
@@ -87,8 +93,7 @@ impl Victim {
 
     /// Reads the plan; it can be read at any moment, and has nothing wrong.
     fn tasks(&self) -> Tasks {
-        let project = Project::open(self.target.root(), None, Arc::new(SystemClock::new())).unwrap();
-        let loaded = project.plan_store().load().expect("prd.toon can be read at any moment");
+        let loaded = store(&self.target).load().expect("prd.toon can be read at any moment");
         assert!(loaded.diagnostics.is_empty(), "{:?}", loaded.diagnostics);
         let tasks = loaded.plan.tasks.iter();
         tasks.map(|task| (task.id.to_string(), (task.title.clone(), task.status.to_string()))).collect()
@@ -147,14 +152,8 @@ impl Victim {
             args: ["run", "enqueue", "At last"].map(str::to_owned).to_vec(),
             effect: Effect::Task(None, "At last".to_owned()),
         };
-        let args: Vec<&str> = verb.args.iter().map(String::as_str).collect();
-        let ran = self.target.run(&args);
-        assert_eq!(ran.code, Some(0), "{}", ran.text());
+        let ran = self.target.ok(&verb.args());
         self.settle(&verb, ran.code);
-    }
-
-    fn command(&self, verb: &Verb) -> Command {
-        self.target.samuel(&verb.args.iter().map(String::as_str).collect::<Vec<_>>())
     }
 }
 
@@ -162,13 +161,13 @@ impl Victim {
 fn a_command_that_is_killed_has_happened_or_has_not() {
     let mut victim = Victim::new(0x0dd_ba11);
     let started = Instant::now();
-    assert_eq!(victim.target.run(&["run", "reset", "1"]).code, Some(0));
+    victim.target.ok(&["run", "reset", "1"]);
     // Up to a little more than a command takes, so that most are killed.
     let whole = (started.elapsed() * 5 / 4).as_micros() as u64;
     let mut killed = 0;
     for _ in 0..times(200, 1_000) {
         let verb = victim.verb();
-        let mut command = victim.command(&verb);
+        let mut command = victim.target.samuel(&verb.args());
         command.stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
         let mut child = command.spawn().unwrap();
         thread::sleep(Duration::from_micros(victim.dice.below(whole)));
@@ -189,16 +188,8 @@ fn a_write_beyond_a_limit_leaves_the_plan_as_it_was() {
         let verb = victim.verb();
         // In blocks of 512 bytes. The signal is ignored, so that the write fails.
         let blocks = victim.dice.below(24);
-        let plain = victim.command(&verb);
-        let mut limited = Command::new("sh");
-        limited
-            .args(["-c", &format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\""), SAMUEL])
-            .args(&verb.args)
-            .current_dir(victim.target.root())
-            .env_clear()
-            .envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))))
-            .stdin(Stdio::null());
-        let ran = ran(limited, HANG);
+        let limit = format!("trap '' XFSZ && ulimit -f {blocks}");
+        let ran = ran(victim.target.samuel_after(&limit, &verb.args()), HANG);
         assert!(!ran.hung && ran.code.is_some(), "{:?} within {blocks} blocks: {}", verb.args, ran.text());
         failed += usize::from(ran.code != Some(0));
         victim.settle(&verb, ran.code);
@@ -237,18 +228,9 @@ fn a_system_call_that_fails_leaves_the_plan_as_it_was() {
         let error = ERRORS[victim.dice.below(4) as usize];
         // The first reads are those of the program itself.
         let when = 1 + victim.dice.below(if call == "read" { 40 } else { 5 });
-        let plain = victim.command(&verb);
-        let mut traced = Command::new("strace");
-        traced
-            .args(["-f", "-o", "/dev/null", "-e"])
-            .arg(format!("inject={call}:error={error}:when={when}"))
-            .arg(SAMUEL)
-            .args(&verb.args)
-            .current_dir(victim.target.root())
-            .env_clear()
-            .envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))))
-            .stdin(Stdio::null());
-        let ran = ran(traced, Duration::from_secs(30));
+        let inject = format!("inject={call}:error={error}:when={when}");
+        let strace = ["strace", "-f", "-o", "/dev/null", "-e", &inject];
+        let ran = ran(victim.target.samuel_below(&strace, &verb.args()), Duration::from_secs(30));
         assert!(!ran.hung, "{:?} with {call} failing", verb.args);
         let panicked = ran.text().contains("panicked at");
         assert!(!panicked, "{:?} with {call} failing by {error}: {}", verb.args, ran.text());

@@ -3,20 +3,42 @@
 use std::{
     fs,
     io::Read,
-    os::unix::{fs::PermissionsExt, process::CommandExt},
+    os::unix::{
+        fs::{PermissionsExt, symlink},
+        process::CommandExt,
+    },
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
-use samuel_core::process::{Containment, strongest_containment};
-use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
-use wit_parser::Resolve;
+use rustix::{
+    fs::{CWD, FileType, Mode, mknodat},
+    process::{Pid, Signal, kill_process, kill_process_group},
+};
+use samuel_core::{
+    clock::SystemClock,
+    process::{Containment, strongest_containment},
+    project::{Project, ProjectError},
+};
+use serde_json::Value;
 
 /// The program under test.
 pub(crate) const SAMUEL: &str = env!("CARGO_BIN_EXE_samuel-under-test");
+
+/// What an agent that is played does in its first call, and the settings by which it is
+/// played from `script.toml`.
+pub(crate) const SCRIPT: &str =
+    "[[calls]]\nsteps = [{ write = { path = \"made\", content = \"x\" } }, { done = {} }]\n";
+pub(crate) const SCRIPTED: &str = "agent = \"scripted\"\nagent_command = [\"script.toml\"]\npause = \"0s\"\n";
+
+/// A script for `quality.check` that passes.
+pub(crate) const PASSES: &str = "#!/bin/sh\necho '{\"ok\": true}'\n";
 
 /// How long a command that has nothing to wait for may take; longer is a hang.
 pub(crate) const HANG: Duration = Duration::from_secs(5);
@@ -46,6 +68,11 @@ impl Ran {
     pub(crate) fn text(&self) -> String {
         format!("{}{}", String::from_utf8_lossy(&self.stdout), String::from_utf8_lossy(&self.stderr))
     }
+
+    /// Returns the document that it answered.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
+    }
 }
 
 impl Target {
@@ -61,16 +88,19 @@ impl Target {
     /// Makes a project with a plan of these tasks, numbered from 1.
     pub(crate) fn with_tasks(titles: &[&str]) -> Self {
         let target = Self::new();
-        assert_eq!(target.run(&["run", "init"]).code, Some(0));
-        for title in titles {
-            assert_eq!(target.run(&["run", "enqueue", "--", title]).code, Some(0));
-        }
+        target.ok(&["run", "init"]);
+        titles.iter().for_each(|title| drop(target.ok(&["run", "enqueue", "--", title])));
         target
     }
 
     /// The directory of the project.
     pub(crate) fn root(&self) -> PathBuf {
         self.dir.path().join("project")
+    }
+
+    /// Opens the project as a program does.
+    pub(crate) fn project(&self) -> Result<Project, ProjectError> {
+        Project::open(self.root(), None, Arc::new(SystemClock::new()))
     }
 
     /// A path in the project.
@@ -106,8 +136,46 @@ impl Target {
 
     /// Writes a program of the project.
     pub(crate) fn program(&self, name: &str, text: &str) {
-        self.write(name, text);
-        fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o755)).unwrap();
+        program(&self.path(name), text);
+    }
+
+    /// Writes samuel.toml with these settings of the methodology.
+    pub(crate) fn configure(&self, settings: &str) {
+        self.write("samuel.toml", format!("version = \"2\"\n[methodology.ralph]\n{settings}\n"));
+    }
+
+    /// Replaces a part of samuel.toml, which must be there.
+    pub(crate) fn reconfigure(&self, from: &str, to: &str) {
+        let config = self.read("samuel.toml");
+        assert!(config.contains(from), "{from} in {config}");
+        self.write("samuel.toml", config.replacen(from, to, 1));
+    }
+
+    /// Reads a file of the project.
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// Writes the source of a plugin that is a script, `hook.sh`, and handles one point.
+    pub(crate) fn plugin(&self, directory: &str, name: &str, point: &str, script: &str) {
+        let hooks = format!("[hooks]\n\"{point}\" = \"hook.sh\"\n");
+        self.write(&format!("{directory}/samuel-plugin.toml"), manifest("skill", name, &hooks));
+        self.program(&format!("{directory}/hook.sh"), script);
+    }
+
+    /// Runs a command that must succeed.
+    pub(crate) fn ok(&self, args: &[&str]) -> Ran {
+        let ran = self.run(args);
+        assert_eq!(ran.code, Some(0), "{args:?}: {}", ran.text());
+        ran
+    }
+
+    /// Where each task stands, in the order of the plan.
+    pub(crate) fn statuses(&self) -> Vec<String> {
+        let ran = self.run(&["run", "tasks", "--json"]);
+        let tasks =
+            ran.json()["data"]["tasks"].as_array().unwrap_or_else(|| panic!("{}", ran.text())).clone();
+        tasks.iter().map(|task| task["status"].as_str().unwrap().to_owned()).collect()
     }
 
     /// Describes a command in the project, with a clean environment and nothing
@@ -124,10 +192,92 @@ impl Target {
         command
     }
 
+    /// Describes the same where `samuel` is on the path.
+    pub(crate) fn samuel_by_name(&self, args: &[&str]) -> Command {
+        let bin = self.home().join("bin");
+        fs::create_dir_all(&bin).unwrap();
+        if !bin.join("samuel").exists() {
+            symlink(SAMUEL, bin.join("samuel")).unwrap();
+        }
+        let mut command = self.samuel(args);
+        command.env("PATH", format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()));
+        command
+    }
+
+    /// Describes the same below another program, which is given its command line.
+    pub(crate) fn samuel_below(&self, program: &[&str], args: &[&str]) -> Command {
+        let mut command = Command::new(program[0]);
+        let plain = self.samuel(&[]);
+        let env = plain.get_envs().filter_map(|(name, value)| Some((name, value?)));
+        command.args(&program[1..]).arg(SAMUEL).args(args).env_clear().envs(env);
+        command.current_dir(self.root()).stdin(Stdio::null());
+        command
+    }
+
+    /// Describes the same after a line of a shell, such as a limit.
+    pub(crate) fn samuel_after(&self, line: &str, args: &[&str]) -> Command {
+        self.samuel_below(&["sh", "-c", &format!("{line} && exec \"$0\" \"$@\"")], args)
+    }
+
     /// Runs a command to its end, for [`HANG`] at most.
     pub(crate) fn run(&self, args: &[&str]) -> Ran {
         ran(self.samuel(args), HANG)
     }
+}
+
+/// Writes a program, with its directories.
+pub(crate) fn program(path: &Path, text: impl AsRef<[u8]>) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Returns the manifest of a plugin of a kind, with the tables that say more.
+pub(crate) fn manifest(kind: &str, name: &str, tables: &str) -> String {
+    format!(
+        "[plugin]\nname = \"{name}\"\nkind = \"{kind}\"\nversion = \"1.0.0\"\nsamuel = \"^2.0\"\n{tables}"
+    )
+}
+
+/// Copies a directory with all in it; every file looks changed.
+pub(crate) fn copied(from: &Path, to: &Path) {
+    fs::create_dir_all(to.parent().unwrap()).unwrap();
+    assert!(Command::new("cp").arg("-R").args([from, to]).status().unwrap().success());
+}
+
+/// Lists everything below a directory, of which some may be gone meanwhile.
+pub(crate) fn all_below(directory: &Path) -> Vec<PathBuf> {
+    let (mut found, mut left) = (Vec::new(), vec![directory.to_owned()]);
+    while let Some(directory) = left.pop() {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                left.push(entry.path());
+            }
+            found.push(entry.path());
+        }
+    }
+    found
+}
+
+/// Puts a named pipe where nothing is.
+pub(crate) fn make_fifo(path: &Path) {
+    mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+}
+
+/// Makes every attack, a few at a time.
+pub(crate) fn at_once<T: Sync>(attacks: &[T], attack: impl Fn(usize, &T) + Sync) {
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while let number = next.fetch_add(1, Ordering::Relaxed)
+                    && let Some(one) = attacks.get(number)
+                {
+                    attack(number, one);
+                }
+            });
+        }
+    });
 }
 
 /// Runs git in a directory, without the configuration of this machine.
@@ -179,36 +329,39 @@ fn read(stream: impl Read + Send + 'static) -> thread::JoinHandle<Vec<u8>> {
 }
 
 /// Waits until something is so, and fails after a minute.
-pub(crate) fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
+pub(crate) fn wait_for(what: &str, is_so: impl FnMut() -> bool) {
+    wait_within(Duration::from_secs(60), what, is_so);
+}
+
+/// Does the same with another limit.
+pub(crate) fn wait_within(limit: Duration, what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + limit;
     while !is_so() {
         assert!(Instant::now() < deadline, "waited in vain for {what}");
         thread::sleep(Duration::from_millis(5));
     }
 }
 
-/// Returns the processes whose environment holds a text.
-pub(crate) fn marked(mark: &str) -> Vec<u32> {
+/// Returns the processes of which a file in `/proc` holds a text.
+fn processes(file: &str, text: &str) -> Vec<u32> {
     let carries = |pid: &u32| {
-        let env = fs::read(Path::new("/proc").join(pid.to_string()).join("environ")).unwrap_or_default();
-        env.windows(mark.len()).any(|window| window == mark.as_bytes())
+        let bytes = fs::read(Path::new("/proc").join(pid.to_string()).join(file)).unwrap_or_default();
+        bytes.windows(text.len()).any(|window| window == text.as_bytes())
     };
     let entries = fs::read_dir("/proc").unwrap().flatten();
-    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter(carries).collect()
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(carries).collect()
+}
+
+/// Returns the processes whose environment holds a text.
+pub(crate) fn marked(mark: &str) -> Vec<u32> {
+    processes("environ", mark)
 }
 
 /// Returns the living processes whose command line holds a text, which no
 /// cleaned environment hides.
 pub(crate) fn named(text: &str) -> Vec<u32> {
-    let carries = |pid: &u32| {
-        let line = fs::read(Path::new("/proc").join(pid.to_string()).join("cmdline")).unwrap_or_default();
-        line.windows(text.len()).any(|window| window == text.as_bytes())
-    };
-    let entries = fs::read_dir("/proc").unwrap().flatten();
-    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     // The test itself may have been given the text.
-    pids.filter(carries).filter(|pid| *pid != std::process::id()).collect()
+    processes("cmdline", text).into_iter().filter(|pid| *pid != std::process::id()).collect()
 }
 
 /// Waits a moment for processes to be reaped, and returns those that stay.
@@ -256,36 +409,4 @@ impl Dice {
         self.0 ^= self.0 << 17;
         self.0 % limit
     }
-}
-
-/// Makes a component whose handler of `quality.check` passes and says why, in
-/// one word.
-pub(crate) fn component(word: &str) -> Vec<u8> {
-    let mut resolve = Resolve::default();
-    resolve.push_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit/v1")).unwrap();
-    let world = "package test:attack; world plugin { export samuel:plugin/quality-check@1.0.0; }";
-    let package = resolve.push_str("test.wit", world).unwrap();
-    let world = resolve.select_world(&[package], Some("plugin")).unwrap();
-    // The answer lies at 1024: that it is one, that it is yes, and the word.
-    let module = format!(
-        r#"(module
-            (memory (export "memory") 2)
-            (global $top (mut i32) (i32.const 8192))
-            (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
-                (local $at i32)
-                (local.set $at (i32.and (i32.add (global.get $top) (i32.const 15)) (i32.const -16)))
-                (global.set $top (i32.add (local.get $at) (local.get 3)))
-                (local.get $at))
-            (data (i32.const 512) "{word}")
-            (func (export "samuel:plugin/quality-check@1.0.0#run") (param i32) (result i32)
-                (i32.store8 (i32.const 1028) (i32.const 1))
-                (i32.store8 (i32.const 1032) (i32.const 1))
-                (i32.store (i32.const 1036) (i32.const 512))
-                (i32.store (i32.const 1040) (i32.const {length}))
-                (i32.const 1024)))"#,
-        length = word.len()
-    );
-    let mut module = wat::parse_str(module).unwrap();
-    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8, false).unwrap();
-    ComponentEncoder::default().module(&module).unwrap().validate(true).encode().unwrap()
 }

@@ -7,19 +7,13 @@
 use std::{
     collections::BTreeMap,
     fs,
-    os::unix::fs::{PermissionsExt, symlink},
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::Command,
-    sync::{
-        Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread,
+    sync::Mutex,
 };
 
-use rustix::fs::{CWD, FileType, Mode, mknodat};
-
-use crate::kit::{HANG, Target, git, ran, times};
+use crate::kit::{HANG, Target, at_once, copied, git, make_fifo, program, ran, times};
 
 /// What looks at a project.
 const VERBS: &[&[&str]] = &[
@@ -36,9 +30,6 @@ const VERBS: &[&[&str]] = &[
     &["ls"],
     &["verify"],
 ];
-
-/// How many clones are attacked at a time.
-const WORKERS: usize = 4;
 
 /// A repository that clones are copies of.
 pub(crate) struct Origin {
@@ -67,11 +58,6 @@ impl Origin {
         copied(&self.target.path("."), &copy.root());
         copy
     }
-}
-
-fn copied(from: &Path, to: &Path) {
-    fs::create_dir_all(to.parent().unwrap()).unwrap();
-    assert!(Command::new("cp").arg("-R").arg(from).arg(to).status().unwrap().success());
 }
 
 /// Something that names a program.
@@ -175,13 +161,22 @@ struct Trapped {
 }
 
 impl Trapped {
+    fn of(target: Target) -> Self {
+        Self { directory: target.root(), variables: BTreeMap::new(), target }
+    }
+
+    /// Gives commands, and says what went wrong.
+    fn all(&self, what: &str, verbs: impl Iterator<Item = &'static &'static [&'static str]>) -> Vec<String> {
+        verbs.filter_map(|verb| self.attack(verb)).map(|went| format!("{what}: {went}")).collect()
+    }
+
     fn set(origin: &Origin, trap: &Trap) -> Self {
         let target = origin.clone();
         let program = target.path("program");
         let mark = target.mark("executed");
         target.program("program", &format!("#!/bin/sh\n: > '{}'\ncat\n", mark.display()));
         let command = program.display().to_string();
-        let mut trapped = Self { directory: target.root(), variables: BTreeMap::new(), target };
+        let mut trapped = Self::of(target);
         let to = |text: &str, trapped: &Self| {
             let root = trapped.target.root().display().to_string();
             text.replace('@', &command)
@@ -344,18 +339,10 @@ fn hostile_config(command: &str) -> String {
 
 /// Attacks every clone with some verbs, several clones at a time.
 fn every<T: Sync>(all: &[T], attack: impl Fn(usize, &T) -> Vec<String> + Sync) {
-    let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    thread::scope(|scope| {
-        for _ in 0..WORKERS {
-            scope.spawn(|| {
-                loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(one) = all.get(number) else { return };
-                    let failures = attack(number, one);
-                    failed.lock().unwrap().extend(failures);
-                }
-            });
-        }
+    let failed = Mutex::new(Vec::new());
+    at_once(all, |number, one| {
+        let failures = attack(number, one);
+        failed.lock().unwrap().extend(failures);
     });
     let failed = failed.into_inner().unwrap();
     assert!(failed.is_empty(), "{} attacks got through:\n{}", failed.len(), failed.join("\n"));
@@ -372,7 +359,7 @@ fn looking_at_a_clone_executes_nothing() {
         let trapped = Trapped::set(&origin, trap);
         let others = VERBS.iter().skip(1).cycle().skip(number * turns).take(turns);
         let verbs = VERBS.iter().take(1).chain(others);
-        verbs.filter_map(|verb| trapped.attack(verb)).map(|what| format!("{trap:?}: {what}")).collect()
+        trapped.all(&format!("{trap:?}"), verbs)
     });
 }
 
@@ -407,7 +394,7 @@ fn replace(path: &Path, kind: &str) {
     drop(gone);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     match kind {
-        "pipe" => mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap(),
+        "pipe" => make_fifo(path),
         "zero" => symlink("/dev/zero", path).unwrap(),
         "link to itself" => symlink(path.file_name().unwrap(), path).unwrap(),
         "directory" => fs::create_dir(path).unwrap(),
@@ -427,12 +414,9 @@ fn files_without_end_or_writer_hold_nothing_up() {
     every(&cases, |number, (file, kind)| {
         let target = origin.clone();
         replace(&target.path(file), kind);
-        let trapped = Trapped { directory: target.root(), variables: BTreeMap::new(), target };
+        let trapped = Trapped::of(target);
         let verbs = VERBS.iter().take(5).cycle().skip(number).take(turns);
-        verbs
-            .filter_map(|verb| trapped.attack(verb))
-            .map(|what| format!("{kind} as {file}: {what}"))
-            .collect()
+        trapped.all(&format!("{kind} as {file}"), verbs)
     });
 }
 
@@ -473,13 +457,8 @@ fn contents_that_ask_for_too_much_are_refused() {
     every(&contents, |_, (file, content)| {
         let target = origin.clone();
         target.write(file, content);
-        let trapped = Trapped { directory: target.root(), variables: BTreeMap::new(), target };
-        VERBS
-            .iter()
-            .take(1)
-            .filter_map(|verb| trapped.attack(verb))
-            .map(|what| format!("{file}: {what}"))
-            .collect()
+        let trapped = Trapped::of(target);
+        trapped.all(file, VERBS.iter().take(1))
     });
 }
 
@@ -492,21 +471,17 @@ fn a_commit_that_grows_when_it_is_read_is_refused() {
     let output = Command::new("git").args(args).current_dir(target.root()).output().unwrap();
     target.write(".git/refs/heads/main", output.stdout);
     fs::remove_file(bomb).unwrap();
-    let ran = target.run(&["run", "prompt"]);
-    assert_eq!((ran.hung, ran.code), (false, Some(0)), "{}", ran.text());
-    let ran = target.run(&["run", "vars"]);
-    assert_eq!((ran.hung, ran.code), (false, Some(0)), "{}", ran.text());
+    for verb in [["run", "prompt"], ["run", "vars"]] {
+        target.ok(&verb);
+    }
 }
 
 #[test]
 fn no_git_is_started_by_looking_or_by_a_run() {
     let target = Origin::new().clone();
     let bin = target.home().join("bin");
-    fs::create_dir(&bin).unwrap();
     for name in ["git", "git-lfs", "ssh"] {
-        let program = bin.join(name);
-        fs::write(&program, format!("#!/bin/sh\n: > '{}'\n", target.mark(name).display())).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        program(&bin.join(name), format!("#!/bin/sh\n: > '{}'\n", target.mark(name).display()));
     }
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
     let run: &[&str] = &[

@@ -4,9 +4,9 @@
 //! edits the plan, clears the work tree and gives up. Afterwards the plan is right, and what was printed alone says of
 //! each task how it ended, and why.
 
-use std::{collections::BTreeMap, process::Command, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 
-use crate::kit::{Ran, Target, ran, times};
+use crate::kit::{Ran, Target, git, ran, times};
 
 /// How long a night may last.
 const NIGHT: Duration = Duration::from_secs(600);
@@ -50,18 +50,15 @@ fn night(tasks: usize) -> (Target, Ran) {
             format!("{prd}\n### {} {title}\n\nDo it.\n", at + 1)
         });
     target.write("prd.md", prd);
-    let config = format!(
-        "version = \"2\"\n[methodology.ralph]\nagent = \"command\"\nagent_command = [\"sh\", '{}']\npause = 0\n\
-         max_iterations = 10000\nquality_checks = ['{CHECK}']\n[methodology.ralph.clocks]\nwall = 1\n",
+    target.configure(&format!(
+        "agent = \"command\"\nagent_command = [\"sh\", '{}']\npause = 0\nmax_iterations = 10000\n\
+         quality_checks = ['{CHECK}']\n[methodology.ralph.clocks]\nwall = 1",
         target.home().join("agent.sh").display()
-    );
-    target.write("samuel.toml", config);
-    assert_eq!(target.run(&["run", "init", "--prd", "prd.md"]).code, Some(0));
-    let git =
-        "git init -q . && git add samuel.toml prd.md && git -c user.name=n -c user.email=e commit -qm Night";
-    let mut command = Command::new("sh");
-    command.args(["-c", git]).current_dir(target.root()).env("HOME", target.home());
-    assert_eq!(ran(command, NIGHT).code, Some(0));
+    ));
+    target.ok(&["run", "init", "--prd", "prd.md"]);
+    for args in [&["init", "-q", "."][..], &["add", "samuel.toml", "prd.md"], &["commit", "-qm", "Night"]] {
+        git(&target.root(), args);
+    }
     let script = AGENT.replace("$MARKS", &target.mark("").display().to_string());
     let script = script.replace("$TASKS", &tasks.to_string());
     std::fs::write(target.home().join("agent.sh"), script).unwrap();
@@ -113,8 +110,7 @@ fn after_a_night_the_plan_is_right_and_what_was_printed_says_why() {
     let (target, ran) = night(tasks);
     assert!(!ran.hung, "{}", ran.text());
     assert_eq!(ran.code, Some(0), "{}", ran.text());
-    let listed = target.run(&["run", "tasks", "--json"]);
-    let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let listed = target.run(&["run", "tasks", "--json"]).json();
     let listed = listed["data"]["tasks"].as_array().unwrap();
     let added = (1..=tasks).filter(|number| number % 10 == 5).count();
     assert_eq!(listed.len(), tasks + added);

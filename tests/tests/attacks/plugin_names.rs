@@ -3,23 +3,15 @@
 
 use std::fs;
 
-use crate::kit::{Ran, Target};
+use crate::kit::{PASSES, Ran, Target};
 
 /// Names that no plugin has.
 const NAMES: [&str; 11] =
     ["-x", "--help", "--yes", "-", "api", "default", "repo", "samuel", "samuel-default", "session", "../up"];
 
-fn manifest(name: &str) -> String {
-    format!(
-        "[plugin]\nname = \"{name}\"\nkind = \"skill\"\nversion = \"1.0.0\"\nsamuel = \"^2.0\"\n\
-         [hooks]\n\"quality.check\" = \"hook.sh\"\n"
-    )
-}
-
 /// Writes a plugin beside the project.
 fn source(target: &Target, name: &str) {
-    target.write("../source/samuel-plugin.toml", manifest(name));
-    target.program("../source/hook.sh", "#!/bin/sh\necho '{\"ok\": true}'\n");
+    target.plugin("../source", name, "quality.check", PASSES);
 }
 
 /// Makes sure that a command refuses a name, and says which.
@@ -53,8 +45,8 @@ fn a_name_in_samuel_lock_is_refused_with_its_place() {
     for name in NAMES {
         let target = Target::new();
         source(&target, "lint");
-        assert_eq!(target.run(&["install", "--yes", "../source"]).code, Some(0));
-        let lock = fs::read_to_string(target.path("samuel.lock")).unwrap();
+        target.ok(&["install", "--yes", "../source"]);
+        let lock = target.read("samuel.lock");
         target.write("samuel.lock", lock.replace("name = \"lint\"", &format!("name = \"{name}\"")));
         fs::rename(
             target.path(".samuel/plugins/lint"),
@@ -70,8 +62,8 @@ fn a_name_in_samuel_lock_is_refused_with_its_place() {
 fn verify_compares_what_samuel_lock_says_of_a_plugin_as_a_whole() {
     let target = Target::new();
     source(&target, "lint");
-    assert_eq!(target.run(&["install", "--yes", "../source"]).code, Some(0));
-    let lock = fs::read_to_string(target.path("samuel.lock")).unwrap();
+    target.ok(&["install", "--yes", "../source"]);
+    let lock = target.read("samuel.lock");
     let digest = lock.lines().find(|line| line.starts_with("digest")).unwrap();
     for (from, to, told) in [
         (digest, "digest = \"sha256:00\"", "samuel.lock says \"sha256:00\", the files say \"sha256:"),
@@ -91,5 +83,5 @@ fn verify_compares_what_samuel_lock_says_of_a_plugin_as_a_whole() {
         }
     }
     target.write("samuel.lock", lock);
-    assert_eq!(target.run(&["verify"]).code, Some(0));
+    target.ok(&["verify"]);
 }

@@ -71,12 +71,7 @@ impl Plugin {
     }
 
     fn call(&self, run_id: &str) -> Answered {
-        let scope = Scope {
-            run_id: run_id.into(),
-            session: "s".into(),
-            iteration: 1,
-            ..Scope::new(Arc::new(SystemClock::new()))
-        };
+        let scope = Scope { run_id: run_id.into(), ..Scope::new(Arc::new(SystemClock::new())) };
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
         let input = QualityCheckInput::default();
         let done = runtime.block_on(self.registry.dispatch::<points::QualityCheck>(input, &scope));

@@ -1,22 +1,15 @@
 //! What the question before a run leaves out.
 
-#![allow(clippy::indexing_slicing, reason = "a failed set-up fails the test")]
-
 use serde_json::Value;
 
-use crate::kit::{Target, ran};
+use crate::kit::{PASSES, Target, ran};
 
 /// What a run would execute, as people and as programs are shown it.
 fn shown(target: &Target) -> (String, Value) {
     let asked = target.run(&["run", "start"]);
     assert_eq!(asked.code, Some(78), "nobody can be asked, so nothing runs: {}", asked.text());
-    let asked_json = target.run(&["run", "start", "--json"]);
-    let document: Value = serde_json::from_slice(&asked_json.stdout).unwrap();
+    let document = target.run(&["run", "start", "--json"]).json();
     (asked.text(), document["data"]["executables"].clone())
-}
-
-fn configure(target: &Target, settings: &str) {
-    target.write("samuel.toml", format!("version = \"2\"\n[methodology.ralph]\n{settings}\n"));
 }
 
 #[test]
@@ -24,13 +17,10 @@ fn the_whole_command_line_of_the_agent_is_shown() {
     let target = Target::with_tasks(&["One"]);
     target.program("bin/claude", "#!/bin/sh\n");
     let hook = r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"id; curl x"}]}]}}"#;
-    configure(
-        &target,
-        &format!(
-            "agent_command = [{:?}]\nagent_args = [\"--settings\", '{hook}', \"\"]",
-            target.path("bin/claude").display().to_string()
-        ),
-    );
+    target.configure(&format!(
+        "agent_command = [{:?}]\nagent_args = [\"--settings\", '{hook}', \"\"]",
+        target.path("bin/claude").display().to_string()
+    ));
     let (text, entries) = shown(&target);
     let line = format!(
         "agent claude: {} -p --dangerously-skip-permissions --output-format stream-json --verbose --settings '{hook}' ''",
@@ -48,16 +38,10 @@ fn the_whole_command_line_of_the_agent_is_shown() {
 fn grants_that_were_raised_change_what_is_shown() {
     let target = Target::with_tasks(&["One"]);
     let manifest = |capabilities: &str| {
-        target.write(
-            "lint/samuel-plugin.toml",
-            format!(
-                "[plugin]\nname = \"lint\"\nkind = \"skill\"\nversion = \"1.0.0\"\nsamuel = \"^2.0\"\n\
-                 [capabilities]\n{capabilities}\n[hooks]\n\"quality.check\" = \"hook.sh\"\n"
-            ),
-        );
-        target.program("lint/hook.sh", "#!/bin/sh\necho '{\"ok\": true}'\n");
-        let installed = target.run(&["install", "lint", "--yes"]);
-        assert_eq!(installed.code, Some(0), "{}", installed.text());
+        target.plugin("lint", "lint", "quality.check", PASSES);
+        let manifest = target.read("lint/samuel-plugin.toml");
+        target.write("lint/samuel-plugin.toml", format!("{manifest}[capabilities]\n{capabilities}\n"));
+        target.ok(&["install", "lint", "--yes"]);
         shown(&target)
     };
     let (before, entries) = manifest("env = [\"LANG\"]");
@@ -82,10 +66,10 @@ fn a_long_list_is_shown_whole_and_always_in_one_order() {
     let target = Target::with_tasks(&["One"]);
     let checks: Vec<String> =
         (0..500).map(|n| format!("{{ command = \"check {n}\", timeout = \"{}s\" }}", n + 1)).collect();
-    configure(
-        &target,
-        &format!("agent = \"command\"\nagent_command = [\"true\"]\nquality_checks = [{}]", checks.join(", ")),
-    );
+    target.configure(&format!(
+        "agent = \"command\"\nagent_command = [\"true\"]\nquality_checks = [{}]",
+        checks.join(", ")
+    ));
     let (text, entries) = shown(&target);
     for n in 0..500 {
         let line = format!("quality check {}: check {n}\n", n + 1);
@@ -99,10 +83,8 @@ fn a_long_list_is_shown_whole_and_always_in_one_order() {
 #[test]
 fn a_script_that_a_check_names_is_part_of_what_is_shown() {
     let target = Target::with_tasks(&["One"]);
-    configure(
-        &target,
-        "agent = \"command\"\nagent_command = [\"true\"]\nquality_checks = [\"sh ci/check.sh\"]",
-    );
+    target
+        .configure("agent = \"command\"\nagent_command = [\"true\"]\nquality_checks = [\"sh ci/check.sh\"]");
     target.write("ci/check.sh", "exit 1\n");
     let before = shown(&target);
     assert!(before.0.contains("file ci/check.sh: "), "{}", before.0);
@@ -113,8 +95,7 @@ fn a_script_that_a_check_names_is_part_of_what_is_shown() {
 #[test]
 fn what_is_shown_cannot_hide_a_line() {
     let target = Target::with_tasks(&["One"]);
-    configure(
-        &target,
+    target.configure(
         "agent = \"command\"\nagent_command = [\"true\", \"a\\u001b[2K\\rharmless\"]\n\
          quality_checks = [\"true\\nquality check 2: harmless\"]",
     );
@@ -128,13 +109,10 @@ fn what_is_shown_cannot_hide_a_line() {
 fn a_chain_that_turns_the_check_off_is_shown() {
     let target = Target::with_tasks(&["One"]);
     let config = |chain: &str| {
-        configure(
-            &target,
-            &format!(
-                "agent = \"command\"\nagent_command = [\"true\"]\nquality_checks = [\"false\"]\n\
+        target.configure(&format!(
+            "agent = \"command\"\nagent_command = [\"true\"]\nquality_checks = [\"false\"]\n\
                  [hooks.\"quality.check\"]\n{chain}"
-            ),
-        );
+        ));
         shown(&target)
     };
     for (chain, line) in [

@@ -4,15 +4,11 @@
 use std::fs;
 
 use crate::{
-    kit::{Ran, Target, git, ran},
+    kit::{PASSES, Ran, Target, git, ran},
     terminal::LIMIT,
 };
 
 const PASSWORD: &str = "hunter2-is-secret";
-
-fn read(target: &Target, name: &str) -> String {
-    fs::read_to_string(target.path(name)).unwrap()
-}
 
 /// Fails where a command has shown the password, or the project holds it
 /// elsewhere than in what an agent printed.
@@ -28,12 +24,7 @@ fn keeps_it_secret(target: &Target, ran: &Ran) {
 fn a_plugins_source_is_kept_and_shown_without_its_password() {
     let target = Target::new();
     let source = target.mark("source");
-    fs::create_dir(&source).unwrap();
-    let manifest = "[plugin]\nname = \"lint\"\nkind = \"skill\"\nversion = \"1.0.0\"\nsamuel = \"^2.0\"\n\
-                    [hooks]\n\"before:loop\" = \"hook.sh\"\n";
-    fs::write(source.join("samuel-plugin.toml"), manifest).unwrap();
-    target.program("hook.sh", "#!/bin/sh\necho '{\"ok\": true}'\n");
-    fs::rename(target.path("hook.sh"), source.join("hook.sh")).unwrap();
+    target.plugin("../marks/source", "lint", "before:loop", PASSES);
     git(&source, &["init", "--quiet", "--initial-branch=main"]);
     git(&source, &["add", "--all"]);
     git(&source, &["commit", "--quiet", "--message", "feat: lint"]);
@@ -55,7 +46,7 @@ fn a_plugins_source_is_kept_and_shown_without_its_password() {
     assert!(done.text().contains("credential helper"), "{}", done.text());
     keeps_it_secret(&target, &done);
     for name in ["samuel.toml", "samuel.lock"] {
-        assert!(read(&target, name).contains("\"https://example.org/lint.git\""), "{}", read(&target, name));
+        assert!(target.read(name).contains("\"https://example.org/lint.git\""), "{}", target.read(name));
     }
     let again = ran(target.samuel(&["install", "https://example.org/lint.git"]), LIMIT);
     assert_eq!(again.code, Some(0), "{}", again.text());
@@ -85,7 +76,7 @@ fn a_run_keeps_passwords_from_checks_from_the_terminal_and_from_its_records() {
     );
     target.program("works.sh", "#!/bin/sh\ncat > prompt\nenv > agent-env\n");
     target.program("check.sh", &format!("#!/bin/sh\nenv > check-env\necho 'fatal: {url}'\nexit 1\n"));
-    let config = read(&target, "samuel.toml");
+    let config = target.read("samuel.toml");
     let table = format!(
         "[methodology.ralph]\npause = \"0s\"\nquality_checks = [\"./check.sh\"]\nagent_args = [\"{url}\"]\n"
     );
@@ -108,17 +99,17 @@ fn a_run_keeps_passwords_from_checks_from_the_terminal_and_from_its_records() {
         assert_eq!(run.text().matches("quality checks run without HTTPS_PROXY").count(), 1, "{}", run.text());
     }
     assert!(
-        read(&target, "prompt").contains("fatal: https://***@host.invalid/x.git"),
+        target.read("prompt").contains("fatal: https://***@host.invalid/x.git"),
         "{}",
-        read(&target, "prompt")
+        target.read("prompt")
     );
-    let check = read(&target, "check-env");
+    let check = target.read("check-env");
     assert!(check.contains("http_proxy=http://proxy.invalid:3128\n") && check.contains("PATH="), "{check}");
     for secret in ["SSH_AUTH_SOCK", "HTTPS_PROXY", "GH_TOKEN", PASSWORD] {
         assert!(!check.contains(secret), "{secret}: {check}");
     }
     // The agent pushes, and reaches its model through the proxy.
-    let agent = read(&target, "agent-env");
+    let agent = target.read("agent-env");
     assert!(
         agent.contains("SSH_AUTH_SOCK=") && agent.contains("HTTPS_PROXY=") && !agent.contains("GH_TOKEN")
     );

@@ -7,14 +7,14 @@ use std::{
 
 use serde_json::Value;
 
-use crate::kit::{HANG, Ran, SAMUEL, Target, ran, wait_for};
+use crate::kit::{HANG, Ran, Target, ran, wait_for};
 
 const PLAN: &str = ".samuel/run/prd.toon";
 const JOURNAL: &str = ".samuel/run/journal.jsonl";
 
 /// Replaces a part of a file of the project; it must be there.
 fn edit(target: &Target, name: &str, from: &str, to: &str) {
-    let text = fs::read_to_string(target.path(name)).unwrap();
+    let text = target.read(name);
     assert!(text.contains(from), "{from} in {text}");
     target.write(name, text.replace(from, to));
 }
@@ -25,8 +25,7 @@ fn a_revision_that_leaves_no_room_to_count_on_breaks_nothing() {
         let target = Target::with_tasks(&["one", "two"]);
         edit(&target, PLAN, "\nrevision: 3\n", &format!("\nrevision: {highest}\n"));
         for args in [&["run", "done", "1"][..], &["run", "enqueue", "three"], &["run", "status"]] {
-            let ran = target.run(args);
-            assert_eq!(ran.code, Some(0), "{highest}: {args:?}: {}", ran.text());
+            target.ok(args);
         }
         for (from, to) in [
             ("\"seq\":", "\"was\":1,\"seq\":18446744073709551615,\"of\":"),
@@ -34,8 +33,7 @@ fn a_revision_that_leaves_no_room_to_count_on_breaks_nothing() {
         ] {
             edit(&target, JOURNAL, from, to);
             for args in [&["run", "done", "2"][..], &["run", "reset", "2"]] {
-                let ran = target.run(args);
-                assert_eq!(ran.code, Some(0), "{highest}: {args:?}: {}", ran.text());
+                target.ok(args);
             }
         }
         let ran = target.run(&["run", "tasks"]);
@@ -47,7 +45,7 @@ fn a_revision_that_leaves_no_room_to_count_on_breaks_nothing() {
 fn a_record_after_which_there_is_no_number_is_passed_over_or_told() {
     for (seq, is_told) in [(1_u64 << 53, false), ((1 << 53) - 1, true)] {
         let target = Target::with_tasks(&["one"]);
-        let journal = fs::read_to_string(target.path(JOURNAL)).unwrap();
+        let journal = target.read(JOURNAL);
         let made_up = format!(
             "{{\"seq\":{seq},\"at\":\"2026-01-01T00:00:00Z\",\"revision\":2,\"kind\":\"rotated\"}}\n"
         );
@@ -55,7 +53,7 @@ fn a_record_after_which_there_is_no_number_is_passed_over_or_told() {
         let ran = target.run(&["run", "done", "1"]);
         assert_eq!(ran.code != Some(0), is_told, "{}", ran.text());
         assert_eq!(ran.text().contains("journal.jsonl is corrupt"), is_told, "{}", ran.text());
-        let written = fs::read_to_string(target.path(JOURNAL)).unwrap();
+        let written = target.read(JOURNAL);
         assert!(!written.contains(&format!("\"seq\":{}", seq + 1)), "{written}");
     }
 }
@@ -63,30 +61,17 @@ fn a_record_after_which_there_is_no_number_is_passed_over_or_told() {
 /// A project whose agent is a script outside of it, and whose check is another.
 fn with_agent(agent: &str, check: &str) -> Target {
     let target = Target::with_tasks(&["one", "two"]);
-    let bin = target.home().join("bin");
-    fs::create_dir(&bin).unwrap();
-    std::os::unix::fs::symlink(SAMUEL, bin.join("samuel")).unwrap();
     let script = target.home().join("agent");
     fs::write(&script, format!("cat >/dev/null\n{agent}\n")).unwrap();
-    target.write(
-        "samuel.toml",
-        format!(
-            "version = \"2\"\n[methodology.ralph]\nagent = \"command\"\nagent_command = [\"sh\", {script:?}]\n\
-             quality_checks = [{check:?}]\nmax_iterations = 4\nmax_consecutive_failures = 2\npause = \"0s\"\n"
-        ),
-    );
+    target.configure(&format!(
+        "agent = \"command\"\nagent_command = [\"sh\", {script:?}]\nquality_checks = [{check:?}]\n\
+         max_iterations = 4\nmax_consecutive_failures = 2\npause = \"0s\""
+    ));
     target
 }
 
-fn command(target: &Target, args: &[&str]) -> Command {
-    let mut command = target.samuel(args);
-    let path = std::env::var("PATH").unwrap();
-    command.env("PATH", format!("{}:{path}", target.home().join("bin").display()));
-    command
-}
-
 fn start(target: &Target) -> Ran {
-    let ran = ran(command(target, &["run", "start", "--yes"]), HANG * 4);
+    let ran = ran(target.samuel_by_name(&["run", "start", "--yes"]), HANG * 4);
     assert!(!ran.hung, "{}", ran.text());
     ran
 }
@@ -106,17 +91,10 @@ fn a_start_says_that_the_journal_of_earlier_loops_is_gone() {
 
 /// Starts a loop whose agent writes the file `at-work` and waits for `go-on`.
 fn start_and_wait(target: &Target) -> Child {
-    let mut command = command(target, &["run", "start", "--yes"]);
+    let mut command = target.samuel_by_name(&["run", "start", "--yes"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     wait_for("the agent", || target.mark("at-work").exists() || child.try_wait().unwrap().is_some());
     child
-}
-
-fn statuses(target: &Target) -> Vec<String> {
-    let ran = target.run(&["run", "tasks", "--json"]);
-    let tasks: Value = serde_json::from_slice(&ran.stdout).unwrap();
-    let tasks = tasks["data"]["tasks"].as_array().unwrap_or_else(|| panic!("{}", ran.text()));
-    tasks.iter().map(|task| task["status"].as_str().unwrap().to_owned()).collect()
 }
 
 /// Waits until something is so, and no longer than five seconds.
@@ -150,7 +128,7 @@ fn what_an_agent_removes_or_breaks_is_put_back_and_the_work_goes_on() {
         assert_eq!(ran.code, Some(0), "{attack}: {}", ran.text());
         assert!(ran.text().contains("put back"), "{attack}: {}", ran.text());
         assert!(ran.text().len() < 100_000, "{attack}");
-        assert_eq!(statuses(&target), ["completed", "completed"], "{attack}");
+        assert_eq!(target.statuses(), ["completed", "completed"], "{attack}");
         assert!(target.path(".samuel/run/.gitignore").exists(), "{attack}: {}", ran.text());
     }
 }
@@ -172,7 +150,7 @@ fn a_plan_that_is_cut_between_two_rows_is_put_back_and_the_work_goes_on() {
         "{}",
         ran.text()
     );
-    assert_eq!(statuses(&target), ["completed", "completed"]);
+    assert_eq!(target.statuses(), ["completed", "completed"]);
 }
 
 #[test]
@@ -202,7 +180,7 @@ fn a_task_that_an_agent_removes_is_told_and_logged() {
         );
         let ran = start(&target);
         assert!(ran.text().contains("removed from the plan: 2 two"), "{cover}: {}", ran.text());
-        let log = fs::read_to_string(target.path(".samuel/run/progress.md")).unwrap();
+        let log = target.read(".samuel/run/progress.md");
         assert!(log.contains("removed from the plan: two"), "{cover}: {log}");
     }
 }
@@ -216,7 +194,7 @@ fn a_row_that_an_agent_makes_unreadable_is_told_and_logged() {
     );
     let ran = start(&target);
     assert_ne!(ran.code, Some(0), "{}", ran.text());
-    let log = fs::read_to_string(target.path(".samuel/run/progress.md")).unwrap();
+    let log = target.read(".samuel/run/progress.md");
     for told in ["removed from the plan: two", "prd.toon was edited: 1 line can no longer be read"] {
         assert!(log.contains(told), "{log}");
     }
@@ -231,7 +209,7 @@ fn a_task_that_an_edit_opens_again_is_not_counted_as_completed() {
          mv .samuel/run/new .samuel/run/prd.toon; fi",
         "true",
     );
-    let ran = ran(command(&target, &["run", "start", "--yes", "--json"]), HANG * 4);
+    let ran = ran(target.samuel_by_name(&["run", "start", "--yes", "--json"]), HANG * 4);
     assert!(!ran.hung, "{}", ran.text());
     let last: Value =
         serde_json::from_str(ran.text().lines().rfind(|line| line.contains("\"completed\"")).unwrap())
@@ -282,7 +260,7 @@ fn no_lock_that_is_removed_admits_a_second_loop() {
         shell.args(["-c", attack]).current_dir(target.root());
         assert!(!ran(shell, HANG).hung, "{attack}");
         for args in [&["run", "start", "--yes"][..], &["run", "init", "--force"], &["run", "restore"]] {
-            let second = ran(command(&target, args), HANG);
+            let second = ran(target.samuel_by_name(args), HANG);
             // Until the plan is put back there is none.
             let text = second.text();
             assert!(second.code == Some(75) || text.contains("no plan at"), "{attack}: {args:?}: {text}");
@@ -290,7 +268,7 @@ fn no_lock_that_is_removed_admits_a_second_loop() {
     }
     assert!(first.try_wait().unwrap().is_none(), "the first loop is still at work");
     wait_for("the holder", || {
-        let second = ran(command(&target, &["run", "start", "--yes"]), HANG);
+        let second = ran(target.samuel_by_name(&["run", "start", "--yes"]), HANG);
         second.code == Some(75) && second.text().contains(&format!("process {}", first.id()))
     });
     fs::write(go, "").unwrap();
@@ -308,7 +286,7 @@ fn what_a_leftover_of_a_run_wants_of_a_replaced_plan_is_refused() {
     .unwrap();
     assert_ne!(start(&target).code, Some(0));
     let leftover = |args: &[&str]| {
-        let mut command = command(&target, args);
+        let mut command = target.samuel_by_name(args);
         let given = fs::read_to_string(&env).unwrap();
         command.envs(
             given.lines().filter_map(|line| line.split_once('=')).map(|(n, v)| (n.to_owned(), v.to_owned())),
@@ -317,13 +295,12 @@ fn what_a_leftover_of_a_run_wants_of_a_replaced_plan_is_refused() {
     };
     assert_eq!(leftover(&["run", "done", "2"]).code, Some(0), "it is the same plan");
     target.write("prd.md", "# Other\n\n## Tasks\n\n- [ ] 1 Something else\n- [ ] 2 And more\n");
-    let converted = target.run(&["run", "convert", "--force", "prd.md"]);
-    assert_eq!(converted.code, Some(0), "{}", converted.text());
+    target.ok(&["run", "convert", "--force", "prd.md"]);
     for args in [&["run", "done", "1"][..], &["run", "skip", "1"], &["run", "enqueue", "more"]] {
         let refused = leftover(args);
         assert_eq!(refused.code, Some(1), "{args:?}: {}", refused.text());
         assert!(refused.text().contains("has been replaced"), "{}", refused.text());
     }
-    assert_eq!(statuses(&target), ["pending", "pending"]);
+    assert_eq!(target.statuses(), ["pending", "pending"]);
     assert_eq!(target.run(&["run", "done", "1"]).code, Some(0), "a person means the plan that is there");
 }

@@ -4,11 +4,14 @@
 //! Whatever it prints, the run ends in an outcome of its own, in bounded memory,
 //! and the plan is what it was.
 
-use std::{fs, path::Path, process::Command, sync::Arc, time::Duration};
+use std::{fs, path::Path, time::Duration};
 
-use samuel_core::{clock::SystemClock, model::Status, project::Project};
+use samuel_core::model::Status;
 
-use crate::kit::{Dice, SAMUEL, Target, ran, times};
+use crate::{
+    kit::{Dice, Target, ran, times},
+    writers::store,
+};
 
 /// Every exit code of `run start`.
 const DOCUMENTED: [i32; 6] = [0, 1, 3, 4, 5, 78];
@@ -94,16 +97,7 @@ fn a_hostile_stream_ends_in_an_outcome_and_leaves_the_plan_alone() {
         target.program("agent.sh", &format!("#!/bin/sh\ncat > /dev/null\ncat stream\nexit {code}\n"));
         let start = ["run", "start", "--agent", agent, "--agent-command", "./agent.sh", "--yes", "--json"];
         let last = ["--max-iterations", "1", "--pause", "0"];
-        let plain = target.samuel(&[]);
-        let mut command = Command::new("sh");
-        command
-            .args(["-c", &format!("ulimit -d {DATA} && exec \"$0\" \"$@\""), SAMUEL])
-            .args(start)
-            .args(last)
-            .current_dir(target.root())
-            .env_clear()
-            .envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))))
-            .stdin(std::process::Stdio::null());
+        let command = target.samuel_after(&format!("ulimit -d {DATA}"), &[&start[..], &last].concat());
         let ran = ran(command, Duration::from_secs(20));
         let what = format!("round {round}, {agent}");
         assert!(!ran.hung, "{what} hangs");
@@ -114,8 +108,7 @@ fn a_hostile_stream_ends_in_an_outcome_and_leaves_the_plan_alone() {
         let last = ran.stdout.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap();
         let answer: serde_json::Value = serde_json::from_slice(last).expect("a document of JSON");
         assert!(answer.get("ok").is_some(), "{what}: {answer}");
-        let project = Project::open(target.root(), None, Arc::new(SystemClock::new())).unwrap();
-        let loaded = project.plan_store().load().unwrap();
+        let loaded = store(&target).load().unwrap();
         assert_eq!((loaded.diagnostics.len(), loaded.plan.tasks.len()), (0, 2), "{what}");
         assert!(
             loaded.plan.tasks.iter().all(|task| task.status != Status::Completed),

@@ -177,7 +177,6 @@ while kill -STOP $supervisor $keeper; do :; done; sleep TOKEN",
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "a test says that it was skipped")]
 fn holding_both_by_a_tracer() {
     let has_python = std::process::Command::new("python3").arg("-c").arg("import ctypes").status();
     if !has_python.is_ok_and(|status| status.success()) {

@@ -23,7 +23,10 @@ use samuel_core::{
 };
 use tokio::runtime::Runtime;
 
-use crate::kit::{Target, component, times};
+use crate::{
+    component::passes,
+    kit::{Target, manifest, program, times},
+};
 
 /// Looks at two files beside it, one by its own name and one by the variable.
 const GOOD: &str = "#!/bin/sh
@@ -66,11 +69,8 @@ impl Bench {
             "wasm" => ("quality-check", "[wasm]\nmodule = \"plugin.wasm\"\n"),
             _ => ("hook.sh", ""),
         };
-        let manifest = format!(
-            "[plugin]\nname = \"lint\"\nkind = \"{kind}\"\nversion = \"1.0.0\"\nsamuel = \"^2.0\"\n\
-             [hooks]\n\"quality.check\" = \"{hook}\"\n{more}"
-        );
-        target.write("../source/samuel-plugin.toml", manifest);
+        let hooks = format!("[hooks]\n\"quality.check\" = \"{hook}\"\n{more}");
+        target.write("../source/samuel-plugin.toml", manifest(kind, "lint", &hooks));
         for (name, bytes) in files(&target) {
             program(&target.path("../source").join(name), &bytes);
         }
@@ -124,12 +124,7 @@ impl Bench {
     }
 
     fn call(&self, registry: &Registry) -> Dispatched<QualityCheckOutput> {
-        let scope = Scope {
-            run_id: "r1".into(),
-            session: "s".into(),
-            iteration: 1,
-            ..Scope::new(Arc::new(SystemClock::new()))
-        };
+        let scope = Scope { run_id: "r1".into(), ..Scope::new(Arc::new(SystemClock::new())) };
         self.runtime.block_on(registry.dispatch::<points::QualityCheck>(QualityCheckInput::default(), &scope))
     }
 
@@ -137,14 +132,7 @@ impl Bench {
     /// work beside it.
     fn race(&self, calls: usize, calls_each: usize, race: impl Fn() + Sync) -> Tally {
         let mut tally = Tally::default();
-        let done = AtomicBool::new(false);
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                while !done.load(Ordering::Relaxed) {
-                    race();
-                }
-            });
-            let _ending = Ending(&done);
+        beside(race, || {
             while tally.calls < calls {
                 let Ok(registry) = self.load() else {
                     tally.refused += 1;
@@ -166,15 +154,23 @@ impl Bench {
     }
 }
 
+/// Does something while a race goes on beside it.
+fn beside(race: impl Fn() + Sync, work: impl FnOnce()) {
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                race();
+            }
+        });
+        let _ending = Ending(&done);
+        work();
+    });
+}
+
 /// Puts the place of the mark into a script.
 fn marking(script: &str, target: &Target) -> Vec<u8> {
     script.replace("MARK", &target.mark(MARK).display().to_string()).into_bytes()
-}
-
-fn program(path: &Path, bytes: &[u8]) {
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, bytes).unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 /// Ends the race, also where an attack that succeeds fails the test: the thread
@@ -198,8 +194,8 @@ fn a_script_and_the_files_beside_it_run_as_they_were_checked() {
     for swapped in ["hook.sh", "lib.sh", "data/words", ""] {
         let bench = Bench::script();
         let evil = bench.target.path("../evil");
-        program(&evil.join("hook.sh"), &marking(EVIL, &bench.target));
-        program(&evil.join("lib.sh"), &marking(EVIL_LIB, &bench.target));
+        program(&evil.join("hook.sh"), marking(EVIL, &bench.target));
+        program(&evil.join("lib.sh"), marking(EVIL_LIB, &bench.target));
         program(&evil.join("data/words"), b"evil\n");
         fs::copy(bench.installed().join("samuel-plugin.toml"), evil.join("samuel-plugin.toml")).unwrap();
         let (left, right) = (bench.installed().join(swapped), evil.join(swapped));
@@ -211,9 +207,9 @@ fn a_script_and_the_files_beside_it_run_as_they_were_checked() {
 
 #[test]
 fn a_component_runs_as_it_was_checked() {
-    let bench = Bench::new("wasm", |_| vec![("plugin.wasm", component("good"))]);
+    let bench = Bench::new("wasm", |_| vec![("plugin.wasm", passes("good"))]);
     let evil = bench.target.path("../evil.wasm");
-    program(&evil, &component("evil"));
+    program(&evil, passes("evil"));
     let installed = bench.installed().join("plugin.wasm");
     let tally = bench.race(times(100, 500), 1, || exchange(&installed, &evil));
     assert_eq!((tally.evil, tally.good), (0, tally.calls), "{tally:?}");
@@ -222,35 +218,28 @@ fn a_component_runs_as_it_was_checked() {
 #[test]
 fn a_template_is_used_as_it_was_checked() {
     let target = Target::with_tasks(&["one"]);
-    target.write(
-        "../source/samuel-plugin.toml",
-        "[plugin]\nname = \"samuel-tdd\"\nkind = \"methodology\"\nversion = \"1.0.0\"\nsamuel = \"^2.0\"\n\
-         [[methodology]]\nname = \"tdd\"\ntemplates = \"templates\"\n",
-    );
+    let tables = "[[methodology]]\nname = \"tdd\"\ntemplates = \"templates\"\n";
+    target.write("../source/samuel-plugin.toml", manifest("methodology", "samuel-tdd", tables));
     target.write("../source/templates/prompt.md.tmpl", "good");
-    assert_eq!(target.run(&["install", "--yes", "../source"]).code, Some(0));
+    target.ok(&["install", "--yes", "../source"]);
     let (installed, evil) = (target.path(".samuel/plugins/samuel-tdd"), target.path("../evil"));
     program(&evil, b"evil");
-    let done = AtomicBool::new(false);
     let mut good = 0;
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            while !done.load(Ordering::Relaxed) {
-                exchange(&installed.join("templates/prompt.md.tmpl"), &evil);
+    beside(
+        || exchange(&installed.join("templates/prompt.md.tmpl"), &evil),
+        || {
+            for _ in 0..times(60, 500) {
+                let ran = target.run(&["run", "tdd", "prompt"]);
+                let text = ran.text();
+                if ran.code == Some(0) {
+                    assert!(text.contains("good") && !text.contains("evil"), "{text}");
+                    good += 1;
+                } else {
+                    assert!(text.contains("changed"), "{text}");
+                }
             }
-        });
-        let _ending = Ending(&done);
-        for _ in 0..times(60, 500) {
-            let ran = target.run(&["run", "tdd", "prompt"]);
-            let text = ran.text();
-            if ran.code == Some(0) {
-                assert!(text.contains("good") && !text.contains("evil"), "{text}");
-                good += 1;
-            } else {
-                assert!(text.contains("changed"), "{text}");
-            }
-        }
-    });
+        },
+    );
     assert!(good > 0);
 }
 
@@ -263,7 +252,7 @@ fn a_private_copy_that_is_found_answers_nothing_once_it_was_touched() {
     let (evil, copies) = (bench.target.path("../evil.sh"), bench.state().join("plugins"));
     let calls_each = 20;
     let tally = bench.race(times(100, 1_000), calls_each, || {
-        program(&evil, &marking(EVIL, &bench.target));
+        program(&evil, marking(EVIL, &bench.target));
         for copy in fs::read_dir(&copies).into_iter().flatten().flatten() {
             let _ = fs::set_permissions(copy.path(), fs::Permissions::from_mode(0o700));
             let hook = copy.path().join("hook.sh");

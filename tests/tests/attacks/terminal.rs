@@ -1,7 +1,5 @@
 //! Text of others on a terminal: what a clone, an agent, a plugin or a command
 //! line brings along gives the terminal no orders and hides nothing.
-#![allow(clippy::indexing_slicing, reason = "a failed set-up fails the test")]
-
 use std::{
     ffi::{OsStr, OsString},
     fs::{self, File},
@@ -17,7 +15,7 @@ use rustix::{
     termios::{OptionalActions, tcgetattr, tcsetattr},
 };
 
-use crate::kit::{Target, kill_group, ran};
+use crate::kit::{Target, git, kill_group, manifest, ran};
 
 /// How long a command may take beside others that are tested at the same time.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
@@ -69,13 +67,19 @@ fn at_terminal(command: Command) -> Shown {
     answered(command, "n")
 }
 
-/// Does the same with another answer.
-pub(crate) fn answered(mut command: Command, answer: &str) -> Shown {
+/// Opens a terminal: the end of whoever watches, and that of a command.
+pub(crate) fn terminal() -> (File, File) {
     let main = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&main).unwrap();
     unlockpt(&main).unwrap();
     let name = ptsname(&main, Vec::new()).unwrap().into_string().unwrap();
-    let slave = File::options().read(true).write(true).open(name).unwrap();
+    let other = File::options().read(true).write(true).open(name).unwrap();
+    (main.into(), other)
+}
+
+/// Does the same with another answer.
+pub(crate) fn answered(mut command: Command, answer: &str) -> Shown {
+    let (mut main, slave) = terminal();
     let mut modes = tcgetattr(&slave).unwrap();
     modes.make_raw();
     tcsetattr(&slave, OptionalActions::Now, &modes).unwrap();
@@ -83,7 +87,6 @@ pub(crate) fn answered(mut command: Command, answer: &str) -> Shown {
     command.stdin(end()).stdout(end()).stderr(end()).process_group(0);
     let mut child = command.spawn().unwrap();
     drop((command, slave));
-    let mut main = File::from(main);
     main.write_all(format!("{answer}\n").as_bytes()).unwrap();
     let reader = thread::spawn(move || {
         let (mut bytes, mut piece) = (Vec::new(), [0; 4096]);
@@ -131,17 +134,13 @@ fn word(text: &str) -> String {
 /// A project in which everything that can hold a text holds orders.
 fn hostile() -> Target {
     let target = Target::with_tasks(&["TITLE: a"]);
-    let git = Command::new("git")
-        .args(["init", "--quiet", "--initial-branch=main"])
-        .current_dir(target.root())
-        .status();
-    assert!(git.unwrap().success());
+    git(&target.root(), &["init", "--quiet", "--initial-branch=main"]);
     target.write(".git/HEAD", format!("ref: refs/heads/{UNSEEN}\n"));
     for id in ["SKIPPED", "LAST"] {
         let title = format!("TITLE: {id}");
-        assert_eq!(target.run(&["run", "task", "add", id, &title, "--description", "TEXT: b"]).code, Some(0));
+        target.ok(&["run", "task", "add", id, &title, "--description", "TEXT: b"]);
     }
-    assert_eq!(target.run(&["run", "skip", "SKIPPED", "--reason", "REASON: c"]).code, Some(0));
+    target.ok(&["run", "skip", "SKIPPED", "--reason", "REASON: c"]);
     change_plan(&target, |mut plan| {
         plan = plan.replace("name: project", &format!("name: \"{}\"", cell(ORDERS)));
         for word in ["TITLE: ", "TEXT: ", "REASON: "] {
@@ -176,8 +175,7 @@ fn hostile() -> Target {
     plugin(&target, "breaks", "session.start", &format!("printf '%s\\n' {} >&2; exit 3", word(ORDERS)));
     configure(&target, "");
     for name in ["talks", "breaks"] {
-        let ran = target.run(&["install", "--yes", &format!("plugins/{name}")]);
-        assert_eq!(ran.code, Some(0), "{}", ran.text());
+        target.ok(&["install", "--yes", &format!("plugins/{name}")]);
     }
     plugin(&target, "asks", "quality.check", "echo '{\"ok\": true}'");
     target
@@ -194,8 +192,7 @@ fn with_bad_ids(target: &Target) {
 }
 
 fn change_plan(target: &Target, change: impl FnOnce(String) -> String) {
-    let plan = fs::read_to_string(target.path(".samuel/run/prd.toon")).unwrap();
-    target.write(".samuel/run/prd.toon", change(plan));
+    target.write(".samuel/run/prd.toon", change(target.read(".samuel/run/prd.toon")));
 }
 
 /// Writes a text as it stands between the quotes of a cell.
@@ -225,16 +222,11 @@ fn configure(target: &Target, more: &str) {
 fn plugin(target: &Target, name: &str, point: &str, script: &str) {
     let orders = toml(ORDERS);
     let asks = "[capabilities]\nenv = { targets = [\"ANY\"], reason = ORDERS }\n".replace("ORDERS", &orders);
-    target.write(
-        &format!("plugins/{name}/samuel-plugin.toml"),
-        format!(
-            "[plugin]\nname = \"{name}\"\nkind = \"skill\"\nversion = \"1.0.0\"\nsamuel = \"^2.0\"\n\
-             description = {orders}\n{asks}[hooks]\n\"{point}\" = \"hook.sh\"\n"
-        ),
-    );
     let answer = serde_json::to_string(ORDERS).unwrap();
     let script = script.replace("ORDERS", answer.trim_matches('"'));
     target.program(&format!("plugins/{name}/hook.sh"), &format!("#!/bin/sh\n{script}\n"));
+    let tables = format!("description = {orders}\n{asks}[hooks]\n\"{point}\" = \"hook.sh\"\n");
+    target.write(&format!("plugins/{name}/samuel-plugin.toml"), manifest("skill", name, &tables));
 }
 
 fn words(words: &[&str]) -> Vec<OsString> {
@@ -416,7 +408,7 @@ fn what_another_program_reads_is_exact_and_json_says_the_same() {
     assert!(prompt.contains("\u{1b}]52;c;YQ==\u{7}") && prompt.contains("\u{202e}"), "{prompt:?}");
     let answer = ran(target.samuel(&["run", "tasks", "--json"]), LIMIT);
     assert_eq!(order_in(&answer.stdout), None);
-    let answer: serde_json::Value = serde_json::from_slice(&answer.stdout).unwrap();
+    let answer = answer.json();
     let titles =
         answer["data"]["tasks"].as_array().unwrap().iter().map(|task| task["title"].as_str().unwrap());
     assert!(
@@ -426,8 +418,7 @@ fn what_another_program_reads_is_exact_and_json_says_the_same() {
     );
     let toon = ran(target.samuel(&["toon", "decode", "data.toon"]), LIMIT);
     assert_eq!(order_in(&toon.stdout), None);
-    let value: serde_json::Value = serde_json::from_slice(&toon.stdout).unwrap();
-    assert_eq!(value[ORDERS], ORDERS);
+    assert_eq!(toon.json()[ORDERS], ORDERS);
     let events =
         ran(target.samuel(&["run", "start", "--yes", "--json", "--agent-command", "./agent.sh"]), LIMIT);
     assert_eq!(order_in(&events.stdout), None);

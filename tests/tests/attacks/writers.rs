@@ -9,17 +9,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use samuel_core::{clock::SystemClock, project::Project, state::PlanStore};
+use samuel_core::state::PlanStore;
 
 use crate::kit::{Dice, Target, kill_group, times};
 
-const ENQUEUE_MANY: &str = env!("CARGO_BIN_EXE_enqueue-many");
+pub(crate) const ENQUEUE_MANY: &str = env!("CARGO_BIN_EXE_enqueue-many");
 
 /// How many write at the same time.
 const WRITERS: usize = 16;
 
-fn store(target: &Target) -> Arc<dyn PlanStore> {
-    Project::open(target.root(), None, Arc::new(SystemClock::new())).unwrap().plan_store()
+pub(crate) fn store(target: &Target) -> Arc<dyn PlanStore> {
+    target.project().unwrap().plan_store()
 }
 
 /// Starts a loop in a process group of its own.

@@ -3,12 +3,6 @@
 //!
 //! `SAMUEL_LONG=1` kills five hundred times instead of a few, changes three
 //! hundred files and sends signals in a hundred runs.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a failed set-up fails the test"
-)]
 
 use std::{
     collections::BTreeSet,
@@ -18,40 +12,30 @@ use std::{
     process::{Child, Command, Stdio},
     sync::Arc,
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use samuel_core::{
-    clock::SystemClock,
     model::{Plan, ProgressStatus, Status, Task, TaskId},
-    project::Project,
     state::{Actor, Existing, Mutation, NewTask, PlanStore, TaskChange},
 };
 
-const SAMUEL: &str = env!("CARGO_BIN_EXE_samuel-under-test");
-const ENQUEUE_MANY: &str = env!("CARGO_BIN_EXE_enqueue-many");
+use crate::{
+    kit::{Dice, Target, all_below, times, wait_within},
+    terminal::terminal,
+    writers::{ENQUEUE_MANY, store},
+};
 
 /// A project whose scripted agent completes one task a call.
-fn project(tasks: usize, steps: &str) -> (tempfile::TempDir, Arc<dyn PlanStore>) {
-    let dir = tempfile::tempdir().unwrap();
-    fs::write(dir.path().join("script.toml"), format!("[[calls]]\nrepeat = true\nsteps = [{steps}]\n"))
-        .unwrap();
-    let store = Project::open(dir.path(), None, Arc::new(SystemClock::new())).unwrap().plan_store();
+fn project(tasks: usize, steps: &str) -> (Target, Arc<dyn PlanStore>) {
+    let target = Target::new();
+    target.write("script.toml", format!("[[calls]]\nrepeat = true\nsteps = [{steps}]\n"));
+    let store = store(&target);
     let tasks = (1..=tasks).map(|id| Task::new(TaskId::new(id.to_string()), format!("Task {id}"))).collect();
     store.import(Plan { tasks, ..Plan::default() }, Actor::User, Existing::Refuse).unwrap();
-    (dir, store)
-}
-
-fn samuel(dir: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(SAMUEL);
-    command
-        .args(args)
-        .current_dir(dir)
-        .env_clear()
-        .env("PATH", std::env::var("PATH").unwrap())
-        .env("HOME", dir);
-    command.stdin(Stdio::null());
-    command
+    (target, store)
 }
 
 /// The command line of a loop.
@@ -70,25 +54,19 @@ const START: [&str; 11] = [
 ];
 
 /// Starts a loop, which tells what it does in the file `told`.
-fn start(dir: &Path) -> Child {
-    let told = fs::File::options().create(true).append(true).open(dir.join("told")).unwrap();
-    samuel(dir, &START).stdout(told).stderr(Stdio::null()).spawn().unwrap()
+fn start(target: &Target) -> Child {
+    let told = fs::File::options().create(true).append(true).open(target.path("told")).unwrap();
+    target.samuel(&START).stdout(told).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// A small generator, so that a failure can be repeated.
-struct Dice(u64);
-
-impl Dice {
-    fn up_to(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
-    }
+/// Starts somebody who adds tasks, and tells each.
+fn enqueues(target: &Target, name: &str, count: usize) -> Child {
+    let mut command = Command::new(ENQUEUE_MANY);
+    command.arg(target.root()).args([name, &count.to_string()]).stdout(Stdio::piped()).spawn().unwrap()
 }
 
 fn kills() -> usize {
-    if std::env::var_os("SAMUEL_LONG").is_some() { 500 } else { 40 }
+    times(40, 500)
 }
 
 fn ids(store: &Arc<dyn PlanStore>) -> BTreeSet<TaskId> {
@@ -100,33 +78,33 @@ fn ids(store: &Arc<dyn PlanStore>) -> BTreeSet<TaskId> {
 #[test]
 fn a_loop_that_is_killed_at_any_moment_loses_nothing_and_goes_on() {
     let kills = kills();
-    let (dir, store) =
+    let (target, store) =
         project(kills, r#"{ write = { path = "made.txt", content = "{{task_id}}" } }, { done = {} }"#);
     let mut acknowledged = ids(&store);
     let mut dice = Dice(0x5eed_cafe);
     for round in 0..kills {
-        let mut running = start(dir.path());
-        thread::sleep(Duration::from_millis(dice.up_to(250)));
+        let mut running = start(&target);
+        thread::sleep(Duration::from_millis(dice.below(250)));
         let task = NewTask::new(format!("Added in round {round}"));
         if let TaskChange::Added { id } =
             store.mutate(Mutation::Enqueue { task }, Actor::User).unwrap().change
         {
             acknowledged.insert(id);
         }
-        thread::sleep(Duration::from_millis(dice.up_to(50)));
+        thread::sleep(Duration::from_millis(dice.below(50)));
         running.kill().unwrap();
         running.wait().unwrap();
         let stored = ids(&store);
         assert!(acknowledged.is_subset(&stored), "round {round} lost {:?}", acknowledged.difference(&stored));
     }
     let before = store.load().unwrap().plan.progress.total_iterations_run;
-    assert!(start(dir.path()).wait().unwrap().success(), "the last start finishes the plan");
+    assert!(start(&target).wait().unwrap().success(), "the last start finishes the plan");
     let plan = store.load().unwrap().plan;
     let open: Vec<&TaskId> =
         plan.tasks.iter().filter(|task| task.status != Status::Completed).map(|t| &t.id).collect();
     assert!(open.is_empty(), "{open:?}");
     assert!(before > 0 && plan.progress.total_iterations_run > before, "counters are cumulative");
-    let told = fs::read_to_string(dir.path().join("told")).unwrap();
+    let told = target.read("told");
     let resumed = told.lines().filter(|line| line.starts_with("going on as run ")).count();
     assert!(resumed > 0, "no start went on with a run that was killed: {told}");
     assert_eq!(plan.progress.completed_tasks as usize, plan.tasks.len());
@@ -134,18 +112,14 @@ fn a_loop_that_is_killed_at_any_moment_loses_nothing_and_goes_on() {
 
 #[test]
 fn a_command_that_is_killed_has_either_happened_or_not() {
-    let (dir, store) = project(1, "");
+    let (target, store) = project(1, "");
     let mut dice = Dice(0x0dd_ba11);
     let mut acknowledged = 0;
     for round in 0..kills() / 2 {
-        let mut running = Command::new(ENQUEUE_MANY)
-            .args([dir.path().to_str().unwrap(), "killed", "1000"])
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut running = enqueues(&target, "killed", 1000);
         let lines = BufReader::new(running.stdout.take().unwrap()).lines();
         let reader = thread::spawn(move || lines.map_while(Result::ok).map(TaskId::new).collect::<Vec<_>>());
-        thread::sleep(Duration::from_millis(20 + dice.up_to(120)));
+        thread::sleep(Duration::from_millis(20 + dice.below(120)));
         running.kill().unwrap();
         running.wait().unwrap();
         let told = reader.join().unwrap();
@@ -159,18 +133,11 @@ fn a_command_that_is_killed_has_either_happened_or_not() {
 
 #[test]
 fn thirty_two_processes_beside_a_running_loop_lose_no_task() {
-    let each = if std::env::var_os("SAMUEL_LONG").is_some() { 50 } else { 12 };
-    let (dir, store) = project(1, r#"{ sleep = { ms = 50 } }, { done = {} }"#);
-    let writers: Vec<Child> = (0..32)
-        .map(|writer| {
-            Command::new(ENQUEUE_MANY)
-                .args([dir.path().to_str().unwrap(), &format!("writer {writer}"), &each.to_string()])
-                .stdout(Stdio::piped())
-                .spawn()
-                .unwrap()
-        })
-        .collect();
-    let mut running = start(dir.path());
+    let each = times(12, 50);
+    let (target, store) = project(1, r#"{ sleep = { ms = 50 } }, { done = {} }"#);
+    let writers: Vec<Child> =
+        (0..32).map(|writer| enqueues(&target, &format!("writer {writer}"), each)).collect();
+    let mut running = start(&target);
     let mut told = Vec::new();
     for writer in writers {
         let output = writer.wait_with_output().unwrap();
@@ -189,8 +156,7 @@ fn thirty_two_processes_beside_a_running_loop_lose_no_task() {
 
 /// Asks a loop to end after its iteration, as Ctrl-C does.
 fn interrupt(running: &Child) {
-    let pid = rustix::process::Pid::from_child(running);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    kill_process(Pid::from_child(running), Signal::INT).unwrap();
 }
 
 /// Who ends a run, at any phase of it.
@@ -205,33 +171,25 @@ enum Ends {
 }
 
 /// Starts a loop below a program of the system.
-fn start_below(dir: &Path, program: &[&str], stdin: impl Into<Stdio>) -> Child {
-    let words: Vec<&str> = program.iter().copied().chain([SAMUEL]).chain(START).collect();
-    let mut command = samuel(dir, &[]);
-    let mut below = Command::new(words[0]);
-    below.args(&words[1..]).current_dir(dir).env_clear();
-    below.envs(command.stdin(Stdio::null()).get_envs().filter_map(|(name, value)| Some((name, value?))));
+fn start_below(target: &Target, program: &[&str], stdin: impl Into<Stdio>) -> Child {
+    let mut below = target.samuel_below(program, &START);
     below.stdin(stdin).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-fn signal(running: &Child, signal: rustix::process::Signal) {
+fn signal(running: &Child, signal: Signal) {
     // It may have ended by itself.
-    let _ = rustix::process::kill_process(rustix::process::Pid::from_child(running), signal);
+    let _ = kill_process(Pid::from_child(running), signal);
 }
 
 /// Returns how a run ended, with the exit codes that it may have.
-fn ended(dir: &Path, ends: Ends, after: Duration) -> (Option<i32>, Vec<i32>) {
-    use rustix::{
-        process::Signal,
-        pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
-    };
+fn ended(target: &Target, ends: Ends, after: Duration) -> (Option<i32>, Vec<i32>) {
     let (mut running, codes) = match ends {
         Ends::Timeout => {
             let limit = format!("{:.3}", after.as_secs_f64());
-            (start_below(dir, &["timeout", &limit], Stdio::null()), vec![124])
+            (start_below(target, &["timeout", &limit], Stdio::null()), vec![124])
         }
         Ends::Nohup => {
-            let running = start_below(dir, &["nohup"], Stdio::null());
+            let running = start_below(target, &["nohup"], Stdio::null());
             thread::sleep(after);
             signal(&running, Signal::HUP);
             thread::sleep(Duration::from_millis(20));
@@ -239,12 +197,8 @@ fn ended(dir: &Path, ends: Ends, after: Duration) -> (Option<i32>, Vec<i32>) {
             (running, vec![143])
         }
         Ends::Terminal => {
-            let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-            grantpt(&terminal).unwrap();
-            unlockpt(&terminal).unwrap();
-            let name = ptsname(&terminal, Vec::new()).unwrap().into_string().unwrap();
-            let other_end = fs::File::options().read(true).write(true).open(name).unwrap();
-            let running = start_below(dir, &["setsid", "--ctty"], other_end);
+            let (terminal, other_end) = terminal();
+            let running = start_below(target, &["setsid", "--ctty"], other_end);
             thread::sleep(after);
             drop(terminal);
             (running, vec![129])
@@ -260,8 +214,8 @@ fn ended(dir: &Path, ends: Ends, after: Duration) -> (Option<i32>, Vec<i32>) {
 
 #[test]
 fn a_run_that_is_ended_in_any_phase_says_so_and_leaves_nothing_half_done() {
-    let rounds = if std::env::var_os("SAMUEL_LONG").is_some() { 100 } else { 12 };
-    let (dir, store) = project(1, "{ done = {} }");
+    let rounds = times(12, 100);
+    let (target, store) = project(1, "{ done = {} }");
     let mut dice = Dice(0x0051_67a1);
     let mut told = 0;
     for round in 0..rounds {
@@ -270,8 +224,8 @@ fn a_run_that_is_ended_in_any_phase_says_so_and_leaves_nothing_half_done() {
             store.mutate(Mutation::Enqueue { task }, Actor::User).unwrap();
         }
         let ends = [Ends::Timeout, Ends::Nohup, Ends::Terminal][round % 3];
-        let after = Duration::from_millis(1 + dice.up_to(700));
-        let (code, codes) = ended(dir.path(), ends, after);
+        let after = Duration::from_millis(1 + dice.below(700));
+        let (code, codes) = ended(&target, ends, after);
         let described = format!("round {round}: {ends:?} after {after:?} ended with {code:?}");
         // Before the run listens, the system ends it; and it may have been done.
         let is_told = code.is_some_and(|code| codes.contains(&code));
@@ -282,7 +236,7 @@ fn a_run_that_is_ended_in_any_phase_says_so_and_leaves_nothing_half_done() {
         assert!(plan.tasks.iter().all(|task| task.status != Status::InProgress), "{described}");
     }
     assert!(told >= rounds / 2, "{told} of {rounds} runs were ended by a signal that they heard");
-    assert!(start(dir.path()).wait().unwrap().success(), "the last start finishes the plan");
+    assert!(start(&target).wait().unwrap().success(), "the last start finishes the plan");
 }
 
 /// How long nothing may take.
@@ -292,37 +246,26 @@ const TITLES: [&str; 4] = ["Parse dates", "Format dates", "Compare dates", "Prin
 
 /// How many files are changed, half of them beside a loop.
 fn mutations() -> usize {
-    if std::env::var_os("SAMUEL_LONG").is_some() { 300 } else { 40 }
+    times(40, 300)
 }
 
 /// A project of these tasks whose agent works until it is told to go on, and
 /// whose check fails.
-fn attacked() -> tempfile::TempDir {
-    let dir = tempfile::tempdir().unwrap();
+fn attacked() -> Target {
+    let target = Target::with_tasks(&TITLES);
     let agent = "cat >/dev/null; date +%N >made; : >at-work; until [ -e go-on ]; do sleep 0.01; done; rm -f at-work go-on";
-    fs::write(dir.path().join("agent.sh"), agent).unwrap();
-    let config = "version = \"2\"\n[methodology.ralph]\nagent = \"command\"\nagent_command = [\"sh\", \"agent.sh\"]\n\
-                  quality_checks = [\"false\"]\nmax_iterations = 100000\nmax_consecutive_failures = 100000\npause = 0\n";
-    fs::write(dir.path().join("samuel.toml"), config).unwrap();
-    assert!(samuel(dir.path(), &["run", "init"]).output().unwrap().status.success());
-    for title in TITLES {
-        assert!(samuel(dir.path(), &["run", "enqueue", title]).output().unwrap().status.success());
-    }
-    dir
+    target.write("agent.sh", agent);
+    target.configure(
+        "agent = \"command\"\nagent_command = [\"sh\", \"agent.sh\"]\nquality_checks = [\"false\"]\n\
+         max_iterations = 100000\nmax_consecutive_failures = 100000\npause = 0",
+    );
+    target
 }
 
 /// The files below a directory.
 fn files_below(directory: &Path) -> Vec<PathBuf> {
-    let (mut files, mut left) = (Vec::new(), vec![directory.to_owned()]);
-    while let Some(directory) = left.pop() {
-        // What is here may be gone the next moment.
-        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() => left.push(entry.path()),
-                _ => files.push(entry.path()),
-            }
-        }
-    }
+    let mut files = all_below(directory);
+    files.retain(|path| !fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()));
     files.sort();
     files
 }
@@ -336,11 +279,11 @@ fn mutate(dice: &mut Dice, path: &Path) -> String {
         return format!("remove what stands at {}", path.display());
     }
     let bytes = fs::read(path).unwrap_or_default();
-    let at = usize::try_from(dice.up_to(bytes.len() as u64 + 1)).unwrap();
+    let at = usize::try_from(dice.below(bytes.len() as u64 + 1)).unwrap();
     let (before, after) = bytes.split_at(at);
     let kinds =
         ["cut", "remove", "flip", "insert", "directory", "link", "pipe", "append", "move", "settle", "zeros"];
-    let kind = kinds.into_iter().nth(usize::try_from(dice.up_to(kinds.len() as u64)).unwrap()).unwrap();
+    let kind = kinds.into_iter().nth(usize::try_from(dice.below(kinds.len() as u64)).unwrap()).unwrap();
     let write = |bytes: &[u8]| fs::write(path, bytes);
     let _ = match kind {
         "cut" => write(before),
@@ -371,11 +314,11 @@ fn mutate(dice: &mut Dice, path: &Path) -> String {
 }
 
 /// Makes sure that every task stands in the plan's file or in a plan that is kept.
-fn nothing_is_lost(dir: &Path, told: &str) {
-    let kept = files_below(&dir.join(".local/state/samuel/plans"));
+fn nothing_is_lost(target: &Target, told: &str) {
+    let kept = files_below(&target.home().join(".local/state/samuel/plans"));
     let texts: Vec<String> = kept
         .into_iter()
-        .chain([dir.join(".samuel/run/prd.toon")])
+        .chain([target.path(".samuel/run/prd.toon")])
         .filter(|path| path.is_file())
         .map(|path| String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned())
         .collect();
@@ -385,46 +328,39 @@ fn nothing_is_lost(dir: &Path, told: &str) {
 }
 
 /// Waits for something, and fails at the limit.
-fn soon(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + HANG;
-    while !is_so() {
-        assert!(Instant::now() < deadline, "waited in vain for {what}");
-        thread::sleep(Duration::from_millis(5));
-    }
+fn soon(what: &str, is_so: impl FnMut() -> bool) {
+    wait_within(HANG, what, is_so);
 }
 
 #[test]
 fn whatever_an_agent_does_to_the_state_loses_no_task_and_completes_none() {
-    let dir = attacked();
-    let store = Project::open(dir.path(), None, Arc::new(SystemClock::new())).unwrap().plan_store();
+    let target = attacked();
+    let store = store(&target);
     let mut dice = Dice(0xfeed_f00d);
-    let told = fs::File::create(dir.path().join("told")).unwrap();
+    let told = fs::File::create(target.path("told")).unwrap();
     let start = || {
-        let mut command = samuel(dir.path(), &["run", "start", "--yes", "--json"]);
+        let mut command = target.samuel(&["run", "start", "--yes", "--json"]);
         command.stdout(told.try_clone().unwrap()).stderr(told.try_clone().unwrap()).spawn().unwrap()
     };
-    let at_work = dir.path().join("at-work");
+    let at_work = target.path("at-work");
     let mut running = start();
     for round in 0..mutations() / 2 {
         soon("the agent", || at_work.exists() || running.try_wait().unwrap().is_some());
         if let Some(status) = running.try_wait().unwrap() {
-            panic!(
-                "round {round}: the loop ended with {status}: {}",
-                fs::read_to_string(dir.path().join("told")).unwrap()
-            );
+            panic!("round {round}: the loop ended with {status}: {}", target.read("told"));
         }
-        let files = files_below(&dir.path().join(".samuel"));
-        let path = files.get(usize::try_from(dice.up_to(files.len() as u64)).unwrap()).unwrap();
+        let files = files_below(&target.path(".samuel"));
+        let path = files.get(usize::try_from(dice.below(files.len() as u64)).unwrap()).unwrap();
         let done = format!("round {round}: {}", mutate(&mut dice, path));
-        nothing_is_lost(dir.path(), &done);
-        fs::write(dir.path().join("go-on"), "").unwrap();
+        nothing_is_lost(&target, &done);
+        fs::write(target.path("go-on"), "").unwrap();
         soon(&done, || !at_work.exists() || running.try_wait().unwrap().is_some());
     }
     soon("the agent", || at_work.exists());
     interrupt(&running);
-    fs::write(dir.path().join("go-on"), "").unwrap();
+    fs::write(target.path("go-on"), "").unwrap();
     soon("the end", || running.try_wait().unwrap().is_some());
-    let told = fs::read_to_string(dir.path().join("told")).unwrap();
+    let told = target.read("told");
     assert!(!told.contains("panicked"), "{told}");
     let plan = store.load().unwrap().plan;
     assert_eq!(plan.count(Status::Completed), 0, "{:?}", plan.tasks);
@@ -432,10 +368,11 @@ fn whatever_an_agent_does_to_the_state_loses_no_task_and_completes_none() {
 
 #[test]
 fn whatever_is_done_to_the_state_between_runs_loses_no_task() {
-    let dir = attacked();
-    let saved: Vec<(PathBuf, Vec<u8>)> = [".samuel", ".local"]
+    let target = attacked();
+    let state = [target.path(".samuel"), target.home().join(".local")];
+    let saved: Vec<(PathBuf, Vec<u8>)> = state
         .iter()
-        .flat_map(|name| files_below(&dir.path().join(name)))
+        .flat_map(|directory| files_below(directory))
         .map(|path| (path.clone(), fs::read(path).unwrap()))
         .collect();
     let commands: [&[&str]; 7] = [
@@ -449,24 +386,24 @@ fn whatever_is_done_to_the_state_between_runs_loses_no_task() {
     ];
     let mut dice = Dice(0x00ba_d5ed);
     for round in 0..mutations() / 2 {
-        for name in [".samuel", ".local"] {
-            fs::remove_dir_all(dir.path().join(name)).unwrap();
+        for directory in &state {
+            fs::remove_dir_all(directory).unwrap();
         }
         for (path, bytes) in &saved {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, bytes).unwrap();
         }
         let mut done = format!("round {round}");
-        for _ in 0..=dice.up_to(2) {
-            let files = files_below(&dir.path().join(".samuel"));
-            let Some(path) = files.get(usize::try_from(dice.up_to(files.len().max(1) as u64)).unwrap())
+        for _ in 0..=dice.below(2) {
+            let files = files_below(&target.path(".samuel"));
+            let Some(path) = files.get(usize::try_from(dice.below(files.len().max(1) as u64)).unwrap())
             else {
                 break;
             };
             done += &format!(", {}", mutate(&mut dice, path));
         }
         for args in [commands.get(round % commands.len()).unwrap(), &commands[3]] {
-            let mut command = samuel(dir.path(), args);
+            let mut command = target.samuel(args);
             let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
             soon(&format!("{args:?} after {done}"), || child.try_wait().unwrap().is_some());
             let output = child.wait_with_output().unwrap();
@@ -476,7 +413,7 @@ fn whatever_is_done_to_the_state_between_runs_loses_no_task() {
                 matches!(output.status.code(), Some(0 | 1 | 3 | 4 | 5)),
                 "{args:?} after {done}: {stderr}"
             );
-            nothing_is_lost(dir.path(), &done);
+            nothing_is_lost(&target, &done);
         }
     }
 }
