@@ -1,6 +1,6 @@
 //! What cannot work ends with one clear error, and nothing is lost.
 
-use std::{os::unix::fs::PermissionsExt, process::Command};
+use std::os::unix::fs::PermissionsExt;
 
 use crate::bench::{Bench, Ran};
 
@@ -72,9 +72,7 @@ fn a_number_that_is_none_is_refused_with_the_numbers_there_are() {
 #[test]
 fn an_agent_that_is_not_installed_is_named() {
     let bench = Bench::with_tasks(&["First"]);
-    let mut command = bench.command(&["run", "start", "--yes"]);
-    command.env("PATH", "/nowhere");
-    let ran = Ran::of(command);
+    let ran = bench.samuel_where("PATH", "/nowhere", &["run", "start", "--yes"]);
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.contains("agent \"claude\" needs the program \"claude\""), "{ran:?}");
     assert!(!bench.path(".samuel/run/progress.md").exists());
@@ -84,9 +82,7 @@ fn an_agent_that_is_not_installed_is_named() {
 fn a_loop_works_without_a_repository_that_can_be_read() {
     let bench = Bench::with_tasks(&["First"]);
     std::fs::create_dir(bench.path(".git")).unwrap();
-    let mut command = bench.command(&bench.start_args("\"$SAMUEL_BINARY\" run done 1"));
-    command.env("PATH", "/nowhere");
-    let ran = Ran::of(command);
+    let ran = bench.samuel_where("PATH", "/nowhere", &bench.start_args("\"$SAMUEL_BINARY\" run done 1"));
     assert_eq!(ran.code, 0, "{ran:?}");
     let snapshot = bench.read(".samuel/run/project-snapshot.toon");
     assert!(snapshot.contains("the repository cannot be read"), "{snapshot}");
@@ -95,9 +91,7 @@ fn a_loop_works_without_a_repository_that_can_be_read() {
 #[test]
 fn the_demonstration_says_that_it_needs_git() {
     let bench = Bench::empty();
-    let mut command = bench.command(&["demo", "--json"]);
-    command.env("PATH", "/nowhere");
-    let document = Ran::of(command).json();
+    let document = bench.samuel_where("PATH", "/nowhere", &["demo", "--json"]).json();
     assert_eq!(document["error"]["code"], "E_GIT_NOT_FOUND");
     assert_eq!(std::fs::read_dir(bench.tmp()).unwrap().count(), 0);
 }
@@ -125,12 +119,7 @@ fn a_directory_that_cannot_be_written_is_named() {
 /// Runs the command where no file can grow past a kilobyte, much as on a disk that
 /// is full.
 fn without_space(bench: &Bench, args: &[&str]) -> Ran {
-    let usual = bench.command(args);
-    let mut command = std::process::Command::new("/bin/sh");
-    command.args(["-c", "ulimit -f 2; exec \"$0\" \"$@\""]).arg(usual.get_program());
-    command.args(usual.get_args()).current_dir(bench.root()).env_clear();
-    command.envs(usual.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    Ran::of(command)
+    Ran::of(bench.command_below("ulimit -f 2; exec \"$0\" \"$@\"", args))
 }
 
 #[test]
@@ -164,7 +153,7 @@ fn a_journal_that_an_agent_replaces_is_put_back_and_the_run_goes_on() {
 #[test]
 fn a_mistake_in_samuel_toml_is_reported_once_with_its_line() {
     let bench = Bench::with_tasks(&[]);
-    bench.write("samuel.toml", "version = \"2\"\n[methodology.ralph]\nmax_iteration = 3\n");
+    bench.configure("max_iteration = 3");
     let (code, stderr) = error_of(&bench.samuel(&["run", "tasks"]));
     assert_eq!((code, stderr.matches("max_iteration").count() >= 1), (2, true));
     assert!(stderr.contains("samuel.toml:3:1"), "{stderr}");
@@ -209,10 +198,7 @@ fn output_that_cannot_be_written_is_an_error() {
 #[test]
 fn what_doctor_found_stands_above_its_verdict() {
     let bench = Bench::with_tasks(&["One"]);
-    let mut command = Command::new("/bin/sh");
-    command.args(["-c", "\"$0\" doctor 2>&1", crate::bench::SAMUEL]).current_dir(bench.root());
-    command.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", bench.tmp());
-    let ran = Ran::of(command);
+    let ran = Ran::of(bench.command_below("\"$0\" \"$@\" 2>&1", &["doctor"]));
     let last: Vec<&str> = ran.stdout.lines().rev().take(2).collect();
     assert_eq!(
         last,
@@ -227,15 +213,9 @@ fn a_run_that_reaches_the_limit_of_file_sizes_says_so() {
     let bench = Bench::with_tasks(&["One"]);
     let big = "x".repeat(1 << 20);
     bench.write("samuel.toml", &format!("version = \"2\"\n# {}\n", &big[..200_000]));
-    let limited = |args: &str| {
-        let mut command = Command::new("/bin/bash");
-        let script = format!("ulimit -f 1; exec \"$0\" {args}");
-        command.args(["-c", &script, crate::bench::SAMUEL]).current_dir(bench.root());
-        command.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", bench.tmp());
-        Ran::of(command)
-    };
     let title = "y".repeat(400);
-    let ran = (0..10).map(|_| limited(&format!("run enqueue {title}"))).find(|ran| ran.code != 0).unwrap();
+    let mut added = (0..20).map(|_| without_space(&bench, &["run", "enqueue", &title]));
+    let ran = added.find(|ran| ran.code != 0).unwrap();
     assert_eq!(ran.code, 1, "{ran:?}");
     for part in [
         "error: cannot write",
@@ -244,7 +224,7 @@ fn a_run_that_reaches_the_limit_of_file_sizes_says_so() {
     ] {
         assert!(ran.stderr.contains(part), "{part}: {ran:?}");
     }
-    let ran = limited("run start --yes --pause 0 --agent-command true");
+    let ran = without_space(&bench, &["run", "start", "--yes", "--pause", "0", "--agent-command", "true"]);
     assert!(ran.code > 0 && ran.stderr.contains("File too large"), "{ran:?}");
 }
 
@@ -325,7 +305,7 @@ fn several_unknown_handlers_have_a_line_each_and_no_empty_list_is_offered() {
     );
     for args in [&["doctor"][..], &["run", "start", "--yes"], &["doctor", "--hooks"]] {
         let ran = bench.samuel(args);
-        let told = format!("{}{}", ran.stdout, ran.stderr);
+        let told = ran.text();
         assert!(!told.contains("\\u{a}") && !told.contains("one of ."), "{args:?}: {told}");
         assert!(
             told.contains("Remove it: there is no handler that could be named here."),
@@ -345,7 +325,7 @@ fn advice_about_a_directory_in_the_place_of_a_prd_removes_nothing() {
 fn doctor_says_what_an_agent_needs_that_is_not_configured() {
     let bench = Bench::with_tasks(&["First"]);
     let of = |agent: &str| {
-        bench.write("samuel.toml", &format!("version = \"2\"\n[methodology.ralph]\n{agent}\n"));
+        bench.configure(agent);
         bench.samuel(&["doctor"]).stdout
     };
     let doctor = of("agent = \"command\"");

@@ -74,6 +74,11 @@ impl Bench {
         path
     }
 
+    /// Writes a samuel.toml with these keys of the methodology.
+    pub(crate) fn configure(&self, keys: &str) {
+        self.write("samuel.toml", &format!("version = \"2\"\n[methodology.ralph]\n{keys}\n"));
+    }
+
     pub(crate) fn read(&self, name: &str) -> String {
         fs::read_to_string(self.path(name)).unwrap()
     }
@@ -94,6 +99,30 @@ impl Bench {
 
     pub(crate) fn samuel(&self, args: &[&str]) -> Ran {
         Ran::of(self.command(args))
+    }
+
+    /// Runs a command with one more environment variable, or another value of one.
+    pub(crate) fn samuel_where(&self, name: &str, value: &str, args: &[&str]) -> Ran {
+        let mut command = self.command(args);
+        command.env(name, value);
+        Ran::of(command)
+    }
+
+    /// Runs a command from a directory of the project.
+    pub(crate) fn samuel_in(&self, directory: &str, args: &[&str]) -> Ran {
+        let mut command = self.command(args);
+        command.current_dir(self.path(directory));
+        Ran::of(command)
+    }
+
+    /// The command below a shell, which does something and then runs `"$0" "$@"`.
+    pub(crate) fn command_below(&self, script: &str, args: &[&str]) -> Command {
+        let samuel = self.command(args);
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", script]).arg(samuel.get_program()).args(samuel.get_args());
+        let set = samuel.get_envs().filter_map(|(name, value)| Some((name, value?)));
+        shell.current_dir(self.root()).env_clear().envs(set).stdin(Stdio::null());
+        shell
     }
 
     /// Runs a command that must succeed.
@@ -146,20 +175,10 @@ impl Bench {
     pub(crate) fn spawn(&self, args: &[&str]) -> Beside {
         Beside::of(self.command(args).stderr(Stdio::null()))
     }
-}
 
-impl Bench {
     /// Starts a command as `nohup` does, which goes on beside the test.
     pub(crate) fn spawn_ignoring_hang_up(&self, args: &[&str]) -> Beside {
-        let samuel = self.command(args);
-        let mut shell = Command::new("/bin/sh");
-        shell
-            .args(["-c", "trap '' HUP; exec \"$0\" \"$@\""])
-            .arg(samuel.get_program())
-            .args(samuel.get_args());
-        let set = samuel.get_envs().filter_map(|(name, value)| Some((name, value?)));
-        shell.current_dir(self.root()).env_clear().envs(set).stdin(Stdio::null()).stderr(Stdio::null());
-        Beside::of(&mut shell)
+        Beside::of(self.command_below("trap '' HUP; exec \"$0\" \"$@\"", args).stderr(Stdio::null()))
     }
 }
 
@@ -171,6 +190,11 @@ impl Ran {
             stdout: String::from_utf8(output.stdout).unwrap(),
             stderr: String::from_utf8(output.stderr).unwrap(),
         }
+    }
+
+    /// All that it said.
+    pub(crate) fn text(&self) -> String {
+        format!("{}{}", self.stdout, self.stderr)
     }
 
     /// The one JSON document on stdout.

@@ -149,10 +149,8 @@ fn of_the_tasks_2_to_10_with_one_priority_2_is_next() {
 #[test]
 fn a_subdirectory_belongs_to_the_project_around_it() {
     let bench = Bench::with_tasks(&["First"]);
-    let deep = bench.write("src/deep/x.rs", "").parent().unwrap().to_owned();
-    let mut command = bench.command(&["run", "done", "1"]);
-    command.current_dir(deep);
-    assert_eq!(Ran::of(command).code, 0);
+    bench.write("src/deep/x.rs", "");
+    assert_eq!(bench.samuel_in("src/deep", &["run", "done", "1"]).code, 0);
     assert_eq!(bench.status("1"), "completed");
 }
 

@@ -121,10 +121,7 @@ fn doctor_shows_every_chain_with_the_place_of_each_setting() {
 #[test]
 fn chains_are_shown_also_where_the_agent_cannot_be_used() {
     let bench = Bench::empty();
-    bench.write(
-        "samuel.toml",
-        "[methodology.ralph]\nagent = \"scripted\"\nagent_command = [\"nowhere.toml\"]\n",
-    );
+    bench.configure("agent = \"scripted\"\nagent_command = [\"nowhere.toml\"]");
     assert_eq!(bench.samuel(&["run", "prompt"]).code, 1);
     bench.ok(&["doctor", "--hooks"]);
     bench.ok(&["hooks", "show", "agent.invoke"]);
@@ -162,7 +159,7 @@ fn doctor_says_the_same_in_json() {
 #[test]
 fn doctor_alone_says_what_keeps_a_run_from_starting_and_what_does_not() {
     let bench = Bench::with_tasks(&["First"]);
-    bench.write("samuel.toml", "[methodology.ralph]\nagent_command = [\"/nowhere/agent\"]\n");
+    bench.configure("agent_command = [\"/nowhere/agent\"]");
     let before = bench.files();
     let ran = bench.samuel(&["doctor"]);
     assert_eq!((ran.code, bench.files()), (1, before));
@@ -184,7 +181,7 @@ fn doctor_alone_says_what_keeps_a_run_from_starting_and_what_does_not() {
         (&document["ok"], &document["error"]["code"], &document["data"]["findings"][4]["health"]),
         (&false.into(), &"E_DOCTOR_FAILED".into(), &"failed".into())
     );
-    bench.write("samuel.toml", "[methodology.ralph]\nagent_command = [\"/bin/true\"]\n");
+    bench.configure("agent_command = [\"/bin/true\"]");
     let ran = bench.ok(&["doctor"]);
     assert!(ran.stdout.contains("\nok       agent           claude can be called\n"), "{}", ran.stdout);
     assert!(ran.stdout.ends_with("ok       state           a plan of 1 task\n"), "{}", ran.stdout);

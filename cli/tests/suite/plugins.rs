@@ -23,6 +23,20 @@ fn lint(bench: &Bench) -> PathBuf {
     source(bench, "lint", more, "quality.check", "echo '{\"ok\": true}'")
 }
 
+/// A project of one task with the plugin lint.
+fn with_lint() -> Bench {
+    let bench = Bench::with_tasks(&["One"]);
+    lint(&bench);
+    bench.ok(&["install", "plugins/lint", "--yes"]);
+    bench
+}
+
+/// Runs a command that must fail with a code and a text.
+fn fails(bench: &Bench, args: &[&str], code: i32, part: &str) {
+    let ran = bench.samuel(args);
+    assert!(ran.code == code && ran.stderr.contains(part), "{part}: {ran:?}");
+}
+
 #[test]
 fn nothing_is_installed_that_nobody_has_granted() {
     let bench = Bench::empty();
@@ -49,9 +63,7 @@ fn nothing_is_installed_that_nobody_has_granted() {
 
 #[test]
 fn an_update_that_wants_more_is_refused_where_nobody_can_be_asked() {
-    let bench = Bench::empty();
-    lint(&bench);
-    bench.ok(&["install", "plugins/lint", "--yes"]);
+    let bench = with_lint();
     let installed = || (bench.read("samuel.lock"), bench.read(".samuel/plugins/lint/samuel-plugin.toml"));
     let before = installed();
     let manifest = bench.read("plugins/lint/samuel-plugin.toml");
@@ -95,15 +107,12 @@ fn a_plugin_is_installed_listed_shown_verified_and_removed() {
     let chains = bench.ok(&["doctor", "--hooks"]).stdout;
     assert!(chains.lines().any(|line| line.contains("lint:hook.sh") && line.contains("skill")), "{chains}");
     assert_eq!(bench.ok(&["uninstall", "lint"]).stdout, "Removed lint\n");
-    let ran = bench.samuel(&["info", "lint"]);
-    assert_eq!((ran.code, ran.stderr.contains("no plugin \"lint\" is installed")), (1, true));
+    fails(&bench, &["info", "lint"], 1, "no plugin \"lint\" is installed");
 }
 
 #[test]
 fn a_changed_plugin_stops_every_command_that_would_run_it() {
-    let bench = Bench::with_tasks(&["One"]);
-    lint(&bench);
-    bench.ok(&["install", "plugins/lint", "--yes"]);
+    let bench = with_lint();
     bench.write(".samuel/plugins/lint/hook.sh", "#!/bin/sh\ntouch ran\n");
     let start = ["run", "start", "--yes", "--agent", "command", "--agent-command", "true"];
     for args in [
@@ -128,9 +137,7 @@ fn a_changed_plugin_stops_every_command_that_would_run_it() {
 
 #[test]
 fn a_plugin_that_is_changed_under_a_run_ends_it() {
-    let bench = Bench::with_tasks(&["One"]);
-    lint(&bench);
-    bench.ok(&["install", "plugins/lint", "--yes"]);
+    let bench = with_lint();
     let ran = bench.start("echo >> .samuel/plugins/lint/samuel-plugin.toml", &["--json"]);
     let (_, last) = ran.events();
     let report = &last["data"]["report"];
@@ -152,11 +159,7 @@ fn a_run_asks_its_plugins() {
     );
     bench.ok(&["install", "plugins/todo", "--yes"]);
     bench.ok(&["install", "plugins/facts", "--yes"]);
-    let refused = bench.samuel(&["run", "prompt"]);
-    assert_eq!(
-        (refused.code, refused.stderr.contains("handler of context.extra: facts:hook.sh")),
-        (78, true)
-    );
+    fails(&bench, &["run", "prompt"], 78, "handler of context.extra: facts:hook.sh");
     assert!(bench.ok(&["run", "prompt", "--yes"]).stdout.contains("Water is wet."));
     let ran = bench.start("cat > prompt.txt", &["--max-iterations", "1"]);
     assert_eq!(ran.code, 4, "{ran:?}");
@@ -170,10 +173,8 @@ fn lifecycle_commands_fire_plugins_once_they_are_allowed() {
     bench.ok(&["init"]);
     source(&bench, "gate", "", "sync.before", "echo '{\"ok\": false, \"reason\": \"frozen\"}'");
     bench.ok(&["install", "plugins/gate", "--yes"]);
-    let refused = bench.samuel(&["sync"]);
-    assert_eq!((refused.code, refused.stderr.contains("handler of sync.before: gate:hook.sh")), (78, true));
-    let ran = bench.samuel(&["sync", "--yes"]);
-    assert_eq!((ran.code, ran.stderr.contains("sync.before refused: frozen")), (1, true));
+    fails(&bench, &["sync"], 78, "handler of sync.before: gate:hook.sh");
+    fails(&bench, &["sync", "--yes"], 1, "sync.before refused: frozen");
     assert_eq!(bench.samuel(&["init"]).code, 0, "the plugin has no part in init");
 }
 
@@ -183,19 +184,13 @@ fn problems_of_a_plugin_are_shown_with_line_and_column() {
     let directory = lint(&bench);
     let manifest = bench.read("plugins/lint/samuel-plugin.toml").replace("version", "versoin");
     bench.write("plugins/lint/samuel-plugin.toml", &manifest);
-    let ran = bench.samuel(&["plugin", "validate", "plugins/lint"]);
-    assert_eq!(ran.code, 2);
     let file = directory.join("samuel-plugin.toml");
-    assert!(
-        ran.stderr.contains(&format!("{}:4:1: plugin.versoin: unknown key", file.display())),
-        "{}",
-        ran.stderr
-    );
+    let told = format!("{}:4:1: plugin.versoin: unknown key", file.display());
+    fails(&bench, &["plugin", "validate", "plugins/lint"], 2, &told);
     let error = bench.samuel(&["plugin", "validate", "plugins/lint", "--json"]).json();
     assert_eq!(error["error"]["location"], json!({ "file": file, "line": 1, "column": 2 }));
     assert_eq!(error["command"], "plugin validate");
-    let ran = bench.samuel(&["install", "nowhere"]);
-    assert_eq!((ran.code, ran.stderr.contains("there is no such file or directory")), (1, true));
+    fails(&bench, &["install", "nowhere"], 1, "there is no such file or directory");
 }
 
 #[test]
@@ -222,23 +217,15 @@ fn a_new_plugin_of_scripts_works_from_the_start() {
 fn a_new_plugin_is_made_in_an_empty_directory_of_its_name_and_nowhere_else() {
     let bench = Bench::empty();
     fs::create_dir(bench.path("facts")).unwrap();
-    let mut command = bench.command(&["plugin", "new", "facts"]);
-    command.current_dir(bench.path("facts"));
-    assert_eq!(crate::bench::Ran::of(command).code, 0);
+    assert_eq!(bench.samuel_in("facts", &["plugin", "new", "facts"]).code, 0);
     let cargo = bench.read("facts/Cargo.toml");
     assert!(cargo.contains("samuel-plugin = \"2.0\"") && cargo.contains("[workspace]"), "{cargo}");
-    let again = bench.samuel(&["plugin", "new", "facts"]);
-    assert_eq!((again.code, again.stderr.contains("is not empty")), (2, true));
+    fails(&bench, &["plugin", "new", "facts"], 2, "is not empty");
     bench.ok(&["plugin", "new", "other", "--sdk-path", "facts"]);
     let path = bench.path("facts").display().to_string();
     assert!(bench.read("other/Cargo.toml").contains(&format!("samuel-plugin = {{ path = \"{path}\" }}")));
-    let missing = bench.samuel(&["plugin", "validate", "other"]);
-    assert_eq!(missing.code, 2);
-    assert!(
-        missing.stderr.contains("does not exist; build it with `samuel plugin build`"),
-        "{}",
-        missing.stderr
-    );
+    let missing = "does not exist; build it with `samuel plugin build`";
+    fails(&bench, &["plugin", "validate", "other"], 2, missing);
     bench.ok(&["plugin", "new", "py", "--lang", "python"]);
     assert!(
         bench.path("py/wit/deps/samuel-plugin/types.wit").exists()
@@ -248,8 +235,7 @@ fn a_new_plugin_is_made_in_an_empty_directory_of_its_name_and_nowhere_else() {
     assert!(bench.read("elsewhere/samuel-plugin.toml").contains("module = \"plugin.wasm\""));
     bench.ok(&["plugin", "new", "image", "--kind", "oci"]);
     bench.ok(&["plugin", "validate", "image"]);
-    let refused = bench.samuel(&["plugin", "test", "image"]);
-    assert_eq!((refused.code, refused.stderr.contains("not supported")), (1, true), "{refused:?}");
+    fails(&bench, &["plugin", "test", "image"], 1, "not supported");
 }
 
 #[test]
@@ -276,8 +262,8 @@ fn a_handler_that_breaks_fails_the_test_of_its_plugin() {
         "{}",
         ran.stderr
     );
-    let ran = bench.samuel(&["plugin", "test", "plugins/bad", "--point", "quality.check"]);
-    assert_eq!((ran.code, ran.stderr.contains("does not handle quality.check")), (2, true));
+    let other = ["plugin", "test", "plugins/bad", "--point", "quality.check"];
+    fails(&bench, &other, 2, "does not handle quality.check");
 }
 
 #[test]
@@ -323,9 +309,7 @@ fn at_a_terminal_the_user_is_asked_and_asked_again_only_for_what_is_new() {
 
 #[test]
 fn a_plugin_that_goes_takes_its_handlers_out_of_the_chains_and_says_so() {
-    let bench = Bench::with_tasks(&["One"]);
-    lint(&bench);
-    bench.ok(&["install", "plugins/lint", "--yes"]);
+    let bench = with_lint();
     let config = bench.read("samuel.toml");
     let chains = "\n[hooks.\"quality.check\"]\nhandlers = [\"default\", \"lint\"]\n\n\
                   [methodology.ralph.hooks.\"quality.check\"]\nhandlers = [\"lint:hook.sh\"]\n";
@@ -406,7 +390,7 @@ fn what_a_handler_says_stays_in_its_line() {
             _ => &[],
         };
         let ran = bench.samuel(&[command, &["--yes"], start].concat());
-        let shown = ran.stdout + &ran.stderr;
+        let shown = ran.text();
         assert!(shown.contains("iteration 9: completed"), "{point}: {shown}");
         let forged = shown.lines().find(|line| {
             let line = line.trim_start();

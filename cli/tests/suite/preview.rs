@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use crate::bench::{Bench, Ran};
+use crate::bench::Bench;
 
 #[test]
 fn the_prompt_is_the_one_the_agent_gets() {
@@ -97,9 +97,7 @@ fn looking_starts_no_process() {
     std::fs::write(bench.path(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
     let called = |name: &str| bench.tmp().join(format!("called-{name}")).exists();
     for args in [["run", "start", "--dry-run"].as_slice(), &["run", "prompt"], &["run", "vars"]] {
-        let mut command = bench.command(args);
-        command.env("PATH", &bin);
-        assert_eq!(Ran::of(command).code, 0);
+        assert_eq!(bench.samuel_where("PATH", bin.to_str().unwrap(), args).code, 0);
         assert!(!called("git") && !called("sh") && !called("claude"), "{args:?}");
     }
 }

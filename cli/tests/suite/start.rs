@@ -105,7 +105,7 @@ fn an_agent_that_fails_is_told_of_once_with_its_last_words_and_its_logs() {
     ] {
         let bench = Bench::with_tasks(&["First"]);
         let ran = bench.start(&agent, &["--max-iterations", "1"]);
-        let text = format!("{}{}", ran.stdout, ran.stderr);
+        let text = ran.text();
         assert_eq!(text.matches(told).count(), 1, "{agent}: {text}");
         assert_eq!(text.matches(": why").count(), 1, "{agent}: {text}");
         let (_, log) = text.split_once("    all that the agent printed: ").expect(&text);
@@ -140,8 +140,7 @@ fn tasks_that_are_all_blocked_end_the_run_with_code_3_and_the_cause() {
 fn a_check_that_fails_takes_the_completion_back() {
     let bench = Bench::with_tasks(&["First"]);
     let check = "test -e second || { touch second; exit 1; }";
-    let config = format!("version = \"2\"\n[methodology.ralph]\nquality_checks = ['{check}']\n");
-    bench.write("samuel.toml", &config);
+    bench.configure(&format!("quality_checks = ['{check}']"));
     let ran = bench.start(DONE, &[]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.stdout.contains("  check failed: `test -e second"), "{ran:?}");
@@ -154,11 +153,8 @@ fn a_budget_that_the_agent_reports_nothing_of_is_told_by_the_start_and_by_the_do
     let bench = Bench::with_tasks(&["First"]);
     let told = "session_budget.max_cost_usd never ends a run, since the agent \"command\" reports no cost";
     let budget = |what: &str| {
-        let config = format!(
-            "version = \"2\"\n[methodology.ralph]\nagent = \"command\"\nagent_command = [\"sh\"]\n\
-             session_budget = {{ {what} }}\n"
-        );
-        bench.write("samuel.toml", &config);
+        let agent = "agent = \"command\"\nagent_command = [\"sh\"]";
+        bench.configure(&format!("{agent}\nsession_budget = {{ {what} }}"));
     };
     budget("max_cost_usd = 0.5");
     let doctor = bench.samuel(&["doctor"]);
@@ -191,10 +187,7 @@ fn only_what_an_agent_printed_is_called_that() {
 fn a_new_control_file_is_to_be_looked_for_where_git_shows_new_files() {
     let bench = Bench::with_tasks(&["First"]);
     let check = "test ! -e hello || ./hello";
-    bench.write(
-        "samuel.toml",
-        &format!("version = \"2\"\n[methodology.ralph]\nquality_checks = ['{check}']\n"),
-    );
+    bench.configure(&format!("quality_checks = ['{check}']"));
     let makes = "printf '#!/bin/sh\\n' > hello; chmod +x hello";
     let ran = bench.start(&format!("{makes}; {DONE}"), &[]);
     assert!(ran.stdout.contains("new: hello") && ran.stderr.contains("`git status`"), "{ran:?}");
@@ -231,7 +224,7 @@ fn a_start_says_what_there_is_of_pilot_mode() {
     let bench = Bench::with_tasks(&["First"]);
     let agent = "prompt=$(cat); case $prompt in *pilot-discovery*) touch looked; exit;; esac; \
                  \"$SAMUEL_BINARY\" run done 1";
-    bench.write("samuel.toml", "[methodology.ralph]\npilot = true\n");
+    bench.configure("pilot = true");
     let ran = bench.samuel(&bench.start_args(agent));
     assert_eq!((ran.code, bench.path("looked").exists()), (0, true), "{ran:?}");
     assert!(
@@ -318,7 +311,7 @@ fn what_an_agent_leaves_running_and_why_one_cannot_start_is_told() {
     ] {
         std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
         let ran = bench.samuel(&start);
-        let text = format!("{}{}", ran.stdout, ran.stderr);
+        let text = ran.text();
         assert_ne!(ran.code, 0);
         assert!(text.contains("agent.sh`") && text.contains(cause), "{text}");
         assert!(!text.contains("iteration 1"), "{text}");

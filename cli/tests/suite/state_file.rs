@@ -1,6 +1,6 @@
 //! prd.toon as people and agents leave it.
 
-use crate::bench::{AtTerminal, Bench, Ran, wait_for_file};
+use crate::bench::{AtTerminal, Bench, wait_for_file};
 
 /// An agent that records its task as done.
 const DONE: &str = "\"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\"";
@@ -213,11 +213,7 @@ fn times_are_told_to_the_second_with_the_offset_of_the_place() {
     let agent = "touch working; until [ -e go ]; do sleep 0.05; done";
     let beside = bench.spawn(&bench.start_args(agent));
     wait_for_file(&bench.path("working"));
-    let in_kolkata = |args: &[&str]| {
-        let mut command = bench.command(args);
-        command.env("TZ", "IST-5:30");
-        Ran::of(command)
-    };
+    let in_kolkata = |args: &[&str]| bench.samuel_where("TZ", "IST-5:30", args);
     let status = in_kolkata(&["run", "status"]);
     let refused = in_kolkata(&["run", "start", "--yes", "--agent-command", "true"]);
     let json = bench.ok(&["run", "status", "--json"]).json();

@@ -6,9 +6,9 @@ use crate::bench::{Bench, wait_for_file, wait_until};
 
 const DONE: &str = "\"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\"";
 
-fn configure(bench: &Bench, keys: &str) {
-    bench.write("samuel.toml", &format!("version = \"2\"\n[methodology.ralph]\n{keys}\n"));
-}
+/// A recording of an agent that meets a usage limit.
+const LIMIT: &str =
+    "[[calls]]\nsteps = [{ rate_limit = { message = \"m\", resets_at = \"2200-01-01T00:00:00Z\" } }]\n";
 
 /// Starts a loop whose agent plays a recording.
 fn play(bench: &Bench, script: &str) -> crate::bench::Ran {
@@ -31,7 +31,7 @@ fn logged(bench: &Bench, end: &str) -> String {
 fn the_end_of_what_a_failed_check_printed_is_shown_and_all_of_it_is_kept() {
     let bench = Bench::with_tasks(&["First"]);
     let check = "seq 1 2000; echo $SAMUEL_ITERATION $SAMUEL_TASK_ID ${SAMUEL_RUN_ID:+run}; test -e fixed";
-    configure(&bench, &format!("quality_checks = ['{check}']"));
+    bench.configure(&format!("quality_checks = ['{check}']"));
     let agent = format!("cat > prompt-$SAMUEL_ITERATION; test $SAMUEL_ITERATION = 1 || touch fixed; {DONE}");
     let ran = bench.start(&agent, &[]);
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -90,10 +90,7 @@ fn a_tool_call_that_was_blocked_leaves_a_line() {
 #[test]
 fn a_wait_for_a_usage_limit_says_until_when_everywhere_and_counts_as_no_failure() {
     let bench = Bench::with_tasks(&["First"]);
-    bench.write(
-        "script.toml",
-        "[[calls]]\nsteps = [{ rate_limit = { message = \"too much\", resets_at = \"2200-01-01T00:00:00Z\" } }]\n",
-    );
+    bench.write("script.toml", LIMIT);
     let args = ["run", "start", "--yes", "--agent", "scripted", "--agent-command", "script.toml"];
     let mut run = bench.spawn(&args);
     run.wait_for("iteration 1: met a usage limit in ");
@@ -117,9 +114,8 @@ fn a_wait_for_a_usage_limit_says_until_when_everywhere_and_counts_as_no_failure(
 #[test]
 fn a_usage_limit_of_the_past_holds_nothing_up() {
     let bench = Bench::with_tasks(&["First"]);
-    let limit =
-        "[[calls]]\nsteps = [{ rate_limit = { message = \"m\", resets_at = \"1970-01-01T00:00:00Z\" } }]\n";
-    let ran = play(&bench, &format!("{limit}[[calls]]\nsteps = [{{ done = {{}} }}]\n"));
+    let past = LIMIT.replace("2200", "1970");
+    let ran = play(&bench, &format!("{past}[[calls]]\nsteps = [{{ done = {{}} }}]\n"));
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(!ran.stdout.contains("waiting"), "{ran:?}");
 }
@@ -127,10 +123,8 @@ fn a_usage_limit_of_the_past_holds_nothing_up() {
 #[test]
 fn a_usage_limit_that_lasts_too_long_ends_the_run_where_it_is_not_to_be_waited_for() {
     let bench = Bench::with_tasks(&["First"]);
-    configure(&bench, "rate_limit = \"stop\"\nrate_limit_wait = \"1h\"");
-    let limit =
-        "[[calls]]\nsteps = [{ rate_limit = { message = \"m\", resets_at = \"2200-01-01T00:00:00Z\" } }]\n";
-    let ran = play(&bench, limit);
+    bench.configure("rate_limit = \"stop\"\nrate_limit_wait = \"1h\"");
+    let ran = play(&bench, LIMIT);
     assert_eq!(ran.code, 4, "{ran:?}");
     assert!(ran.stdout.contains("rate-limited: the agent's usage limit lasts until 2200-01-01"), "{ran:?}");
 }
@@ -143,10 +137,7 @@ fn every_time_of_a_usage_limit_is_that_of_the_place() {
         command.env("TZ", "HERE-05:30");
         command
     };
-    bench.write(
-        "script.toml",
-        "[[calls]]\nsteps = [{ rate_limit = { message = \"m\", resets_at = \"2200-01-01T00:00:00Z\" } }]\n",
-    );
+    bench.write("script.toml", LIMIT);
     let start = ["run", "start", "--yes", "--agent", "scripted", "--agent-command", "script.toml"];
     let until = "until 2200-01-01 05:30:00 +05:30";
     let mut run = crate::bench::Beside::of(at(&start).stderr(std::process::Stdio::null()));
@@ -155,7 +146,7 @@ fn every_time_of_a_usage_limit_is_that_of_the_place() {
     // There is no iteration that could be finished.
     run.wait_for("ending the run");
     assert_eq!(run.code(), 130);
-    configure(&bench, "rate_limit = \"stop\"\nrate_limit_wait = \"1h\"");
+    bench.configure("rate_limit = \"stop\"\nrate_limit_wait = \"1h\"");
     let ran = crate::bench::Ran::of(at(&start));
     for told in [&ran.stdout, &ran.stderr, &crate::bench::Ran::of(at(&["run", "status"])).stdout] {
         assert!(told.contains(&format!("the agent's usage limit lasts {until}\n")), "{told}");
@@ -198,11 +189,11 @@ fn ones_own_interrupt_is_no_warning() {
 #[test]
 fn a_command_in_the_configuration_is_that_of_the_agent_command() {
     let bench = Bench::with_tasks(&["First"]);
-    configure(&bench, &format!("agent_command = [\"/bin/sh\", \"-c\", '{DONE}']"));
+    bench.configure(&format!("agent_command = [\"/bin/sh\", \"-c\", '{DONE}']"));
     let ran = bench.samuel(&["run", "start", "--yes", "--agent", "command"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     bench.ok(&["run", "reset", "1"]);
-    configure(&bench, &format!("agent = \"claude\"\nagent_command = [\"/bin/sh\", \"-c\", '{DONE}']"));
+    bench.configure(&format!("agent = \"claude\"\nagent_command = [\"/bin/sh\", \"-c\", '{DONE}']"));
     let ran = bench.samuel(&["run", "start", "--yes", "--agent", "command"]);
     assert_eq!(ran.code, 2, "{ran:?}");
     assert!(ran.stderr.contains("agent_command in samuel.toml is that of the agent \"claude\""), "{ran:?}");
@@ -256,7 +247,7 @@ fn why_the_last_run_ended_is_told_with_its_limit_and_with_what_it_left() {
 #[test]
 fn a_run_that_only_its_check_blocks_says_so_everywhere() {
     let bench = Bench::with_tasks(&["First"]);
-    configure(&bench, "quality_checks = [\"false\"]");
+    bench.configure("quality_checks = [\"false\"]");
     bench.ok(&["run", "done", "1"]);
     let ran = bench.start(DONE, &[]);
     assert_eq!(ran.code, 3, "{ran:?}");
@@ -270,7 +261,7 @@ fn a_run_that_only_its_check_blocks_says_so_everywhere() {
 #[test]
 fn doctor_says_that_a_start_will_ask_about_changed_control_files() {
     let bench = Bench::with_tasks(&["First"]);
-    configure(&bench, "quality_checks = [\"sh ci.sh\"]");
+    bench.configure("quality_checks = [\"sh ci.sh\"]");
     bench.write("ci.sh", "true\n");
     let ran = bench.start("echo exit 0 > ci.sh", &[]);
     assert!(ran.stdout.contains("control-files-changed"), "{ran:?}");
@@ -285,11 +276,10 @@ fn doctor_says_that_a_start_will_ask_about_changed_control_files() {
 #[test]
 fn a_log_is_named_so_that_it_is_found_from_where_the_run_was_started() {
     let bench = Bench::with_tasks(&["First"]);
-    configure(&bench, "quality_checks = ['echo no; false']");
+    bench.configure("quality_checks = ['echo no; false']");
     std::fs::create_dir(bench.path("below")).unwrap();
-    let mut command = bench.command(&bench.start_args(DONE));
-    let output = command.args(["--max-iterations", "1"]).current_dir(bench.path("below")).output().unwrap();
-    let told = String::from_utf8(output.stdout).unwrap();
+    let start = [&bench.start_args(DONE)[..], &["--max-iterations", "1"]].concat();
+    let told = bench.samuel_in("below", &start).stdout;
     let logs = format!("    all of it: {}", bench.path(".samuel/run/logs").display());
     assert!(told.contains(&logs), "{told}");
 }
@@ -300,12 +290,7 @@ fn every_file_is_named_so_that_it_can_be_opened_from_below_the_root() {
     bench.write("plan.md", "# New\n\n## Tasks\n\n- [ ] 1. First\n");
     bench.ok(&["run", "convert", "plan.md", "--force"]);
     std::fs::create_dir(bench.path("below")).unwrap();
-    let told = |args: &[&str], from: &str| {
-        let mut command = bench.command(args);
-        command.current_dir(bench.path(from));
-        let ran = crate::bench::Ran::of(command);
-        ran.stdout + &ran.stderr
-    };
+    let told = |args: &[&str], from: &str| bench.samuel_in(from, args).text();
     let fails = bench.start_args("echo why; exit 3");
     let fails: Vec<&str> = fails.into_iter().chain(["--max-iterations", "1"]).collect();
     for (args, before, name) in [
