@@ -26,8 +26,24 @@ const MAX_OPEN_ANSWERS: usize = 16;
 
 /// Turns an agent's standard output into events.
 pub(super) trait StreamParser: Send {
-    /// Reads one line.
-    fn parse(&mut self, line: &str) -> Vec<AgentEvent>;
+    /// Reads one line: an event, unless the stream is none of JSON objects.
+    ///
+    /// An empty line is nothing. A line that is no object is an event that says
+    /// so: some agents print warnings among their events.
+    fn parse(&mut self, line: &str) -> Vec<AgentEvent> {
+        if line.trim().is_empty() {
+            return Vec::new();
+        }
+        match serde_json::from_str::<Value>(line) {
+            Ok(event) if event.is_object() => self.event(&event),
+            _ => vec![AgentEvent::Unreadable { line: excerpt(line, MAX_UNREADABLE) }],
+        }
+    }
+
+    /// Reads one event.
+    fn event(&mut self, _: &Value) -> Vec<AgentEvent> {
+        Vec::new()
+    }
 
     /// Takes note that there will be no more lines.
     fn finish(&mut self) -> Vec<AgentEvent> {
@@ -80,6 +96,14 @@ pub(super) enum Ending {
         /// When the limit ends.
         resets_at: Option<jiff::Timestamp>,
     },
+}
+
+impl Ending {
+    /// Returns the event that tells of a refusal.
+    pub(super) fn limit(&self) -> Option<AgentEvent> {
+        let Self::RateLimited { message, resets_at } = self else { return None };
+        Some(AgentEvent::RateLimited { resets_at: *resets_at, message: message.clone() })
+    }
 }
 
 impl Progress {
@@ -136,20 +160,6 @@ impl Answers {
         let mut sum = self.before;
         self.open.iter().for_each(|(_, one)| sum += *one);
         sum
-    }
-}
-
-/// Reads a line as a JSON object.
-///
-/// An empty line is nothing. A line that is no object is an event that says
-/// so: some agents print warnings among their events.
-pub(super) fn object(line: &str) -> Result<Option<Value>, AgentEvent> {
-    if line.trim().is_empty() {
-        return Ok(None);
-    }
-    match serde_json::from_str::<Value>(line) {
-        Ok(value) if value.is_object() => Ok(Some(value)),
-        _ => Err(AgentEvent::Unreadable { line: excerpt(line, MAX_UNREADABLE) }),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
     agent::{
         AgentEvent,
         limit::{failure, from_epoch, is_limit},
-        stream::{Answers, Ending, Fields, Progress, StreamParser, object},
+        stream::{Answers, Ending, Fields, Progress, StreamParser},
         text::{MAX_SUMMARY, excerpt},
     },
     clock::Clock,
@@ -132,8 +132,8 @@ impl ClaudeParser {
             events.push(self.progress.consumed(usage));
         }
         let ending = self.ending(event);
-        if let (Ending::RateLimited { message, resets_at }, None) = (&ending, &self.limit) {
-            events.push(AgentEvent::RateLimited { resets_at: *resets_at, message: message.clone() });
+        if self.limit.is_none() {
+            events.extend(ending.limit());
         }
         self.progress.ending = Some(ending);
         events
@@ -164,20 +164,15 @@ impl ClaudeParser {
 }
 
 impl StreamParser for ClaudeParser {
-    fn parse(&mut self, line: &str) -> Vec<AgentEvent> {
-        let event = match object(line) {
-            Ok(Some(event)) => event,
-            Ok(None) => return Vec::new(),
-            Err(unreadable) => return vec![unreadable],
-        };
+    fn event(&mut self, event: &Value) -> Vec<AgentEvent> {
         match (event.text_at("/type"), event.text_at("/subtype")) {
             ("system", "init") => {
                 vec![self.progress.ready(event.some_text_at("/session_id"), event.some_text_at("/model"))]
             }
-            ("assistant", _) => self.assistant(&event),
-            ("user", _) => self.tool_results(&event),
-            ("rate_limit_event", _) => self.rate_limit(&event),
-            ("result", _) => self.result(&event),
+            ("assistant", _) => self.assistant(event),
+            ("user", _) => self.tool_results(event),
+            ("rate_limit_event", _) => self.rate_limit(event),
+            ("result", _) => self.result(event),
             _ => Vec::new(),
         }
     }

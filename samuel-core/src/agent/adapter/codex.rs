@@ -15,7 +15,7 @@ use crate::{
     agent::{
         AgentEvent,
         limit::failure,
-        stream::{Ending, Fields, Progress, StreamParser, object},
+        stream::{Ending, Fields, Progress, StreamParser},
     },
     clock::Clock,
     model::{Usage, payload::AbilityStatus},
@@ -68,14 +68,9 @@ impl CodexParser {
 
     fn failed(&mut self, message: &str) -> Vec<AgentEvent> {
         let ending = failure(&provider_words(message), self.clock.now());
-        let event = match &ending {
-            Ending::RateLimited { message, resets_at } => {
-                vec![AgentEvent::RateLimited { resets_at: *resets_at, message: message.clone() }]
-            }
-            _ => Vec::new(),
-        };
+        let told = ending.limit();
         self.progress.ending = Some(ending);
-        event
+        told.into_iter().collect()
     }
 }
 
@@ -87,12 +82,7 @@ enum Stage {
 }
 
 impl StreamParser for CodexParser {
-    fn parse(&mut self, line: &str) -> Vec<AgentEvent> {
-        let event = match object(line) {
-            Ok(Some(event)) => event,
-            Ok(None) => return Vec::new(),
-            Err(unreadable) => return vec![unreadable],
-        };
+    fn event(&mut self, event: &Value) -> Vec<AgentEvent> {
         let item = event.pointer("/item").unwrap_or(&Value::Null);
         match event.text_at("/type") {
             "thread.started" => vec![self.progress.ready(event.some_text_at("/thread_id"), None)],

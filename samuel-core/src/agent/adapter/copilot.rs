@@ -16,7 +16,7 @@ use crate::{
     agent::{
         AgentEvent,
         limit::{failure, is_limit},
-        stream::{Ending, Fields, Progress, StreamParser, object},
+        stream::{Ending, Fields, Progress, StreamParser},
         text::{MAX_SUMMARY, excerpt},
     },
     clock::Clock,
@@ -53,14 +53,9 @@ impl CopilotParser {
         if limited && matches!(ending, Ending::Failed { .. }) {
             ending = Ending::RateLimited { message: excerpt(message, MAX_SUMMARY), resets_at: None };
         }
-        let event = match &ending {
-            Ending::RateLimited { message, resets_at } => {
-                vec![AgentEvent::RateLimited { resets_at: *resets_at, message: message.clone() }]
-            }
-            _ => Vec::new(),
-        };
+        let told = ending.limit();
         self.error = Some(ending);
-        event
+        told.into_iter().collect()
     }
 
     fn tool_complete(&mut self, data: &Value) -> Vec<AgentEvent> {
@@ -103,12 +98,7 @@ impl CopilotParser {
 }
 
 impl StreamParser for CopilotParser {
-    fn parse(&mut self, line: &str) -> Vec<AgentEvent> {
-        let event = match object(line) {
-            Ok(Some(event)) => event,
-            Ok(None) => return Vec::new(),
-            Err(unreadable) => return vec![unreadable],
-        };
+    fn event(&mut self, event: &Value) -> Vec<AgentEvent> {
         let data = event.pointer("/data").unwrap_or(&Value::Null);
         match event.text_at("/type") {
             "session.tools_updated" if !self.progress.ready => {
@@ -126,7 +116,7 @@ impl StreamParser for CopilotParser {
             "assistant.usage" => self.usage(data),
             "session.error" => self.session_error(data),
             "result" => {
-                self.result(&event);
+                self.result(event);
                 Vec::new()
             }
             _ => Vec::new(),

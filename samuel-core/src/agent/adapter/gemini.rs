@@ -15,7 +15,7 @@ use crate::{
     agent::{
         AgentEvent,
         limit::failure,
-        stream::{Ending, Fields, Progress, StreamParser, object},
+        stream::{Ending, Fields, Progress, StreamParser},
         text::{MAX_TEXT, excerpt},
     },
     clock::Clock,
@@ -73,21 +73,14 @@ impl GeminiParser {
             }
             _ => Ending::Done,
         };
-        if let Ending::RateLimited { message, resets_at } = &ending {
-            events.push(AgentEvent::RateLimited { resets_at: *resets_at, message: message.clone() });
-        }
+        events.extend(ending.limit());
         self.progress.ending = Some(ending);
         events
     }
 }
 
 impl StreamParser for GeminiParser {
-    fn parse(&mut self, line: &str) -> Vec<AgentEvent> {
-        let event = match object(line) {
-            Ok(Some(event)) => event,
-            Ok(None) => return Vec::new(),
-            Err(unreadable) => return vec![unreadable],
-        };
+    fn event(&mut self, event: &Value) -> Vec<AgentEvent> {
         let kind = event.text_at("/type");
         if kind != "message" {
             self.answering = false;
@@ -96,7 +89,7 @@ impl StreamParser for GeminiParser {
             "init" => {
                 vec![self.progress.ready(event.some_text_at("/session_id"), event.some_text_at("/model"))]
             }
-            "message" => self.message(&event),
+            "message" => self.message(event),
             "tool_use" => {
                 let input = event.pointer("/parameters").unwrap_or(&Value::Null);
                 vec![self.progress.tool_call(event.text_at("/tool_id"), event.text_at("/tool_name"), input)]
@@ -107,7 +100,7 @@ impl StreamParser for GeminiParser {
                 let output = event.some_text_at("/output").unwrap_or(event.text_at("/error/message"));
                 vec![self.progress.tool_result(event.text_at("/tool_id"), status, output)]
             }
-            "result" => self.result(&event),
+            "result" => self.result(event),
             _ => Vec::new(),
         }
     }
