@@ -25,7 +25,7 @@ pub(super) const MAX_PATTERNS: usize = 4_000;
 const MAX_DEPTH: usize = 256;
 
 /// The files below a directory.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Walk {
     root: PathBuf,
     /// What holds for all of it, the strongest last.
@@ -63,14 +63,7 @@ impl Walk {
     /// Describes the files of a directory that is in no repository, or in one
     /// that cannot be read.
     pub(crate) fn of(root: &Path) -> Self {
-        let mut walk = Self {
-            root: root.to_owned(),
-            outer: Vec::new(),
-            skips_hidden: false,
-            is_ignored: false,
-            tells_repositories: false,
-            patterns: 0,
-        };
+        let mut walk = Self { root: root.to_owned(), ..Self::default() };
         walk.add(root, &root.join(".git/info/exclude"));
         walk
     }
@@ -78,15 +71,7 @@ impl Walk {
     /// Describes the files of a project in a repository.
     pub(crate) fn of_repository(repository: &Repository) -> Self {
         let top = &repository.top;
-        let root = repository.root.clone();
-        let mut walk = Self {
-            root,
-            outer: Vec::new(),
-            skips_hidden: false,
-            is_ignored: false,
-            tells_repositories: false,
-            patterns: 0,
-        };
+        let mut walk = Self { root: repository.root.clone(), ..Self::default() };
         walk.outer.extend(rules(top, &repository.excludes, MAX_PATTERNS));
         walk.add(top, &repository.common_dir.join("info/exclude"));
         // What is above the project has a say in it.
