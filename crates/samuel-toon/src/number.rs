@@ -194,12 +194,9 @@ pub struct Number(Repr);
 
 #[derive(Clone)]
 enum Repr {
-    Unsigned(u64),
-    /// Always below zero.
-    Negative(i64),
+    Whole(i128),
+    /// Always above `i128::MAX`.
     Big(u128),
-    /// Always below `i64::MIN`.
-    BigNegative(i128),
     /// Finite, and never a whole number below 1e21.
     Float(f64),
     /// Fits the number grammar.
@@ -242,14 +239,12 @@ impl Number {
     }
 
     fn from_integer(token: &str) -> Self {
-        if let Ok(value) = token.parse::<u64>() {
-            Self(Repr::Unsigned(value))
-        } else if let Ok(value) = token.parse::<i64>() {
+        if let Ok(value) = token.parse::<i64>() {
+            Self::from(value)
+        } else if let Ok(value) = token.parse::<i128>() {
             Self::from(value)
         } else if let Ok(value) = token.parse::<u128>() {
-            Self(Repr::Big(value))
-        } else if let Ok(value) = token.parse::<i128>() {
-            Self(Repr::BigNegative(value))
+            Self::from(value)
         } else {
             Self(Repr::Text(token.into()))
         }
@@ -272,45 +267,33 @@ impl Number {
     /// Returns the value when it is a whole number from 0 to `u64::MAX`.
     #[must_use]
     pub fn as_u64(&self) -> Option<u64> {
-        match &self.0 {
-            Repr::Unsigned(value) => Some(*value),
-            Repr::Text(text) => Self::parse(text).filter(|number| !number.is_text())?.as_u64(),
-            _ => None,
-        }
+        self.whole()
     }
 
     /// Returns the value when it is a whole number within `i64`.
     #[must_use]
     pub fn as_i64(&self) -> Option<i64> {
-        match &self.0 {
-            Repr::Unsigned(value) => i64::try_from(*value).ok(),
-            Repr::Negative(value) => Some(*value),
-            Repr::Text(text) => Self::parse(text).filter(|number| !number.is_text())?.as_i64(),
-            _ => None,
-        }
+        self.whole()
     }
 
     /// Returns the value when it is a whole number within `u128`.
     #[must_use]
     pub fn as_u128(&self) -> Option<u128> {
-        match &self.0 {
-            Repr::Unsigned(value) => Some(u128::from(*value)),
-            Repr::Big(value) => Some(*value),
-            Repr::Text(text) => Self::parse(text).filter(|number| !number.is_text())?.as_u128(),
-            _ => None,
-        }
+        self.whole()
     }
 
     /// Returns the value when it is a whole number within `i128`.
     #[must_use]
     pub fn as_i128(&self) -> Option<i128> {
+        self.whole()
+    }
+
+    fn whole<T: TryFrom<i128> + TryFrom<u128>>(&self) -> Option<T> {
         match &self.0 {
-            Repr::Unsigned(value) => Some(i128::from(*value)),
-            Repr::Negative(value) => Some(i128::from(*value)),
-            Repr::Big(value) => i128::try_from(*value).ok(),
-            Repr::BigNegative(value) => Some(*value),
-            Repr::Text(text) => Self::parse(text).filter(|number| !number.is_text())?.as_i128(),
+            Repr::Whole(value) => T::try_from(*value).ok(),
+            Repr::Big(value) => T::try_from(*value).ok(),
             Repr::Float(_) => None,
+            Repr::Text(text) => Self::parse(text).filter(|number| !number.is_text())?.whole(),
         }
     }
 
@@ -318,10 +301,8 @@ impl Number {
     #[must_use]
     pub fn as_f64(&self) -> f64 {
         match &self.0 {
-            Repr::Unsigned(value) => *value as f64,
-            Repr::Negative(value) => *value as f64,
+            Repr::Whole(value) => *value as f64,
             Repr::Big(value) => *value as f64,
-            Repr::BigNegative(value) => *value as f64,
             Repr::Float(value) => *value,
             Repr::Text(text) => text.parse().unwrap_or(f64::NAN),
         }
@@ -334,49 +315,49 @@ impl Number {
         matches!(self.0, Repr::Text(_))
     }
 
-    pub(super) fn float(&self) -> Option<f64> {
+    pub(super) fn is_whole(&self) -> bool {
+        matches!(self.0, Repr::Whole(_) | Repr::Big(_))
+    }
+
+    /// Tells whether a type of 64 bits holds it, as every format of serde can.
+    pub(super) fn fits_64(&self) -> bool {
         match self.0 {
-            Repr::Float(value) => Some(value),
-            _ => None,
+            Repr::Whole(value) => u64::try_from(value).is_ok() || i64::try_from(value).is_ok(),
+            Repr::Float(_) => true,
+            Repr::Big(_) | Repr::Text(_) => false,
         }
     }
 }
 
 impl From<u64> for Number {
     fn from(value: u64) -> Self {
-        Self(Repr::Unsigned(value))
+        Self(Repr::Whole(value.into()))
     }
 }
 
 impl From<i64> for Number {
     fn from(value: i64) -> Self {
-        Self(u64::try_from(value).map_or(Repr::Negative(value), Repr::Unsigned))
+        Self(Repr::Whole(value.into()))
     }
 }
 
 impl From<u128> for Number {
     fn from(value: u128) -> Self {
-        Self(u64::try_from(value).map_or(Repr::Big(value), Repr::Unsigned))
+        Self(i128::try_from(value).map_or(Repr::Big(value), Repr::Whole))
     }
 }
 
 impl From<i128> for Number {
     fn from(value: i128) -> Self {
-        match (u128::try_from(value), i64::try_from(value)) {
-            (Ok(value), _) => Self::from(value),
-            (_, Ok(value)) => Self::from(value),
-            _ => Self(Repr::BigNegative(value)),
-        }
+        Self(Repr::Whole(value))
     }
 }
 
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Repr::Unsigned(value) => value.fmt(f),
-            Repr::Negative(value) => value.fmt(f),
+            Repr::Whole(value) => value.fmt(f),
             Repr::Big(value) => value.fmt(f),
-            Repr::BigNegative(value) => value.fmt(f),
             Repr::Float(value) => {
                 let mut text = String::new();
                 push_f64(&mut text, *value);
@@ -396,8 +377,7 @@ impl fmt::Debug for Number {
 impl PartialEq for Number {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
-            (Repr::Unsigned(a), Repr::Unsigned(b)) => a == b,
-            (Repr::Negative(a), Repr::Negative(b)) => a == b,
+            (Repr::Whole(a), Repr::Whole(b)) => a == b,
             (Repr::Float(a), Repr::Float(b)) => a == b,
             _ => Decimal::read(&self.to_string()) == Decimal::read(&other.to_string()),
         }

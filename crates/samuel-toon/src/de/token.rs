@@ -350,14 +350,8 @@ impl<'de> Token<'de> {
         let Some(number) = self.number() else {
             return Err(self.mismatch(&visitor));
         };
-        if let Some(value) = number.as_u64() {
-            visitor.visit_u64(value)
-        } else if let Some(value) = number.as_i64() {
-            visitor.visit_i64(value)
-        } else if let Some(value) = number.as_u128() {
-            visitor.visit_u128(value)
-        } else if let Some(value) = number.as_i128() {
-            visitor.visit_i128(value)
+        if number.is_whole() {
+            visit_number(&number, visitor)
         } else {
             Err(Error::invalid_type(Unexpected::Float(number.as_f64()), &visitor))
         }
@@ -537,23 +531,25 @@ impl<'de> Deserializer<'de> for TokenReader<'_, 'de> {
 /// Gives a number to a visitor; what serde has no type for travels as a map
 /// with the one key [`NUMBER_KEY`].
 pub(crate) fn visit_exact<'de, V: Visitor<'de>>(number: &Number, visitor: V) -> Result<V::Value> {
-    if number.is_text() {
-        return visitor.visit_map(serde::de::value::MapDeserializer::new(std::iter::once((
-            NUMBER_KEY,
-            number.to_string(),
-        ))));
+    if number.fits_64() {
+        return visit_number(number, visitor);
     }
+    visitor
+        .visit_map(serde::de::value::MapDeserializer::new(std::iter::once((NUMBER_KEY, number.to_string()))))
+}
+
+/// Gives a number to a visitor as the narrowest type that holds it.
+pub(crate) fn visit_number<'de, V: Visitor<'de>>(number: &Number, visitor: V) -> Result<V::Value> {
     if let Some(value) = number.as_u64() {
         visitor.visit_u64(value)
     } else if let Some(value) = number.as_i64() {
         visitor.visit_i64(value)
-    } else if let Some(value) = number.float() {
-        visitor.visit_f64(value)
+    } else if let Some(value) = number.as_i128() {
+        visitor.visit_i128(value)
+    } else if let Some(value) = number.as_u128() {
+        visitor.visit_u128(value)
     } else {
-        visitor.visit_map(serde::de::value::MapDeserializer::new(std::iter::once((
-            NUMBER_KEY,
-            number.to_string(),
-        ))))
+        visitor.visit_f64(number.as_f64())
     }
 }
 

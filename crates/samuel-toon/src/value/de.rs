@@ -14,7 +14,7 @@ use serde::{
 
 use super::{Map, NUMBER_KEY, VALUE_NAME, Value};
 use crate::{
-    de::token::visit_exact,
+    de::token::{visit_exact, visit_number},
     error::{Error, Result},
     number::Number,
 };
@@ -264,20 +264,6 @@ fn kind(value: &Value) -> &'static str {
         Value::String(_) => "a string",
         Value::Array(_) => "an array",
         Value::Object(_) => "an object",
-    }
-}
-
-fn visit_number<'de, V: Visitor<'de>>(number: &Number, visitor: V) -> Result<V::Value> {
-    if let Some(value) = number.as_u64() {
-        visitor.visit_u64(value)
-    } else if let Some(value) = number.as_i64() {
-        visitor.visit_i64(value)
-    } else if let Some(value) = number.as_u128() {
-        visitor.visit_u128(value)
-    } else if let Some(value) = number.as_i128() {
-        visitor.visit_i128(value)
-    } else {
-        visitor.visit_f64(number.as_f64())
     }
 }
 
