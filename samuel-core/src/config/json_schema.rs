@@ -7,7 +7,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{CONFIG_VERSION, Config, MethodologySettings, RESERVED_PLUGIN_NAMES, setting::Setting};
+use super::{
+    CONFIG_VERSION, Config, MethodologySettings, RESERVED_PLUGIN_NAMES, settings::guardrails_schema,
+};
 use crate::hook::{ChainMode, HookPoint, OnFailure};
 
 /// Returns the JSON Schema of samuel.toml (draft 2020-12).
@@ -42,7 +44,7 @@ pub fn config_schema() -> Value {
             "default_methodology": default,
             "project": table(json!({ "name": name }), &[]),
             "methodology": { "type": "object", "additionalProperties": methodology },
-            "guardrails": described(config.guardrails.schema(&()), "Rules that prompts ask the agent to keep to."),
+            "guardrails": described(table(guardrails_schema(), &[]), "Rules that prompts ask the agent to keep to."),
             "plugins": { "description": "Plugins; their order breaks ties between handlers.", "type": "array", "items": plugin },
             "hooks": by_point(&json!({ "$ref": "#/$defs/chain" }), HookPoint::as_str),
         },
@@ -52,8 +54,7 @@ pub fn config_schema() -> Value {
 
 /// Returns what a methodology's table has: its settings and its chains.
 pub(crate) fn methodology() -> Map<String, Value> {
-    let settings = MethodologySettings::default().schema(&());
-    let mut keys = settings.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+    let mut keys = MethodologySettings::schema();
     keys.insert("hooks".to_owned(), by_point(&json!({ "$ref": "#/$defs/chain" }), HookPoint::as_str));
     keys
 }

@@ -1,18 +1,19 @@
 //! What one source sets of a methodology: a `[methodology.<name>]` table, or
 //! the defaults a plugin gives its own methodology.
 
+use serde_json::{Map, Value};
+
 use super::{
     MethodologySettings,
     chain::{Chains, read_chains},
-    setting::Setting,
-    settings::SettingsLayer,
+    setting::{put, take},
     table::Table,
 };
 
 /// What one source sets of a methodology; the rest it leaves as it was.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct MethodologyLayer {
-    settings: SettingsLayer,
+    settings: Map<String, Value>,
     /// The chains it sets.
     pub(crate) hooks: Chains,
 }
@@ -20,7 +21,7 @@ pub(crate) struct MethodologyLayer {
 impl MethodologyLayer {
     /// Reads a methodology's table and reports the keys it does not know.
     pub(crate) fn read(mut table: Table<'_>) -> Self {
-        let settings = SettingsLayer::take(&mut table);
+        let settings = take(&MethodologySettings::rows(), &mut table);
         let hooks = table.take("hooks").map(|value| read_chains(&value)).unwrap_or_default();
         table.finish();
         Self { settings, hooks }
@@ -28,6 +29,6 @@ impl MethodologyLayer {
 
     /// Replaces the settings that the layer sets.
     pub(crate) fn apply(&self, settings: &mut MethodologySettings) {
-        settings.put(&self.settings);
+        put(settings, &self.settings);
     }
 }

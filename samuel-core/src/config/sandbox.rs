@@ -2,13 +2,16 @@
 
 use std::{fmt, str::FromStr};
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     hook::nearest,
     model::{Coded, ErrorCode},
 };
 
 /// What an agent runs in: the setting `sandbox`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Sandbox {
     /// Nothing: the agent has the rights of the user.
     #[default]

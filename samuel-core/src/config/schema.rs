@@ -7,10 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Config, DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS, PluginEntry, ProblemKind,
-    broken_plugin_name_rule, chain, check_methodology_name, layer::MethodologyLayer, setting::Setting,
-    shorten, table::Table, value::Value,
+    broken_plugin_name_rule, chain, check_methodology_name, layer::MethodologyLayer,
+    settings::read_guardrails, shorten, table::Table, value::Value,
 };
-use crate::context::GuardrailVars;
 
 /// The version of the schema that this Samuel reads.
 pub const CONFIG_VERSION: &str = "2";
@@ -30,8 +29,8 @@ pub(super) fn read_root(table: &mut Table<'_>) -> Config {
         config.project_name = name.unwrap_or_default();
         project.finish();
     }
-    if let Some(rules) = table.take("guardrails").and_then(|value| GuardrailVars::read(&value, &())) {
-        config.guardrails.put(&rules);
+    if let Some(rules) = table.take("guardrails") {
+        read_guardrails(&rules, &mut config.guardrails);
     }
     config.plugins = table.take("plugins").map(|value| read_plugins(&value)).unwrap_or_default();
     config.hooks = table.take("hooks").map(|value| chain::read_chains(&value)).unwrap_or_default();

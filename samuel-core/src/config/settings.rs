@@ -12,11 +12,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
 use super::{
-    ConfigError, ProblemKind, Sandbox,
+    ConfigError, Sandbox,
     document::Document,
-    json_schema::{table, with},
-    setting::{DAY, MONTH, Plain, SECOND, Setting, layer, settings},
-    table::Table,
+    setting::{
+        DAY,
+        Kind::{self, Amount, Checks, Count, Flag, Large, Name, Table, Text, Texts, Time},
+        MONTH, Row, SECOND, put, rows, schema, settings, shown, take,
+    },
     value::Value,
 };
 use crate::context::GuardrailVars;
@@ -26,115 +28,150 @@ pub const AGENTS: &[&str] = &["claude", "codex", "gemini", "copilot", "kiro", "c
 
 settings! {
     /// How a methodology runs: `[methodology.<name>]`.
-    struct MethodologySettings, SettingsLayer {
+    struct MethodologySettings {
         /// The agent. Agents run in their own unattended permission mode.
-        agent: String = "claude".to_owned(), Some(("agent", AGENTS));
+        agent: String = "claude".to_owned(), Name("agent", AGENTS.to_vec(), AGENTS.to_vec());
         /// The program to run in place of the agent's usual one; with `command` the whole command line.
-        agent_command: Vec<String> = Vec::new(), ();
+        agent_command: Vec<String> = Vec::new(), Texts;
         /// Arguments that are added for any agent. The question before a run shows them.
-        agent_args: Vec<String> = Vec::new(), ();
+        agent_args: Vec<String> = Vec::new(), Texts;
         /// How many iterations a run may make.
-        max_iterations: u32 = 20, 1;
+        max_iterations: u32 = 20, Count(1);
         /// The pause between two iterations.
-        pause: Duration = Duration::from_secs(2), Duration::ZERO..=DAY;
+        pause: Duration = Duration::from_secs(2), Time(Duration::ZERO..=DAY);
         /// After so many failed iterations in a row the run ends.
-        max_consecutive_failures: u32 = 3, 1;
+        max_consecutive_failures: u32 = 3, Count(1);
         /// Commands that check the work after each iteration, run in this order. Each is text, or a
         /// table such as `{ command = "cargo test", timeout = "30m" }`, which shows the default
         /// timeout; that is from 1s to 24h.
-        quality_checks: Vec<CheckCommand> = Vec::new(), ();
+        quality_checks: Vec<CheckCommand> = Vec::new(), Checks;
         /// What follows from a usage limit of the agent that lasts longer than `rate_limit_wait`:
         /// `wait` waits for it, `stop` ends the run as `rate-limited`.
-        rate_limit: RateLimitPolicy = RateLimitPolicy::Wait, ();
+        rate_limit: RateLimitPolicy = RateLimitPolicy::Wait, rate_limits();
         /// See `rate_limit`; also how long altogether a usage limit without a known end is tried
         /// again, after 5, 10, 20 minutes and so on.
-        rate_limit_wait: Duration = Duration::from_secs(6 * 60 * 60), Duration::ZERO..=MONTH;
+        rate_limit_wait: Duration = Duration::from_secs(6 * 60 * 60), Time(Duration::ZERO..=MONTH);
         /// What the agent runs in. Only `host` is available yet; `bwrap` and `oci` are reserved, and
         /// a run with them does not start.
-        sandbox: Sandbox = Sandbox::Host, ();
+        sandbox: Sandbox = Sandbox::Host, sandboxes();
         /// Of how many runs the agent's output in `.samuel/run/logs` is kept, the one that starts
         /// included; 0 keeps all.
-        keep_runs: u32 = 20, 0;
+        keep_runs: u32 = 20, Count(0);
         /// How many bytes of it are kept; 0 keeps all.
-        keep_bytes: u64 = 1_000_000_000, 0;
+        keep_bytes: u64 = 1_000_000_000, Large(0);
         /// What a run may consume. Cost and tokens count as far as the agent reports them.
-        session_budget: SessionBudget = SessionBudget::default(), ();
+        session_budget: SessionBudget = SessionBudget::default(), Table(SessionBudget::rows(), None);
         /// How long the agent may take.
-        clocks: AgentClocks = AgentClocks::default(), ();
+        clocks: AgentClocks = AgentClocks::default(), Table(AgentClocks::rows(), None);
         /// Looking for tasks. Pilot mode as such is not there yet: discovery iterations are made while
         /// the plan has open tasks, and a run ends with the plan as ever.
-        pilot: PilotSettings = PilotSettings::default(), ();
+        pilot: PilotSettings = PilotSettings::default(), Table(PilotSettings::rows(), Some("enabled"));
         /// How much the agent is told of earlier work and of the project.
-        context: ContextSettings = ContextSettings::default(), ();
+        context: ContextSettings = ContextSettings::default(), Table(ContextSettings::rows(), None);
     }
 
     /// What a run may consume: `session_budget`.
     #[derive(Copy)]
-    struct SessionBudget, BudgetLayer {
+    struct SessionBudget {
         /// The cost in US dollars that ends a run.
-        max_cost_usd: Option<f64> = None, ();
+        max_cost_usd: Option<f64> = None, Amount;
         /// The tokens in and out that end a run.
-        max_tokens: Option<u64> = None, 1;
+        max_tokens: Option<u64> = None, Large(1);
         /// The time that ends a run.
-        max_wall_time: Option<Duration> = None, SECOND..=MONTH;
+        max_wall_time: Option<Duration> = None, Time(SECOND..=MONTH);
     }
 
     /// How long an agent may take: `[methodology.<name>.clocks]`.
     #[derive(Copy, Eq)]
-    struct AgentClocks, ClocksLayer {
+    struct AgentClocks {
         /// To its first output.
-        first_byte: Duration = Duration::from_secs(60), SECOND..=DAY;
+        first_byte: Duration = Duration::from_secs(60), Time(SECOND..=DAY);
         /// Between two pieces of output; from the start for agents without `first_byte`.
-        idle: Duration = Duration::from_secs(10 * 60), SECOND..=DAY;
+        idle: Duration = Duration::from_secs(10 * 60), Time(SECOND..=DAY);
         /// After its final event.
-        linger: Duration = Duration::from_secs(10), SECOND..=DAY;
+        linger: Duration = Duration::from_secs(10), Time(SECOND..=DAY);
         /// As a whole.
-        wall: Duration = Duration::from_secs(60 * 60), SECOND..=DAY;
+        wall: Duration = Duration::from_secs(60 * 60), Time(SECOND..=DAY);
     }
 
     /// Looking for tasks by itself: `[methodology.<name>.pilot]`.
     #[derive(Eq)]
-    struct PilotSettings, PilotLayer or enabled {
+    struct PilotSettings {
         /// Whether runs make discovery iterations.
-        enabled: bool = false, ();
+        enabled: bool = false, Flag;
         /// Every how many iterations.
-        discover_interval: u32 = 5, 1;
+        discover_interval: u32 = 5, Count(1);
         /// How many tasks the agent is asked to add at most in one discovery iteration. It is told;
         /// nothing holds it to that.
-        max_discovery_tasks: u32 = 10, 1;
+        max_discovery_tasks: u32 = 10, Count(1);
         /// What it looks at; empty stands for everything.
-        focus: String = String::new(), None;
+        focus: String = String::new(), Text;
     }
 
     /// How much the agent is told: `[methodology.<name>.context]`.
     #[derive(Copy, Eq)]
-    struct ContextSettings, ContextLayer {
+    struct ContextSettings {
         /// Learnings in the progress context.
-        max_learnings: u32 = 50, 0;
+        max_learnings: u32 = 50, Count(0);
         /// Completions in the progress context.
-        max_completed: u32 = 10, 0;
+        max_completed: u32 = 10, Count(0);
         /// Lines of `progress.md` before it is rotated.
-        max_progress_lines: u32 = 500, 1;
+        max_progress_lines: u32 = 500, Count(1);
         /// The size of the project snapshot in tokens.
-        snapshot_tokens: u32 = 4000, 1;
+        snapshot_tokens: u32 = 4000, Count(1);
     }
 }
 
-layer! {
-    GuardrailVars, GuardrailsLayer {
+/// What `[guardrails]` has; the record of them is that of the prompt context.
+pub(super) fn guardrails() -> Vec<Row> {
+    rows! {
         /// The longest function, in lines.
-        max_function_lines: u32, 1;
+        max_function_lines: Count(1);
         /// The longest file, in lines.
-        max_file_lines: u32, 1;
+        max_file_lines: Count(1);
         /// Whether new code needs tests.
-        require_tests: bool, ();
+        require_tests: Flag;
         /// How commit messages are written.
-        commit_convention: String, None;
+        commit_convention: Text;
         /// How branches are named.
-        branch_convention: String, None;
+        branch_convention: Text;
         /// Further rules, one sentence each.
-        extra: Vec<String>, ();
+        extra: Texts;
     }
+}
+
+fn rate_limits() -> Kind {
+    let names = RateLimitPolicy::NAMES.map(|(name, _)| name).to_vec();
+    Name("rate_limit", names.clone(), names)
+}
+
+fn sandboxes() -> Kind {
+    Name(
+        "sandbox",
+        Sandbox::ALL.iter().map(|sandbox| sandbox.as_str()).collect(),
+        Sandbox::available().collect(),
+    )
+}
+
+/// The name of a rule in the prompt context.
+fn in_context(key: &str) -> String {
+    let capital = |word: &str| word.split_at(1).0.to_uppercase() + word.split_at(1).1;
+    key.split('_').map(capital).collect()
+}
+
+/// Reads `[guardrails]` over the defaults.
+pub(super) fn read_guardrails(value: &Value<'_>, rules: &mut GuardrailVars) {
+    let Some(mut table) = value.table() else { return };
+    let given = take(&guardrails(), &mut table);
+    table.finish();
+    put(rules, &given.into_iter().map(|(key, value)| (in_context(&key), value)).collect());
+}
+
+/// Describes `[guardrails]`.
+pub(super) fn guardrails_schema() -> Map<String, Json> {
+    let (rows, defaults) = (guardrails(), json!(GuardrailVars::default()));
+    let default = |row: &Row| Some((row.key.to_owned(), defaults.get(in_context(row.key))?.clone()));
+    schema(&rows, &rows.iter().filter_map(default).collect())
 }
 
 impl MethodologySettings {
@@ -143,7 +180,12 @@ impl MethodologySettings {
     /// # Errors
     /// Returns a [`ConfigError::Setting`] with the first one that breaks it.
     pub fn check(&self) -> Result<(), ConfigError> {
-        Setting::check(self, &(), "").map_err(|(key, kind)| ConfigError::Setting { key, kind })
+        let rows = Self::rows();
+        let mut held = json!(self).as_object().map(|held| shown(&rows, held)).unwrap_or_default();
+        // Who brings an agent may call it as they like; one that nobody brings is
+        // refused where it would be built.
+        held.remove("agent");
+        Document::read_given(&held, |table| take(&rows, table)).map(drop)
     }
 
     /// Replaces settings by what a caller gives, as `[methodology.<name>]` has it
@@ -153,8 +195,14 @@ impl MethodologySettings {
     /// Returns a [`ConfigError::Setting`] with the first that samuel.toml could not
     /// have either; nothing is replaced then.
     pub fn set(&mut self, given: &Map<String, Json>) -> Result<(), ConfigError> {
-        self.put(&Document::read_given(given, SettingsLayer::take)?);
+        let given = Document::read_given(given, |table| take(&Self::rows(), table))?;
+        put(self, &given);
         Ok(())
+    }
+
+    /// Describes the settings as the properties of a JSON Schema.
+    pub(crate) fn schema() -> Map<String, Json> {
+        schema(&Self::rows(), &json!(Self::default()))
     }
 }
 
@@ -172,15 +220,10 @@ pub enum RateLimitPolicy {
 impl RateLimitPolicy {
     /// Every policy, by its name in samuel.toml.
     pub const NAMES: [(&str, Self); 2] = [("wait", Self::Wait), ("stop", Self::Stop)];
-
-    /// Finds a policy by its name.
-    pub(super) fn parse(name: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, policy)| *policy)
-    }
 }
 
 /// A command that checks the work.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckCommand {
     /// The command line, run by the shell in the project root.
     pub command: String,

@@ -1,10 +1,11 @@
 //! The samuel.toml that `samuel init` writes.
 
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 use toml::Value;
 
-use super::{Config, DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS, MethodologySettings, setting::Setting};
-use crate::context::GuardrailVars;
+use super::{
+    Config, DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS, MethodologySettings, settings::guardrails_schema,
+};
 
 /// What is no setting, and lines with the name of a schema in braces for what is.
 const TEMPLATE: &str = include_str!("template.toml");
@@ -13,10 +14,9 @@ impl Config {
     /// Returns a samuel.toml that sets nothing and shows every key with its
     /// default. Keys stand directly behind their `#`, prose after a space.
     pub fn template() -> String {
-        let settings = MethodologySettings::default().schema(&());
         TEMPLATE
-            .replace("{settings}\n", &shown(&settings, "methodology.ralph"))
-            .replace("{guardrails}\n", &shown(&GuardrailVars::default().schema(&()), "guardrails"))
+            .replace("{settings}\n", &shown(&MethodologySettings::schema(), "methodology.ralph"))
+            .replace("{guardrails}\n", &shown(&guardrails_schema(), "guardrails"))
     }
 
     /// Returns the samuel.toml of a new project: the template with the
@@ -54,10 +54,10 @@ impl Config {
 
 /// Shows the settings of a table: each key with its default behind a number sign,
 /// below what it is. A table without defaults is a key, every other one a table.
-fn shown(schema: &Json, path: &str) -> String {
+fn shown(settings: &Map<String, Json>, path: &str) -> String {
     let mut text = format!("[{path}]\n");
     let mut tables = String::new();
-    for (key, schema) in keys(schema) {
+    for (key, schema) in settings {
         let about = comment(schema.get("description").and_then(Json::as_str).unwrap_or_default());
         if let Some(default) = schema.get("default") {
             text.push_str(&format!("{about}#{key} = {}\n", toml_of(default)));
@@ -65,22 +65,19 @@ fn shown(schema: &Json, path: &str) -> String {
         }
         // One that `true` and `false` stand for as well.
         let table = schema.pointer("/oneOf/1").unwrap_or(schema);
-        if keys(table).any(|(_, schema)| schema.get("default").is_some()) {
-            tables.push_str(&format!("\n{about}{}", shown(table, &format!("{path}.{key}"))));
+        let inner = table.get("properties").and_then(Json::as_object).cloned().unwrap_or_default();
+        if inner.values().any(|schema| schema.get("default").is_some()) {
+            tables.push_str(&format!("\n{about}{}", shown(&inner, &format!("{path}.{key}"))));
             continue;
         }
         text.push_str(&about);
-        for (key, schema) in keys(table) {
+        for (key, schema) in &inner {
             let about = schema.get("description").and_then(Json::as_str).unwrap_or_default();
             text.push_str(&comment(&format!("{key} = ...: {about}")));
         }
         text.push_str(&format!("#{key} = {{}}\n"));
     }
     text + &tables
-}
-
-fn keys(schema: &Json) -> impl Iterator<Item = (&String, &Json)> {
-    schema.get("properties").and_then(Json::as_object).into_iter().flatten()
 }
 
 /// Writes a default as TOML; all of them are one value or an empty list.

@@ -111,11 +111,11 @@ fn a_program_that_fills_in_the_record_is_held_to_the_same_rules() {
         told,
         [
             "max_iterations: 0 is out of range, expected a whole number of at least 1",
-            "pause: 90000s is out of range, expected a duration from 0s to 24h",
-            "clocks.idle: 0ns is out of range, expected a duration from 1s to 24h",
-            "session_budget.max_cost_usd: 0 is out of range, expected a number above 0",
+            "pause: 25h is out of range, expected a duration from 0s to 24h",
+            "clocks.idle: 0s is out of range, expected a duration from 1s to 24h",
+            "session_budget.max_cost_usd: 0.0 is out of range, expected a number above 0",
             "pilot.discover_interval: 0 is out of range, expected a whole number of at least 1",
-            "quality_checks: must not be empty",
+            "quality_checks[0].command: must not be empty",
         ]
     );
     assert!(MethodologySettings::default().check().is_ok());
