@@ -303,6 +303,7 @@ impl Kept {
             mode: Mode::Implementation,
             turn: Turn::Main,
             deadline_ms: 300_000,
+            preview: false,
             namespace: "bench".into(),
             preview: false,
         };
