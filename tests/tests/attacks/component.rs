@@ -133,8 +133,8 @@ pub(crate) fn leaks(variable: &str) -> Vec<u8> {
         &format!(
             r#"(func (export "samuel:plugin/before-agent-invoke@1.0.0#run") (param i32) (result i32)
                 (local $at i32) (local $left i32)
-                (local.set $at (i32.load (i32.add (local.get 0) (i32.const 72))))
-                (local.set $left (i32.load (i32.add (local.get 0) (i32.const 76))))
+                (local.set $at (i32.load (i32.add (local.get 0) (i32.const 80))))
+                (local.set $left (i32.load (i32.add (local.get 0) (i32.const 84))))
                 (block $done (loop $next
                     (br_if $done (i32.eqz (local.get $left)))
                     (if (i32.and
