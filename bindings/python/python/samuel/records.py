@@ -3044,12 +3044,13 @@ class HookOutcome(Record):
         abort: The broken handler that ends more than its own work.
         warnings: Everything the user should know.
         timings: How long each handler took.
+        results: What repository hooks report, merged; nothing where none reported.
         skipped: Why no handler of the chain was called in this iteration, where it is for
             iterations of the other mode.
     """
 
-    __slots__ = ("refused", "advice", "said", "broken", "abort", "warnings", "timings", "skipped")
-    __match_args__ = ("said", "broken", "warnings", "timings", "refused", "advice", "abort", "skipped")
+    __slots__ = ("refused", "advice", "said", "broken", "abort", "warnings", "timings", "results", "skipped")
+    __match_args__ = ("said", "broken", "warnings", "timings", "refused", "advice", "abort", "results", "skipped")
     _rust = "Outcome"
     refused: str | None
     advice: str | None
@@ -3058,6 +3059,7 @@ class HookOutcome(Record):
     abort: Abort | None
     warnings: tuple[HookWarning, ...]
     timings: tuple[Timing, ...]
+    results: HookResults | None
     skipped: str | Mapping[str, str] | None
 
     def __init__(
@@ -3069,6 +3071,7 @@ class HookOutcome(Record):
         refused: str | None = None,
         advice: str | None = None,
         abort: Abort | None = None,
+        results: HookResults | None = None,
         skipped: str | Mapping[str, str] | None = None,
     ) -> None:
         _set(self, "refused", refused)
@@ -3078,6 +3081,7 @@ class HookOutcome(Record):
         _set(self, "abort", abort)
         _set(self, "warnings", items(warnings))
         _set(self, "timings", items(timings))
+        _set(self, "results", results)
         _set(self, "skipped", skipped)
 
 
