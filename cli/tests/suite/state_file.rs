@@ -157,7 +157,7 @@ fn a_count_that_disagrees_with_the_rows_is_a_warning() {
 fn an_extra_column_survives_a_change() {
     let bench = edited(|text| {
         let rows = text.lines().map(|line| match line {
-            line if line.starts_with("tasks[2]{") => line.replacen("{id", "{owner,id", 1),
+            line if line.starts_with("tasks[2]{") => line.replacen("{id", "{reviewer,id", 1),
             line if line.contains(",First,") || line.contains(",Second,") => line.replacen("  ", "  ada,", 1),
             line => line.to_owned(),
         });
@@ -165,7 +165,7 @@ fn an_extra_column_survives_a_change() {
     });
     bench.ok(&["run", "done", "2"]);
     let text = bench.read(".samuel/run/prd.toon");
-    assert!(text.contains("owner") && text.matches("ada").count() == 2, "{text}");
+    assert!(text.contains("reviewer") && text.matches("ada").count() == 2, "{text}");
     assert_eq!(bench.status("2"), "completed");
 }
 
