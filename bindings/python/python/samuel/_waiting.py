@@ -68,5 +68,5 @@ async def await_for(native: Waitable, look: Callable[[], T | None]) -> T:
         def wake(woken: asyncio.Event = woken) -> None:
             loop.call_soon_threadsafe(woken.set)
 
-        if native.wake(ring, seen):
+        if native.wake(wake, seen):
             await woken.wait()

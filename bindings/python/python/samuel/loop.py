@@ -224,7 +224,7 @@ class Loop(Registering):
         return f"Loop({self.project.root!r}, handlers={len(self._registrations)})"
 
 
-def _given(settings: Settings) -> dict[str, Any]:
+def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that have a value, in the tables that samuel.toml has them in."""
     given: dict[str, Any] = {}
     for key, value in settings.items():

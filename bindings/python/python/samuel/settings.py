@@ -97,7 +97,7 @@ class Settings(TypedDict, total=False):
 
     rate_limit: Literal["wait", "stop"] | None
     """What follows from a usage limit of the agent that lasts longer than `rate_limit_wait`:
-    `wait` waits for it, `stop` ends the run as `rate-limited`.
+    `wait` waits for it, `stop` ends the run as `rate-limited`. One of `wait`, `stop`.
     """
 
     rate_limit_wait: float | str | None
@@ -107,7 +107,7 @@ class Settings(TypedDict, total=False):
 
     sandbox: Literal["host", "bwrap", "oci"] | None
     """What the agent runs in. Only `host` is available yet; `bwrap` and `oci` are reserved, and a
-    run with them does not start.
+    run with them does not start. One of `host`, `bwrap`, `oci`.
     """
 
     keep_runs: int | None
