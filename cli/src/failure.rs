@@ -6,12 +6,12 @@
 use std::{error::Error, io, ops::Deref, path::Path};
 
 use samuel_core::{
-    config::SandboxError,
     engine::{Executables, RunError},
     model::{Coded, ErrorCode, Location},
     plugin::PluginError,
     prd::PrdError,
     project::ProjectError,
+    sandbox::SandboxError,
     state::StateError,
 };
 use serde_json::Value;

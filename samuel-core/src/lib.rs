@@ -63,6 +63,7 @@ pub mod plan;
 pub mod plugin;
 pub mod prd;
 pub mod project;
+pub mod sandbox;
 pub mod snapshot;
 pub mod state;
 pub mod testing;

@@ -38,27 +38,23 @@ use std::{
 
 use crate::{
     clock::{Clock, SystemClock},
-    config::{CONFIG_FILE, Config, ConfigError, KnownMethodology, MethodologySettings},
+    config::{CONFIG_FILE, Config, ConfigError, MethodologySettings},
     context::template::TemplatePlace,
     git::{Caller, OwnerError},
     hook::{ChainSpec, HookPoint, Registry, RegistryBuilder, RegistryError},
+    methodology::Methodology,
     plugin::LOCK_FILE,
     state::{LaneStore, PlanStore, RunDir, Stores},
 };
 
-use methodology::Methodology;
-
-/// The methodologies that are built in.
-pub fn known_methodologies() -> Vec<KnownMethodology> {
-    vec![KnownMethodology::new("ralph").alias("rw")]
-}
+use methodology::InUse;
 
 /// A project: its root, its configuration and the methodology in use.
 #[derive(Clone, Debug)]
 pub struct Project {
     root: PathBuf,
     config: Config,
-    methodology: Methodology,
+    methodology: InUse,
     clock: Arc<dyn Clock>,
     caller: Caller,
     state_dir: StateDir,
@@ -118,10 +114,33 @@ impl Project {
         methodology: Option<&str>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, ProjectError> {
-        let root = root.into();
+        Self::opened(caller, root.into(), clock, |root, config| InUse::find(root, methodology, config))
+    }
+
+    /// Opens the project at a root, an absolute directory, for somebody, to be worked
+    /// on by a methodology that the program brings.
+    ///
+    /// # Errors
+    /// As [`Project::open_for`], and [`ProjectError::MethodologyName`] for a name or an
+    /// alias that none can have.
+    pub fn open_with(
+        methodology: Arc<dyn Methodology>,
+        caller: Caller,
+        root: impl Into<PathBuf>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, ProjectError> {
+        Self::opened(caller, root.into(), clock, |_, config| InUse::brought(methodology, config))
+    }
+
+    fn opened(
+        caller: Caller,
+        root: PathBuf,
+        clock: Arc<dyn Clock>,
+        methodology: impl FnOnce(&Path, &Config) -> Result<InUse, ProjectError>,
+    ) -> Result<Self, ProjectError> {
         Self::check_owner(&caller, &root)?;
         let config = Config::load(&root)?;
-        let methodology = Methodology::find(&root, methodology, &config)?;
+        let methodology = methodology(&root, &config)?;
         let stores = Stores::in_files(RunDir::new(&root), Arc::clone(&clock), None);
         let state_dir = StateDir::Unasked;
         Ok(Self { root, config, methodology, clock, caller, state_dir, stores }.in_its_run_dir())
@@ -209,8 +228,8 @@ impl Project {
         self.methodology.name()
     }
 
-    /// Returns who provides the methodology in use: `built-in` or a plugin's
-    /// name.
+    /// Returns who provides the methodology in use: `built-in`, `program` or a
+    /// plugin's name.
     pub fn methodology_source(&self) -> &str {
         self.methodology.source()
     }
@@ -218,6 +237,11 @@ impl Project {
     /// Returns the settings of the methodology in use.
     pub fn settings(&self) -> MethodologySettings {
         self.methodology.settings(&self.config)
+    }
+
+    /// Returns the methodology whose handlers a run has.
+    pub(crate) fn base(&self) -> &dyn Methodology {
+        self.methodology.base()
     }
 
     /// Returns the places of the prompt templates that come before the built-in

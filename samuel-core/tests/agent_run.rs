@@ -11,6 +11,8 @@ use process_support::{Mark, supervise_if_asked, supervisor};
 use samuel_core::{
     agent::{self, Agent, AgentClocks, AgentConfig, AgentError, AgentEvent, LogFiles},
     model::{Coded, payload::AgentInvokeOutput},
+    process::CommandSpec,
+    sandbox::{Sandbox, SandboxError},
 };
 use std::{os::unix::fs::PermissionsExt, path::Path, sync::Arc, time::Duration};
 
@@ -87,6 +89,29 @@ async fn a_prompt_file_is_private_and_gone_afterwards() {
     // The raw output is in the log, for its owner only.
     assert_eq!(std::fs::read_to_string(&logs.out).unwrap(), output.stdout.clone() + "\n");
     assert_eq!(std::fs::metadata(&logs.out).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+/// A sandbox that its commands can see.
+#[derive(Debug)]
+struct Marked;
+
+impl Sandbox for Marked {
+    fn name(&self) -> &str {
+        "marked"
+    }
+
+    fn wrap(&self, spec: CommandSpec) -> Result<CommandSpec, SandboxError> {
+        Ok(spec.within("/usr/bin/env", ["INSIDE=yes"]))
+    }
+}
+
+#[tokio::test]
+async fn the_program_runs_in_the_sandbox_of_the_request_with_its_prompt() {
+    let dir = tempfile::tempdir().unwrap();
+    let request = agent::AgentRequest { sandbox: Arc::new(Marked), ..request(dir.path(), "the prompt") };
+    let agent = agent("command", "cat; echo \" inside=$INSIDE\"", AgentClocks::default());
+    let output = agent.invoke(request, &Recorder::default()).await.unwrap();
+    assert_eq!(output.stdout.trim(), "the prompt inside=yes");
 }
 
 #[tokio::test]

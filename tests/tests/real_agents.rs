@@ -10,7 +10,12 @@
     reason = "tests say which of them were skipped"
 )]
 
-use std::{env, fs, os::unix::fs::MetadataExt, sync::Mutex, time::Duration};
+use std::{
+    env, fs,
+    os::unix::fs::MetadataExt,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use samuel_core::{
@@ -24,6 +29,7 @@ use samuel_core::{
         payload::{AbilityStatus, AgentInvokeOutput, Turn},
     },
     process::{Supervisor, supervisor_main},
+    sandbox::Host,
 };
 use samuel_tests::{
     model_server::{Block, ModelServer, Protocol, Reply, Script, Tokens},
@@ -106,6 +112,7 @@ async fn call(real: RealAgent, script: Script, more_env: &[(&str, &str)]) -> Opt
         // The variables reach the agent only because its adapter declares them.
         env: compose_env(host, agent.declared_env(), &[], &[]),
         project_root: project.path().to_owned(),
+        sandbox: Arc::new(Host),
         logs: Some(logs.clone()),
         iteration: 1,
         turn: Turn::Main,
@@ -232,6 +239,7 @@ async fn a_model_that_never_answers_ends_at_the_idle_clock() {
         prompt: PROMPT.to_owned(),
         env: RealAgent::Codex.env(home.path(), &server.url()),
         project_root: home.path().to_owned(),
+        sandbox: Arc::new(Host),
         logs: None,
         iteration: 1,
         turn: Turn::Main,

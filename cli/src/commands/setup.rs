@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use samuel_core::{
     agent::{Agent, AgentConfig, MutationRoute, Script, ScriptedAgent},
-    config::{MethodologySettings, Sandbox},
+    config::MethodologySettings,
     engine::{Run, RunBuilder},
     model::ErrorCode,
     project::Project,
+    sandbox::Sandboxes,
 };
 use serde_json::{Map, Value};
 
@@ -21,7 +22,7 @@ pub(crate) struct Setting {
     agent_command: Option<Vec<String>>,
     /// Whether samuel.toml says which agent its `agent_command` is of.
     is_agent_configured: bool,
-    sandbox: Option<Sandbox>,
+    sandbox: Option<String>,
     /// What takes the place of a setting as it is.
     given: Map<String, Value>,
     session: Option<String>,
@@ -31,8 +32,7 @@ pub(crate) struct Setting {
 impl Setting {
     /// Reads the flags of `start`.
     pub(crate) fn of(args: &StartArgs, project: &Project) -> Result<Self, Failure> {
-        let sandbox = args.sandbox.as_deref().map(Sandbox::parse).transpose()?;
-        sandbox.map(Sandbox::check).transpose()?;
+        args.sandbox.as_deref().map(|name| Sandboxes::default().find(name)).transpose()?;
         let agent_command = match args.agent_command.as_slice() {
             [] => None,
             [line] => Some(split(line)?),
@@ -47,7 +47,7 @@ impl Setting {
             agent: args.agent.clone().or(implied),
             agent_command,
             is_agent_configured: is_configured,
-            sandbox,
+            sandbox: args.sandbox.clone(),
             given: given.collect(),
             session: args.session.clone(),
             log_timings: args.profile,
@@ -68,7 +68,9 @@ impl Setting {
         if let Some(command) = &self.agent_command {
             settings.agent_command.clone_from(command);
         }
-        settings.sandbox = self.sandbox.unwrap_or(settings.sandbox);
+        if let Some(sandbox) = &self.sandbox {
+            settings.sandbox.clone_from(sandbox);
+        }
         settings.set(&self.given).map_err(|error| Failure::of(&error))
     }
 }

@@ -276,6 +276,20 @@ impl CommandSpec {
         self
     }
 
+    /// Makes the command the argument of another one, which is to run it: program and
+    /// arguments of the outer one, then those of this. All else stays as it is.
+    #[must_use]
+    pub fn within<A: Into<OsString>>(
+        mut self,
+        program: impl Into<OsString>,
+        args: impl IntoIterator<Item = A>,
+    ) -> Self {
+        let inner = std::mem::replace(&mut self.program, program.into());
+        let outer = args.into_iter().map(Into::into).chain([inner]);
+        self.args = outer.chain(std::mem::take(&mut self.args)).collect();
+        self
+    }
+
     /// Sets the strongest [`Containment`] that may be used. Default: the
     /// strongest there is.
     ///

@@ -22,3 +22,14 @@ fn the_example_completes_its_plan_and_takes_one_task_back_on_the_way() {
     assert_eq!(said.matches("completed  ").count(), 3, "{said}");
     assert!(!said.contains("warning:"), "{said}");
 }
+
+#[test]
+fn a_program_brings_a_methodology_a_store_and_an_agent_in_less_than_120_lines() {
+    let output = Command::new(env!("CARGO_BIN_EXE_own-parts")).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("Agent: Done { id: "), "the store told of it: {said}");
+    let end = format!("completed after 3 iterations\n{}", "A haiku, please: the first snow\n".repeat(3));
+    assert!(said.ends_with(&end), "the prompt, the check and the agent are its own: {said}");
+    assert!(include_str!("../src/bin/own-parts.rs").lines().count() < 120);
+}

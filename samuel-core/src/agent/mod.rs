@@ -36,7 +36,7 @@ pub use crate::hook::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, A
 pub use build::{Agents, build, names};
 pub use config::{AgentClocks, AgentConfig};
 pub use mutation::{MutationRoute, MutationSink, StoreSink};
-pub use port::{Agent, AgentError, AgentRequest, LogFiles, Reports};
+pub use port::{Agent, AgentError, AgentRequest, LogFiles, Reports, compose_agent_env};
 pub use script::{Script, ScriptError, ScriptedCall, Step};
 pub use scripted::ScriptedAgent;
 pub(crate) use text::last_words;

@@ -2,6 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -10,12 +11,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::names;
 use crate::{
+    environment::compose_env,
     hook::AgentPort,
     model::{
         Coded, ErrorCode, Remedy, Usage,
         payload::{AgentFailure, AgentFailureClass, AgentInvokeOutput, TaskBrief, Turn},
     },
     process::ProcessError,
+    sandbox::{Sandbox, SandboxError},
     text::described,
 };
 
@@ -83,6 +86,16 @@ pub trait Agent: std::fmt::Debug + Send + Sync {
     ) -> Result<AgentInvokeOutput, AgentError>;
 }
 
+/// Composes the environment of an agent from the one the caller gave, with what is set
+/// over it.
+pub fn compose_agent_env(
+    host: &[(String, String)],
+    agent: &dyn Agent,
+    set: &[(String, String)],
+) -> Vec<(String, String)> {
+    compose_env(host.iter().cloned(), agent.declared_env(), &[], set)
+}
+
 /// What an agent reports of what its calls consume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reports {
@@ -106,6 +119,8 @@ pub struct AgentRequest {
     pub program: Option<PathBuf>,
     /// The directory the agent works in.
     pub project_root: PathBuf,
+    /// What it and its commands run in.
+    pub sandbox: Arc<dyn Sandbox>,
     /// Where the agent's raw output goes, as far as the caller keeps it.
     pub logs: Option<LogFiles>,
     /// The iteration, from 1.
@@ -158,6 +173,14 @@ pub enum AgentError {
         /// The file that was looked for, where the program is given as a path; nothing
         /// where it was looked for on the `PATH`.
         place: Option<PathBuf>,
+    },
+    /// The agent's program cannot be run in the sandbox.
+    #[error("agent \"{agent}\" could not be run in its sandbox")]
+    Sandbox {
+        /// The agent.
+        agent: String,
+        /// Why not.
+        source: SandboxError,
     },
     /// The agent's program could not be run.
     #[error("agent \"{agent}\" could not be run: {cause}")]
@@ -288,12 +311,14 @@ impl Coded for AgentError {
             Self::Unknown { .. } => ErrorCode::AGENT_UNKNOWN,
             Self::Config { .. } => ErrorCode::CONFIG_INVALID,
             Self::NotFound { .. } => ErrorCode::AGENT_NOT_FOUND,
+            Self::Sandbox { source, .. } => source.code(),
             _ => ErrorCode::AGENT_FAILED,
         }
     }
 
     fn help(&self) -> Remedy {
         match self {
+            Self::Sandbox { source, .. } => Some(source.help()),
             Self::Start { cause, .. } => {
                 cause.downcast_ref::<ProcessError>().and_then(ProcessError::help).map(Remedy::from)
             }

@@ -265,9 +265,9 @@ impl Agent for CliAgent {
     ) -> Result<AgentInvokeOutput, AgentError> {
         let prompt = self.prompt_file(&request)?;
         let program = self.program_for(&request)?;
-        let running = spawn(self.spec(&program, &request, prompt.as_ref()), &self.supervisor)
-            .await
-            .map_err(|error| self.start_error(error))?;
+        let spec = request.sandbox.wrap(self.spec(&program, &request, prompt.as_ref()));
+        let spec = spec.map_err(|source| AgentError::Sandbox { agent: self.cli.name.to_owned(), source })?;
+        let running = spawn(spec, &self.supervisor).await.map_err(|error| self.start_error(error))?;
         if let Some(id) = running.supervisor() {
             port.supervised_by(id.pid, id.start_time).await;
         }

@@ -33,7 +33,6 @@ mod layer;
 mod names;
 mod plugin_name;
 mod problem;
-mod sandbox;
 mod schema;
 mod setting;
 mod settings;
@@ -43,6 +42,7 @@ mod template;
 #[cfg(test)]
 mod tests;
 mod value;
+mod vars;
 
 pub use chain::overlay;
 pub(crate) use document::{Document, Origins};
@@ -57,14 +57,13 @@ pub(crate) use json_schema::{
 pub(crate) use layer::MethodologyLayer;
 pub(crate) use names::is_plain_name;
 pub use names::{
-    DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS, InvalidMethodologyName, KnownMethodology,
-    UnknownMethodology, check_methodology_name, resolve_methodology,
+    DEFAULT_METHODOLOGY, InvalidMethodologyName, KnownMethodology, UnknownMethodology,
+    check_methodology_name, resolve_methodology,
 };
 pub(crate) use plugin_name::broken_plugin_name_rule;
 pub use plugin_name::{PLUGIN_NAME_RULE, RESERVED_PLUGIN_NAMES};
 pub(crate) use problem::shorten;
 pub use problem::{Problem, ProblemKind};
-pub use sandbox::{Sandbox, SandboxError};
 pub use schema::CONFIG_VERSION;
 pub use settings::{
     AGENTS, AgentClocks, CheckCommand, ContextSettings, MethodologySettings, PilotSettings, RateLimitPolicy,

@@ -6,10 +6,8 @@ use crate::{
     model::{Coded, ErrorCode, Location},
 };
 
-/// The methodology that is always there.
+/// The methodology of a project whose samuel.toml names none.
 pub const DEFAULT_METHODOLOGY: &str = "ralph";
-/// Its short name.
-pub const DEFAULT_METHODOLOGY_ALIAS: &str = "rw";
 
 /// A methodology that can be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,10 +29,6 @@ impl KnownMethodology {
     pub fn alias(mut self, alias: impl Into<String>) -> Self {
         self.aliases.push(alias.into());
         self
-    }
-
-    fn ralph() -> Self {
-        Self::new(DEFAULT_METHODOLOGY).alias(DEFAULT_METHODOLOGY_ALIAS)
     }
 }
 
@@ -106,8 +100,7 @@ impl Coded for UnknownMethodology {
 }
 
 /// Returns the name of the methodology to run: what the command
-/// names, else `default_methodology`, else `ralph`, with aliases replaced.
-/// `ralph` and its alias are known without being listed.
+/// names, else `default_methodology`, with aliases replaced.
 ///
 /// # Errors
 /// Returns an [`UnknownMethodology`] where no methodology has the name.
@@ -117,7 +110,6 @@ pub fn resolve_methodology(
     known: &[KnownMethodology],
 ) -> Result<String, UnknownMethodology> {
     let name = positional.unwrap_or(&config.default_methodology);
-    let known = with_ralph(known);
     let by_name = known.iter().find(|methodology| methodology.name == name);
     let by_alias = || known.iter().find(|methodology| methodology.aliases.iter().any(|alias| alias == name));
     if let Some(methodology) = by_name.or_else(by_alias) {
@@ -133,21 +125,14 @@ pub fn resolve_methodology(
     })
 }
 
-/// Returns the methodologies that are known, with `ralph` in any case.
-fn with_ralph(known: &[KnownMethodology]) -> Vec<KnownMethodology> {
-    let others = known.iter().filter(|methodology| methodology.name != DEFAULT_METHODOLOGY).cloned();
-    std::iter::once(KnownMethodology::ralph()).chain(others).collect()
-}
-
 impl Config {
     /// Checks that every `[methodology.<name>]` table is of a methodology that
     /// exists, under its name proper. Which exist is known once plugins are
-    /// loaded; `ralph` is known without being listed.
+    /// loaded.
     ///
     /// # Errors
     /// Returns [`ConfigError::Invalid`] with a problem for each other table.
     pub fn check_methodologies(&self, known: &[KnownMethodology]) -> Result<(), ConfigError> {
-        let known = with_ralph(known);
         let names = || known.iter().map(|methodology| methodology.name.as_str());
         let mut list: Vec<Problem> = Vec::new();
         for name in self.methodologies().filter(|name| !names().any(|known| known == *name)) {
@@ -181,30 +166,27 @@ mod tests {
         Config::parse(std::path::Path::new("samuel.toml"), text).expect("valid")
     }
 
-    fn plugins() -> Vec<KnownMethodology> {
-        vec![KnownMethodology::new("tdd-strict").alias("tdd")]
+    fn known() -> Vec<KnownMethodology> {
+        vec![KnownMethodology::new("ralph").alias("rw"), KnownMethodology::new("tdd-strict").alias("tdd")]
     }
 
     #[test]
     fn the_positional_wins_over_the_default_and_aliases_are_replaced() {
         let config = parse("default_methodology = \"tdd\"");
-        let resolve = |positional| resolve_methodology(positional, &config, &plugins());
+        let resolve = |positional| resolve_methodology(positional, &config, &known());
         assert_eq!(resolve(Some("rw")).as_deref(), Ok("ralph"));
         assert_eq!(resolve(Some("ralph")).as_deref(), Ok("ralph"));
         assert_eq!(resolve(None).as_deref(), Ok("tdd-strict"));
-        assert_eq!(resolve_methodology(None, &Config::default(), &[]).as_deref(), Ok("ralph"));
+        assert_eq!(resolve_methodology(None, &Config::default(), &known()).as_deref(), Ok("ralph"));
     }
 
     #[test]
     fn a_methodology_that_is_not_there_is_refused_with_the_nearest() {
-        let error = resolve_methodology(Some("tdd-strikt"), &Config::default(), &plugins())
+        let error = resolve_methodology(Some("tdd-strikt"), &Config::default(), &known())
             .expect_err("no methodology has the name");
         assert_eq!(error.to_string(), "methodology not found: \"tdd-strikt\"");
         assert_eq!(error.nearest.as_deref(), Some("tdd-strict"));
         assert_eq!(error.known, ["ralph", "tdd-strict"]);
-        let listed = [plugins(), vec![KnownMethodology::new("ralph")]].concat();
-        let error = resolve_methodology(Some("x"), &Config::default(), &listed).expect_err("not there");
-        assert_eq!(error.known, ["ralph", "tdd-strict"], "each once");
         assert_eq!(error.code(), ErrorCode::METHODOLOGY_NOT_FOUND);
         assert_eq!(error.code().help, &crate::model::Remedy::ListMethodologies);
         assert_eq!(error.location(), None);
@@ -220,20 +202,22 @@ mod tests {
 
     #[test]
     fn a_table_of_a_methodology_that_is_not_there_is_refused_at_its_place() {
-        let config =
-            parse("[methodology.tdd]\n[methodology.rlph]\n[methodology.ralph]\n[methodology.tdd-strict]\n");
-        let error = config.check_methodologies(&plugins()).expect_err("two tables are of no methodology");
+        let config = parse(
+            "[methodology.tdd]\n[methodology.rlph]\n[methodology.ralph]\n[methodology.rw]\n[methodology.tdd-strict]\n",
+        );
+        let error = config.check_methodologies(&known()).expect_err("three tables are of no methodology");
         let problems: Vec<String> = error.problems().iter().map(|p| format!("{p} | {}", p.help())).collect();
         assert_eq!(
             problems,
             [
                 "methodology.tdd: \"tdd\" is another name of the methodology tdd-strict | Use tdd-strict here.",
                 "methodology.rlph: unknown methodology \"rlph\" | Did you mean \"ralph\"?",
+                "methodology.rw: \"rw\" is another name of the methodology ralph | Use ralph here.",
             ]
         );
         assert_eq!(error.location().and_then(|place| place.line), Some(1));
         let config = parse("[methodology.ralph]\n[methodology.tdd-strict.hooks]\n");
-        assert!(config.check_methodologies(&plugins()).is_ok());
+        assert!(config.check_methodologies(&known()).is_ok());
     }
 
     #[test]

@@ -6,9 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Config, DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS, PluginEntry, ProblemKind,
-    broken_plugin_name_rule, chain, check_methodology_name, layer::MethodologyLayer,
-    settings::read_guardrails, shorten, table::Table, value::Value,
+    Config, PluginEntry, ProblemKind, broken_plugin_name_rule, chain, check_methodology_name,
+    layer::MethodologyLayer, settings::read_guardrails, shorten, table::Table, value::Value,
 };
 
 /// The version of the schema that this Samuel reads.
@@ -83,10 +82,7 @@ fn read_plugin_name(value: &Value<'_>, seen: &mut BTreeSet<String>) -> Option<St
 fn read_methodologies(value: &Value<'_>) -> BTreeMap<String, MethodologyLayer> {
     let mut methodologies = BTreeMap::new();
     for (name, value) in value.table().map(Table::entries).unwrap_or_default() {
-        if name == DEFAULT_METHODOLOGY_ALIAS {
-            let (alias, name) = (name.to_owned(), DEFAULT_METHODOLOGY.to_owned());
-            value.refuse_key(ProblemKind::Alias { alias, name });
-        } else if let Err(error) = check_methodology_name(name) {
+        if let Err(error) = check_methodology_name(name) {
             value.refuse_key(error);
         } else if let Some(table) = value.table() {
             methodologies.insert(name.to_owned(), MethodologyLayer::read(table));

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
 use super::{
-    ConfigError, Sandbox,
+    ConfigError,
     document::Document,
     setting::{
         DAY,
@@ -21,7 +21,10 @@ use super::{
     },
     value::Value,
 };
-use crate::context::GuardrailVars;
+use crate::{
+    context::GuardrailVars,
+    sandbox::{HOST, RESERVED},
+};
 
 /// The names `agent` can have in samuel.toml.
 pub const AGENTS: &[&str] = &["claude", "codex", "gemini", "copilot", "kiro", "command", "scripted"];
@@ -53,7 +56,7 @@ settings! {
         rate_limit_wait: Duration = Duration::from_secs(6 * 60 * 60), Time(Duration::ZERO..=MONTH);
         /// What the agent runs in. Only `host` is available yet; `bwrap` and `oci` are reserved, and
         /// a run with them does not start.
-        sandbox: Sandbox = Sandbox::Host, sandboxes();
+        sandbox: String = HOST.to_owned(), sandboxes();
         /// Of how many runs the agent's output in `.samuel/run/logs` is kept, the one that starts
         /// included; 0 keeps all.
         keep_runs: u32 = 20, Count(0);
@@ -146,11 +149,8 @@ fn rate_limits() -> Kind {
 }
 
 fn sandboxes() -> Kind {
-    Name(
-        "sandbox",
-        Sandbox::ALL.iter().map(|sandbox| sandbox.as_str()).collect(),
-        Sandbox::available().collect(),
-    )
+    // Those that are only reserved would be refused as well.
+    Name("sandbox", std::iter::once(HOST).chain(RESERVED).collect(), vec![HOST])
 }
 
 /// The name of a rule in the prompt context.
@@ -182,9 +182,9 @@ impl MethodologySettings {
     pub fn check(&self) -> Result<(), ConfigError> {
         let rows = Self::rows();
         let mut held = json!(self).as_object().map(|held| shown(&rows, held)).unwrap_or_default();
-        // Who brings an agent may call it as they like; one that nobody brings is
-        // refused where it would be built.
-        held.remove("agent");
+        // Who brings an agent or a sandbox may call it as they like; one that nobody
+        // brings is refused where the run is built.
+        held.retain(|key, _| !["agent", "sandbox"].contains(&key.as_str()));
         Document::read_given(&held, |table| take(&rows, table)).map(drop)
     }
 

@@ -3,9 +3,7 @@
 use serde_json::{Map, Value as Json};
 use toml::Value;
 
-use super::{
-    Config, DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS, MethodologySettings, settings::guardrails_schema,
-};
+use super::{Config, DEFAULT_METHODOLOGY, MethodologySettings, settings::guardrails_schema};
 
 /// What is no setting, and lines with the name of a schema in braces for what is.
 const TEMPLATE: &str = include_str!("template.toml");
@@ -24,10 +22,6 @@ impl Config {
     /// and an empty list remain comments. The methodology should be one that
     /// [`check_methodology_name`](super::check_methodology_name) accepts.
     pub fn render_new(name: &str, quality_checks: &[String], default_methodology: &str) -> String {
-        let default_methodology = match default_methodology {
-            DEFAULT_METHODOLOGY_ALIAS => DEFAULT_METHODOLOGY,
-            name => name,
-        };
         let checks: Vec<Value> = quality_checks.iter().cloned().map(Value::String).collect();
         let own = |table: &str| format!("[methodology.{table}");
         let template = Self::template();
@@ -193,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_new_project_without_name_and_checks_has_the_defaults() {
-        let config = parse(&Config::render_new("", &[], "rw"));
+        let config = parse(&Config::render_new("", &[], "ralph"));
         assert_eq!((config.project_name.as_str(), config.default_methodology.as_str()), ("", "ralph"));
         assert_eq!(config.methodology("ralph"), MethodologySettings::default());
     }

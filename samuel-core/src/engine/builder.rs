@@ -12,14 +12,14 @@ use super::{
     unheld_budget::unheld,
 };
 use crate::{
-    agent::{Agent, AgentConfig, AgentError, MutationRoute, Script, StoreSink},
+    agent::{Agent, AgentConfig, AgentError, MutationRoute, Script, StoreSink, compose_agent_env},
     config::MethodologySettings,
     context::Framing,
     hook::{Registry, RegistryBuilder, handler_methods},
-    methodology::ralph,
     model::hex,
     process::Supervisor,
     project::Project,
+    sandbox::{Sandbox, SandboxError, Sandboxes},
 };
 
 /// Collects what a run needs.
@@ -29,6 +29,7 @@ pub struct RunBuilder {
     settings: MethodologySettings,
     agent: Option<Arc<dyn Agent>>,
     script: Option<Script>,
+    sandboxes: Vec<Arc<dyn Sandbox>>,
     handlers: RegistryBuilder,
     trust: TrustPolicy,
     supervisor: Option<Supervisor>,
@@ -48,6 +49,7 @@ impl RunBuilder {
             settings,
             agent: None,
             script: None,
+            sandboxes: Vec::new(),
             handlers: Registry::builder(),
             trust: TrustPolicy::default(),
             supervisor: None,
@@ -63,6 +65,15 @@ impl RunBuilder {
     #[must_use]
     pub fn agent(mut self, agent: Arc<dyn Agent>) -> Self {
         self.agent = Some(agent);
+        self
+    }
+
+    /// Brings a sandbox, and has agents and checks run in it; handlers choose it, the
+    /// host and others that are brought by their names.
+    #[must_use]
+    pub fn sandbox(mut self, sandbox: Arc<dyn Sandbox>) -> Self {
+        sandbox.name().clone_into(&mut self.settings.sandbox);
+        self.sandboxes.push(sandbox);
         self
     }
 
@@ -109,20 +120,6 @@ impl RunBuilder {
         self
     }
 
-    /// Gives the command by which agents call Samuel, such as a full path.
-    #[must_use]
-    pub fn binary(mut self, binary: impl Into<String>) -> Self {
-        self.binary = binary.into();
-        self
-    }
-
-    /// Names the session; by default it has the project's name.
-    #[must_use]
-    pub fn session(mut self, name: impl Into<String>) -> Self {
-        self.session = Some(name.into());
-        self
-    }
-
     /// Names who works on the tasks that the loop begins; by default the run, by its id.
     #[must_use]
     pub fn owner(mut self, name: impl Into<String>) -> Self {
@@ -144,7 +141,7 @@ impl RunBuilder {
     /// the handlers of a point cannot be used.
     pub fn build(mut self) -> Result<Run, RunError> {
         self.settings.check()?;
-        self.settings.sandbox.check()?;
+        self.check_sandbox()?;
         // Before anything is asked for or written.
         self.project.run_dir().check()?;
         let agent = match self.agent.take() {
@@ -175,14 +172,19 @@ impl RunBuilder {
     /// Checks that the agent can be called, and says which it is, and which limits of
     /// the budget do not hold with it.
     pub(super) fn check_agent(&self) -> Result<(String, Option<String>), RunError> {
-        self.settings.sandbox.check()?;
+        self.check_sandbox()?;
         let agent = match &self.agent {
             Some(agent) => Arc::clone(agent),
             None => self.configured_agent()?,
         };
-        agent.check(&ralph::compose_agent_env(&self.env, &*agent, &[]), self.project.root())?;
+        agent.check(&compose_agent_env(&self.env, &*agent, &[]), self.project.root())?;
         let unheld = unheld(&*agent, &self.settings.session_budget);
         Ok((format!("{} can be called", agent.name()), unheld))
+    }
+
+    /// Checks that commands can run in what the settings choose.
+    fn check_sandbox(&self) -> Result<(), SandboxError> {
+        Sandboxes::with(self.sandboxes.iter().cloned())?.find(&self.settings.sandbox).map(drop)
     }
 
     /// Makes the agent that samuel.toml describes.
@@ -193,6 +195,7 @@ impl RunBuilder {
 
     fn assemble(self, agent: Arc<dyn Agent>) -> Result<Run, RunError> {
         let frozen = Frozen {
+            sandboxes: Sandboxes::with(self.sandboxes)?,
             session: self.session.unwrap_or_else(|| self.project.name()),
             owner: self.owner,
             run_id: new_run_id(self.project.clock().now()),

@@ -11,7 +11,6 @@ use crate::{
     context::{CompletedTask, ContextView, FailedCheck, PromptContext, StateVars, TaskVars},
     git::Repository,
     hook::{HookPoint, Registry},
-    methodology::ralph,
     model::{
         Plan, Status, TaskId,
         payload::{CheckFailure, HookResults, Mode, TaskBrief},
@@ -136,7 +135,7 @@ fn frozen_context(frozen: &Frozen, registry: &Registry) -> PromptContext {
     context.methodology.name = frozen.project.methodology().to_owned();
     context.methodology.source = frozen.project.methodology_source().to_owned();
     context.iteration.max = settings.max_iterations;
-    context.config = ralph::config_vars(settings, frozen.agent.name());
+    context.config = settings.vars(frozen.agent.name());
     context.guardrails = frozen.project.config().guardrails.clone();
     let dir = &frozen.run_dir;
     let show = |path: PathBuf| path.display().to_string();

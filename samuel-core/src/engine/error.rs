@@ -4,10 +4,11 @@ use super::executables::Executables;
 pub(super) use crate::text::described;
 use crate::{
     agent::AgentError,
-    config::{ConfigError, SandboxError},
+    config::ConfigError,
     hook::RegistryError,
-    methodology::ralph,
+    methodology::TemplatesError,
     model::{Coded, ErrorCode, Location, Remedy},
+    sandbox::SandboxError,
     state::StateError,
 };
 
@@ -29,7 +30,7 @@ pub enum RunError {
     Registry(#[from] RegistryError),
     /// A template of the project cannot be used.
     #[error(transparent)]
-    Template(#[from] ralph::TemplatesError),
+    Template(#[from] TemplatesError),
     /// The state cannot be used, or another loop runs.
     #[error(transparent)]
     State(#[from] StateError),
@@ -135,7 +136,7 @@ impl Coded for RunError {
             }
             Self::OtherDigest { .. } => Remedy::TrustOtherDigest,
             Self::Agent(AgentError::Unknown { suggestion: Some(nearest), .. }) => did_you_mean(nearest),
-            Self::Sandbox(SandboxError::Unknown { nearest: Some(nearest), .. }) => did_you_mean(nearest),
+            Self::Sandbox(error) => error.help(),
             Self::Registry(RegistryError::Resolve(unresolved)) => match unresolved.nearest() {
                 Some(nearest) => did_you_mean(nearest),
                 None => self.code().help.clone(),

@@ -15,9 +15,9 @@ use super::{
     run::Frozen,
 };
 use crate::{
+    agent::compose_agent_env,
     config::{CheckCommand, format_duration},
     hook::{ChainSpec, HookPoint, PluginIdentity, Registry, Tier},
-    methodology::ralph::compose_agent_env,
     plugin::digest_of,
 };
 

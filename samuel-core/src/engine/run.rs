@@ -33,7 +33,7 @@ use super::{
     work_tree::WorkTree,
 };
 use crate::{
-    agent::{Agent, AgentConfig, Agents},
+    agent::{Agent, AgentConfig, Agents, compose_agent_env},
     config::MethodologySettings,
     context::Framing,
     detect::detect_languages,
@@ -41,9 +41,10 @@ use crate::{
     git::{GitError, Repository},
     hook::{HookPoint, Registry, RegistryBuilder, Tier},
     machine::Input,
-    methodology::ralph::{self, Ralph},
+    methodology::{Kit, Templates, WatchedFiles},
     process::{Remains, Supervisor},
     project::Project,
+    sandbox::Sandboxes,
     state::{LaneStore, LoopLock, PlanStore, RunDir},
 };
 
@@ -87,6 +88,7 @@ pub(crate) struct Frozen {
     pub(crate) agent: Arc<dyn Agent>,
     /// What agents have that a handler names instead.
     pub(crate) others: AgentConfig,
+    pub(crate) sandboxes: Sandboxes,
     pub(crate) store: Arc<dyn PlanStore>,
     pub(crate) lane: Arc<dyn LaneStore>,
     pub(crate) trust: TrustPolicy,
@@ -132,9 +134,10 @@ impl Run {
         let agent_files = agent_files(&frozen);
         let checks = &frozen.settings.quality_checks;
         let control_files = Arc::new(ControlFiles::of(&frozen.project, checks, &agent_files));
-        let templates = ralph::Templates::load(&frozen.project.templates())?;
+        let methodology = frozen.project.base();
+        let templates = Templates::load(&frozen.project.templates(), &methodology.templates())?;
         let replaced = templates.replaced();
-        let defaults = Ralph {
+        let kit = Kit {
             project_root: frozen.project.root().to_owned(),
             caller: frozen.project.caller().clone(),
             run_dir: frozen.run_dir.clone(),
@@ -145,7 +148,8 @@ impl Run {
             agents: frozen.agents(),
             program: frozen
                 .agent
-                .locate(&ralph::compose_agent_env(&frozen.env, &*frozen.agent, &[]), frozen.project.root()),
+                .locate(&compose_agent_env(&frozen.env, &*frozen.agent, &[]), frozen.project.root()),
+            sandboxes: frozen.sandboxes.clone(),
             store: Arc::clone(&frozen.store),
             lane: Arc::clone(&frozen.lane),
             clock: frozen.project.clock(),
@@ -154,9 +158,8 @@ impl Run {
             templates,
             framing: frozen.framing.clone(),
             control_files: shared_with_checks(&control_files),
-            counts: Arc::default(),
         };
-        Arc::new(defaults).register(&mut handlers);
+        methodology.register(kit, &mut handlers);
         let registry = frozen.project.registry::<RunError>(handlers, HookPoint::ALL)?;
         let executables = Executables::of(&frozen, &agent_files, &registry, &replaced, &control_files);
         let languages = OnceLock::new();
@@ -194,7 +197,7 @@ impl Run {
     /// [`RunError::State`] where another loop runs or the state cannot be used.
     pub async fn start(mut self) -> Result<RunHandle, RunError> {
         self.ensure_compared().await?;
-        let composed = ralph::compose_agent_env(&self.frozen.env, &*self.frozen.agent, &[]);
+        let composed = compose_agent_env(&self.frozen.env, &*self.frozen.agent, &[]);
         let check_agent = || self.frozen.agent.check(&composed, self.frozen.project.root());
         // Without the agent nothing would come of a yes. It is looked for again once there is one.
         if self.frozen.trust.asks() {
@@ -386,13 +389,13 @@ const PILOT: &str = "pilot mode is not there yet: discovery iterations are made 
                      tasks, but the run ends once the plan is done, and nothing holds the agent to max_discovery_tasks";
 
 /// Gives the methodology what it needs of the control files.
-fn shared_with_checks(control_files: &Arc<ControlFiles>) -> ralph::WatchedFiles {
+fn shared_with_checks(control_files: &Arc<ControlFiles>) -> WatchedFiles {
     let looked_at = Arc::clone(control_files);
     let changed = move || {
         let changes = looked_at.changes();
         changes.first().map(ToString::to_string)
     };
-    ralph::WatchedFiles { names: control_files.names(), changed: Arc::new(changed) }
+    WatchedFiles { names: control_files.names(), changed: Arc::new(changed) }
 }
 
 /// Returns the files of the project that the agent's command line names.

@@ -1,8 +1,9 @@
-//! The methods by which builders take handlers.
+//! The methods by which builders take handlers, and what handlers are told.
 
 /// Writes the methods of a builder that keeps its handlers in a field
-/// `handlers`, a [`RegistryBuilder`](super::RegistryBuilder). So every builder
-/// takes handlers in the same way, without a trait to import.
+/// `handlers`, a [`RegistryBuilder`](super::RegistryBuilder), and what they are told of
+/// in `binary` and `session`. So every builder takes them in the same way, without a
+/// trait to import.
 macro_rules! handler_methods {
     () => {
         /// Registers a handler as `api:<name>`, after the plugins'.
@@ -33,6 +34,21 @@ macro_rules! handler_methods {
         #[must_use]
         pub fn register(mut self, register: impl FnOnce(&mut $crate::hook::RegistryBuilder)) -> Self {
             register(&mut self.handlers);
+            self
+        }
+
+        /// Gives the command by which agents call Samuel, such as a full path; by
+        /// default `samuel`.
+        #[must_use]
+        pub fn binary(mut self, binary: impl Into<String>) -> Self {
+            self.binary = binary.into();
+            self
+        }
+
+        /// Names the session; by default it has the project's name.
+        #[must_use]
+        pub fn session(mut self, name: impl Into<String>) -> Self {
+            self.session = Some(name.into());
             self
         }
     };

@@ -179,7 +179,8 @@ impl fmt::Debug for RegistryBuilder {
 }
 
 impl RegistryBuilder {
-    /// Registers Samuel's own handler of a point, the `default`.
+    /// Registers the methodology's handler of a point, the `default`, in place of one
+    /// that was registered before.
     pub fn default_handler<P: Point, M>(&mut self, handler: impl IntoHandler<P, M>) {
         let origin = Origin {
             id: DEFAULT_ID.into(),
@@ -188,6 +189,8 @@ impl RegistryBuilder {
             source: 0,
             order: None,
         };
+        let waiting = self.waiting.entry(P::POINT).or_default();
+        waiting.retain(|waiting| waiting.info.layer != Layer::BuiltIn);
         self.add::<P, M>(origin, handler);
     }
 

@@ -8,7 +8,7 @@ use crate::{
     context::template::TemplateError,
     fs::FileError,
     hook::{HookFailure, HookPoint, RegistryError},
-    methodology::ralph::TemplatesError,
+    methodology::TemplatesError,
     model::{Coded, ErrorCode, Location, Remedy},
 };
 

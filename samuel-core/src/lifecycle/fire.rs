@@ -48,7 +48,8 @@ pub struct Lifecycle {
     session: Arc<str>,
 }
 
-/// Collects what lifecycle commands need.
+/// Collects what lifecycle commands need. Context files name the command that
+/// [`binary`](Self::binary) gives and are committed, so it should be no path of this machine.
 #[derive(Debug)]
 pub struct LifecycleBuilder {
     project: Project,
@@ -91,22 +92,6 @@ impl Lifecycle {
 
 impl LifecycleBuilder {
     handler_methods!();
-
-    /// Gives the command by which agents call Samuel; by default `samuel`.
-    /// Context files name it and are committed, so it should be no path of
-    /// this machine.
-    #[must_use]
-    pub fn binary(mut self, binary: impl Into<String>) -> Self {
-        self.binary = binary.into();
-        self
-    }
-
-    /// Names the session; by default it has the project's name.
-    #[must_use]
-    pub fn session(mut self, name: impl Into<String>) -> Self {
-        self.session = Some(name.into());
-        self
-    }
 
     /// Puts the chains in order.
     ///

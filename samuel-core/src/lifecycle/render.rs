@@ -21,7 +21,7 @@ use super::{Folder, LifecycleError, file::Drafts, section, survey::Survey};
 use crate::{
     context::{ContextView, PromptContext},
     hook::{HookPoint, Registry},
-    methodology::ralph::{self, LoadedTemplate},
+    methodology::LoadedTemplate,
     project::Project,
     state::Artifact,
 };
@@ -119,7 +119,7 @@ pub(super) fn base(project: &Project, registry: &Registry, survey: &Survey, bina
     context.methodology.name = project.methodology().to_owned();
     context.methodology.source = project.methodology_source().to_owned();
     context.iteration.max = settings.max_iterations;
-    context.config = ralph::config_vars(&settings, &settings.agent);
+    context.config = settings.vars(&settings.agent);
     context.guardrails = project.config().guardrails.clone();
     context.paths.samuel_dir = show(project.root().join(".samuel"));
     let dir = project.run_dir();

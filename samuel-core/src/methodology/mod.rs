@@ -1,16 +1,87 @@
 //! Methodologies: what a loop does at each of its hook points by default.
 //!
-//! A methodology is a set of default handlers, two prompt templates and the
-//! defaults of its configuration. [`ralph`] is built in; others come from
-//! plugins, as profiles over the same functions. Its handlers know what they are
-//! called with and what they were made from, as those of everybody else.
-//!
-//! ```
-//! use samuel_core::{methodology::ralph::check_plan, model::{Plan, Task, TaskId}};
-//!
-//! let task = Task::new(TaskId::new("1"), "Greet the world");
-//! let plan = Plan { tasks: vec![task.clone(), task], ..Plan::default() };
-//! assert!(!check_plan(&plan).output.ok, "two tasks have one id");
-//! ```
+//! A [`Methodology`] has a name, settings to start from, prompt templates, and
+//! registers the default handlers, which get what they work with as a [`Kit`].
+//! [`ralph`] is the one that is [built in](built_in); a program brings its own
+//! ([`Project::open_with`](crate::project::Project::open_with)), and plugins have
+//! profiles: other settings, chains and templates over the one that is built in.
 
+mod kit;
 pub mod ralph;
+mod templates;
+#[cfg(test)]
+mod tests;
+
+use std::{fmt, sync::Arc};
+
+use crate::{config::MethodologySettings, hook::RegistryBuilder};
+
+pub use kit::{Kit, WatchedFiles};
+pub use templates::{LoadedTemplate, Templates, TemplatesError};
+
+/// What a loop does by default.
+///
+/// One may stand on another: what is registered later for a point replaces what
+/// was registered before.
+///
+/// ```
+/// use samuel_core::{
+///     hook::{Call, RegistryBuilder, points},
+///     methodology::{Kit, Methodology, built_in},
+///     model::payload::ContextTaskOutput,
+/// };
+///
+/// /// Works as the built-in one does, and tells agents less of their task.
+/// #[derive(Debug)]
+/// struct Terse;
+///
+/// impl Methodology for Terse {
+///     fn name(&self) -> &str {
+///         "terse"
+///     }
+///
+///     fn templates(&self) -> Vec<(&str, &str)> {
+///         vec![("prompt.md.tmpl", "Do {{ .Iteration.TaskID }}.\n")]
+///     }
+///
+///     fn register(&self, kit: Kit, registry: &mut RegistryBuilder) {
+///         built_in().register(kit, registry);
+///         registry.default_handler::<points::ContextTask, _>(async |_: Call<points::ContextTask>| {
+///             Ok(ContextTaskOutput::default())
+///         });
+///     }
+/// }
+/// ```
+pub trait Methodology: fmt::Debug + Send + Sync {
+    /// Returns its name, as `[methodology.<name>]` and `.samuel/templates/<name>/` have it.
+    fn name(&self) -> &str;
+
+    /// Returns other names for it. Default none.
+    fn aliases(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
+    /// Returns the settings that samuel.toml goes over. Default those of every loop.
+    fn settings(&self) -> MethodologySettings {
+        MethodologySettings::default()
+    }
+
+    /// Returns its templates, each with its file name. A project replaces one by a
+    /// file of that name, and [`Kit::templates`] has what came of it. Default none.
+    fn templates(&self) -> Vec<(&str, &str)> {
+        Vec::new()
+    }
+
+    /// Registers the default handlers of a run.
+    fn register(&self, kit: Kit, registry: &mut RegistryBuilder);
+}
+
+/// Returns the methodology that is built in.
+pub fn built_in() -> Arc<dyn Methodology> {
+    Arc::new(ralph::Ralph)
+}
+
+/// Says whether a methodology has a name, or has it for an alias.
+pub(crate) fn is_called(methodology: &dyn Methodology, name: &str) -> bool {
+    methodology.name() == name || methodology.aliases().contains(&name)
+}

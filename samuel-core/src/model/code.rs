@@ -106,6 +106,7 @@ codes! {
     AGENT_NOT_FOUND, 1, false, Say("Install the agent, or name its program in `agent_command`.");
     AGENT_FAILED, 1, true, Say("Read the agent's log in .samuel/run/logs.");
     SANDBOX_UNKNOWN, 2, false, Say("Use sandbox \"host\".");
+    SANDBOX_UNAVAILABLE, 1, true, Say("Set up what the sandbox needs, then start again.");
     HOOK_UNKNOWN, 2, false, Say("Use one of the known hook points and handlers.");
     HOOK_TIMEOUT, 1, true, Say("Raise the hook's timeout, or make the handler faster.");
     HOOK_PANICKED, 1, false, Say("Fix the handler; the message above is its own.");

@@ -6,11 +6,9 @@ use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 use super::{ManifestProblem, read::inner_path};
 use crate::{
-    config::{
-        DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS, MethodologyLayer, MethodologySettings, ProblemKind,
-        Value, check_methodology_name, shorten,
-    },
+    config::{MethodologyLayer, MethodologySettings, ProblemKind, Value, check_methodology_name, shorten},
     hook::{ChainSpec, HookPoint},
+    methodology::{built_in, is_called},
 };
 
 /// A named profile of a methodology: `[[methodology]]` in a manifest.
@@ -91,7 +89,7 @@ fn read_name(value: &Value<'_>, seen: &mut BTreeSet<String>) -> Option<String> {
         value.refuse(error);
         return None;
     }
-    if [DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS].contains(&name) {
+    if is_called(&*built_in(), name) {
         let (name, rule) = (name.to_owned(), "the methodology that is built in has it");
         value.refuse(ProblemKind::InvalidName { what: "methodology", name, rule });
         return None;

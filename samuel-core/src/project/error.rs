@@ -3,7 +3,7 @@
 use std::{io, path::PathBuf};
 
 use crate::{
-    config::{ConfigError, UnknownMethodology},
+    config::{ConfigError, InvalidMethodologyName, UnknownMethodology},
     git::OwnerError,
     model::{Coded, ErrorCode, Location, Remedy},
     plugin::PluginError,
@@ -24,6 +24,9 @@ pub enum ProjectError {
     /// The methodology does not exist.
     #[error(transparent)]
     Methodology(#[from] UnknownMethodology),
+    /// The methodology that the program brings cannot have its name.
+    #[error(transparent)]
+    MethodologyName(#[from] InvalidMethodologyName),
     /// A plugin that may provide the methodology cannot be used.
     #[error(transparent)]
     Plugin(#[from] PluginError),
@@ -49,6 +52,7 @@ impl Coded for ProjectError {
             Self::Owner(error) => error.code(),
             Self::Config(error) => error.code(),
             Self::Methodology(error) => error.code(),
+            Self::MethodologyName(error) => error.code(),
             Self::Plugin(error) => error.code(),
             Self::Prd(error) => error.code(),
             Self::State(error) => error.code(),
@@ -64,6 +68,7 @@ impl Coded for ProjectError {
             Self::Plugin(error) => error.location(),
             Self::Prd(error) => error.location(),
             Self::State(error) => error.location(),
+            Self::MethodologyName(_) => None,
             Self::Write { path, .. } => Some(Location { file: path.clone(), line: None, column: None }),
         }
     }

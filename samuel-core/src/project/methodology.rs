@@ -1,60 +1,86 @@
 //! Which methodology a project is worked on by.
 //!
-//! One is built in; others are profiles that plugins provide: other defaults,
-//! chains and templates over the same functions. Plugins are looked at only
-//! where the built-in one is not all that is named, so that a broken plugin is
-//! in nobody's way who does without it.
+//! One is built in, and a program may bring one; others are profiles that plugins
+//! provide: other defaults, chains and templates over the built-in functions. Plugins
+//! are looked at only where those that are here are not all that is named, so that a
+//! broken plugin is in nobody's way who does without it.
 
 use std::{path::Path, sync::Arc};
 
-use super::{ProjectError, known_methodologies};
+use super::ProjectError;
 use crate::{
-    config::{Config, KnownMethodology, MethodologySettings, resolve_methodology},
+    config::{
+        Config, InvalidMethodologyName, KnownMethodology, MethodologySettings, check_methodology_name,
+        resolve_methodology,
+    },
     context::template::TemplatePlace,
     fs::Root,
     hook::{ChainSpec, HookPoint},
+    methodology::{Methodology, built_in, is_called},
     plugin::{Catalog, Profile},
 };
 
-/// What [`Methodology::source`] says of the methodology that is built in.
+/// What [`InUse::source`] says of the methodology that is built in.
 const BUILT_IN: &str = "built-in";
+/// What it says of one that the program brings.
+const PROGRAM: &str = "program";
+/// Why a program cannot give its own the name of the one that is built in.
+const TAKEN: &str = "the methodology that is built in has it";
 
 /// The methodology in use.
 #[derive(Clone, Debug)]
-pub(super) struct Methodology {
+pub(super) struct InUse {
     name: String,
+    base: Arc<dyn Methodology>,
+    source: String,
     provided: Option<Arc<Provided>>,
 }
 
-/// A profile with the plugin that provides it.
+/// A profile that a plugin provides.
 #[derive(Debug)]
 struct Provided {
-    plugin: String,
     /// Its own templates, as they were checked.
     templates: Option<TemplatePlace>,
     profile: Profile,
 }
 
-impl Methodology {
+impl InUse {
+    /// Takes a methodology that the program brings.
+    pub(super) fn brought(base: Arc<dyn Methodology>, config: &Config) -> Result<Self, ProjectError> {
+        let built_in = built_in();
+        for name in std::iter::once(base.name()).chain(base.aliases()) {
+            check_methodology_name(name)?;
+            if is_called(&*built_in, name) {
+                return Err(InvalidMethodologyName { name: name.to_owned(), rule: TAKEN }.into());
+            }
+        }
+        config.check_methodologies(&[known_as(&*built_in), known_as(&*base)])?;
+        Ok(Self { name: base.name().to_owned(), base, source: PROGRAM.to_owned(), provided: None })
+    }
+
     /// Finds the one that is wanted, else the configured default, and makes
     /// sure that every one that is configured exists.
     pub(super) fn find(root: &Path, wanted: Option<&str>, config: &Config) -> Result<Self, ProjectError> {
-        let mut known = known_methodologies();
+        let base = built_in();
+        let mut known = vec![known_as(&*base)];
         let is_built_in =
             resolve_methodology(wanted, config, &known).is_ok() && config.check_methodologies(&known).is_ok();
         let catalog = if is_built_in { Catalog::default() } else { Catalog::read(root, config)? };
-        known.extend(catalog.profiles().map(|(_, profile)| known_as(profile)));
+        known.extend(catalog.profiles().map(|(_, Profile { name, aliases, .. })| KnownMethodology {
+            name: name.clone(),
+            aliases: aliases.clone(),
+        }));
         let name = resolve_methodology(wanted, config, &known)?;
         config.check_methodologies(&known)?;
         let provided = catalog.profiles().find(|(_, profile)| profile.name == name);
+        let source = provided.map_or(BUILT_IN, |(plugin, _)| &plugin.manifest.name).to_owned();
         let provided = provided.map(|(plugin, profile)| {
             Arc::new(Provided {
-                plugin: plugin.manifest.name.clone(),
                 templates: profile.templates.as_deref().map(|templates| plugin.templates(templates)),
                 profile: profile.clone(),
             })
         });
-        Ok(Self { name, provided })
+        Ok(Self { name, base, source, provided })
     }
 
     /// Returns its name.
@@ -64,13 +90,18 @@ impl Methodology {
 
     /// Returns who provides it.
     pub(super) fn source(&self) -> &str {
-        self.provided.as_deref().map_or(BUILT_IN, |provided| &provided.plugin)
+        &self.source
+    }
+
+    /// Returns the one whose handlers a run has.
+    pub(super) fn base(&self) -> &dyn Methodology {
+        &*self.base
     }
 
     /// Returns its settings, with what samuel.toml sets over its defaults.
     pub(super) fn settings(&self, config: &Config) -> MethodologySettings {
         let defaults = self.provided.as_deref().map(|provided| provided.profile.settings());
-        config.methodology_over(&self.name, defaults.unwrap_or_default())
+        config.methodology_over(&self.name, defaults.unwrap_or_else(|| self.base.settings()))
     }
 
     /// Returns a point's chain, with what samuel.toml sets over its defaults.
@@ -89,6 +120,10 @@ impl Methodology {
     }
 }
 
-fn known_as(profile: &Profile) -> KnownMethodology {
-    KnownMethodology { name: profile.name.clone(), aliases: profile.aliases.clone() }
+fn known_as(methodology: &dyn Methodology) -> KnownMethodology {
+    let names = |name: &str| name.to_owned();
+    KnownMethodology {
+        name: names(methodology.name()),
+        aliases: methodology.aliases().into_iter().map(names).collect(),
+    }
 }

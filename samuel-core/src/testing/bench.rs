@@ -13,6 +13,8 @@ use crate::{
     clock::Clock,
     config::CONFIG_FILE,
     engine::{Run, RunBuilder, RunError, TrustPolicy},
+    git::Caller,
+    methodology::Methodology,
     model::{Plan, Status, Task, TaskId},
     process::Supervisor,
     project::{Project, ProjectError},
@@ -39,6 +41,7 @@ pub struct BenchBuilder {
     plan: Plan,
     files: Vec<(PathBuf, String)>,
     clock: Arc<dyn Clock>,
+    methodology: Option<Arc<dyn Methodology>>,
     on_disk: bool,
 }
 
@@ -49,6 +52,7 @@ impl Bench {
             plan: Plan::default(),
             files: Vec::new(),
             clock: Arc::new(VirtualClock::new()),
+            methodology: None,
             on_disk: false,
         }
     }
@@ -181,6 +185,13 @@ impl BenchBuilder {
         self
     }
 
+    /// Works by a methodology of the test's own instead of the built-in one.
+    #[must_use]
+    pub fn methodology(mut self, methodology: impl Methodology + 'static) -> Self {
+        self.methodology = Some(Arc::new(methodology));
+        self
+    }
+
     /// Keeps state in the run directory, as real runs do. Other processes can
     /// change it then, and completions are told while the agent is at work.
     #[must_use]
@@ -203,7 +214,11 @@ impl BenchBuilder {
             }
             fs::write(path, text)?;
         }
-        let mut project = Project::open(directory.path(), None, Arc::clone(&self.clock))?;
+        let (root, clock) = (directory.path(), Arc::clone(&self.clock));
+        let mut project = match self.methodology {
+            Some(own) => Project::open_with(own, Caller::of_process(), root, clock)?,
+            None => Project::open(root, None, clock)?,
+        };
         if !self.on_disk {
             let lane = MemoryLane::new(project.run_dir(), Arc::clone(&self.clock));
             let store = MemoryStore::new(self.clock).silent();

@@ -82,6 +82,7 @@ pub(crate) fn request(dir: &Path, prompt: &str) -> AgentRequest {
         prompt: prompt.to_owned(),
         env: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
         project_root: dir.to_owned(),
+        sandbox: std::sync::Arc::new(samuel_core::sandbox::Host),
         logs: None,
         iteration: 1,
         turn: samuel_core::model::payload::Turn::Main,

@@ -338,7 +338,8 @@ impl<'a> Play<'a> {
 
     /// Runs a command to its end, within what is left of the wall clock.
     async fn run(&mut self, spec: CommandSpec) -> Result<String, Failure> {
-        let mut spec = spec.merge_stderr(true);
+        let wrapped = self.request.sandbox.wrap(spec.merge_stderr(true));
+        let mut spec = wrapped.map_err(|error| Failure::Action(error.to_string().as_str().into()))?;
         let elapsed = self.agent.clock.elapsed().saturating_sub(self.started);
         let wall = self.agent.deadlines.wall;
         if let Some(limit) = wall {

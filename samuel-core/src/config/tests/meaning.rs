@@ -23,7 +23,7 @@ fn every_key_is_read() {
         ],
         rate_limit: RateLimitPolicy::Stop,
         rate_limit_wait: Duration::from_secs(7 * 3600),
-        sandbox: Sandbox::Bwrap,
+        sandbox: "bwrap".to_owned(),
         session_budget: SessionBudget {
             max_cost_usd: Some(2.0),
             max_tokens: Some(1000),
@@ -178,7 +178,8 @@ fn a_chain_says_where_each_of_its_fields_comes_from() {
 #[test]
 fn a_default_methodology_may_be_an_alias() {
     let config = parse("default_methodology = \"rw\"").unwrap();
-    assert_eq!(resolve_methodology(None, &config, &[]).as_deref(), Ok("ralph"));
+    let known = [KnownMethodology::new("ralph").alias("rw")];
+    assert_eq!(resolve_methodology(None, &config, &known).as_deref(), Ok("ralph"));
 }
 
 #[test]

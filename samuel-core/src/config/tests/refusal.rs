@@ -260,7 +260,7 @@ fn names_that_cannot_be_are_refused() {
     insta::assert_snapshot!(problems(r#"
 default_methodology = "-start"
 [methodology."pi lot"]
-[methodology.rw]
+[methodology.rwx]
 [methodology.Ralph]
 [[plugins]]
 name = "x"
@@ -279,7 +279,6 @@ samuel-default = 2
 "#), @r#"
 2:23 default_methodology: "-start" cannot be the name of a methodology: use 1 to 64 of a-z, 0-9 and -, and no - first | Choose another name.
 3:14 methodology."pi lot": "pi lot" cannot be the name of a methodology: use 1 to 64 of a-z, 0-9 and -, and no - first | Choose another name.
-4:14 methodology.rw: "rw" is another name of the methodology ralph | Use ralph here.
 5:14 methodology.Ralph: "Ralph" cannot be the name of a methodology: use 1 to 64 of a-z, 0-9 and -, and no - first | Choose another name.
 7:8 plugins[0].name: "x" cannot be the name of a plugin: use 2 to 64 of a-z, 0-9 and -, and no - first | Choose another name.
 8:1 plugins[1]: name is missing | Add name.

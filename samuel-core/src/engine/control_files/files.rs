@@ -18,7 +18,6 @@ use super::{
 use crate::{
     config::{CONFIG_FILE, CheckCommand},
     fs::{FileError, Root},
-    methodology::ralph::templates::{DISCOVERY_PROMPT_FILE, PROMPT_FILE},
     plugin::{LOCK_FILE, Selection, Tree, digest_of_stream, plugin_directory},
     project::Project,
 };
@@ -66,9 +65,10 @@ impl ControlFiles {
     /// run, and at those of its agent. Blocks.
     pub(in crate::engine) fn of(project: &Project, checks: &[CheckCommand], agent: &[PathBuf]) -> Self {
         let root = project.root().to_owned();
+        let names = project.base().templates();
         let templates = project.template_directories().into_iter();
         let templates =
-            templates.flat_map(|dir| [PROMPT_FILE, DISCOVERY_PROMPT_FILE].map(|name| dir.join(name)));
+            templates.flat_map(|dir| names.iter().map(move |(name, _)| dir.join(name)).collect::<Vec<_>>());
         let files: Vec<PathBuf> =
             [CONFIG_FILE, LOCK_FILE].map(|name| root.join(name)).into_iter().chain(templates).collect();
         let own = root.join(OWN_DIRECTORY);

@@ -7,9 +7,8 @@
 
 use std::{
     ffi::OsString,
-    fmt,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
@@ -17,13 +16,16 @@ use tokio_util::sync::CancellationToken;
 
 use super::summary::human_duration;
 use crate::{
+    methodology::WatchedFiles,
     model::{
+        Coded,
         payload::{CheckFailure, QualityCheckOutput},
         redacted,
     },
     process::{
         self, CommandOutput, CommandSpec, End, ExitStatus, OutputLimits, ProcessError, Spill, Supervisor,
     },
+    sandbox::Sandbox,
 };
 
 /// How long a check may take unless its configuration says otherwise.
@@ -55,41 +57,6 @@ impl Check {
     }
 }
 
-/// The files whose change ends a run, as far as prompts and checks have to know them.
-#[derive(Clone)]
-pub struct WatchedFiles {
-    /// Their paths, relative to the project's root, as prompts name them.
-    pub names: Vec<String>,
-    /// Says which of them was changed, if one was. Blocks.
-    pub changed: Arc<dyn Fn() -> Option<String> + Send + Sync>,
-}
-
-impl WatchedFiles {
-    /// Says whether a path is one of them: from the project's root, or absolute.
-    fn has(&self, path: &str, root: &Path) -> bool {
-        let path: PathBuf = root.join(path).components().collect();
-        path.strip_prefix(root).is_ok_and(|path| self.names.iter().any(|name| Path::new(name) == path))
-    }
-
-    /// Says the same without holding up other work.
-    async fn changed(&self) -> Option<String> {
-        let changed = Arc::clone(&self.changed);
-        tokio::task::spawn_blocking(move || changed()).await.unwrap_or_else(|error| Some(error.to_string()))
-    }
-}
-
-impl Default for WatchedFiles {
-    fn default() -> Self {
-        Self { names: Vec::new(), changed: Arc::new(|| None) }
-    }
-}
-
-impl fmt::Debug for WatchedFiles {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WatchedFiles").field("names", &self.names).finish_non_exhaustive()
-    }
-}
-
 /// Where and how checks run.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckSetting<'a> {
@@ -99,6 +66,8 @@ pub struct CheckSetting<'a> {
     pub env: &'a [(OsString, OsString)],
     /// Who watches over their processes.
     pub supervisor: &'a Supervisor,
+    /// What they run in.
+    pub sandbox: &'a dyn Sandbox,
     /// Ends them all.
     pub cancel: &'a CancellationToken,
     /// What the checks before one must leave as it is.
@@ -155,6 +124,13 @@ async fn run_check(
             stderr: path.with_extension("err"),
         }))
         .merge_stderr(true);
+    let spec = match setting.sandbox.wrap(spec) {
+        Ok(spec) => spec,
+        Err(error) => {
+            let message = format!("could not be run: {error}. {}", error.help().prose());
+            return Ok(Some(failed(check, message)));
+        }
+    };
     let ran = process::run(spec, setting.supervisor, setting.cancel).await;
     if let Some(left) = ran.as_ref().ok().and_then(|output| output.left_running.as_ref()) {
         let warning = format!("the check `{}` left {left}", check.command);
@@ -202,12 +178,14 @@ fn explain_code(code: i32, check: &Check, setting: CheckSetting<'_>) -> String {
 }
 
 fn not_started(check: &Check, error: &ProcessError) -> CheckFailure {
-    let message = format!("could not be run: {}", error.explained());
-    CheckFailure { command: check.command.clone(), message, ..CheckFailure::default() }
+    failed(check, format!("could not be run: {}", error.explained()))
 }
 
 fn not_run(check: &Check, changed: &str) -> CheckFailure {
-    let message = format!("not run, since a control file was changed: {changed}");
+    failed(check, format!("not run, since a control file was changed: {changed}"))
+}
+
+fn failed(check: &Check, message: String) -> CheckFailure {
     CheckFailure { command: check.command.clone(), message, ..CheckFailure::default() }
 }
 
@@ -223,6 +201,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed set-up fails the test")]
 
     use super::*;
+    use crate::sandbox::Host;
 
     async fn run(
         checks: &[Check],
@@ -234,7 +213,15 @@ mod tests {
         let control_files = &WatchedFiles::default();
         let project_root = directory.path();
         let warnings = &Mutex::default();
-        let setting = CheckSetting { project_root, env: &env, supervisor, cancel, control_files, warnings };
+        let setting = CheckSetting {
+            project_root,
+            env: &env,
+            supervisor,
+            sandbox: &Host,
+            cancel,
+            control_files,
+            warnings,
+        };
         let ran = run_checks(checks, setting).await;
         for check in checks.iter().filter(|check| check.command.ends_with('&')) {
             let told = warnings.lock().unwrap().join("\n");
@@ -279,8 +266,15 @@ mod tests {
         let env = [("PATH".into(), std::env::var_os("PATH").unwrap())];
         let (cancel, warnings) = (&CancellationToken::new(), &Mutex::default());
         let supervisor = &Supervisor::GroupOnly;
-        let setting =
-            CheckSetting { project_root: root, env: &env, supervisor, cancel, control_files, warnings };
+        let setting = CheckSetting {
+            project_root: root,
+            env: &env,
+            supervisor,
+            sandbox: &Host,
+            cancel,
+            control_files,
+            warnings,
+        };
         let absolute = root.join("nothere.sh").display().to_string();
         for (command, help) in [
             ("./nothere.sh", WATCHED_HELP),
@@ -347,6 +341,7 @@ mod tests {
             project_root: Path::new("/nowhere/at/all"),
             env: &[],
             supervisor: &Supervisor::GroupOnly,
+            sandbox: &Host,
             cancel: &CancellationToken::new(),
             control_files: &WatchedFiles::default(),
             warnings: &Mutex::default(),

@@ -2,68 +2,57 @@
 
 use std::{
     io::Write,
+    ops::Deref,
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use super::{
-    Blob as Part, Check, CheckSetting, DiscoverySchedule, Failures, PromptParts, Templates, Told,
-    WatchedFiles, agent_summary, check_plan, checks::place_of_log, compose_prompt, decide_mode,
-    discovery_context, fold_markdown, fold_toon, implementation_context, loop_summary, progress_context,
-    run_checks,
+    Blob as Part, Check, CheckSetting, DiscoverySchedule, Failures, PromptParts, Told, agent_summary,
+    check_plan, checks::place_of_log, compose_prompt, decide_mode, discovery_context, fold_markdown,
+    fold_toon, implementation_context, loop_summary, progress_context, run_checks, templates::PROMPTS,
 };
 use crate::{
-    agent::{Agent, AgentError, AgentRequest, Agents, LogFiles},
-    clock::Clock,
-    config::{MethodologySettings, Sandbox},
-    context::{ConfigVars, ContextLimits, Framing, GuardrailVars, PilotVars},
-    environment::{apply_deny_list, check_env, compose_env},
-    git::{Caller, Repository},
+    agent::{Agent, AgentError, AgentRequest, LogFiles, compose_agent_env},
+    environment::{apply_deny_list, check_env},
+    git::Repository,
     hook::{Answer, BreakClass, Call, HookFailure, Point, RegistryBuilder, points},
+    methodology::{Kit, LoadedTemplate},
     model::{
         ExitReason, TaskId,
         payload::{
             AfterAgentInvokeOutput, AfterLoopOutput, AgentFailure, AgentInvokeInput, AgentInvokeOutput,
             BeforeAgentInvokeOutput, BeforeLoopOutput, ContextProgressOutput, ContextSnapshotOutput,
-            ContextTaskOutput, IterationGateOutput, QualityCheckOutput, Turn,
+            ContextTaskOutput, IterationGateOutput, Mode, QualityCheckOutput, Turn,
         },
     },
-    process::{Supervisor, create_private},
+    process::create_private,
+    sandbox::Sandbox,
     snapshot::{SnapshotOptions, take_snapshot},
-    state::{Artifact, LaneStore, PlanStore, ProgressEntry, ProgressKind, RunDir, StateError},
+    state::{Artifact, ProgressEntry, ProgressKind, StateError},
 };
 
-/// What ralph's default handlers work with.
+/// What the default handlers work with: the kit, whose fields they read as their own.
 #[derive(Clone)]
-#[expect(missing_docs, reason = "each field is what its type says")]
-pub struct Ralph {
-    pub project_root: PathBuf,
-    /// Who looks at the project.
-    pub caller: Caller,
-    pub run_dir: RunDir,
-    pub run_id: Arc<str>,
-    pub binary: String,
-    pub settings: MethodologySettings,
-    pub guardrails: GuardrailVars,
-    pub agents: Agents,
-    /// The configured agent's program, looked up before any handler was asked.
-    pub program: Option<PathBuf>,
-    pub store: Arc<dyn PlanStore>,
-    /// Where this machine keeps what it makes anew.
-    pub lane: Arc<dyn LaneStore>,
-    pub clock: Arc<dyn Clock>,
-    pub supervisor: Supervisor,
-    pub env: Vec<(String, String)>,
-    pub templates: Templates,
-    pub framing: Framing,
-    pub control_files: WatchedFiles,
-    pub(crate) counts: Arc<Mutex<Counts>>,
+pub(super) struct Handlers {
+    kit: Kit,
+    /// Those of implementation and of discovery.
+    prompts: [LoadedTemplate; 2],
+    counts: Arc<Mutex<Counts>>,
+}
+
+impl Deref for Handlers {
+    type Target = Kit;
+
+    fn deref(&self) -> &Kit {
+        &self.kit
+    }
 }
 
 /// What was done in one iteration, by which the files of its logs are numbered. What
 /// comes after it and before the next one, such as a last turn, goes on counting.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counts {
+struct Counts {
     iteration: u32,
     calls: u32,
     checks: u32,
@@ -82,9 +71,18 @@ macro_rules! defaults {
     };
 }
 
-impl Ralph {
+impl Handlers {
+    /// Takes the built-in prompts where a methodology that stands on this one has none.
+    pub(super) fn new(kit: Kit) -> Self {
+        let prompt = |(name, text)| {
+            let built_in = || LoadedTemplate::load(&[], name, text).expect("the built-in templates parse");
+            kit.templates.get(name).cloned().unwrap_or_else(built_in)
+        };
+        Self { prompts: PROMPTS.map(prompt), kit, counts: Arc::default() }
+    }
+
     /// Registers the default of every point that has one.
-    pub fn register(self: Arc<Self>, handlers: &mut RegistryBuilder) {
+    pub(super) fn register(self: Arc<Self>, handlers: &mut RegistryBuilder) {
         let ralph = self;
         defaults! { ralph, handlers;
             BeforeLoop => before_loop,
@@ -143,7 +141,7 @@ impl Ralph {
         &self,
         call: Call<points::ContextProgress>,
     ) -> Result<ContextProgressOutput, HookFailure> {
-        let limits = config_vars(&self.settings, self.agents.configured().name()).context;
+        let limits = self.settings.vars(self.agents.configured().name()).context;
         let max_lines = limits.max_progress_lines as usize;
         let preview = call.header().preview;
         let log = self
@@ -155,7 +153,7 @@ impl Ralph {
             })
             .await??;
         let failures = &call.context().base().state.last_failures;
-        let told = match self.templates.tells_failures(call.header().mode) {
+        let told = match self.prompt_template(call.header().mode).tells_failures {
             true => Told::InTheTemplate,
             false => Told::Here,
         };
@@ -236,9 +234,19 @@ impl Ralph {
         let has_repository = !matches!(Repository::open(&self.project_root, &self.caller), Ok(None));
         let parts =
             PromptParts { blobs: &blobs, extras, pending: &pending, control_files, has_repository, framing };
-        let composed = compose_prompt(self.templates.of(call.header().mode), call.context(), parts)?;
+        let composed =
+            compose_prompt(&self.prompt_template(call.header().mode).template, call.context(), parts)?;
         warn(call, composed.warnings.iter().map(ToString::to_string));
         Ok(composed.text)
+    }
+
+    /// Returns the prompt template of a mode.
+    fn prompt_template(&self, mode: Mode) -> &LoadedTemplate {
+        let [implementation, discovery] = &self.prompts;
+        match mode {
+            Mode::Implementation => implementation,
+            Mode::Discovery => discovery,
+        }
     }
 
     fn relative(&self, artifact: Artifact) -> String {
@@ -249,8 +257,8 @@ impl Ralph {
     async fn invoke(&self, call: Call<points::AgentInvoke>) -> Result<AgentInvokeOutput, HookFailure> {
         let header = call.header();
         let input = call.input();
-        let agent = match self.chosen(input) {
-            Ok(agent) => agent,
+        let (agent, sandbox) = match self.chosen(input) {
+            Ok(chosen) => chosen,
             Err(failure) => return Ok(failed(failure)),
         };
         let attempt = self.count(header.iteration, |counts| &mut counts.calls);
@@ -274,6 +282,7 @@ impl Ralph {
             env,
             program,
             project_root: self.project_root.clone(),
+            sandbox,
             logs: Some(LogFiles { out: out.clone(), err: err.clone() }),
             iteration: header.iteration,
             turn: header.turn,
@@ -298,16 +307,15 @@ impl Ralph {
         *count
     }
 
-    /// Returns the agent that is to be called, where there is one of that name that can run
-    /// in that sandbox.
-    fn chosen(&self, input: &AgentInvokeInput) -> Result<Arc<dyn Agent>, AgentFailure> {
+    /// Returns the agent that is to be called and the sandbox it is to run in, where there
+    /// are such by these names.
+    fn chosen(&self, input: &AgentInvokeInput) -> Result<(Arc<dyn Agent>, Arc<dyn Sandbox>), AgentFailure> {
         let agent = self.agents.named(&input.agent).map_err(|error| error.failure())?;
-        Sandbox::parse(&input.sandbox).and_then(Sandbox::check).map_err(|error| {
-            let known: Vec<_> = Sandbox::available().collect();
-            let message = format!("{error}; agents can run in {}", known.join(", "));
+        let sandbox = self.sandboxes.find(&input.sandbox).map_err(|error| {
+            let message = format!("{error}; agents can run in {}", self.sandboxes.names().join(", "));
             AgentFailure { message, ..AgentFailure::default() }
         })?;
-        Ok(agent)
+        Ok((agent, sandbox))
     }
 
     /// Looks up an agent's program in the environment that the caller gave.
@@ -347,10 +355,12 @@ impl Ralph {
         let checks: Vec<Check> = call.input().commands.iter().map(check).collect();
         let env = check_env(&self.env, self.variables(&call));
         let warnings = Mutex::default();
+        let sandbox = self.sandboxes.find(&self.settings.sandbox)?;
         let setting = CheckSetting {
             project_root: &self.project_root,
             env: &env,
             supervisor: &self.supervisor,
+            sandbox: &*sandbox,
             cancel: call.cancelled(),
             control_files: &self.control_files,
             warnings: &warnings,
@@ -407,35 +417,4 @@ fn warn<P: Point>(call: &Call<P>, warnings: impl IntoIterator<Item = String>) {
 /// Answers for an agent that did not come to its own end.
 fn failed(failure: AgentFailure) -> AgentInvokeOutput {
     AgentInvokeOutput { exit_code: -1, failure: Some(failure), ..AgentInvokeOutput::default() }
-}
-
-/// Composes the environment of an agent from the one the caller gave.
-pub fn compose_agent_env(
-    host: &[(String, String)],
-    agent: &dyn Agent,
-    set: &[(String, String)],
-) -> Vec<(String, String)> {
-    compose_env(host.iter().cloned(), agent.declared_env(), &[], set)
-}
-
-/// Returns the settings as far as prompts need them.
-pub fn config_vars(settings: &MethodologySettings, agent: &str) -> ConfigVars {
-    let pilot = &settings.pilot;
-    ConfigVars {
-        agent: agent.to_owned(),
-        max_iterations: settings.max_iterations,
-        pause_secs: settings.pause.as_millis().div_ceil(1_000).try_into().unwrap_or(u64::MAX),
-        max_consec_fails: settings.max_consecutive_failures,
-        quality_checks: settings.quality_checks.iter().map(|check| check.command.clone()).collect(),
-        pilot: pilot.enabled.then(|| PilotVars {
-            discover_interval: pilot.discover_interval,
-            max_discovery_tasks: pilot.max_discovery_tasks,
-            focus: pilot.focus.clone(),
-        }),
-        context: ContextLimits {
-            max_learnings: settings.context.max_learnings,
-            max_completed: settings.context.max_completed,
-            max_progress_lines: settings.context.max_progress_lines,
-        },
-    }
 }

@@ -27,19 +27,42 @@ mod progress;
 mod ready;
 mod summary;
 mod task_context;
-mod template_files;
 pub mod templates;
 
-pub use checks::{
-    Check, CheckSetting, ChecksCancelled, DEFAULT_CHECK_TIMEOUT, MAX_TAIL_BYTES, WatchedFiles, run_checks,
-};
+pub use checks::{Check, CheckSetting, ChecksCancelled, DEFAULT_CHECK_TIMEOUT, MAX_TAIL_BYTES, run_checks};
 pub use compose::{Blob, ComposedPrompt, PromptParts, PromptWarning, compose_prompt};
 pub use fold::{FoldWarning, Folded, fold_markdown, fold_toon};
 pub use gate::{DiscoverySchedule, decide_mode};
-pub use handlers::{Ralph, compose_agent_env, config_vars};
 pub use progress::{Failures, Told, progress_context};
 pub use ready::{PlanCheck, check_plan};
 pub use summary::{agent_summary, loop_summary, plan_summary};
 pub use task_context::{discovery_context, implementation_context, recently_completed};
-pub(crate) use template_files::LoadedTemplate;
-pub use template_files::{Templates, TemplatesError};
+
+use std::sync::Arc;
+
+use super::{Kit, Methodology};
+use crate::{config::DEFAULT_METHODOLOGY, hook::RegistryBuilder};
+use handlers::Handlers;
+use templates::PROMPTS;
+
+/// The methodology that is built in.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ralph;
+
+impl Methodology for Ralph {
+    fn name(&self) -> &str {
+        DEFAULT_METHODOLOGY
+    }
+
+    fn aliases(&self) -> Vec<&str> {
+        vec!["rw"]
+    }
+
+    fn templates(&self) -> Vec<(&str, &str)> {
+        PROMPTS.to_vec()
+    }
+
+    fn register(&self, kit: Kit, registry: &mut RegistryBuilder) {
+        Arc::new(Handlers::new(kit)).register(registry);
+    }
+}

@@ -14,6 +14,9 @@ pub const PROMPT: &str = include_str!("prompt.md.tmpl");
 /// The built-in template of discovery iterations.
 pub const DISCOVERY_PROMPT: &str = include_str!("discovery-prompt.md.tmpl");
 
+/// Both, each with its file name.
+pub const PROMPTS: [(&str, &str); 2] = [(PROMPT_FILE, PROMPT), (DISCOVERY_PROMPT_FILE, DISCOVERY_PROMPT)];
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed set-up fails the test")]

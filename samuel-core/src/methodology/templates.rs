@@ -1,4 +1,4 @@
-//! Which prompt templates a project uses.
+//! Which templates a project uses.
 //!
 //! A file in `.samuel/templates/<methodology>/` replaces the template of the same
 //! name that the methodology's plugin has, and that the built-in one. Templates
@@ -7,85 +7,63 @@
 
 use std::{io, path::PathBuf};
 
-use super::templates::{DISCOVERY_PROMPT, DISCOVERY_PROMPT_FILE, PROMPT, PROMPT_FILE};
 use crate::{
     context::template::{Template, TemplateError, TemplatePlace},
     fs::FileError,
-    model::{Coded, ErrorCode, Location, Remedy, payload::Mode},
+    model::{Coded, ErrorCode, Location, Remedy},
 };
 
 /// The largest template that is read, in bytes.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// The templates of a run, parsed.
-#[derive(Clone, Debug)]
-pub struct Templates {
-    implementation: Template,
-    discovery: Template,
-    replaced: Vec<PathBuf>,
-    /// Whether the template of either mode tells what the last check found.
-    tell_failures: [bool; 2],
-}
+/// The templates of a methodology, parsed.
+#[derive(Clone, Debug, Default)]
+pub struct Templates(Vec<(String, LoadedTemplate)>);
 
 impl Templates {
-    /// Loads the templates that are found first in these places, else the
-    /// built-in ones.
+    /// Loads the templates of a methodology, each from the first of these places
+    /// that has it, else as it is built in.
     ///
     /// # Errors
     /// Returns a [`TemplatesError`] for a template that cannot be read or
     /// parsed.
-    pub fn load(places: &[TemplatePlace]) -> Result<Self, TemplatesError> {
-        let mut replaced = Vec::new();
-        let mut one = |name: &str, built_in: &str| {
-            let loaded = LoadedTemplate::load(places, name, built_in)?;
-            replaced.extend(loaded.is_found.then_some(loaded.path));
-            Ok::<_, TemplatesError>((loaded.template, loaded.tells_failures))
-        };
-        let (implementation, first) = one(PROMPT_FILE, PROMPT)?;
-        let (discovery, second) = one(DISCOVERY_PROMPT_FILE, DISCOVERY_PROMPT)?;
-        Ok(Self { implementation, discovery, replaced, tell_failures: [first, second] })
+    pub fn load(places: &[TemplatePlace], built_in: &[(&str, &str)]) -> Result<Self, TemplatesError> {
+        let load =
+            |(name, text): &(&str, &str)| Ok(((*name).to_owned(), LoadedTemplate::load(places, name, text)?));
+        built_in.iter().map(load).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Says whether the template of a mode tells what the last check found.
-    pub(crate) fn tells_failures(&self, mode: Mode) -> bool {
-        let [implementation, discovery] = self.tell_failures;
-        match mode {
-            Mode::Implementation => implementation,
-            Mode::Discovery => discovery,
-        }
+    /// Returns the template of a file name.
+    pub fn get(&self, name: &str) -> Option<&LoadedTemplate> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, loaded)| loaded)
     }
 
     /// Returns the files that replace built-in templates.
     pub fn replaced(&self) -> Vec<PathBuf> {
-        self.replaced.clone()
-    }
-
-    /// Returns the template of a mode.
-    pub fn of(&self, mode: Mode) -> &Template {
-        match mode {
-            Mode::Implementation => &self.implementation,
-            Mode::Discovery => &self.discovery,
-        }
+        self.0.iter().filter(|(_, loaded)| loaded.is_found).map(|(_, loaded)| loaded.path.clone()).collect()
     }
 }
 
 /// A template, and whether a file holds it.
 #[derive(Clone, Debug)]
-pub(crate) struct LoadedTemplate {
+pub struct LoadedTemplate {
     /// The template, parsed.
-    pub(crate) template: Template,
+    pub template: Template,
     /// Its file, or where the project's own would be.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// Whether there is a file, and it is not the built-in one.
-    pub(crate) is_found: bool,
+    pub is_found: bool,
     /// Whether it names the failures of the last check.
-    pub(crate) tells_failures: bool,
+    pub tells_failures: bool,
 }
 
 impl LoadedTemplate {
     /// Loads a template from the first place that has it, else takes the one
     /// that is built in.
-    pub(crate) fn load(places: &[TemplatePlace], name: &str, built_in: &str) -> Result<Self, TemplatesError> {
+    ///
+    /// # Errors
+    /// Returns a [`TemplatesError`] where it cannot be read or parsed.
+    pub fn load(places: &[TemplatePlace], name: &str, built_in: &str) -> Result<Self, TemplatesError> {
         for place in places {
             let path = place.path(name);
             match place.read(name, MAX_BYTES) {
@@ -168,6 +146,10 @@ mod tests {
     use super::*;
     use crate::fs::Root;
 
+    const PROMPT_FILE: &str = "prompt.md.tmpl";
+    const OTHER_FILE: &str = "other.md.tmpl";
+    const BUILT_IN: [(&str, &str); 2] = [(PROMPT_FILE, "built in"), (OTHER_FILE, "built in")];
+
     fn place(directory: PathBuf) -> TemplatePlace {
         TemplatePlace::Directory { root: Root::new(&directory), directory }
     }
@@ -177,24 +159,25 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let [own, plugin] = ["own", "plugin"].map(|name| dir.path().join(name));
         let places = [own.clone(), plugin.clone()].map(place);
-        assert!(Templates::load(&places).unwrap().replaced().is_empty());
+        assert!(Templates::load(&places, &BUILT_IN).unwrap().replaced().is_empty());
         fs::create_dir(&own).unwrap();
         fs::create_dir(&plugin).unwrap();
         fs::write(own.join(PROMPT_FILE), "mine").unwrap();
         fs::write(plugin.join(PROMPT_FILE), "the plugin's").unwrap();
-        fs::write(plugin.join(DISCOVERY_PROMPT_FILE), "the plugin's").unwrap();
-        let templates = Templates::load(&places).unwrap();
-        let rendered = |mode| templates.of(mode).render(&serde_json::json!({})).unwrap().text;
-        assert_eq!(rendered(Mode::Implementation), "mine");
-        assert_eq!(rendered(Mode::Discovery), "the plugin's");
-        assert_eq!(templates.replaced(), [own.join(PROMPT_FILE), plugin.join(DISCOVERY_PROMPT_FILE)]);
+        fs::write(plugin.join(OTHER_FILE), "the plugin's").unwrap();
+        let templates = Templates::load(&places, &BUILT_IN).unwrap();
+        let rendered =
+            |name| templates.get(name).unwrap().template.render(&serde_json::json!({})).unwrap().text;
+        assert_eq!(rendered(PROMPT_FILE), "mine");
+        assert_eq!(rendered(OTHER_FILE), "the plugin's");
+        assert_eq!(templates.replaced(), [own.join(PROMPT_FILE), plugin.join(OTHER_FILE)]);
     }
 
     #[test]
     fn a_broken_template_is_an_error_with_its_place() {
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join(PROMPT_FILE), "one\n{{ if }}").unwrap();
-        let error = Templates::load(&[place(directory.path().to_owned())]).unwrap_err();
+        let error = Templates::load(&[place(directory.path().to_owned())], &BUILT_IN).unwrap_err();
         assert_eq!(error.location().and_then(|place| place.line), Some(2));
     }
 }

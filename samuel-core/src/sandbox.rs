@@ -1,0 +1,320 @@
+//! What the commands of agents and checks run in.
+//!
+//! A [`Sandbox`] makes another command of a command: what it runs in, with the
+//! command as its argument. Which one is chosen by name, for each call of the agent;
+//! checks run in the one of the settings. There is [`Host`], which adds nothing, and
+//! a program brings its own ([`RunBuilder::sandbox`](crate::engine::RunBuilder::sandbox)).
+
+use std::{fmt, sync::Arc};
+
+use crate::{
+    hook::nearest,
+    model::{Coded, ErrorCode, Remedy},
+    process::CommandSpec,
+};
+
+/// The name of [`Host`].
+pub const HOST: &str = "host";
+/// The names of sandboxes that are not built yet.
+pub const RESERVED: [&str; 2] = ["bwrap", "oci"];
+
+/// What commands run in.
+///
+/// ```
+/// use samuel_core::{process::CommandSpec, sandbox::{Sandbox, SandboxError}};
+///
+/// /// Commands without a network.
+/// #[derive(Debug)]
+/// struct Offline;
+///
+/// impl Sandbox for Offline {
+///     fn name(&self) -> &str {
+///         "offline"
+///     }
+///
+///     fn wrap(&self, spec: CommandSpec) -> Result<CommandSpec, SandboxError> {
+///         Ok(spec.within("/usr/bin/unshare", ["--net", "--map-root-user", "--"]))
+///     }
+/// }
+///
+/// let spec = Offline.wrap(CommandSpec::shell("true", "/tmp"))?;
+/// assert_eq!(spec.program(), "/usr/bin/unshare");
+/// # Ok::<(), SandboxError>(())
+/// ```
+pub trait Sandbox: fmt::Debug + Send + Sync {
+    /// Returns the name by which settings and handlers choose it.
+    fn name(&self) -> &str;
+
+    /// Checks that commands can run in it; asked before a run starts, and before each
+    /// call that a handler chose it for. By default they can.
+    ///
+    /// # Errors
+    /// Returns a [`SandboxError`] that says why not.
+    fn check(&self) -> Result<(), SandboxError> {
+        Ok(())
+    }
+
+    /// Makes of a command the one that runs it in the sandbox.
+    ///
+    /// # Errors
+    /// Returns a [`SandboxError`] where that cannot be. The command is not started then.
+    fn wrap(&self, spec: CommandSpec) -> Result<CommandSpec, SandboxError>;
+}
+
+/// No sandbox: commands have the rights of the user.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Host;
+
+impl Sandbox for Host {
+    fn name(&self) -> &str {
+        HOST
+    }
+
+    fn wrap(&self, spec: CommandSpec) -> Result<CommandSpec, SandboxError> {
+        Ok(spec)
+    }
+}
+
+/// The sandboxes of a run, by their names.
+#[derive(Clone, Debug)]
+pub struct Sandboxes(Vec<Arc<dyn Sandbox>>);
+
+impl Default for Sandboxes {
+    fn default() -> Self {
+        Self(vec![Arc::new(Host)])
+    }
+}
+
+impl Sandboxes {
+    /// Takes those that a program brings, beside [`Host`].
+    ///
+    /// # Errors
+    /// Returns [`SandboxError::Taken`] for a name that stands for another.
+    pub fn with(brought: impl IntoIterator<Item = Arc<dyn Sandbox>>) -> Result<Self, SandboxError> {
+        brought.into_iter().try_fold(Self::default(), |mut all, one| {
+            if RESERVED.contains(&one.name()) || all.0.iter().any(|other| other.name() == one.name()) {
+                return Err(SandboxError::Taken { name: one.name().to_owned() });
+            }
+            all.0.push(one);
+            Ok(all)
+        })
+    }
+
+    /// Returns the names of those that commands can run in.
+    pub fn names(&self) -> Vec<&str> {
+        let usable = self.0.iter().filter(|sandbox| sandbox.check().is_ok());
+        usable.map(|sandbox| sandbox.name()).collect()
+    }
+
+    /// Returns the sandbox of a name, once it says that commands can run in it.
+    ///
+    /// # Errors
+    /// Returns [`SandboxError::Unknown`] or [`SandboxError::Unbuilt`] where there is none,
+    /// and what [`Sandbox::check`] says.
+    pub fn find(&self, name: &str) -> Result<Arc<dyn Sandbox>, SandboxError> {
+        let Some(found) = self.0.iter().find(|sandbox| sandbox.name() == name) else {
+            let name = name.to_owned();
+            return Err(match RESERVED.contains(&name.as_str()) {
+                true => SandboxError::Unbuilt { name },
+                false => {
+                    let known = self.0.iter().map(|sandbox| sandbox.name());
+                    SandboxError::Unknown { nearest: nearest(&name, known).map(str::to_owned), name }
+                }
+            });
+        };
+        found.check()?;
+        Ok(Arc::clone(found))
+    }
+}
+
+/// A sandbox that commands cannot run in.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SandboxError {
+    /// No sandbox has the name.
+    #[error("unknown sandbox \"{name}\"")]
+    Unknown {
+        /// The name as it was given.
+        name: String,
+        /// The nearest name, where one is near.
+        nearest: Option<String>,
+    },
+    /// The name is reserved for a later version.
+    #[error("sandbox \"{name}\" is not available yet")]
+    Unbuilt {
+        /// The name.
+        name: String,
+    },
+    /// A program brings a sandbox under a name that stands for another.
+    #[error("a sandbox of the program's own cannot be called \"{name}\", which is the name of another")]
+    Taken {
+        /// The name.
+        name: String,
+    },
+    /// What it needs is not there.
+    #[error("sandbox \"{name}\" cannot be used: {problem}")]
+    Unusable {
+        /// The name.
+        name: String,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+impl Coded for SandboxError {
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::Unusable { .. } => ErrorCode::SANDBOX_UNAVAILABLE,
+            _ => ErrorCode::SANDBOX_UNKNOWN,
+        }
+    }
+
+    fn help(&self) -> Remedy {
+        match self {
+            Self::Unknown { nearest: Some(nearest), .. } => format!("Did you mean \"{nearest}\"?").into(),
+            Self::Taken { .. } => "Give it a name of its own.".into(),
+            _ => self.code().help.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+    use crate::{
+        agent::{Script, ScriptedCall},
+        config::CheckCommand,
+        engine::RunError,
+        hook::{Call, points},
+        model::{ExitReason, payload::BeforeAgentInvokeOutput},
+        testing::{Bench, Played},
+    };
+
+    /// A sandbox that its commands can see.
+    #[derive(Debug)]
+    struct Marked;
+
+    impl Sandbox for Marked {
+        fn name(&self) -> &str {
+            "marked"
+        }
+
+        fn wrap(&self, spec: CommandSpec) -> Result<CommandSpec, SandboxError> {
+            Ok(spec.within("/usr/bin/env", ["INSIDE=yes"]))
+        }
+    }
+
+    /// Makes one run in which a handler chooses the sandbox of each call, if one is named; says where
+    /// the agent was.
+    async fn seen_by_the_agent(chosen: Option<&'static str>) -> (String, Played) {
+        let bench = Bench::with_tasks(&[("1", "Look around")]).unwrap();
+        let script = Script::default()
+            .call(ScriptedCall::any().repeated().run("echo \"inside=$INSIDE\" > seen").done());
+        let mut run = bench.run(script).sandbox(Arc::new(Marked)).settings(|settings| {
+            settings.max_iterations = 1;
+            settings.quality_checks = vec![CheckCommand::new("test \"$INSIDE\" = yes")];
+        });
+        if let Some(name) = chosen {
+            run = run.hook::<points::BeforeAgentInvoke, _>(
+                "choose",
+                move |_: Call<points::BeforeAgentInvoke>| async move {
+                    Ok(BeforeAgentInvokeOutput { sandbox: Some(name.to_owned()), ..Default::default() })
+                },
+            );
+        }
+        let played = bench.play(run).await.unwrap();
+        (std::fs::read_to_string(bench.path().join("seen")).unwrap_or_default(), played)
+    }
+
+    #[tokio::test]
+    async fn agents_and_checks_run_in_the_sandbox_that_the_program_brings() {
+        let (seen, played) = seen_by_the_agent(None).await;
+        assert_eq!(seen, "inside=yes\n");
+        assert_eq!(played.report.exit_reason, ExitReason::Completed, "{}", played.transcript());
+    }
+
+    #[tokio::test]
+    async fn a_handler_chooses_the_sandbox_of_one_call_by_its_name() {
+        let (seen, played) = seen_by_the_agent(Some(HOST)).await;
+        assert_eq!(seen, "inside=\n");
+        assert_eq!(played.report.exit_reason, ExitReason::Completed, "the check stays where it was");
+        let (seen, played) = seen_by_the_agent(Some("oci")).await;
+        assert_eq!(seen, "", "nothing ran");
+        assert!(
+            played.transcript().contains("sandbox \"oci\" is not available yet"),
+            "{}",
+            played.transcript()
+        );
+    }
+
+    #[tokio::test]
+    async fn a_sandbox_that_cannot_be_used_is_refused_before_anything_runs() {
+        let bench = Bench::with_tasks(&[("1", "Look around")]).unwrap();
+        let error = bench.run(Script::default()).sandbox(Arc::new(Broken("vm"))).build().unwrap_err();
+        assert!(matches!(&error, RunError::Sandbox(SandboxError::Unusable { .. })), "{error}");
+        let unknown = bench.run(Script::default()).settings(|settings| settings.sandbox = "vm".to_owned());
+        assert!(matches!(unknown.build(), Err(RunError::Sandbox(SandboxError::Unknown { .. }))));
+    }
+
+    /// A sandbox in which nothing can run.
+    #[derive(Debug)]
+    struct Broken(&'static str);
+
+    impl Sandbox for Broken {
+        fn name(&self) -> &str {
+            self.0
+        }
+
+        fn check(&self) -> Result<(), SandboxError> {
+            Err(SandboxError::Unusable { name: self.0.to_owned(), problem: "no kernel for it".to_owned() })
+        }
+
+        fn wrap(&self, spec: CommandSpec) -> Result<CommandSpec, SandboxError> {
+            self.check().map(|()| spec)
+        }
+    }
+
+    fn with(name: &'static str) -> Result<Sandboxes, SandboxError> {
+        Sandboxes::with([Arc::new(Broken(name)) as Arc<dyn Sandbox>])
+    }
+
+    #[test]
+    fn a_sandbox_that_is_unknown_unbuilt_or_unusable_is_refused_in_words() {
+        let told = |name| {
+            let error = with("vm").unwrap().find(name).unwrap_err();
+            format!("{error} | {} | {}", error.help().prose(), error.code().name)
+        };
+        let use_host = "Use sandbox \"host\". | E_SANDBOX_UNKNOWN";
+        assert_eq!(told("docker"), format!("unknown sandbox \"docker\" | {use_host}"));
+        assert_eq!(
+            told("bwarp"),
+            format!("unknown sandbox \"bwarp\" | {use_host}"),
+            "bwrap would be refused"
+        );
+        assert_eq!(told("hots"), "unknown sandbox \"hots\" | Did you mean \"host\"? | E_SANDBOX_UNKNOWN");
+        for name in RESERVED {
+            assert_eq!(told(name), format!("sandbox \"{name}\" is not available yet | {use_host}"));
+        }
+        assert!(
+            told("vm").starts_with("sandbox \"vm\" cannot be used: no kernel for it | "),
+            "{}",
+            told("vm")
+        );
+        assert!(told("vm").ends_with(" | E_SANDBOX_UNAVAILABLE"));
+    }
+
+    #[test]
+    fn only_the_host_is_available() {
+        assert_eq!(Sandboxes::default().find(HOST).unwrap().name(), "host");
+        assert!(RESERVED.iter().all(|name| Sandboxes::default().find(name).is_err()));
+    }
+
+    #[test]
+    fn no_sandbox_of_a_program_stands_for_another() {
+        for name in ["host", "oci", "bwrap"] {
+            assert_eq!(with(name).unwrap_err(), SandboxError::Taken { name: name.to_owned() });
+        }
+    }
+}
