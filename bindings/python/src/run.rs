@@ -65,7 +65,7 @@ impl PyRun {
             env: Arc::new(options.env.clone()),
         };
         let mut registered = Ok(());
-        let built = options.builder(project).map(|builder| {
+        let built = options.builder(py, project).map(|builder| {
             builder.register(|registry| {
                 if let Some(plugins) = &plugins {
                     plugins.get().0.register(registry);

@@ -2,7 +2,7 @@
 //! has.
 
 use samuel_core::{
-    config::{DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS},
+    methodology::{Methodology as _, ralph::Ralph},
     model::ErrorCode,
     plugin::{
         Catalog, FetchOptions, FetchedPlugin, Installed, Kind, Listed, LoadOptions, LoadedPlugins, Plugins,
@@ -139,12 +139,11 @@ pub(crate) fn ls(args: &LsArgs, global: &Global, host: &Host) -> Result<Reply, F
 }
 
 fn methodologies(plugins: &Plugins, list: &[Listed]) -> Result<Reply, Failure> {
-    let built_in =
-        json!({ "name": DEFAULT_METHODOLOGY, "aliases": [DEFAULT_METHODOLOGY_ALIAS], "plugin": null });
-    let mut data = vec![built_in];
+    let (name, aliases) = (Ralph.name(), Ralph.aliases());
+    let mut data = vec![json!({ "name": name, "aliases": aliases, "plugin": null })];
     let mut rows = vec![
         ["METHODOLOGY", "ALIASES", "FROM"].map(str::to_owned),
-        [DEFAULT_METHODOLOGY, DEFAULT_METHODOLOGY_ALIAS, "built-in"].map(str::to_owned),
+        [name, &aliases.join(", "), "built-in"].map(str::to_owned),
     ];
     for plugin in list.iter().filter(|plugin| plugin.entry.is_some()) {
         for profile in plugins.info(&plugin.name)?.1.profiles {
