@@ -43,3 +43,19 @@ fn a_table_of_a_methodology_that_is_not_there_is_refused_when_the_project_is_ope
     assert_eq!(error.help(), "Did you mean \"ralph\"?");
     assert_eq!(error.location().unwrap().line, Some(2));
 }
+
+#[test]
+fn a_program_that_breaks_the_rule_of_a_setting_gets_no_run() {
+    let root = tempfile::tempdir().unwrap();
+    let project = open(root.path(), "version = \"2\"\n").unwrap();
+    let error = Run::builder(project).settings(|settings| settings.max_iterations = 0).build().unwrap_err();
+    assert_eq!(
+        (error.code(), error.to_string().as_str(), error.location()),
+        (
+            ErrorCode::CONFIG_INVALID,
+            "max_iterations: 0 is out of range, expected a whole number of at least 1",
+            None
+        )
+    );
+    assert_eq!(error.help(), "Give a whole number of at least 1.");
+}
