@@ -299,7 +299,7 @@ fn what_an_agent_leaves_running_and_why_one_cannot_start_is_told() {
         "sleep 300 >/dev/null 2>&1 & until grep -q sleep /proc/$!/comm; do :; done",
         &["--max-iterations", "1"],
     );
-    let left = "warning: the agent left 1 process running, which was ended: ";
+    let left = "warning: agent.invoke default: the agent left 1 process running, which was ended: ";
     assert!(ran.stdout.contains(left) || ran.stderr.contains(left), "{ran:?}");
     bench.write("agent.sh", "#!/bin/sh\r\nexit 0\r\n");
     let path = bench.path("agent.sh");

@@ -328,7 +328,8 @@ impl<'a, P: Point> Folding<'a, P> {
             _ => true,
         };
         let results = self.output.as_ref().and_then(|output| output.results());
-        self.outcome.results = results.filter(|results| **results != HookResults::default()).cloned();
+        self.outcome.results =
+            results.filter(|results| **results != HookResults::default()).cloned().map(Box::new);
         let refusal = self.output.as_ref().and_then(|output| output.refusal());
         match P::POINT {
             _ if counts => self.outcome.refused = refusal,

@@ -32,7 +32,7 @@ pub struct Outcome {
     pub timings: Vec<Timing>,
     /// What repository hooks report, merged; nothing where none reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub results: Option<HookResults>,
+    pub results: Option<Box<HookResults>>,
     /// Why no handler of the chain was called in this iteration, where it is
     /// for iterations of the other mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -305,7 +305,6 @@ impl Kept {
             deadline_ms: 300_000,
             preview: false,
             namespace: "bench".into(),
-            preview: false,
         };
         Ok(Self { engine, component, linker, store: store.into(), instance, header })
     }

@@ -71,6 +71,12 @@ macro_rules! defaults {
     };
 }
 
+/// Whom one call is made of.
+struct Chosen {
+    agent: Arc<dyn Agent>,
+    sandbox: Arc<dyn Sandbox>,
+}
+
 impl Handlers {
     /// Takes the built-in prompts where a methodology that stands on this one has none.
     pub(super) fn new(kit: Kit) -> Self {
@@ -257,7 +263,7 @@ impl Handlers {
     async fn invoke(&self, call: Call<points::AgentInvoke>) -> Result<AgentInvokeOutput, HookFailure> {
         let header = call.header();
         let input = call.input();
-        let (agent, sandbox) = match self.chosen(input) {
+        let Chosen { agent, sandbox } = match self.chosen(input) {
             Ok(chosen) => chosen,
             Err(failure) => return Ok(failed(failure)),
         };
@@ -309,13 +315,13 @@ impl Handlers {
 
     /// Returns the agent that is to be called and the sandbox it is to run in, where there
     /// are such by these names.
-    fn chosen(&self, input: &AgentInvokeInput) -> Result<(Arc<dyn Agent>, Arc<dyn Sandbox>), AgentFailure> {
+    fn chosen(&self, input: &AgentInvokeInput) -> Result<Chosen, AgentFailure> {
         let agent = self.agents.named(&input.agent).map_err(|error| error.failure())?;
         let sandbox = self.sandboxes.find(&input.sandbox).map_err(|error| {
             let message = format!("{error}; agents can run in {}", self.sandboxes.names().join(", "));
             AgentFailure { message, ..AgentFailure::default() }
         })?;
-        Ok((agent, sandbox))
+        Ok(Chosen { agent, sandbox })
     }
 
     /// Looks up an agent's program in the environment that the caller gave.

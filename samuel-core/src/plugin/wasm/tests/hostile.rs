@@ -251,7 +251,7 @@ async fn a_trap_leaves_nothing_behind_for_the_next_call() {
         (func (export "samuel:plugin/quality-check@1.0.0#run") (param i32) (result i32)
             (global.set $calls (i32.add (global.get $calls) (i32.const 1)))
             (if (i32.gt_u (global.get $calls) (i32.const 1)) (then unreachable))
-            (if (i32.load offset=60 (local.get 0)) (then unreachable))
+            (if (i32.load offset=68 (local.get 0)) (then unreachable))
             (global.get $zero))"#,
     );
     let mut bench = Bench::new();

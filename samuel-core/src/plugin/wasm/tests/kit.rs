@@ -24,7 +24,7 @@ use crate::{
 
 /// Where handlers find the parts of what they are given, at the address of
 /// their one parameter. Every call header has the same size.
-pub(super) const INPUT: usize = 56;
+pub(super) const INPUT: usize = 64;
 
 /// What every module begins with: memory, an allocator that never frees, and
 /// `$zero`, an address from which on everything is zero. Read as any point's
