@@ -4,6 +4,28 @@
 //! command as its argument. Which one is chosen by name, for each call of the agent;
 //! checks run in the one of the settings. There is [`Host`], which adds nothing, and
 //! a program brings its own ([`RunBuilder::sandbox`](crate::engine::RunBuilder::sandbox)).
+//!
+//! ```
+//! use samuel_core::{process::CommandSpec, sandbox::{Sandbox, SandboxError}};
+//!
+//! /// Commands without a network.
+//! #[derive(Debug)]
+//! struct Offline;
+//!
+//! impl Sandbox for Offline {
+//!     fn name(&self) -> &str {
+//!         "offline"
+//!     }
+//!
+//!     fn wrap(&self, spec: CommandSpec) -> Result<CommandSpec, SandboxError> {
+//!         Ok(spec.within("/usr/bin/unshare", ["--net", "--map-root-user", "--"]))
+//!     }
+//! }
+//!
+//! let spec = Offline.wrap(CommandSpec::shell("true", "/tmp"))?;
+//! assert_eq!(spec.program(), "/usr/bin/unshare");
+//! # Ok::<(), SandboxError>(())
+//! ```
 
 use std::{fmt, sync::Arc};
 
@@ -19,28 +41,6 @@ pub const HOST: &str = "host";
 pub const RESERVED: [&str; 2] = ["bwrap", "oci"];
 
 /// What commands run in.
-///
-/// ```
-/// use samuel_core::{process::CommandSpec, sandbox::{Sandbox, SandboxError}};
-///
-/// /// Commands without a network.
-/// #[derive(Debug)]
-/// struct Offline;
-///
-/// impl Sandbox for Offline {
-///     fn name(&self) -> &str {
-///         "offline"
-///     }
-///
-///     fn wrap(&self, spec: CommandSpec) -> Result<CommandSpec, SandboxError> {
-///         Ok(spec.within("/usr/bin/unshare", ["--net", "--map-root-user", "--"]))
-///     }
-/// }
-///
-/// let spec = Offline.wrap(CommandSpec::shell("true", "/tmp"))?;
-/// assert_eq!(spec.program(), "/usr/bin/unshare");
-/// # Ok::<(), SandboxError>(())
-/// ```
 pub trait Sandbox: fmt::Debug + Send + Sync {
     /// Returns the name by which settings and handlers choose it.
     fn name(&self) -> &str;

@@ -13,7 +13,6 @@
 //! # runtime.block_on(async {
 //! let bench = Bench::with_tasks(&[("1", "Greet the world")])?;
 //! let run = Run::builder(bench.project().clone())
-//!     .store(bench.store().clone())
 //!     .script(completes_each_task())
 //!     .trust(TrustPolicy::TrustAll)
 //!     .build()?;

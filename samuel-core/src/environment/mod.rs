@@ -11,6 +11,16 @@
 //!
 //! What a plugin may read or change of an agent's variables is `covers_variable` and
 //! `is_reserved`. What Samuel sets itself is for those who start the child.
+//!
+//! ```
+//! use samuel_core::environment::compose_env;
+//!
+//! let host = [("PATH", "/usr/bin"), ("AWS_SECRET_ACCESS_KEY", "x"), ("EXAMPLE_KEY", "y")];
+//! let host = host.map(|(name, value)| (name.to_owned(), value.to_owned()));
+//! let env = compose_env(host, &["EXAMPLE_KEY"], &[], &[]);
+//! let names: Vec<&str> = env.iter().map(|(name, _)| name.as_str()).collect();
+//! assert_eq!(names, ["EXAMPLE_KEY", "PATH"]);
+//! ```
 
 mod agent;
 mod checks;

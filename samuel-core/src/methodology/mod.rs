@@ -5,6 +5,35 @@
 //! [`ralph`] is the one that is [built in](built_in); a program brings its own
 //! ([`Project::open_with`](crate::project::Project::open_with)), and plugins have
 //! profiles: other settings, chains and templates over the one that is built in.
+//!
+//! ```
+//! use samuel_core::{
+//!     hook::{Call, RegistryBuilder, points},
+//!     methodology::{Kit, Methodology, built_in},
+//!     model::payload::ContextTaskOutput,
+//! };
+//!
+//! /// Works as the built-in one does, and tells agents less of their task.
+//! #[derive(Debug)]
+//! struct Terse;
+//!
+//! impl Methodology for Terse {
+//!     fn name(&self) -> &str {
+//!         "terse"
+//!     }
+//!
+//!     fn templates(&self) -> Vec<(&str, &str)> {
+//!         vec![("prompt.md.tmpl", "Do {{ .Iteration.TaskID }}.\n")]
+//!     }
+//!
+//!     fn register(&self, kit: Kit, registry: &mut RegistryBuilder) {
+//!         built_in().register(kit, registry);
+//!         registry.default_handler::<points::ContextTask, _>(async |_: Call<points::ContextTask>| {
+//!             Ok(ContextTaskOutput::default())
+//!         });
+//!     }
+//! }
+//! ```
 
 mod kit;
 pub mod ralph;
@@ -23,35 +52,6 @@ pub use templates::{LoadedTemplate, Templates, TemplatesError};
 ///
 /// One may stand on another: what is registered later for a point replaces what
 /// was registered before.
-///
-/// ```
-/// use samuel_core::{
-///     hook::{Call, RegistryBuilder, points},
-///     methodology::{Kit, Methodology, built_in},
-///     model::payload::ContextTaskOutput,
-/// };
-///
-/// /// Works as the built-in one does, and tells agents less of their task.
-/// #[derive(Debug)]
-/// struct Terse;
-///
-/// impl Methodology for Terse {
-///     fn name(&self) -> &str {
-///         "terse"
-///     }
-///
-///     fn templates(&self) -> Vec<(&str, &str)> {
-///         vec![("prompt.md.tmpl", "Do {{ .Iteration.TaskID }}.\n")]
-///     }
-///
-///     fn register(&self, kit: Kit, registry: &mut RegistryBuilder) {
-///         built_in().register(kit, registry);
-///         registry.default_handler::<points::ContextTask, _>(async |_: Call<points::ContextTask>| {
-///             Ok(ContextTaskOutput::default())
-///         });
-///     }
-/// }
-/// ```
 pub trait Methodology: fmt::Debug + Send + Sync {
     /// Returns its name, as `[methodology.<name>]` and `.samuel/templates/<name>/` have it.
     fn name(&self) -> &str;
