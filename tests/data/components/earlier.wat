@@ -251,7 +251,7 @@
       (with "import-type-call-header0" (type $call-header))
       (with "import-type-extensions0" (type $extensions))
       (with "import-type-input" (type 12))
-      (with "import-type-check-failure" (type 10))
+      (with "import-type-check-failure" (type 13))
       (with "import-type-output" (type 15))
       (with "import-type-failure0" (type $failure))
     )

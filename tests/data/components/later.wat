@@ -191,7 +191,7 @@
       (with "import-type-call-header0" (type $call-header))
       (with "import-type-extensions0" (type $extensions))
       (with "import-type-input" (type 8))
-      (with "import-type-check-failure" (type 6))
+      (with "import-type-check-failure" (type 9))
       (with "import-type-output" (type 11))
       (with "import-type-failure0" (type $failure))
     )
