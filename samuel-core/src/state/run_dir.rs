@@ -249,6 +249,8 @@ impl Artifact {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
     use super::*;
 
     #[test]
@@ -265,5 +267,18 @@ mod tests {
         assert_eq!(err, Path::new("/r/logs/run-1/3-2.err"));
         let check = RunDir::at("/r").check_log("run-1", 3, 2);
         assert_eq!(check, Path::new("/r/logs/run-1/3-check-2.out"));
+    }
+
+    #[test]
+    fn a_project_that_is_moved_gets_no_directory_in_its_place() {
+        let dir = tempfile::tempdir().unwrap();
+        let project = dir.path().join("project");
+        fs::create_dir(&project).unwrap();
+        let run_dir = RunDir::new(&project);
+        run_dir.create().unwrap();
+        fs::rename(&project, dir.path().join("moved")).unwrap();
+        let error = run_dir.create_again().unwrap_err().to_string();
+        assert!(error.contains("project"), "{error}");
+        assert!(!project.exists());
     }
 }
