@@ -239,6 +239,7 @@ fn what_an_agent_writes_into_the_state_completes_nothing_whose_checks_fail() {
         .flat_map(|way| [(way, Moment::Turn, false), (way, Moment::Turn, true), (way, Moment::Check, false)]);
     for (says, moment, kills) in ways {
         let told = format!("{moment:?}, {says:?}, killed: {kills}");
+        println!("{told}");
         let attack = Attack::new("true");
         attack.configure(&format!("sh {}", attack.script("check")), "0s");
         let first = play(&attack, moment, says, kills);
