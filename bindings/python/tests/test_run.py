@@ -221,3 +221,23 @@ def test_the_output_of_old_runs_is_kept_as_long_as_asked_for(samuel_loop: MakeLo
     assert len(list(logs.iterdir())) == 1
     with pytest.raises(samuel.ConfigError, match="keep_runs: -1 is out of range, expected a whole number of at least 0"):
         samuel_loop("First", keep_runs=-1)
+
+
+def test_a_check_is_text_a_table_or_a_pair_with_its_timeout(samuel_loop: MakeLoop) -> None:
+    checks: list[Any] = ["true", {"command": "true", "timeout": "1m"}, {"command": "true"}, ("true", 60.5)]
+    result = samuel_loop("First", quality_checks=checks, trust=True).run()
+    assert (result.exit_reason, result.completed) == ("completed", ("1",))
+
+
+@pytest.mark.parametrize(
+    ("check", "said"),
+    [
+        ({"comand": "true"}, r"quality_checks\[0\].*missing"),
+        ({"command": "true", "timeout": "soon"}, r"quality_checks\[0\]\.timeout: \"soon\" is not a duration"),
+        (("true", 5, 6), r"quality_checks\[0\]: expected text"),
+        (4, r"quality_checks\[0\]: expected text"),
+    ],
+)
+def test_a_check_of_another_form_is_refused_in_words(samuel_loop: MakeLoop, check: Any, said: str) -> None:
+    with pytest.raises(samuel.ConfigError, match=said):
+        samuel_loop("First", quality_checks=[check])

@@ -83,7 +83,7 @@ fn python(settings: &Value) -> String {
     let mut out = "\"\"\"The settings that `Loop` takes, as `[methodology.<name>]` in samuel.toml has them.\n\n\
                    Written by `cargo xtask contract`; change `samuel-core/src/config/settings.rs` instead.\n\"\"\"\n\n\
                    from __future__ import annotations\n\n\
-                   from collections.abc import Iterable\n\
+                   from collections.abc import Iterable, Mapping\n\
                    from typing import Literal, TypedDict\n\n\
                    # In which table a setting stands that has none of its own here.\n"
         .to_owned();
@@ -151,7 +151,9 @@ fn annotation(key: &str, schema: &Value) -> String {
         Some("integer") => "int",
         Some("number") => "float",
         Some("boolean") => "bool",
-        Some("array") if schema.pointer("/items/oneOf").is_some() => "Iterable[str | tuple[str, float]]",
+        Some("array") if schema.pointer("/items/oneOf").is_some() => {
+            "Iterable[str | Mapping[str, float | str] | tuple[str, float | str]]"
+        }
         Some("array") => "Iterable[str]",
         Some(_) => "str",
         None => "float | str",

@@ -237,6 +237,11 @@ def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
     return given
 
 
-def _check(check: str | tuple[str, float]) -> str | dict[str, Any]:
-    """A quality check with its seconds is a table."""
-    return check if isinstance(check, str) else {"command": check[0], "timeout": check[1]}
+def _check(check: Any) -> Any:
+    """A quality check in a pair with its timeout is a table; the rest is held against the rule."""
+    match check:
+        case (command, timeout):
+            return {"command": command, "timeout": timeout}
+        case Mapping():
+            return dict(check)
+    return check

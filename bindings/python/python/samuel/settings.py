@@ -5,7 +5,7 @@ Written by `cargo xtask contract`; change `samuel-core/src/config/settings.rs` i
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal, TypedDict
 
 # In which table a setting stands that has none of its own here.
@@ -89,7 +89,7 @@ class Settings(TypedDict, total=False):
     max_consecutive_failures: int | None
     """After so many failed iterations in a row the run ends. A whole number of at least 1."""
 
-    quality_checks: Iterable[str | tuple[str, float]] | None
+    quality_checks: Iterable[str | Mapping[str, float | str] | tuple[str, float | str]] | None
     """Commands that check the work after each iteration, run in this order. Each is text, or a
     table such as `{ command = "cargo test", timeout = "30m" }`, which shows the default
     timeout; that is from 1s to 24h.
