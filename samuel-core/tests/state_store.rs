@@ -39,6 +39,11 @@ fn a_plan_in_memory_keeps_the_contract() {
     store_suite::plan_store(in_memory);
 }
 
+#[tokio::test]
+async fn the_suite_runs_within_a_runtime_too() {
+    store_suite::plan_store(in_memory);
+}
+
 #[test]
 fn a_plan_behind_a_channel_keeps_the_contract() {
     store_suite::plan_store(|| Arc::new(ChannelStore::over(in_memory())));
