@@ -21,8 +21,8 @@ const DEFAULT_GRACE: Duration = Duration::from_millis(300);
 /// [`envs`](Self::envs) put there, and below a supervisor the variable
 /// `SAMUEL_PROCESS_MARK`, by which the processes of a command are found again that is
 /// not in the [background](Self::background). A program name without a slash is looked up
-/// in the `PATH` of that environment, a relative one starts at the working
-/// directory.
+/// in the `PATH` of that environment, or in `/usr/bin:/bin` where it has none; a relative
+/// one starts at the working directory.
 ///
 /// Prompts belong in [`stdin`](Self::stdin), never in the arguments: those are
 /// visible to every user of the machine and limited in length.

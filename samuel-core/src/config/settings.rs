@@ -54,8 +54,8 @@ settings! {
         /// See `rate_limit`; also how long altogether a usage limit without a known end is tried
         /// again, after 5, 10, 20 minutes and so on.
         rate_limit_wait: Duration = Duration::from_secs(6 * 60 * 60), Time(Duration::ZERO..=MONTH);
-        /// What the agent runs in. Only `host` is available yet; `bwrap` and `oci` are reserved, and
-        /// a run with them does not start.
+        /// What the agent and the checks run in. `host` is no sandbox; `bwrap` and `oci` are reserved,
+        /// and a run with them does not start. A program can bring others (`RunBuilder::sandbox`).
         sandbox: String = HOST.to_owned(), sandboxes();
         /// Of how many runs the agent's output in `.samuel/run/logs` is kept, the one that starts
         /// included; 0 keeps all.

@@ -68,8 +68,9 @@ impl RunBuilder {
         self
     }
 
-    /// Brings a sandbox, and has agents and checks run in it; handlers choose it, the
-    /// host and others that are brought by their names.
+    /// Brings a sandbox and selects it for agents and checks. Of several, the last one is
+    /// selected. A handler of `before:agent.invoke` can choose any of them, or `host`, by its
+    /// name for one call of the agent.
     #[must_use]
     pub fn sandbox(mut self, sandbox: Arc<dyn Sandbox>) -> Self {
         sandbox.name().clone_into(&mut self.settings.sandbox);

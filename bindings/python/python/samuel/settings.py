@@ -106,8 +106,9 @@ class Settings(TypedDict, total=False):
     """
 
     sandbox: Literal["host", "bwrap", "oci"] | None
-    """What the agent runs in. Only `host` is available yet; `bwrap` and `oci` are reserved, and a
-    run with them does not start. One of `host`, `bwrap`, `oci`.
+    """What the agent and the checks run in. `host` is no sandbox; `bwrap` and `oci` are reserved,
+    and a run with them does not start. A program can bring others (`RunBuilder::sandbox`). One
+    of `host`, `bwrap`, `oci`.
     """
 
     keep_runs: int | None
