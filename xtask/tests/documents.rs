@@ -69,12 +69,11 @@ fn the_files_and_tests_that_the_sources_page_names_exist() {
     for row in text.lines().filter(|line| line.starts_with('|')) {
         let mut file = None;
         for name in row.split('`').skip(1).step_by(2) {
-            let below = ["cli/", "crates/", "tests/parity", "tests/tests/", "wit/"]
-                .iter()
-                .any(|start| name.starts_with(start));
-            if below || name.starts_with("src/") || name.starts_with("tests/") {
-                let base = if below { root().to_owned() } else { root().join("samuel-core") };
-                let path = base.join(name);
+            let starts = |with: &[&str]| with.iter().any(|start| name.starts_with(start));
+            // Files below `.samuel/` are those of a project.
+            if name.contains('/') && !name.starts_with(".samuel/") {
+                let in_core = starts(&["src/", "tests/"]) && !starts(&["tests/tests/", "tests/parity"]);
+                let path = root().join(if in_core { "samuel-core" } else { "" }).join(name);
                 assert!(path.exists(), "{name} does not exist");
                 file = Some(path);
             } else if name.matches('_').count() > 2 {
@@ -86,6 +85,18 @@ fn the_files_and_tests_that_the_sources_page_names_exist() {
         }
     }
     assert!(named > 30, "only {named} tests were found");
+}
+
+#[test]
+fn the_files_that_the_toon_page_names_exist() {
+    let page = fs::read_to_string(root().join("docs/toon.md")).unwrap();
+    let (_, section) = page.split_once("\n## Where the specification lives in the code\n").unwrap();
+    let table = section.split("\n## ").next().unwrap().lines().filter(|line| line.starts_with('|'));
+    let named: Vec<&str> = table.flat_map(|row| row.split('`').skip(1).step_by(2)).collect();
+    assert!(named.len() > 15, "only {named:?} were found");
+    for name in named {
+        assert!(root().join("crates/samuel-toon/src").join(name).exists(), "{name} does not exist");
+    }
 }
 
 #[test]
