@@ -261,9 +261,10 @@ fn setting(key: &'static str) -> impl Fn(&str) -> Result<Json, String> + Clone +
     move |text| {
         let value = text.parse::<i64>().map_or_else(|_| Json::from(text), Json::from);
         let given = [(key.to_owned(), value.clone())].into_iter().collect();
-        MethodologySettings::default().set(&given).map(|()| value).map_err(|error| match error {
-            ConfigError::Setting { kind, .. } => kind.to_string(),
-            error => error.to_string(),
+        // The option names the setting already.
+        MethodologySettings::default().set(&given).map(|()| value).map_err(|error| match error.problems() {
+            [only] => only.kind.to_string(),
+            _ => error.to_string(),
         })
     }
 }

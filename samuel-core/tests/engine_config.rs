@@ -57,5 +57,5 @@ fn a_program_that_breaks_the_rule_of_a_setting_gets_no_run() {
             None
         )
     );
-    assert_eq!(error.help(), "Give a whole number of at least 1.");
+    assert_eq!(error.help(), "Change the value, or remove the key.");
 }

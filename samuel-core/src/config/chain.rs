@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{ProblemKind, shorten, table::Table, value::Value};
+use super::{ProblemKind, problem::suggest, shorten, table::Table, value::Value};
 use crate::hook::{ChainMode, ChainSpec, DEFAULT_ALIAS, DEFAULT_ID, HookPoint, OnFailure, UnknownPoint};
 
 /// What the configuration sets of each point.
@@ -59,15 +59,19 @@ pub(crate) fn read_chains(value: &Value<'_>) -> Chains {
                     chains.insert(point, spec);
                 }
             }
-            Err(unknown) => refuse_point(&value, name, unknown.without(&taken)),
+            Err(unknown) => {
+                let most_like = unknown.nearest;
+                refuse_point(&value, name, unknown.without(&taken), most_like);
+            }
         }
     }
     chains
 }
 
 /// Reports a name that is no hook point's. Without quotes TOML takes the dots
-/// of one for tables, so the names below are looked at too.
-fn refuse_point(value: &Value<'_>, name: &str, unknown: UnknownPoint) {
+/// of one for tables, so the names below are looked at too. The point that is most
+/// like it may stand beside it.
+fn refuse_point(value: &Value<'_>, name: &str, unknown: UnknownPoint, most_like: Option<HookPoint>) {
     let inner = value.as_table().and_then(|_| value.table()).map(Table::entries).unwrap_or_default();
     let tables = inner.iter().filter(|(_, below)| below.as_table().is_some());
     let mut nearest = unknown.nearest;
@@ -83,7 +87,9 @@ fn refuse_point(value: &Value<'_>, name: &str, unknown: UnknownPoint) {
         }
     }
     if !unquoted {
-        value.refuse_key(ProblemKind::UnknownPoint { name: shorten(name), nearest });
+        let is_set = nearest.is_none() && most_like.is_some();
+        let nearest = nearest.or(most_like);
+        value.refuse_key(ProblemKind::UnknownPoint { name: shorten(name), nearest, is_set });
     }
 }
 
@@ -109,6 +115,12 @@ fn read_on_failure(point: HookPoint, value: &Value<'_>) -> Option<OnFailure> {
     let lifecycle = point.strict() == OnFailure::AbortCommand;
     let names: &[&str] =
         if lifecycle { &["warn", "abort_command"] } else { &["warn", "abort_iteration", "abort_loop"] };
+    let elsewhere = ["abort_iteration", "abort_loop", "abort_command"];
+    if let Some(name) = value.as_text().filter(|name| elsewhere.contains(name) && !names.contains(name)) {
+        let what = format!("\"{name}\" is no action on failure at {point}");
+        value.refuse(ProblemKind::Specific { what, help: suggest(None, names) });
+        return None;
+    }
     match value.one_of("action on failure", names)? {
         "abort_iteration" => Some(OnFailure::AbortIteration),
         "abort_loop" => Some(OnFailure::AbortLoop),

@@ -1,6 +1,10 @@
 //! A TOML text that is being read, and what was found in it.
 
-use std::{cell::RefCell, collections::BTreeMap, path::Path};
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use serde_json::{Map, Value as Json};
 use toml::de::DeTable;
@@ -73,20 +77,25 @@ impl Document {
     /// Reads what a program gives in place of a text.
     ///
     /// # Errors
-    /// Returns a [`ConfigError::Setting`] with the first problem.
+    /// Returns [`ConfigError::Settings`] with all problems, none of which has a place.
     pub(crate) fn read_given<T>(
         given: &Map<String, Json>,
         read: impl FnOnce(&mut Table<'_>) -> T,
     ) -> Result<T, ConfigError> {
-        let refused = |key: &str, kind| ConfigError::Setting { key: key.to_owned(), kind };
+        let nowhere = Location { file: PathBuf::new(), line: None, column: None };
         let text = toml::to_string(given).map_err(|error| {
             let help = "Give text, numbers, true or false, lists and tables.".to_owned();
-            refused("settings", ProblemKind::Specific { what: error.to_string(), help })
+            let kind = ProblemKind::Specific { what: error.to_string(), help };
+            let problem = Problem { location: nowhere.clone(), key: "settings".to_owned(), kind };
+            ConfigError::Settings(Problems { list: vec![problem], omitted: 0 })
         })?;
         let document = Self { takes_fractions: true, ..Self::new(Path::new(""), &text) };
-        document.read_with(read).map(|(value, _)| value).map_err(|error| match error.problems().first() {
-            Some(problem) => refused(&problem.key, problem.kind.clone()),
-            None => error,
+        document.read_with(read).map(|(value, _)| value).map_err(|error| match error {
+            ConfigError::Invalid(mut problems) => {
+                problems.list.iter_mut().for_each(|problem| problem.location = nowhere.clone());
+                ConfigError::Settings(problems)
+            }
+            error => error,
         })
     }
 

@@ -2,7 +2,7 @@
 
 use std::{fmt, io, path::PathBuf};
 
-use super::{Problem, ProblemKind};
+use super::Problem;
 use crate::{
     fs::FileError,
     model::{Coded, ErrorCode, Location, Remedy},
@@ -15,14 +15,10 @@ pub enum ConfigError {
     /// The file has problems.
     #[error("{0}")]
     Invalid(Problems),
-    /// A setting that a caller gives cannot be.
-    #[error("{key}: {kind}")]
-    Setting {
-        /// The key, as in `[methodology.<name>]`.
-        key: String,
-        /// What is wrong with it.
-        kind: ProblemKind,
-    },
+    /// Settings that a caller gives cannot be. Their keys are those of
+    /// `[methodology.<name>]`, and they have no place.
+    #[error("{0}")]
+    Settings(Problems),
     /// The file cannot be read.
     #[error("{} cannot be read", file.display())]
     Io {
@@ -35,23 +31,23 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
-    /// Returns what is wrong in the file, in the order of the text; nothing
-    /// where no file was read.
+    /// Returns what is wrong, in the order of the text; nothing where no file was
+    /// read.
     pub fn problems(&self) -> &[Problem] {
         match self {
-            Self::Invalid(problems) => &problems.list,
-            Self::Setting { .. } | Self::Io { .. } => &[],
+            Self::Invalid(problems) | Self::Settings(problems) => &problems.list,
+            Self::Io { .. } => &[],
         }
     }
 
     /// Returns what to do next; of a file that the system refuses, what is given.
     pub(crate) fn help_or(&self, refused: &Remedy) -> Remedy {
         match (self, self.problems()) {
-            (Self::Setting { kind, .. }, _) => kind.help().into(),
             (Self::Io { source, .. }, _) => {
                 FileError::help_of(source).map_or_else(|| refused.clone(), Remedy::from)
             }
-            (Self::Invalid(_), [only]) => only.help().into(),
+            (_, [only]) => only.help().into(),
+            (Self::Settings(_), _) => "Correct each of the settings named above.".into(),
             (Self::Invalid(_), _) => "Correct each of the places named above.".into(),
         }
     }
@@ -60,7 +56,7 @@ impl ConfigError {
 impl Coded for ConfigError {
     fn code(&self) -> ErrorCode {
         match self {
-            Self::Invalid(_) | Self::Setting { .. } => ErrorCode::CONFIG_INVALID,
+            Self::Invalid(_) | Self::Settings(_) => ErrorCode::CONFIG_INVALID,
             Self::Io { .. } => ErrorCode::CONFIG_IO,
         }
     }
@@ -72,16 +68,17 @@ impl Coded for ConfigError {
     fn location(&self) -> Option<Location> {
         match self {
             Self::Invalid(problems) => problems.list.first().map(|problem| problem.location.clone()),
-            Self::Setting { .. } => None,
+            Self::Settings(_) => None,
             Self::Io { file, .. } => Some(Location { file: file.clone(), line: None, column: None }),
         }
     }
 }
 
-/// The problems of a file, in the order of the text.
+/// The problems of a file, in the order of the text, or of settings that a caller
+/// gives.
 ///
-/// Displays one line each, with its place, and with what helps where there are
-/// several.
+/// Displays one line each, with its place where it has one, and with what helps
+/// where there are several.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Problems {
     /// The first problems, at most [`Problems::MAX`].
@@ -106,10 +103,11 @@ impl Problems {
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (place, problem) in self.list.iter().enumerate() {
-            let Location { file, line, column } = &problem.location;
-            let (line, column) = (line.unwrap_or(1), column.unwrap_or(1));
-            let separator = if place == 0 { "" } else { "\n" };
-            write!(f, "{separator}{}:{line}:{column}: {problem}", file.display())?;
+            f.write_str(if place == 0 { "" } else { "\n" })?;
+            if let Location { file, line: Some(line), column: Some(column) } = &problem.location {
+                write!(f, "{}:{line}:{column}: ", file.display())?;
+            }
+            problem.fmt(f)?;
             // What helps with a single one stands in a line of its own.
             if self.list.len() > 1 {
                 write!(f, ". {}", problem.help())?;

@@ -7,12 +7,12 @@ use std::fmt;
 
 use crate::{hook::HookPoint, model::Location};
 
-/// One thing that is wrong in a configuration file.
+/// One thing that is wrong in a configuration file, or of settings that a caller gives.
 ///
 /// It displays without its place, which is in `location`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
-    /// Where it is; line and column are always known.
+    /// Where it is; in a file, line and column are always known.
     pub location: Location,
     /// The key it is about as TOML writes it, such as
     /// `hooks."quality.check".timeout`; empty where the text is no TOML.
@@ -77,6 +77,14 @@ pub enum ProblemKind {
         name: String,
         /// The nearest point, where one is near.
         nearest: Option<HookPoint>,
+        /// Whether that one is set beside it already.
+        is_set: bool,
+    },
+    /// A setting of a methodology stands outside of its table.
+    #[error("belongs in {table}")]
+    Misplaced {
+        /// The table.
+        table: String,
     },
     /// A hook point is not quoted, so that TOML takes its dots for tables.
     #[error("the hook point {point} is not quoted")]
@@ -194,6 +202,10 @@ impl ProblemKind {
                 format!("Correct or remove it: {set} is set already.")
             }
             Self::UnknownKey { nearest, known, .. } => suggest(*nearest, known),
+            Self::UnknownPoint { nearest: Some(set), is_set: true, .. } => {
+                format!("Correct or remove it: {set} is set already.")
+            }
+            Self::Misplaced { .. } => "Move it there.".to_owned(),
             Self::UnknownPoint { nearest: Some(point), .. } => format!("Did you mean \"{point}\"?"),
             Self::UnknownPoint { nearest: None, .. } => {
                 let points: Vec<&str> = HookPoint::ALL.iter().map(|point| point.as_str()).collect();
@@ -201,8 +213,10 @@ impl ProblemKind {
             }
             Self::UnquotedPoint { quoted, .. } => format!("Write {quoted}."),
             Self::WrongType { expected: "text", .. } => "Put it in quotes.".to_owned(),
-            Self::WrongType { expected, .. } => format!("Give {expected}."),
-            Self::OutOfRange { expected, .. } => format!("Give {expected}."),
+            // What is expected was said.
+            Self::WrongType { .. } | Self::OutOfRange { .. } => {
+                "Change the value, or remove the key.".to_owned()
+            }
             Self::NoDuration { .. } => {
                 "Write text such as \"30s\", \"5m\" or \"1h30m\", or whole seconds as a number.".to_owned()
             }
@@ -228,7 +242,7 @@ impl ProblemKind {
 }
 
 /// Asks whether the nearest name was meant, or lists those there are.
-fn suggest(nearest: Option<&str>, known: &[&str]) -> String {
+pub(super) fn suggest(nearest: Option<&str>, known: &[&str]) -> String {
     match nearest {
         Some(name) => format!("Did you mean \"{name}\"?"),
         None => match known {

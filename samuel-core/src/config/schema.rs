@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Config, PluginEntry, ProblemKind, broken_plugin_name_rule, chain, check_methodology_name,
+    Config, MethodologySettings, PluginEntry, ProblemKind, broken_plugin_name_rule, chain, check_methodology_name,
     layer::MethodologyLayer, settings::read_guardrails, shorten, table::Table, value::Value,
 };
 
@@ -35,6 +35,8 @@ pub(super) fn read_root(table: &mut Table<'_>) -> Config {
     config.hooks = table.take("hooks").map(|value| chain::read_chains(&value)).unwrap_or_default();
     config.methodologies =
         table.take("methodology").map(|value| read_methodologies(&value)).unwrap_or_default();
+    let settings = MethodologySettings::rows().into_iter().map(|row| row.key);
+    table.leave_to(format!("[methodology.{}]", config.default_methodology), settings);
     config
 }
 

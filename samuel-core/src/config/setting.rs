@@ -135,8 +135,10 @@ impl Kind {
 }
 
 fn read_check(value: &Value<'_>) -> Option<Json> {
-    let Some(_) = value.as_table() else { return Some(json!(CheckCommand::new(value.filled()?))) };
-    let mut table = value.table()?;
+    if value.as_text().is_some() {
+        return Some(json!(CheckCommand::new(value.filled()?)));
+    }
+    let mut table = value.table_or("text, or a table with `command`")?;
     let command = table.require("command").and_then(|value| value.filled().map(str::to_owned));
     let timeout = table.take("timeout").map(|value| value.duration(CheckCommand::TIMEOUTS));
     table.finish();

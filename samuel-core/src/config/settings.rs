@@ -178,7 +178,7 @@ impl MethodologySettings {
     /// Holds every setting against its rule, whoever set it.
     ///
     /// # Errors
-    /// Returns a [`ConfigError::Setting`] with the first one that breaks it.
+    /// Returns [`ConfigError::Settings`] with all that break theirs.
     pub fn check(&self) -> Result<(), ConfigError> {
         let rows = Self::rows();
         let mut held = json!(self).as_object().map(|held| shown(&rows, held)).unwrap_or_default();
@@ -192,8 +192,8 @@ impl MethodologySettings {
     /// in samuel.toml; durations may have fractions of a second.
     ///
     /// # Errors
-    /// Returns a [`ConfigError::Setting`] with the first that samuel.toml could not
-    /// have either; nothing is replaced then.
+    /// Returns [`ConfigError::Settings`] with all that samuel.toml could not have
+    /// either; nothing is replaced then.
     pub fn set(&mut self, given: &Map<String, Json>) -> Result<(), ConfigError> {
         let given = Document::read_given(given, |table| take(&Self::rows(), table))?;
         put(self, &given);

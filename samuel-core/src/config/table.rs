@@ -59,6 +59,8 @@ pub(crate) struct Table<'a> {
     offset: usize,
     entries: &'a DeTable<'a>,
     asked: Vec<&'static str>,
+    /// Keys that belong in another table, and which one that is.
+    elsewhere: (Vec<&'static str>, String),
     accepts_all: bool,
 }
 
@@ -74,7 +76,7 @@ impl<'a> Table<'a> {
         offset: usize,
         entries: &'a DeTable<'a>,
     ) -> Self {
-        Self { document, path, offset, entries, asked: Vec::new(), accepts_all: false }
+        Self { document, path, offset, entries, asked: Vec::new(), elsewhere: Default::default(), accepts_all: false }
     }
 
     /// Returns a key's value, where the table has it.
@@ -116,6 +118,11 @@ impl<'a> Table<'a> {
         self.entries.get(key).is_some()
     }
 
+    /// Says which keys that are not asked for belong in another table.
+    pub(super) fn leave_to(&mut self, table: String, keys: impl IntoIterator<Item = &'static str>) {
+        self.elsewhere = (keys.into_iter().collect(), table);
+    }
+
     /// Gives up on the table without a word about its keys.
     pub(crate) fn accept_all(&mut self) {
         self.accepts_all = true;
@@ -129,6 +136,10 @@ impl<'a> Table<'a> {
                 continue;
             }
             self.document.report(name.span().start, &self.path.join(key).quoted, || {
+                let (keys, table) = &self.elsewhere;
+                if keys.contains(&key) {
+                    return ProblemKind::Misplaced { table: table.clone() };
+                }
                 let nearest = nearest(key, self.asked.iter().copied());
                 // A key that is there already is not what was meant, nor is the second nearest.
                 let is_set = nearest.is_some_and(|nearest| self.has(nearest));

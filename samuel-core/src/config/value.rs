@@ -184,7 +184,12 @@ impl<'a> Value<'a> {
 
     /// Reads a table.
     pub(crate) fn table(&self) -> Option<Table<'a>> {
-        let Some(entries) = self.as_table() else { return self.wrong_type("a table") };
+        self.table_or("a table")
+    }
+
+    /// Reads a table; `expected` is what the key takes beside it.
+    pub(crate) fn table_or(&self, expected: &'static str) -> Option<Table<'a>> {
+        let Some(entries) = self.as_table() else { return self.wrong_type(expected) };
         Some(Table::new(self.document, self.path.clone(), self.key_offset, entries))
     }
 

@@ -284,7 +284,11 @@ fn read_provided<'a>(value: &Value<'a>) -> Vec<(HookPoint, Value<'a>)> {
             }
             Ok(point) => provided.push((point, item)),
             Err(unknown) => {
-                item.refuse(ProblemKind::UnknownPoint { name: shorten(name), nearest: unknown.nearest });
+                item.refuse(ProblemKind::UnknownPoint {
+                    name: shorten(name),
+                    nearest: unknown.nearest,
+                    is_set: false,
+                });
             }
         }
     }
@@ -343,6 +347,7 @@ impl Bindings {
                     value.refuse_key(ProblemKind::UnknownPoint {
                         name: shorten(name),
                         nearest: unknown.nearest,
+                        is_set: false,
                     });
                 }
             }
@@ -362,6 +367,7 @@ impl Bindings {
                     value.refuse_key(ProblemKind::UnknownPoint {
                         name: shorten(name),
                         nearest: point.copied(),
+                        is_set: false,
                     });
                 }
             }

@@ -95,20 +95,20 @@ tdd = { agent = 1, agent_args = [1, "a", true], max_iterations = "20", quality_c
 require_tests = 1
 "#), @r#"
 2:23 default_methodology: expected text, found true or false | Put it in quotes.
-3:9 hooks: expected a table, found a whole number | Give a table.
-4:11 plugins: expected a list, found text | Give a list.
-6:9 methodology.ralph: expected a table, found a whole number | Give a table.
+3:9 hooks: expected a table, found a whole number | Change the value, or remove the key.
+4:11 plugins: expected a list, found text | Change the value, or remove the key.
+6:9 methodology.ralph: expected a table, found a whole number | Change the value, or remove the key.
 7:17 methodology.tdd.agent: expected text, found a whole number | Put it in quotes.
 7:34 methodology.tdd.agent_args[0]: expected text, found a whole number | Put it in quotes.
 7:42 methodology.tdd.agent_args[2]: expected text, found true or false | Put it in quotes.
-7:66 methodology.tdd.max_iterations: expected a whole number, found text | Give a whole number.
-7:90 methodology.tdd.quality_checks[0]: expected text, found a whole number | Put it in quotes.
+7:66 methodology.tdd.max_iterations: expected a whole number, found text | Change the value, or remove the key.
+7:90 methodology.tdd.quality_checks[0]: expected text, or a table with `command`, found a whole number | Change the value, or remove the key.
 7:93 methodology.tdd.quality_checks[1]: command is missing | Add command.
 7:109 methodology.tdd.quality_checks[2].command: expected text, found a whole number | Put it in quotes.
 7:114 methodology.tdd.quality_checks[3]: must not be empty | Give a value, or remove the key.
-7:128 methodology.tdd.pilot: expected a table, found a list | Give a table.
-7:166 methodology.tdd.session_budget.max_cost_usd: expected a number, found text | Give a number.
-9:17 guardrails.require_tests: expected true or false, found a whole number | Give true or false.
+7:128 methodology.tdd.pilot: expected a table, found a list | Change the value, or remove the key.
+7:166 methodology.tdd.session_budget.max_cost_usd: expected a number, found text | Change the value, or remove the key.
+9:17 guardrails.require_tests: expected true or false, found a whole number | Change the value, or remove the key.
 "#);
 }
 
@@ -130,18 +130,18 @@ max_progress_lines = 0
 [hooks."quality.check".order]
 a = 3000000000
 "#), @r#"
-3:18 methodology.ralph.max_iterations: 0 is out of range, expected a whole number of at least 1 | Give a whole number of at least 1.
-4:28 methodology.ralph.max_consecutive_failures: -1 is out of range, expected a whole number of at least 1 | Give a whole number of at least 1.
-5:9 methodology.ralph.pause: 25h is out of range, expected a duration from 0s to 24h | Give a duration from 0s to 24h.
-6:46 methodology.ralph.quality_checks[0].timeout: 0 is out of range, expected a duration from 1s to 24h | Give a duration from 1s to 24h.
-7:35 methodology.ralph.session_budget.max_cost_usd: 0.0 is out of range, expected a number above 0 | Give a number above 0.
-7:53 methodology.ralph.session_budget.max_tokens: 0 is out of range, expected a whole number of at least 1 | Give a whole number of at least 1.
-7:72 methodology.ralph.session_budget.max_wall_time: 721h is out of range, expected a duration from 1s to 720h | Give a duration from 1s to 720h.
-9:21 methodology.ralph.pilot.discover_interval: 0 is out of range, expected a whole number of at least 1 | Give a whole number of at least 1.
-10:23 methodology.ralph.pilot.max_discovery_tasks: 4294967296 is out of range, expected a whole number of at most 4294967295 | Give a whole number of at most 4294967295.
-12:17 methodology.ralph.context.max_learnings: -1 is out of range, expected a whole number of at least 0 | Give a whole number of at least 0.
-13:22 methodology.ralph.context.max_progress_lines: 0 is out of range, expected a whole number of at least 1 | Give a whole number of at least 1.
-15:5 hooks."quality.check".order.a: 3000000000 is out of range, expected a whole number of at most 2147483647 | Give a whole number of at most 2147483647.
+3:18 methodology.ralph.max_iterations: 0 is out of range, expected a whole number of at least 1 | Change the value, or remove the key.
+4:28 methodology.ralph.max_consecutive_failures: -1 is out of range, expected a whole number of at least 1 | Change the value, or remove the key.
+5:9 methodology.ralph.pause: 25h is out of range, expected a duration from 0s to 24h | Change the value, or remove the key.
+6:46 methodology.ralph.quality_checks[0].timeout: 0 is out of range, expected a duration from 1s to 24h | Change the value, or remove the key.
+7:35 methodology.ralph.session_budget.max_cost_usd: 0.0 is out of range, expected a number above 0 | Change the value, or remove the key.
+7:53 methodology.ralph.session_budget.max_tokens: 0 is out of range, expected a whole number of at least 1 | Change the value, or remove the key.
+7:72 methodology.ralph.session_budget.max_wall_time: 721h is out of range, expected a duration from 1s to 720h | Change the value, or remove the key.
+9:21 methodology.ralph.pilot.discover_interval: 0 is out of range, expected a whole number of at least 1 | Change the value, or remove the key.
+10:23 methodology.ralph.pilot.max_discovery_tasks: 4294967296 is out of range, expected a whole number of at most 4294967295 | Change the value, or remove the key.
+12:17 methodology.ralph.context.max_learnings: -1 is out of range, expected a whole number of at least 0 | Change the value, or remove the key.
+13:22 methodology.ralph.context.max_progress_lines: 0 is out of range, expected a whole number of at least 1 | Change the value, or remove the key.
+15:5 hooks."quality.check".order.a: 3000000000 is out of range, expected a whole number of at most 2147483647 | Change the value, or remove the key.
 "#);
 }
 
@@ -211,6 +211,34 @@ fn the_action_on_failure_fits_the_point() {
     {
         assert!(works(point, name).is_err(), "{point} {name}");
     }
+    // One that is known is not called unknown.
+    insta::assert_snapshot!(problems(r#"
+[hooks."before:loop"]
+on_failure = "abort_command"
+[hooks."init.before"]
+on_failure = "abort_loop"
+[hooks."after:loop"]
+on_failure = "abort"
+"#), @r#"
+    3:14 hooks."before:loop".on_failure: "abort_command" is no action on failure at before:loop | Use one of warn, abort_iteration, abort_loop.
+    5:14 hooks."init.before".on_failure: "abort_loop" is no action on failure at init.before | Use one of warn, abort_command.
+    7:14 hooks."after:loop".on_failure: unknown action on failure "abort" | Did you mean "abort_loop"?
+    "#);
+}
+
+#[test]
+fn a_setting_outside_of_the_table_of_its_methodology_is_sent_there() {
+    insta::assert_snapshot!(problems("agent = \"claude\"\nmax_iterations = 3\nmax_iteration = 3\n"), @r#"
+    1:1 agent: belongs in [methodology.ralph] | Move it there.
+    2:1 max_iterations: belongs in [methodology.ralph] | Move it there.
+    3:1 max_iteration: unknown key | Use one of version, default_methodology, project, guardrails, plugins, hooks, methodology.
+    "#);
+    insta::assert_snapshot!(problems("agent = \"claude\"\ndefault_methodology = \"tdd\"\n"), @"1:1 agent: belongs in [methodology.tdd] | Move it there.");
+}
+
+#[test]
+fn a_point_that_is_most_like_one_that_is_set_is_told_so() {
+    insta::assert_snapshot!(problems("[hooks.\"quality.check\"]\n[hooks.\"quality.chek\"]\n"), @r#"2:8 hooks."quality.chek": unknown hook point "quality.chek" | Correct or remove it: quality.check is set already."#);
 }
 
 #[test]

@@ -120,3 +120,26 @@ fn a_program_that_fills_in_the_record_is_held_to_the_same_rules() {
     );
     assert!(MethodologySettings::default().check().is_ok());
 }
+
+#[test]
+fn all_settings_that_a_caller_gives_wrong_are_told_at_once() {
+    let mut settings = MethodologySettings { max_iterations: 0, ..Default::default() };
+    settings.pause = Duration::from_hours(25);
+    settings.clocks.idle = Duration::ZERO;
+    let of_record = settings.check().expect_err("three are wrong");
+    let given = json!({ "max_iterations": 0, "pause": "25h", "clocks": { "idle": "0s" } });
+    let of_values = settings.set(given.as_object().unwrap()).expect_err("three are wrong");
+    for error in [of_record, of_values] {
+        assert_eq!(
+            error.to_string(),
+            "max_iterations: 0 is out of range, expected a whole number of at least 1. \
+             Change the value, or remove the key.\n\
+             pause: 25h is out of range, expected a duration from 0s to 24h. \
+             Change the value, or remove the key.\n\
+             clocks.idle: 0s is out of range, expected a duration from 1s to 24h. \
+             Change the value, or remove the key."
+        );
+        assert_eq!(error.help(), Remedy::from("Correct each of the settings named above."));
+        assert_eq!((error.problems().len(), error.location()), (3, None));
+    }
+}
