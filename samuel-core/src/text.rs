@@ -60,6 +60,18 @@ pub(crate) fn listed(reasons: &[impl ToString]) -> String {
     told.join("; ") + &more
 }
 
+/// Returns the start of a text, with an ellipsis where something is missing.
+pub(crate) fn excerpt(text: &str, max_bytes: usize) -> String {
+    if text.len() <= max_bytes {
+        return text.to_owned();
+    }
+    let mut end = max_bytes;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}…", text.get(..end).unwrap_or_default())
+}
+
 /// Writes an error with its causes on one line. A cause that the text before it
 /// ends with already is not repeated.
 pub(crate) fn described(error: &dyn std::error::Error) -> String {

@@ -6,6 +6,7 @@
 
 use serde_json::{Value, json};
 
+pub(super) use crate::text::excerpt;
 use crate::{model::payload::Json, text::RUN_IS_UNDER_WAY};
 
 /// Bytes kept of one text an agent says.
@@ -20,18 +21,6 @@ pub(super) const MAX_UNREADABLE: usize = 200;
 const MAX_LAST_WORDS: usize = 300;
 /// Bytes kept of everything an agent says in one call.
 pub(super) const MAX_ANSWER: usize = 64 * 1024;
-
-/// Returns the start of a text, with an ellipsis where something is missing.
-pub(super) fn excerpt(text: &str, max_bytes: usize) -> String {
-    if text.len() <= max_bytes {
-        return text.to_owned();
-    }
-    let mut end = max_bytes;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    format!("{}…", text.get(..end).unwrap_or_default())
-}
 
 /// Returns arguments as a JSON document; those that are too long become
 /// `{"truncated": START}`, so that the result is always a document.

@@ -25,6 +25,7 @@ pub use outcome::{ExitReason, FailureClass};
 pub use plan::{PLAN_VERSION, Plan, Progress, ProgressStatus, Project};
 pub use redact::{redacted, without_credentials};
 pub use remedy::Remedy;
+pub(crate) use task::MAX_OWNER_CHARS;
 pub use task::{InvalidTask, MAX_ID_CHARS, MAX_TITLE_CHARS, Source, Status, Task, TaskId, commit_hash};
 
 pub(crate) use hex::hex;

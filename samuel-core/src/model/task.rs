@@ -8,9 +8,12 @@ use std::{cmp::Ordering, fmt, str::FromStr};
 use serde::{Deserialize, Serialize};
 
 use super::{Complexity, Priority, words};
+use crate::text::excerpt;
 
 /// The longest id a task may have, in characters.
 pub const MAX_ID_CHARS: usize = 64;
+/// How much is kept of the name of who works on a task, in characters.
+pub(crate) const MAX_OWNER_CHARS: usize = 200;
 /// The longest title a task may have, in characters.
 pub const MAX_TITLE_CHARS: usize = 1_000;
 
@@ -26,6 +29,13 @@ impl TaskId {
     /// Wraps text that was checked before, such as a stored id.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
+    }
+
+    /// Says whether a text can be an id.
+    pub(crate) fn is_legal(text: &str) -> bool {
+        let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
+        let starts_well = text.starts_with(|c: char| c.is_ascii_alphanumeric());
+        text.len() <= MAX_ID_CHARS && starts_well && text.bytes().all(legal)
     }
 
     /// Returns the id as text.
@@ -50,12 +60,9 @@ impl FromStr for TaskId {
     type Err = InvalidTask;
 
     fn from_str(text: &str) -> Result<Self, InvalidTask> {
-        let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
-        let starts_well = text.starts_with(|c: char| c.is_ascii_alphanumeric());
-        if starts_well && text.chars().all(legal) && text.len() <= MAX_ID_CHARS {
-            Ok(Self::new(text))
-        } else {
-            Err(InvalidTask::Id { id: text.to_owned() })
+        match Self::is_legal(text) {
+            true => Ok(Self::new(text)),
+            false => Err(InvalidTask::Id { id: excerpt(text, MAX_ID_CHARS) }),
         }
     }
 }
@@ -286,7 +293,7 @@ pub enum InvalidTask {
         "\"{id}\" cannot be a task id: use letters, digits, \".\", \"-\" and \"_\", at most {MAX_ID_CHARS}, starting with a letter or digit"
     )]
     Id {
-        /// The id as it was given.
+        /// The id as it was given; of a long one, its start.
         id: String,
     },
     /// The title is empty.

@@ -15,16 +15,18 @@ use super::{
     acknowledged::{Acknowledged, to_carry},
     file::{cut_short, digest_of, part_after},
     found::Found,
-    journal::{After, Tail},
+    journal::{After, MAX_RECORD_BYTES, Tail},
     kept::Place,
     last_read::PlanFile,
 };
-use crate::text::described;
+use crate::{model::MAX_ID_CHARS, text::described};
 
 /// How many edits a warning names one by one.
 const MAX_TOLD: usize = 20;
 /// How many edits one record of the journal holds.
 const MAX_IN_RECORD: usize = 10_000;
+// No edit says more than an id, which is short, and two words about it.
+const _: () = assert!(MAX_IN_RECORD * (MAX_ID_CHARS + 128) < MAX_RECORD_BYTES);
 
 impl FileStore {
     pub(super) fn caught_up(&self, seq: u64) -> Result<CaughtUp, StateError> {

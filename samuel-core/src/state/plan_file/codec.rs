@@ -183,6 +183,8 @@ mod tests {
             (commit_sha, iteration, skip_reason, owner) in
                 (option::of(text()), any::<Option<u32>>(), option::of(text()), option::of(text())),
         ) -> Task {
+            // Nobody works on what is completed.
+            let owner = owner.filter(|_| status != Status::Completed);
             Task {
                 id, title, description, status, priority, complexity, source, parent_id, depends_on,
                 files_to_create, files_to_modify, guardrails, acceptance, created_at, completed_at, commit_sha,

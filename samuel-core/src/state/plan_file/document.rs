@@ -22,7 +22,7 @@ use super::{
     task::RowOut,
 };
 use crate::{
-    model::{PLAN_VERSION, Plan, Progress, Project, Task, TaskId},
+    model::{PLAN_VERSION, Plan, Progress, Project, Status, Task, TaskId},
     state::{MAX_REVISION, Mutation, StateError, TaskChange, apply::apply_reserving},
     toon::{Attempt, Map},
 };
@@ -268,6 +268,10 @@ impl<'de> Visitor<'de> for NextRow<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut task = Task::new(TaskId::new(""), "");
         let others = record::read(&mut task, &mut map)?;
+        if task.status == Status::Completed {
+            // Somebody else than Samuel wrote that: nobody works on it any more.
+            task.owner = None;
+        }
         let (rows, seen) = &mut *self.0.borrow_mut();
         if task.id.as_str().is_empty() {
             return Err(A::Error::missing_field("id"));

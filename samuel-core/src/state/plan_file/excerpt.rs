@@ -81,8 +81,7 @@ fn id_and_status(row: &str) -> Option<(&str, Status)> {
     let (id, status) = (cells.next()?, cells.nth(2)?);
     let id = id.strip_prefix('"').and_then(|id| id.strip_suffix('"')).unwrap_or(id);
     // An escape or a space more may still be the id that is asked for.
-    let is_plain = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
-    is_plain.then_some((id, status.parse().ok()?))
+    TaskId::is_legal(id).then_some((id, status.parse().ok()?))
 }
 
 /// The cells of a row, as they stand there. They end at one that is partly

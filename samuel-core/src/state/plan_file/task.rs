@@ -2,8 +2,8 @@
 
 use serde::{
     Serialize,
-    de::MapAccess,
-    ser::{Error, SerializeMap},
+    de::{Error, MapAccess},
+    ser::{Error as _, SerializeMap},
 };
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
     record::{Record, or_default, text},
 };
 use crate::{
-    model::{Task, TaskId},
+    model::{MAX_OWNER_CHARS, Task, TaskId},
     toon::{Map, Value},
 };
 
@@ -38,8 +38,16 @@ pub(crate) const COLUMNS: [&str; 19] = [
     "owner",
 ];
 
+/// Reads an id. Everything that tells of a task names it, so that one of any length
+/// would go into every record.
 fn id<'de, A: MapAccess<'de>>(map: &mut A) -> Result<TaskId, A::Error> {
-    map.next_value().map(|Text(text)| TaskId::new(text))
+    let Text(text) = map.next_value()?;
+    text.parse().map_err(Error::custom)
+}
+
+/// Reads who works on a task: what is longer than a name is cut.
+fn owner<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Option<String>, A::Error> {
+    Ok(text(map)?.map(|name| name.chars().take(MAX_OWNER_CHARS).collect()))
 }
 
 fn list<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Vec<String>, A::Error> {
@@ -69,7 +77,7 @@ impl Record for Task {
             "commit_sha" => self.commit_sha = text(map)?,
             "iteration" => self.iteration = map.next_value()?,
             "skip_reason" => self.skip_reason = text(map)?,
-            "owner" => self.owner = text(map)?,
+            "owner" => self.owner = owner(map)?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -127,7 +135,17 @@ impl Serialize for RowOut<'_> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use std::path::Path;
+
     use super::*;
+    use crate::{
+        model::{MAX_ID_CHARS, PLAN_VERSION, Plan, Status},
+        state::{
+            Diagnostic,
+            plan_file::{Document, codec},
+        },
+    };
 
     #[test]
     fn the_columns_are_those_that_are_written() {
@@ -138,5 +156,38 @@ mod tests {
             other => vec![format!("{other:?}")],
         };
         assert_eq!(columns, COLUMNS);
+    }
+
+    /// Reads a plan of two tasks in progress of which somebody replaced something.
+    fn edited(from: &str, to: &str, owner: &str) -> (Document, Vec<Diagnostic>) {
+        let task = |id| Task {
+            status: Status::InProgress,
+            owner: Some(owner.to_owned()),
+            ..Task::new(TaskId::new(id), "t")
+        };
+        let plan =
+            Plan { version: PLAN_VERSION.to_owned(), tasks: vec![task("1"), task("T-2")], ..Plan::default() };
+        let text = codec::encode(&Document::new(plan)).unwrap();
+        assert!(text.contains(from), "{text}");
+        codec::decode(Path::new("prd.toon"), text.replacen(from, to, 1).as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn a_row_whose_id_is_none_is_kept_as_text_and_told_in_few_words() {
+        for id in ["A".repeat(MAX_ID_CHARS + 1), "A".repeat(5_000_000), "a b".to_owned(), "-a".to_owned()] {
+            let (document, diagnostics) = edited("  T-2,", &format!("  {id},"), "me");
+            let kept = document.unparsed.iter().any(|line| line.contains(&id));
+            assert!(kept && document.plan.tasks.len() == 1, "{} characters", id.len());
+            assert!(diagnostics.iter().all(|fault| fault.reason.len() < 500), "{} characters", id.len());
+            assert!(diagnostics.iter().any(|fault| fault.reason.contains("cannot be a task id")));
+        }
+    }
+
+    #[test]
+    fn who_works_on_a_task_has_a_short_name_and_works_on_none_that_is_completed() {
+        let (document, _) = edited("in_progress", "completed", &"x".repeat(5_000));
+        let owners: Vec<_> =
+            document.plan.tasks.iter().map(|task| task.owner.as_ref().map(String::len)).collect();
+        assert_eq!(owners, [None, Some(MAX_OWNER_CHARS)]);
     }
 }
