@@ -10,11 +10,20 @@ use crate::{
     event::{CheckResult, Event, IterationFailure},
     hook::{BreakClass, DEFAULT_ID, Timing, points},
     model::{
-        ExitReason, FailureClass, TaskId,
+        ExitReason, FailureClass, MAX_ID_CHARS, TaskId,
         payload::{CheckFailure, QualityCheckInput},
     },
-    state::{Mutation, ProgressKind},
+    state::{MAX_RECORD_BYTES, Mutation, ProgressKind},
+    text::excerpt,
 };
+
+/// How much is kept of the reasons for which completions are taken back, in bytes: they
+/// stand beside every task, and in a record that has to fit into the journal.
+const MAX_REASON_BYTES: usize = 2 << 10;
+/// How many completions one change takes back.
+const MAX_TAKEN_BACK: usize = 10_000;
+// The record names each of them twice, and a byte of a reason may take six.
+const _: () = assert!(MAX_TAKEN_BACK * 2 * (MAX_ID_CHARS + 8) + MAX_REASON_BYTES * 8 < MAX_RECORD_BYTES);
 
 impl Core {
     /// Goes on after the iteration's main turn.
@@ -188,16 +197,20 @@ impl Core {
 
     /// Returns completions to pending, because no check stands behind them.
     pub(super) fn take_back(&mut self, mut ids: Vec<TaskId>, reasons: Vec<String>) {
+        let reasons = excerpts(&reasons);
         let mut known = std::collections::HashSet::new();
         ids.retain(|id| known.insert(id.clone()));
         if ids.is_empty() {
             return;
         }
+        let text = format!("taken back: {}", reasons.join("; "));
         for id in &ids {
-            self.log(ProgressKind::Found, Some(id.clone()), format!("taken back: {}", reasons.join("; ")));
+            self.log(ProgressKind::Found, Some(id.clone()), text.clone());
         }
         self.emit(Event::TasksTakenBack { tasks: ids.clone(), reasons: reasons.clone() });
-        self.mutations.push_back(Mutation::TakeBack { ids, failures: reasons });
+        let records = ids.chunks(MAX_TAKEN_BACK);
+        let records = records.map(|ids| Mutation::TakeBack { ids: ids.to_vec(), failures: reasons.clone() });
+        self.mutations.extend(records);
     }
 }
 
@@ -215,6 +228,17 @@ fn refused_by(reply: &HookReply) -> Option<&str> {
     Some(&*refused.handler).filter(|handler| *handler != DEFAULT_ID)
 }
 
+/// Returns what is kept of reasons: the first of them, the last of those cut.
+fn excerpts(reasons: &[String]) -> Vec<String> {
+    let mut left = MAX_REASON_BYTES;
+    let excerpt_of = |reason: &String| {
+        let kept = (left > 0).then(|| excerpt(reason, left));
+        left = left.saturating_sub(reason.len().max(1));
+        kept
+    };
+    reasons.iter().map_while(excerpt_of).collect()
+}
+
 /// Writes what failed, if anything did.
 fn listed(failures: &[CheckFailure]) -> Option<String> {
     let each = failures.iter().map(|failure| format!("{}: {}", failure.command, failure.message));
@@ -229,9 +253,9 @@ fn reasons_of(refusal: IterationFailure, failures: &[CheckFailure]) -> (Iteratio
         FailureClass::HookBroke => FailureClass::HookBroke,
         _ => FailureClass::QualityCheck,
     };
-    if reasons.is_empty() || class == FailureClass::HookBroke {
-        let reasons = vec![refusal.message.clone()];
-        return (IterationFailure { class, message: refusal.message }, reasons);
-    }
+    let reasons = match reasons.is_empty() || class == FailureClass::HookBroke {
+        true => excerpts(&[refusal.message]),
+        false => excerpts(&reasons),
+    };
     (IterationFailure { class, message: reasons.join("; ") }, reasons)
 }

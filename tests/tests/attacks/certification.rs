@@ -288,3 +288,35 @@ fn what_was_checked_where_nothing_is_kept_is_not_taken_back_by_a_start_that_know
     assert!(!second.text().contains("taken back"), "{}", second.text());
     assert_eq!(attack.status(), "completed");
 }
+
+#[test]
+fn a_check_that_fails_with_many_words_takes_the_completion_back() {
+    let attack = Attack::new("true");
+    let script = "#!/bin/sh\ncat >/dev/null\nprintf '{\"ok\": false, \"reason\": \"'\n\
+                  head -c 5000000 /dev/zero | tr '\\0' w\necho '\"}'\n";
+    attack.target.plugin("words", "words", "quality.check", script);
+    attack.target.ok(&["install", "words", "--yes"]);
+    attack.does("agent", "cat >/dev/null\nsamuel run done 1");
+    let ran = ran(attack.command(&["run", "start", "--yes"]), HANG * 4);
+    assert!(!ran.hung && ran.code != Some(0), "{:?}", ran.code);
+    assert_eq!(attack.status(), "pending");
+    let log = attack.target.read(".samuel/run/progress.md");
+    assert!(log.contains("taken back: ") && log.len() < 50_000, "{} bytes", log.len());
+}
+
+#[test]
+fn a_row_with_an_id_of_any_length_hides_no_completion() {
+    let attack = Attack::new("false");
+    attack.does(
+        "agent",
+        r#"cat >/dev/null; P=.samuel/run/prd.toon; [ ! -e once ] || exit 0; touch once
+           { sed '/^  "1",/q' $P; printf '  x'; head -c 4300000 /dev/zero | tr '\0' A
+             sed -n '/^  "1",/{s/^  "1"//;s/,in_progress,/,skipped,/p}' $P; sed '1,/^  "1",/d' $P; } >new
+           sed 's/^tasks.1./tasks[2]/; s/,in_progress,/,completed,/' new >$P"#,
+    );
+    let ran = ran(attack.command(&["run", "start", "--yes"]), HANG * 4);
+    let text = ran.text();
+    assert!(!ran.hung && ran.code != Some(0) && text.len() < 100_000, "{:?}, {} bytes", ran.code, text.len());
+    assert!(text.contains("1 line can no longer be read") && text.contains("task 1 was "), "{text}");
+    assert_eq!(attack.status(), "pending");
+}
