@@ -38,6 +38,8 @@ enum Fault {
     Busy,
     /// It stores an iteration, and says once that it could not.
     Answering(io::ErrorKind),
+    /// It cannot be followed once a task has begun.
+    Unfollowed,
     /// It does not write what an agent consumed before the iteration is stored.
     Noting,
 }
@@ -111,6 +113,7 @@ impl PlanStore for Flaky {
             self.begun.fetch_add(1, Ordering::Relaxed);
             return Err(StateError::Locked { path: "lock".into(), holder: None, waited: Duration::ZERO });
         }
+        self.begun.fetch_add(matches!(mutation, Mutation::StartTask { .. }).into(), Ordering::Relaxed);
         let applied = self.inner.mutate_only(made_at, mutation, actor)?;
         match self.fault {
             Fault::Reading => self.fails.store(is_iteration, Ordering::Relaxed),
@@ -139,6 +142,9 @@ impl PlanStore for Flaky {
     }
 
     fn catch_up(&self, seq: u64) -> Result<CaughtUp, StateError> {
+        if self.fault == Fault::Unfollowed && self.begun.load(Ordering::Relaxed) > 0 {
+            return Err(refused(io::ErrorKind::Interrupted));
+        }
         self.inner.catch_up(seq)
     }
 
@@ -240,6 +246,16 @@ async fn a_change_that_others_hold_up_is_waited_for_once() {
     let played = bench.play(bench.run(completes_each_task())).await.unwrap();
     assert_eq!(played.report.exit_reason, ExitReason::Error);
     assert_eq!(store.begun.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_written_on_top_of_a_plan_that_cannot_be_followed() {
+    let bench = Bench::builder().task("1", "First").on_disk().build().unwrap();
+    let (bench, store) = Flaky::around(bench, Fault::Unfollowed);
+    let played = bench.play(bench.run(Script::default().call(ScriptedCall::any()))).await.unwrap();
+    assert_eq!(played.report.exit_reason, ExitReason::Error);
+    let plan = store.inner.load().unwrap().plan;
+    assert_eq!((plan.count(Status::InProgress), plan.progress.total_iterations_run), (1, 0));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -8,7 +8,10 @@
 
 use std::{
     iter::repeat,
-    sync::{Arc, Mutex as SyncMutex, PoisonError, Weak, atomic::Ordering},
+    sync::{
+        Arc, Mutex as SyncMutex, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use tokio::sync::Mutex;
@@ -45,6 +48,8 @@ pub(super) struct Follower {
     attempt: SyncMutex<Option<(Mutation, u64)>>,
     /// What could not be put back, as it was last told.
     told: SyncMutex<String>,
+    /// Whether the last look failed, so that the plan may say what nobody was told of.
+    is_behind: AtomicBool,
 }
 
 impl Follower {
@@ -56,7 +61,8 @@ impl Follower {
     ) -> Arc<Self> {
         let (known, before, told) = (SyncMutex::new(plan), SyncMutex::default(), SyncMutex::default());
         let (untold, attempt) = (SyncMutex::default(), SyncMutex::default());
-        Arc::new(Self { services, seq: Mutex::new(seq), lock, known, before, untold, attempt, told })
+        let (seq, is_behind) = (Mutex::new(seq), AtomicBool::default());
+        Arc::new(Self { services, seq, lock, known, before, untold, attempt, told, is_behind })
     }
 
     /// Takes down that the loop tries to make a change. Returns the last record before
@@ -87,11 +93,30 @@ impl Follower {
         completed.map(|task| task.id.clone()).filter(|id| !is_untold(id)).collect()
     }
 
+    /// Looks before a change is made: after that, what somebody wrote into the plan
+    /// would pass for what the change made of it.
+    ///
+    /// # Errors
+    /// Returns why the plan cannot be followed; nothing may be written on top of it then.
+    pub(super) async fn look_before_change(&self, mutation: &Mutation) -> Result<(), StateError> {
+        // What was completed without asking belongs to the iteration.
+        let closes = matches!(mutation, Mutation::CommitIteration { .. });
+        match closes || self.is_behind.load(Ordering::Relaxed) {
+            true => self.look().await,
+            false => Ok(()),
+        }
+    }
+
     /// Tells the machine of every completion since the last look.
-    pub(super) async fn look(&self) {
+    ///
+    /// # Errors
+    /// Returns why the plan could not be read, which is warned of.
+    pub(super) async fn look(&self) -> Result<(), StateError> {
         // The lock is held while reading, so that no record is told twice.
         let mut seq = self.seq.lock().await;
-        match self.read_from(*seq).await {
+        let read = self.read_from(*seq).await;
+        self.is_behind.store(read.is_err(), Ordering::Relaxed);
+        match read {
             Ok(JournalPart { records, has_gap }) => {
                 if has_gap {
                     let _ = self.services.inputs.send(Input::Unheard);
@@ -106,10 +131,12 @@ impl Follower {
                     // The run has ended if nobody listens any more.
                     let _ = self.services.inputs.send(input);
                 }
+                Ok(())
             }
             Err(error) => {
                 let _ = self.services.inputs.send(Input::Unheard);
                 self.warn_once(format!("the state could not be read: {}", described(&error)));
+                Err(error)
             }
         }
     }
@@ -232,7 +259,8 @@ impl Follower {
             if !goes_on {
                 return;
             }
-            self.look().await;
+            // Whoever makes a change next looks again.
+            let _ = self.look().await;
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::{
 pub(super) async fn look_and_load(services: &Arc<Services>, follower: &Follower) -> EffectResult {
     let mut loaded = load(services).await;
     // What the plan says was completed is told before it.
-    follower.look().await;
+    let _ = follower.look().await;
     if matches!(loaded, EffectResult::Failed(_)) {
         // What was gone is back by now.
         loaded = load(services).await;
@@ -33,9 +33,10 @@ pub(super) async fn change(
     if let Mutation::StartTask { owner, .. } = &mut mutation {
         *owner = Some(services.owner.to_string());
     }
+    if let Err(error) = follower.look_before_change(&mutation).await {
+        return EffectResult::Failed(RunFault::of(&error));
+    }
     if matches!(mutation, Mutation::CommitIteration { .. }) {
-        // What was completed without asking belongs to the iteration.
-        follower.look().await;
         // Nothing else looks at the repository where the iteration has moved something.
         let looked = services.blocking(|services| {
             services.work_tree.tell_of_loss(|lost| services.warn(lost));
@@ -47,7 +48,9 @@ pub(super) async fn change(
     let mut made = mutate_once(services, follower, mutation.clone()).await;
     if made.as_ref().is_err_and(StateError::is_lost) {
         // What was gone is back after that.
-        follower.look().await;
+        if let Err(error) = follower.look().await {
+            return EffectResult::Failed(RunFault::of(&error));
+        }
         made = mutate_once(services, follower, mutation).await;
     }
     made.unwrap_or_else(|error| EffectResult::Failed(RunFault::of(&error)))
