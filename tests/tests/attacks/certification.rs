@@ -315,8 +315,8 @@ fn a_row_with_an_id_of_any_length_hides_no_completion() {
            sed 's/^tasks.1./tasks[2]/; s/,in_progress,/,completed,/' new >$P"#,
     );
     let ran = ran(attack.command(&["run", "start", "--yes"]), HANG * 4);
+    assert_eq!(attack.status(), "pending");
     let text = ran.text();
     assert!(!ran.hung && ran.code != Some(0) && text.len() < 100_000, "{:?}, {} bytes", ran.code, text.len());
     assert!(text.contains("1 line can no longer be read") && text.contains("task 1 was "), "{text}");
-    assert_eq!(attack.status(), "pending");
 }
