@@ -4,8 +4,8 @@
 //! [`HookPoint`] names a point, and a type of the same name in [`points`] says by
 //! [`Point`] which records go with it; the records are in [`payload`]. Every output
 //! is an [`Output`], and [`Answer`] has the words to fill one in. [`context`] is what
-//! templates and handlers read of the run. Who calls handlers, in which order and
-//! what an answer does is the affair of `samuel-core`, which exports all of this.
+//! templates and handlers read of the run. `samuel-core`, which exports all of this,
+//! decides who calls handlers, in which order, and what an answer does.
 //!
 //! All but how answers become one is written from `wit/` by `cargo xtask contract`.
 //!

@@ -165,7 +165,7 @@ pub enum ProcessError {
         limit: Duration,
     },
     /// The command takes no more from its standard input: it has closed it or has ended.
-    #[error("the command takes no more input, after {written} bytes of it")]
+    #[error("the command stopped reading its input after {written} bytes")]
     InputClosed {
         /// How many bytes it has taken.
         written: usize,

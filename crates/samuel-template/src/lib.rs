@@ -5,11 +5,10 @@
 //! plain text, so nothing is escaped, and what a value contains is never read
 //! as template syntax again.
 //!
-//! The way of a template is `scan` (text and tokens), `parse` (a tree, with
-//! variables resolved) and `render`, which walks the tree and keeps the
-//! accounts of the [`TemplateLimits`]: templates come with repositories and plugins, so
-//! none takes more than it was given, whatever it says. The functions a template
-//! can call are in `builtins`, `printf` and `helpers`.
+//! A template is read by `scan` (text and tokens) and `parse` (a tree, with variables
+//! resolved). `render` walks the tree and enforces the [`TemplateLimits`]: templates come
+//! with repositories and plugins, so none takes more than it was given, whatever it
+//! says. The functions a template can call are in `builtins`, `printf` and `helpers`.
 //!
 //! # Language
 //!
@@ -26,12 +25,25 @@
 //! | `"a"`, `` `a` ``, `'a'`, `1`, `0x1F`, `1.5`, `true`, `nil` | literals |
 //! | `and or not eq ne lt le gt ge` | logic and comparison |
 //! | `index len slice print printf println` | values and text |
-//! | `join indent relpath hasPlugin commitConvention focusDescription` | Samuel's own helpers |
+//! | `join indent relpath hasPlugin commitConvention focusDescription` | Samuel's own [helpers](#helpers) |
 //!
 //! Empty strings, lists and maps, zero, `false` and `nil` are false. A path
 //! that leads nowhere renders empty and is reported as a [`Warning`]; only
 //! `hasPlugin` asks without one. Comparing values of different kinds is an
 //! error, as it is in Go.
+//!
+//! # Helpers
+//!
+//! Some read the context that the template was rendered with, wherever in it they stand.
+//!
+//! | call | gives | reads |
+//! |---|---|---|
+//! | `join .List ", "`, `.List \| join ", "` | the list as text; the arguments in either order | |
+//! | `indent 4 .Text`, `.Text \| indent 4` | each line that is not empty, indented by 0 to 100 columns; in either order | |
+//! | `relpath .Path` | an absolute path as one from the root; a relative one is only tidied | `Project.Root` |
+//! | `hasPlugin "name"` | whether a plugin has data, by its name or its namespace | `Plugins` |
+//! | `commitConvention`, `commitConvention "angular"` | a sentence on commit messages | `Guardrails.CommitConvention`, without an argument |
+//! | `focusDescription`, `focusDescription "security"` | a sentence on what to look for | `Mode.Focus`, without an argument |
 //!
 //! # Example
 //!

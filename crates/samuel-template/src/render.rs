@@ -1,7 +1,7 @@
 //! Renders a parsed template by walking its tree.
 //!
-//! Main type: [`Renderer`], made for one rendering. It keeps the accounts of
-//! fuel, work and output, and the variables that were not there. Statements are
+//! Main type: [`Renderer`], made for one rendering. It counts fuel, work and
+//! output, and keeps the variables that were not there. Statements are
 //! walked with a stack of [`Frame`]s, so that calls and blocks within each other
 //! take no stack of the thread; only the values of one action nest.
 

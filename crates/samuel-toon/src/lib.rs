@@ -24,6 +24,14 @@
 //! let text = samuel_toon::to_string(&tasks)?;
 //! assert_eq!(text, "[2]{id,title}:\n  1,Lexer\n  2,Parser");
 //! assert_eq!(samuel_toon::from_str::<Vec<Task>>(&text)?, tasks);
+//!
+//! // Recovery reads the intact rows of a damaged document, and check lists its faults.
+//! let damaged = "[3]{id,title}:\n  1,Lexer\n  soon,Parser\n  3,Printer";
+//! let recovered = samuel_toon::recover::<Vec<Task>>(damaged);
+//! assert_eq!(recovered.value.map(|tasks| tasks.len()), Some(2));
+//! assert_eq!(recovered.skipped[0].raw, "  soon,Parser");
+//! let found = samuel_toon::check(b"a: 1\na: 2", Default::default());
+//! assert_eq!(found.diagnostics[0].code(), "duplicate_key");
 //! # Ok::<(), samuel_toon::Error>(())
 //! ```
 //!

@@ -23,6 +23,36 @@ use crate::{
 };
 
 /// A program that works on a prompt.
+///
+/// A run takes one by [`RunBuilder::agent`](crate::engine::RunBuilder::agent).
+///
+/// ```
+/// use async_trait::async_trait;
+/// use samuel_core::{
+///     agent::{Agent, AgentError, AgentEvent, AgentPort, AgentRequest},
+///     model::payload::AgentInvokeOutput,
+/// };
+///
+/// /// Repeats its prompt.
+/// #[derive(Debug)]
+/// struct Echo;
+///
+/// #[async_trait]
+/// impl Agent for Echo {
+///     fn name(&self) -> &str {
+///         "echo"
+///     }
+///
+///     async fn invoke(
+///         &self,
+///         request: AgentRequest,
+///         port: &dyn AgentPort,
+///     ) -> Result<AgentInvokeOutput, AgentError> {
+///         port.emit(AgentEvent::Text { text: request.prompt.clone() });
+///         Ok(AgentInvokeOutput { stdout: request.prompt, ..Default::default() })
+///     }
+/// }
+/// ```
 #[async_trait]
 pub trait Agent: std::fmt::Debug + Send + Sync {
     /// Returns the name in configuration, such as `claude`.
