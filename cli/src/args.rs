@@ -34,7 +34,7 @@ pub(crate) struct Cli {
 /// What every command takes.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Global {
-    /// Print JSON on stdout, and nothing else there: one document; `run start` one a line
+    /// Print JSON on stdout, and nothing else there: one document; `run start` one per line
     #[arg(long, global = true)]
     pub(crate) json: bool,
     /// Work in this directory [default: the project around the current one]

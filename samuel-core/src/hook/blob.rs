@@ -13,7 +13,7 @@ pub(crate) fn not_toon(blob: &str) -> Option<String> {
 pub(crate) fn not_a_moment(failure: &AgentFailure) -> Option<String> {
     let resets_at = failure.resets_at.as_deref()?;
     let error = resets_at.parse::<jiff::Timestamp>().err()?;
-    Some(format!("failure.resets_at is no moment such as 2026-11-21T10:00:00Z: {error}"))
+    Some(format!("failure.resets_at is not a timestamp such as 2026-11-21T10:00:00Z: {error}"))
 }
 
 /// Takes off the version line that TOON files open with.

@@ -325,7 +325,7 @@ impl Core {
         let limits = &self.setup.limits;
         let cost = usage.cost_usd.unwrap_or(0.0);
         if let Some(max) = limits.max_cost_usd.filter(|max| cost >= *max) {
-            return Some(format!("{} were spent of at most {}", dollars(cost), dollars(max)));
+            return Some(format!("{} was spent of at most {}", dollars(cost), dollars(max)));
         }
         let max = limits.max_tokens.filter(|max| usage.tokens() >= *max)?;
         Some(format!("{} were used of at most {max}", counted(usage.tokens(), "token")))
