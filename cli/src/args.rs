@@ -8,7 +8,7 @@ pub(crate) use toon::{DecodeArgs, EncodeArgs, ReadArgs, ToonCommand};
 
 use clap::{Args, Parser, Subcommand};
 use samuel_core::{
-    config::{ConfigError, MethodologySettings},
+    config::MethodologySettings,
     model::{Complexity, InvalidTask, Priority, Source, TaskId, commit_hash},
     plugin::{Kind, Language},
 };
