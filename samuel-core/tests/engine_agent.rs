@@ -1,10 +1,11 @@
 //! What whoever answers at `agent.invoke` tells and asks, and which agent is called.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
-use std::{fs, os::unix::fs::PermissionsExt};
+use std::{fs, os::unix::fs::PermissionsExt, sync::Arc};
 
+use async_trait::async_trait;
 use samuel_core::{
-    agent::{AbilityCall, AbilityDecision, AgentEvent, AgentPort, Script},
+    agent::{AbilityCall, AbilityDecision, Agent, AgentError, AgentEvent, AgentPort, AgentRequest, Script},
     event::Event,
     hook::{Call, HookPoint, points},
     model::payload::{AbilityBeforeOutput, AgentInvokeOutput, BeforeAgentInvokeOutput},
@@ -84,4 +85,32 @@ async fn an_agent_or_sandbox_that_there_is_not_fails_the_iteration_and_nothing_r
         assert!(failures[0].starts_with(expected), "{failures:?}");
         assert!(!bench.path().join("made.txt").exists());
     }
+}
+
+#[derive(Debug)]
+struct Panics;
+
+#[async_trait]
+impl Agent for Panics {
+    fn name(&self) -> &str {
+        "mine"
+    }
+
+    async fn invoke(&self, _: AgentRequest, _: &dyn AgentPort) -> Result<AgentInvokeOutput, AgentError> {
+        None::<AgentInvokeOutput>.ok_or_else(|| unreachable!("no answer at hand"))
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_panics_is_named() {
+    let bench = Bench::with_tasks(&[("1", "First")]).unwrap();
+    let run = bench.run(Script::default()).agent(Arc::new(Panics));
+    let run = run.settings(|settings| {
+        settings.agent = "mine".to_owned();
+        settings.max_iterations = 1;
+    });
+    let played = bench.play(run).await.unwrap();
+    let broken = &played.outcomes(HookPoint::AgentInvoke)[0].broken;
+    assert!(broken[0].to_string().contains("panicked: agent \"mine\": "), "{broken:?}");
+    assert!(broken[0].to_string().contains("no answer at hand"), "{broken:?}");
 }

@@ -80,6 +80,11 @@ impl<O, F: Future<Output = Result<O, HookFailure>>> Future for CatchPanic<'_, F>
     }
 }
 
+/// Waits for a future, and turns its panic into a failure.
+pub(crate) async fn catch_panic<O>(future: impl Future<Output = O> + Send) -> Result<O, HookFailure> {
+    CatchPanic(pin!(async { Ok(future.await) })).await
+}
+
 /// Turns what a panic carried into a failure.
 pub(super) fn panicked(panic: &(dyn Any + Send)) -> HookFailure {
     let message = panic

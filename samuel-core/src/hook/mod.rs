@@ -45,6 +45,7 @@ mod tests;
 pub use agent_event::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent};
 pub use agent_port::AgentPort;
 pub(crate) use blob::without_version;
+pub(crate) use bounded::catch_panic;
 pub use call::Call;
 pub use chain::{ChainMode, ChainSpec, DEFAULT_ALIAS, DEFAULT_ID, DEFAULT_ORDER, HandlerInfo, Layer, Tier};
 pub(crate) use dispatch::seconds;

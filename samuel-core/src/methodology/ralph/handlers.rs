@@ -16,7 +16,7 @@ use crate::{
     agent::{Agent, AgentError, AgentRequest, LogFiles, compose_agent_env},
     environment::{apply_deny_list, check_env},
     git::Repository,
-    hook::{Answer, BreakClass, Call, HookFailure, Point, RegistryBuilder, points},
+    hook::{Answer, BreakClass, Call, HookFailure, Point, RegistryBuilder, catch_panic, points},
     methodology::{Kit, LoadedTemplate},
     model::{
         ExitReason, TaskId,
@@ -295,7 +295,11 @@ impl Handlers {
             task: input.task.clone(),
             cancel: call.cancelled().clone(),
         };
-        let answered = agent.invoke(request, &call).await;
+        // A panic is the agent's, not that of this handler.
+        let answered = catch_panic(agent.invoke(request, &call)).await.map_err(|failure| HookFailure {
+            message: format!("agent \"{}\": {}", agent.name(), failure.message),
+            ..failure
+        })?;
         let logs = [out, err].iter().filter_map(|path| place_of_log(path, &self.project_root)).collect();
         let failed =
             |error: AgentError| AgentInvokeOutput { usage: error.usage(), ..failed(error.failure()) };
