@@ -117,6 +117,15 @@ fn walk(directory: &Path) -> Box<dyn Iterator<Item = PathBuf>> {
 }
 
 #[test]
+fn a_single_problem_of_the_configuration_has_its_place_once() {
+    let bench = Bench::healthy();
+    bench.write("samuel.toml", "[methodology.ralph]\nagnt = \"x\"\n");
+    let finding = bench.finding(Subject::Configuration);
+    assert_eq!(finding.message, "methodology.ralph.agnt: unknown key");
+    assert_eq!(finding.location.unwrap().line, Some(2));
+}
+
+#[test]
 fn every_problem_of_the_configuration_is_named_and_what_needs_it_is_skipped() {
     let bench = Bench::healthy();
     bench.write("samuel.toml", "[methodology.ralph]\nagnt = \"x\"\n[hooks.\"quality.chek\"]\n");

@@ -214,6 +214,10 @@ impl Finding {
     /// Gives each problem of samuel.toml a line of its own, where there are several.
     fn list_problems(&mut self, error: &ConfigError) {
         let problems = error.problems();
+        if let [only] = problems {
+            // Its place has a line of its own.
+            self.message = only.to_string();
+        }
         if let [_, _, ..] = problems {
             self.message = format!("{CONFIG_FILE} has {} problems", problems.len());
             let line = |problem: &Problem| problem.location.line.unwrap_or_default();
