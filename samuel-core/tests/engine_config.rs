@@ -42,6 +42,12 @@ fn a_table_of_a_methodology_that_is_not_there_is_refused_when_the_project_is_ope
     assert!(matches!(error, ProjectError::Config(_)), "{error:?}");
     assert_eq!(error.help(), "Did you mean \"ralph\"?");
     assert_eq!(error.location().unwrap().line, Some(2));
+    let text = "version = \"2\"\ndefault_methodology = \"ralf\"\n[methodology.ralhp]\n";
+    let error = open(root.path(), text).unwrap_err();
+    let told = error.to_string();
+    for both in ["default_methodology: unknown methodology \"ralf\"", "unknown methodology \"ralhp\""] {
+        assert!(told.contains(both), "{told}");
+    }
 }
 
 #[test]

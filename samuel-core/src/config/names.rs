@@ -158,6 +158,21 @@ impl Config {
     }
 }
 
+impl ConfigError {
+    /// Adds that the default methodology is unknown as well, where samuel.toml names it.
+    pub(crate) fn and_default(self, unknown: UnknownMethodology) -> Self {
+        let UnknownMethodology { name, nearest, known, origin } = unknown;
+        match (self, origin) {
+            (Self::Invalid(Problems { mut list, .. }), Some(origin)) => {
+                let kind = ProblemKind::UnknownName { what: "methodology", name, nearest, known };
+                list.push(Problem { location: origin.into(), key: "default_methodology".to_owned(), kind });
+                Self::Invalid(Problems::of(list))
+            }
+            (error, _) => error,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,8 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Config, MethodologySettings, PluginEntry, ProblemKind, broken_plugin_name_rule, chain, check_methodology_name,
-    layer::MethodologyLayer, settings::read_guardrails, shorten, table::Table, value::Value,
+    Config, MethodologySettings, PluginEntry, ProblemKind, broken_plugin_name_rule, chain,
+    check_methodology_name, layer::MethodologyLayer, settings::read_guardrails, shorten, table::Table,
+    value::Value,
 };
 
 /// The version of the schema that this Samuel reads.

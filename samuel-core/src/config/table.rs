@@ -76,7 +76,15 @@ impl<'a> Table<'a> {
         offset: usize,
         entries: &'a DeTable<'a>,
     ) -> Self {
-        Self { document, path, offset, entries, asked: Vec::new(), elsewhere: Default::default(), accepts_all: false }
+        Self {
+            document,
+            path,
+            offset,
+            entries,
+            asked: Vec::new(),
+            elsewhere: Default::default(),
+            accepts_all: false,
+        }
     }
 
     /// Returns a key's value, where the table has it.

@@ -70,8 +70,11 @@ impl InUse {
             name: name.clone(),
             aliases: aliases.clone(),
         }));
-        let name = resolve_methodology(wanted, config, &known)?;
-        config.check_methodologies(&known)?;
+        let name = match (resolve_methodology(wanted, config, &known), config.check_methodologies(&known)) {
+            (Ok(name), checked) => checked.map(|()| name)?,
+            (Err(unknown), Err(tables)) => return Err(tables.and_default(unknown).into()),
+            (Err(unknown), Ok(())) => return Err(unknown.into()),
+        };
         let provided = catalog.profiles().find(|(_, profile)| profile.name == name);
         let source = provided.map_or(BUILT_IN, |(plugin, _)| &plugin.manifest.name).to_owned();
         let provided = provided.map(|(plugin, profile)| {
