@@ -87,6 +87,40 @@ pub(crate) fn described(error: &dyn std::error::Error) -> String {
     text
 }
 
+/// Says whether a character is not seen: a control character, or a mark that turns the
+/// direction of text.
+pub(crate) fn is_odd(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Takes out the escape sequences by which a program colours its output, and all else that is not seen.
+pub(crate) fn without_colours(line: &str) -> String {
+    let mut plain = String::with_capacity(line.len());
+    let mut characters = line.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '\u{1b}' => skip_sequence(&mut characters),
+            odd if is_odd(odd) && odd != '\t' => {}
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+/// Skips what follows an escape character: `[` up to a letter, `]` up to BEL
+/// or another escape, or one character.
+fn skip_sequence(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) {
+    match characters.next() {
+        Some('[') => while characters.next().is_some_and(|c| !('@'..='~').contains(&c)) {},
+        Some(']') => {
+            while characters.next().is_some_and(|c| c != '\u{7}' && c != '\u{1b}') {}
+            characters.next_if_eq(&'\\');
+        }
+        _ => {}
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,5 +153,12 @@ mod tests {
             assert_eq!(counted(count, noun), expected);
         }
         assert_eq!([counted_are(1, "file"), counted_are(11, "file")], ["1 file is", "11 files are"]);
+    }
+
+    #[test]
+    fn colours_are_taken_out() {
+        assert_eq!(without_colours("\u{1b}[38;5;141m> \u{1b}[0mhi\tthere\r"), "> hi\tthere");
+        assert_eq!(without_colours("\u{1b}]0;title\u{7}x\u{1b}[?25l"), "x");
+        assert_eq!(without_colours("a\u{202e}b\u{7}"), "ab");
     }
 }

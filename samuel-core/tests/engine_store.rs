@@ -14,14 +14,20 @@ use std::{
 use jiff::Timestamp;
 use samuel_core::{
     agent::{Script, ScriptedCall, Step},
-    event::Event,
-    model::{ExitReason, Plan, Status, TaskId, Usage},
+    clock::Clock,
+    engine::RunError,
+    event::{Event, EventRecord},
+    hook::{Answer, Call, points},
+    model::{
+        ExitReason, Plan, Status, TaskId, Usage,
+        payload::{AfterIterationOutput, QualityCheckOutput},
+    },
     state::{
         Actor, Applied, Artifact, CaughtUp, Existing, Holder, Imported, JournalEntry, JournalPart,
         JournalRecord, LaneStore, LoadedPlan, LoopLock, Mutation, Note, PlanStore, ProgressEntry,
         ProgressLog, RunDir, SavedRun, StateError, Supervisor, Watch,
     },
-    testing::{Bench, ChannelStore, HeldAgent, completes_each_task},
+    testing::{Bench, ChannelStore, HeldAgent, VirtualClock, completes_each_task},
 };
 
 /// How long nothing takes that happens at all.
@@ -42,6 +48,8 @@ enum Fault {
     Unfollowed,
     /// It does not write what an agent consumed before the iteration is stored.
     Noting,
+    /// It has no room for a run that was saved with the failures of its checks.
+    Full,
 }
 
 /// A store with a fault.
@@ -177,6 +185,16 @@ impl LaneStore for Flaky {
             let wait = stored.wait_timeout_while(is_stored.lock().unwrap(), HANG, |is_stored| !*is_stored);
             self.gave_up.fetch_or(wait.unwrap().1.timed_out(), Ordering::Relaxed);
         }
+        if let (Fault::Full, Note::Checkpoint(checkpoint)) = (self.fault, &note) {
+            if checkpoint.state.to_string().contains("a long story") {
+                return Err(StateError::TooLarge { what: "journal record", bytes: 2, max: 1 });
+            }
+            let is_ended = checkpoint.end.is_some();
+            self.fails.fetch_or(
+                !is_ended && checkpoint.state["machine"]["counters"]["iterations"] == 1,
+                Ordering::Relaxed,
+            );
+        }
         let noted = self.lane.note(note)?;
         self.is_noted.fetch_or(is_used, Ordering::Relaxed);
         Ok(noted)
@@ -267,6 +285,62 @@ async fn a_loop_goes_on_while_what_its_agent_consumed_is_written() {
     assert_eq!(played.report.exit_reason, ExitReason::Completed);
     assert!(store.is_noted.load(Ordering::Relaxed));
     assert!(!store.gave_up.load(Ordering::Relaxed), "the loop waited for what its agent consumed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_whose_texts_are_too_long_is_saved_without_them() {
+    let (bench, store) = Flaky::around(Bench::builder().task("1", "First").build().unwrap(), Fault::Full);
+    let check = async |_: Call<points::QualityCheck>| Ok(QualityCheckOutput::refuse("a long story"));
+    let script = Script::default().call(ScriptedCall::any().repeated().say("working").done());
+    let run = bench.run(script).hook::<points::QualityCheck, _>("no", check);
+    let played = bench.play(run).await.unwrap();
+    let told = |record: &EventRecord| match &record.event {
+        Event::Warning { message } => message.contains("saved"),
+        _ => false,
+    };
+    let warnings = played.events.iter().filter(|record| told(record));
+    assert!(warnings.count() > 0);
+    assert!(store.fails.load(Ordering::Relaxed), "nothing was saved after the first iteration");
+}
+
+/// A clock that breaks what looks at it.
+#[derive(Debug, Default)]
+struct Broken {
+    inner: VirtualClock,
+    is_broken: Arc<AtomicBool>,
+}
+
+#[async_trait::async_trait]
+impl Clock for Broken {
+    fn now(&self) -> Timestamp {
+        assert!(!self.is_broken.load(Ordering::Relaxed), "the clock is broken");
+        self.inner.now()
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.inner.elapsed()
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        self.inner.sleep(duration).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_panics_ends_its_streams() {
+    let clock = Broken::default();
+    let is_broken = Arc::clone(&clock.is_broken);
+    let bench = Bench::builder().task("1", "First").clock(clock).build().unwrap();
+    let breaks = move |_: Call<points::AfterIteration>| {
+        is_broken.store(true, Ordering::Relaxed);
+        async { Ok(AfterIterationOutput::default()) }
+    };
+    let run = bench.run(completes_each_task()).hook::<points::AfterIteration, _>("breaks", breaks);
+    let mut handle = run.build().unwrap().start().await.unwrap();
+    let mut events = handle.events();
+    let ends = async { while events.next().await.is_some() {} };
+    tokio::time::timeout(HANG, ends).await.unwrap();
+    assert!(matches!(handle.wait().await, Err(RunError::Broken { .. })));
 }
 
 /// Gives a bench a plan behind a channel, whose journal has other numbers than the notes

@@ -7,7 +7,10 @@
 use serde_json::{Value, json};
 
 pub(super) use crate::text::excerpt;
-use crate::{model::payload::Json, text::RUN_IS_UNDER_WAY};
+use crate::{
+    model::payload::Json,
+    text::{RUN_IS_UNDER_WAY, without_colours},
+};
 
 /// Bytes kept of one text an agent says.
 pub(super) const MAX_TEXT: usize = 16 * 1024;
@@ -93,33 +96,6 @@ pub(crate) fn last_words(stderr: &str, stdout: &str) -> Option<String> {
     Some(excerpt(&words, MAX_LAST_WORDS))
 }
 
-/// Takes out the escape sequences by which a program colours its output.
-pub(super) fn without_colours(line: &str) -> String {
-    let mut plain = String::with_capacity(line.len());
-    let mut characters = line.chars().peekable();
-    while let Some(character) = characters.next() {
-        match character {
-            '\u{1b}' => skip_sequence(&mut characters),
-            control if control.is_control() && control != '\t' => {}
-            other => plain.push(other),
-        }
-    }
-    plain
-}
-
-/// Skips what follows an escape character: `[` up to a letter, `]` up to BEL
-/// or another escape, or one character.
-fn skip_sequence(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) {
-    match characters.next() {
-        Some('[') => while characters.next().is_some_and(|c| !('@'..='~').contains(&c)) {},
-        Some(']') => {
-            while characters.next().is_some_and(|c| c != '\u{7}' && c != '\u{1b}') {}
-            characters.next_if_eq(&'\\');
-        }
-        _ => {}
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,11 +135,5 @@ mod tests {
         assert_eq!(last_words("", "words\n{\"type\":\"result\"}\n"), None);
         let long = last_words(&"é".repeat(MAX_LAST_WORDS), "").unwrap_or_default();
         assert!(long.len() < MAX_LAST_WORDS + 5 && long.ends_with('…'), "{long}");
-    }
-
-    #[test]
-    fn colours_are_taken_out() {
-        assert_eq!(without_colours("\u{1b}[38;5;141m> \u{1b}[0mhi\tthere\r"), "> hi\tthere");
-        assert_eq!(without_colours("\u{1b}]0;title\u{7}x\u{1b}[?25l"), "x");
     }
 }

@@ -48,6 +48,8 @@ pub(super) enum Lost {
     SinceSaved,
     /// Whether it tells what the run saved, of which nothing is kept elsewhere.
     Witness,
+    /// What the run saved, since this version cannot read it.
+    Unread,
 }
 
 /// What a run saved last.
@@ -84,6 +86,7 @@ impl Run {
         let is_under_way = saved.as_ref().is_some_and(|saved| !saved.machine.is_ended());
         let lost = match last.lost {
             Some(Lost::Witness) if !is_under_way => None,
+            Some(Lost::Unread) => Some(Lost::Unread),
             None if has_run(plan) && last.seq == 0 => Some(Lost::All),
             lost => lost,
         };
@@ -95,6 +98,8 @@ impl Run {
         Ok(match saved {
             Some(Saved { mut machine, elapsed_ms, completed, .. }) if is_under_way && !is_replaced => {
                 machine.set_setup(self.setup());
+                let now = self.frozen.project.clock().now();
+                machine.doubt_limit(now, lost != Some(Lost::Witness));
                 let mut first = Input::Resume { completed: Vec::new(), committed: false, began: true };
                 if is_whole {
                     machine.count_used(last.used.unwrap_or_else(|| machine.used()));
@@ -111,6 +116,9 @@ impl Run {
             }
             earlier => {
                 let mut machine = Machine::new(self.setup());
+                if lost == Some(Lost::Unread) {
+                    machine.doubt(all_completed(&[], plan, Some(Vec::new())));
+                }
                 if let Some(earlier) = earlier {
                     let edited = written != LastWritten::Same;
                     machine.succeed(&earlier.machine, edited || outdates_check(untold));
@@ -212,6 +220,7 @@ fn last_saved(store: &dyn PlanStore, lane: &dyn LaneStore) -> Result<LastSaved, 
         // Earlier versions had one journal for both.
         None => seq,
     };
+    let lost = if saved.is_none() { Some(Lost::Unread) } else { lost };
     Ok(LastSaved { seq, of_run: saved.map(|saved| (checkpoint.run_id, saved)), used, lost })
 }
 

@@ -32,7 +32,7 @@ use crate::{
         Status, Task, TaskId,
         payload::{CheckFailure, Turn},
     },
-    state::{Checkpoint, Note, ProgressEntry},
+    state::{Checkpoint, Note, ProgressEntry, StateError},
 };
 
 /// Runs one machine to its end.
@@ -243,22 +243,34 @@ impl Driver {
         let (machine, told) = (self.machine.clone(), Some(self.told));
         let completed = Some(self.follower.completed(self.told));
         let known = Some(self.services.known_seq.load(Ordering::Relaxed));
-        let saved = Saved { machine, elapsed_ms, last_failures, told, known, control_files, completed };
-        let saved = match serde_json::to_value(saved) {
-            Ok(state) => {
-                let waits_until = self.machine.waits_until();
-                let end = self.machine.end();
-                let note = Note::Checkpoint(Checkpoint { run_id, state, waits_until, end });
-                let noted = self.services.blocking(move |services| services.lane.note(note)).await;
-                noted.and_then(|noted| noted).map_err(|error| described(&error))
+        let mut saved = Saved { machine, elapsed_ms, last_failures, told, known, control_files, completed };
+        let noted = match self.note_checkpoint(&run_id, &saved).await {
+            Err(StateError::TooLarge { .. }) => {
+                saved.machine.forget_texts();
+                saved.last_failures.clear();
+                self.services.warn(WITHOUT_TEXTS);
+                self.note_checkpoint(&run_id, &saved).await
             }
-            Err(error) => Err(error.to_string()),
+            noted => noted,
         };
-        if let Err(error) = saved {
-            self.services.warn(format!("the run could not be saved: {error}"));
+        if let Err(error) = noted {
+            self.services.warn(format!("the run could not be saved: {}", described(&error)));
         }
     }
+
+    async fn note_checkpoint(&self, run_id: &str, saved: &Saved) -> Result<u64, StateError> {
+        let encoded = serde_json::to_value(saved);
+        let state =
+            encoded.map_err(|error| StateError::Encode { what: "the run", reason: error.to_string() })?;
+        let (waits_until, end) = (saved.machine.waits_until(), saved.machine.end());
+        let note = Note::Checkpoint(Checkpoint { run_id: run_id.to_owned(), state, waits_until, end });
+        self.services.blocking(move |services| services.lane.note(note)).await?
+    }
 }
+
+/// What is said where a run is saved with less than it knows.
+const WITHOUT_TEXTS: &str = "the texts of the run are too long to be saved: if it is cut off, whoever goes on is not \
+                             told what waited for the agent, nor what the last check found";
 
 impl Services {
     /// Fills in what only the driver knows of an event.

@@ -62,6 +62,9 @@ const LOST_SINCE_SAVED: &str = "the journal does not go on from what a run that 
 const LOST_WITNESS: &str = "the journal tells of a run that was cut off, of which nothing is kept outside of the work \
                             tree: perhaps it ran elsewhere or in another copy, or what was kept was removed; the run \
                             goes on from what the journal says";
+/// What a start says where what the last run saved is there, but says nothing.
+const LOST_UNREAD: &str = "what the last run saved cannot be read: another version of Samuel wrote it, or it was \
+                           changed; this is a new run, and a check decides on what is completed";
 /// The repository that a project is in, or why it cannot be read.
 type Opened = Result<Option<Repository>, GitError>;
 
@@ -319,6 +322,7 @@ impl Run {
             Some(Lost::All) => services.warn(LOST_RECORD),
             Some(Lost::SinceSaved) => services.warn(LOST_SINCE_SAVED),
             Some(Lost::Witness) => services.warn(LOST_WITNESS),
+            Some(Lost::Unread) => services.warn(LOST_UNREAD),
             None => {}
         }
         if let Some(reason) = frozen.project.cannot_keep_plans() {
@@ -371,16 +375,27 @@ impl Run {
         };
         let first = begin.first;
         let (hub, control) = (Arc::clone(&driver.services.hub), Controller(driver.services.inputs.clone()));
-        let closing = Arc::clone(&hub);
+        let closing = Closing { lock: Some(lock), hub: Arc::clone(&hub) };
         let task = tokio::spawn(async move {
+            let _closing = closing;
             driver.services.log_note(old_logs.removed).await;
-            let report = driver.run(first).await;
-            // Whoever sees the last event can start the next run.
-            drop(lock);
-            closing.close();
-            report
+            driver.run(first).await
         });
         RunHandle { run_id: frozen.run_id, hub, first: Some(events), control, task }
+    }
+}
+
+/// Ends the streams of a run however it ends, also where it panics.
+struct Closing {
+    lock: Option<Arc<dyn LoopLock>>,
+    hub: Arc<Hub>,
+}
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        // Whoever sees the last event can start the next run.
+        drop(self.lock.take());
+        self.hub.close();
     }
 }
 

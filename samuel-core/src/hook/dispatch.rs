@@ -13,6 +13,7 @@ use super::{
     Point, Registry, Said, ScratchFile, Speaker, Tier, Timing, Warning,
     blob::{not_a_moment, not_toon},
     bounded::{Ended, bounded},
+    bounds::{bound, words},
     call::Link,
     registry::{Chain, Slot},
 };
@@ -286,7 +287,10 @@ impl<'a, P: Point> Folding<'a, P> {
         }
     }
 
-    fn broke(&mut self, slot: &Slot, failure: HookFailure, took: Duration, is_left_behind: bool) -> Flow {
+    fn broke(&mut self, slot: &Slot, mut failure: HookFailure, took: Duration, is_left_behind: bool) -> Flow {
+        if slot.tier != Tier::BuiltIn {
+            failure.message = words(&failure.message);
+        }
         let handler = Arc::clone(&slot.id);
         let timing =
             Timing { handler: Arc::clone(&handler), took, result: failure.class.as_str().to_owned() };
@@ -313,7 +317,10 @@ impl<'a, P: Point> Folding<'a, P> {
         }
     }
 
-    fn warn(&mut self, slot: &Slot, class: &str, message: String) {
+    fn warn(&mut self, slot: &Slot, class: &str, mut message: String) {
+        if slot.tier != Tier::BuiltIn {
+            message = words(&message);
+        }
         let warning = Warning { handler: Arc::clone(&slot.id), class: class.to_owned(), message };
         self.outcome.warnings.push(warning);
     }
@@ -330,7 +337,8 @@ impl<'a, P: Point> Folding<'a, P> {
         let results = self.output.as_ref().and_then(|output| output.results());
         self.outcome.results =
             results.filter(|results| **results != HookResults::default()).cloned().map(Box::new);
-        let refusal = self.output.as_ref().and_then(|output| output.refusal());
+        // Reasons are those of all handlers together.
+        let refusal = self.output.as_ref().and_then(|output| output.refusal()).map(|reason| words(&reason));
         match P::POINT {
             _ if counts => self.outcome.refused = refusal,
             HookPoint::QualityCheck => self.outcome.advice = refusal,
@@ -340,9 +348,10 @@ impl<'a, P: Point> Folding<'a, P> {
     }
 }
 
-/// Refuses what a handler answered and nobody can use; the runtime's own defaults
+/// Bounds what a handler answered, and refuses what nobody can use; the runtime's own defaults
 /// answer nothing of that kind.
-fn usable<O: Output>(slot: &Slot, output: O) -> Result<O, HookFailure> {
+fn usable<O: Output>(slot: &Slot, mut output: O) -> Result<O, HookFailure> {
+    bound(slot.tier, &mut output);
     let problem = || output.toon().and_then(not_toon).or_else(|| output.failure().and_then(not_a_moment));
     let problem = if slot.tier == Tier::BuiltIn { None } else { problem() };
     problem.map_or(Ok(output), |problem| Err(HookFailure::new(BreakClass::BadOutput, problem)))

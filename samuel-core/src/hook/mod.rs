@@ -30,6 +30,7 @@ mod agent_event;
 mod agent_port;
 mod blob;
 mod bounded;
+mod bounds;
 mod call;
 mod chain;
 mod dispatch;

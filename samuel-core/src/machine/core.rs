@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
 use super::{
     Checks, Effect, EffectId, EffectResult, HookReply, Input, LogLine, Owner, Phase, Setup, State, Then,
@@ -83,6 +83,7 @@ pub(super) struct Core {
     pub(super) setup: Setup,
     #[serde(default)]
     pub(super) waiting: Option<Waiting>,
+    #[serde(deserialize_with = "effect_number")]
     next_effect: u64,
     #[serde(skip)]
     pub(super) out: Vec<(EffectId, Effect)>,
@@ -290,7 +291,7 @@ impl Core {
     }
 
     pub(super) fn effect(&mut self, effect: Effect) -> EffectId {
-        self.next_effect += 1;
+        self.next_effect = self.next_effect.saturating_add(1);
         let id = EffectId(self.next_effect);
         self.out.push((id, effect));
         id
@@ -329,6 +330,16 @@ impl Core {
         }
         let max = limits.max_tokens.filter(|max| usage.tokens() >= *max)?;
         Some(format!("{} were used of at most {max}", counted(usage.tokens(), "token")))
+    }
+}
+
+/// The most effects that a saved run can have asked for: what every reader of JSON counts to.
+const MAX_EFFECTS: u64 = 1 << 53;
+
+fn effect_number<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    match u64::deserialize(from)? {
+        number @ 0..=MAX_EFFECTS => Ok(number),
+        number => Err(Error::custom(format_args!("{number} effects are more than a run asks for"))),
     }
 }
 

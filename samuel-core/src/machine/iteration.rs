@@ -167,7 +167,7 @@ impl Core {
         }
         let next = self.next(&loaded);
         let Next::Iteration { task } = next else { return self.end_work(next) };
-        let number = self.counters.iterations + 1;
+        let number = self.counters.iterations.saturating_add(1);
         let iteration = Iteration { number, mode: loaded.mode, task: task.clone(), ..Default::default() };
         let proposed = Proposed { iteration: Box::new(iteration), loaded: Box::new(loaded) };
         let input = BeforeIterationInput { iteration: number, task, ..Default::default() };

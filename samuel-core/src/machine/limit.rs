@@ -17,6 +17,8 @@ use crate::{
 
 /// The first wait for a limit whose end nobody says.
 const FIRST_WAIT: SignedDuration = SignedDuration::from_mins(5);
+/// The furthest end of a limit that counts as one. Who names a later one does not know.
+const FURTHEST: SignedDuration = SignedDuration::from_hours(31 * 24);
 /// How often such a wait is doubled.
 const MAX_DOUBLINGS: u32 = 20;
 
@@ -67,7 +69,8 @@ impl Core {
 
     fn consequence(&mut self, resets_at: Option<Timestamp>, now: Timestamp) -> Consequence {
         let most = i64::try_from(self.setup.limits.max_limit_wait_ms).unwrap_or(i64::MAX);
-        let Some(until) = resets_at else { return self.try_again(now, most) };
+        let is_near = |until: &Timestamp| until.duration_since(now) <= FURTHEST;
+        let Some(until) = resets_at.filter(is_near) else { return self.try_again(now, most) };
         let left = until.duration_since(now);
         if left <= SignedDuration::ZERO {
             return Consequence::Over(until);
@@ -84,7 +87,7 @@ impl Core {
     /// Waits twice as long as the last time, as far as there is time left to wait.
     fn try_again(&mut self, now: Timestamp, most: i64) -> Consequence {
         let doubled = FIRST_WAIT.saturating_mul(1 << self.limit.tries.min(MAX_DOUBLINGS));
-        let left = most.saturating_sub(self.limit.waited_ms);
+        let left = most.saturating_sub(self.limit.waited_ms.max(0));
         let wait = doubled.min(SignedDuration::from_millis(left));
         if wait <= SignedDuration::ZERO {
             let tries = self.limit.tries;
@@ -110,6 +113,15 @@ impl Machine {
     /// Returns until when the run waits for a usage limit, if it does.
     pub fn waits_until(&self) -> Option<Timestamp> {
         self.core.limit.until
+    }
+
+    /// Forgets what a saved state says of a usage limit that nothing vouches for, or that
+    /// ends later than any does: whether there is one shows with the next call.
+    pub fn doubt_limit(&mut self, now: Timestamp, is_vouched_for: bool) {
+        let is_far = |until: Timestamp| until.duration_since(now) > FURTHEST;
+        if !is_vouched_for || self.core.limit.until.is_some_and(is_far) {
+            self.core.limit = UsageLimit::default();
+        }
     }
 }
 

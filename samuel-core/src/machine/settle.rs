@@ -69,7 +69,8 @@ impl Core {
         iteration.turn = Turn::Main;
         let Some(failure) = iteration.failure.clone() else { return self.judge(iteration) };
         iteration.excused = self.is_excused(failure.class);
-        self.counters.consecutive_failures += u32::from(!iteration.excused);
+        let counted = u32::from(!iteration.excused);
+        self.counters.consecutive_failures = self.counters.consecutive_failures.saturating_add(counted);
         self.log(ProgressKind::Error, iteration.task_id(), format!("{}: {}", failure.class, failure.message));
         let input = IterationErrorInput {
             error: failure.message,
@@ -140,7 +141,8 @@ impl Core {
     pub(super) fn conclude_iteration(&mut self, iteration: Box<Iteration>) {
         let iteration = *iteration;
         let outcome = iteration.outcome();
-        self.counters.failed += u32::from(outcome == IterationOutcome::Failed && !iteration.excused);
+        let is_failed = outcome == IterationOutcome::Failed && !iteration.excused;
+        self.counters.failed = self.counters.failed.saturating_add(u32::from(is_failed));
         let unrecorded = self.note_unrecorded(&iteration);
         if let Some((reason, detail)) = self.cap().filter(|_| iteration.cancelled) {
             let why = detail.map_or_else(|| reason.to_string(), |detail| format!("{reason}: {detail}"));

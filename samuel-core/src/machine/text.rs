@@ -6,14 +6,21 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Core, Ending, HookReply, Setup, iteration::Iteration};
+use super::{
+    Core, Ending, HookReply, Machine, Setup, State,
+    core::Repeat,
+    iteration::Iteration,
+    state::{CallPhase, Phase},
+};
 use crate::{
+    context::one_line,
     event::{Event, IterationFailure},
     hook::{OnFailure, Outcome, Said, Speaker},
     model::{
         ExitReason, FailureClass,
         payload::{Deliver, TaskBrief},
     },
+    state::Mutation,
 };
 
 /// How much text may wait, in bytes. The oldest makes room.
@@ -22,6 +29,8 @@ pub(super) const MAX_PENDING_BYTES: usize = 1 << 20;
 pub(super) const MAX_PART_BYTES: usize = 32 << 10;
 /// How much is delivered at once, in bytes; a prompt takes a little more.
 const MAX_FRAMED_BYTES: usize = 96 << 10;
+/// Characters kept of why a run ends, where its texts are too long to be saved.
+const MAX_DETAIL_CHARS: usize = 1_000;
 
 /// Text for the agent that is in no prompt of an iteration.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -102,6 +111,36 @@ impl Core {
             let message =
                 format!("too much text waits for the agent: the oldest {dropped} parts were dropped");
             self.emit(Event::Warning { message });
+        }
+    }
+}
+
+impl Machine {
+    /// Leaves out the texts of a machine that is to be saved: those that wait, and how
+    /// what was under way went.
+    pub fn forget_texts(&mut self) {
+        let core = &mut self.core;
+        (core.texts, core.repeat) = (Texts::default(), Repeat::default());
+        for mutation in &mut core.mutations {
+            if let Mutation::TakeBack { failures, .. } = mutation {
+                failures.clear();
+            }
+        }
+        if let Some(detail) = core.ending.as_mut().and_then(|ending| ending.detail.as_mut()) {
+            *detail = one_line(detail, MAX_DETAIL_CHARS);
+        }
+        if let State::Iteration(_, Phase::Agent(call)) | State::Closing(_, call) = &mut self.state {
+            call.failure = None;
+            if let CallPhase::Drain(end) = &mut call.at {
+                (end.output, end.failure) = (None, None);
+            }
+        }
+        if let Some(iteration) = self.state.iteration_mut() {
+            iteration.in_flight.clear();
+            iteration.now.clear();
+            if let Some(failure) = &mut iteration.failure {
+                failure.message.clear();
+            }
         }
     }
 }

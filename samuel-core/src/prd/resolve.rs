@@ -12,6 +12,7 @@ use super::ids::{IdSource, trunk};
 use super::remark::{RemarkKind, Remarks};
 use super::source::Place;
 use crate::model::{InvalidTask, Source, Task, TaskId};
+use crate::text::is_odd;
 
 /// How many tasks of a cycle a message names.
 const SHOWN_IN_CYCLE: usize = 8;
@@ -171,11 +172,6 @@ fn is_sound(task: &Task, place: Place, remarks: &mut Remarks) -> bool {
         remarks.error(RemarkKind::InvalidTitle, place, error.to_string(), Vec::new());
         return false;
     }
-    // Control characters, and the marks that turn the direction of text.
-    let is_odd = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
     if let Some(odd) = task.title.chars().find(|c| is_odd(*c)) {
         let message =
             format!("the title of task {} has the invisible character U+{:04X}", task.id, odd as u32);

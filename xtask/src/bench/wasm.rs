@@ -55,7 +55,7 @@ const GUEST: &str = r#"(module
     (func (export "samuel:plugin/quality-check@1.0.0#run") (param i32) (result i32)
         (local $first i32)
         (global.set $top (i32.const 8192))
-        (local.set $first (i32.load offset=56 (local.get 0)))
+        (local.set $first (i32.load offset=64 (local.get 0)))
         (i32.store8 (i32.const 1028) (i32.const 1))
         (i32.store8 (i32.const 1032) (i32.const 1))
         (i32.store (i32.const 1036) (i32.load (local.get $first)))

@@ -1,8 +1,10 @@
 //! Agents that print text for people.
 
-use crate::agent::{
-    AgentEvent,
-    stream::{Progress, StreamParser},
+use crate::{
+    agent::{
+        AgentEvent,
+        stream::{Progress, StreamParser},
+    },
     text::without_colours,
 };
 

@@ -32,3 +32,39 @@ fn a_run_goes_on_from_a_state_of_the_form_before_as_it_did_then() {
         assert_eq!(serde_json::to_value(resumed(&mut machine)).unwrap(), saved["effects"], "{state}");
     }
 }
+
+/// Returns a saved machine with an iteration under way, of which a part is another.
+fn changed(part: &str, value: serde_json::Value) -> Result<Machine, serde_json::Error> {
+    let lines = include_str!("flat_states.jsonl").lines().map(|line| serde_json::from_str(line).unwrap());
+    let mut machines = lines.map(|saved: serde_json::Value| saved["machine"].clone());
+    let mut machine = machines.find(|machine| !machine["iteration"].is_null()).unwrap();
+    *machine.pointer_mut(part).unwrap() = value;
+    serde_json::from_value(machine)
+}
+
+#[test]
+fn numbers_of_a_saved_state_overflow_nothing() {
+    for number in [u64::MAX, (1 << 53) + 1] {
+        assert!(changed("/next_effect", number.into()).is_err(), "{number}");
+    }
+    assert!(changed("/next_effect", (1_u64 << 53).into()).is_ok());
+    for part in ["failed", "consecutive_failures", "iterations"] {
+        let mut machine = changed(&format!("/counters/{part}"), u32::MAX.into()).unwrap();
+        assert!(!resumed(&mut machine).is_empty(), "{part}");
+    }
+}
+
+#[test]
+fn a_saved_usage_limit_is_waited_for_where_it_is_near_and_vouched_for() {
+    let now = jiff::Timestamp::UNIX_EPOCH;
+    for (until, is_vouched_for, is_kept) in [
+        ("1970-01-31T00:00:00Z", true, true),
+        ("1970-01-31T00:00:00Z", false, false),
+        ("9999-12-30T00:00:00Z", true, false),
+    ] {
+        let mut machine = changed("/next_effect", 1.into()).unwrap();
+        machine.core.limit.until = Some(until.parse().unwrap());
+        machine.doubt_limit(now, is_vouched_for);
+        assert_eq!(machine.waits_until().is_some(), is_kept, "{until} {is_vouched_for}");
+    }
+}

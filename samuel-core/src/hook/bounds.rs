@@ -1,0 +1,161 @@
+//! How much of an answer's texts is taken over.
+//!
+//! They are shown, written to the progress log and saved with the run, so a handler
+//! decides neither how much that is nor what a terminal does with it.
+
+use std::any::Any;
+
+use super::{Output, Tier};
+use crate::{
+    context::one_line,
+    model::payload::{AgentInvokeOutput, CheckFailure, QualityCheckOutput},
+    process::OutputLimits,
+    text::{counted_are, without_colours},
+};
+
+/// Characters kept of a message or a reason.
+const MAX_WORDS: usize = 1_000;
+/// Bytes kept of the end of a check's output.
+const MAX_TAIL: usize = 4 * 1024;
+/// How many failures of one handler are kept.
+const MAX_FAILURES: usize = 100;
+/// How many log files are named, and the bytes of one name.
+const MAX_LOGS: usize = 8;
+const MAX_PATH: usize = 1_024;
+
+/// Shortens the texts of an answer, and takes out of them what is not seen. What the
+/// runtime's own defaults answer stays as it is.
+pub(super) fn bound<O: Output>(tier: Tier, output: &mut O) {
+    let output: &mut dyn Any = output;
+    if tier == Tier::BuiltIn {
+        return;
+    }
+    if let Some(output) = output.downcast_mut::<AgentInvokeOutput>() {
+        if let Some(failure) = &mut output.failure {
+            failure.message = line(&failure.message);
+        }
+        let limits = OutputLimits::default();
+        for printed in [&mut output.stdout, &mut output.stderr] {
+            *printed = head_and_tail(printed, limits.head, limits.tail);
+        }
+        output.logs.retain(|log| is_path(log));
+        output.logs.truncate(MAX_LOGS);
+    } else if let Some(output) = output.downcast_mut::<QualityCheckOutput>() {
+        let more = output.failures.len().saturating_sub(MAX_FAILURES);
+        output.failures.truncate(MAX_FAILURES);
+        output.failures.iter_mut().for_each(bound_check);
+        if more > 0 {
+            let message = format!("{} left out", counted_are(more, "more failure"));
+            output.failures.push(CheckFailure { message, ..CheckFailure::default() });
+        }
+    }
+}
+
+fn bound_check(failure: &mut CheckFailure) {
+    failure.message = line(&failure.message);
+    failure.command = line(&failure.command);
+    failure.tail = without_odd(&head_and_tail(&failure.tail, 0, MAX_TAIL));
+    failure.log = failure.log.take().filter(|log| is_path(log));
+}
+
+/// Returns the start of a reason or a warning, with its lines.
+pub(super) fn words(text: &str) -> String {
+    match text.char_indices().nth(MAX_WORDS) {
+        Some((end, _)) => format!("{} …", without_odd(text.get(..end).unwrap_or_default())),
+        None => without_odd(text),
+    }
+}
+
+fn line(text: &str) -> String {
+    one_line(&words(text), MAX_WORDS + 2)
+}
+
+/// Takes out of each line what is not seen.
+fn without_odd(text: &str) -> String {
+    text.split('\n').map(without_colours).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the start and the end of a text, and says between them how much is missing.
+fn head_and_tail(text: &str, head: usize, tail: usize) -> String {
+    if text.len() <= head + tail {
+        return text.to_owned();
+    }
+    let (start, end) = text.split_at(text.floor_char_boundary(head));
+    let end = end.get(end.ceil_char_boundary(end.len() - tail)..).unwrap_or_default();
+    let left_out = text.len() - start.len() - end.len();
+    let start = if start.is_empty() { String::new() } else { format!("{start}\n") };
+    format!("{start}... {left_out} bytes left out\n{end}")
+}
+
+/// Says whether a name is one of a file: an absolute one, or one below the project.
+fn is_path(name: &str) -> bool {
+    let stays_below = !name.split('/').any(|part| part == "..");
+    stays_below
+        && (1..=MAX_PATH).contains(&name.len())
+        && without_colours(name) == name
+        && !name.contains('\t')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::payload::AgentFailure;
+
+    fn odd(count: usize) -> String {
+        format!("\u{1b}[31mred\u{1b}[0m\u{7}\u{202e}\n{}", "é".repeat(count))
+    }
+
+    #[test]
+    fn what_an_agent_call_tells_is_short_and_plain() {
+        let failure = AgentFailure { message: odd(3_000_000), ..AgentFailure::default() };
+        let named =
+            ["a.log", "/var/log/a", "../../x", "a/../../b", "", "a\u{1b}[2J", "a\nb"].map(str::to_owned);
+        let logs = named.into_iter().chain((0..50).map(|n| n.to_string())).collect();
+        let stdout = "é".repeat(3_000_000);
+        let mut output =
+            AgentInvokeOutput { failure: Some(failure), logs, stdout, ..AgentInvokeOutput::default() };
+        let given = output.clone();
+        bound(Tier::BuiltIn, &mut output);
+        assert_eq!(output, given);
+        bound(Tier::Async, &mut output);
+        let message = output.failure.map(|failure| failure.message).unwrap_or_default();
+        assert!(message.starts_with("red éé") && message.ends_with('…'), "{message}");
+        assert!(message.chars().count() <= MAX_WORDS + 2, "{message}");
+        assert!(!message.contains(crate::text::is_odd), "{message:?}");
+        assert_eq!(output.logs, ["a.log", "/var/log/a", "0", "1", "2", "3", "4", "5"]);
+        let limits = OutputLimits::default();
+        assert!(output.stdout.len() <= limits.head + limits.tail + 100, "{}", output.stdout.len());
+        assert!(output.stdout.contains("bytes left out"));
+    }
+
+    #[test]
+    fn what_a_check_tells_is_short_and_plain() {
+        let failure = CheckFailure {
+            command: odd(3_000),
+            message: odd(3_000_000),
+            tail: format!("{}{}end\n", "x\n".repeat(1_000_000), odd(1)),
+            log: Some("../x".to_owned()),
+            ..CheckFailure::default()
+        };
+        let mut output =
+            QualityCheckOutput { ok: false, failures: vec![failure; 500], ..QualityCheckOutput::default() };
+        bound(Tier::Async, &mut output);
+        assert_eq!(output.failures.len(), MAX_FAILURES + 1);
+        let told = output.failures.last().map(|last| last.message.as_str());
+        assert_eq!(told, Some("400 more failures are left out"));
+        for failure in output.failures.iter().take(MAX_FAILURES) {
+            let texts = [&failure.command, &failure.message];
+            assert!(texts.iter().all(|text| text.len() < 2_100 && !text.contains(crate::text::is_odd)));
+            assert!(failure.tail.ends_with("x\nred\néend\n"), "{}", failure.tail);
+            assert!(failure.tail.len() < MAX_TAIL + 100 && !failure.tail.contains('\u{1b}'));
+            assert_eq!(failure.log, None);
+        }
+    }
+
+    #[test]
+    fn a_reason_keeps_its_lines() {
+        assert_eq!(words("a\n\tb\u{1b}[2J"), "a\n\tb");
+        assert_eq!(words(&"x".repeat(MAX_WORDS)).len(), MAX_WORDS);
+        assert!(words(&odd(3_000_000)).len() < 2_100);
+    }
+}
