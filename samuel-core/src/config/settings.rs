@@ -185,6 +185,10 @@ impl MethodologySettings {
         // Who brings an agent or a sandbox may call it as they like; one that nobody
         // brings is refused where the run is built.
         held.retain(|key, _| !["agent", "sandbox"].contains(&key.as_str()));
+        // JSON has no such numbers, and would leave them out as if there were no budget.
+        if let Some(cost) = self.session_budget.max_cost_usd.filter(|cost| !cost.is_finite()) {
+            held.insert("session_budget".to_owned(), json!({ "max_cost_usd": cost.to_string() }));
+        }
         Document::read_given(&held, |table| take(&rows, table)).map(drop)
     }
 

@@ -119,6 +119,12 @@ fn a_program_that_fills_in_the_record_is_held_to_the_same_rules() {
         ]
     );
     assert!(MethodologySettings::default().check().is_ok());
+    for no_number in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let mut settings = MethodologySettings::default();
+        settings.session_budget.max_cost_usd = Some(no_number);
+        let told = settings.check().unwrap_err().to_string();
+        assert!(told.contains("session_budget.max_cost_usd"), "{told}");
+    }
 }
 
 #[test]
