@@ -20,7 +20,7 @@ use samuel_core::{
     hook::{Answer, Call, points},
     model::{
         ExitReason, Plan, Status, TaskId, Usage,
-        payload::{AfterIterationOutput, QualityCheckOutput},
+        payload::{AfterIterationOutput, CheckFailure, QualityCheckOutput},
     },
     state::{
         Actor, Applied, Artifact, CaughtUp, Existing, Holder, Imported, JournalEntry, JournalPart,
@@ -290,16 +290,19 @@ async fn a_loop_goes_on_while_what_its_agent_consumed_is_written() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_whose_texts_are_too_long_is_saved_without_them() {
     let (bench, store) = Flaky::around(Bench::builder().task("1", "First").build().unwrap(), Fault::Full);
-    let check = async |_: Call<points::QualityCheck>| Ok(QualityCheckOutput::refuse("a long story"));
+    let check = async |_: Call<points::QualityCheck>| {
+        let failures = vec![CheckFailure { message: "a long story".to_owned(), ..CheckFailure::default() }];
+        Ok(QualityCheckOutput { failures, ..QualityCheckOutput::refuse("a long story") })
+    };
     let script = Script::default().call(ScriptedCall::any().repeated().say("working").done());
     let run = bench.run(script).hook::<points::QualityCheck, _>("no", check);
     let played = bench.play(run).await.unwrap();
-    let told = |record: &EventRecord| match &record.event {
-        Event::Warning { message } => message.contains("saved"),
-        _ => false,
+    let told = |words: &str| {
+        let says = |record: &&EventRecord| matches!(&record.event, Event::Warning { message } if message.contains(words));
+        played.events.iter().filter(says).count()
     };
-    let warnings = played.events.iter().filter(|record| told(record));
-    assert!(warnings.count() > 0);
+    assert!(told("too long to be saved") > 0);
+    assert_eq!(told("could not be saved"), 0);
     assert!(store.fails.load(Ordering::Relaxed), "nothing was saved after the first iteration");
 }
 
