@@ -17,7 +17,7 @@ use crate::{
 
 /// The first wait for a limit whose end nobody says.
 const FIRST_WAIT: SignedDuration = SignedDuration::from_mins(5);
-/// The furthest end of a limit that counts as one. Who names a later one does not know.
+/// The furthest end of a limit that a saved state is believed.
 const FURTHEST: SignedDuration = SignedDuration::from_hours(31 * 24);
 /// How often such a wait is doubled.
 const MAX_DOUBLINGS: u32 = 20;
@@ -69,8 +69,7 @@ impl Core {
 
     fn consequence(&mut self, resets_at: Option<Timestamp>, now: Timestamp) -> Consequence {
         let most = i64::try_from(self.setup.limits.max_limit_wait_ms).unwrap_or(i64::MAX);
-        let is_near = |until: &Timestamp| until.duration_since(now) <= FURTHEST;
-        let Some(until) = resets_at.filter(is_near) else { return self.try_again(now, most) };
+        let Some(until) = resets_at else { return self.try_again(now, most) };
         let left = until.duration_since(now);
         if left <= SignedDuration::ZERO {
             return Consequence::Over(until);
