@@ -1,16 +1,19 @@
 //! The command line: every command, argument and help text.
 
+mod plan;
 mod toon;
 
-use std::{ops::RangeInclusive, path::PathBuf};
+use std::{num::IntErrorKind, ops::RangeInclusive, path::PathBuf};
 
+pub(crate) use plan::{BlockArgs, EditArgs, MoveArgs, RmArgs, UndoArgs};
 pub(crate) use toon::{DecodeArgs, EncodeArgs, ReadArgs, ToonCommand};
 
 use clap::{Args, Parser, Subcommand};
 use samuel_core::{
-    config::MethodologySettings,
+    config::{MethodologySettings, ProblemKind},
     model::{Complexity, InvalidTask, Priority, Source, TaskId, commit_hash},
     plugin::{Kind, Language},
+    prd::Form,
 };
 use serde_json::Value as Json;
 
@@ -124,6 +127,16 @@ pub(crate) enum RunCommand {
     /// Add a task with an id of your own
     #[command(subcommand)]
     Task(TaskCommand),
+    /// Change what a task says: with options, or in your editor
+    Edit(Box<EditArgs>),
+    /// Remove tasks
+    Rm(RmArgs),
+    /// Say that a task cannot be worked on until it is reset
+    Block(BlockArgs),
+    /// Move a task within the plan, or make it a part of another
+    Move(MoveArgs),
+    /// Take a change of the plan back
+    Undo(UndoArgs),
     /// Put back a plan that was lost; the last ten are kept outside of the project
     Restore(RestoreArgs),
     /// Print the prompt that the agent would get next
@@ -176,22 +189,55 @@ pub(crate) struct LookArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
-    /// The PRD, a Markdown file, whose tasks become the plan
+    /// The PRD, a Markdown or JSON file, whose tasks become the plan
     #[arg(long, value_name = "FILE")]
     pub(crate) prd: Option<PathBuf>,
-    /// Replace a plan that is there; a backup is kept
+    /// Replace a plan that is there; `samuel run restore` has it then
     #[arg(long)]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) reading: ReadingArgs,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ConvertArgs {
-    /// The PRD, a Markdown file
-    #[arg(value_name = "PRD")]
-    pub(crate) prd: PathBuf,
-    /// Replace a plan that has tasks; a backup is kept
+pub(crate) struct ReadingArgs {
+    /// Read the PRD in this form; `samuel run convert --formats` lists them
+    #[arg(long, value_name = "NAME")]
+    pub(crate) format: Option<Form>,
+    /// Make an empty plan of a PRD without tasks
     #[arg(long)]
+    pub(crate) allow_empty: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "--update finds each task of the PRD in the plan, by id and then by title, and changes what it \
+                  says. Where tasks stand, their commits and tasks that were added stay, and so do tasks that \
+                  the PRD has no more, unless --prune is given. It works beside a running loop, and `samuel run \
+                  undo` takes it back.\n\nExamples:\n  samuel run convert docs/prd.md\n  samuel run convert \
+                  --update --dry-run docs/prd.md\n  generate-prd | samuel run convert --update -"
+)]
+pub(crate) struct ConvertArgs {
+    /// The PRD, a Markdown or JSON file; "-" reads it from stdin, with --update
+    #[arg(value_name = "PRD", required_unless_present = "formats")]
+    pub(crate) prd: Option<PathBuf>,
+    /// Replace a plan that has tasks; `samuel run restore` has it then
+    #[arg(long, conflicts_with = "update")]
     pub(crate) force: bool,
+    /// Bring the plan up to date with the PRD
+    #[arg(long)]
+    pub(crate) update: bool,
+    /// Remove tasks that came from a PRD and are in this one no more
+    #[arg(long, requires = "update")]
+    pub(crate) prune: bool,
+    /// Show what would be different and change nothing
+    #[arg(long, requires = "update")]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) reading: ReadingArgs,
+    /// List the forms that a PRD may have
+    #[arg(long, conflicts_with_all = ["prd", "force", "update", "format", "allow_empty"])]
+    pub(crate) formats: bool,
 }
 
 #[derive(Debug, Args)]
@@ -259,12 +305,27 @@ const ITERATIONS: RangeInclusive<u64> = 1..=u32::MAX as u64;
 /// Reads a setting of samuel.toml, and holds it against its rule.
 fn setting(key: &'static str) -> impl Fn(&str) -> Result<Json, String> + Clone + Send + Sync {
     move |text| {
-        let value = text.parse::<i64>().map_or_else(|_| Json::from(text), Json::from);
-        let given = [(key.to_owned(), value.clone())].into_iter().collect();
+        let number = text.parse::<i64>().map_err(|error| *error.kind());
+        let value = match &number {
+            Ok(number) => Json::from(*number),
+            // The largest is beyond every limit that an option has.
+            Err(IntErrorKind::PosOverflow) => Json::from(i64::MAX),
+            Err(IntErrorKind::NegOverflow) => Json::from(i64::MIN),
+            Err(_) => Json::from(text),
+        };
+        let given = serde_json::Map::from_iter([(key.to_owned(), value.clone())]);
         // The option names the setting already.
-        MethodologySettings::default().set(&given).map(|()| value).map_err(|error| match error.problems() {
-            [only] => only.kind.to_string(),
-            _ => error.to_string(),
+        MethodologySettings::default().set(&given).map(|()| value.clone()).map_err(|error| {
+            match error.problems() {
+                [only] => match &only.kind {
+                    ProblemKind::OutOfRange { expected, .. } if number.is_err() && value.is_i64() => {
+                        ProblemKind::OutOfRange { found: text.to_owned(), expected: expected.clone() }
+                            .to_string()
+                    }
+                    kind => kind.to_string(),
+                },
+                _ => error.to_string(),
+            }
         })
     }
 }

@@ -10,9 +10,11 @@ mod plugin;
 mod plugins;
 mod preview;
 mod restore;
+mod revise;
 mod setup;
 mod start;
 mod toon;
+mod update;
 
 pub(crate) use start::{Show, run_to_its_end};
 
@@ -26,7 +28,11 @@ use crate::{
     failure::Failure,
     host::Host,
     reply::Reply,
+    signals::Signals,
 };
+
+/// How long a command that a signal ends waits for what puts itself away.
+pub(crate) const PUTTING_AWAY: Duration = Duration::from_millis(300);
 
 /// Returns the name of a command, as in its JSON document.
 pub(crate) fn name(matches: &ArgMatches) -> String {
@@ -80,7 +86,13 @@ pub(crate) fn run(cli: Cli, host: &Host) -> Result<Reply, Failure> {
 }
 
 fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
-    let project = host.project(global, args.methodology.as_deref());
+    let methodology = args.methodology.as_deref();
+    let project = match &args.command {
+        Some(RunCommand::Init(_) | RunCommand::Start(_) | RunCommand::Prompt(_) | RunCommand::Vars(_)) => {
+            host.project(global, methodology)
+        }
+        _ => host.plan_of(global, methodology),
+    };
     let project = project.map_err(|failure| look::at_methodology(failure, args.methodology.as_deref()))?;
     let done = match args.command {
         None => look::bare(&project, host),
@@ -94,6 +106,11 @@ fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply,
         Some(RunCommand::Reset(args)) => change::reset(&project, args, host),
         Some(RunCommand::Enqueue(args)) => change::enqueue(&project, args, host),
         Some(RunCommand::Task(TaskCommand::Add(args))) => change::add(&project, args, host),
+        Some(RunCommand::Edit(args)) => revise::edit(&project, *args, host),
+        Some(RunCommand::Rm(args)) => revise::rm(&project, args, host),
+        Some(RunCommand::Block(args)) => revise::block(&project, args, host),
+        Some(RunCommand::Move(args)) => revise::move_task(&project, args, host),
+        Some(RunCommand::Undo(args)) => revise::undo(&project, &args, host),
         Some(RunCommand::Restore(args)) => restore::restore(&project, &args),
         Some(RunCommand::Prompt(args)) => preview::prompt(project.clone(), &args, host),
         Some(RunCommand::Vars(args)) => preview::vars(project.clone(), &args, host),
@@ -105,6 +122,20 @@ fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply,
 pub(crate) fn block_on<R>(work: impl Future<Output = R>) -> Result<R, Failure> {
     // A handler that nothing can end must not keep the process.
     block_on_and_wait(work, Duration::ZERO)
+}
+
+/// Runs something asynchronous until it ends or a signal does, so that it puts away what it
+/// has made for itself.
+pub(crate) fn block_on_or_leave<R>(work: impl Future<Output = R>) -> Result<R, Failure> {
+    let ended = async {
+        let mut signals = Signals::take_over()?;
+        tokio::select! {
+            biased;
+            signal = signals.next() => Err(signal.left("left before it was done")),
+            done = work => Ok(done),
+        }
+    };
+    block_on_and_wait(ended, PUTTING_AWAY)?
 }
 
 /// Runs something asynchronous to its end, and waits so long for what it left

@@ -14,8 +14,8 @@ use samuel_core::{
     clock::SystemClock,
     config::{CONFIG_FILE, Config},
     engine::{Run, TrustPolicy},
-    project::{InitOptions, Project},
-    state::Existing,
+    lifecycle::make_ready,
+    project::{NewPlan, Project},
     text::counted,
 };
 use serde_json::json;
@@ -62,7 +62,8 @@ async fn demonstrate(
     let repository = &*repository.insert(Repository::create(keep, &files, host).await?);
     let project = Project::open(repository.path(), None, Arc::new(SystemClock::new()))?;
     let prd = Some(repository.path().join("prd-greeter.md"));
-    let done = project.initialise(&InitOptions { prd, existing: Existing::Refuse })?;
+    let plan = NewPlan { prd, ..NewPlan::default() };
+    let done = make_ready(&project, plan, |_| {}).await?;
     let tasks = done.converted.map_or(0, |converted| converted.tasks);
     if !global.json {
         // The demonstration goes on whether or not it can be shown.

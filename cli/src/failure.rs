@@ -7,6 +7,7 @@ use std::{error::Error, io, ops::Deref, path::Path};
 
 use samuel_core::{
     engine::{Executables, RunError},
+    lifecycle::LifecycleError,
     model::{Coded, ErrorCode, Location},
     plugin::PluginError,
     prd::PrdError,
@@ -196,6 +197,15 @@ impl From<ProjectError> for Failure {
                 .detail(errors.iter().map(ToString::to_string)),
             ProjectError::State(error) => failure.held_by(error),
             _ => failure,
+        }
+    }
+}
+
+impl From<LifecycleError> for Failure {
+    fn from(error: LifecycleError) -> Self {
+        match error {
+            LifecycleError::Plan(error) => error.into(),
+            error => Self::of(&error),
         }
     }
 }

@@ -16,7 +16,7 @@ use samuel_core::{
     git::Caller,
     process::{Supervisor, find_program},
     project::{Project, find_root},
-    state::Actor,
+    state::{Actor, Asker},
 };
 
 use crate::{args::Global, failure::Failure, terminal::Stream};
@@ -120,6 +120,21 @@ impl Host {
         Ok(project.keeping_plans_in(self.state_dir()))
     }
 
+    /// Opens the project as [`project`](Self::project) does, for a command that reads or changes
+    /// its plan and needs to know of its methodology no more than the name.
+    pub(crate) fn plan_of(&self, global: &Global, methodology: Option<&str>) -> Result<Project, Failure> {
+        let root = self.root(global)?;
+        let project = Project::open_for_plan(self.caller(), root, methodology, Arc::new(SystemClock::new()))?;
+        Ok(project.keeping_plans_in(self.state_dir()))
+    }
+
+    /// Opens the project to replace its samuel.toml, whatever that holds.
+    pub(crate) fn project_to_configure(&self, global: &Global) -> Result<Project, Failure> {
+        let root = self.root(global)?;
+        let project = Project::open_to_configure(self.caller(), root, Arc::new(SystemClock::new()))?;
+        Ok(project.keeping_plans_in(self.state_dir()))
+    }
+
     /// Says whose projects may be looked at: this user's, that of the user who
     /// called `sudo`, and those that the user's own git configuration trusts.
     pub(crate) fn caller(&self) -> Caller {
@@ -167,6 +182,13 @@ impl Host {
     /// completion stands does not depend on it.
     pub(crate) fn actor(&self) -> Actor {
         if self.var("SAMUEL_RUN_ID").is_some() { Actor::Agent } else { Actor::User }
+    }
+
+    /// Says who asks for a change, so that `undo` knows which changes are theirs: a
+    /// user in a terminal session, or what is called from an agent.
+    pub(crate) fn asker(&self) -> Asker {
+        let user = rustix::process::getuid().as_raw();
+        Asker { actor: self.actor(), name: Some(format!("{user}/{}", session())) }
     }
 
     /// Returns when the plan was made that the run works on which this command is
@@ -222,6 +244,14 @@ impl Host {
     pub(crate) fn supervisor(&self) -> Result<Supervisor, Failure> {
         Ok(Supervisor::Helper(self.exe()?.to_owned()))
     }
+}
+
+/// Returns the terminal session of the process; 0 in a container whose session was
+/// opened outside of it, which rustix has no value for.
+#[expect(unsafe_code, reason = "`getsid` of rustix panics where the session has no number")]
+fn session() -> libc::pid_t {
+    // SAFETY: the call takes a number and touches no memory.
+    unsafe { libc::getsid(0) }
 }
 
 /// Quotes a command line of this program for a shell.

@@ -10,7 +10,7 @@
 
 use std::{mem::MaybeUninit, ptr, time::Duration};
 
-use samuel_core::{engine::Controller, machine::Command};
+use samuel_core::{engine::Controller, machine::Command, model::ErrorCode};
 use tokio::{
     signal::unix::{Signal as Stream, SignalKind, signal},
     sync::mpsc,
@@ -42,6 +42,11 @@ impl Signal {
             Self::Interrupt => 130,
             Self::Terminate => 143,
         }
+    }
+
+    /// Makes the failure of what it left behind.
+    pub(crate) fn left(self, message: &str) -> Failure {
+        Failure::new(ErrorCode::RUN_CANCELLED, message).exit_with(Some(self.exit_code()))
     }
 }
 

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use crate::{
     args::StartArgs,
+    commands::block_on_or_leave,
     failure::Failure,
     host::Host,
     render::safe,
@@ -49,7 +50,11 @@ pub(crate) fn allow(
     }
     if host.can_ask {
         let listed = shown("This command executes:", &executables.lines());
-        return if confirm(&listed, "Run this?") { Ok(()) } else { Err(declined(&executables)) };
+        // A signal ends the command, and not the process with what it has made for itself.
+        let asked = async { tokio::task::spawn_blocking(move || confirm(&listed, "Run this?")).await };
+        let asked = block_on_or_leave(asked).inspect_err(|_| _ = terminal::show(Stream::Err, "\n"));
+        let is_allowed = asked?.unwrap_or(false);
+        return if is_allowed { Ok(()) } else { Err(declined(&executables)) };
     }
     let failure = Failure::new(ErrorCode::TRUST_REFUSED, "nobody has allowed what this command would run");
     Err(failure.with_data(json!({ "executables": executables })).detail(executables.lines()))

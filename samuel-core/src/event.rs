@@ -20,7 +20,7 @@ use crate::{
     agent::AgentEvent,
     hook::{HookPoint, Outcome},
     model::{
-        Coded, ErrorCode, ExitReason, FailureClass, IterationOutcome, Location, TaskId, Usage,
+        Coded, ErrorCode, ExitReason, FailureClass, IterationOutcome, Location, Remedy, TaskId, Usage,
         payload::{Actor, CheckFailure, Mode, TaskBrief, Turn},
     },
     process::Process,
@@ -364,6 +364,10 @@ pub struct RunReport {
     /// The error that ended it, where one did.
     #[serde(default)]
     pub fault: Option<RunFault>,
+    /// The setting of the limit that was reached, such as `max_iterations`; nothing
+    /// where none was.
+    #[serde(default)]
+    pub limit: Option<String>,
 }
 
 impl RunReport {
@@ -372,5 +376,12 @@ impl RunReport {
     pub fn error_code(&self) -> Option<ErrorCode> {
         let of_fault = |fault: &RunFault| ErrorCode::ALL.iter().find(|code| code.name == fault.code).copied();
         self.fault.as_ref().and_then(of_fault).or_else(|| self.exit_reason.error_code())
+    }
+
+    /// Returns what to do next, where the plan is not done.
+    pub fn help(&self) -> Option<Remedy> {
+        let code = self.error_code()?;
+        let raise = |setting: &String| Remedy::RaiseLimit { setting: setting.clone() };
+        Some(self.limit.as_ref().map_or_else(|| code.help.clone(), raise))
     }
 }

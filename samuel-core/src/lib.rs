@@ -74,9 +74,8 @@ pub use samuel_toon as toon;
 
 #[doc(no_inline)]
 pub use {
-    agent::{Agent, AgentConfig, AgentError, AgentEvent, AgentRequest, Script, ScriptedCall},
-    clock::{Clock, SystemClock},
-    config::{CheckCommand, Config, MethodologySettings},
+    agent::{Agent, Script, ScriptedCall},
+    config::MethodologySettings,
     engine::{Controller, Events, Run, RunBuilder, RunError, RunHandle, TrustPolicy},
     event::{Event, EventRecord, RunReport},
     hook::{Answer, Call, Handler, HookFailure, HookPoint, RegistryBuilder, blocking, points},
@@ -84,6 +83,5 @@ pub use {
     plugin::Catalog,
     process::{Supervisor, supervisor_main},
     project::{Project, ProjectError, find_root},
-    state::{Actor, Existing, LaneStore, PlanStore},
-    toon::toon,
+    state::{Actor, Existing},
 };

@@ -2,7 +2,7 @@
 //!
 //! A [`Project`] is opened at its root ([`find_root`] looks for one) and gives
 //! the configuration, the run directory and the store. It can be
-//! [initialised](Project::initialise), take over the tasks of a
+//! given a [plan](Project::make_plan), take over the tasks of a
 //! [PRD](Project::convert_prd) and say [where it stands](Project::status);
 //! running its loop is the [engine's](crate::engine).
 //!
@@ -23,12 +23,14 @@ mod init;
 mod locate;
 mod methodology;
 mod status;
+mod update;
 mod upkeep;
 
 pub use error::ProjectError;
-pub use init::{ConvertedPrd, InitOptions, Initialised};
+pub use init::{ConvertedPrd, Initialised, NewPlan, PrdOptions};
 pub use locate::find_root;
 pub use status::{NextStep, ProjectStatus, TaskCounts};
+pub use update::{PrdSource, UpdateOptions, UpdatedPrd};
 
 use std::{
     collections::BTreeMap,
@@ -47,7 +49,7 @@ use crate::{
     state::{LaneStore, PlanStore, RunDir, Stores},
 };
 
-use methodology::InUse;
+use methodology::{InUse, Purpose};
 
 /// A project: its root, its configuration and the methodology in use.
 #[derive(Clone, Debug)]
@@ -114,7 +116,44 @@ impl Project {
         methodology: Option<&str>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, ProjectError> {
-        Self::opened(caller, root.into(), clock, |root, config| InUse::find(root, methodology, config))
+        Self::opened(caller, root.into(), clock, Config::load, |root, config| {
+            InUse::find(root, methodology, config, Purpose::Loop)
+        })
+    }
+
+    /// Opens the project at a root, an absolute directory, for somebody who reads or changes its
+    /// plan and runs no loop, such as an agent that records a task.
+    ///
+    /// A methodology that samuel.toml names and that is not here, since the program that runs the
+    /// loop brings it, is known by its name; its settings are those of the one that is built in.
+    ///
+    /// # Errors
+    /// As [`Project::open_for`], but for methodologies that samuel.toml names.
+    pub fn open_for_plan(
+        caller: Caller,
+        root: impl Into<PathBuf>,
+        methodology: Option<&str>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, ProjectError> {
+        Self::opened(caller, root.into(), clock, Config::load, |root, config| {
+            InUse::find(root, methodology, config, Purpose::Plan)
+        })
+    }
+
+    /// Opens the project at a root, an absolute directory, for somebody who replaces its
+    /// samuel.toml: what that holds does not count.
+    ///
+    /// # Errors
+    /// Returns [`ProjectError::Owner`] as [`Project::open_for`] does.
+    pub fn open_to_configure(
+        caller: Caller,
+        root: impl Into<PathBuf>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, ProjectError> {
+        let configured = |_: &Path| Ok(Config::default());
+        Self::opened(caller, root.into(), clock, configured, |root, config| {
+            InUse::find(root, None, config, Purpose::Loop)
+        })
     }
 
     /// Opens the project at a root, an absolute directory, for somebody, to be worked
@@ -129,17 +168,29 @@ impl Project {
         root: impl Into<PathBuf>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, ProjectError> {
-        Self::opened(caller, root.into(), clock, |_, config| InUse::brought(methodology, config))
+        let in_use = |_: &Path, config: &Config| InUse::brought(methodology, config);
+        Self::opened(caller, root.into(), clock, Config::load, in_use)
+    }
+
+    /// Works by a methodology that the program brings, in place of the one that the project
+    /// was opened with.
+    ///
+    /// # Errors
+    /// As [`Project::open_with`], but for what concerns the files.
+    pub fn with_methodology(self, methodology: Arc<dyn Methodology>) -> Result<Self, ProjectError> {
+        let methodology = InUse::brought(methodology, &self.config)?;
+        Ok(Self { methodology, ..self }.in_its_run_dir())
     }
 
     fn opened(
         caller: Caller,
         root: PathBuf,
         clock: Arc<dyn Clock>,
+        config: impl FnOnce(&Path) -> Result<Config, ConfigError>,
         methodology: impl FnOnce(&Path, &Config) -> Result<InUse, ProjectError>,
     ) -> Result<Self, ProjectError> {
         Self::check_owner(&caller, &root)?;
-        let config = Config::load(&root)?;
+        let config = config(&root)?;
         let methodology = methodology(&root, &config)?;
         let stores = Stores::in_files(RunDir::new(&root), Arc::clone(&clock), None);
         let state_dir = StateDir::Unasked;

@@ -3,7 +3,7 @@
 //! A [`Sandbox`] makes another command of a command: what it runs in, with the
 //! command as its argument. Which one is chosen by name, for each call of the agent;
 //! checks run in the one of the settings. There is [`Host`], which adds nothing, and
-//! a program brings its own ([`RunBuilder::sandbox`](crate::engine::RunBuilder::sandbox)).
+//! a program brings its own ([`RunBuilder::sandboxes`](crate::engine::RunBuilder::sandboxes)).
 //!
 //! ```
 //! use samuel_core::{process::CommandSpec, sandbox::{Sandbox, SandboxError}};
@@ -100,6 +100,11 @@ impl Sandboxes {
         })
     }
 
+    /// Returns the names of all, also of those that cannot be used here.
+    pub(crate) fn known(&self) -> Vec<&str> {
+        self.0.iter().map(|sandbox| sandbox.name()).collect()
+    }
+
     /// Returns the names of those that commands can run in.
     pub fn names(&self) -> Vec<&str> {
         let usable = self.0.iter().filter(|sandbox| sandbox.check().is_ok());
@@ -117,8 +122,7 @@ impl Sandboxes {
             return Err(match RESERVED.contains(&name.as_str()) {
                 true => SandboxError::Unbuilt { name },
                 false => {
-                    let known = self.0.iter().map(|sandbox| sandbox.name());
-                    SandboxError::Unknown { nearest: nearest(&name, known).map(str::to_owned), name }
+                    SandboxError::Unknown { nearest: nearest(&name, self.known()).map(str::to_owned), name }
                 }
             });
         };
@@ -256,6 +260,41 @@ mod tests {
         assert!(matches!(&error, RunError::Sandbox(SandboxError::Unusable { .. })), "{error}");
         let unknown = bench.run(Script::default()).settings(|settings| settings.sandbox = "vm".to_owned());
         assert!(matches!(unknown.build(), Err(RunError::Sandbox(SandboxError::Unknown { .. }))));
+    }
+
+    #[tokio::test]
+    async fn samuel_toml_names_a_sandbox_of_the_program() {
+        let config = |name| format!("[methodology.ralph]\nsandbox = \"{name}\"\n");
+        let bench = Bench::builder().config(config("marked")).task("1", "Look around").build().unwrap();
+        let script = || {
+            let call = ScriptedCall::any().run("echo \"inside=$INSIDE\" > seen").done();
+            bench.run(Script::default().call(call)).sandboxes([Arc::new(Marked) as Arc<dyn Sandbox>])
+        };
+        bench.play(script()).await.unwrap();
+        assert_eq!(std::fs::read_to_string(bench.path().join("seen")).unwrap(), "inside=yes\n");
+        let told = |error: RunError| {
+            let place = error.location().map(|place| (place.line, place.column));
+            format!("{error} | {} | {place:?}", error.help().prose())
+        };
+        let unknown = |name| Bench::builder().config(config(name)).task("1", "Look around").build().unwrap();
+        let (near, far) = (unknown("makred"), unknown("docker"));
+        let refused = |bench: &Bench, brought: Option<Arc<dyn Sandbox>>| {
+            told(bench.run(Script::default()).sandboxes(brought).build().unwrap_err())
+        };
+        let place = "methodology.ralph.sandbox: unknown sandbox";
+        let told_near = refused(&near, Some(Arc::new(Marked)));
+        assert!(
+            told_near.contains(&format!(":2:1: {place} \"makred\" | Did you mean \"marked\"?")),
+            "{told_near}"
+        );
+        assert!(told_near.ends_with("Some((Some(2), Some(1)))"), "{told_near}");
+        let told_far = refused(&far, None);
+        assert!(told_far.contains(&format!("{place} \"docker\" | Use \"host\".")), "{told_far}");
+        let selected = far.run(Script::default()).sandbox(Arc::new(Marked));
+        assert!(
+            told(selected.build().unwrap_err()).contains("Use one of host, marked."),
+            "a misspelt name is one all the same"
+        );
     }
 
     /// A sandbox in which nothing can run.

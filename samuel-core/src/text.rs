@@ -22,14 +22,29 @@ pub fn counted(count: impl TryInto<u64>, noun: &str) -> String {
 
 /// Counts something and says that it is: `1 file is`, `2 files are`.
 pub fn counted_are(count: impl TryInto<u64>, noun: &str) -> String {
-    let counted = counted(count, noun);
-    let verb = if counted.starts_with("1 ") { "is" } else { "are" };
+    with_verb(counted(count, noun), "is", "are")
+}
+
+/// Counts something and says that it was: `1 token was`, `2 tokens were`.
+pub fn counted_were(count: impl TryInto<u64>, noun: &str) -> String {
+    with_verb(counted(count, noun), "was", "were")
+}
+
+fn with_verb(counted: String, of_one: &str, of_more: &str) -> String {
+    let verb = if counted.starts_with("1 ") { of_one } else { of_more };
     format!("{counted} {verb}")
 }
 
+/// The highest amount that is written out.
+const MAX_DOLLARS: f64 = 1e12;
+
 /// Writes an amount of US dollars in cents. One that is above zero and less than a
 /// cent gets as many digits as it takes not to look like nothing, down to a millionth.
+/// Of one that nobody pays only that is said.
 pub fn dollars(amount: f64) -> String {
+    if amount > MAX_DOLLARS {
+        return format!("more than ${MAX_DOLLARS}");
+    }
     let written = |digits: usize| format!("${amount:.digits$}");
     let says_something = |text: &String| text.contains(|c: char| ('1'..='9').contains(&c));
     match (2..=6).map(written).find(says_something) {
@@ -126,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cost_above_zero_never_looks_like_none() {
+    fn a_cost_never_looks_like_none_and_never_fills_a_line() {
         for (amount, expected) in [
             (0.0, "$0.00"),
             (12.345, "$12.35"),
@@ -135,6 +150,8 @@ mod tests {
             (0.005_1, "$0.01"),
             (0.000_12, "$0.0001"),
             (0.000_000_2, "less than $0.000001"),
+            (1e308, "more than $1000000000000"),
+            (f64::INFINITY, "more than $1000000000000"),
         ] {
             assert_eq!(dollars(amount), expected);
         }
@@ -153,6 +170,7 @@ mod tests {
             assert_eq!(counted(count, noun), expected);
         }
         assert_eq!([counted_are(1, "file"), counted_are(11, "file")], ["1 file is", "11 files are"]);
+        assert_eq!([counted_were(1, "token"), counted_were(0, "token")], ["1 token was", "0 tokens were"]);
     }
 
     #[test]

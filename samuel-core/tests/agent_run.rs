@@ -9,12 +9,17 @@ mod process_support;
 use agent_support::{Recorder, request};
 use process_support::{Mark, supervise_if_asked, supervisor};
 use samuel_core::{
-    agent::{self, Agent, AgentClocks, AgentConfig, AgentError, AgentEvent, LogFiles},
+    agent::{
+        self, AbilityCall, AbilityDecision, Agent, AgentClocks, AgentConfig, AgentError, AgentEvent, LogFiles,
+    },
+    clock::SystemClock,
+    hook::{Registry, Scope, points},
     model::{Coded, payload::AgentInvokeOutput},
+    plugin::{Capabilities, Capability, Skill},
     process::CommandSpec,
     sandbox::{Sandbox, SandboxError},
 };
-use std::{os::unix::fs::PermissionsExt, path::Path, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, os::unix::fs::PermissionsExt, path::Path, sync::Arc, time::Duration};
 
 const SHORT: Duration = Duration::from_millis(300);
 const LONG: Duration = Duration::from_secs(60);
@@ -323,4 +328,37 @@ async fn a_cancelled_agent_takes_its_descendants_along() {
     };
     assert!(matches!(outcome.unwrap_err(), AgentError::Cancelled { .. }));
     mark.assert_gone();
+}
+
+#[tokio::test]
+async fn a_script_in_the_agents_place_reports_asks_and_has_its_supervisor_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = dir.path().join("agent.sh");
+    // The one that the documentation shows.
+    let page = include_str!("../../docs/plugin-management.md");
+    let (_, rest) = page.split_once("```sh\n#!/bin/sh\nread").unwrap();
+    let text = format!("#!/bin/sh\nread{}", rest.split_once("```").unwrap().0);
+    std::fs::write(&script, text).unwrap();
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let env = vec![("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())];
+    let granted = Capabilities::default().with(Capability::Exec, ["agent"]);
+    let handler = Skill::new(&script, dir.path(), env, supervisor(), &granted).interactive();
+
+    let blocks: fn(&AbilityCall) -> AbilityDecision = |_| AbilityDecision::Block { reason: "no".into() };
+    for decide in [None, Some(blocks)] {
+        let port = Arc::new(Recorder { decide, ..Recorder::default() });
+        let scope = Scope { port: Some(port.clone()), ..Scope::new(Arc::new(SystemClock::new())) };
+        let mut handlers = Registry::builder();
+        handlers.api::<points::AgentInvoke, _>("script", None, handler.clone());
+        let registry = handlers.build(&BTreeMap::new()).unwrap();
+        let done = registry.dispatch::<points::AgentInvoke>(Default::default(), &scope).await;
+        assert!(done.outcome.broken.is_empty(), "{:?}", done.outcome.broken);
+        assert_eq!((port.texts(), port.tools()), (vec!["I begin".to_owned()], vec!["Bash".to_owned()]));
+        assert_eq!(port.supervisors.lock().unwrap().len(), 1);
+        assert_eq!(port.ended.lock().unwrap().len(), usize::from(decide.is_none()));
+        let warnings = done.outcome.warnings.iter().map(|warning| &*warning.message);
+        let refused = decide.map(|_| "the command was not allowed");
+        let expected: Vec<&str> = refused.into_iter().chain(["this agent does little"]).collect();
+        assert_eq!(warnings.collect::<Vec<_>>(), expected);
+    }
 }

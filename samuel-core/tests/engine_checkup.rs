@@ -15,7 +15,7 @@ use samuel_core::{
     hook::{Call, points},
     model::{Remedy, payload::ContextExtraOutput},
     plugin::Catalog,
-    project::{InitOptions, Project},
+    project::{NewPlan, Project},
 };
 
 /// A project, and the directory its programs are found in.
@@ -30,7 +30,7 @@ impl Bench {
         bench.write("samuel.toml", "[methodology.ralph]\nquality_checks = [\"cargo test\"]\n");
         Project::open(bench.root(), None, Arc::new(SystemClock::new()))
             .unwrap()
-            .initialise(&InitOptions::default())
+            .make_plan(&NewPlan::default())
             .unwrap();
         bench.repository();
         for program in ["claude", "git", "cargo"] {

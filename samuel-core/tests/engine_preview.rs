@@ -11,10 +11,11 @@ use samuel_core::{
     clock::SystemClock,
     engine::{Glance, Preview, Run, RunBuilder, RunError},
     hook::{Call, HookFailure, HookPoint, points},
+    lifecycle::make_ready,
     model::{ExitReason, Status, TaskId, payload::*},
     process::Supervisor,
-    project::{InitOptions, NextStep, Project, find_root},
-    state::{Actor, Existing, Mutation},
+    project::{NewPlan, NextStep, Project, find_root},
+    state::{Actor, Mutation},
     testing::{self, FakeHandler, completes_each_task},
 };
 
@@ -45,7 +46,15 @@ impl Bench {
         std::fs::write(dir.path().join("prd.md"), prd).unwrap();
         let project = Project::open(dir.path(), None, Arc::new(SystemClock::new())).unwrap();
         let prd = Some(dir.path().join("prd.md"));
-        project.initialise(&InitOptions { prd, existing: Existing::Refuse }).unwrap();
+        let plan = NewPlan { prd, ..NewPlan::default() };
+        // A test that is asynchronous has a runtime of its own already.
+        std::thread::scope(|scope| {
+            let making = scope.spawn(|| {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+                runtime.block_on(make_ready(&project, plan, |_| {}))
+            });
+            making.join().unwrap().unwrap();
+        });
         Self { dir, project }
     }
 

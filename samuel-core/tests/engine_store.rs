@@ -259,6 +259,24 @@ async fn what_is_edited_while_a_run_begins_is_found() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_a_person_edits_between_two_runs_of_one_project_stands_and_counts_for_the_second_alone() {
+    let bench = Bench::builder().task("1", "First").task("2", "Second").on_disk().build().unwrap();
+    let run = || bench.run(completes_each_task()).settings(|settings| settings.max_iterations = 1);
+    bench.play(run()).await.unwrap();
+    let (path, text) = {
+        let path = bench.project().run_dir().prd();
+        (path.clone(), fs::read_to_string(path).unwrap())
+    };
+    let row = text.lines().find(|line| line.contains("Second")).unwrap();
+    fs::write(&path, text.replace(&format!("{row}\n"), "").replace("tasks[2]", "tasks[1]")).unwrap();
+    let played = bench.play(run()).await.unwrap();
+    let told = |words: &str| played.events.iter().any(|record| format!("{record:?}").contains(words));
+    assert!(!told("put back") && !told("was edited"), "{}", played.transcript());
+    assert_eq!(played.report.exit_reason, ExitReason::Completed);
+    assert_eq!(bench.store().load().unwrap().plan.tasks.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_change_that_others_hold_up_is_waited_for_once() {
     let (bench, store) = Flaky::around(Bench::builder().task("1", "First").build().unwrap(), Fault::Busy);
     let played = bench.play(bench.run(completes_each_task())).await.unwrap();

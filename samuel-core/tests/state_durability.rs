@@ -233,9 +233,12 @@ fn fill_the_disk(store: &FileStore) {
     let long = NewTask { description: "x".repeat(20_000), ..NewTask::new("Long") };
     let error = store.mutate(Mutation::Enqueue { task: long }, Actor::User).unwrap_err();
     assert_eq!(error.code(), ErrorCode::STATE_IO);
-    let event = || NotedEvent { name: "filling".into(), data: "y".repeat(300).into() };
-    let full = (0..100).find_map(|_| store.note(Note::Event(event())).err()).unwrap();
-    assert_eq!(full.code(), ErrorCode::STATE_IO);
+    // The last place is smaller than what a change needs.
+    for bytes in [300, 1] {
+        let event = || NotedEvent { name: "filling".into(), data: "y".repeat(bytes).into() };
+        let full = (0..100).find_map(|_| store.note(Note::Event(event())).err()).unwrap();
+        assert_eq!(full.code(), ErrorCode::STATE_IO);
+    }
     let error = store.mutate(done("1"), Actor::User).unwrap_err();
     assert_eq!(error.code(), ErrorCode::STATE_IO);
 }

@@ -21,9 +21,11 @@ pub(crate) struct DispatchRow {
     /// The point's input; what is left out has its default.
     #[serde(default)]
     pub(crate) input: Map<String, Value>,
+    /// What the table of the point says in samuel.toml, which begins with it.
+    hook: Option<String>,
     /// The text of samuel.toml.
     #[serde(default)]
-    pub(crate) config: String,
+    config: String,
     #[serde(default)]
     pub(crate) handlers: Vec<HandlerRow>,
     /// In how many other orders the handlers are registered, with the same
@@ -38,6 +40,14 @@ pub(crate) struct DispatchRow {
     pub(crate) mode: Mode,
     #[serde(default)]
     pub(crate) expect: Expected,
+}
+
+impl DispatchRow {
+    /// Returns the text of samuel.toml.
+    pub(crate) fn config(&self) -> String {
+        let hook = self.hook.as_ref().map(|hook| format!("[hooks.\"{}\"]\n{hook}\n", self.point));
+        hook.unwrap_or_default() + &self.config
+    }
 }
 
 /// A handler and what it does: it answers, contributes, or breaks.
@@ -58,11 +68,27 @@ pub(crate) struct HandlerRow {
     /// What it contributes before it answers or breaks.
     #[serde(default)]
     pub(crate) contribute: Map<String, Value>,
+    /// What it warns of beside its answer.
+    #[serde(default)]
+    pub(crate) warns: Vec<String>,
+    /// What it reports in the agent's place before it answers.
+    #[serde(default)]
+    pub(crate) says: Vec<String>,
+    /// A tool that it asks about there. It reports what was decided: `allowed` with
+    /// the arguments, which are `{}`, or `blocked` with the reason.
+    pub(crate) asks: Option<String>,
     /// How it breaks, if it does.
     pub(crate) breaks: Option<Break>,
     /// The message it breaks with.
     #[serde(default)]
     pub(crate) message: String,
+}
+
+impl HandlerRow {
+    /// Says whether it reports or asks.
+    pub(crate) fn speaks(&self) -> bool {
+        !self.says.is_empty() || self.asks.is_some()
+    }
 }
 
 /// How a handler breaks.
@@ -93,8 +119,9 @@ pub(crate) struct Expected {
     pub(crate) abort: Option<String>,
     /// The handlers that broke: `<id> <class>: <message>`.
     pub(crate) broken: Vec<String>,
-    /// Warnings of the dispatch: `<id> <class>: <message>`.
-    pub(crate) warnings: Vec<String>,
+    /// Warnings of the dispatch: `<id> <class>: <message>`; those of the handlers
+    /// that broke, where none are named.
+    pub(crate) warnings: Option<Vec<String>>,
     /// Text for the agent: `<id>: <text>`.
     pub(crate) said: Vec<String>,
     /// The Plugins group afterwards.
@@ -142,6 +169,9 @@ pub(crate) struct RunExpected {
     /// How iterations failed: `<class>: <message>`.
     #[serde(default)]
     pub(crate) failures: Vec<String>,
+    /// What was reported in the agent's place.
+    #[serde(default)]
+    pub(crate) reported: Vec<String>,
     /// How often points fired.
     #[serde(default)]
     pub(crate) fired: std::collections::BTreeMap<HookPoint, usize>,

@@ -5,13 +5,13 @@ use std::time::Duration;
 use samuel_core::{
     clock::SystemClock,
     event::Event,
-    hook::points,
+    hook::{AgentEvent, points},
     testing::{Bench, FakeHandler, completes_each_task},
 };
 
 use crate::{
     dispatch::{point_of, same},
-    row::RunRow,
+    row::{HandlerRow, RunRow},
     tier::{Stage, Tier},
 };
 
@@ -49,6 +49,12 @@ async fn check_run(row: &RunRow, tier: &dyn Tier) -> Result<(), String> {
     });
     let failures = failures.map(|failure| format!("{}: {}", failure.class, failure.message)).collect();
     same("failures", &failures, &expect.failures)?;
+    let reported = played.events.iter().filter_map(|record| match &record.event {
+        Event::Agent { report: AgentEvent::Text { text }, .. } => Some(text.clone()),
+        _ => None,
+    });
+    let reported: Vec<String> = reported.filter(|_| row.handlers.iter().any(HandlerRow::speaks)).collect();
+    same("reported", &reported, &expect.reported)?;
     for (point, count) in &expect.fired {
         same(point.as_str(), &played.count(*point), count)?;
     }

@@ -3,9 +3,13 @@
 use std::sync::Arc;
 
 use samuel_core::{
-    hook::{BreakClass, Call, HookFailure, HookPoint, IntoHandler, Point, RegistryBuilder},
+    hook::{
+        AbilityCall, AbilityDecision, AgentEvent, BreakClass, Call, HookFailure, HookPoint, IntoHandler,
+        Point, RegistryBuilder, blocking,
+    },
     testing::{Act, FakeHandler},
 };
+use tokio::runtime::Handle;
 
 use crate::{
     point::at_point,
@@ -27,6 +31,17 @@ impl Tier for RustAsync {
 
     fn register(&self, point: HookPoint, row: &HandlerRow, stage: &Stage, registry: &mut RegistryBuilder) {
         at_point!(point, P => {
+            if row.speaks() {
+                let row_of = row.clone();
+                let handler = move |call: Call<P>| {
+                    let row = row_of.clone();
+                    async move {
+                        speak(&row, &call).await;
+                        answer(&row, &call)
+                    }
+                };
+                return file::<P>(IntoHandler::<P, _>::into_handler(handler), row, stage, registry);
+            }
             let act = match row.breaks {
                 // A future that never ends is dropped, whatever it ignores.
                 Some(Break::Ignores) => Act::Hang,
@@ -51,6 +66,14 @@ impl Tier for RustBlocking {
 
     fn register(&self, point: HookPoint, row: &HandlerRow, stage: &Stage, registry: &mut RegistryBuilder) {
         at_point!(point, P => {
+            if row.speaks() {
+                let row_of = row.clone();
+                let handler = blocking::<P, _>(move |call: &Call<P>| {
+                    Handle::current().block_on(speak(&row_of, call));
+                    answer(&row_of, call)
+                });
+                return file::<P>(IntoHandler::<P, _>::into_handler(handler), row, stage, registry);
+            }
             let act = match row.breaks {
                 Some(Break::Ignores) => {
                     let curtain = Arc::clone(&stage.curtain);
@@ -76,7 +99,21 @@ fn act_of<P: Point>(row: &HandlerRow) -> Act<P> {
     }
 }
 
+/// Reports and asks what a row says.
+async fn speak<P: Point>(row: &HandlerRow, call: &Call<P>) {
+    let port = call.port().expect("only a handler of agent.invoke speaks");
+    let say = |text: String| port.emit(AgentEvent::Text { text });
+    row.says.iter().for_each(|text| say(text.clone()));
+    let Some(tool) = &row.asks else { return };
+    let asked = AbilityCall { call_id: "1".to_owned(), ability_id: tool.clone(), input: "{}".to_owned() };
+    match port.before_ability(asked).await {
+        AbilityDecision::Allow { input } => say(format!("allowed {input}")),
+        AbilityDecision::Block { reason } => say(format!("blocked {reason}")),
+    }
+}
+
 fn answer<P: Point>(row: &HandlerRow, call: &Call<P>) -> Result<P::Output, HookFailure> {
+    row.warns.iter().for_each(|message| call.warn(message));
     for (key, value) in &row.contribute {
         call.contribute(key.clone(), value)?;
     }

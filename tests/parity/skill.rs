@@ -40,8 +40,30 @@ def fill(value):
         return {key: fill(item) for key, item in value.items()}
     return value
 answer = json.load(open(sys.argv[0] + ".json"))
-contribute = answer.pop("contribute", {})
-print(json.dumps({**fill(answer), "contribute": contribute}))
+beside = {key: answer.pop(key) for key in ("contribute", "warnings")}
+print(json.dumps({**fill(answer), **beside}))
+"#;
+
+/// Reports and asks before it answers, as the table says.
+const SPEAK: &str = r#"#!/usr/bin/env python3
+import json, sys
+call = json.loads(sys.stdin.readline())
+row = json.load(open(sys.argv[0] + ".json"))
+def report(**told):
+    print(json.dumps(told), flush=True)
+def say(text):
+    report(event={"type": "text", "text": text})
+for text in row.pop("says"):
+    say(text)
+asks = row.pop("asks")
+if asks:
+    report(before_ability={"call_id": "1", "ability_id": asks, "input": {}})
+    decision = json.loads(sys.stdin.readline())
+    if decision["decision"] == "allow":
+        say("allowed " + json.dumps(decision["input"]))
+    else:
+        say("blocked " + decision["reason"])
+print(json.dumps(row, indent=1))
 "#;
 
 /// Scripts of plugins.
@@ -69,6 +91,7 @@ impl Tier for Skill {
                 .with(Capability::Exec, ["agent"])
                 .with(Capability::AgentEnv, ["LANG", "MY_FLAG"]);
             let handler = plugin::Skill::new(script, stage.directory(), env, Supervisor::GroupOnly, &granted);
+            let handler = if row.speaks() { handler.interactive() } else { handler };
             let handler: Arc<dyn Handler<P>> = Arc::new(handler);
             file::<P>(handler, row, stage, registry);
         });
@@ -85,6 +108,11 @@ fn write<P: Point>(row: &HandlerRow, point: HookPoint, stage: &Stage) -> PathBuf
     };
     answer.extend(row.answer.clone());
     answer.insert("contribute".to_owned(), json!(row.contribute));
+    answer.insert("warnings".to_owned(), json!(row.warns));
+    if row.speaks() {
+        answer.insert("says".to_owned(), json!(row.says));
+        answer.insert("asks".to_owned(), json!(row.asks));
+    }
     let answer = Value::Object(answer).to_string();
     fs::write(beside("json"), &answer).unwrap();
     fs::write(beside("message"), format!("{}\n", row.message)).unwrap();
@@ -92,6 +120,7 @@ fn write<P: Point>(row: &HandlerRow, point: HookPoint, stage: &Stage) -> PathBuf
         Some(Break::Fails | Break::Panics) => "#!/bin/sh\ncat \"$0.json\"; cat \"$0.message\" >&2; exit 1\n",
         Some(Break::Hangs) => "#!/bin/sh\nexec sleep 1000\n",
         Some(Break::Ignores) => "#!/bin/sh\ntrap '' TERM\nwhile :; do sleep 1000; done\n",
+        None if row.speaks() => SPEAK,
         None if answer.contains("${") => FILL,
         None => "#!/bin/sh\nexec cat \"$0.json\"\n",
     };

@@ -79,6 +79,7 @@ fn loaded(row: &HandlerRow) -> WasmPlugin {
     });
     let config = json!({
         "answer": row.answer, "contribute": row.contribute, "breaks": breaks, "message": row.message,
+        "warns": row.warns, "says": row.says, "asks": row.asks,
     });
     let mut plugins = PLUGINS.lock().unwrap_or_else(PoisonError::into_inner);
     let plugin = plugins.get_or_insert_default().entry(config.to_string()).or_insert_with(|| {
@@ -87,7 +88,7 @@ fn loaded(row: &HandlerRow) -> WasmPlugin {
             .iter()
             .map(|point| {
                 let (handler, place) = (interface_of(*point), place.clone());
-                Binding { point: *point, handler, order: None, place }
+                Binding { point: *point, handler, order: None, interactive: false, place }
             })
             .collect();
         // No row has files; the directory is only named.

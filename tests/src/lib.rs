@@ -4,3 +4,12 @@ pub mod cache;
 pub mod example;
 pub mod model_server;
 pub mod real_agent;
+
+/// Holds a text against parts that must all be in it.
+///
+/// # Panics
+/// Panics with the first that is not.
+#[track_caller]
+pub fn says(text: &str, parts: &[&str]) {
+    parts.iter().for_each(|part| assert!(text.contains(part), "{part:?} in {text}"));
+}

@@ -1,6 +1,6 @@
 //! Golden traces of `samuel init` and `samuel sync`: which points fire, in
 //! which order, with which handlers, what these are given, and what lies on
-//! the disk at that moment.
+//! the disk from that moment on.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::{
@@ -24,6 +24,14 @@ struct Trace(Arc<Mutex<Vec<String>>>);
 impl Trace {
     fn add(&self, line: String) {
         self.0.lock().unwrap().push(line);
+    }
+
+    /// Adds what lies on the disk where that has changed since it was last added.
+    fn add_disk(&self, files: &str) {
+        let (mut lines, line) = (self.0.lock().unwrap(), format!("  on disk: {files}"));
+        if lines.iter().rfind(|line| line.starts_with("  on disk: ")) != Some(&line) {
+            lines.push(line);
+        }
     }
 
     fn text(&self) -> String {
@@ -52,7 +60,7 @@ impl<P: Point> Handler<P> for Witness<P> {
         given.sort();
         let (header, given) = (call.header(), given.join(" "));
         self.trace.add(format!("{} {} {given}", header.point, header.handler_id));
-        self.trace.add(format!("  on disk: {}", files(&root)));
+        self.trace.add_disk(&files(&root));
         self.answer.clone()
     }
 }
@@ -139,34 +147,23 @@ async fn init_and_sync_fire_their_points_around_what_they_write() {
     init.before api:one force=false minimal=false
       on disk: Cargo.toml src/a.rs src/b.rs src/c.rs
     init.before api:two force=false minimal=false
-      on disk: Cargo.toml src/a.rs src/b.rs src/c.rs
     init.after api:one plugins_installed=[]
       on disk: .samuel/.gitignore AGENTS.md Cargo.toml samuel.toml src/a.rs src/b.rs src/c.rs
     init.after api:two plugins_installed=[]
-      on disk: .samuel/.gitignore AGENTS.md Cargo.toml samuel.toml src/a.rs src/b.rs src/c.rs
     done: 3 written
     sync.before api:one dry_run=true
-      on disk: .samuel/.gitignore AGENTS.md Cargo.toml samuel.toml src/a.rs src/b.rs src/c.rs
     sync.before api:two dry_run=true
-      on disk: .samuel/.gitignore AGENTS.md Cargo.toml samuel.toml src/a.rs src/b.rs src/c.rs
     done: 1 written, 1 kept
     sync.before api:one dry_run=false
-      on disk: .samuel/.gitignore AGENTS.md Cargo.toml samuel.toml src/a.rs src/b.rs src/c.rs
     sync.before api:two dry_run=false
-      on disk: .samuel/.gitignore AGENTS.md Cargo.toml samuel.toml src/a.rs src/b.rs src/c.rs
     sync.after api:one files_written=["src/AGENTS.md"]
       on disk: .samuel/.gitignore AGENTS.md Cargo.toml samuel.toml src/AGENTS.md src/a.rs src/b.rs src/c.rs
     sync.after api:two files_written=["src/AGENTS.md"]
-      on disk: .samuel/.gitignore AGENTS.md Cargo.toml samuel.toml src/AGENTS.md src/a.rs src/b.rs src/c.rs
     done: 1 written, 1 kept
     sync.before api:one dry_run=false
-      on disk: .samuel/.gitignore AGENTS.md Cargo.toml samuel.toml src/AGENTS.md src/a.rs src/b.rs src/c.rs
     sync.before api:two dry_run=false
-      on disk: .samuel/.gitignore AGENTS.md Cargo.toml samuel.toml src/AGENTS.md src/a.rs src/b.rs src/c.rs
     sync.after api:one files_written=[]
-      on disk: .samuel/.gitignore AGENTS.md Cargo.toml samuel.toml src/AGENTS.md src/a.rs src/b.rs src/c.rs
     sync.after api:two files_written=[]
-      on disk: .samuel/.gitignore AGENTS.md Cargo.toml samuel.toml src/AGENTS.md src/a.rs src/b.rs src/c.rs
     done: 0 written, 2 kept
     "#);
 }
@@ -181,11 +178,8 @@ async fn after_a_no_the_other_handlers_of_the_gate_are_asked_and_nothing_else_ha
     init.before api:one force=false minimal=false
       on disk: Cargo.toml src/a.rs src/b.rs src/c.rs
     init.before api:two force=false minimal=false
-      on disk: Cargo.toml src/a.rs src/b.rs src/c.rs
     init.before api:no force=false minimal=false
-      on disk: Cargo.toml src/a.rs src/b.rs src/c.rs
     init.before api:zz force=false minimal=false
-      on disk: Cargo.toml src/a.rs src/b.rs src/c.rs
     error: init.before refused: not today
     "#);
 }
@@ -200,9 +194,7 @@ async fn after_a_break_no_other_handler_of_the_gate_is_asked() {
     init.before api:one force=false minimal=false
       on disk: Cargo.toml src/a.rs src/b.rs src/c.rs
     init.before api:two force=false minimal=false
-      on disk: Cargo.toml src/a.rs src/b.rs src/c.rs
     init.before api:x force=false minimal=false
-      on disk: Cargo.toml src/a.rs src/b.rs src/c.rs
     error: the handler api:x of init.before broke: failed: no network
     "#);
 }
@@ -219,11 +211,8 @@ async fn one_skip_leaves_everything_as_it_is_and_the_others_are_asked() {
     sync.before api:one dry_run=false
       on disk: Cargo.toml samuel.toml src/a.rs src/b.rs src/c.rs
     sync.before api:two dry_run=false
-      on disk: Cargo.toml samuel.toml src/a.rs src/b.rs src/c.rs
     sync.before api:skip dry_run=false
-      on disk: Cargo.toml samuel.toml src/a.rs src/b.rs src/c.rs
     sync.before api:zz dry_run=false
-      on disk: Cargo.toml samuel.toml src/a.rs src/b.rs src/c.rs
     done: 0 written, 0 kept
     "#);
 }

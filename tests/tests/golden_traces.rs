@@ -1,10 +1,7 @@
 //! What fires when, in a whole run, down to the count.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex},
-};
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use samuel_core::{
@@ -110,48 +107,24 @@ async fn all_25_points_fire_at_their_place_in_init_sync_and_a_run() {
         TaskCompleted AbilityBefore AbilityAfter SessionStop AfterLoop SessionEnd);
     bench.play(run).await.unwrap();
 
-    let before_agent = [
-        "before:iteration",
-        "iteration.gate",
-        "prompt.submit",
-        "context.snapshot",
-        "context.progress",
-        "context.task",
-        "context.extra",
-        "before:agent.invoke",
-        "agent.invoke",
+    let before_agent = "before:iteration iteration.gate prompt.submit context.snapshot context.progress \
+                        context.task context.extra before:agent.invoke agent.invoke";
+    let expected = [
+        "init.before init.after sync.before sync.after session.start before:loop",
+        before_agent,
+        // Writes, and completes its task.
+        "ability.before ability.after ability.before ability.after",
+        "task.completed after:agent.invoke quality.check after:iteration",
+        before_agent,
+        "ability.before ability.after after:agent.invoke after:iteration iteration.error",
+        // The recovery turn.
+        "before:agent.invoke agent.invoke after:agent.invoke session.stop after:loop session.end",
     ];
-    let mut expected = vec!["init.before", "init.after", "sync.before", "sync.after"];
-    expected.extend(["session.start", "before:loop"]);
-    expected.extend(before_agent);
-    expected.extend(["ability.before", "ability.after"]); // writes
-    expected.extend(["ability.before", "ability.after"]); // completes its task
-    expected.extend(["task.completed", "after:agent.invoke", "quality.check", "after:iteration"]);
-    expected.extend(before_agent);
-    expected.extend(["ability.before", "ability.after"]);
-    expected.extend(["after:agent.invoke", "after:iteration", "iteration.error"]);
-    expected.extend(["before:agent.invoke", "agent.invoke", "after:agent.invoke"]); // the recovery turn
-    expected.extend(["session.stop", "after:loop", "session.end"]);
     let fired = trace.taken();
-    assert_eq!(fired, expected);
-
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    fired.into_iter().for_each(|point| *counts.entry(point).or_default() += 1);
+    assert_eq!(fired.join(" "), expected.join(" "));
     for point in HookPoint::ALL.iter().map(|point| point.as_str()) {
-        let count = match point {
-            "ability.before"
-            | "ability.after"
-            | "before:agent.invoke"
-            | "agent.invoke"
-            | "after:agent.invoke" => 3,
-            "init.before" | "init.after" | "sync.before" | "sync.after" => 1,
-            "session.start" | "before:loop" | "session.stop" | "after:loop" | "session.end" => 1,
-            "task.completed" | "quality.check" | "iteration.error" => 1,
-            _ => 2,
-        };
-        assert_eq!(counts.get(point), Some(&count), "{point}");
+        assert!(fired.contains(&point), "{point}");
     }
-    assert_eq!(counts.len(), 25);
 }
 
 #[tokio::test(flavor = "multi_thread")]

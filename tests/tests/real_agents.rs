@@ -84,7 +84,13 @@ struct Called {
 
 /// Runs a real agent with an empty home against a script; `None` where it
 /// cannot be installed.
-async fn call(real: RealAgent, script: Script, more_env: &[(&str, &str)]) -> Option<Called> {
+async fn call(real: RealAgent, script: Script) -> Option<Called> {
+    call_within(AgentClocks { wall: Some(Duration::from_secs(120)), ..AgentClocks::default() }, real, script)
+        .await
+}
+
+/// Does the same with clocks of the caller's.
+async fn call_within(clocks: AgentClocks, real: RealAgent, script: Script) -> Option<Called> {
     let program = match tokio::task::spawn_blocking(move || install(real)).await.unwrap() {
         Ok(program) => program,
         Err(reason) => {
@@ -95,12 +101,11 @@ async fn call(real: RealAgent, script: Script, more_env: &[(&str, &str)]) -> Opt
     let server = ModelServer::start(script).await.unwrap();
     let (home, project) =
         (tempfile::tempdir_in("/var/tmp").unwrap(), tempfile::tempdir_in("/var/tmp").unwrap());
-    let mut host = real.env(home.path(), &server.url());
-    host.extend(more_env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+    let host = real.env(home.path(), &server.url());
     let config = AgentConfig {
         command: vec![program.display().to_string()],
         args: real.model_args(&server.url()),
-        clocks: AgentClocks { wall: Some(Duration::from_secs(120)), ..AgentClocks::default() },
+        clocks,
         ..AgentConfig::new(real.name())
     };
     let agent = agent::build(&config, supervisor()).unwrap();
@@ -163,7 +168,7 @@ const TWO_REQUESTS: Usage = Usage { input_tokens: 240, output_tokens: 20, cached
 #[tokio::test]
 async fn claude_uses_a_tool_and_reports_usage_and_cost() {
     let script = writing("Bash", json!({"command": "echo hi > made.txt", "description": "writes"}));
-    let Some(called) = call(RealAgent::Claude, script, &[]).await else { return };
+    let Some(called) = call(RealAgent::Claude, script).await else { return };
     let usage = assert_wrote(&called, Protocol::AnthropicMessages, "Bash").usage.unwrap();
     assert!(usage.cost_usd.is_some_and(|cost| cost > 0.0), "{usage:?}");
     assert_eq!(Usage { cost_usd: None, ..usage }, TWO_REQUESTS);
@@ -172,7 +177,7 @@ async fn claude_uses_a_tool_and_reports_usage_and_cost() {
 #[tokio::test]
 async fn codex_uses_a_tool_and_reports_usage() {
     let script = writing("exec_command", json!({"cmd": "echo hi > made.txt"}));
-    let Some(called) = call(RealAgent::Codex, script, &[]).await else { return };
+    let Some(called) = call(RealAgent::Codex, script).await else { return };
     let output = assert_wrote(&called, Protocol::OpenAiResponses, "command_execution");
     assert_eq!(output.usage, Some(TWO_REQUESTS));
 }
@@ -181,7 +186,7 @@ async fn codex_uses_a_tool_and_reports_usage() {
 async fn gemini_uses_a_tool_and_reports_usage() {
     let script =
         writing("run_shell_command", json!({"command": "echo hi > made.txt", "description": "writes"}));
-    let Some(called) = call(RealAgent::Gemini, script, &[]).await else { return };
+    let Some(called) = call(RealAgent::Gemini, script).await else { return };
     let output = assert_wrote(&called, Protocol::GeminiContent, "run_shell_command");
     assert_eq!(output.usage, Some(TWO_REQUESTS));
 }
@@ -189,7 +194,7 @@ async fn gemini_uses_a_tool_and_reports_usage() {
 #[tokio::test]
 async fn copilot_uses_a_tool() {
     let script = writing("bash", json!({"command": "echo hi > made.txt", "description": "writes"}));
-    let Some(called) = call(RealAgent::Copilot, script, &[]).await else { return };
+    let Some(called) = call(RealAgent::Copilot, script).await else { return };
     assert_wrote(&called, Protocol::OpenAiResponses, "bash");
 }
 
@@ -197,7 +202,7 @@ async fn copilot_uses_a_tool() {
 async fn a_refusal_for_too_many_requests_is_a_rate_limit() {
     for real in [RealAgent::Claude, RealAgent::Codex] {
         let script = Script::function(|_| Reply::refusal(429, "rate_limit_error", "too many requests"));
-        let Some(called) = call(real, script, &[]).await else { continue };
+        let Some(called) = call(real, script).await else { continue };
         let error = called.outcome.unwrap_err();
         assert!(matches!(error, AgentError::RateLimited { .. }), "{error:?}\n{}", called.raw);
         assert!(called.events.iter().any(|event| matches!(event, AgentEvent::RateLimited { .. })));
@@ -208,7 +213,7 @@ async fn a_refusal_for_too_many_requests_is_a_rate_limit() {
 async fn a_refusal_for_another_reason_is_a_failure_the_agent_reports() {
     for real in [RealAgent::Claude, RealAgent::Codex, RealAgent::Gemini, RealAgent::Copilot] {
         let script = Script::function(|_| Reply::refusal(400, "invalid_request_error", "no such thing"));
-        let Some(called) = call(real, script, &[]).await else { continue };
+        let Some(called) = call(real, script).await else { continue };
         let error = called.outcome.unwrap_err();
         assert!(
             matches!(&error, AgentError::Reported { message, .. } if message.contains("no such thing")),
@@ -220,32 +225,9 @@ async fn a_refusal_for_another_reason_is_a_failure_the_agent_reports() {
 
 #[tokio::test]
 async fn a_model_that_never_answers_ends_at_the_idle_clock() {
-    let Ok(program) = tokio::task::spawn_blocking(|| install(RealAgent::Codex)).await.unwrap() else {
-        println!("skipped: codex cannot be installed");
-        return;
-    };
-    let server = ModelServer::start(Script::function(|_| Reply::Silence)).await.unwrap();
-    let home = tempfile::tempdir_in("/var/tmp").unwrap();
-    let limit = Duration::from_secs(2);
-    let config = AgentConfig {
-        command: vec![program.display().to_string()],
-        args: RealAgent::Codex.model_args(&server.url()),
-        clocks: AgentClocks { idle: Some(limit), ..AgentClocks::default() },
-        ..AgentConfig::new("codex")
-    };
-    let agent = agent::build(&config, supervisor()).unwrap();
-    let request = AgentRequest {
-        program: None,
-        prompt: PROMPT.to_owned(),
-        env: RealAgent::Codex.env(home.path(), &server.url()),
-        project_root: home.path().to_owned(),
-        sandbox: Arc::new(Host),
-        logs: None,
-        iteration: 1,
-        turn: Turn::Main,
-        task: None,
-        cancel: CancellationToken::new(),
-    };
-    let error = agent.invoke(request, &Recorder::default()).await.unwrap_err();
+    let clocks = AgentClocks { idle: Some(Duration::from_secs(2)), ..AgentClocks::default() };
+    let script = Script::function(|_| Reply::Silence);
+    let Some(called) = call_within(clocks, RealAgent::Codex, script).await else { return };
+    let error = called.outcome.unwrap_err();
     assert!(matches!(error, AgentError::Clock { clock: "idle", .. }), "{error:?}");
 }

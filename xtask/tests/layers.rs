@@ -29,7 +29,7 @@ fn table() -> Vec<(String, BTreeSet<String>)> {
 /// Returns the code of a file, without comments and without its tests.
 fn code(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap();
-    let (code, _tests) = text.split_once("#[cfg(test)]\nmod tests {").unwrap_or((&text, ""));
+    let (code, _tests) = text.split_once("mod tests {").unwrap_or((&text, ""));
     code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
 }
 
@@ -162,6 +162,33 @@ fn nothing_outside_of_the_state_names_its_files_or_the_store_in_them() {
             // A message may say what it is about; a path stands alone between its quotes.
             let words = line.split('"').skip(1).step_by(2).any(|text| text.contains(' '));
             let named = OF_STATE.iter().find(|name| line.contains(*name) && !words);
+            assert_eq!(named, None, "{}: {line}", path.display());
+        }
+    }
+}
+
+/// Returns the commands that the terminal has, as its arguments name them.
+fn commands() -> BTreeSet<String> {
+    let text = code(&root().join("cli/src/args.rs"));
+    let (_, variants) = text.split_once("enum Command {").unwrap();
+    let (variants, _) = variants.split_once("\n}").unwrap();
+    let name = |line: &str| line.trim().split_once('(').map(|(name, _)| name.to_lowercase());
+    variants.lines().filter(|line| !line.trim().starts_with('#')).filter_map(name).collect()
+}
+
+#[test]
+fn nothing_but_the_command_line_names_its_commands() {
+    let commands = commands();
+    assert!(commands.contains("run") && commands.contains("install"), "{commands:?}");
+    let mut sources = vec![root().join("samuel-core/src")];
+    sources
+        .extend(fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path().join("src")));
+    let files: Vec<PathBuf> = sources.iter().flat_map(|source| files_of(source)).collect();
+    assert!(files.len() > 100);
+    for path in files.iter().filter(|path| !path.components().any(|part| part.as_os_str() == "tests")) {
+        for line in code(path).lines() {
+            let word = |after: &str| after.split(|c: char| !c.is_ascii_lowercase()).next().map(str::to_owned);
+            let named = line.split("samuel ").skip(1).filter_map(word).find(|word| commands.contains(word));
             assert_eq!(named, None, "{}: {line}", path.display());
         }
     }

@@ -1,5 +1,7 @@
 //! What a handler in Python is called with.
 
+use std::sync::Arc;
+
 use pyo3::{
     Bound, Py, PyAny, PyErr, PyResult, Python,
     exceptions::{PyTypeError, PyValueError},
@@ -8,7 +10,7 @@ use pyo3::{
 };
 use samuel_core::{
     context::ContextView,
-    hook::{Call, Point},
+    hook::{AgentPort, Call, Point},
     model::payload::CallHeader,
 };
 use serde_json::Value;
@@ -16,6 +18,7 @@ use serde_json::Value;
 use crate::{
     context::PyPromptContext,
     convert::{Plain, Writing, to_python},
+    port::{PyAgentPort, Waits},
 };
 
 /// One call of a handler, of any point.
@@ -25,6 +28,8 @@ trait Face: Send + Sync {
     fn previous<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>>;
     fn context(&self) -> &ContextView;
     fn contribute(&self, key: String, value: Value) -> Result<(), serde_json::Error>;
+    fn warn(&self, message: String);
+    fn port(&self) -> Option<Arc<dyn AgentPort>>;
     fn is_cancelled(&self) -> bool;
 }
 
@@ -49,6 +54,14 @@ impl<P: Point> Face for Call<P> {
         self.contribute(key, value)
     }
 
+    fn warn(&self, message: String) {
+        self.warn(message);
+    }
+
+    fn port(&self) -> Option<Arc<dyn AgentPort>> {
+        self.port().cloned()
+    }
+
     fn is_cancelled(&self) -> bool {
         self.cancelled().is_cancelled()
     }
@@ -58,14 +71,15 @@ impl<P: Point> Face for Call<P> {
 #[pyclass(frozen, generic, name = "Call", module = "samuel")]
 pub(crate) struct PyCall {
     face: Box<dyn Face>,
+    waits: Waits,
     input: PyOnceLock<Py<PyAny>>,
     context: PyOnceLock<Py<PyPromptContext>>,
 }
 
 impl PyCall {
     /// Wraps a call.
-    pub(crate) fn new<P: Point>(call: Call<P>) -> Self {
-        Self { face: Box::new(call), input: PyOnceLock::new(), context: PyOnceLock::new() }
+    pub(crate) fn new<P: Point>(call: Call<P>, waits: Waits) -> Self {
+        Self { face: Box::new(call), waits, input: PyOnceLock::new(), context: PyOnceLock::new() }
     }
 }
 
@@ -115,6 +129,19 @@ impl PyCall {
     #[getter]
     fn cancelled(&self) -> bool {
         self.face.is_cancelled()
+    }
+
+    /// In the agent's place: where the work is reported, and asked before tool calls; None at other
+    /// points.
+    #[getter]
+    fn port(&self) -> Option<PyAgentPort> {
+        self.face.port().map(|port| PyAgentPort::new(port, self.waits.clone()))
+    }
+
+    /// Warns beside the answer: the progress log and whoever watches the run get it, under the
+    /// handler's id. The first 20 of a call count, each up to 1000 characters.
+    fn warn(&self, message: String) {
+        self.face.warn(message);
     }
 
     /// Contributes to the handler's own namespace of the prompt context, where

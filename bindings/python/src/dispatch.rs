@@ -6,7 +6,7 @@ use pyo3::{
     Bound, PyAny, PyResult, Python,
     exceptions::PyTypeError,
     pyfunction,
-    types::{PyAnyMethods, PyDict},
+    types::{PyAnyMethods, PyDict, PyTuple},
 };
 use samuel_core::{
     clock::SystemClock,
@@ -119,10 +119,10 @@ impl PointVisitor for Dispatch<'_, '_> {
                 told.set_item("output", to_python(py, &dispatched.output)?)?;
                 told.set_item("outcome", to_python(py, &dispatched.outcome)?)?;
                 told.set_item("plugins", to_python(py, dispatched.context.plugins())?)?;
-                told.set_item("notices", &resolved.warnings)?;
+                told.set_item("notices", PyTuple::new(py, &resolved.warnings)?)?;
                 let skipped =
                     resolved.skipped.iter().map(|skipped| format!("{}: {}", skipped.id, skipped.why));
-                told.set_item("skipped", skipped.collect::<Vec<_>>())?;
+                told.set_item("skipped", PyTuple::new(py, skipped.collect::<Vec<_>>())?)?;
                 told.set_item("seconds", took)?;
                 Ok(told.into_any().unbind())
             }) as Made

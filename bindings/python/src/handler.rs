@@ -20,12 +20,14 @@ use samuel_core::{
     },
     process::Supervisor,
 };
+use tokio::runtime::Handle;
 
 use crate::{
     call::PyCall,
     gate,
     isolated::Isolated,
     notifier::Notifier,
+    port::Waits,
     reply::{Raised, Reply, failure_of, read_output},
 };
 
@@ -167,7 +169,8 @@ impl<P: Point> Handler<P> for PyHandler {
 
 impl PyHandler {
     fn inline<P: Point>(&self, py: Python<'_>, call: Call<P>) -> Result<P::Output, HookFailure> {
-        let answer = Py::new(py, PyCall::new(call)).and_then(|call| self.function.bind(py).call1((call,)));
+        let answer = Py::new(py, PyCall::new(call, Waits::Never))
+            .and_then(|call| self.function.bind(py).call1((call,)));
         match answer {
             Ok(value) => read_output::<P>(&value),
             Err(error) => Err(failure_of(error.into_value(py).bind(py).as_any(), &self.shared.raised)),
@@ -176,8 +179,12 @@ impl PyHandler {
 
     async fn submitted<P: Point>(&self, submit: &Py<PyAny>, call: Call<P>) -> Result<P::Output, HookFailure> {
         let (reply, answer) = Reply::to::<P>(&self.shared.raised);
+        let waits = match self.place {
+            Place::Loop(_) => Waits::Awaiting(Handle::current()),
+            _ => Waits::Blocking(Handle::current()),
+        };
         let handed = gate::attach(|py| -> PyResult<Py<PyAny>> {
-            let (call, reply) = (Py::new(py, PyCall::new(call))?, Py::new(py, reply)?);
+            let (call, reply) = (Py::new(py, PyCall::new(call, waits))?, Py::new(py, reply)?);
             submit.call1(py, (self.function.clone_ref(py), call, reply))
         });
         let interrupt = match handed {

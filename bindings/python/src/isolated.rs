@@ -11,8 +11,8 @@ use pyo3::{
     types::{PyAnyMethods, PyModule},
 };
 use samuel_core::{
-    hook::{BreakClass, Call, HookFailure, Point},
-    process::{CommandSpec, End, ExitStatus, OutputLimits, Supervisor, run},
+    hook::{BreakClass, Call, Conversation, HookFailure, Point, Told},
+    process::{CommandSpec, End, ExitStatus, Supervisor},
 };
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -61,22 +61,33 @@ impl Isolated {
             "input_type": std::any::type_name::<P::Input>().rsplit("::").next(),
         });
         let root = call.context().base().project.root.clone();
+        let limit = match call.header().deadline_ms {
+            0 => Duration::from_secs(24 * 60 * 60),
+            limit => Duration::from_millis(limit) + Duration::from_secs(30),
+        };
         let spec = CommandSpec::new(&self.python, if root.is_empty() { "/".to_owned() } else { root })
             .args(["-m", "samuel._isolated", &self.module, &self.function])
             .envs(self.env.iter().map(|(name, value)| (name, value)))
             .env("PYTHONPATH", self.path.join(":"))
-            .stdin(envelope.to_string())
             .grace_when_dropped(true)
-            .limits(OutputLimits { head: MAX_BYTES, ..OutputLimits::default() })
-            .timeout(match call.header().deadline_ms {
-                0 => Duration::from_secs(24 * 60 * 60),
-                limit => Duration::from_millis(limit) + Duration::from_secs(30),
-            });
-        // The deadline is dispatch's: it drops this future, and the process ends behind it.
-        let output = run(spec, &self.supervisor, &CancellationToken::new())
-            .await
-            .map_err(|error| HookFailure::new(BreakClass::Spawn, error.to_string()))?;
-        let text = output.stdout.text();
+            .timeout(limit);
+        let conversation = Conversation {
+            supervisor: &self.supervisor,
+            // The deadline is dispatch's: it drops this future, and the process ends behind it.
+            cancel: &CancellationToken::new(),
+            port: call.port(),
+            warn: &|message| call.warn(message),
+            question: envelope.to_string().into_bytes(),
+            replies: Some(limit),
+            max_answer: MAX_BYTES,
+        };
+        let told = conversation.hold(spec).await;
+        let Told { output, answer, problem } =
+            told.map_err(|error| HookFailure::new(BreakClass::Spawn, error.to_string()))?;
+        if let Some(problem) = problem {
+            return Err(HookFailure::new(BreakClass::BadOutput, problem));
+        }
+        let text = String::from_utf8_lossy(&answer);
         match (&output.end, output.status) {
             (End::Exited, ExitStatus::Exited(0)) => read::<P>(call, &text),
             (End::Exited, ExitStatus::Exited(RAISED)) => Err(raised(&text)),
@@ -107,7 +118,9 @@ fn read<P: Point>(call: &Call<P>, text: &str) -> Result<P::Output, HookFailure> 
 }
 
 fn raised(text: &str) -> HookFailure {
-    let told: (String, String, Vec<String>) = serde_json::from_str(text).unwrap_or_default();
+    let Ok(told) = serde_json::from_str::<(String, String, Vec<String>)>(text) else {
+        return HookFailure::new(BreakClass::Failed, text.trim());
+    };
     let class = match told.0.as_str() {
         "panicked" => BreakClass::Panicked,
         "bad_output" => BreakClass::BadOutput,

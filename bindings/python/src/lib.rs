@@ -21,9 +21,11 @@ mod gate;
 mod handler;
 mod isolated;
 mod job;
+mod methodology;
 mod notifier;
 mod options;
 mod plugins;
+mod port;
 mod project;
 mod remedy;
 mod reply;
@@ -45,6 +47,7 @@ mod _samuel {
         job::Job,
         options::check_settings,
         plugins::{PyLoaded, plugins_fetch, plugins_list, plugins_load, plugins_uninstall, plugins_verify},
+        port::{PyAgentPort, report_json},
         project::PyProject,
         reply::Reply,
         run::{EventStream, PyRun, PyRunHandle},

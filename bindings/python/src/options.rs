@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use pyo3::{
-    Bound, PyAny, PyErr, PyResult, Python,
+    Bound, FromPyObject, PyAny, PyErr, PyResult, Python,
     exceptions::{PyTypeError, PyValueError},
     pyfunction,
 };
@@ -14,23 +14,22 @@ use samuel_core::{
     engine::{Run, RunBuilder},
     model::payload::AgentInvokeOutput,
     process::Supervisor,
+    project::Project,
 };
-use serde::Deserialize;
-use serde_json::{Map, Value};
 
-use crate::{convert::from_python, error::raise, project::PyProject};
+use crate::{convert::from_python_any_number, error::raise};
 
 /// The options, as the facade gives them.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Options {
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Options<'py> {
     agent: Option<String>,
     /// The script of a scripted agent, as JSON.
     script: Option<String>,
     /// The name of an agent that is written in Python.
     python_agent: Option<String>,
     /// What is given of `[methodology.<name>]`.
-    settings: Map<String, Value>,
+    settings: Bound<'py, PyAny>,
     pub(crate) env: Vec<(String, String)>,
     binary: Option<String>,
     session: Option<String>,
@@ -39,16 +38,16 @@ pub(crate) struct Options {
     supervisor: Vec<String>,
 }
 
-impl Options {
+impl Options<'_> {
     /// Returns how processes are looked after.
     pub(crate) fn supervisor(&self) -> Supervisor {
         supervisor_of(&self.supervisor)
     }
 
     /// Begins to build a run.
-    pub(crate) fn builder(self, py: Python<'_>, project: &PyProject) -> PyResult<RunBuilder> {
-        let project = project.0.clone();
-        let mut builder = Run::builder(project.clone())
+    pub(crate) fn builder(self, py: Python<'_>, project: Project) -> PyResult<RunBuilder> {
+        let mut settings = project.settings();
+        let mut builder = Run::builder(project)
             .supervisor(self.supervisor())
             .env(self.env.iter().cloned())
             .log_timings(self.log_timings);
@@ -63,8 +62,7 @@ impl Options {
         if let Some(session) = &self.session {
             builder = builder.session(session.clone());
         }
-        let mut settings = project.settings();
-        settings.set(&self.settings).map_err(|error| raise(py, &error))?;
+        settings.set(&read_settings(&self.settings)?).map_err(|error| raise(py, &error))?;
         let name = self.script.map(|_| "scripted".to_owned());
         settings.agent = name.or(self.python_agent).or(self.agent).unwrap_or(settings.agent);
         Ok(builder.settings(|current| *current = settings))
@@ -74,8 +72,12 @@ impl Options {
 /// Holds settings against their rules, as `Loop` takes them.
 #[pyfunction]
 pub(crate) fn check_settings(py: Python<'_>, given: &Bound<'_, PyAny>) -> PyResult<()> {
-    let given = from_python(given).map_err(|error| PyTypeError::new_err(error.to_string()))?;
-    MethodologySettings::default().set(&given).map_err(|error| raise(py, &error))
+    MethodologySettings::default().set(&read_settings(given)?).map_err(|error| raise(py, &error))
+}
+
+/// Reads settings as samuel.toml would have them, also numbers that JSON lacks.
+pub(crate) fn read_settings(given: &Bound<'_, PyAny>) -> PyResult<toml::Table> {
+    from_python_any_number(given).map_err(|error| PyTypeError::new_err(error.to_string()))
 }
 
 /// Reads the program and the arguments that supervise processes; without one

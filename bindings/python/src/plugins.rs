@@ -85,7 +85,8 @@ pub(crate) fn plugins_fetch(
     job(py, cancel, async move {
         let fetched = plugins.fetch(&source, &options).await;
         move |py: Python<'_>| {
-            PyFetchedPlugin::new(plugins, fetched.map_err(|error| raise_plugin(py, &error))?).into_py_any(py)
+            PyFetchedPlugin::new(py, plugins, fetched.map_err(|error| raise_plugin(py, &error))?)?
+                .into_py_any(py)
         }
     })
 }

@@ -5,40 +5,72 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use pyo3::{Bound, PyAny, PyResult, Python, pyclass, pymethods};
+use pyo3::{
+    Bound, PyAny, PyResult, Python,
+    exceptions::{PyTypeError, PyValueError},
+    pyclass, pymethods,
+    types::PyAnyMethods,
+};
 use samuel_core::{
     clock::SystemClock,
-    model::{Task, TaskId},
-    project::{InitOptions, Project, find_root},
-    state::{Actor, Existing, Mutation, NewTask, StateError},
+    git::Caller,
+    hook::Registry,
+    lifecycle::make_ready,
+    model::{Coded, Task, TaskId},
+    prd::{self, Form},
+    project::{Initialised, NewPlan, PrdOptions, PrdSource, Project, UpdateOptions, find_root},
+    state::{Actor, Applied, Asker, Existing, Mutation, NewTask, Orphans, StateError},
 };
-use serde::Deserialize;
+use serde::Serialize;
 
 use crate::{
     convert::{from_python, to_python},
     error::{coded, raise},
     gate::detached,
+    handler::{Registration, Shared, check_points},
+    methodology::{Failed, PyMethodology},
+    notifier::Notifier,
+    options::supervisor_of,
+    reply::Raised,
 };
 
 /// A project on disk.
 #[pyclass(frozen, name = "Project", module = "samuel._samuel")]
-pub(crate) struct PyProject(pub(crate) Project);
-
-/// A task that somebody adds under an id.
-#[derive(Deserialize)]
-struct Added {
-    id: Option<TaskId>,
-    parent_id: Option<TaskId>,
-    #[serde(flatten)]
-    task: NewTask,
-}
+pub(crate) struct PyProject(pub(crate) Project, Option<PyMethodology>);
 
 impl PyProject {
+    /// Returns the project for one run, and what keeps its methodology from registering
+    /// handlers, if that is written in Python.
+    pub(crate) fn of_run(&self, py: Python<'_>, shared: &Shared) -> PyResult<(Project, Failed)> {
+        let Some(methodology) = &self.1 else { return Ok((self.0.clone(), Failed::default())) };
+        let (methodology, failed) = methodology.of_run(shared.clone());
+        let project = self.0.clone().with_methodology(Arc::new(methodology));
+        Ok((project.map_err(|error| raise(py, &error))?, failed))
+    }
+
+    fn make_ready(
+        &self,
+        py: Python<'_>,
+        plan: NewPlan,
+        handlers: &[Registration],
+        notifier: &Arc<Notifier>,
+    ) -> PyResult<Initialised> {
+        let (raised, supervisor) = (Raised::default(), supervisor_of(&[]));
+        let shared = Shared { notifier: Arc::clone(notifier), raised, supervisor, env: Arc::default() };
+        let mut registered = Registry::builder();
+        handlers.iter().try_for_each(|handler| handler.register(py, &shared, &mut registered))?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let made = detached(py, || {
+            let made = runtime.block_on(make_ready(&self.0, plan, |registry| *registry = registered));
+            runtime.shutdown_background();
+            made
+        });
+        made.map_err(|error| raise(py, &error))
+    }
+
     fn change<'py>(&self, py: Python<'py>, actor: &str, mutation: Mutation) -> PyResult<Bound<'py, PyAny>> {
-        let actor = if actor == "agent" { Actor::Agent } else { Actor::User };
-        let applied = detached(py, || self.0.plan_store().mutate(mutation, actor));
-        let applied = applied.map_err(|error| raise(py, &error))?;
-        to_python(py, &applied.task)
+        let asker = asker(actor);
+        told(py, || self.0.plan_store().mutate_as(None, mutation, &asker).map(|applied| applied.task))
     }
 }
 
@@ -46,6 +78,20 @@ fn task_id(py: Python<'_>, id: &str) -> PyResult<TaskId> {
     id.parse().map_err(|error: samuel_core::model::InvalidTask| {
         coded(py, samuel_core::model::ErrorCode::TASK_INVALID, &error.to_string())
     })
+}
+
+/// Does something without the interpreter, and tells Python what came of it.
+fn told<'py, T: Serialize + Send, E: Coded + Send>(
+    py: Python<'py>,
+    work: impl FnOnce() -> Result<T, E> + Send,
+) -> PyResult<Bound<'py, PyAny>> {
+    to_python(py, &detached(py, work).map_err(|error| raise(py, &error))?)
+}
+
+fn reading(format: Option<&str>, allow_empty: bool) -> PyResult<PrdOptions> {
+    let form = format.map(str::parse::<Form>).transpose();
+    let form = form.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(PrdOptions { form, allow_empty })
 }
 
 fn existing(force: bool) -> Existing {
@@ -58,13 +104,19 @@ impl PyProject {
     fn new(
         py: Python<'_>,
         root: PathBuf,
-        methodology: Option<String>,
+        methodology: Option<Bound<'_, PyAny>>,
         state_dir: Option<PathBuf>,
     ) -> PyResult<Self> {
-        let opened =
-            detached(py, || Project::open(root, methodology.as_deref(), Arc::new(SystemClock::new())));
-        let opened = opened.map(|project| project.keeping_plans_in(state_dir));
-        opened.map(Self).map_err(|error| raise(py, &error))
+        let clock = Arc::new(SystemClock::new());
+        let named: Option<String> = methodology.as_ref().and_then(|given| given.extract().ok());
+        let brought = methodology.filter(|_| named.is_none());
+        let brought = brought.as_ref().map(PyMethodology::read).transpose()?;
+        let opened = detached(py, || match &brought {
+            Some(own) => Project::open_with(Arc::new(own.clone()), Caller::of_process(), root, clock),
+            None => Project::open(root, named.as_deref(), clock),
+        });
+        let opened = opened.map_err(|error| raise(py, &error))?;
+        Ok(Self(opened.keeping_plans_in(state_dir), brought))
     }
 
     #[staticmethod]
@@ -98,44 +150,64 @@ impl PyProject {
         self.0.config().plugins.iter().map(|plugin| plugin.name.clone()).collect()
     }
 
-    fn init<'py>(&self, py: Python<'py>, prd: Option<PathBuf>, force: bool) -> PyResult<Bound<'py, PyAny>> {
-        let options = InitOptions { prd, existing: existing(force) };
-        let done = detached(py, || self.0.initialise(&options)).map_err(|error| raise(py, &error))?;
-        to_python(py, &done)
+    /// Makes a plan, and samuel.toml where there is none, with the points around it.
+    fn init<'py>(
+        &self,
+        py: Python<'py>,
+        prd: Option<PathBuf>,
+        force: bool,
+        format: Option<&str>,
+        allow_empty: bool,
+        handlers: Vec<Registration>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let reading = reading(format, allow_empty)?;
+        check_points(py, &handlers)?;
+        let notifier = Notifier::start(py)?;
+        let plan = NewPlan { prd, existing: existing(force), reading };
+        let made = self.make_ready(py, plan, &handlers, &notifier);
+        notifier.end();
+        to_python(py, &made?)
     }
 
-    fn convert<'py>(&self, py: Python<'py>, prd: PathBuf, force: bool) -> PyResult<Bound<'py, PyAny>> {
-        let done = detached(py, || self.0.convert_prd(&prd, existing(force)));
-        to_python(py, &done.map_err(|error| raise(py, &error))?)
+    fn convert<'py>(
+        &self,
+        py: Python<'py>,
+        prd: PathBuf,
+        force: bool,
+        format: Option<&str>,
+        allow_empty: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let reading = reading(format, allow_empty)?;
+        told(py, || self.0.convert_prd_as(&prd, existing(force), reading))
+    }
+
+    #[staticmethod]
+    fn forms(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        to_python(py, &prd::forms())
     }
 
     fn kept_plans<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let plans = detached(py, || self.0.kept_plans()).map_err(|error| raise(py, &error))?;
-        to_python(py, &plans)
+        told(py, || self.0.kept_plans())
     }
 
     fn restore<'py>(&self, py: Python<'py>, number: Option<u64>) -> PyResult<Bound<'py, PyAny>> {
-        let restored = detached(py, || self.0.restore_plan(number)).map_err(|error| raise(py, &error))?;
-        to_python(py, &restored)
+        told(py, || self.0.restore_plan(number))
     }
 
     fn tasks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let loaded = detached(py, || self.0.plan_store().load()).map_err(|error| raise(py, &error))?;
-        to_python(py, &loaded.plan.tasks)
+        told(py, || self.0.plan_store().load().map(|loaded| loaded.plan.tasks.clone()))
     }
 
     fn task<'py>(&self, py: Python<'py>, id: &str) -> PyResult<Bound<'py, PyAny>> {
         let id = task_id(py, id)?;
-        let loaded = detached(py, || self.0.plan_store().load()).map_err(|error| raise(py, &error))?;
-        match loaded.plan.task(&id) {
-            Some(task) => to_python(py, task),
-            None => Err(raise(py, &StateError::TaskNotFound { id })),
-        }
+        told(py, || {
+            let plan = self.0.plan_store().load()?.plan;
+            plan.task(&id).cloned().ok_or(StateError::TaskNotFound { id })
+        })
     }
 
     fn status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let status = detached(py, || self.0.status()).map_err(|error| raise(py, &error))?;
-        to_python(py, &status)
+        told(py, || self.0.status())
     }
 
     fn progress(&self, py: Python<'_>) -> PyResult<Vec<String>> {
@@ -178,40 +250,62 @@ impl PyProject {
         actor: &str,
         task: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let added: Added =
-            from_python(task).map_err(|error| pyo3::exceptions::PyTypeError::new_err(error.to_string()))?;
-        let Added { id, parent_id, task } = added;
-        let Some(id) = id else { return self.change(py, actor, Mutation::Enqueue { task }) };
-        let id = task_id(py, id.as_str())?;
-        let NewTask {
-            title,
-            description,
-            priority,
-            complexity,
-            source,
-            depends_on,
-            files_to_create,
-            files_to_modify,
-            guardrails,
-            acceptance,
-        } = task;
-        let parent_id = parent_id.or_else(|| {
-            let plan = self.0.plan_store().load().ok()?.plan;
-            id.numbered_parent().filter(|parent| plan.task(parent).is_some())
-        });
-        let task = Task {
-            description,
-            priority,
-            complexity,
-            source,
-            depends_on,
-            files_to_create,
-            files_to_modify,
-            guardrails,
-            acceptance,
-            parent_id,
-            ..Task::new(id, title)
-        };
+        let refused = |error: &dyn std::fmt::Display| PyTypeError::new_err(error.to_string());
+        if task.get_item("id")?.is_none() {
+            let task: NewTask = from_python(task).map_err(|error| refused(&error))?;
+            return self.change(py, actor, Mutation::Enqueue { task });
+        }
+        let mut task: Task = from_python(task).map_err(|error| refused(&error))?;
+        let id = task_id(py, task.id.as_str())?;
+        task.parent_id = task.parent_id.or_else(|| self.0.numbered_parent(&id));
         self.change(py, actor, Mutation::Add { task: Box::new(task) })
     }
+
+    /// Makes any change, as the dictionary that the journal has of it, and returns its
+    /// number and the task that it is about.
+    fn mutate<'py>(
+        &self,
+        py: Python<'py>,
+        actor: &str,
+        mutation: &Bound<'py, PyAny>,
+    ) -> PyResult<(u64, Bound<'py, PyAny>)> {
+        let mutation: Mutation =
+            from_python(mutation).map_err(|error| PyTypeError::new_err(error.to_string()))?;
+        let asker = asker(actor);
+        let applied = detached(py, || self.0.plan_store().mutate_as(None, mutation, &asker));
+        let Applied { revision, task, .. } = applied.map_err(|error| raise(py, &error))?;
+        Ok((revision, to_python(py, &task)?))
+    }
+
+    /// Brings the plan up to date with a PRD: a file, or the text of one.
+    #[expect(clippy::too_many_arguments, reason = "they are the ones of the function in Python")]
+    fn update<'py>(
+        &self,
+        py: Python<'py>,
+        actor: &str,
+        prd: Option<PathBuf>,
+        text: Option<String>,
+        prune: bool,
+        dry_run: bool,
+        format: Option<&str>,
+        allow_empty: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let orphans = if prune { Orphans::Remove } else { Orphans::Keep };
+        let options = UpdateOptions { orphans, dry_run, reading: reading(format, allow_empty)? };
+        let asker = asker(actor);
+        let updated = detached(py, || {
+            let text = text.unwrap_or_default();
+            let source = prd.as_deref().map_or(PrdSource::Text(&text), PrdSource::File);
+            self.0.update_prd(source, options, &asker)
+        });
+        let updated = updated.map_err(|error| raise(py, &error))?;
+        let data = serde_json::to_value(&updated).map_err(|error| PyTypeError::new_err(error.to_string()))?;
+        to_python(py, &data)
+    }
+}
+
+/// Says who asks: this process, so that what it takes back is its own.
+fn asker(actor: &str) -> Asker {
+    let actor = if actor == "agent" { Actor::Agent } else { Actor::User };
+    Asker { actor, name: Some(format!("python/{}", std::process::id())) }
 }

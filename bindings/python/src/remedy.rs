@@ -10,6 +10,13 @@ pub(crate) fn remedy_text(remedy: &Remedy) -> String {
         Remedy::RestorePlan { kept } => {
             format!("{kept} kept: put the last one back with Project.restore().").into()
         }
+        Remedy::RaiseLimit { setting } => format!(
+            "Read .samuel/run/progress.md, then go on by running the loop again. To let a run go further, raise \
+             {}.",
+            // What is a table in samuel.toml is an option of each name here.
+            setting.rsplit('.').next().unwrap_or(setting)
+        )
+        .into(),
         Remedy::InstallPlugin { source: Some(source) } => format!("Call Project.install({source:?}).").into(),
         step => Cow::Borrowed(words(step)),
     })
@@ -18,7 +25,11 @@ pub(crate) fn remedy_text(remedy: &Remedy) -> String {
 fn words(step: &Remedy) -> &'static str {
     match step {
         // These have words of their own above.
-        Remedy::Say(_) | Remedy::Tell(_) | Remedy::All(_) | Remedy::RestorePlan { .. } => "",
+        Remedy::Say(_)
+        | Remedy::Tell(_)
+        | Remedy::All(_)
+        | Remedy::RestorePlan { .. }
+        | Remedy::RaiseLimit { .. } => "",
         Remedy::MakeProject => "Run `samuel init` first.",
         Remedy::MakePlan => "Call Project.init() or Project.init(prd=...) first.",
         Remedy::ConvertPrd => "Make one with Project.init(prd=...).",
@@ -55,7 +66,10 @@ fn words(step: &Remedy) -> &'static str {
         Remedy::ListMethodologies => "List what is installed with Project.plugins().",
         Remedy::InstallPlugin { .. } => "Install it with Project.install(...), or remove its table.",
         Remedy::GrantPlugin => "Review what the plugin asks for, then pass grant=True.",
+        Remedy::SeeUsage => "Correct the arguments of the call.",
         Remedy::SeePluginOptions => "See `samuel plugin --help`.",
+        Remedy::BuildPlugin => "Build it with `samuel plugin build`.",
+        Remedy::ListVariables => "Look at the prompt context, which Call.context has.",
         Remedy::RecoverToon => {
             "Correct the text at the place named above, or see what can be read of it with samuel.toon.recover()."
         }

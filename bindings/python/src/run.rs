@@ -12,7 +12,7 @@ use std::{
 use futures_core::Stream;
 use pyo3::{
     Bound, Py, PyAny, PyErr, PyResult, Python,
-    exceptions::{PyRuntimeError, PyTypeError},
+    exceptions::PyRuntimeError,
     pyclass, pymethods,
     types::{PyAnyMethods, PyList},
 };
@@ -22,7 +22,7 @@ use samuel_core::{
 };
 
 use crate::{
-    convert::{event_to_python, from_python, to_python},
+    convert::{event_to_python, to_python},
     engine::Progress,
     error::raise,
     gate::detached,
@@ -54,8 +54,7 @@ impl PyRun {
         plugins: Option<Py<PyLoaded>>,
     ) -> PyResult<Self> {
         check_points(py, &handlers)?;
-        let options: Options =
-            from_python(options).map_err(|error| PyTypeError::new_err(error.to_string()))?;
+        let options: Options<'_> = options.extract()?;
         let notifier = Notifier::start(py)?;
         let raised = Raised::default();
         let shared = Shared {
@@ -64,23 +63,25 @@ impl PyRun {
             supervisor: options.supervisor(),
             env: Arc::new(options.env.clone()),
         };
-        let mut registered = Ok(());
-        let built = options.builder(py, project).map(|builder| {
-            builder.register(|registry| {
+        let build = || -> PyResult<(Run, Executables)> {
+            let (project, failed) = project.of_run(py, &shared)?;
+            let mut registered = Ok(());
+            let builder = options.builder(py, project)?.register(|registry| {
                 if let Some(plugins) = &plugins {
                     plugins.get().0.register(registry);
                 }
                 registered = handlers.iter().try_for_each(|handler| handler.register(py, &shared, registry));
-            })
-        });
-        let built = registered.and(built).and_then(|builder| {
-            detached(py, || {
+            });
+            registered?;
+            let built = detached(py, || {
                 let mut run = builder.build()?;
                 let executables = run.executables()?.clone();
                 Ok((run, executables))
-            })
-            .map_err(|error: RunError| raise(py, &error))
-        });
+            });
+            let failed = failed.lock().unwrap_or_else(PoisonError::into_inner).take();
+            failed.map_or_else(|| built.map_err(|error: RunError| raise(py, &error)), Err)
+        };
+        let built = build();
         let (run, executables) = built.inspect_err(|_| notifier.end())?;
         Ok(Self { executables, run: Mutex::new(Some(run)), notifier, raised })
     }

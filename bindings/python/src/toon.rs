@@ -14,7 +14,7 @@ use serde::{
     de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor},
 };
 
-use crate::convert::{Plain, Writing, to_python};
+use crate::convert::{Plain, Writing, data_to_python};
 
 /// Writes an object as TOON.
 #[pyfunction]
@@ -81,10 +81,7 @@ type Recovered<'py> = (Bound<'py, PyAny>, Bound<'py, PyList>, usize, Bound<'py, 
 pub(crate) fn toon_recover<'py>(py: Python<'py>, text: &[u8], indent: usize) -> PyResult<Recovered<'py>> {
     let options = DecodeOptions { indent_size: indent, ..DecodeOptions::default() };
     let recovered = toon::recover_with::<toon::Value>(text, options);
-    let value = match &recovered.value {
-        Some(value) => build_value(py, value)?,
-        None => py.None().into_bound(py),
-    };
+    let value = data_to_python(py, &recovered.value)?;
     let faults = recovered.diagnostics.iter().map(|fault| {
         let action = match fault.action {
             Action::Kept => "kept",
@@ -96,21 +93,6 @@ pub(crate) fn toon_recover<'py>(py: Python<'py>, text: &[u8], indent: usize) -> 
     let skipped = recovered.skipped.iter().map(|left_out| (left_out.line, &left_out.raw));
     let faults = PyList::new(py, faults.collect::<Vec<_>>())?;
     Ok((value, faults, recovered.more, PyList::new(py, skipped.collect::<Vec<_>>())?))
-}
-
-fn build_value<'py>(py: Python<'py>, value: &toon::Value) -> PyResult<Bound<'py, PyAny>> {
-    if let Some(object) = value.as_object() {
-        let dict = PyDict::new(py);
-        for (key, value) in object.iter() {
-            dict.set_item(key, build_value(py, value)?)?;
-        }
-        return Ok(dict.into_any());
-    }
-    if let Some(items) = value.as_array() {
-        let items = items.iter().map(|item| build_value(py, item)).collect::<PyResult<Vec<_>>>()?;
-        return Ok(PyList::new(py, items)?.into_any());
-    }
-    to_python(py, value)
 }
 
 /// The keys met so far, by their place in the text: all rows of a table share

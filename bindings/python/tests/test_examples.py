@@ -16,6 +16,7 @@ EXAMPLES = Path(os.environ.get("SAMUEL_EXAMPLES", Path(__file__).parents[3] / "e
     ("name", "says"),
     [
         ("demo.py", ["goodbye.txt is missing", "ended: completed", "2 completed Say goodbye"]),
+        ("haiku.py", ["taken back: 1 lines are no haiku", "haiku: completed", "barks at every flake."]),
         ("service.py", ["RunStarted to RunFinished; the run ended completed"]),
         ("walkthrough.py", ["3 iterations, 0.01 dollars", "tasks[2]{id,title}:"]),
     ],
@@ -37,7 +38,7 @@ def test_the_examples_and_the_package_hold_under_strict_types(tmp_path: Path) ->
     package = Path(samuel.__file__).parent
     env = {**os.environ, "MYPYPATH": str(package.parent)}
     common = [sys.executable, "-m", "mypy", "--strict", "--python-version", "3.11", "--cache-dir", str(tmp_path)]
-    for targets in ([package], [EXAMPLES / "demo.py"], [EXAMPLES / "service.py"], [EXAMPLES / "walkthrough.py"]):
+    for targets in ([package], [EXAMPLES / "demo.py"], [EXAMPLES / "haiku.py"], [EXAMPLES / "service.py"], [EXAMPLES / "walkthrough.py"]):
         checked = subprocess.run([*common, *map(str, targets)], capture_output=True, text=True, env=env)
         assert checked.returncode == 0, checked.stdout
 

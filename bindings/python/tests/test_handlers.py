@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -47,6 +48,51 @@ def test_a_handler_answers_wherever_it_runs(options: dict[str, Any]) -> None:
         ok=False, reason="api:isolated_check", failures=[samuel.CheckFailure("a", "b", 3)]
     )
     assert got.plugins == {"api": {"seen": ["make"]}}
+
+
+def isolated_raise_half(call: Any) -> None:
+    raise ValueError("half \ud800 of it")
+
+
+@pytest.mark.parametrize("options", [{}, {"inline": True}, {"isolate": "process"}], ids=str)
+def test_an_exception_with_half_of_a_surrogate_pair_is_told(options: dict[str, Any]) -> None:
+    got = dispatch("context.extra", handler(isolated_raise_half, **options))
+    failure = got.outcome.broken[0].failure
+    assert (failure.class_, failure.message) == ("failed", "ValueError: half \\ud800 of it")
+    assert failure.details
+
+
+def isolated_nan(call: Any) -> None:
+    port, nan, wrong = call.port, float("nan"), 5
+    for report, value in [
+        (port.before_ability, samuel.ToolCall("1", "Bash", {"n": nan})),
+        (port.before_ability, samuel.ToolCall("1", "Bash", {"n": [float("inf")]})),
+        (port.before_ability, samuel.ToolCall(wrong, "Bash", {})),  # type: ignore[arg-type]
+        (port.before_ability, "text"),
+        (port.after_ability, samuel.ToolResult("1", "Bash", "fine")),  # type: ignore[arg-type]
+        (port.emit, samuel.AgentUsage(cost_usd=nan)),
+        (port.emit, "text"),
+    ]:
+        with pytest.raises(TypeError):
+            report(value)
+
+
+@pytest.mark.parametrize("options", [{}, {"isolate": "process"}], ids=str)
+def test_what_json_lacks_and_what_is_no_report_is_refused_before_anybody_is_asked(
+    options: dict[str, Any],
+) -> None:
+    got = dispatch("agent.invoke", handler(isolated_nan, timeout=20, **options))
+    assert got.outcome.broken == ()
+
+
+def isolated_gate(call: Any) -> samuel.AbilityBeforeOutput:
+    return samuel.AbilityBeforeOutput(updated_input={"n": float("nan")})
+
+
+@pytest.mark.parametrize("options", [{}, {"inline": True}, {"isolate": "process"}], ids=str)
+def test_a_gate_cannot_change_arguments_into_what_json_lacks(options: dict[str, Any]) -> None:
+    got = dispatch("ability.before", handler(isolated_gate, **options))
+    assert got.outcome.broken[0].failure.class_ == "bad_output"
 
 
 @pytest.mark.parametrize("options", [{}, {"inline": True}, {"isolate": "process"}], ids=str)
@@ -180,3 +226,107 @@ def test_an_event_loop_that_a_handler_blocks_is_replaced() -> None:
         "context.extra", handler(waits, timeout=0.2), handler(blocks, timeout=0.2), handler(answers)
     )
     assert [each.result for each in got.outcome.timings] == ["timeout", "timeout", "ok"]
+
+
+def isolated_agent(call: Any) -> samuel.AgentInvokeOutput:
+    port = call.port
+    port.emit(samuel.AgentText("I begin"))
+    port.emit(samuel.AgentUsage(input_tokens=7))
+    call.warn("mind the gap")
+    decision = port.before_ability(samuel.ToolCall("1", "Bash", {"command": "ls"}))
+    if isinstance(decision, samuel.ToolBlocked):
+        return samuel.AgentInvokeOutput(exit_code=3, stdout=decision.reason)
+    port.after_ability(samuel.ToolResult("1", "Bash", "success"))
+    return samuel.AgentInvokeOutput(stdout=str(decision.input))
+
+
+async def async_agent(call: Any) -> samuel.AgentInvokeOutput:
+    port = call.port
+    port.emit(samuel.AgentText("I begin"))
+    port.emit(samuel.AgentUsage(input_tokens=7))
+    call.warn("mind the gap")
+    with pytest.raises(RuntimeError, match="awaits"):
+        port.before_ability(samuel.ToolCall("1", "Bash", {}))
+    decision = await port.abefore_ability(samuel.ToolCall("1", "Bash", {"command": "ls"}))
+    if isinstance(decision, samuel.ToolBlocked):
+        return samuel.AgentInvokeOutput(exit_code=3, stdout=decision.reason)
+    await port.aafter_ability(samuel.ToolResult("1", "Bash", "success"))
+    return samuel.AgentInvokeOutput(stdout=str(decision.input))
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+@pytest.mark.parametrize("place", ["thread", "async", "process"])
+def test_a_handler_in_the_agents_place_reports_and_asks(
+    place: str, blocks: bool, samuel_loop: MakeLoop
+) -> None:
+    loop = samuel_loop("First", max_iterations=1)
+    options: dict[str, Any] = {"isolate": "process"} if place == "process" else {}
+    loop.hook("agent.invoke", "agent", **options)(async_agent if place == "async" else isolated_agent)
+    asked, ended = [], []
+
+    @loop.hook("ability.before", "gate")
+    def gate(call: Any) -> samuel.AbilityBeforeOutput:
+        asked.append((call.input.ability_id, call.input.input, call.input.enforced))
+        return samuel.AbilityBeforeOutput(block=blocks, reason="not today" if blocks else None)
+
+    @loop.hook("ability.after", "after")
+    def after(call: Any) -> None:
+        ended.append(call.input.status)
+
+    events = list(loop.stream())
+    reports = [event.report for event in events if isinstance(event, samuel.AgentReported)]
+    assert samuel.AgentText("I begin") in reports and samuel.AgentUsage(input_tokens=7) in reports
+    assert asked == [("Bash", {"command": "ls"}, True)]
+    assert ended == ([] if blocks else ["success"])
+    fired = [event for event in events if isinstance(event, samuel.HookFired) and event.point == "agent.invoke"]
+    warnings = [(each.handler, each.message) for each in fired[0].outcome.warnings]
+    assert warnings == [("api:agent", "mind the gap")]
+    failures = [event.failure for event in events if isinstance(event, samuel.IterationFinished) and event.failure]
+    said = [failure.message for failure in failures if failure.class_ == "agent-exit"]
+    assert said == (["scripted ended with exit code 3: not today"] if blocks else [])
+
+
+def test_the_agent_that_the_documentation_shows_works(samuel_loop: MakeLoop) -> None:
+    page = Path(__file__).parents[3] / "docs/python.md"
+    if not page.exists():
+        pytest.skip("the documentation is not here")
+    shown = page.read_text(encoding="utf-8").split("```python\ndef agent(")[1].split("```")[0]
+    names: dict[str, Any] = {"samuel": samuel}
+    exec("def agent(" + shown, names)
+    loop = samuel_loop("First", max_iterations=1)
+    loop.hook("agent.invoke", "agent")(names["agent"])
+    reports = [event.report for event in loop.stream() if isinstance(event, samuel.AgentReported)]
+    texts = [report.text for report in reports if isinstance(report, samuel.AgentText)]
+    assert texts == ["I begin", "I call it with {'command': 'ls'}"]
+
+
+def test_a_port_that_is_kept_is_closed_with_its_call(samuel_loop: MakeLoop) -> None:
+    loop = samuel_loop("First", max_iterations=1)
+    kept: list[samuel.AgentPort] = []
+
+    @loop.hook("agent.invoke", "agent")
+    def agent(call: Any) -> None:
+        kept.append(call.port)
+
+    @loop.hook("after:agent.invoke", "late")
+    def late(call: Any) -> None:
+        assert call.port is None
+        kept[0].emit(samuel.AgentText("too late"))
+        decision = kept[0].before_ability(samuel.ToolCall("1", "Bash", {}))
+        assert decision == samuel.ToolBlocked("the call of the agent has ended")
+
+    events = list(loop.stream())
+    assert not [event for event in events if isinstance(event, samuel.AgentReported)]
+    broken = [event.outcome.broken for event in events if isinstance(event, samuel.HookFired)]
+    assert not any(broken), broken
+
+
+def test_a_handler_that_is_inline_reports_and_does_not_wait() -> None:
+    def agent(call: Any) -> None:
+        call.port.emit(samuel.AgentText("fine"))
+        with pytest.raises(TypeError):
+            call.port.emit("text")
+        call.port.before_ability(samuel.ToolCall("1", "Bash", {}))
+
+    got = dispatch("agent.invoke", handler(agent, inline=True))
+    assert "cannot wait" in got.outcome.broken[0].failure.message

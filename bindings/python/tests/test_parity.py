@@ -90,6 +90,8 @@ def fill(value: Any, call: Any) -> Any:
 
 
 def answer(row: dict[str, Any], call: Any) -> Any:
+    for message in row.get("warns", []):
+        call.warn(message)
     for key, value in row.get("contribute", {}).items():
         call.contribute(key, value)
     match row.get("breaks"):
@@ -102,6 +104,18 @@ def answer(row: dict[str, Any], call: Any) -> Any:
     return {**wire(output_class(call.point)()), **given}
 
 
+def say(call: Any, text: str) -> None:
+    call.port.emit(samuel.AgentText(text))
+
+
+def decided(call: Any, decision: samuel.AbilityDecision) -> None:
+    match decision:
+        case samuel.ToolAllowed(input):
+            say(call, f"allowed {json.dumps(input)}")
+        case samuel.ToolBlocked(reason):
+            say(call, f"blocked {reason}")
+
+
 def function(row: dict[str, Any], tier: str, curtain: threading.Event) -> Callable[..., Any]:
     def sync(call: Any) -> Any:
         match row.get("breaks"):
@@ -112,11 +126,19 @@ def function(row: dict[str, Any], tier: str, curtain: threading.Event) -> Callab
                 curtain.wait(0.2)
             case "ignores":
                 curtain.wait()
+        for text in row.get("says", []):
+            say(call, text)
+        if "asks" in row:
+            decided(call, call.port.before_ability(samuel.ToolCall("1", row["asks"], {})))
         return answer(row, call)
 
     async def on_loop(call: Any) -> Any:
         if row.get("breaks") in ("hangs", "ignores"):
             await asyncio.Event().wait()
+        for text in row.get("says", []):
+            say(call, text)
+        if "asks" in row:
+            decided(call, await call.port.abefore_ability(samuel.ToolCall("1", row["asks"], {})))
         return answer(row, call)
 
     return sync if tier == "sync" else on_loop
@@ -145,7 +167,9 @@ def test_a_dispatch_is_as_the_table_says(row: dict[str, Any], tier: str) -> None
 
 
 def check_dispatch(row: dict[str, Any], handlers: list[dict[str, Any]], tier: str) -> None:
-    expect, config, curtain = row.get("expect", {}), row.get("config", ""), threading.Event()
+    expect, curtain = row.get("expect", {}), threading.Event()
+    hook = f'[hooks."{row["point"]}"]\n{row["hook"]}\n' if "hook" in row else ""
+    config = hook + row.get("config", "")
     try:
         got = dispatch(
             row["point"],
@@ -181,7 +205,7 @@ def check_dispatch(row: dict[str, Any], handlers: list[dict[str, Any]], tier: st
     assert abort == expect.get("abort")
     assert outcome.refused == expect.get("refused")
     warnings = [f"{each.handler} {each.class_}: {each.message}" for each in outcome.warnings]
-    assert warnings == expect.get("warnings", [])
+    assert warnings == expect.get("warnings", expect.get("broken", []))
     said = [f"{each.handler}: {each.item.content}" for each in outcome.said]
     assert said == expect.get("said", [])
     assert got.plugins == expect.get("plugins", {})
@@ -225,6 +249,10 @@ def test_a_run_is_as_the_table_says(
     assert result.exit_reason == expect["exit"]
     assert result.iterations == expect["iterations"]
     assert [f"{each.class_}: {each.message}" for each in result.failures] == expect.get("failures", [])
+    if any("says" in each or "asks" in each for each in row["handlers"]):
+        reports = [event.report for event in events if isinstance(event, samuel.AgentReported)]
+        reported = [report.text for report in reports if isinstance(report, samuel.AgentText)]
+        assert reported == expect.get("reported", [])
     for point, count in expect.get("fired", {}).items():
         fired = [event for event in events if isinstance(event, samuel.HookFired) and event.point == point]
         assert len(fired) == count, point

@@ -41,9 +41,52 @@ def test_a_prd_becomes_the_plan(tmp_path: Path) -> None:
     with pytest.raises(samuel.StateError) as caught:
         project.init("prd.md")
     assert caught.value.code == "E_STATE_EXISTS" and caught.value.help
-    assert project.init("prd.md", force=True).backup is not None
+    assert project.init("prd.md", force=True).backup is None
+    assert len(project.kept_plans()) == 2
     (tmp_path / "inner").mkdir()
     assert samuel.Project.find(tmp_path / "inner").root == str(tmp_path)
+
+
+def test_handlers_see_that_a_project_is_made_and_may_refuse_it(tmp_path: Path) -> None:
+    guard, seen = samuel.Plugin("guard"), []
+
+    @guard.hook("init.before")
+    def before(call: samuel.Call) -> samuel.records.InitBeforeOutput | None:
+        seen.append((call.point, call.input.minimal))
+        return samuel.records.InitBeforeOutput(ok=not (tmp_path / "frozen").exists(), reason="it is frozen")
+
+    @guard.hook("init.after")
+    def after(call: samuel.Call) -> None:
+        seen.append((call.point, (tmp_path / "samuel.toml").exists()))
+
+    project = samuel.Project(tmp_path)
+    (tmp_path / "frozen").touch()
+    with pytest.raises(samuel.GateError, match="it is frozen"):
+        project.init(plugins=[guard])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["frozen"]
+    (tmp_path / "frozen").unlink()
+    assert project.init(plugins=[guard]).config is not None
+    assert seen == [("init.before", True), ("init.before", True), ("init.after", True)]
+    # samuel.toml is there, and only another plan is made.
+    assert project.init(force=True, plugins=[guard]).config is None
+    assert len(seen) == 3
+
+
+def test_the_form_of_a_prd_is_told_or_given(tmp_path: Path) -> None:
+    (tmp_path / "tasks.md").write_text("# Tasks: Greeter\n\n- [x] T001 Greet the world\n\n1. one\n2. two\n")
+    (tmp_path / "words.md").write_text("# Only words\n")
+    project = samuel.Project(tmp_path)
+    assert {"spec-kit", "numbered-list"} <= {form.name for form in samuel.Project.forms()}
+    made = project.init("tasks.md")
+    assert made.converted is not None and made.converted.form == "spec-kit"
+    assert [task.id for task in project.tasks()] == ["T001"]
+    assert project.convert("tasks.md", force=True, format="numbered-list").tasks == 2
+    with pytest.raises(samuel.SamuelError) as caught:
+        project.convert("words.md", force=True)
+    assert caught.value.code == "E_PRD_INVALID"
+    assert project.convert("words.md", force=True, allow_empty=True).tasks == 0
+    with pytest.raises(ValueError, match="unknown form"):
+        project.convert("tasks.md", format="nonsense")  # type: ignore[arg-type]
 
 
 def test_a_plan_that_is_lost_comes_back(samuel_project: MakeProject) -> None:
@@ -93,3 +136,39 @@ def test_records_are_immutable_values(samuel_project: MakeProject) -> None:
     assert task.to_dict()["id"] == "1" and "title='First'" in repr(task)
     with pytest.raises(TypeError):
         samuel.QualityCheckOutput(failures="text")  # type: ignore[arg-type]
+
+
+def test_tasks_are_edited_moved_and_removed_and_changes_taken_back(samuel_project: MakeProject) -> None:
+    project = samuel_project("First", "Second", "Third")
+    task = project.edit("2", title="Other", acceptance=["it works"], depends_on=["1"])
+    assert (task.title, task.acceptance, task.depends_on) == ("Other", ("it works",), ("1",))
+    project.move("3", to="first")
+    assert [task.id for task in project.tasks()] == ["3", "1", "2"]
+    project.move("3", parent="1")
+    with pytest.raises(samuel.StateError) as used:
+        project.remove("1")
+    assert used.value.code == "E_TASK_IN_USE"
+    change = project.remove("2", "3")
+    assert [task.id for task in project.tasks()] == ["1"]
+    with pytest.raises(TypeError, match="name one place"):
+        project.move("1")
+    assert project.undo(change) == change + 1
+    project.undo()
+    assert project.task("3").parent_id is None
+    with pytest.raises(samuel.StateError) as already:
+        project.undo(change)
+    assert already.value.code == "E_TASK_NOT_UNDONE"
+    assert project.block("1", reason="no key").skip_reason == "no key"
+
+
+def test_a_plan_follows_its_prd(samuel_project: MakeProject) -> None:
+    project = samuel_project()
+    prd = "# P\n\n## Tasks\n\n### 1 First\n\n### 2 Second\n"
+    project.update(text=prd)
+    project.done("1")
+    changed = prd.replace("### 2 Second", "### 3 Third")
+    looked = project.update(text=changed, dry_run=True)
+    assert looked["orphans"] == ["2"] and len(project.tasks()) == 2
+    project.update(text=changed, prune=True)
+    assert [(task.id, task.status) for task in project.tasks()] == [("1", "completed"), ("3", "pending")]
+    assert project.update(text=changed)["is_changed"] is False

@@ -165,8 +165,10 @@ def test_a_result_that_is_no_success_raises_what_fits(samuel_loop: MakeLoop) -> 
     agent.call(repeat=True).usage(input_tokens=10, cost_usd=2.0).say("hm")
     result = samuel_loop("First", agent=agent, max_cost_usd=1.0).run()
     assert (result.exit_reason, result.cost_usd) == ("budget", 2.0)
-    with pytest.raises(samuel.BudgetError):
+    assert result.limit == "session_budget.max_cost_usd"
+    with pytest.raises(samuel.BudgetError) as caught:
         result.check()
+    assert caught.value.help.endswith("raise max_cost_usd.")
     loop = samuel_loop("First")
     loop.hook("iteration.gate", "stop")(lambda call: samuel.IterationGateOutput(proceed=False, reason="enough"))
     with pytest.raises(samuel.GateError, match="enough"):
@@ -212,6 +214,26 @@ def test_a_run_stops_at_a_usage_limit_where_it_is_told_to(samuel_loop: MakeLoop)
         samuel_loop("First", rate_limit="later")
 
 
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -1.0], ids=str)
+def test_a_budget_or_a_pause_that_is_no_amount_is_refused(samuel_loop: MakeLoop, number: float) -> None:
+    with pytest.raises(samuel.ConfigError, match=r"session_budget.max_cost_usd: .* expected a number above 0"):
+        samuel_loop("First", max_cost_usd=number)
+    with pytest.raises(samuel.ConfigError, match="pause: "):
+        samuel_loop("First", pause=number)
+
+
+def test_a_sandbox_that_there_is_not_is_refused_at_its_place(samuel_loop: MakeLoop) -> None:
+    with pytest.raises(samuel.ConfigError, match='unknown sandbox "hots"') as caught:
+        samuel_loop("First", sandbox="hots").run()
+    assert caught.value.help == 'Did you mean "host"?'
+    loop = samuel_loop("First")
+    config = Path(loop.project.root) / "samuel.toml"
+    config.write_text('version = "2"\n[methodology.ralph]\nsandbox = "mine"\n')
+    with pytest.raises(samuel.ConfigError, match='methodology.ralph.sandbox: unknown sandbox "mine"') as placed:
+        samuel.Loop(loop.project.root, agent="scripted", trust=True).run()
+    assert (placed.value.file, placed.value.line) == (str(config), 3)
+
+
 def test_the_output_of_old_runs_is_kept_as_long_as_asked_for(samuel_loop: MakeLoop) -> None:
     loop = samuel_loop("First", keep_runs=1, keep_bytes=0)
     logs = Path(loop.project.root) / ".samuel/run/logs"
@@ -219,6 +241,9 @@ def test_the_output_of_old_runs_is_kept_as_long_as_asked_for(samuel_loop: MakeLo
         loop.project.reset("1")
         assert loop.run().ok
     assert len(list(logs.iterdir())) == 1
+    for number in (2**63, 99999999999999999999, 10**400):
+        with pytest.raises(samuel.ConfigError, match="is out of range, expected a whole number of at most 4294967295"):
+            samuel_loop("First", max_iterations=number)
     with pytest.raises(samuel.ConfigError, match="keep_runs: -1 is out of range, expected a whole number of at least 0"):
         samuel_loop("First", keep_runs=-1)
 

@@ -20,6 +20,7 @@ use std::time::Duration;
 use crate::{failure::HostError, host::bindings::samuel::plugin::exec};
 
 /// A command, to be run.
+#[must_use = "a command does nothing before it is run"]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Command(exec::Command);
 
@@ -38,21 +39,18 @@ impl Command {
     }
 
     /// Adds an argument; at most 1,024 and 128 KiB together.
-    #[must_use]
     pub fn arg(mut self, arg: impl Into<String>) -> Self {
         self.0.args.push(arg.into());
         self
     }
 
     /// Adds arguments.
-    #[must_use]
     pub fn args<S: Into<String>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
         self.0.args.extend(args.into_iter().map(Into::into));
         self
     }
 
     /// Says where it runs, relative to the project; its root otherwise.
-    #[must_use]
     pub fn current_dir(mut self, dir: impl Into<String>) -> Self {
         self.0.cwd = Some(dir.into());
         self
@@ -60,21 +58,18 @@ impl Command {
 
     /// Sets a variable beside the ones every command gets. Needs `env` for its
     /// name; those that decide which program runs are always denied.
-    #[must_use]
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.0.env.push((name.into(), value.into()));
         self
     }
 
     /// Sets what it reads, at most 1 MiB; nothing otherwise.
-    #[must_use]
     pub fn stdin(mut self, input: impl Into<Vec<u8>>) -> Self {
         self.0.stdin = input.into();
         self
     }
 
     /// Sets the most it may take; never more than the handler has left.
-    #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.0.timeout_ms = Some(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
         self

@@ -17,6 +17,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use crate::{failure::HostError, host::bindings::samuel::plugin::http};
 
 /// A request, to be sent.
+#[must_use = "a request does nothing before it is sent"]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request(http::Request);
 
@@ -43,14 +44,12 @@ impl Request {
     }
 
     /// Adds a header field; at most 64 KiB together.
-    #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.0.headers.push((name.into(), value.into()));
         self
     }
 
     /// Sets the body, at most 4 MiB.
-    #[must_use]
     pub fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
         self.0.body = body.into();
         self
@@ -65,7 +64,6 @@ impl Request {
     }
 
     /// Sets the most it may take; 30 s otherwise.
-    #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.0.timeout_ms = Some(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
         self

@@ -72,6 +72,7 @@ mod output;
 mod points;
 mod table;
 
+pub mod agent;
 pub mod config;
 pub mod context;
 pub mod env;

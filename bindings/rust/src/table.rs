@@ -7,8 +7,6 @@
 use crate::{failure::HookFailure, host::bindings::samuel::plugin::types, output::Answer, points::points};
 
 #[doc(inline)]
-pub use bindings::ability_after::exports::samuel::plugin::ability_after::AbilityStatus;
-#[doc(inline)]
 pub use bindings::after_iteration::exports::samuel::plugin::after_iteration::IterationOutcome;
 #[doc(inline)]
 pub use bindings::agent_invoke::exports::samuel::plugin::agent_invoke::AgentFailure;
@@ -20,6 +18,8 @@ pub use bindings::quality_check::exports::samuel::plugin::quality_check::CheckFa
 pub use bindings::session_start::exports::samuel::plugin::session_start::SessionSource;
 #[doc(inline)]
 pub use bindings::task_completed::exports::samuel::plugin::task_completed::Actor;
+#[doc(inline)]
+pub use types::AbilityStatus;
 #[doc(inline)]
 pub use types::CallHeader;
 #[doc(inline)]

@@ -9,7 +9,7 @@ use std::{
 };
 
 use samuel_core::{
-    model::{Status, Task, TaskId},
+    model::{Status, Task},
     project::Project,
     state::{Applied, Mutation, NewTask, StateError, TaskChange},
     text::RUN_IS_UNDER_WAY,
@@ -62,7 +62,7 @@ pub(crate) fn enqueue(project: &Project, args: EnqueueArgs, host: &Host) -> Resu
 /// Adds a task with an id of the caller's choice.
 pub(crate) fn add(project: &Project, args: AddArgs, host: &Host) -> Result<Reply, Failure> {
     let TaskDetails { priority, complexity, source, description, depends_on } = args.details;
-    let parent_id = args.parent.or_else(|| known_parent(project, &args.id));
+    let parent_id = args.parent.or_else(|| project.numbered_parent(&args.id));
     let task = Task {
         priority,
         complexity,
@@ -75,16 +75,10 @@ pub(crate) fn add(project: &Project, args: AddArgs, host: &Host) -> Result<Reply
     apply(project, host, Mutation::Add { task: Box::new(task) })
 }
 
-/// Finds the task that a number such as `1.2` places the new one under.
-fn known_parent(project: &Project, id: &TaskId) -> Option<TaskId> {
-    let plan = project.plan_store().load().ok()?.plan;
-    id.numbered_parent().filter(|parent| plan.task(parent).is_some())
-}
-
-fn apply(project: &Project, host: &Host, mutation: Mutation) -> Result<Reply, Failure> {
+pub(super) fn apply(project: &Project, host: &Host, mutation: Mutation) -> Result<Reply, Failure> {
     let store = project.plan_store();
     let Applied { revision, change, task, diagnostics, .. } =
-        once_put_back(project, || store.mutate_only(host.plan(project), mutation.clone(), host.actor()))?;
+        once_put_back(project, || store.mutate_as(host.plan(project), mutation.clone(), &host.asker()))?;
     let text = match (&task, &change) {
         (Some(task), TaskChange::Unchanged) => {
             format!("{} was {} already\n", safe(task.id.as_str()), task.status)
@@ -95,8 +89,19 @@ fn apply(project: &Project, host: &Host, mutation: Mutation) -> Result<Reply, Fa
         (Some(task), TaskChange::Task { from: Status::Completed, to: Status::Skipped, .. }) => {
             format!("{} is skipped; it was completed before\n", safe(task.id.as_str()))
         }
+        (Some(task), _) if matches!(mutation, Mutation::Edit { .. }) => {
+            format!("{} {} is changed\n", safe(task.id.as_str()), safe(&task.title))
+        }
         (Some(task), _) => format!("{} is {}\n", safe(task.id.as_str()), task.status),
-        (None, _) => String::new(),
+        (None, TaskChange::Unchanged) => "nothing is different\n".to_owned(),
+        (None, change) => {
+            change.edits().iter().map(|edit| format!("{}\n", safe(&edit.to_string()))).collect()
+        }
+    };
+    let text = match (text.strip_suffix('\n'), &change) {
+        (_, TaskChange::Unchanged) => text,
+        (Some(text), _) => format!("{text} (change {revision})\n"),
+        (None, _) => format!("change {revision}\n"),
     };
     let data = json!({ "revision": revision, "change": change, "task": task });
     Ok(Reply::new(data, text).warn(diagnostics.iter().map(ToString::to_string)))

@@ -3,13 +3,17 @@
 use std::path::Path;
 
 use samuel_core::{
-    project::{ConvertedPrd, InitOptions, Project},
+    lifecycle::make_ready,
+    prd,
+    project::{ConvertedPrd, NewPlan, PrdOptions, Project},
     state::Existing,
     text::counted,
 };
+use serde::Serialize;
 
+use super::block_on;
 use crate::{
-    args::{ConvertArgs, InitArgs},
+    args::{ConvertArgs, InitArgs, ReadingArgs},
     failure::Failure,
     host::Host,
     render::safe,
@@ -19,7 +23,9 @@ use crate::{
 /// Makes a project ready.
 pub(crate) fn init(project: &Project, args: &InitArgs, host: &Host) -> Result<Reply, Failure> {
     let prd = args.prd.as_deref().map(|path| host.absolute(path)).transpose()?;
-    let done = project.initialise(&InitOptions { prd, existing: existing(args.force) })?;
+    let plan = NewPlan { prd, existing: existing(args.force), reading: reading(&args.reading) };
+    // Without samuel.toml there is no plugin yet whose handlers could be asked.
+    let done = block_on(make_ready(project, plan, |_| {}))??;
     let mut text = format!("Initialised {} in {}\n", safe(&done.methodology), shown(project.root()));
     if let Some(config) = &done.config {
         text.push_str(&format!("  wrote {}\n", shown(config)));
@@ -31,23 +37,46 @@ pub(crate) fn init(project: &Project, args: &InitArgs, host: &Host) -> Result<Re
     }
     text.push_str(&format!("  wrote {}\n", shown(&done.plan)));
     let mut warnings = Vec::new();
-    match &done.converted {
-        Some(converted) => {
-            text.push_str(&converted_text(converted));
-            warnings = warnings_of(converted);
-        }
-        None => text.push_str(&backup_text(done.backup.as_deref())),
+    if let Some(converted) = &done.converted {
+        text.push_str(&converted_text(converted));
+        warnings = warnings_of(converted);
     }
+    text.push_str(&replaced_text(project, done.backup.as_deref(), args.force));
     text.push_str(next_step(done.converted.as_ref().map_or(0, |converted| converted.tasks)));
     Ok(Reply::new(&done, text).warn(warnings))
 }
 
 /// Turns a PRD into the plan.
 pub(crate) fn convert(project: &Project, args: &ConvertArgs, host: &Host) -> Result<Reply, Failure> {
-    let prd = host.absolute(&args.prd)?;
-    let converted = project.convert_prd(&prd, existing(args.force))?;
-    let text = converted_text(&converted) + next_step(converted.tasks);
+    let Some(path) = args.prd.as_deref() else { return Ok(formats()) };
+    if args.update {
+        return super::update::update(project, args, path, host);
+    }
+    let prd = host.absolute(path)?;
+    let converted = project.convert_prd_as(&prd, existing(args.force), reading(&args.reading))?;
+    let replaced = replaced_text(project, converted.backup.as_deref(), args.force);
+    let text = converted_text(&converted) + &replaced + next_step(converted.tasks);
     Ok(Reply::new(&converted, text).warn(warnings_of(&converted)))
+}
+
+/// Lists the forms that a PRD may have.
+fn formats() -> Reply {
+    let forms = prd::forms();
+    let width = forms.iter().map(|form| form.name.len()).max().unwrap_or_default();
+    let lines = forms.iter().map(|form| format!("{:width$}  {}\n", form.name, form.description));
+    let text = lines.collect::<String>();
+    Reply::new(&Formats { forms }, text)
+}
+
+/// The forms, for programs.
+#[derive(Serialize)]
+struct Formats {
+    forms: Vec<prd::FormInfo>,
+}
+
+/// Says how a PRD is read.
+pub(super) fn reading(args: &ReadingArgs) -> PrdOptions {
+    PrdOptions { form: args.format, allow_empty: args.allow_empty }
 }
 
 fn existing(force: bool) -> Existing {
@@ -57,15 +86,24 @@ fn existing(force: bool) -> Existing {
 fn converted_text(converted: &ConvertedPrd) -> String {
     let from = converted.companion.as_ref().unwrap_or(&converted.prd);
     let count = counted(converted.tasks, "task");
-    format!("  {count} from {}\n", shown(from)) + &backup_text(converted.backup.as_deref())
+    format!("  {count} from {} ({})\n", shown(from), converted.form)
 }
 
 fn shown(path: &Path) -> String {
     safe(&path.display().to_string())
 }
 
-fn backup_text(backup: Option<&Path>) -> String {
-    backup.map(|path| format!("  the plan that was there is kept as {}\n", shown(path))).unwrap_or_default()
+/// Says where a plan is that was replaced.
+fn replaced_text(project: &Project, backup: Option<&Path>, force: bool) -> String {
+    let is_kept =
+        || project.kept_plans().is_ok_and(|plans| plans.iter().any(|plan| !plan.current && plan.tasks > 0));
+    match backup {
+        Some(path) => format!("  the plan that was there is kept as {}\n", shown(path)),
+        None if force && is_kept() => {
+            "  the plan that was there is kept; `samuel run restore` puts it back\n".to_owned()
+        }
+        None => String::new(),
+    }
 }
 
 fn warnings_of(converted: &ConvertedPrd) -> Vec<String> {

@@ -6,11 +6,12 @@ use samuel_core::{
         FileChange, FileChangeKind, InitOptions, InitReport, Lifecycle, LifecycleError, SyncOptions,
         SyncReport,
     },
+    project::Project,
     state::RunDir,
     text::counted,
 };
 
-use super::{block_on, plugins};
+use super::{block_on_or_leave, plugins};
 use crate::{
     args::{Global, ProjectInitArgs, SyncArgs},
     failure::Failure,
@@ -22,11 +23,15 @@ use crate::{
 
 /// Makes a directory a project.
 pub(crate) fn init(args: &ProjectInitArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
-    let options = InitOptions { force: args.force, minimal: args.minimal };
-    let lifecycle = lifecycle(global, host)?;
+    let options = InitOptions { force: args.force, minimal: args.minimal, plan: None };
+    let project = match host.project(global, None) {
+        Err(_) if args.force => host.project_to_configure(global)?,
+        opened => opened?,
+    };
+    let lifecycle = lifecycle(project, host)?;
     let fires = |point| matches!(point, HookPoint::InitBefore | HookPoint::InitAfter);
     trust::allow(lifecycle.registry(), fires, args.yes, host)?;
-    let report = block_on(lifecycle.init(&options))?.map_err(|error| of_hooks(&error))?;
+    let report = block_on_or_leave(lifecycle.init(&options))?.map_err(|error| of_hooks(&error))?;
     let warnings = lines_of(&report.warnings);
     Ok(Reply::new(&report, init_text(&report)).warn(warnings))
 }
@@ -34,17 +39,17 @@ pub(crate) fn init(args: &ProjectInitArgs, global: &Global, host: &Host) -> Resu
 /// Brings context files up to date.
 pub(crate) fn sync(args: &SyncArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
     let options = SyncOptions { dry_run: args.dry_run };
-    let places = Places::of(host, host.project(global, None)?.root());
-    let lifecycle = lifecycle(global, host)?;
+    let project = host.project(global, None)?;
+    let places = Places::of(host, project.root());
+    let lifecycle = lifecycle(project, host)?;
     let fires = |point| matches!(point, HookPoint::SyncBefore | HookPoint::SyncAfter);
     trust::allow(lifecycle.registry(), fires, args.yes, host)?;
-    let report = block_on(lifecycle.sync(&options))?.map_err(|error| of_hooks(&error))?;
+    let report = block_on_or_leave(lifecycle.sync(&options))?.map_err(|error| of_hooks(&error))?;
     let warnings = lines_of(&report.warnings);
     Ok(Reply::new(&report, sync_text(&report, &places)).warn(warnings))
 }
 
-fn lifecycle(global: &Global, host: &Host) -> Result<Lifecycle, Failure> {
-    let project = host.project(global, None)?;
+fn lifecycle(project: Project, host: &Host) -> Result<Lifecycle, Failure> {
     let plugins = plugins::load(&project, host)?;
     let builder = Lifecycle::builder(project).register(|registry| plugins.register(registry));
     builder.build().map_err(|error| Failure::of(&error))

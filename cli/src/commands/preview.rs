@@ -1,14 +1,14 @@
 //! `prompt`, `vars` and `start --dry-run`: what would come next.
 
 use samuel_core::{
-    engine::{ChainPreview, Glance, Preview, RunBuilder},
+    engine::{ChainReport, Glance, Preview, RunBuilder},
     model::ErrorCode,
     project::Project,
 };
 use serde_json::json;
 
 use super::{
-    block_on,
+    block_on_or_leave,
     look::require_plan,
     setup::{Setting, builder},
 };
@@ -48,7 +48,7 @@ pub(crate) fn vars(project: Project, args: &LookArgs, host: &Host) -> Result<Rep
 pub(crate) fn dry_run(builder: RunBuilder) -> Result<Reply, Failure> {
     let mut run = builder.build()?;
     let executables = run.executables()?.clone();
-    let preview = block_on(run.preview(Glance::Still))??;
+    let preview = block_on_or_leave(run.preview(Glance::Still))??;
     let mut text = String::from("Prompt\n\n");
     match (&preview.prompt, &preview.stop) {
         (Some(prompt), _) => text.push_str(prompt),
@@ -76,7 +76,7 @@ fn look(project: Project, args: &LookArgs, host: &Host) -> Result<Preview, Failu
     require_plan(&project)?;
     let run = builder(project, &Setting::default(), host)?.build()?;
     trust::allow(run.registry(), |_| true, args.yes, host)?;
-    Ok(block_on(run.preview(Glance::Exact))??)
+    Ok(block_on_or_leave(run.preview(Glance::Exact))??)
 }
 
 fn data(preview: &Preview) -> serde_json::Value {
@@ -101,7 +101,7 @@ fn no_prompt(preview: &Preview) -> Failure {
     Failure::new(code, message).with_data(data(preview)).advise("Look at the plan with `samuel run status`.")
 }
 
-fn chain_text(chain: &ChainPreview) -> String {
+fn chain_text(chain: &ChainReport) -> String {
     if chain.run.is_empty() && chain.skipped.is_empty() {
         return format!("  {:<22}-\n", chain.point);
     }

@@ -11,7 +11,7 @@ use samuel_core::{
 use tokio::sync::mpsc;
 
 use super::{
-    block_on,
+    PUTTING_AWAY, block_on,
     look::require_plan,
     preview,
     setup::{Setting, builder},
@@ -20,7 +20,7 @@ use crate::{
     args::{Global, StartArgs},
     failure::Failure,
     host::Host,
-    render::{Places, Watch, end_text, profile_table, safe, safe_json},
+    render::{Places, Watch, end_text, profile_table, remedy_text, safe, safe_json},
     reply::Reply,
     signals::{self, Order, Signal, Signals},
     terminal::{self, Stream, remark},
@@ -31,6 +31,9 @@ use crate::{
 const COMMAND_HINT: &str = "hint: the command is given each task's prompt on stdin, and has to record the task itself: \
                             `$SAMUEL_BINARY run done $SAMUEL_TASK_ID`. One that is not recorded stays open.";
 
+/// What to do about a plan that has nothing in it.
+const EMPTY_HINT: &str = "hint: `samuel run convert` and `samuel run enqueue` add tasks.";
+
 /// Runs the loop until it ends.
 pub(crate) fn start(
     project: Project,
@@ -40,6 +43,7 @@ pub(crate) fn start(
 ) -> Result<Reply, Failure> {
     let setting = Setting::of(&args, &project)?;
     require_plan(&project)?;
+    let is_empty = project.plan_store().load().is_ok_and(|loaded| loaded.plan.tasks.is_empty());
     let root = project.root().to_owned();
     let progress = project.run_dir().progress();
     let progress = Places::of(host, &root).shown(progress.strip_prefix(&root).unwrap_or(&progress));
@@ -55,6 +59,9 @@ pub(crate) fn start(
     };
     if run.settings().agent == "command" && !global.json {
         remark(COMMAND_HINT);
+    }
+    if is_empty && !global.json {
+        remark(EMPTY_HINT);
     }
     let show = if global.json { Show::Json } else { Show::lines(host, &root) };
     let ended = block_on(async {
@@ -105,7 +112,9 @@ pub(crate) async fn run_to_its_end(
         signal = signals.next() => {
             starting.abort();
             show.end_line();
-            return Err(left(signal, "left before the run was under way"));
+            // It puts away what it has made for itself.
+            let _ = tokio::time::timeout(PUTTING_AWAY, starting).await;
+            return Err(signal.left("left before the run was under way"));
         }
     };
     let handle = started.map_err(|error| Failure::internal("the start broke").because(&error))??;
@@ -213,18 +222,13 @@ async fn follow(
                 signal = Some(received);
                 show.order(order);
                 if order == Order::Leave {
-                    return Err(left(received, "left before the run had ended"));
+                    return Err(received.left("left before the run had ended"));
                 }
             }
         }
     }
     show.profile(profile.as_ref());
     Ok(Followed { report: handle.wait().await?, signal, profile })
-}
-
-/// The failure of a run that a signal left behind.
-fn left(signal: Signal, message: &str) -> Failure {
-    Failure::new(ErrorCode::RUN_CANCELLED, message).exit_with(Some(signal.exit_code()))
 }
 
 /// Turns a report into an answer: a run that did not do all its work failed.
@@ -242,6 +246,9 @@ fn answer(followed: Followed) -> Result<Reply, Failure> {
     };
     let exit = signal.filter(|_| code == ErrorCode::RUN_CANCELLED).map(Signal::exit_code);
     let mut failure = Failure::new(code, message).with_data(data).exit_with(exit);
+    if let Some(help) = report.help() {
+        failure = failure.advise(remedy_text(&help));
+    }
     if report.exit_reason == ExitReason::Blocked && report.settled {
         failure = failure.advise(
             "Mend what the quality checks found, or reset a task with `samuel run reset <id>`. Then start again: \

@@ -11,6 +11,13 @@ pub(crate) fn remedy_text(remedy: &Remedy) -> String {
             format!("{kept} kept: put the last one back with `samuel run restore`.").into()
         }
         Remedy::InstallPlugin { source: Some(source) } => format!("Run `samuel install {source}`.").into(),
+        Remedy::RaiseLimit { setting } => format!(
+            "Read .samuel/run/progress.md, then go on with `samuel run start`. To let a run go further, raise \
+             {setting} in samuel.toml{}.",
+            // The other limits have no option.
+            if setting == "max_iterations" { ", or pass a higher --max-iterations" } else { "" }
+        )
+        .into(),
         Remedy::AcceptDigest { digest } => format!(
             "Look at the changes, for instance with `git status` and `git diff`. Then undo them, or go on: at a \
              terminal `samuel run start --accept` shows them and asks; without one, `samuel run start --trust-hash \
@@ -28,6 +35,7 @@ fn words(step: &Remedy) -> &'static str {
         | Remedy::Tell(_)
         | Remedy::All(_)
         | Remedy::RestorePlan { .. }
+        | Remedy::RaiseLimit { .. }
         | Remedy::AcceptDigest { .. } => "",
         Remedy::MakeProject => "Run `samuel init` first.",
         Remedy::MakePlan => "Run `samuel run init` or `samuel run init --prd <path>` first.",
@@ -68,7 +76,10 @@ fn words(step: &Remedy) -> &'static str {
         Remedy::ListMethodologies => "List what is installed with `samuel ls --type methodology`.",
         Remedy::InstallPlugin { .. } => "Install it with `samuel install <SOURCE>`, or remove its table.",
         Remedy::GrantPlugin => "Review what the plugin asks for, then pass --yes.",
+        Remedy::SeeUsage => "Run the command with --help.",
         Remedy::SeePluginOptions => "See `samuel plugin --help`.",
+        Remedy::BuildPlugin => "Build it with `samuel plugin build`.",
+        Remedy::ListVariables => "List the variables there are with `samuel run vars`.",
         Remedy::RecoverToon => {
             "Correct the text at the place named above, or print what can be read of it with `samuel toon recover`."
         }

@@ -5,8 +5,7 @@ use crate::bench::{Bench, Ran};
 #[test]
 fn run_alone_without_a_plan_says_what_to_do_and_fails() {
     let bench = Bench::empty();
-    let ran = bench.samuel(&["run"]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
+    let ran = bench.samuel(&["run"]).fails(1);
     for step in ["samuel run init\n", "samuel run init --prd <path>", "samuel run pilot", "samuel run --help"]
     {
         assert!(ran.stderr.contains(step), "{step} is not in {}", ran.stderr);
@@ -102,8 +101,7 @@ fn without_a_command_only_those_for_people_are_listed() {
 #[test]
 fn an_unknown_command_is_answered_with_the_nearest() {
     let bench = Bench::empty();
-    let ran = bench.samuel(&["runn"]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+    let ran = bench.samuel(&["runn"]).fails(2);
     assert!(ran.stderr.contains("'run'"), "{}", ran.stderr);
 }
 

@@ -1,6 +1,7 @@
 //! A project to run the command in, and what came of it.
 
 use std::{
+    ffi::{OsStr, OsString},
     fs::{self, File},
     io::{BufRead, BufReader, Lines, Read, Write},
     path::{Path, PathBuf},
@@ -26,6 +27,9 @@ pub(crate) struct Bench {
 /// What a command answered.
 #[derive(Debug)]
 pub(crate) struct Ran {
+    /// What was asked for, which a failed test shows.
+    #[expect(dead_code, reason = "it is shown")]
+    args: Vec<OsString>,
     pub(crate) code: i32,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
@@ -186,10 +190,25 @@ impl Ran {
     pub(crate) fn of(mut command: Command) -> Self {
         let output = command.output().unwrap();
         Self {
+            args: command.get_args().map(OsStr::to_owned).collect(),
             code: output.status.code().unwrap_or(-1),
             stdout: String::from_utf8(output.stdout).unwrap(),
             stderr: String::from_utf8(output.stderr).unwrap(),
         }
+    }
+
+    /// Makes sure that it failed with a code and put nothing on stdout.
+    #[track_caller]
+    pub(crate) fn fails(self, code: i32) -> Self {
+        assert_eq!((self.code, self.stdout.as_str()), (code, ""), "{self:?}");
+        self
+    }
+
+    /// Makes sure that it ended with a code.
+    #[track_caller]
+    pub(crate) fn ends(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "{self:?}");
+        self
     }
 
     /// All that it said.
@@ -322,6 +341,12 @@ impl AtTerminal {
         let shown = self.shown.lock().unwrap().clone();
         (code, shown)
     }
+}
+
+/// Holds what was said against parts that must all be in it.
+#[track_caller]
+pub(crate) fn says(text: &str, parts: &[&str]) {
+    parts.iter().for_each(|part| assert!(text.contains(part), "{part:?} in {text}"));
 }
 
 /// Waits until a file exists.

@@ -1,6 +1,6 @@
 //! Commands that change the plan.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, process::Command};
 
 use crate::bench::{Bench, Ran};
 
@@ -67,8 +67,7 @@ fn a_task_that_is_not_there_is_an_error_and_changes_nothing() {
     let bench = Bench::with_tasks(&["First"]);
     let before = std::fs::read(bench.prd()).unwrap();
     for command in ["done", "skip", "reset"] {
-        let ran = bench.samuel(&["run", command, "999"]);
-        assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
+        let ran = bench.samuel(&["run", command, "999"]).fails(1);
         assert_eq!(
             ran.stderr,
             "error: there is no task 999\nhelp: List the tasks with `samuel run tasks`.\n"
@@ -97,8 +96,7 @@ fn skip_stores_its_reason_and_reset_clears_it() {
 #[test]
 fn a_wrong_word_is_answered_with_those_that_would_do() {
     let bench = Bench::with_tasks(&[]);
-    let ran = bench.samuel(&["run", "enqueue", "x", "--priority", "urgent"]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+    let ran = bench.samuel(&["run", "enqueue", "x", "--priority", "urgent"]).fails(2);
     assert!(ran.stderr.contains("critical, high, medium, low"), "{}", ran.stderr);
     assert_eq!(bench.samuel(&["run", "enqueue", ""]).code, 2);
     assert_eq!(bench.samuel(&["run", "enqueue", "a\nb"]).code, 2);
@@ -112,7 +110,8 @@ fn every_detail_of_a_new_task_is_stored() {
     let details = ["--priority", "high", "--complexity", "complex", "--source", "pilot-discovery"];
     let more = ["--description", "one\ntwo", "--depends-on", "1"];
     bench.ok(&[&["run", "enqueue", title][..], &details, &more].concat());
-    let document = bench.ok(&["run", "task", "add", "1.10", "Ten", "--depends-on", "1,2", "--json"]).json();
+    bench.ok(&["run", "enqueue", "Third"]);
+    let document = bench.ok(&["run", "task", "add", "1.10", "Ten", "--depends-on", "1,3", "--json"]).json();
     assert_eq!(document["data"]["task"]["parent_id"], "1");
     let tasks = bench.tasks();
     assert_eq!((&tasks[1]["id"], &tasks[1]["title"]), (&"2".into(), &title.into()));
@@ -121,7 +120,7 @@ fn every_detail_of_a_new_task_is_stored() {
         (&tasks[1]["source"], &tasks[1]["description"]),
         (&"pilot-discovery".into(), &"one\ntwo".into())
     );
-    assert_eq!((&tasks[2]["id"], &tasks[2]["depends_on"]), (&"1.10".into(), &serde_json::json!(["1", "2"])));
+    assert_eq!((&tasks[3]["id"], &tasks[3]["depends_on"]), (&"1.10".into(), &serde_json::json!(["1", "3"])));
     assert_eq!(bench.samuel(&["run", "task", "add", "1.10", "Again"]).code, 1);
 }
 
@@ -158,7 +157,10 @@ fn a_subdirectory_belongs_to_the_project_around_it() {
 fn another_project_can_be_named() {
     let (bench, other) = (Bench::with_tasks(&["First"]), Bench::empty());
     let root = bench.root();
-    assert_eq!(other.ok(&["-C", root.to_str().unwrap(), "run", "done", "1"]).stdout, "1 is completed\n");
+    assert_eq!(
+        other.ok(&["-C", root.to_str().unwrap(), "run", "done", "1"]).stdout,
+        "1 is completed (change 3)\n"
+    );
     let ran = other.samuel(&["run", "tasks", "-C", "/nowhere/at/all"]);
     assert_eq!((ran.code, ran.stderr.lines().next()), (2, Some("error: /nowhere/at/all is not a directory")));
 }
@@ -187,8 +189,7 @@ fn a_change_waits_for_a_plan_that_the_loop_is_about_to_put_back() {
     // As `git clean -fdx` does it.
     let agent = "[ -e ../once ] || { touch ../once; rm -rf .samuel; \"$SAMUEL_BINARY\" run tasks 2>../told; }; \
                  \"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\" 2>>../told";
-    let ran = bench.start(agent, &["--max-iterations", "2"]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    bench.start(agent, &["--max-iterations", "2"]).ends(0);
     assert_eq!((bench.status("1").as_str(), bench.status("2").as_str()), ("completed", "completed"));
     let told = std::fs::read_to_string(bench.root().parent().unwrap().join("told")).unwrap();
     assert!(!told.contains("samuel run init") && !told.contains("samuel run restore"), "{told}");
@@ -201,8 +202,7 @@ fn a_progress_log_that_is_removed_is_told_once_and_begins_with_that() {
         let agent = format!(
             "[ -e ../once ] || {{ touch ../once; rm -r {removed}; }}; \"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\""
         );
-        let ran = bench.start(&agent, &["--max-iterations", "2"]);
-        assert_eq!(ran.code, 0, "{ran:?}");
+        let ran = bench.start(&agent, &["--max-iterations", "2"]).ends(0);
         let told = "progress.md was removed while a loop was at work";
         assert_eq!(ran.stderr.matches(told).count(), 1, "{removed}: {ran:?}");
         let log = bench.read(".samuel/run/progress.md");
@@ -215,6 +215,152 @@ fn a_progress_log_that_is_removed_is_told_once_and_begins_with_that() {
 fn a_completed_task_that_is_skipped_is_said_to_have_been_completed() {
     let bench = Bench::with_tasks(&["First", "Second"]);
     bench.ok(&["run", "done", "1"]);
-    assert_eq!(bench.ok(&["run", "skip", "1"]).stdout, "1 is skipped; it was completed before\n");
-    assert_eq!(bench.ok(&["run", "skip", "2"]).stdout, "2 is skipped\n");
+    assert_eq!(bench.ok(&["run", "skip", "1"]).stdout, "1 is skipped; it was completed before (change 5)\n");
+    assert_eq!(bench.ok(&["run", "skip", "2"]).stdout, "2 is skipped (change 6)\n");
+}
+
+/// Returns the number of the change that a command printed last.
+fn change(ran: &Ran) -> String {
+    let (_, number) = ran.stdout.trim_end().rsplit_once("change ").expect("a number");
+    number.trim_end_matches(')').to_owned()
+}
+
+#[test]
+fn a_task_is_edited_with_options_and_the_change_taken_back() {
+    let bench = Bench::with_tasks(&["First", "Second"]);
+    let made =
+        bench.ok(&["run", "edit", "2", "--title", "Other", "--depends-on", "1", "--acceptance", "it works"]);
+    assert!(made.stdout.starts_with("2 Other is changed (change "), "{made:?}");
+    let task = &bench.tasks()[1];
+    assert_eq!((&task["title"], &task["depends_on"][0]), (&"Other".into(), &"1".into()));
+    bench.ok(&["run", "edit", "2", "--depends-on", "", "--title", "Again"]);
+    assert_eq!(bench.tasks()[1]["depends_on"].as_array().unwrap().len(), 0);
+    let refused = bench.samuel(&["run", "undo", &change(&made), "--json"]);
+    assert_eq!((refused.code, &refused.json()["error"]["code"]), (1, &"E_TASK_NOT_UNDONE".into()));
+    let undone = bench.ok(&["run", "undo"]);
+    assert!(undone.stdout.starts_with("task 2 was changed (change "), "{undone:?}");
+    bench.ok(&["run", "undo", &change(&made)]);
+    assert_eq!(bench.tasks()[1]["title"], "Second");
+}
+
+#[test]
+fn a_container_without_a_session_of_its_own_changes_the_plan_and_takes_it_back() {
+    let bench = Bench::with_tasks(&["First"]);
+    if !Command::new("unshare").args(["--pid", "--fork", "true"]).status().is_ok_and(|ended| ended.success())
+    {
+        println!("skipped: a container without a session: unshare is not allowed here");
+        return;
+    }
+    let contained = |args: &[&str]| Ran::of(bench.command_below("unshare --pid --fork \"$0\" \"$@\"", args));
+    let made = contained(&["run", "edit", "1", "--title", "Other"]);
+    assert_eq!((made.code, &bench.tasks()[0]["title"]), (0, &"Other".into()), "{made:?}");
+    let undone = contained(&["run", "undo"]);
+    assert_eq!((undone.code, &bench.tasks()[0]["title"]), (0, &"First".into()), "{undone:?}");
+}
+
+#[test]
+fn without_options_an_editor_opens_with_the_task_as_toml() {
+    let bench = Bench::with_tasks(&["First"]);
+    let edit = |editor: &str| bench.samuel_where("EDITOR", editor, &["run", "edit", "1"]);
+    let ran = edit("sed -i s/First/Second/");
+    assert_eq!((ran.code, &bench.tasks()[0]["title"]), (0, &"Second".into()), "{ran:?}");
+    assert_eq!(edit("true").stdout, "nothing is different\n");
+    for (editor, code) in [("false", 1), ("sed -i s/=/:/", 2), ("", 2)] {
+        let ran = edit(editor);
+        assert_eq!((ran.code, ran.stdout.as_str()), (code, ""), "{editor}: {ran:?}");
+    }
+    assert_eq!(bench.tasks()[0]["title"], "Second");
+}
+
+#[test]
+fn what_others_need_stays_and_goes_with_them() {
+    let bench = Bench::with_tasks(&["First", "Second"]);
+    bench.ok(&["run", "task", "add", "1.1", "Part", "--depends-on", "2"]);
+    for (args, told) in [
+        (&["run", "rm", "1"][..], "error: task 1 cannot be removed: 1.1 is a part of it\n"),
+        (&["run", "rm", "2"], "error: task 2 cannot be removed: 1.1 depends on it\n"),
+        (&["run", "rm", "2", "9"], "error: there is no task 9\n"),
+    ] {
+        let ran = bench.samuel(args);
+        assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
+        assert!(ran.stderr.starts_with(told), "{ran:?}");
+    }
+    let removed = bench.ok(&["run", "rm", "1", "2", "--with-parts"]);
+    assert!(
+        removed.stdout.starts_with("task 1 was removed\ntask 2 was removed\ntask 1.1 was removed (change "),
+        "{removed:?}"
+    );
+    bench.ok(&["run", "undo"]);
+    assert_eq!(bench.tasks().len(), 3);
+}
+
+#[test]
+fn a_task_is_moved_and_blocked() {
+    let bench = Bench::with_tasks(&["First", "Second"]);
+    bench.ok(&["run", "move", "2", "--first"]);
+    assert_eq!(bench.tasks()[0]["id"], "2");
+    bench.ok(&["run", "move", "2", "--parent", "1"]);
+    let ran = bench.samuel(&["run", "done", "1"]);
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.stderr.starts_with("error: task 1 is a group, which is completed once its parts are; open: 2\n"),
+        "{ran:?}"
+    );
+    let both = bench.samuel(&["run", "move", "2", "--first", "--last"]);
+    assert_eq!(both.code, 2, "{both:?}");
+    bench.ok(&["run", "block", "2", "--reason", "no key"]);
+    assert_eq!((bench.status("2").as_str(), &bench.tasks()[0]["skip_reason"]), ("blocked", &"no key".into()));
+}
+
+#[test]
+fn an_agent_may_not_edit_remove_move_or_take_back() {
+    let bench = Bench::with_tasks(&["First", "Second"]);
+    let before = std::fs::read(bench.prd()).unwrap();
+    for args in [
+        &["run", "edit", "1", "--acceptance", ""][..],
+        &["run", "edit", "1"],
+        &["run", "rm", "2"],
+        &["run", "move", "2", "--first"],
+        &["run", "undo"],
+    ] {
+        let ran = bench.samuel_where("SAMUEL_RUN_ID", "r", &[args, &["--json"]].concat());
+        assert_eq!((ran.code, &ran.json()["error"]["code"]), (1, &"E_TASK_DENIED".into()), "{args:?}");
+    }
+    assert_eq!(std::fs::read(bench.prd()).unwrap(), before);
+}
+
+#[test]
+fn a_plan_follows_its_prd_and_keeps_what_was_done() {
+    let bench = Bench::with_tasks(&[]);
+    let prd = bench.root().join("prd.md");
+    let write = |tasks: &str| std::fs::write(&prd, format!("# P\n\n## Tasks\n\n{tasks}")).unwrap();
+    write("### 1 First\n\n### 2 Second\n");
+    bench.ok(&["run", "convert", "prd.md"]);
+    bench.ok(&["run", "done", "1", "--commit-sha", "abcd"]);
+    bench.ok(&["run", "enqueue", "Mine"]);
+    let same = bench.ok(&["run", "convert", "--update", "prd.md"]);
+    assert_eq!(same.stdout, "the plan is up to date\n");
+    write("### 1 First of all\n\n### 4 Fourth\n");
+    let before = std::fs::read(bench.prd()).unwrap();
+    let shown = bench.ok(&["run", "convert", "--update", "--dry-run", "prd.md"]).stdout;
+    let diff = "+ 4 Fourth\n~ 1\n  title\n    -First\n    +First of all\n1 task not in the PRD any more, left as \
+                they are: 2\n  remove them with --prune\n";
+    assert_eq!(shown, format!("{diff}nothing was changed\n"));
+    assert_eq!(std::fs::read(bench.prd()).unwrap(), before);
+    let made = bench.ok(&["run", "convert", "--update", "prd.md"]);
+    assert_eq!(made.stdout, format!("{diff}change {}\n", change(&made)));
+    let pruned = bench.ok(&["run", "convert", "--update", "--prune", "prd.md"]);
+    assert!(pruned.stdout.starts_with("- 2 Second\nchange "), "{pruned:?}");
+    let said: Vec<String> = bench
+        .tasks()
+        .iter()
+        .map(|task| format!("{} {} {}", task["id"], task["title"], task["status"]))
+        .collect();
+    assert_eq!(
+        said,
+        [r#""1" "First of all" "completed""#, r#""4" "Fourth" "pending""#, r#""3" "Mine" "pending""#,]
+    );
+    bench.ok(&["run", "undo"]);
+    bench.ok(&["run", "undo"]);
+    assert_eq!(bench.tasks()[0]["title"], "First");
 }

@@ -44,8 +44,7 @@ fn the_demonstration_shows_tasks_commits_and_files_and_leaves_nothing() {
 fn a_directory_with_something_in_it_is_not_used() {
     let bench = Bench::empty();
     bench.write("mine.txt", "x");
-    let ran = bench.samuel(&["demo", "--keep", "."]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+    let ran = bench.samuel(&["demo", "--keep", "."]).fails(2);
     assert!(ran.stderr.contains("is not empty"), "{ran:?}");
     assert_eq!(bench.files().len(), 1);
 }

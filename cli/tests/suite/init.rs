@@ -1,6 +1,6 @@
 //! `init` and `convert`.
 
-use crate::bench::Bench;
+use crate::bench::{Bench, says};
 
 const PRD: &str = "# PRD: Notes\n\n## Implementation Plan\n\n### 1 Store\n\nIn a file.\n\n```sh\n# 9 no task\n```\n\n\
                    ### 1.1 Search\n\nFast.\n";
@@ -24,24 +24,91 @@ fn a_prd_becomes_a_plan_with_parents_and_descriptions() {
 fn a_companion_with_a_checklist_wins_over_headings() {
     let bench = Bench::empty();
     bench.write("prd-notes.md", PRD);
-    let list = "- [x] 1.1 Save [~3,000 tokens - High]\n  - [ ] 1.2 Load\n";
+    let list = "- [x] 1.1 Save [~3,000 tokens - High]\n- [ ] 1.2 Load\n  - [ ] 1.3 Find\n";
     bench.write("tasks-notes.md", list);
     let ran = bench.ok(&["run", "init", "--prd", "prd-notes.md", "--json"]).json();
     assert_eq!(ran["data"]["converted"]["form"], "companion");
     let tasks = bench.tasks();
     assert_eq!((&tasks[0]["status"], &tasks[0]["complexity"]), (&"completed".into(), &"complex".into()));
-    assert_eq!(tasks[1]["depends_on"], serde_json::json!(["1.1"]));
+    assert_eq!(tasks[2]["depends_on"], serde_json::json!(["1.2"]));
 }
 
 #[test]
-fn no_task_at_all_is_a_warning_that_says_what_was_looked_for() {
+fn a_prd_without_tasks_is_refused_with_the_three_nearest_forms_unless_an_empty_plan_is_asked_for() {
     let bench = Bench::empty();
-    bench.write("prd.md", "# Only words\n\nNothing to do.\n");
-    let document = bench.ok(&["run", "init", "--prd", "prd.md", "--json"]).json();
+    bench.write("prd.md", "# Only words\n\nNothing to do.\n\n## Phase 1: Think\n\n- [x](y)\n");
+    bench.write("words.md", "# Only words\n\nNothing to do.\n");
+    let before = bench.files();
+    let ran = bench.samuel(&["run", "convert", "words.md"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
+    assert!(
+        ran.stderr.contains("looked for headings") && ran.stderr.contains("--allow-empty"),
+        "{}",
+        ran.stderr
+    );
+    let document = bench.samuel(&["run", "init", "--prd", "words.md", "--json"]).json();
+    assert_eq!(document["error"]["code"], "E_PRD_INVALID");
+    let help = document["error"]["help"].as_str().unwrap();
+    assert_eq!(help.matches(" (").count(), 3, "{help}");
+    assert_eq!(bench.files(), before);
+
+    let document = bench.ok(&["run", "init", "--prd", "words.md", "--allow-empty", "--json"]).json();
     assert_eq!(document["data"]["converted"]["tasks"], 0);
     assert!(document["warnings"][0].as_str().unwrap().contains("looked for headings"), "{document}");
-    let ran = bench.ok(&["run", "convert", "prd.md"]);
+    let ran = bench.ok(&["run", "convert", "words.md", "--allow-empty"]);
     assert!(ran.stderr.starts_with("warning: "), "{ran:?}");
+}
+
+#[test]
+fn the_forms_are_listed_and_one_can_be_forced() {
+    let bench = Bench::empty();
+    let data = bench.ok(&["run", "convert", "--formats", "--json"]).json()["data"].clone();
+    let names: Vec<&str> =
+        data["forms"].as_array().unwrap().iter().map(|form| form["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"spec-kit") && names.contains(&"task-master"), "{names:?}");
+    assert!(bench.ok(&["run", "convert", "--formats"]).stdout.contains("\nkiro "));
+
+    bench.write("prd.md", "# P\n\n- [ ] box\n\n1. number\n2. another\n");
+    let data =
+        bench.ok(&["run", "init", "--prd", "prd.md", "--format", "numbered-list", "--json"]).json()["data"]
+            .clone();
+    assert_eq!(
+        (&data["converted"]["form"], &data["converted"]["tasks"]),
+        (&"numbered-list".into(), &2.into())
+    );
+    let ran = bench.samuel(&["run", "convert", "prd.md", "--format", "nonsense"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("unknown form \"nonsense\""), "{}", ran.stderr);
+    let ran = bench.samuel(&["run", "convert", "prd.md", "--format", "kiro", "--force"]);
+    assert_eq!(bench.tasks().len(), if ran.code == 0 { 1 } else { 2 }, "{ran:?}");
+}
+
+#[test]
+fn what_is_no_prd_is_named_with_its_place_and_the_plan_stays() {
+    let bench = Bench::with_tasks(&["Mine"]);
+    bench.write("nul.md", "# P\n\n- [ ] a\0b\n");
+    bench.write("page.md", "<!DOCTYPE html>\n<html></html>\n");
+    bench.write("prd.json", "{\n  \"userStories\": [\n    oops\n  ]\n}\n");
+    bench.write("twice.md", "# T\n\n## 1. A\n- [ ] 1.1 a\n- [ ] 1.1 b\n");
+    bench.write("cycle.md", "# T\n\n- [ ] T001 a (depends on T002)\n- [ ] T002 b (depends on T001)\n");
+    std::fs::write(bench.path("latin1.md"), b"# Caf\xe9\n\n- [ ] a\n").unwrap();
+    let plan = bench.read(".samuel/run/prd.toon");
+    for (file, words, line) in [
+        ("nul.md", "U+0000", Some(3)),
+        ("page.md", "is HTML", None),
+        ("prd.json", "is not JSON", Some(3)),
+        ("twice.md", "must be corrected", Some(5)),
+        ("cycle.md", "must be corrected", Some(3)),
+        ("latin1.md", "cannot be read", None),
+        (".", "cannot be read", None),
+    ] {
+        let ran = bench.samuel(&["run", "convert", file, "--force", "--json"]);
+        let error = ran.json()["error"].clone();
+        assert_eq!((ran.code, &error["code"]), (1, &"E_PRD_INVALID".into()), "{file}: {error}");
+        assert!(error["message"].as_str().unwrap().contains(words), "{file}: {error}");
+        assert_eq!(error["location"]["line"].as_u64(), line, "{file}: {error}");
+        assert_eq!(bench.read(".samuel/run/prd.toon"), plan);
+    }
 }
 
 #[test]
@@ -50,8 +117,7 @@ fn init_writes_a_configuration_with_the_checks_it_found() {
     bench.write("Cargo.toml", "[package]\nname = \"x\"\n");
     bench.ok(&["run", "init"]);
     let config = bench.read("samuel.toml");
-    assert!(config.contains("\nquality_checks = [\"cargo test\"]\n"), "{config}");
-    assert!(config.contains("\ndefault_methodology = \"ralph\"\n"), "{config}");
+    says(&config, &["\nquality_checks = [\"cargo test\"]\n", "\ndefault_methodology = \"ralph\"\n"]);
     assert_eq!(bench.tasks().len(), 0);
 }
 
@@ -64,26 +130,24 @@ fn a_configuration_that_is_there_stays() {
 }
 
 #[test]
-fn a_plan_with_tasks_is_replaced_only_by_force_and_kept_as_a_backup() {
+fn a_plan_with_tasks_is_replaced_only_by_force_and_kept_among_the_last_ten() {
     let bench = Bench::with_tasks(&["Mine"]);
     bench.write("prd.md", PRD);
     let before = bench.files();
     for args in [&["run", "init"][..], &["run", "init", "--prd", "prd.md"], &["run", "convert", "prd.md"]] {
-        let ran = bench.samuel(args);
-        assert_eq!(ran.code, 1);
-        assert!(
-            ran.stderr.contains("there is a plan at ") && ran.stderr.contains("--force"),
-            "{}",
-            ran.stderr
-        );
+        let ran = bench.samuel(args).ends(1);
+        says(&ran.stderr, &["there is a plan at ", "--force"]);
     }
     let plain: Vec<_> = bench.files().into_iter().filter(|(path, _)| !path.ends_with("lock")).collect();
     let expected: Vec<_> = before.into_iter().filter(|(path, _)| !path.ends_with("lock")).collect();
     assert_eq!(plain, expected);
     let document = bench.ok(&["run", "convert", "prd.md", "--force", "--json"]).json();
-    let backup = document["data"]["backup"].as_str().unwrap();
-    assert!(std::fs::read_to_string(backup).unwrap().contains("Mine"));
+    assert!(document["data"]["backup"].is_null(), "there is no second backup: {document}");
     assert_eq!(bench.tasks().len(), 2);
+    bench.ok(&["run", "restore"]);
+    assert_eq!(bench.tasks()[0]["title"], "Mine");
+    let text = bench.ok(&["run", "convert", "prd.md", "--force"]).stdout;
+    says(&text, &["the plan that was there is kept; `samuel run restore` puts it back"]);
 }
 
 #[test]
@@ -99,8 +163,7 @@ fn errors_of_a_prd_are_listed_with_their_lines_and_nothing_is_written() {
     let bench = Bench::empty();
     bench.write("prd.md", "# P\n\n## Tasks\n\n### 1 One\n\n### 1 Again\n");
     let before = bench.files();
-    let ran = bench.samuel(&["run", "init", "--prd", "prd.md"]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
+    let ran = bench.samuel(&["run", "init", "--prd", "prd.md"]).fails(1);
     assert!(ran.stderr.contains("prd.md:7:1"), "{}", ran.stderr);
     let document = bench.samuel(&["run", "init", "--prd", "prd.md", "--json"]).json();
     assert_eq!(
@@ -114,8 +177,7 @@ fn errors_of_a_prd_are_listed_with_their_lines_and_nothing_is_written() {
 #[test]
 fn a_prd_that_is_not_there_is_named() {
     let bench = Bench::empty();
-    let ran = bench.samuel(&["run", "init", "--prd", "nowhere.md"]);
-    assert_eq!(ran.code, 1);
+    let ran = bench.samuel(&["run", "init", "--prd", "nowhere.md"]).ends(1);
     assert!(ran.stderr.contains("nowhere.md not found"), "{}", ran.stderr);
     assert_eq!(bench.files(), []);
 }

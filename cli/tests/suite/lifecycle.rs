@@ -1,6 +1,6 @@
 //! `init`, `sync`, `doctor --hooks` and `hooks show`.
 
-use crate::bench::Bench;
+use crate::bench::{Bench, says};
 
 fn rust() -> Bench {
     let bench = Bench::empty();
@@ -15,16 +15,28 @@ fn rust() -> Bench {
 fn init_says_what_it_wrote_and_what_it_found() {
     let bench = rust();
     let ran = bench.ok(&["init"]);
-    assert!(
-        ran.stdout.contains(
-            "  wrote samuel.toml (new)\n  wrote .samuel/.gitignore (new)\n  wrote AGENTS.md (new)\n"
-        )
+    says(
+        &ran.stdout,
+        &[
+            "  wrote samuel.toml (new)\n  wrote .samuel/.gitignore (new)\n  wrote AGENTS.md (new)\n",
+            "  languages: rust\n  quality checks: cargo test\n",
+        ],
     );
-    assert!(ran.stdout.contains("  languages: rust\n  quality checks: cargo test\n"), "{}", ran.stdout);
     let again = bench.ok(&["init"]);
     assert!(again.stdout.ends_with(" is a project already; nothing to write\n"), "{}", again.stdout);
     let forced = bench.ok(&["init", "--force", "--minimal", "--json"]).json();
     assert_eq!((&forced["command"], &forced["data"]["changes"]), (&"init".into(), &serde_json::json!([])));
+}
+
+#[test]
+fn force_replaces_a_samuel_toml_that_cannot_be_read_and_keeps_it() {
+    let bench = rust();
+    std::fs::write(bench.root().join("samuel.toml"), "version = [\n").unwrap();
+    assert_ne!(bench.samuel(&["init"]).code, 0);
+    let forced = bench.ok(&["init", "--force", "--minimal", "--json"]).json();
+    let backup = forced["data"]["backup"].as_str().unwrap();
+    assert_eq!(std::fs::read_to_string(backup).unwrap(), "version = [\n");
+    bench.ok(&["run", "init"]);
 }
 
 #[test]
@@ -59,21 +71,15 @@ fn broken_markers_exit_with_the_line_and_nothing_is_written() {
     bench.ok(&["init", "--minimal"]);
     bench.write("AGENTS.md", "mine\n\n<!-- samuel:end -->\n");
     let before = bench.files();
-    let ran = bench.samuel(&["sync"]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
-    assert!(
-        ran.stderr.contains("line 3 closes Samuel's section") && ran.stderr.contains("AGENTS.md:3\n"),
-        "{}",
-        ran.stderr
-    );
+    let ran = bench.samuel(&["sync"]).fails(1);
+    says(&ran.stderr, &["line 3 closes Samuel's section", "AGENTS.md:3\n"]);
     assert_eq!(bench.samuel(&["sync", "--json"]).json()["error"]["code"], "E_SYNC_MARKERS");
     assert_eq!(bench.files(), before);
 }
 
 #[test]
 fn a_directory_that_is_no_project_is_not_synced() {
-    let ran = rust().samuel(&["sync"]);
-    assert_eq!(ran.code, 1);
+    let ran = rust().samuel(&["sync"]).ends(1);
     assert!(ran.stderr.contains("help: Run `samuel init` first.\n"), "{}", ran.stderr);
 }
 
@@ -86,35 +92,13 @@ fn doctor_shows_every_chain_with_the_place_of_each_setting() {
     bench.write("samuel.toml", CONFIG);
     let ran = bench.ok(&["doctor", "--hooks"]);
     let line = |text: &str| ran.stdout.lines().find(|line| line.starts_with(text)).unwrap().to_owned();
-    let words = |text: &str| line(text).split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    assert_eq!(
-        words("quality.check"),
-        ["quality.check", "100", "default", "built-in", "samuel", "no", "its", "own", "warn", "default"]
-    );
-    assert_eq!(
-        words("agent.invoke"),
-        [
-            "agent.invoke",
-            "100",
-            "default",
-            "built-in",
-            "samuel",
-            "yes",
-            "its",
-            "own",
-            "abort_iteration",
-            "default"
-        ]
-    );
+    let words = |text: &str| line(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(words("quality.check"), "quality.check 100 default built-in samuel no its own warn default");
+    let agent = "agent.invoke 100 default built-in samuel yes its own abort_iteration default";
+    assert_eq!(words("agent.invoke"), agent);
     assert!(line("before:loop").ends_with("skipped: not in handlers (samuel.toml:9:1)"), "{}", ran.stdout);
-    assert!(
-        ran.stdout.contains("  hooks.\"quality.check\".timeout = \"10s\"  samuel.toml:3:1\n"),
-        "{}",
-        ran.stdout
-    );
-    assert!(
-        ran.stdout.contains("  methodology.ralph.hooks.\"quality.check\".strict = false  samuel.toml:6:1\n")
-    );
+    says(&ran.stdout, &["  hooks.\"quality.check\".timeout = \"10s\"  samuel.toml:3:1\n"]);
+    says(&ran.stdout, &["  methodology.ralph.hooks.\"quality.check\".strict = false  samuel.toml:6:1\n"]);
     assert_eq!(ran.stdout.lines().skip(1).take_while(|line| !line.is_empty()).count(), 25);
 }
 
@@ -132,11 +116,7 @@ fn a_mode_is_shown_with_its_place() {
     let bench = Bench::empty();
     bench.write("samuel.toml", "[hooks.\"context.extra\"]\nmode = \"discovery\"\n");
     let ran = bench.ok(&["doctor", "--hooks"]);
-    assert!(
-        ran.stdout.contains("  hooks.\"context.extra\".mode = \"discovery\"  samuel.toml:2:1\n"),
-        "{}",
-        ran.stdout
-    );
+    says(&ran.stdout, &["  hooks.\"context.extra\".mode = \"discovery\"  samuel.toml:2:1\n"]);
     let shown = bench.ok(&["hooks", "show", "context.extra"]).stdout;
     assert!(shown.contains("  it fires only in discovery iterations\n"), "{shown}");
     let data = bench.ok(&["hooks", "show", "context.extra", "--json"]).json()["data"].clone();
@@ -192,8 +172,7 @@ fn an_unknown_handler_is_refused_with_its_place() {
     let bench = Bench::empty();
     bench.write("samuel.toml", "version = \"2\"\n[hooks.\"init.before\"]\nhandlers = [\"nope:x\"]\n");
     let before = bench.files();
-    let ran = bench.samuel(&["init"]);
-    assert_eq!(ran.code, 2);
+    let ran = bench.samuel(&["init"]).ends(2);
     assert!(ran.stderr.contains("samuel.toml:3:13"), "{}", ran.stderr);
     assert_eq!(bench.files(), before);
 }
@@ -203,21 +182,14 @@ fn hooks_show_tells_what_handlers_are_given_and_answer() {
     let bench = Bench::empty();
     let text = bench.ok(&["hooks", "show", "sync.before"]).stdout;
     assert!(text.starts_with("sync.before: gate\n  a handler that breaks: abort_command\n"), "{text}");
-    assert!(
-        text.contains("Given\n  project_root      text, required\n  dry_run           bool, required\n"),
-        "{text}"
-    );
-    assert!(
-        text.contains("Answers\n  ok                bool, required\n  reason            optional text\n"),
-        "{text}"
-    );
+    says(&text, &["Given\n  project_root      text, required\n  dry_run           bool, required\n"]);
+    says(&text, &["Answers\n  ok                bool, required\n  reason            optional text\n"]);
     assert!(text.ends_with("No handlers are registered.\n"), "{text}");
     let data = bench.ok(&["hooks", "show", "quality.check", "--json"]).json()["data"].clone();
     assert_eq!(
         (&data["chain"]["run"][0]["id"], &data["input"][0]["name"]),
         (&"default".into(), &"commands".into())
     );
-    let unknown = bench.samuel(&["hooks", "show", "quality.chek"]);
-    assert_eq!(unknown.code, 2);
+    let unknown = bench.samuel(&["hooks", "show", "quality.chek"]).ends(2);
     assert!(unknown.stderr.contains("Did you mean \"quality.check\"?"), "{}", unknown.stderr);
 }

@@ -1,6 +1,6 @@
 //! Which methodology a command means.
 
-use crate::bench::Bench;
+use crate::bench::{Bench, says};
 
 #[test]
 fn a_methodology_can_stand_before_any_command() {
@@ -17,8 +17,7 @@ fn a_methodology_can_stand_before_any_command() {
 fn an_unknown_methodology_is_an_error_with_suggestions() {
     let bench = Bench::with_tasks(&[]);
     for args in [&["run", "ralf"][..], &["run", "ralf", "tasks"], &["auto", "ralf", "start"]] {
-        let ran = bench.samuel(args);
-        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+        let ran = bench.samuel(args).fails(2);
         assert!(ran.stderr.contains("methodology not found: \"ralf\""), "{}", ran.stderr);
         assert!(ran.stderr.contains("Did you mean \"ralph\"?"), "{}", ran.stderr);
         assert!(ran.stderr.contains("samuel ls --type methodology"), "{}", ran.stderr);
@@ -29,8 +28,7 @@ fn an_unknown_methodology_is_an_error_with_suggestions() {
 
 #[test]
 fn a_mistyped_command_is_suggested() {
-    let ran = Bench::with_tasks(&[]).samuel(&["run", "strat"]);
-    assert_eq!(ran.code, 2);
+    let ran = Bench::with_tasks(&[]).samuel(&["run", "strat"]).ends(2);
     assert!(ran.stderr.contains("samuel run start"), "{}", ran.stderr);
 }
 
@@ -38,10 +36,27 @@ fn a_mistyped_command_is_suggested() {
 fn the_positional_wins_over_the_default_of_samuel_toml() {
     let bench = Bench::with_tasks(&["First"]);
     bench.write("samuel.toml", "version = \"2\"\ndefault_methodology = \"tdd-strict\"\n");
-    let ran = bench.samuel(&["run", "tasks"]);
-    assert_eq!(ran.code, 2);
+    let ran = bench.samuel(&["run", "start", "--dry-run"]).ends(2);
     assert!(ran.stderr.contains("samuel.toml:2:"), "{}", ran.stderr);
-    bench.ok(&["run", "ralph", "tasks"]);
+    bench.ok(&["run", "ralph", "start", "--dry-run", "--agent-command", "true"]);
+}
+
+#[test]
+fn a_plan_is_read_and_changed_where_a_program_brings_the_methodology() {
+    let bench = Bench::with_tasks(&["First", "Second"]);
+    bench.write("samuel.toml", "version = \"2\"\ndefault_methodology = \"haiku\"\n\n[methodology.haiku]\n");
+    bench.ok(&["run", "done", "1"]);
+    bench.ok(&["run", "haiku", "enqueue", "Third"]);
+    for looking in [&["run"][..], &["run", "status"], &["run", "haiku", "tasks"]] {
+        bench.ok(looking);
+    }
+    assert_eq!((bench.status("1"), bench.status("3")), ("completed".to_owned(), "pending".to_owned()));
+    // A loop needs what the program brings.
+    for command in [&["run", "start", "--yes"][..], &["run", "prompt"]] {
+        let ran = bench.samuel(command).fails(2);
+        says(&ran.stderr, &["unknown methodology \"haiku\"", "samuel.toml:2:"]);
+    }
+    bench.samuel(&["run", "haikuu", "tasks"]).fails(2);
 }
 
 /// An agent that keeps its prompt and records its task as done.
@@ -83,11 +98,8 @@ fn the_methodology_of_a_plugin_runs_with_its_defaults_its_chains_and_its_templat
     assert!(listed.contains("tdd-strict   tdd      samuel-tdd\n"), "{listed}");
     bench.ok(&["run", "tdd-strict", "init"]);
     bench.ok(&["run", "tdd", "enqueue", "First"]);
-    let asked = bench.samuel(&["run", "tdd", "start", "--agent-command", "true"]);
-    assert_eq!(asked.code, 78, "what it brings is shown before it runs");
-    for part in ["echo red", "samuel-tdd/templates/prompt.md.tmpl"] {
-        assert!(asked.stderr.contains(part), "{part}: {}", asked.stderr);
-    }
+    let asked = bench.samuel(&["run", "tdd", "start", "--agent-command", "true"]).ends(78);
+    says(&asked.stderr, &["echo red", "samuel-tdd/templates/prompt.md.tmpl"]);
 
     // Its check fails, and by its chain that is advice.
     let ran = start_tdd(&bench, DONE, &[]);
@@ -122,8 +134,7 @@ fn no_methodology_is_called_like_a_command() {
         source(&bench, "samuel-tdd", name, "");
         for args in [["plugin", "validate", "plugins/samuel-tdd"], ["install", "plugins/samuel-tdd", "--yes"]]
         {
-            let ran = bench.samuel(&args);
-            assert_eq!(ran.code, 2, "{ran:?}");
+            let ran = bench.samuel(&args).ends(2);
             let told =
                 format!("\"{name}\" cannot be the name of a methodology: it is a subcommand of `samuel run`");
             assert!(ran.stderr.contains(&told), "{ran:?}");
@@ -168,8 +179,7 @@ fn a_methodology_whose_plugin_was_changed_does_not_run() {
 fn two_plugins_cannot_provide_methodologies_of_one_name() {
     let bench = with_tdd("");
     source(&bench, "other-tdd", "tdd-lenient", "");
-    let ran = bench.samuel(&["install", "plugins/other-tdd", "--yes"]);
-    assert_eq!(ran.code, 2, "{ran:?}");
+    let ran = bench.samuel(&["install", "plugins/other-tdd", "--yes"]).ends(2);
     let said = "the plugin other-tdd provides a methodology \"tdd\", and so does the plugin samuel-tdd";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
     source(&bench, "my-ralph", "rw", "");

@@ -2,9 +2,10 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::bench::{AtTerminal, Bench, wait_for_file};
+use crate::bench::{AtTerminal, Bench, says, wait_for_file};
 
 /// Writes the source of a plugin with one script.
 fn source(bench: &Bench, name: &str, more: &str, point: &str, script: &str) -> PathBuf {
@@ -41,18 +42,18 @@ fn fails(bench: &Bench, args: &[&str], code: i32, part: &str) {
 fn nothing_is_installed_that_nobody_has_granted() {
     let bench = Bench::empty();
     lint(&bench);
-    let ran = bench.samuel(&["install", "plugins/lint"]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (78, ""));
-    for part in [
-        "what lint 1.0.0 asks for was not granted",
-        "exec  ruff         (runs the linter)",
-        "env   VIRTUAL_ENV",
-        "quality.check  hook.sh",
-        "run with all your rights",
-        "help: Review what the plugin asks for, then pass --yes.",
-    ] {
-        assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
-    }
+    let ran = bench.samuel(&["install", "plugins/lint"]).fails(78);
+    says(
+        &ran.stderr,
+        &[
+            "what lint 1.0.0 asks for was not granted",
+            "exec  ruff         (runs the linter)",
+            "env   VIRTUAL_ENV",
+            "quality.check  hook.sh",
+            "run with all your rights",
+            "help: Review what the plugin asks for, then pass --yes.",
+        ],
+    );
     assert!(!bench.path("samuel.lock").exists() && !bench.path("samuel.toml").exists());
     let error = bench.samuel(&["install", "plugins/lint", "--json"]).json();
     assert_eq!((&error["command"], &error["error"]["code"]), (&json!("install"), &json!("E_PLUGIN_REFUSED")));
@@ -69,13 +70,9 @@ fn an_update_that_wants_more_is_refused_where_nobody_can_be_asked() {
     let manifest = bench.read("plugins/lint/samuel-plugin.toml");
     let more = manifest.replace("\"1.0.0\"", "\"1.1.0\"").replace("\"ruff\"", "\"ruff\", \"git\"");
     bench.write("plugins/lint/samuel-plugin.toml", &more);
-    let ran = bench.samuel(&["install", "plugins/lint"]);
-    assert_eq!(ran.code, 78, "{ran:?}");
+    let ran = bench.samuel(&["install", "plugins/lint"]).ends(78);
     let said = "what lint 1.1.0 asks for was not granted";
-    assert!(
-        ran.stderr.contains(said) && ran.stderr.contains("+ exec") && ran.stderr.contains("git"),
-        "{ran:?}"
-    );
+    says(&ran.stderr, &[said, "+ exec", "git"]);
     assert_eq!(installed(), before, "everything is as before");
     bench.ok(&["verify"]);
 
@@ -94,13 +91,9 @@ fn a_plugin_is_installed_listed_shown_verified_and_removed() {
     assert!(ran.stdout.contains("lint  1.0.0    skill  ./plugins/lint\n"), "{}", ran.stdout);
     assert_eq!(bench.ok(&["ls", "--type", "wasm"]).stdout, "No plugins are installed.\n");
     assert!(bench.ok(&["ls", "--type", "methodology"]).stdout.contains("ralph        rw       built-in\n"));
-    let usage = bench.samuel(&["ls", "--type", "wsam"]);
-    assert_eq!(usage.code, 2);
+    bench.samuel(&["ls", "--type", "wsam"]).ends(2);
     let info = bench.ok(&["info", "lint"]).stdout;
-    assert!(
-        info.contains("It was granted\n  exec  ruff         (runs the linter)\n  env   VIRTUAL_ENV\n"),
-        "{info}"
-    );
+    says(&info, &["It was granted\n  exec  ruff         (runs the linter)\n  env   VIRTUAL_ENV\n"]);
     let info = bench.ok(&["info", "lint", "--json"]).json();
     assert_eq!(info["data"]["manifest"]["bindings"][0]["point"], "quality.check");
     assert_eq!(bench.ok(&["verify"]).stdout, "lint: as installed\n");
@@ -126,8 +119,7 @@ fn a_changed_plugin_stops_every_command_that_would_run_it() {
         assert_eq!(ran.code, 78, "{args:?}: {ran:?}");
         assert!(ran.stderr.contains("changed: hook.sh"), "{args:?}: {}", ran.stderr);
     }
-    let ran = bench.samuel(&["verify", "--json"]);
-    assert_eq!(ran.code, 78);
+    let ran = bench.samuel(&["verify", "--json"]).ends(78);
     let change = json!({ "path": "hook.sh", "kind": "changed" });
     assert_eq!(ran.json()["data"]["plugins"][0]["changes"][0], change);
     assert!(!bench.path("ran").exists());
@@ -161,8 +153,7 @@ fn a_run_asks_its_plugins() {
     bench.ok(&["install", "plugins/facts", "--yes"]);
     fails(&bench, &["run", "prompt"], 78, "handler of context.extra: facts:hook.sh");
     assert!(bench.ok(&["run", "prompt", "--yes"]).stdout.contains("Water is wet."));
-    let ran = bench.start("cat > prompt.txt", &["--max-iterations", "1"]);
-    assert_eq!(ran.code, 4, "{ran:?}");
+    bench.start("cat > prompt.txt", &["--max-iterations", "1"]).ends(4);
     assert!(bench.read("prompt.txt").contains("Water is wet."));
     assert!(bench.read(".samuel/run/progress.md").contains("todo left"));
 }
@@ -224,8 +215,9 @@ fn a_new_plugin_is_made_in_an_empty_directory_of_its_name_and_nowhere_else() {
     bench.ok(&["plugin", "new", "other", "--sdk-path", "facts"]);
     let path = bench.path("facts").display().to_string();
     assert!(bench.read("other/Cargo.toml").contains(&format!("samuel-plugin = {{ path = \"{path}\" }}")));
-    let missing = "does not exist; build it with `samuel plugin build`";
-    fails(&bench, &["plugin", "validate", "other"], 2, missing);
+    for missing in ["does not exist", "Build it with `samuel plugin build`."] {
+        fails(&bench, &["plugin", "validate", "other"], 2, missing);
+    }
     bench.ok(&["plugin", "new", "py", "--lang", "python"]);
     assert!(
         bench.path("py/wit/deps/samuel-plugin/types.wit").exists()
@@ -243,8 +235,7 @@ fn a_plugin_that_is_only_listed_is_to_be_installed_and_not_installed_again() {
     let bench = Bench::with_tasks(&["One"]);
     bench.write("samuel.toml", "version = \"2\"\n[[plugins]]\nname = \"lint\"\n");
     for args in [&["verify"][..], &["verify", "lint"]] {
-        let ran = bench.samuel(args);
-        assert_eq!(ran.code, 1, "{ran:?}");
+        let ran = bench.samuel(args).ends(1);
         assert!(ran.stderr.contains("lint: it is listed in samuel.toml and not installed"), "{ran:?}");
         assert!(ran.stderr.contains("help: Install each with `samuel install <source>`"), "{ran:?}");
         assert!(!ran.stderr.contains("again"), "{ran:?}");
@@ -255,13 +246,8 @@ fn a_plugin_that_is_only_listed_is_to_be_installed_and_not_installed_again() {
 fn a_handler_that_breaks_fails_the_test_of_its_plugin() {
     let bench = Bench::empty();
     source(&bench, "bad", "", "before:loop", "echo 'no luck' >&2; exit 3");
-    let ran = bench.samuel(&["plugin", "test", "plugins/bad"]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
-    assert!(
-        ran.stderr.contains("1 of 1 handler broke") && ran.stderr.contains("failed: no luck"),
-        "{}",
-        ran.stderr
-    );
+    let ran = bench.samuel(&["plugin", "test", "plugins/bad"]).fails(1);
+    says(&ran.stderr, &["1 of 1 handler broke", "failed: no luck"]);
     let other = ["plugin", "test", "plugins/bad", "--point", "quality.check"];
     fails(&bench, &other, 2, "does not handle quality.check");
 }
@@ -275,6 +261,41 @@ fn a_component_without_its_handlers_is_refused_before_anything_is_installed() {
     let ran = bench.samuel(&["install", "comp", "--yes"]);
     assert!(ran.code != 0 && ran.stderr.contains("the component of comp cannot be used"), "{ran:?}");
     assert!(!bench.path("samuel.lock").exists() && !bench.path(".samuel/plugins/comp").exists());
+}
+
+/// How many copies of scripts lie in the state directory.
+fn copies(bench: &Bench) -> usize {
+    let found = fs::read_dir(bench.path("../home/.local/state/samuel/plugins"));
+    found.map_or(0, |copies| copies.flatten().count())
+}
+
+#[test]
+fn a_preview_leaves_no_copy_of_a_script_behind_however_it_ends() {
+    let bench = Bench::with_tasks(&["One"]);
+    let script = "touch up; while [ ! -e go ]; do sleep 0.05; done; exit 3";
+    source(&bench, "slow", "", "context.extra", script);
+    bench.ok(&["install", "plugins/slow", "--yes"]);
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
+        let preview = bench.spawn(&["run", "prompt", "--yes"]);
+        wait_for_file(&bench.path("up"));
+        assert_eq!(copies(&bench), 1);
+        preview.signal(signal);
+        assert_eq!((preview.code(), copies(&bench)), (code, 0));
+        fs::remove_file(bench.path("up")).unwrap();
+    }
+    for asks in [&["run", "prompt"][..], &["run", "start", "--agent-command", "true"]] {
+        let question = AtTerminal::spawn(&bench, asks);
+        assert!(question.wait_for("[y/N]"));
+        question.signal(Signal::INT);
+        assert_eq!((question.end().0, copies(&bench)), (130, 0), "{asks:?}");
+    }
+    bench.write("go", "");
+    for preview in
+        [&["run", "prompt", "--yes"][..], &["run", "vars", "--yes"], &["run", "start", "--dry-run"]]
+    {
+        bench.ok(preview);
+        assert_eq!(copies(&bench), 0, "{preview:?}");
+    }
 }
 
 /// Runs a command at a terminal and types an answer to its question.
@@ -362,11 +383,10 @@ fn whoever_changes_plugins_beside_a_loop_is_told_what_becomes_of_it() {
     let beside = bench.spawn(&bench.start_args(agent));
     wait_for_file(&bench.path("working"));
     let ran = bench.ok(&["install", "plugins/lint", "--yes"]);
-    for part in
-        ["a loop is running (process ", "keeps the plugins it was started with", "control-files-changed"]
-    {
-        assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
-    }
+    says(
+        &ran.stderr,
+        &["a loop is running (process ", "keeps the plugins it was started with", "control-files-changed"],
+    );
     bench.write("go", "");
     assert_eq!(beside.code(), 4, "the loop ends as was said");
     assert_eq!(bench.ok(&["uninstall", "lint"]).stderr, "");

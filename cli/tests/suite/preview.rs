@@ -35,8 +35,7 @@ fn the_variables_are_those_of_the_next_iteration() {
 fn a_plan_that_is_done_has_no_next_prompt() {
     let bench = Bench::with_tasks(&["First"]);
     bench.ok(&["run", "done", "1"]);
-    let ran = bench.samuel(&["run", "prompt"]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
+    let ran = bench.samuel(&["run", "prompt"]).fails(1);
     assert!(ran.stderr.contains("every task is completed or skipped"), "{ran:?}");
 }
 
@@ -56,8 +55,7 @@ fn of_a_plan_with_a_row_that_cannot_be_read_nobody_says_that_it_is_done() {
     assert!(text.contains("nothing that can be read; `samuel doctor --fix`"), "{text}");
     let dry = bench.ok(&["run", "start", "--dry-run", "--json"]).json()["data"]["stop"].clone();
     assert_eq!((&dry["reason"], &dry["detail"]), (&"blocked".into(), &reason.into()));
-    let ran = bench.start("true", &[]);
-    assert_eq!(ran.code, 3);
+    let ran = bench.start("true", &[]).ends(3);
     assert!(ran.stderr.contains(&format!("blocked: {reason}")), "{ran:?}");
 }
 

@@ -32,8 +32,7 @@ fn a_plan_that_is_gone_comes_back_and_the_present_one_is_kept_beside_it() {
 fn a_plan_that_is_not_kept_is_an_error_with_a_way_on() {
     let bench = Bench::with_tasks(&["First"]);
     for args in [&["run", "restore", "77"][..], &["run", "restore"]] {
-        let ran = bench.samuel(args);
-        assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{ran:?}");
+        let ran = bench.samuel(args).fails(1);
         assert!(ran.stderr.contains("samuel run restore --list"), "{ran:?}");
     }
     let document = bench.samuel(&["run", "restore", "77", "--json"]).json();
@@ -96,8 +95,7 @@ fn what_is_kept_where_no_directory_is_known_is_not_said_to_be_nothing() {
     for args in [&["run", "restore", "--list"][..], &["run", "restore"]] {
         let mut command = bench.command(args);
         command.env_remove("HOME");
-        let ran = Ran::of(command);
-        assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{args:?}: {ran:?}");
+        let ran = Ran::of(command).fails(1);
         let told = "no directory for it is known";
         assert!(ran.stderr.contains(told) && ran.stderr.contains("SAMUEL_STATE_DIR"), "{args:?}: {ran:?}");
     }

@@ -1,6 +1,6 @@
 //! `start`: the loop, its output and its exit codes.
 
-use crate::bench::{Bench, SAMUEL};
+use crate::bench::{Bench, SAMUEL, says};
 
 /// An agent that records its task as done.
 const DONE: &str = "\"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\"";
@@ -8,8 +8,7 @@ const DONE: &str = "\"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\"";
 #[test]
 fn an_agent_that_records_its_tasks_ends_the_run_with_code_0() {
     let bench = Bench::with_tasks(&["First", "Second"]);
-    let ran = bench.start(DONE, &[]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = bench.start(DONE, &[]).ends(0);
     for line in ["iteration 1: 1 First\n", "  done: 1 First\n", "iteration 2: succeeded in ", "completed\n"] {
         assert!(ran.stdout.contains(line), "{line} is not in {}", ran.stdout);
     }
@@ -20,9 +19,11 @@ fn an_agent_that_records_its_tasks_ends_the_run_with_code_0() {
 #[test]
 fn a_run_of_an_empty_plan_says_that_there_were_no_tasks() {
     let bench = Bench::with_tasks(&[]);
-    let ran = bench.start(DONE, &[]);
-    assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.stderr.contains("the plan has no tasks; `samuel run convert`"), "{ran:?}");
+    let ran = bench.start(DONE, &[]).ends(0);
+    says(
+        &ran.stderr,
+        &["the plan has no tasks", "hint: `samuel run convert` and `samuel run enqueue` add tasks."],
+    );
     let (events, _) = bench.start(DONE, &["--json"]).events();
     let told = |event: &serde_json::Value| event.to_string().contains("the plan has no tasks");
     assert_eq!(events.iter().filter(|event| told(event)).count(), 1, "{events:?}");
@@ -77,8 +78,7 @@ fn an_agent_that_changes_what_runs_ends_the_run_before_the_next_iteration() {
     let ran = bench.start(&format!("{DONE}; echo >> samuel.toml"), &[]);
     assert_eq!((ran.code, bench.status("1")), (4, "pending".to_owned()), "{ran:?}");
     // The line to paste has no answer in it, and keeps what belongs to the agent.
-    let ran = bench.start("echo >> samuel.toml", &["--agent-command", "--yes"]);
-    assert_eq!(ran.code, 78, "{ran:?}");
+    let ran = bench.start("echo >> samuel.toml", &["--agent-command", "--yes"]).ends(78);
     let line = "`samuel run start --pause 0 --agent command --agent-command /bin/sh --agent-command -c \
                 --agent-command 'echo >> samuel.toml' --agent-command --yes --accept`";
     assert!(ran.stderr.contains(line), "{ran:?}");
@@ -87,13 +87,13 @@ fn an_agent_that_changes_what_runs_ends_the_run_before_the_next_iteration() {
 #[test]
 fn the_cap_on_iterations_ends_the_run_and_the_way_on_is_told() {
     let bench = Bench::with_tasks(&["First"]);
-    let ran = bench.start("true", &["--max-iterations", "2"]);
-    assert_eq!(ran.code, 4);
+    let ran = bench.start("true", &["--max-iterations", "2"]).ends(4);
     assert!(ran.stdout.contains("iteration 2: ") && !ran.stdout.contains("iteration 3: "), "{ran:?}");
     assert!(ran.stderr.contains("max-iterations"), "{ran:?}");
     // A bare start would call another agent.
     let again = "then go on with `samuel run start --yes --pause 0 --agent command --agent-command /bin/sh \
-                 --agent-command -c --agent-command true --max-iterations 2`.\n";
+                 --agent-command -c --agent-command true --max-iterations 2`. To let a run go further, raise \
+                 max_iterations in samuel.toml, or pass a higher --max-iterations.\n";
     assert!(ran.stderr.ends_with(again), "{ran:?}");
 }
 
@@ -118,8 +118,7 @@ fn an_agent_that_fails_is_told_of_once_with_its_last_words_and_its_logs() {
 #[test]
 fn a_program_of_the_agent_that_is_missing_in_the_project_is_refused_before_anything_starts() {
     let bench = Bench::with_tasks(&["First"]);
-    let ran = bench.samuel(&["run", "start", "--yes", "--agent-command", "./ag.sh"]);
-    assert_eq!(ran.code, 1, "{ran:?}");
+    let ran = bench.samuel(&["run", "start", "--yes", "--agent-command", "./ag.sh"]).ends(1);
     let place = bench.path("ag.sh").canonicalize().unwrap_or_else(|_| bench.path("ag.sh"));
     let told = format!("needs the program \"./ag.sh\", which was not found: there is no {}", place.display());
     assert!(ran.stderr.contains(&told) && ran.stderr.contains("the project's root"), "{ran:?}");
@@ -131,8 +130,7 @@ fn tasks_that_are_all_blocked_end_the_run_with_code_3_and_the_cause() {
     let bench = Bench::with_tasks(&["First", "Second"]);
     let blocked = bench.read(".samuel/run/prd.toon").replace("pending", "blocked");
     std::fs::write(bench.prd(), blocked).unwrap();
-    let ran = bench.start(DONE, &[]);
-    assert_eq!(ran.code, 3, "{ran:?}");
+    let ran = bench.start(DONE, &[]).ends(3);
     assert!(ran.stderr.contains("blocked: 1 is marked as blocked"), "{ran:?}");
 }
 
@@ -141,10 +139,8 @@ fn a_check_that_fails_takes_the_completion_back() {
     let bench = Bench::with_tasks(&["First"]);
     let check = "test -e second || { touch second; exit 1; }";
     bench.configure(&format!("quality_checks = ['{check}']"));
-    let ran = bench.start(DONE, &[]);
-    assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.stdout.contains("  check failed: `test -e second"), "{ran:?}");
-    assert!(ran.stdout.contains("  taken back: 1\n"), "{ran:?}");
+    let ran = bench.start(DONE, &[]).ends(0);
+    says(&ran.stdout, &["  check failed: `test -e second", "  taken back: 1\n"]);
     assert_eq!(bench.tasks()[0]["iteration"], 2);
 }
 
@@ -158,8 +154,7 @@ fn a_budget_that_the_agent_reports_nothing_of_is_told_by_the_start_and_by_the_do
     };
     budget("max_cost_usd = 0.5");
     let doctor = bench.samuel(&["doctor"]);
-    assert!(doctor.stdout.contains(told), "{doctor:?}");
-    assert!(doctor.stdout.contains("max_iterations or session_budget.max_wall_time"), "{doctor:?}");
+    says(&doctor.stdout, &[told, "max_iterations or session_budget.max_wall_time"]);
     let ran = bench.start(DONE, &[]);
     assert!(ran.code == 0 && ran.stderr.contains(&format!("warning: {told}. Limit the run by")), "{ran:?}");
     budget("max_wall_time = \"1h\"");
@@ -198,8 +193,7 @@ fn a_new_control_file_is_to_be_looked_for_where_git_shows_new_files() {
 #[test]
 fn a_completion_that_stands_although_its_iteration_failed_is_told() {
     let bench = Bench::with_tasks(&["First", "Second"]);
-    let ran = bench.start(&format!("{DONE}; [ \"$SAMUEL_TASK_ID\" != 1 ] || exit 3"), &[]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = bench.start(&format!("{DONE}; [ \"$SAMUEL_TASK_ID\" != 1 ] || exit 3"), &[]).ends(0);
     assert!(ran.stdout.contains("iteration 1: failed in "), "{ran:?}");
     assert_eq!(ran.stdout.matches("\n  completed all the same: 1\n").count(), 1, "{ran:?}");
     assert!(!ran.stdout.contains("completed all the same: 2"), "{ran:?}");
@@ -209,8 +203,7 @@ fn a_completion_that_stands_although_its_iteration_failed_is_told() {
 fn without_a_terminal_nothing_runs_unless_it_is_allowed() {
     let bench = Bench::with_tasks(&["First"]);
     let agent = ["run", "start", "--agent-command", "touch ran"];
-    let ran = bench.samuel(&agent);
-    assert_eq!((ran.code, ran.stdout.as_str()), (78, ""));
+    let ran = bench.samuel(&agent).fails(78);
     assert!(ran.stderr.contains("agent command: touch ran\n") && ran.stderr.contains("--yes"), "{ran:?}");
     let document = bench.samuel(&[&agent[..], &["--json"]].concat()).json();
     assert_eq!(document["error"]["code"], "E_TRUST_REFUSED");
@@ -238,8 +231,7 @@ fn a_second_loop_is_told_who_runs_the_first() {
     let bench = Bench::with_tasks(&["First"]);
     let mut first = bench.spawn(&bench.start_args("until [ -e go ]; do sleep 0.05; done"));
     first.wait_for("iteration 1: 1 First");
-    let second = bench.start(DONE, &[]);
-    assert_eq!(second.code, 75);
+    let second = bench.start(DONE, &[]).ends(75);
     assert!(second.stderr.contains(&format!("process {}", first.child.id())), "{second:?}");
     assert_eq!(bench.ok(&["run", "--json"]).json()["data"]["running"], true);
     first.signal(rustix::process::Signal::KILL);
@@ -247,8 +239,7 @@ fn a_second_loop_is_told_who_runs_the_first() {
     let status = bench.ok(&["run", "status"]).stdout;
     assert!(status.contains("Loop       not running (the last one was cut off)\n"), "{status}");
     // A killed loop holds nothing, and its agent is gone.
-    let third = bench.start(DONE, &["--json"]);
-    assert_eq!(third.code, 0, "{third:?}");
+    let third = bench.start(DONE, &["--json"]).ends(0);
     assert_eq!(third.events().0[0]["resumed"], true);
 }
 
@@ -273,8 +264,7 @@ fn a_recording_is_played_by_the_scripted_agent() {
         "play.toml",
         "[[calls]]\nsteps = [{ write = { path = \"a\", content = \"b\" } }, { done = {} }]\n",
     );
-    let ran = bench.samuel(&["run", "start", "--yes", "--agent", "scripted", "--agent-command", "play.toml"]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    bench.samuel(&["run", "start", "--yes", "--agent", "scripted", "--agent-command", "play.toml"]).ends(0);
     assert_eq!(bench.read("a"), "b");
     assert!(bench.read(".samuel/run/journal.jsonl").contains("\"actor\":\"agent\""));
 }

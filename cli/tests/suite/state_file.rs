@@ -1,6 +1,6 @@
 //! prd.toon as people and agents leave it.
 
-use crate::bench::{AtTerminal, Bench, wait_for_file};
+use crate::bench::{AtTerminal, Bench, says, wait_for_file};
 
 /// An agent that records its task as done.
 const DONE: &str = "\"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\"";
@@ -40,12 +40,8 @@ fn a_row_with_a_wrong_cell_count_is_skipped_told_and_kept() {
 fn a_damaged_row_is_a_task_again_once_somebody_agrees() {
     let bench = edited(|text| text.replace("\nprogress:", "\n  3,Third,by hand,pending,soon\nprogress:"));
     let before = bench.read(".samuel/run/prd.toon");
-    let refused = bench.samuel(&["doctor", "--fix"]);
-    assert_eq!(refused.code, 1, "{refused:?}");
-    assert!(
-        refused.stderr.contains("pass --yes") && refused.stderr.contains("priority is the default"),
-        "{refused:?}"
-    );
+    let refused = bench.samuel(&["doctor", "--fix"]).ends(1);
+    says(&refused.stderr, &["pass --yes", "priority is the default"]);
     assert_eq!(bench.read(".samuel/run/prd.toon"), before);
 
     let data = bench.ok(&["doctor", "--fix", "--yes", "--json"]).json()["data"].clone();
@@ -80,16 +76,14 @@ fn with_an_unknown_dependency(more: &[&str]) -> Bench {
 #[test]
 fn a_task_with_an_unknown_dependency_alone_is_blocked_and_named() {
     let bench = with_an_unknown_dependency(&[]);
-    let ran = bench.start(DONE, &[]);
-    assert_eq!(ran.code, 3, "{ran:?}");
+    let ran = bench.start(DONE, &[]).ends(3);
     assert!(ran.stderr.contains("blocked: 2 depends on 1, which does not exist"), "{ran:?}");
 }
 
 #[test]
 fn beside_a_task_with_an_unknown_dependency_the_loop_works_on_the_others() {
     let bench = with_an_unknown_dependency(&["Third", "Fourth"]);
-    let ran = bench.start(DONE, &[]);
-    assert_eq!(ran.code, 3, "{ran:?}");
+    let ran = bench.start(DONE, &[]).ends(3);
     let told = "default: task 2 depends on 1, which does not exist";
     assert!(ran.stderr.contains(told), "{ran:?}");
     assert_eq!((bench.status("3").as_str(), bench.status("4").as_str()), ("completed", "completed"));
@@ -104,8 +98,7 @@ fn beside_a_circle_the_loop_works_on_the_others() {
     // The first cell without a dependency is that of the first task.
     let text = bench.read(".samuel/run/prd.toon").replacen(r#""[]""#, r#""[\"2\"]""#, 1);
     std::fs::write(bench.prd(), text).unwrap();
-    let ran = bench.start(DONE, &[]);
-    assert_eq!(ran.code, 3, "{ran:?}");
+    let ran = bench.start(DONE, &[]).ends(3);
     assert!(ran.stderr.contains("1 depends on itself: 1 -> 2 -> 1"), "{ran:?}");
     assert_eq!((bench.status("3").as_str(), bench.status("1").as_str()), ("completed", "pending"));
 }
@@ -115,8 +108,7 @@ fn versions_of_toon_3_are_read_and_others_refused() {
     let bench = edited(|text| text.replacen("# toon v3\n", "# toon v3.1\n", 1));
     assert_eq!(bench.ok(&["run", "tasks"]).stderr, "");
     let bench = edited(|text| text.replacen("# toon v3\n", "# toon v9\n", 1));
-    let ran = bench.samuel(&["run", "tasks"]);
-    assert_eq!(ran.code, 5);
+    let ran = bench.samuel(&["run", "tasks"]).ends(5);
     assert!(ran.stderr.contains("toon version") && ran.stderr.contains('9'), "{ran:?}");
     let bench = edited(|text| text.replacen("# toon v3\n", "", 1));
     assert!(bench.ok(&["run", "tasks"]).stderr.contains("warning: "));
@@ -252,8 +244,7 @@ fn tasks_that_are_announced_and_missing_are_counted_as_such() {
 #[test]
 fn of_a_task_that_breaks_a_rule_doctor_does_not_say_to_skip_it() {
     let bench = edited(|text| text.replace(",First,", ",\"\","));
-    let doctor = bench.samuel(&["doctor"]);
-    assert_eq!(doctor.code, 1, "{doctor:?}");
+    let doctor = bench.samuel(&["doctor"]).ends(1);
     assert!(!doctor.stdout.contains("samuel run skip"), "{doctor:?}");
     assert!(doctor.stdout.contains("Correct the tasks named above in prd.toon"), "{doctor:?}");
 }

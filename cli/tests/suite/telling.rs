@@ -2,7 +2,7 @@
 
 use rustix::process::Signal;
 
-use crate::bench::{Bench, wait_for_file, wait_until};
+use crate::bench::{Bench, says, wait_for_file, wait_until};
 
 const DONE: &str = "\"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\"";
 
@@ -33,8 +33,7 @@ fn the_end_of_what_a_failed_check_printed_is_shown_and_all_of_it_is_kept() {
     let check = "seq 1 2000; echo $SAMUEL_ITERATION $SAMUEL_TASK_ID ${SAMUEL_RUN_ID:+run}; test -e fixed";
     bench.configure(&format!("quality_checks = ['{check}']"));
     let agent = format!("cat > prompt-$SAMUEL_ITERATION; test $SAMUEL_ITERATION = 1 || touch fixed; {DONE}");
-    let ran = bench.start(&agent, &[]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = bench.start(&agent, &[]).ends(0);
     assert!(ran.stdout.contains("    | 2000\n    | 1 1 run\n    all of it: .samuel/run/logs/"), "{ran:?}");
     assert!(!ran.stdout.contains("    | 1990\n"), "{ran:?}");
     assert!(logged(&bench, "1-check-1.out").starts_with("1\n2\n3\n"));
@@ -47,8 +46,7 @@ fn the_end_of_what_a_failed_check_printed_is_shown_and_all_of_it_is_kept() {
 #[test]
 fn a_task_that_no_agent_records_is_named_in_the_line_in_the_prompt_and_at_the_end() {
     let bench = Bench::with_tasks(&["First"]);
-    let ran = bench.start("cat > ../home/prompt-$SAMUEL_ITERATION", &[]);
-    assert_eq!(ran.code, 4, "{ran:?}");
+    let ran = bench.start("cat > ../home/prompt-$SAMUEL_ITERATION", &[]).ends(4);
     assert_eq!(ran.stdout.matches("but the task was not recorded as done\n").count(), 3, "{ran:?}");
     assert!(ran.stdout.contains("without recording task 1 as done"), "{ran:?}");
     assert!(ran.stdout.contains("  not recorded as done, though the agent ended well: 1\n"), "{ran:?}");
@@ -63,8 +61,7 @@ fn what_becomes_of_the_plan_beside_the_loop_is_told_with_its_reason() {
     let bench = Bench::with_tasks(&["First", "Second", "Third"]);
     let agent = "\"$SAMUEL_BINARY\" run skip \"$SAMUEL_TASK_ID\" --reason \"no use $SAMUEL_TASK_ID\"; \
                  test $SAMUEL_TASK_ID != 1 || \"$SAMUEL_BINARY\" run enqueue Fourth";
-    let ran = bench.start(agent, &[]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = bench.start(agent, &[]).ends(0);
     for line in [
         "  skipped: 1 First: no use 1\n",
         "  added: 4 Fourth\n",
@@ -82,8 +79,7 @@ fn what_becomes_of_the_plan_beside_the_loop_is_told_with_its_reason() {
 fn a_tool_call_that_was_blocked_leaves_a_line() {
     let bench = Bench::with_tasks(&["First"]);
     let script = "[[calls]]\nsteps = [{ deny_permission = { tool = \"Bash\", message = \"not here\" } }, { done = {} }]\n";
-    let ran = play(&bench, script);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = play(&bench, script).ends(0);
     assert!(ran.stderr.contains("the agent may not use Bash: not here"), "{ran:?}");
 }
 
@@ -112,11 +108,32 @@ fn a_wait_for_a_usage_limit_says_until_when_everywhere_and_counts_as_no_failure(
 }
 
 #[test]
+fn a_usage_limit_of_a_run_that_was_killed_is_waited_for_only_where_something_vouches_for_it() {
+    let bench = Bench::with_tasks(&["First"]);
+    let date = std::process::Command::new("date").args(["-u", "-d", "+20 days", "+%FT%TZ"]).output().unwrap();
+    let near = LIMIT.replace("2200-01-01T00:00:00Z", String::from_utf8(date.stdout).unwrap().trim());
+    bench.write("limit.toml", &near);
+    let with =
+        |script| ["run", "start", "--yes", "--pause", "0", "--agent", "scripted", "--agent-command", script];
+    let mut run = bench.spawn(&with("limit.toml"));
+    run.wait_for("waiting until ");
+    run.signal(Signal::KILL);
+    run.code();
+    bench.write("done.toml", "[[calls]]\nsteps = [{ done = {} }]\n");
+    let mut run = bench.spawn(&with("done.toml"));
+    run.wait_for("waiting until ");
+    run.signal(Signal::KILL);
+    run.code();
+    std::fs::remove_dir_all(bench.path("../home/.local/state/samuel")).unwrap();
+    let ran = bench.samuel(&with("done.toml"));
+    assert_eq!((ran.code, ran.stdout.contains("waiting")), (0, false), "{ran:?}");
+}
+
+#[test]
 fn a_usage_limit_of_the_past_holds_nothing_up() {
     let bench = Bench::with_tasks(&["First"]);
     let past = LIMIT.replace("2200", "1970");
-    let ran = play(&bench, &format!("{past}[[calls]]\nsteps = [{{ done = {{}} }}]\n"));
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = play(&bench, &format!("{past}[[calls]]\nsteps = [{{ done = {{}} }}]\n")).ends(0);
     assert!(!ran.stdout.contains("waiting"), "{ran:?}");
 }
 
@@ -124,8 +141,7 @@ fn a_usage_limit_of_the_past_holds_nothing_up() {
 fn a_usage_limit_that_lasts_too_long_ends_the_run_where_it_is_not_to_be_waited_for() {
     let bench = Bench::with_tasks(&["First"]);
     bench.configure("rate_limit = \"stop\"\nrate_limit_wait = \"1h\"");
-    let ran = play(&bench, LIMIT);
-    assert_eq!(ran.code, 4, "{ran:?}");
+    let ran = play(&bench, LIMIT).ends(4);
     assert!(ran.stdout.contains("rate-limited: the agent's usage limit lasts until 2200-01-01"), "{ran:?}");
 }
 
@@ -158,8 +174,7 @@ fn every_time_of_a_usage_limit_is_that_of_the_place() {
 fn a_template_that_fails_while_it_is_rendered_is_an_error_of_the_prompt() {
     let bench = Bench::with_tasks(&["First"]);
     bench.write(".samuel/templates/ralph/prompt.md.tmpl", "{{ join .State \", \" }}\n");
-    let ran = bench.samuel(&["run", "prompt", "--yes"]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{ran:?}");
+    let ran = bench.samuel(&["run", "prompt", "--yes"]).fails(1);
     assert!(ran.stderr.contains("prompt.md.tmpl:1:"), "{ran:?}");
 }
 
@@ -190,12 +205,10 @@ fn ones_own_interrupt_is_no_warning() {
 fn a_command_in_the_configuration_is_that_of_the_agent_command() {
     let bench = Bench::with_tasks(&["First"]);
     bench.configure(&format!("agent_command = [\"/bin/sh\", \"-c\", '{DONE}']"));
-    let ran = bench.samuel(&["run", "start", "--yes", "--agent", "command"]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    bench.samuel(&["run", "start", "--yes", "--agent", "command"]).ends(0);
     bench.ok(&["run", "reset", "1"]);
     bench.configure(&format!("agent = \"claude\"\nagent_command = [\"/bin/sh\", \"-c\", '{DONE}']"));
-    let ran = bench.samuel(&["run", "start", "--yes", "--agent", "command"]);
-    assert_eq!(ran.code, 2, "{ran:?}");
+    let ran = bench.samuel(&["run", "start", "--yes", "--agent", "command"]).ends(2);
     assert!(ran.stderr.contains("agent_command in samuel.toml is that of the agent \"claude\""), "{ran:?}");
 }
 
@@ -227,11 +240,9 @@ fn a_plan_that_is_done_is_never_said_to_be_left_before_it_was() {
 fn why_the_last_run_ended_is_told_with_its_limit_and_with_what_it_left() {
     let bench = Bench::with_tasks(&["First", "Second", "Third"]);
     bench.ok(&["run", "skip", "2", "--reason", "too big"]);
-    let ran = bench.start(DONE, &["--max-iterations", "1"]);
-    assert_eq!(ran.code, 4, "{ran:?}");
+    let ran = bench.start(DONE, &["--max-iterations", "1"]).ends(4);
     let end = "max-iterations: the limit of 1 iteration was reached\n";
-    assert!(ran.stdout.contains(end), "{ran:?}");
-    assert!(ran.stdout.contains("  tasks skipped: 1 (2)\n  tasks left: 1 (3)\n"), "{ran:?}");
+    says(&ran.stdout, &[end, "  tasks skipped: 1 (2)\n  tasks left: 1 (3)\n"]);
     let status = bench.ok(&["run"]).stdout;
     assert!(status.contains(&format!("  Last run   {end}")), "{status}");
     let data = bench.ok(&["run", "status", "--json"]).json()["data"].clone();
@@ -249,8 +260,7 @@ fn a_run_that_only_its_check_blocks_says_so_everywhere() {
     let bench = Bench::with_tasks(&["First"]);
     bench.configure("quality_checks = [\"false\"]");
     bench.ok(&["run", "done", "1"]);
-    let ran = bench.start(DONE, &[]);
-    assert_eq!(ran.code, 3, "{ran:?}");
+    let ran = bench.start(DONE, &[]).ends(3);
     assert!(ran.stderr.contains("help: Mend what the quality checks found"), "{ran:?}");
     let status = bench.ok(&["run"]).stdout;
     assert!(status.contains("Next       the quality checks: "), "{status}");
@@ -267,10 +277,7 @@ fn doctor_says_that_a_start_will_ask_about_changed_control_files() {
     assert!(ran.stdout.contains("control-files-changed"), "{ran:?}");
     assert!(bench.ok(&["run"]).stdout.contains("Last run   control-files-changed: changed: ci.sh"));
     let doctor = bench.samuel(&["doctor"]).stdout;
-    assert!(
-        doctor.contains("the last run left control files changed") && doctor.contains("changed: ci.sh"),
-        "{doctor}"
-    );
+    says(&doctor, &["the last run left control files changed", "changed: ci.sh"]);
 }
 
 #[test]

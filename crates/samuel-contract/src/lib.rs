@@ -36,6 +36,6 @@ pub use generated::{
     answer::{Blob, Gate, Results, Text},
     point::{HookCall, HookPoint, types as points},
 };
-pub use output::Output;
+pub use output::{Output, Printed};
 pub use point::{CallVisitor, Kind, OnFailure, Point, PointVisitor, UnknownPoint, nearest};
 pub use words::ParseWordError;

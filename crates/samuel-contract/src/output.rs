@@ -47,6 +47,16 @@ pub trait Output:
         None
     }
 
+    /// Returns what tells of an agent's work, so that its texts can be bounded.
+    fn printed_mut(&mut self) -> Option<Printed<'_>> {
+        None
+    }
+
+    /// Returns the checks that failed, so that their texts can be bounded.
+    fn checks_mut(&mut self) -> Option<&mut Vec<CheckFailure>> {
+        None
+    }
+
     /// Returns text for the agent.
     fn text(&self) -> &[TextItem] {
         &[]
@@ -61,6 +71,17 @@ pub trait Output:
     fn results(&self) -> Option<&HookResults> {
         None
     }
+}
+
+/// What tells of an agent's work: the texts of an output that are shown and kept.
+#[derive(Debug)]
+pub struct Printed<'a> {
+    /// What it printed, and what it printed as errors.
+    pub streams: [&'a mut String; 2],
+    /// How it failed, where it did.
+    pub failure: Option<&'a mut AgentFailure>,
+    /// Names of log files.
+    pub logs: &'a mut Vec<String>,
 }
 
 /// Returns the reason of a refusal, or the words for one without.

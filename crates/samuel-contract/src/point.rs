@@ -6,11 +6,11 @@
 
 use std::{fmt, str::FromStr};
 
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Serialize, de::DeserializeOwned};
 #[cfg(feature = "wasm")]
 use wasmtime::component::{Lift, Lower};
 
-use crate::{Field, HookCall, HookPoint, Output};
+use crate::{Field, HookCall, HookPoint, Output, words};
 
 /// What is handed to components and taken from them as it is.
 #[cfg(feature = "wasm")]
@@ -81,64 +81,37 @@ pub trait CallVisitor {
     fn visit<P: Point>(self, input: P::Input) -> Self::Out;
 }
 
-/// How the outcomes of a point's handlers become one (docs/hooks.md).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// Any handler can refuse.
-    Gate,
-    /// Handlers watch; what they think is at most a warning.
-    Observe,
-    /// Handlers say whether and how the loop goes on.
-    Decide,
-    /// Each handler builds on the text the ones before it made.
-    Blob,
-    /// What handlers add is concatenated.
-    List,
-    /// Each handler changes what the next one is given.
-    Transform,
-    /// Only the last handler runs.
-    Replace,
-}
-
-impl Kind {
-    /// Returns the word that listings use.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Gate => "gate",
-            Self::Observe => "observe",
-            Self::Decide => "decide",
-            Self::Blob => "blob",
-            Self::List => "list",
-            Self::Transform => "transform",
-            Self::Replace => "replace",
-        }
+words! {
+    /// How the outcomes of a point's handlers become one (docs/hooks.md).
+    Kind("kind of point") {
+        /// Any handler can refuse.
+        Gate = "gate",
+        /// Handlers watch; what they think is at most a warning.
+        Observe = "observe",
+        /// Handlers say whether and how the loop goes on.
+        Decide = "decide",
+        /// Each handler builds on the text the ones before it made.
+        Blob = "blob",
+        /// What handlers add is concatenated.
+        List = "list",
+        /// Each handler changes what the next one is given.
+        Transform = "transform",
+        /// Only the last handler runs.
+        Replace = "replace",
     }
 }
 
-/// What a broken handler does to the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OnFailure {
-    /// A warning; the next handler runs.
-    Warn,
-    /// The iteration fails.
-    AbortIteration,
-    /// The loop ends.
-    AbortLoop,
-    /// The command ends (lifecycle points).
-    AbortCommand,
-}
-
-impl OnFailure {
-    /// Returns the word that samuel.toml uses.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Warn => "warn",
-            Self::AbortIteration => "abort_iteration",
-            Self::AbortLoop => "abort_loop",
-            Self::AbortCommand => "abort_command",
-        }
+words! {
+    /// What a broken handler does to the run.
+    OnFailure("what a broken handler does") {
+        /// A warning; the next handler runs.
+        Warn = "warn",
+        /// The iteration fails.
+        AbortIteration = "abort_iteration",
+        /// The loop ends.
+        AbortLoop = "abort_loop",
+        /// The command ends (lifecycle points).
+        AbortCommand = "abort_command",
     }
 }
 

@@ -79,19 +79,20 @@ fn prepare(spec: &CommandSpec) -> Result<Job, ProcessError> {
     if let Some(index) = spec.args.iter().position(|arg| has_nul(arg)) {
         return Err(ProcessError::BadArgument { program: spec.program.clone().into(), position: index + 1 });
     }
-    for (name, value) in &spec.env {
+    for (name, value) in &spec.env.0 {
         if name.is_empty() || name.as_bytes().contains(&b'=') || has_nul(name) || has_nul(value) {
             return Err(ProcessError::BadVariable { name: name.to_string_lossy().into_owned() });
         }
     }
-    let path_var = spec.env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
+    let path_var =
+        spec.env.0.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
     let program = lookup::resolve(&spec.program, path_var, &spec.cwd)?;
     startable::check(&program, path_var, &spec.cwd)?;
     Ok(Job {
         program,
         args: spec.args.clone(),
         cwd: spec.cwd.clone(),
-        env: spec.env.clone(),
+        env: spec.env.0.clone(),
         client: std::process::id(),
         mark: std::ffi::OsString::new(),
         // What a background command leaves stays: no group may hold it.

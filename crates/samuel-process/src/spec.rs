@@ -37,12 +37,13 @@ const DEFAULT_GRACE: Duration = Duration::from_millis(300);
 ///     .timeout(Duration::from_secs(10));
 /// assert_eq!(spec.program(), "/bin/sh");
 /// ```
-#[derive(Clone)]
+#[must_use = "a command does nothing before it is run"]
+#[derive(Clone, Debug)]
 pub struct CommandSpec {
     pub(super) program: OsString,
     pub(super) args: Vec<OsString>,
     pub(super) cwd: PathBuf,
-    pub(super) env: Vec<(OsString, OsString)>,
+    pub(super) env: Variables,
     pub(super) stdin: Stdin,
     pub(super) timeout: Option<Duration>,
     pub(super) grace: Duration,
@@ -54,6 +55,10 @@ pub struct CommandSpec {
     pub(super) merge_stderr: bool,
     pub(super) containment: Containment,
 }
+
+/// The whole environment, by name and value.
+#[derive(Clone, Default)]
+pub(super) struct Variables(pub(super) Vec<(OsString, OsString)>);
 
 /// Where a command's standard input comes from.
 #[derive(Clone, Default)]
@@ -137,7 +142,7 @@ impl CommandSpec {
             program: program.into(),
             args: Vec::new(),
             cwd: cwd.into(),
-            env: Vec::new(),
+            env: Variables::default(),
             stdin: Stdin::Null,
             timeout: None,
             grace: DEFAULT_GRACE,
@@ -157,54 +162,47 @@ impl CommandSpec {
     }
 
     /// Adds one argument.
-    #[must_use]
     pub fn arg(mut self, arg: impl Into<OsString>) -> Self {
         self.args.push(arg.into());
         self
     }
 
     /// Adds arguments in order.
-    #[must_use]
     pub fn args<A: Into<OsString>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
         self.args.extend(args.into_iter().map(Into::into));
         self
     }
 
     /// Sets one environment variable; the last value of a name wins.
-    #[must_use]
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
-        self.env.push((name.into(), value.into()));
+        self.env.0.push((name.into(), value.into()));
         self
     }
 
     /// Sets environment variables; the last value of a name wins.
-    #[must_use]
     pub fn envs<N, V>(mut self, variables: impl IntoIterator<Item = (N, V)>) -> Self
     where
         N: Into<OsString>,
         V: Into<OsString>,
     {
         let variables = variables.into_iter();
-        self.env.extend(variables.map(|(name, value)| (name.into(), value.into())));
+        self.env.0.extend(variables.map(|(name, value)| (name.into(), value.into())));
         self
     }
 
     /// Feeds these bytes to standard input.
-    #[must_use]
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdin = Stdin::Bytes(bytes.into());
         self
     }
 
     /// Feeds a file to standard input.
-    #[must_use]
     pub fn stdin_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.stdin = Stdin::File(path.into());
         self
     }
 
     /// Leaves standard input open, for [`Running::take_input`](super::Running::take_input).
-    #[must_use]
     pub fn stdin_piped(mut self) -> Self {
         self.stdin = Stdin::Piped;
         self
@@ -213,14 +211,12 @@ impl CommandSpec {
     /// Ends the command this long after the call, counted from before it was
     /// started: by SIGTERM then and not before, by SIGKILL after the [`grace`](Self::grace).
     /// Without one it may run for ever.
-    #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
     /// Sets the time between SIGTERM and SIGKILL. Default 300 ms.
-    #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
         self
@@ -229,28 +225,24 @@ impl CommandSpec {
     /// Lets a command whose [`run`](super::run) or [`Running`](super::Running) is dropped have its
     /// [`grace`](Self::grace) too: SIGTERM when the call is dropped, SIGKILL after it, while
     /// the caller goes on. Default `false`: it is killed at once.
-    #[must_use]
     pub fn grace_when_dropped(mut self, grace: bool) -> Self {
         self.grace_when_dropped = grace;
         self
     }
 
     /// Sets the deadlines for silence. Default none.
-    #[must_use]
     pub fn clocks(mut self, clocks: Clocks) -> Self {
         self.clocks = clocks;
         self
     }
 
     /// Sets how much output is kept.
-    #[must_use]
     pub fn limits(mut self, limits: OutputLimits) -> Self {
         self.limits = limits;
         self
     }
 
     /// Sets the files that receive the raw output. Default [`Spill::Never`].
-    #[must_use]
     pub fn spill(mut self, spill: Spill) -> Self {
         self.spill = spill;
         self
@@ -262,7 +254,6 @@ impl CommandSpec {
     /// They lose their end of the output: one that still writes to the pipe
     /// gets SIGPIPE, so a daemon should redirect its output. A command that is
     /// ended by a deadline or a cancellation takes them along all the same.
-    #[must_use]
     pub fn background(mut self, background: bool) -> Self {
         self.background = background;
         self
@@ -270,7 +261,6 @@ impl CommandSpec {
 
     /// Sends standard error into standard output, in the order of writing, as
     /// `2>&1` does. Default `false`.
-    #[must_use]
     pub fn merge_stderr(mut self, merge: bool) -> Self {
         self.merge_stderr = merge;
         self
@@ -278,7 +268,6 @@ impl CommandSpec {
 
     /// Makes the command the argument of another one, which is to run it: program and
     /// arguments of the outer one, then those of this. All else stays as it is.
-    #[must_use]
     pub fn within<A: Into<OsString>>(
         mut self,
         program: impl Into<OsString>,
@@ -296,7 +285,6 @@ impl CommandSpec {
     /// A weaker one is for tests of what holds where a machine allows no more;
     /// nothing else is gained by it. It can neither be set in configuration nor
     /// on the command line.
-    #[must_use]
     pub fn containment(mut self, strongest: Containment) -> Self {
         self.containment = strongest;
         self
@@ -313,30 +301,14 @@ impl CommandSpec {
     }
 }
 
-/// Shows what runs where, but neither values of variables nor the input:
-/// both may hold secrets.
-impl fmt::Debug for CommandSpec {
+/// Shows the names of variables, and no values: those may be secrets.
+impl fmt::Debug for Variables {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&OsString> = self.env.iter().map(|(name, _)| name).collect();
-        f.debug_struct("CommandSpec")
-            .field("program", &self.program)
-            .field("args", &self.args)
-            .field("cwd", &self.cwd)
-            .field("env", &names)
-            .field("stdin", &self.stdin)
-            .field("timeout", &self.timeout)
-            .field("grace", &self.grace)
-            .field("clocks", &self.clocks)
-            .field("limits", &self.limits)
-            .field("spill", &self.spill)
-            .field("background", &self.background)
-            .field("grace_when_dropped", &self.grace_when_dropped)
-            .field("merge_stderr", &self.merge_stderr)
-            .field("containment", &self.containment)
-            .finish()
+        f.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
     }
 }
 
+/// Shows no bytes of the input, which may be secret too.
 impl fmt::Debug for Stdin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -235,9 +235,7 @@ pub enum EvaluationProblem {
 impl EvaluationProblem {
     pub(crate) fn help(&self) -> String {
         let text = match self {
-            EvaluationProblem::WrongKind { .. } => {
-                "Test the value with if or with first, or pass another; `samuel run vars` lists them."
-            }
+            EvaluationProblem::WrongKind { .. } => "Test the value with if or with first, or pass another.",
             EvaluationProblem::Incomparable { .. } => {
                 "Compare values of one kind; printf \"%d\" turns a number into text."
             }

@@ -147,7 +147,6 @@ pub enum LimitKind {
 
 impl ErrorKind {
     /// Returns the stable name of this kind, such as `width_mismatch`.
-    #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Data { .. } => "data",
@@ -254,38 +253,32 @@ impl Error {
     }
 
     /// Returns what went wrong.
-    #[must_use]
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind
     }
 
     /// Returns the line of the offending text, counted from 1, or 0 without a position.
-    #[must_use]
     pub fn line(&self) -> usize {
         self.0.line
     }
 
     /// Returns the column in characters, counted from 1, or 0 without a position.
-    #[must_use]
     pub fn column(&self) -> usize {
         self.0.column
     }
 
     /// Returns the byte offset from the start of the document.
-    #[must_use]
     pub fn offset(&self) -> usize {
         self.0.position.unwrap_or(0)
     }
 
     /// Returns the keys and indices that lead to the failure, such as
     /// `tasks[3].title`; empty at the root.
-    #[must_use]
     pub fn path(&self) -> &str {
         &self.0.path
     }
 
     /// Returns true when the failure came from a reader or writer.
-    #[must_use]
     pub fn is_io(&self) -> bool {
         self.0.kind == ErrorKind::Io
     }

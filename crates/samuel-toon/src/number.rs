@@ -205,7 +205,6 @@ enum Repr {
 
 impl Number {
     /// Reads a token of the number grammar (section 4), or returns `None`.
-    #[must_use]
     pub fn parse(token: &str) -> Option<Self> {
         Some(match shape(token.as_bytes())? {
             Shape::Integer => Self::from_integer(token),
@@ -220,7 +219,6 @@ impl Number {
     }
 
     /// Converts a float, or returns `None` when it is not finite.
-    #[must_use]
     pub fn from_f64(value: f64) -> Option<Self> {
         /// Above this, neighbouring floats are more than one apart.
         const EXACT: f64 = 9_007_199_254_740_992.0;
@@ -265,25 +263,21 @@ impl Number {
     }
 
     /// Returns the value when it is a whole number from 0 to `u64::MAX`.
-    #[must_use]
     pub fn as_u64(&self) -> Option<u64> {
         self.whole()
     }
 
     /// Returns the value when it is a whole number within `i64`.
-    #[must_use]
     pub fn as_i64(&self) -> Option<i64> {
         self.whole()
     }
 
     /// Returns the value when it is a whole number within `u128`.
-    #[must_use]
     pub fn as_u128(&self) -> Option<u128> {
         self.whole()
     }
 
     /// Returns the value when it is a whole number within `i128`.
-    #[must_use]
     pub fn as_i128(&self) -> Option<i128> {
         self.whole()
     }
@@ -298,7 +292,6 @@ impl Number {
     }
 
     /// Returns the nearest float, which is infinite for numbers beyond its range.
-    #[must_use]
     pub fn as_f64(&self) -> f64 {
         match &self.0 {
             Repr::Whole(value) => *value as f64,
@@ -310,7 +303,6 @@ impl Number {
 
     /// Tells whether the digits are kept as written because no type holds them
     /// or because the decoder was asked to keep the spelling.
-    #[must_use]
     pub fn is_text(&self) -> bool {
         matches!(self.0, Repr::Text(_))
     }

@@ -41,7 +41,6 @@ pub struct Recovered<T> {
 
 impl<T> Recovered<T> {
     /// Returns true when the text was valid in strict mode.
-    #[must_use]
     pub fn is_clean(&self) -> bool {
         self.diagnostics.is_empty()
     }
@@ -66,7 +65,6 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// Returns the stable name of the fault, such as `width_mismatch`.
-    #[must_use]
     pub fn code(&self) -> &'static str {
         self.kind.code()
     }
@@ -146,7 +144,6 @@ pub struct Skipped {
 ///
 /// A fault that only the type can find, and that its siblings do not share,
 /// makes the document be decoded once more; [`LimitKind::Work`] bounds that.
-#[must_use]
 pub fn recover<T: DeserializeOwned>(text: &str) -> Recovered<T> {
     let options = DecodeOptions { numbers: NumberText::AsWritten, ..DecodeOptions::default() };
     recover_with(text.as_bytes(), options)
@@ -155,7 +152,6 @@ pub fn recover<T: DeserializeOwned>(text: &str) -> Recovered<T> {
 /// Reads whatever can be read of bytes that may not be UTF-8, with options.
 ///
 /// [`DecodeOptions::strict`] has no meaning here.
-#[must_use]
 pub fn recover_with<T: DeserializeOwned>(bytes: &[u8], options: DecodeOptions) -> Recovered<T> {
     let strict = DecodeOptions { strict: true, ..options };
     if let Ok(value) = super::from_slice_with(bytes, strict) {
@@ -178,7 +174,6 @@ pub fn recover_with<T: DeserializeOwned>(bytes: &[u8], options: DecodeOptions) -
 /// let codes: Vec<&str> = found.diagnostics.iter().map(|fault| fault.code()).collect();
 /// assert_eq!((codes, found.more), (vec!["duplicate_key", "missing_colon"], 0));
 /// ```
-#[must_use]
 pub fn check(bytes: &[u8], options: DecodeOptions) -> Recovered<IgnoredAny> {
     recover_with(bytes, options)
 }

@@ -32,7 +32,6 @@ pub struct Stats {
 impl Stats {
     /// Returns true when compact JSON needs fewer tokens than TOON, as it often
     /// does for nested data without uniform arrays.
-    #[must_use]
     pub fn json_is_smaller(&self) -> bool {
         self.json.tokens < self.toon.tokens
     }

@@ -140,6 +140,13 @@ impl Progress {
         self.usage = Some(usage);
         AgentEvent::Usage(usage)
     }
+
+    /// Takes down how the agent ended, and tells of a refusal.
+    pub(super) fn ended(&mut self, ending: Ending) -> Option<AgentEvent> {
+        let told = ending.limit();
+        self.ending = Some(ending);
+        told
+    }
 }
 
 impl Answers {
@@ -172,6 +179,15 @@ pub(super) trait Fields {
     fn some_text_at(&self, pointer: &str) -> Option<&str>;
     /// Returns a count, or 0.
     fn count_at(&self, pointer: &str) -> u64;
+    /// Returns what was consumed, from the counts of what was read, written, and read from a cache.
+    fn usage_at(&self, [input, output, cached]: [&str; 3]) -> Usage {
+        Usage {
+            input_tokens: self.count_at(input),
+            output_tokens: self.count_at(output),
+            cached_tokens: self.count_at(cached),
+            cost_usd: None,
+        }
+    }
     /// Returns the items of a list, or none.
     fn items_at(&self, pointer: &str) -> &[Value];
 }

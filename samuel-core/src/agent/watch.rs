@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    process::{CommandOutput, Line, ProcessError, Running},
+    process::{CommandOutput, Line, ProcessError, Running, Stopper},
 };
 
 /// How long a cancelled agent has to end by itself.
@@ -49,10 +49,7 @@ impl Watch<'_> {
         loop {
             tokio::select! {
                 biased;
-                () = self.cancel.cancelled(), if !self.cancelled => {
-                    self.cancelled = true;
-                    stopper.terminate(CANCEL_GRACE);
-                }
+                () = self.cancel.cancelled(), if !self.cancelled => self.end(&stopper),
                 () = &mut notice, if !noticed => {
                     noticed = true;
                     self.port.emit(AgentEvent::SoftDeadline { remaining_ms: millis(left) });
@@ -70,16 +67,17 @@ impl Watch<'_> {
         parser.finish().into_iter().for_each(|event| self.port.emit_last(event));
         let end = running.wait();
         tokio::pin!(end);
-        loop {
-            tokio::select! {
-                biased;
-                () = self.cancel.cancelled(), if !self.cancelled => {
-                    self.cancelled = true;
-                    stopper.terminate(CANCEL_GRACE);
-                }
-                output = &mut end => return output,
-            }
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled(), if !self.cancelled => self.end(&stopper),
+            output = &mut end => return output,
         }
+        end.await
+    }
+
+    fn end(&mut self, stopper: &Stopper) {
+        self.cancelled = true;
+        stopper.terminate(CANCEL_GRACE);
     }
 
     fn read(&self, line: &Line, parser: &mut dyn StreamParser) {

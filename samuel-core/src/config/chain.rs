@@ -118,7 +118,7 @@ fn read_on_failure(point: HookPoint, value: &Value<'_>) -> Option<OnFailure> {
     let elsewhere = ["abort_iteration", "abort_loop", "abort_command"];
     if let Some(name) = value.as_text().filter(|name| elsewhere.contains(name) && !names.contains(name)) {
         let what = format!("\"{name}\" is no action on failure at {point}");
-        value.refuse(ProblemKind::Specific { what, help: suggest(None, names) });
+        value.refuse(ProblemKind::Specific { what, help: suggest(None, names).into() });
         return None;
     }
     match value.one_of("action on failure", names)? {
@@ -158,7 +158,7 @@ fn read_order(value: &Value<'_>) -> BTreeMap<String, i32> {
     let entries = value.table().map(Table::entries).unwrap_or_default();
     let mut order = BTreeMap::new();
     for (name, value) in entries {
-        let Some(place) = value.integer::<i32>(i32::MIN.into()) else { continue };
+        let Some(place) = value.order() else { continue };
         if order.insert(proper_name(name).to_owned(), place).is_some() {
             value.refuse_key(ProblemKind::Doubled { what: "handler", name: shorten(name) });
         }

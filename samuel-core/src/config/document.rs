@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde_json::{Map, Value as Json};
+use serde::Serialize;
 use toml::de::DeTable;
 
 use super::{ConfigError, Origin, Problem, ProblemKind, Problems, shorten, source::Source, table::Table};
@@ -79,12 +79,12 @@ impl Document {
     /// # Errors
     /// Returns [`ConfigError::Settings`] with all problems, none of which has a place.
     pub(crate) fn read_given<T>(
-        given: &Map<String, Json>,
+        given: &impl Serialize,
         read: impl FnOnce(&mut Table<'_>) -> T,
     ) -> Result<T, ConfigError> {
         let nowhere = Location { file: PathBuf::new(), line: None, column: None };
         let text = toml::to_string(given).map_err(|error| {
-            let help = "Give text, numbers, true or false, lists and tables.".to_owned();
+            let help = "Give text, numbers, true or false, lists and tables.".into();
             let kind = ProblemKind::Specific { what: error.to_string(), help };
             let problem = Problem { location: nowhere.clone(), key: "settings".to_owned(), kind };
             ConfigError::Settings(Problems { list: vec![problem], omitted: 0 })

@@ -46,7 +46,7 @@ impl ConfigError {
             (Self::Io { source, .. }, _) => {
                 FileError::help_of(source).map_or_else(|| refused.clone(), Remedy::from)
             }
-            (_, [only]) => only.help().into(),
+            (_, [only]) => only.help(),
             (Self::Settings(_), _) => "Correct each of the settings named above.".into(),
             (Self::Invalid(_), _) => "Correct each of the places named above.".into(),
         }
@@ -110,7 +110,7 @@ impl fmt::Display for Problems {
             problem.fmt(f)?;
             // What helps with a single one stands in a line of its own.
             if self.list.len() > 1 {
-                write!(f, ". {}", problem.help())?;
+                write!(f, ". {}", problem.help().prose())?;
             }
         }
         match self.omitted {

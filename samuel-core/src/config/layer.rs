@@ -1,19 +1,19 @@
 //! What one source sets of a methodology: a `[methodology.<name>]` table, or
 //! the defaults a plugin gives its own methodology.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{
     MethodologySettings,
     chain::{Chains, read_chains},
-    setting::{put, take},
+    setting::{Field, take},
     table::Table,
 };
 
 /// What one source sets of a methodology; the rest it leaves as it was.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct MethodologyLayer {
-    settings: Map<String, Value>,
+    settings: Value,
     /// The chains it sets.
     pub(crate) hooks: Chains,
 }
@@ -24,11 +24,11 @@ impl MethodologyLayer {
         let settings = take(&MethodologySettings::rows(), &mut table);
         let hooks = table.take("hooks").map(|value| read_chains(&value)).unwrap_or_default();
         table.finish();
-        Self { settings, hooks }
+        Self { settings: settings.into(), hooks }
     }
 
     /// Replaces the settings that the layer sets.
     pub(crate) fn apply(&self, settings: &mut MethodologySettings) {
-        put(settings, &self.settings);
+        settings.put(&self.settings);
     }
 }

@@ -4,6 +4,7 @@ use super::{Config, ConfigError, Origin, Problem, ProblemKind, Problems};
 use crate::{
     hook::nearest,
     model::{Coded, ErrorCode, Location},
+    sandbox::{RESERVED, Sandboxes},
 };
 
 /// The methodology of a project whose samuel.toml names none.
@@ -16,20 +17,6 @@ pub struct KnownMethodology {
     pub name: String,
     /// Other names for it.
     pub aliases: Vec<String>,
-}
-
-impl KnownMethodology {
-    /// Creates a methodology without aliases.
-    pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), aliases: Vec::new() }
-    }
-
-    /// Adds another name for it.
-    #[must_use]
-    pub fn alias(mut self, alias: impl Into<String>) -> Self {
-        self.aliases.push(alias.into());
-        self
-    }
 }
 
 /// A name that a methodology cannot have.
@@ -111,8 +98,7 @@ pub fn resolve_methodology(
 ) -> Result<String, UnknownMethodology> {
     let name = positional.unwrap_or(&config.default_methodology);
     let by_name = known.iter().find(|methodology| methodology.name == name);
-    let by_alias = || known.iter().find(|methodology| methodology.aliases.iter().any(|alias| alias == name));
-    if let Some(methodology) = by_name.or_else(by_alias) {
+    if let Some(methodology) = by_name.or_else(|| by_alias(known, name)) {
         return Ok(methodology.name.clone());
     }
     let names =
@@ -125,6 +111,10 @@ pub fn resolve_methodology(
     })
 }
 
+fn by_alias<'a>(known: &'a [KnownMethodology], name: &str) -> Option<&'a KnownMethodology> {
+    known.iter().find(|methodology| methodology.aliases.iter().any(|alias| alias == name))
+}
+
 impl Config {
     /// Checks that every `[methodology.<name>]` table is of a methodology that
     /// exists, under its name proper. Which exist is known once plugins are
@@ -133,29 +123,43 @@ impl Config {
     /// # Errors
     /// Returns [`ConfigError::Invalid`] with a problem for each other table.
     pub fn check_methodologies(&self, known: &[KnownMethodology]) -> Result<(), ConfigError> {
-        let names = || known.iter().map(|methodology| methodology.name.as_str());
+        let names: Vec<&str> = known.iter().map(|methodology| methodology.name.as_str()).collect();
         let mut list: Vec<Problem> = Vec::new();
-        for name in self.methodologies().filter(|name| !names().any(|known| known == *name)) {
-            let by_alias =
-                known.iter().find(|methodology| methodology.aliases.iter().any(|alias| alias == name));
-            let kind = match by_alias {
+        for name in self.methodologies().filter(|name| !names.contains(name)) {
+            let kind = match by_alias(known, name) {
                 Some(methodology) => {
                     ProblemKind::Alias { alias: name.to_owned(), name: methodology.name.clone() }
                 }
-                None => ProblemKind::UnknownName {
-                    what: "methodology",
-                    name: name.to_owned(),
-                    nearest: nearest(name, names()).map(str::to_owned),
-                    known: names().map(str::to_owned).collect(),
-                },
+                None => ProblemKind::unknown_name("methodology", name, &names),
             };
-            let key = format!("methodology.{name}");
-            let place = self.origin(&key);
-            list.extend(place.map(|origin| Problem { location: origin.into(), key, kind }));
+            list.extend(self.problem_at(format!("methodology.{name}"), kind));
         }
-        let problems = Problems::of(list);
-        if problems.list.is_empty() { Ok(()) } else { Err(ConfigError::Invalid(problems)) }
+        refused(list)
     }
+
+    /// Checks that every sandbox that is named exists or is reserved. Which exist is known
+    /// once a program has brought its own.
+    ///
+    /// # Errors
+    /// Returns [`ConfigError::Invalid`] with a problem for each other one.
+    pub(crate) fn check_sandboxes(&self, there: &Sandboxes) -> Result<(), ConfigError> {
+        let known = there.known();
+        let unknown = |methodology| {
+            let name = self.methodology(methodology).sandbox;
+            let exists = RESERVED.iter().chain(&known).any(|known| *known == name);
+            let kind = ProblemKind::unknown_name("sandbox", &name, &known);
+            if exists { None } else { self.problem_at(format!("methodology.{methodology}.sandbox"), kind) }
+        };
+        refused(self.methodologies().filter_map(unknown).collect())
+    }
+
+    fn problem_at(&self, key: String, kind: ProblemKind) -> Option<Problem> {
+        self.origin(&key).map(|origin| Problem { location: origin.into(), key, kind })
+    }
+}
+
+fn refused(list: Vec<Problem>) -> Result<(), ConfigError> {
+    if list.is_empty() { Ok(()) } else { Err(ConfigError::Invalid(Problems::of(list))) }
 }
 
 impl ConfigError {
@@ -182,7 +186,9 @@ mod tests {
     }
 
     fn known() -> Vec<KnownMethodology> {
-        vec![KnownMethodology::new("ralph").alias("rw"), KnownMethodology::new("tdd-strict").alias("tdd")]
+        [("ralph", "rw"), ("tdd-strict", "tdd")]
+            .map(|(name, alias)| KnownMethodology { name: name.to_owned(), aliases: vec![alias.to_owned()] })
+            .to_vec()
     }
 
     #[test]
@@ -221,7 +227,8 @@ mod tests {
             "[methodology.tdd]\n[methodology.rlph]\n[methodology.ralph]\n[methodology.rw]\n[methodology.tdd-strict]\n",
         );
         let error = config.check_methodologies(&known()).expect_err("three tables are of no methodology");
-        let problems: Vec<String> = error.problems().iter().map(|p| format!("{p} | {}", p.help())).collect();
+        let problems: Vec<String> =
+            error.problems().iter().map(|p| format!("{p} | {}", p.help().prose())).collect();
         assert_eq!(
             problems,
             [

@@ -5,7 +5,11 @@
 
 use std::fmt;
 
-use crate::{hook::HookPoint, model::Location};
+use super::DurationError;
+use crate::{
+    hook::{HookPoint, nearest},
+    model::{Location, Remedy},
+};
 
 /// One thing that is wrong in a configuration file, or of settings that a caller gives.
 ///
@@ -22,9 +26,12 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Returns what to do next, one line.
-    pub fn help(&self) -> String {
-        self.kind.help()
+    /// Returns what to do next.
+    pub fn help(&self) -> Remedy {
+        match &self.kind {
+            ProblemKind::Specific { help, .. } => help.clone(),
+            kind => kind.help().into(),
+        }
     }
 }
 
@@ -111,13 +118,8 @@ pub enum ProblemKind {
         expected: String,
     },
     /// The text is not a duration.
-    #[error("\"{text}\" is not a duration: {problem}")]
-    NoDuration {
-        /// The text as it was given.
-        text: String,
-        /// What is wrong with it.
-        problem: &'static str,
-    },
+    #[error(transparent)]
+    NoDuration(#[from] DurationError),
     /// The value is none of the names the key takes.
     #[error("unknown {what} \"{name}\"")]
     UnknownName {
@@ -173,6 +175,9 @@ pub enum ProblemKind {
     /// The value is empty.
     #[error("must not be empty")]
     Empty,
+    /// The text holds a NUL byte, which no command line can.
+    #[error("holds a NUL byte")]
+    Nul,
     /// The file has another schema.
     #[error("version \"{found}\" is not supported")]
     Version {
@@ -184,13 +189,23 @@ pub enum ProblemKind {
     Specific {
         /// What it is.
         what: String,
-        /// What to do about it, one line.
-        help: String,
+        /// What to do about it.
+        help: Remedy,
     },
 }
 
 impl ProblemKind {
-    pub(super) fn help(&self) -> String {
+    /// Makes the problem of a name that is none of those there are.
+    pub(super) fn unknown_name(what: &'static str, name: &str, known: &[&str]) -> Self {
+        Self::UnknownName {
+            what,
+            name: shorten(name),
+            nearest: nearest(name, known.iter().copied()).map(str::to_owned),
+            known: known.iter().map(|name| (*name).to_owned()).collect(),
+        }
+    }
+
+    fn help(&self) -> String {
         match self {
             Self::TooLarge { .. } => "Remove what does not belong there.".to_owned(),
             Self::NotUtf8 => "Save the file as UTF-8.".to_owned(),
@@ -217,7 +232,7 @@ impl ProblemKind {
             Self::WrongType { .. } | Self::OutOfRange { .. } => {
                 "Change the value, or remove the key.".to_owned()
             }
-            Self::NoDuration { .. } => {
+            Self::NoDuration(_) => {
                 "Write text such as \"30s\", \"5m\" or \"1h30m\", or whole seconds as a number.".to_owned()
             }
             Self::UnknownName { what, known, .. } if known.is_empty() => {
@@ -235,8 +250,9 @@ impl ProblemKind {
             }
             Self::Missing { name } => format!("Add {name}."),
             Self::Empty => "Give a value, or remove the key.".to_owned(),
+            Self::Nul => "Remove it.".to_owned(),
             Self::Version { .. } => "Write version = \"2\".".to_owned(),
-            Self::Specific { help, .. } => help.clone(),
+            Self::Specific { help, .. } => help.prose(),
         }
     }
 }

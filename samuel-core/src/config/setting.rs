@@ -1,16 +1,18 @@
 //! What a setting can be, and the table of settings that a macro makes.
 //!
 //! A [`Kind`] reads a value from TOML with every problem at its place, and describes
-//! itself as JSON Schema. Between a file and the record of settings a value is JSON,
-//! so that one reader serves files, callers, and the record that a program filled in.
+//! itself as JSON Schema. What was read is JSON until a [`Field`] of the record takes
+//! it; a field shows itself as TOML, so that one reader serves files, callers, and the
+//! record that a program filled in.
 
 use std::{ops::RangeInclusive, time::Duration};
 
-use serde::{Deserialize as _, Serialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json, json};
+use toml::Value as Toml;
 
 use super::{
-    CheckCommand,
+    CheckCommand, RateLimitPolicy,
     duration::format_duration,
     json_schema::{described, table, with},
     table::Table,
@@ -34,8 +36,8 @@ pub(crate) enum Kind {
     Time(RangeInclusive<Duration>),
     Text,
     Texts,
-    /// What it names, the names there are, and those that are offered.
-    Name(&'static str, Vec<&'static str>, Vec<&'static str>),
+    /// What it names, and the names there are.
+    Name(&'static str, Vec<&'static str>),
     Checks,
     /// Settings of their own, and which of them `true` and `false` set in their place.
     Table(Vec<Row>, Option<&'static str>),
@@ -52,19 +54,13 @@ impl Kind {
     fn read(&self, value: &Value<'_>) -> Option<Json> {
         match self {
             Self::Flag => value.boolean().map(Json::from),
-            Self::Count(least) => value.integer::<u32>((*least).into()).map(Json::from),
-            Self::Large(least) => value.integer::<u64>((*least).into()).map(Json::from),
+            Self::Count(least) => value.integer((*least).into()..=u32::MAX.into()).map(Json::from),
+            Self::Large(least) => value.integer((*least).into()..=i64::MAX).map(Json::from),
             Self::Amount => value.positive().map(Json::from),
             Self::Time(range) => value.duration(range.clone()).map(|time| json!(time)),
             Self::Text => value.string().map(Json::from),
             Self::Texts => value.strings().map(Json::from),
-            Self::Name(what, names, offered) => {
-                let text = value.string()?;
-                if !names.contains(&text) {
-                    value.refuse_unknown(what, text, offered);
-                }
-                Some(text.into())
-            }
+            Self::Name(what, names) => value.one_of(what, names).map(Json::from),
             Self::Checks => value.list()?.iter().map(read_check).collect::<Vec<_>>().into_iter().collect(),
             Self::Table(_, Some(key)) if value.as_boolean().is_some() => {
                 Some(json!({ *key: value.as_boolean() }))
@@ -84,29 +80,8 @@ impl Kind {
             Self::Count(least) | Self::Large(least) => (*least > 0).then(|| at_least((*least).into())),
             Self::Amount => Some(above_zero()),
             Self::Time(range) => Some(within(range)),
-            Self::Name(_, names, _) => Some(format!("one of `{}`", names.join("`, `"))),
+            Self::Name(_, names) => Some(format!("one of `{}`", names.join("`, `"))),
             _ => None,
-        }
-    }
-
-    /// Returns a value of a record as a file would have it.
-    fn shown(&self, held: &Json) -> Json {
-        match (self, held) {
-            (Self::Time(_), held) => match Duration::deserialize(held) {
-                Ok(time) if time.subsec_nanos() == 0 => format_duration(time).into(),
-                Ok(time) => time.as_secs_f64().into(),
-                Err(_) => Json::Null,
-            },
-            (Self::Checks, Json::Array(checks)) => checks
-                .iter()
-                .map(|check| {
-                    let timeout =
-                        check.get("timeout").map(|timeout| Self::Time(CheckCommand::TIMEOUTS).shown(timeout));
-                    json!({ "command": check.get("command"), "timeout": timeout })
-                })
-                .collect(),
-            (Self::Table(rows, _), Json::Object(held)) => shown(rows, held).into(),
-            _ => held.clone(),
         }
     }
 
@@ -119,7 +94,7 @@ impl Kind {
             Self::Time(_) => json!({ "$ref": "#/$defs/duration" }),
             Self::Text => json!({ "type": "string" }),
             Self::Texts => json!({ "type": "array", "items": { "type": "string" } }),
-            Self::Name(_, names, _) => json!({ "enum": names }),
+            Self::Name(_, names) => json!({ "enum": names }),
             Self::Checks => {
                 let check = json!({ "command": text, "timeout": { "$ref": "#/$defs/duration" } });
                 json!({ "type": "array", "items": { "oneOf": [text, table(check, &["command"])] } })
@@ -151,14 +126,8 @@ pub(crate) fn take(rows: &[Row], table: &mut Table<'_>) -> Map<String, Json> {
     given.collect::<Vec<_>>().into_iter().flatten().collect()
 }
 
-/// Returns what a record holds as a file would have it, without what is none.
-pub(crate) fn shown(rows: &[Row], held: &Map<String, Json>) -> Map<String, Json> {
-    let shown =
-        rows.iter().map(|row| (row.key.to_owned(), row.kind.shown(held.get(row.key).unwrap_or(&Json::Null))));
-    shown.filter(|(_, value)| !value.is_null()).collect()
-}
-
-/// Describes settings as the properties of a JSON Schema; `defaults` is the record of them.
+/// Describes settings as the properties of a JSON Schema; `defaults` is the record of
+/// them as a file would have it.
 pub(crate) fn schema(rows: &[Row], defaults: &Json) -> Map<String, Json> {
     let described = |row: &Row| {
         let rule = row.kind.expected().map(|expected| {
@@ -169,29 +138,70 @@ pub(crate) fn schema(rows: &[Row], defaults: &Json) -> Map<String, Json> {
         let about = format!("{}{}", row.about.trim(), rule.unwrap_or_default());
         let schema = described(row.kind.schema(default), &about);
         let has_default = !default.is_null() && !matches!(row.kind, Kind::Table(..));
-        let schema = if has_default { with(schema, "default", row.kind.shown(default)) } else { schema };
+        let schema = if has_default { with(schema, "default", default.clone()) } else { schema };
         (row.key.to_owned(), schema)
     };
     rows.iter().map(described).collect()
 }
 
-/// Puts what was read over a record.
-pub(crate) fn put<T: Serialize + DeserializeOwned>(record: &mut T, given: &Map<String, Json>) {
-    fn merge(target: &mut Json, given: &Map<String, Json>) {
-        for (key, value) in given {
-            match (target.get_mut(key), value) {
-                (Some(inner @ Json::Object(_)), Json::Object(value)) if !value.contains_key("nanos") => {
-                    merge(inner, value);
-                }
-                (Some(inner), value) => *inner = value.clone(),
-                (None, _) => {}
+/// A field of a record of settings, or the record.
+pub(super) trait Field {
+    /// Takes what was read for it.
+    fn put(&mut self, given: &Json);
+
+    /// Returns it as a file would have it, also where a file could not; nothing for none.
+    fn shown(&self) -> Option<Toml>;
+}
+
+fn put<T: DeserializeOwned>(field: &mut T, given: &Json) {
+    if let Ok(read) = T::deserialize(given) {
+        *field = read;
+    }
+}
+
+/// Says how single values are shown.
+macro_rules! shown {
+    ($($type:ty, $held:ident => $shown:expr;)+) => {$(
+        impl Field for $type {
+            fn put(&mut self, given: &Json) {
+                put(self, given);
+            }
+
+            fn shown(&self) -> Option<Toml> {
+                let $held = self;
+                Some($shown)
             }
         }
+    )+};
+}
+
+shown! {
+    bool, held => (*held).into();
+    f64, held => (*held).into();
+    u32, held => (*held).into();
+    // One that TOML cannot write is no whole number to whoever reads it.
+    u64, held => i64::try_from(*held).map_or(Toml::Float(*held as f64), Toml::Integer);
+    String, held => held.as_str().into();
+    Vec<String>, held => held.clone().into();
+    Duration, held => match held.subsec_nanos() {
+        0 => format_duration(*held).into(),
+        _ => held.as_secs_f64().into(),
+    };
+    RateLimitPolicy, held => Self::NAMES.into_iter().find(|(_, policy)| policy == held)?.0.into();
+    Vec<CheckCommand>, held => held.iter().filter_map(Field::shown).collect::<Vec<_>>().into();
+    CheckCommand, held => toml::Table::from_iter([
+        ("command".to_owned(), held.command.as_str().into()),
+        ("timeout".to_owned(), held.timeout.shown()?),
+    ]).into();
+}
+
+impl<T: Field + DeserializeOwned> Field for Option<T> {
+    fn put(&mut self, given: &Json) {
+        put(self, given);
     }
-    let mut json = json!(record);
-    merge(&mut json, given);
-    if let Ok(changed) = T::deserialize(json) {
-        *record = changed;
+
+    fn shown(&self) -> Option<Toml> {
+        self.as_ref()?.shown()
     }
 }
 
@@ -229,6 +239,20 @@ macro_rules! settings {
         impl $name {
             pub(super) fn rows() -> Vec<Row> {
                 rows! { $($(#[doc = $doc])+ $field: $kind;)+ }
+            }
+        }
+
+        impl Field for $name {
+            fn put(&mut self, given: &Json) {
+                $(if let Some(given) = given.get(stringify!($field)) {
+                    self.$field.put(given);
+                })+
+            }
+
+            fn shown(&self) -> Option<Toml> {
+                let fields = [$((stringify!($field), self.$field.shown())),+];
+                let fields = fields.into_iter().filter_map(|(key, shown)| Some((key.to_owned(), shown?)));
+                Some(fields.collect::<toml::Table>().into())
             }
         }
     )+};

@@ -10,21 +10,19 @@ use std::{ops::RangeInclusive, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
+use toml::Value as Toml;
 
 use super::{
     ConfigError,
     document::Document,
     setting::{
-        DAY,
+        DAY, Field,
         Kind::{self, Amount, Checks, Count, Flag, Large, Name, Table, Text, Texts, Time},
-        MONTH, Row, SECOND, put, rows, schema, settings, shown, take,
+        MONTH, Row, SECOND, rows, schema, settings, take,
     },
     value::Value,
 };
-use crate::{
-    context::GuardrailVars,
-    sandbox::{HOST, RESERVED},
-};
+use crate::{context::GuardrailVars, sandbox::HOST};
 
 /// The names `agent` can have in samuel.toml.
 pub const AGENTS: &[&str] = &["claude", "codex", "gemini", "copilot", "kiro", "command", "scripted"];
@@ -33,7 +31,7 @@ settings! {
     /// How a methodology runs: `[methodology.<name>]`.
     struct MethodologySettings {
         /// The agent. Agents run in their own unattended permission mode.
-        agent: String = "claude".to_owned(), Name("agent", AGENTS.to_vec(), AGENTS.to_vec());
+        agent: String = "claude".to_owned(), Name("agent", AGENTS.to_vec());
         /// The program to run in place of the agent's usual one; with `command` the whole command line.
         agent_command: Vec<String> = Vec::new(), Texts;
         /// Arguments that are added for any agent. The question before a run shows them.
@@ -55,8 +53,8 @@ settings! {
         /// again, after 5, 10, 20 minutes and so on.
         rate_limit_wait: Duration = Duration::from_secs(6 * 60 * 60), Time(Duration::ZERO..=MONTH);
         /// What the agent and the checks run in. `host` is no sandbox; `bwrap` and `oci` are reserved,
-        /// and a run with them does not start. A program can bring others (`RunBuilder::sandbox`).
-        sandbox: String = HOST.to_owned(), sandboxes();
+        /// and a run with them does not start. A program can bring others (`RunBuilder::sandboxes`).
+        sandbox: String = HOST.to_owned(), Text;
         /// Of how many runs the agent's output in `.samuel/run/logs` is kept, the one that starts
         /// included; 0 keeps all.
         keep_runs: u32 = 20, Count(0);
@@ -144,13 +142,7 @@ pub(super) fn guardrails() -> Vec<Row> {
 }
 
 fn rate_limits() -> Kind {
-    let names = RateLimitPolicy::NAMES.map(|(name, _)| name).to_vec();
-    Name("rate_limit", names.clone(), names)
-}
-
-fn sandboxes() -> Kind {
-    // Those that are only reserved would be refused as well.
-    Name("sandbox", std::iter::once(HOST).chain(RESERVED).collect(), vec![HOST])
+    Name("rate_limit", RateLimitPolicy::NAMES.map(|(name, _)| name).to_vec())
 }
 
 /// The name of a rule in the prompt context.
@@ -164,7 +156,13 @@ pub(super) fn read_guardrails(value: &Value<'_>, rules: &mut GuardrailVars) {
     let Some(mut table) = value.table() else { return };
     let given = take(&guardrails(), &mut table);
     table.finish();
-    put(rules, &given.into_iter().map(|(key, value)| (in_context(&key), value)).collect());
+    let mut held = json!(rules);
+    if let Json::Object(held) = &mut held {
+        held.extend(given.into_iter().map(|(key, value)| (in_context(&key), value)));
+    }
+    if let Ok(changed) = GuardrailVars::deserialize(held) {
+        *rules = changed;
+    }
 }
 
 /// Describes `[guardrails]`.
@@ -180,16 +178,13 @@ impl MethodologySettings {
     /// # Errors
     /// Returns [`ConfigError::Settings`] with all that break theirs.
     pub fn check(&self) -> Result<(), ConfigError> {
-        let rows = Self::rows();
-        let mut held = json!(self).as_object().map(|held| shown(&rows, held)).unwrap_or_default();
-        // Who brings an agent or a sandbox may call it as they like; one that nobody
-        // brings is refused where the run is built.
-        held.retain(|key, _| !["agent", "sandbox"].contains(&key.as_str()));
-        // JSON has no such numbers, and would leave them out as if there were no budget.
-        if let Some(cost) = self.session_budget.max_cost_usd.filter(|cost| !cost.is_finite()) {
-            held.insert("session_budget".to_owned(), json!({ "max_cost_usd": cost.to_string() }));
+        let mut held = self.shown();
+        if let Some(Toml::Table(held)) = &mut held {
+            // Who brings an agent may call it as they like; one that nobody brings is
+            // refused where the run is built.
+            held.remove("agent");
         }
-        Document::read_given(&held, |table| take(&rows, table)).map(drop)
+        Document::read_given(&held, |table| take(&Self::rows(), table)).map(drop)
     }
 
     /// Replaces settings by what a caller gives, as `[methodology.<name>]` has it
@@ -198,15 +193,15 @@ impl MethodologySettings {
     /// # Errors
     /// Returns [`ConfigError::Settings`] with all that samuel.toml could not have
     /// either; nothing is replaced then.
-    pub fn set(&mut self, given: &Map<String, Json>) -> Result<(), ConfigError> {
+    pub fn set(&mut self, given: &impl Serialize) -> Result<(), ConfigError> {
         let given = Document::read_given(given, |table| take(&Self::rows(), table))?;
-        put(self, &given);
+        self.put(&given.into());
         Ok(())
     }
 
     /// Describes the settings as the properties of a JSON Schema.
     pub(crate) fn schema() -> Map<String, Json> {
-        schema(&Self::rows(), &json!(Self::default()))
+        schema(&Self::rows(), &json!(Self::default().shown()))
     }
 }
 

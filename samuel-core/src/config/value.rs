@@ -14,7 +14,7 @@ use super::{
     duration, shorten,
     table::{KeyPath, Table},
 };
-use crate::{hook::nearest, model::Location};
+use crate::model::Location;
 
 /// A key's value.
 #[derive(Clone, Debug)]
@@ -71,9 +71,14 @@ impl<'a> Value<'a> {
         self.value.get_ref().as_table()
     }
 
-    /// Reads text.
+    /// Reads text. Much of it becomes part of a command line, which holds no NUL byte.
     pub(crate) fn string(&self) -> Option<&'a str> {
-        self.value.get_ref().as_str().or_else(|| self.wrong_type("text"))
+        let Some(text) = self.as_text() else { return self.wrong_type("text") };
+        if text.contains('\0') {
+            self.refuse(ProblemKind::Nul);
+            return None;
+        }
+        Some(text)
     }
 
     /// Reads text with something other than space in it.
@@ -91,19 +96,9 @@ impl<'a> Value<'a> {
         let text = self.string()?;
         let known = names.iter().copied().find(|name| *name == text);
         if known.is_none() {
-            self.refuse_unknown(what, text, names);
+            self.refuse(ProblemKind::unknown_name(what, text, names));
         }
         known
-    }
-
-    /// Reports a text that is none of some names.
-    pub(crate) fn refuse_unknown(&self, what: &'static str, text: &str, names: &[&'static str]) {
-        self.refuse(ProblemKind::UnknownName {
-            what,
-            name: shorten(text),
-            nearest: nearest(text, names.iter().copied()).map(str::to_owned),
-            known: names.iter().map(|name| (*name).to_owned()).collect(),
-        });
     }
 
     /// Reads true or false.
@@ -111,23 +106,36 @@ impl<'a> Value<'a> {
         self.value.get_ref().as_bool().or_else(|| self.wrong_type("true or false"))
     }
 
-    /// Reads a whole number of at least `min` that fits the type asked for.
-    pub(crate) fn integer<T: TryFrom<i64> + Bounded>(&self, min: i64) -> Option<T> {
-        let DeValue::Integer(integer) = self.value.get_ref() else {
-            return self.wrong_type("a whole number");
+    /// Reads a whole number within a range.
+    pub(crate) fn integer(&self, range: RangeInclusive<i64>) -> Option<i64> {
+        let (number, text) = match self.value.get_ref() {
+            DeValue::Integer(integer) => {
+                (i64::from_str_radix(integer.as_str(), integer.radix()).ok(), integer.to_string())
+            }
+            // A program's whole number that TOML cannot write came as this.
+            DeValue::Float(float) if self.document.takes_fractions() => match float.as_str().parse::<f64>() {
+                Ok(large) if large.is_finite() && large.abs() >= i64::MAX as f64 => {
+                    (None, format!("{large:.0}"))
+                }
+                _ => return self.wrong_type("a whole number"),
+            },
+            _ => return self.wrong_type("a whole number"),
         };
-        let number = i64::from_str_radix(integer.as_str(), integer.radix()).ok();
-        let fits = number.filter(|number| *number >= min).and_then(|number| T::try_from(number).ok());
+        let fits = number.filter(|number| range.contains(number));
         if fits.is_none() {
-            let text = integer.to_string();
-            let expected = match number {
-                Some(number) if number < min => at_least(min),
-                None if text.starts_with('-') => at_least(min),
-                _ => format!("a whole number of at most {}", T::MAX),
+            let is_less = number.map_or(text.starts_with('-'), |number| number < *range.start());
+            let expected = match is_less {
+                true => at_least(*range.start()),
+                false => format!("a whole number of at most {}", range.end()),
             };
             self.refuse(ProblemKind::OutOfRange { found: shorten(&text), expected });
         }
         fits
+    }
+
+    /// Reads the order of a handler.
+    pub(crate) fn order(&self) -> Option<i32> {
+        self.integer(i32::MIN.into()..=i32::MAX.into()).and_then(|order| order.try_into().ok())
     }
 
     /// Reads a number above 0.
@@ -153,7 +161,7 @@ impl<'a> Value<'a> {
             DeValue::String(text) => match duration::parse_duration(text) {
                 Ok(duration) => (Some(duration), duration::format_duration(duration)),
                 Err(error) => {
-                    self.refuse(ProblemKind::NoDuration { text: error.text, problem: error.problem });
+                    self.refuse(error);
                     return None;
                 }
             },
@@ -258,24 +266,6 @@ pub(super) fn above_zero() -> String {
 pub(super) fn within(range: &RangeInclusive<Duration>) -> String {
     let [start, end] = [range.start(), range.end()].map(|limit| duration::format_duration(*limit));
     format!("a duration from {start} to {end}")
-}
-
-/// Whole numbers with a largest one.
-pub(crate) trait Bounded {
-    /// The largest one that TOML can write.
-    const MAX: i64;
-}
-
-impl Bounded for i32 {
-    const MAX: i64 = i32::MAX as i64;
-}
-
-impl Bounded for u32 {
-    const MAX: i64 = u32::MAX as i64;
-}
-
-impl Bounded for u64 {
-    const MAX: i64 = i64::MAX;
 }
 
 /// Returns what a message calls a value's type.

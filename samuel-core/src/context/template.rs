@@ -8,7 +8,7 @@ pub use samuel_template::{
     Warning,
 };
 
-use crate::fs::Root;
+use crate::fs::{Root, found};
 
 /// A directory of templates.
 #[derive(Clone, Debug)]
@@ -44,10 +44,7 @@ impl TemplatePlace {
     /// Returns an error where it cannot be read, is too long or no UTF-8.
     pub fn read(&self, name: &str, max_bytes: u64) -> io::Result<Option<String>> {
         match self {
-            Self::Directory { root, .. } => match root.read_text(&self.path(name), max_bytes) {
-                Err(error) if error.is_not_found() => Ok(None),
-                read => Ok(Some(read?)),
-            },
+            Self::Directory { root, .. } => Ok(found(root.read_text(&self.path(name), max_bytes))?),
             Self::Checked { files, .. } => {
                 let text = files.get(name).map(|bytes| String::from_utf8(bytes.clone()));
                 text.transpose().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))

@@ -5,7 +5,7 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 use super::{
     control_files::ControlRecord,
     driver::Saved,
-    error::RunError,
+    error::{RunError, blocking},
     follow::{began_in, committed_in, completed_in, outdates_check},
     run::Run,
     services::Known,
@@ -52,6 +52,31 @@ pub(super) enum Lost {
     Unread,
 }
 
+impl Lost {
+    /// Says so where a run starts.
+    pub(super) fn told(self) -> &'static str {
+        match self {
+            Self::All => {
+                "a loop worked on this plan before, but its journal is gone: this is a new run, and what was \
+                 completed without a check then stands as it is written in the plan"
+            }
+            Self::SinceSaved => {
+                "the journal does not go on from what a run that was cut off saved outside of the work tree: perhaps \
+                 it went on elsewhere, or the journal was changed; a check decides on what was completed since"
+            }
+            Self::Witness => {
+                "the journal tells of a run that was cut off, of which nothing is kept outside of the work tree: \
+                 perhaps it ran elsewhere or in another copy, or what was kept was removed; the run goes on from \
+                 what the journal says"
+            }
+            Self::Unread => {
+                "what the last run saved cannot be read: another version of Samuel wrote it, or it was changed; this \
+                 is a new run, and a check decides on what is completed"
+            }
+        }
+    }
+}
+
 /// What a run saved last.
 #[derive(Default)]
 struct LastSaved {
@@ -68,7 +93,7 @@ impl Run {
     /// Finds out whether an earlier run has to go on, and from where.
     pub(super) async fn recover(&self) -> Result<Begin, RunError> {
         let (store, lane) = (Arc::clone(&self.frozen.store), Arc::clone(&self.frozen.lane));
-        let read = tokio::task::spawn_blocking(move || {
+        let read = blocking(move || {
             let written = store.last_written()?;
             let loaded = store.load()?;
             let last = last_saved(&*store, &*lane)?;
@@ -79,7 +104,7 @@ impl Run {
             let untold = if told < last.seq { Some(store.journal_since(told)?) } else { None };
             Ok::<_, StateError>((written, loaded, last, since, seq, untold))
         });
-        let (written, loaded, last, since, seq, untold) = read.await.map_err(RunError::broken)??;
+        let (written, loaded, last, since, seq, untold) = read.await??;
         let plan = &loaded.plan;
         let is_whole = last.lost != Some(Lost::SinceSaved);
         let (run_id, saved) = last.of_run.unzip();
@@ -139,8 +164,7 @@ impl Run {
     pub(super) async fn know_plan(&self) -> Result<(), RunError> {
         let store = Arc::clone(&self.frozen.store);
         // The records that there are by now are read by whoever begins.
-        let known = tokio::task::spawn_blocking(move || store.catch_up(u64::MAX));
-        known.await.map_err(RunError::broken)??;
+        blocking(move || store.catch_up(u64::MAX)).await??;
         Ok(())
     }
 
@@ -170,6 +194,7 @@ impl Run {
                 max_cost_usd: settings.session_budget.max_cost_usd,
                 max_tokens: settings.session_budget.max_tokens,
                 max_wall_ms: settings.session_budget.max_wall_time.map(millis),
+                max_call_ms: millis(settings.clocks.wall),
                 pause_ms: millis(settings.pause),
                 rate_limit: settings.rate_limit,
                 max_limit_wait_ms: millis(settings.rate_limit_wait),

@@ -19,7 +19,7 @@ use crate::{
     model::hex,
     process::Supervisor,
     project::Project,
-    sandbox::{Sandbox, SandboxError, Sandboxes},
+    sandbox::{Sandbox, Sandboxes},
 };
 
 /// Collects what a run needs.
@@ -68,14 +68,21 @@ impl RunBuilder {
         self
     }
 
-    /// Brings a sandbox and selects it for agents and checks. Of several, the last one is
-    /// selected. A handler of `before:agent.invoke` can choose any of them, or `host`, by its
-    /// name for one call of the agent.
+    /// Brings sandboxes, which are chosen by their names: `sandbox` in samuel.toml or the
+    /// settings chooses that of agents and checks, and a handler of `before:agent.invoke`
+    /// that of one call of the agent.
+    #[must_use]
+    pub fn sandboxes(mut self, sandboxes: impl IntoIterator<Item = Arc<dyn Sandbox>>) -> Self {
+        self.sandboxes.extend(sandboxes);
+        self
+    }
+
+    /// Brings a sandbox and selects it, whatever samuel.toml says. Of several, the last
+    /// one is selected.
     #[must_use]
     pub fn sandbox(mut self, sandbox: Arc<dyn Sandbox>) -> Self {
         sandbox.name().clone_into(&mut self.settings.sandbox);
-        self.sandboxes.push(sandbox);
-        self
+        self.sandboxes([sandbox])
     }
 
     /// Plays a script in place of an agent: no model and no network. Its tasks are
@@ -183,9 +190,12 @@ impl RunBuilder {
         Ok((format!("{} can be called", agent.name()), unheld))
     }
 
-    /// Checks that commands can run in what the settings choose.
-    fn check_sandbox(&self) -> Result<(), SandboxError> {
-        Sandboxes::with(self.sandboxes.iter().cloned())?.find(&self.settings.sandbox).map(drop)
+    /// Checks that samuel.toml names sandboxes that there are, and that commands can run in
+    /// what the settings choose.
+    fn check_sandbox(&self) -> Result<(), RunError> {
+        let sandboxes = Sandboxes::with(self.sandboxes.iter().cloned())?;
+        self.project.config().check_sandboxes(&sandboxes)?;
+        Ok(sandboxes.find(&self.settings.sandbox).map(drop)?)
     }
 
     /// Makes the agent that samuel.toml describes.

@@ -223,7 +223,7 @@ impl Finding {
             let line = |problem: &Problem| problem.location.line.unwrap_or_default();
             let told = problems
                 .iter()
-                .map(|problem| format!("line {}: {problem}. {}", line(problem), problem.help()));
+                .map(|problem| format!("line {}: {problem}. {}", line(problem), problem.help().prose()));
             self.details = told.collect();
         }
     }

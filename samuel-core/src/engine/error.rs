@@ -81,10 +81,12 @@ pub enum RunError {
     },
 }
 
-impl RunError {
-    pub(super) fn broken(error: tokio::task::JoinError) -> Self {
-        Self::Broken { message: error.to_string() }
-    }
+/// Runs something that blocks on a thread where that is allowed.
+pub(super) async fn blocking<R: Send + 'static>(
+    work: impl FnOnce() -> R + Send + 'static,
+) -> Result<R, RunError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| RunError::Broken { message: error.to_string() })
 }
 
 /// Names the control files that the last run left changed.

@@ -8,7 +8,7 @@ use std::{pin::Pin, sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 
-use super::{error::described, port::Port, services::Services};
+use super::{error::described, port::Port, profile::is_context, services::Services};
 use crate::{
     agent::{Agent, AgentPort},
     environment::{apply_deny_list, compose_env, fits},
@@ -257,8 +257,7 @@ impl Services {
         let started = self.clock.elapsed();
         let agent = input.agent.clone();
         let port = Port::open(self, &agent, place.iteration);
-        let (output, outcome) = self.run_with::<points::AgentInvoke>(input, place, Some(port.clone())).await;
-        port.close();
+        let (output, outcome) = self.run_with::<points::AgentInvoke>(input, place, Some(port)).await;
         let took = self.clock.elapsed().saturating_sub(started);
         let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let answered = outcome.broken.is_empty() && self.registry.has_handlers(HookPoint::AgentInvoke);
@@ -311,14 +310,7 @@ fn unanswered(outcome: &Outcome) -> IterationFailure {
 
 /// Adds a warning for handlers that hold up every iteration.
 fn note_slow_handlers(point: HookPoint, outcome: &mut Outcome) {
-    let is_context = matches!(
-        point,
-        HookPoint::ContextSnapshot
-            | HookPoint::ContextProgress
-            | HookPoint::ContextTask
-            | HookPoint::ContextExtra
-    );
-    let slow = outcome.timings.iter().filter(|timing| is_context && timing.took > SLOW_CONTEXT);
+    let slow = outcome.timings.iter().filter(|timing| is_context(point) && timing.took > SLOW_CONTEXT);
     let slow: Vec<Warning> = slow
         .filter(|timing| &*timing.handler != DEFAULT_ID)
         .map(|timing| Warning {

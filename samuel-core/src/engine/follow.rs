@@ -22,7 +22,7 @@ use crate::{
     engine::error::described,
     event::PlanChange,
     machine::{Completion, Input, PlanChanged},
-    model::{Plan, Status, Task, TaskId, payload::Actor},
+    model::{Groups, Plan, Status, Task, TaskId, payload::Actor},
     state::{
         CaughtUp, Edit, JournalEntry, JournalPart, JournalRecord, LoopLock, Mutation, ProgressKind,
         StateError, TaskChange,
@@ -83,14 +83,18 @@ impl Follower {
     }
 
     /// Returns the tasks that were completed when it last looked, without those of
-    /// which the machine was not told up to a record.
+    /// which the machine was not told up to a record, and without groups, which their
+    /// parts complete.
     pub(super) fn completed(&self, told: u64) -> Vec<TaskId> {
         let mut untold = self.untold.lock().unwrap_or_else(PoisonError::into_inner);
         untold.retain(|(seq, _)| *seq > told);
         let is_untold = |id: &TaskId| untold.iter().any(|(_, untold)| untold == id);
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let completed = known.tasks.iter().filter(|task| task.status == Status::Completed);
-        completed.map(|task| task.id.clone()).filter(|id| !is_untold(id)).collect()
+        let groups = Groups::of(&known.tasks);
+        let completed = |(place, task): &(usize, &Task)| {
+            task.status == Status::Completed && !groups.is_group(*place) && !is_untold(&task.id)
+        };
+        known.tasks.iter().enumerate().filter(completed).map(|(_, task)| task.id.clone()).collect()
     }
 
     /// Looks before a change is made: after that, what somebody wrote into the plan
@@ -216,7 +220,7 @@ impl Follower {
     fn plan_changes(&self, record: &JournalRecord) -> Vec<PlanChanged> {
         let (actor, changes, reason) = match &record.entry {
             JournalEntry::Mutation { actor, mutation, change, .. } => {
-                (*actor, change_of(change).into_iter().collect(), reason_of(mutation))
+                (*actor, changes_of(mutation, change), reason_of(mutation))
             }
             JournalEntry::Edited { actor, edits } => {
                 (*actor, edits.iter().filter_map(change_by).collect::<Vec<_>>(), None)
@@ -265,12 +269,17 @@ impl Follower {
     }
 }
 
-/// Returns what a change did to a task, if it is no completion.
-fn change_of(change: &TaskChange) -> Option<(&TaskId, PlanChange)> {
+/// Returns what a change did to tasks, beside completions.
+fn changes_of<'a>(mutation: &Mutation, change: &'a TaskChange) -> Vec<(&'a TaskId, PlanChange)> {
     match change {
-        TaskChange::Added { id } => Some((id, PlanChange::Added)),
-        TaskChange::Task { id, from, to } if from != to => Some((id, moved(*from, *to)?)),
-        _ => None,
+        TaskChange::Added { id } => vec![(id, PlanChange::Added)],
+        TaskChange::Task { id, .. } if matches!(mutation, Mutation::Edit { .. }) => {
+            vec![(id, PlanChange::Changed)]
+        }
+        TaskChange::Task { id, from, to } if from != to => {
+            moved(*from, *to).map(|moved| (id, moved)).into_iter().collect()
+        }
+        change => change.edits().iter().filter_map(change_by).collect(),
     }
 }
 
@@ -316,9 +325,7 @@ fn reason_of(mutation: &Mutation) -> Option<String> {
 /// Returns the tasks that a record says were completed, by whomever.
 fn completions(record: &JournalRecord) -> Vec<(&TaskId, Actor)> {
     match &record.entry {
-        JournalEntry::Mutation { actor, change, .. } => {
-            change.completed().map(|id| (id, *actor)).into_iter().collect()
-        }
+        JournalEntry::Mutation { actor, change, .. } => change.completed().map(|id| (id, *actor)).collect(),
         JournalEntry::Edited { actor, edits } => {
             edits.iter().filter_map(Edit::completed).map(|id| (id, *actor)).collect()
         }

@@ -14,6 +14,7 @@ use crate::{
         ChainMode, ChainSpec, DEFAULT_ALIAS, DEFAULT_ID, Field, HandlerInfo, HookPoint, Kind, Layer,
         OnFailure, Registered, Registry, SkipReason, Skipped, Tier,
     },
+    model::payload::Mode,
 };
 
 /// Every chain of a project.
@@ -207,6 +208,25 @@ impl ChainReport {
     }
 }
 
+impl ChainReport {
+    /// Moves the handlers to those that do not run, where the chain is for iterations
+    /// of the other mode.
+    pub(super) fn keep_to(&mut self, mode: Mode, registry: &Registry) {
+        let Some(why) = registry.spec(self.point).and_then(|spec| spec.skips(mode)) else { return };
+        let of_mode = self.settings.iter().find(|setting| setting.key.ends_with(".mode"));
+        let origin = of_mode.map(|setting| setting.origin.clone());
+        let skipped = |HandlerReport { id, tier, source, .. }| SkippedReport {
+            id,
+            tier: Some(tier),
+            source,
+            why: why.to_string(),
+            by: None,
+            origin: origin.clone(),
+        };
+        self.skipped.extend(self.run.drain(..).map(skipped));
+    }
+}
+
 /// Returns who brings a handler.
 fn source(info: &HandlerInfo) -> String {
     let owner = info.id.split_once(':').map_or(&*info.id, |(owner, _)| owner);
@@ -257,13 +277,15 @@ impl Places<'_> {
     /// Returns the setting that is why a handler does not run.
     fn of_skip(&self, why: &SkipReason) -> Option<OriginReport> {
         match why {
-            SkipReason::Disabled => self.field("enabled").map(|(_, origin)| origin.clone().into()),
-            SkipReason::OtherMode(_) => self.field("mode").map(|(_, origin)| origin.clone().into()),
-            SkipReason::NotInHandlers | SkipReason::NoDefault => {
-                self.field("handlers").map(|(_, origin)| origin.clone().into())
-            }
+            SkipReason::Disabled => self.of_field("enabled"),
+            SkipReason::OtherMode(_) => self.of_field("mode"),
+            SkipReason::NotInHandlers | SkipReason::NoDefault => self.of_field("handlers"),
             SkipReason::ReplacedBy(id) | SkipReason::ShadowedBy(id) => self.of_handler(id),
         }
+    }
+
+    fn of_field(&self, name: &str) -> Option<OriginReport> {
+        self.field(name).map(|(_, origin)| origin.clone().into())
     }
 
     fn settings(&self) -> Vec<SettingReport> {

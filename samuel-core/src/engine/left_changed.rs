@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     begin::last_control_record,
     control_files::{ControlFileChange, ControlFiles},
-    error::RunError,
+    error::{RunError, blocking},
     executables::Executables,
     run::Run,
 };
@@ -34,8 +34,8 @@ impl Run {
         }
         let (store, lane) = (Arc::clone(&self.frozen.store), Arc::clone(&self.frozen.lane));
         let control_files = Arc::clone(&self.control_files);
-        let compared = tokio::task::spawn_blocking(move || left_changed(&*store, &*lane, &control_files));
-        self.executables.changes = compared.await.map_err(RunError::broken)??;
+        let compared = blocking(move || left_changed(&*store, &*lane, &control_files));
+        self.executables.changes = compared.await??;
         self.is_compared = true;
         Ok(())
     }
@@ -52,8 +52,7 @@ impl Run {
             return Ok(());
         }
         let store = Arc::clone(&self.frozen.store);
-        let logged = tokio::task::spawn_blocking(move || store.append_progress(&lines));
-        Ok(logged.await.map_err(RunError::broken)??)
+        Ok(blocking(move || store.append_progress(&lines)).await??)
     }
 }
 

@@ -68,7 +68,7 @@ pub use hook_report::{
     ChainReport, HandlerReport, HookReport, OriginReport, PointReport, SettingReport, SkippedReport,
 };
 pub use hub::Events;
-pub use preview::{ChainPreview, Glance, HandlerPreview, Preview, PreviewStop, SkippedPreview};
+pub use preview::{Glance, Preview, PreviewStop};
 pub use profile::{Profile, ProfileRow};
 pub use run::Run;
 pub use trust::TrustPolicy;

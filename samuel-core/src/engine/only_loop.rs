@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{error::RunError, run::Run};
+use super::{
+    error::{RunError, blocking},
+    run::Run,
+};
 use crate::{
     process::{Process, Remains, SupervisorId, listed, sweep_remains, this_process, wait_for_sweep},
     state::{Holder, LoopLock, Note, ProgressEntry, ProgressKind, StateError, Supervisor, SupervisorRole},
@@ -19,7 +22,7 @@ impl Run {
         let lane = Arc::clone(&self.frozen.lane);
         let holder =
             Holder::this_process(self.frozen.project.clock().now(), format!("run {}", self.frozen.run_id));
-        let locked = tokio::task::spawn_blocking(move || {
+        let locked = blocking(move || {
             if !store.exists()? {
                 return Err(StateError::NotInitialised { path: run_dir.prd() });
             }
@@ -27,7 +30,7 @@ impl Run {
             let lock = lane.lock_loop(&holder)?;
             Ok((lock, lane.supervisors()?))
         });
-        let (lock, supervisors) = locked.await.map_err(RunError::broken)??;
+        let (lock, supervisors) = locked.await??;
         let with_role = |role| {
             let of_role = supervisors.iter().filter(move |known| known.role == role);
             of_role.map(|known| SupervisorId { pid: known.pid, start_time: known.start_time }).collect()
@@ -41,13 +44,13 @@ impl Run {
         }
         let (store, lane) = (Arc::clone(&self.frozen.store), Arc::clone(&self.frozen.lane));
         let lines = log_of_remains(&remains, self.frozen.project.clock().now());
-        let noted = tokio::task::spawn_blocking(move || {
+        let noted = blocking(move || {
             store.append_progress(&lines)?;
             let ended = supervisors.into_iter().map(Note::SupervisorEnded);
             let begun = this_loop().map(Note::Supervisor);
             ended.chain(begun).try_for_each(|note| lane.note(note).map(drop))
         });
-        noted.await.map_err(RunError::broken)??;
+        noted.await??;
         Ok((lock, remains))
     }
 }

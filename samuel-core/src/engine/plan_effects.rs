@@ -6,7 +6,7 @@ use super::{follow::Follower, services::Services};
 use crate::{
     event::RunFault,
     machine::{EffectResult, WorkLeft},
-    model::{Status, payload::Mode},
+    model::{Groups, Status, Task, payload::Mode},
     plan::Work,
     state::{Actor, JournalEntry, JournalRecord, Mutation, StateError},
     text::listed,
@@ -28,32 +28,33 @@ pub(super) async fn look_and_load(services: &Arc<Services>, follower: &Follower)
 pub(super) async fn change(
     services: &Arc<Services>,
     follower: &Follower,
-    mut mutation: Mutation,
+    mutation: Mutation,
 ) -> EffectResult {
+    let changed = try_to_change(services, follower, mutation).await;
+    changed.unwrap_or_else(|error| EffectResult::Failed(RunFault::of(&error)))
+}
+
+async fn try_to_change(
+    services: &Arc<Services>,
+    follower: &Follower,
+    mut mutation: Mutation,
+) -> Result<EffectResult, StateError> {
     if let Mutation::StartTask { owner, .. } = &mut mutation {
         *owner = Some(services.owner.to_string());
     }
-    if let Err(error) = follower.look_before_change(&mutation).await {
-        return EffectResult::Failed(RunFault::of(&error));
-    }
+    follower.look_before_change(&mutation).await?;
     if matches!(mutation, Mutation::CommitIteration { .. }) {
         // Nothing else looks at the repository where the iteration has moved something.
-        let looked = services.blocking(|services| {
-            services.work_tree.tell_of_loss(|lost| services.warn(lost));
-        });
-        if let Err(error) = looked.await {
-            return EffectResult::Failed(RunFault::of(&error));
-        }
+        let tell = |services: &Services| services.work_tree.tell_of_loss(|lost| services.warn(lost));
+        services.blocking(tell).await?;
     }
-    let mut made = mutate_once(services, follower, mutation.clone()).await;
+    let made = mutate_once(services, follower, mutation.clone()).await;
     if made.as_ref().is_err_and(StateError::is_lost) {
         // What was gone is back after that.
-        if let Err(error) = follower.look().await {
-            return EffectResult::Failed(RunFault::of(&error));
-        }
-        made = mutate_once(services, follower, mutation).await;
+        follower.look().await?;
+        return mutate_once(services, follower, mutation).await;
     }
-    made.unwrap_or_else(|error| EffectResult::Failed(RunFault::of(&error)))
+    made
 }
 
 /// Loads the plan and says what it leaves to do.
@@ -83,7 +84,11 @@ pub(super) async fn load(services: &Arc<Services>) -> EffectResult {
         known.unread = unread.len();
     });
     services.refresh();
-    let queue = plan.count(Status::Pending) + plan.count(Status::InProgress);
+    let groups = Groups::of(&plan.tasks);
+    let waits = |(place, task): &(usize, &Task)| {
+        !groups.is_group(*place) && matches!(task.status, Status::Pending | Status::InProgress)
+    };
+    let queue = plan.tasks.iter().enumerate().filter(waits).count();
     EffectResult::Loaded(WorkLeft {
         work: Work::of(&plan, &unread),
         changed: (!changes.is_empty()).then(|| listed(&changes)),
@@ -142,7 +147,11 @@ pub(super) async fn mutate(services: &Arc<Services>, mutation: Mutation) -> Resu
             Ok(EffectResult::Done)
         }
         // Somebody else settled or removed the task in the meantime.
-        Err(error @ (StateError::TaskNotFound { .. } | StateError::NotStartable { .. })) => {
+        Err(
+            error @ (StateError::TaskNotFound { .. }
+            | StateError::NotStartable { .. }
+            | StateError::IsGroup { .. }),
+        ) => {
             services.warn(format!("{name} was left out: {error}"));
             Ok(EffectResult::Refused(error.to_string()))
         }

@@ -1,9 +1,6 @@
 //! Where agents report to.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::{Arc, atomic::Ordering};
 
 use async_trait::async_trait;
 
@@ -16,36 +13,28 @@ use crate::{
     state::{Note, ProgressKind, Supervisor, SupervisorRole},
 };
 
-/// The engine's side of one call of an agent.
+/// The engine's side of one call of an agent. That it ends with the call is dispatch's to see to.
 pub(super) struct Port {
     services: Arc<Services>,
     /// The agent's name.
     agent: String,
     /// The iteration it works in.
     iteration: u32,
-    /// Whether the call lasts. What a handler that was left behind says later is nobody's.
-    open: AtomicBool,
 }
 
 impl Port {
     pub(super) fn open(services: &Arc<Services>, agent: &str, iteration: u32) -> Arc<Self> {
         let (services, agent) = (Arc::clone(services), agent.to_owned());
-        Arc::new(Self { services, agent, iteration, open: AtomicBool::new(true) })
-    }
-
-    pub(super) fn close(&self) {
-        self.open.store(false, Ordering::Relaxed);
+        Arc::new(Self { services, agent, iteration })
     }
 
     fn tell(&self, report: AgentEvent) {
-        if self.open.load(Ordering::Relaxed) {
-            self.services.emit(Event::Agent { iteration: self.iteration, report });
-        }
+        self.services.emit(Event::Agent { iteration: self.iteration, report });
     }
 
     /// Hands something to the machine, and says whether anybody listens.
     fn input(&self, input: Input) -> bool {
-        self.open.load(Ordering::Relaxed) && self.services.inputs.send(input).is_ok()
+        self.services.inputs.send(input).is_ok()
     }
 
     fn notice(&self, call: AbilityCall, ticket: Option<u64>) -> Input {

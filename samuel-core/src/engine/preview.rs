@@ -12,8 +12,9 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    error::RunError,
+    error::{RunError, blocking},
     fire::Place,
+    hook_report::{ChainReport, HookReport},
     plan_effects::{load, mutate},
     run::Run,
     services::Services,
@@ -21,7 +22,7 @@ use super::{
 use crate::{
     context::ContextView,
     event::Event,
-    hook::{HookCall, HookPoint, Registry, Skipped, Tier, Warning, without_version},
+    hook::{HookCall, Warning, without_version},
     machine::{Effect, EffectResult, Input, Machine},
     model::{
         ExitReason,
@@ -62,7 +63,7 @@ pub struct Preview {
     #[serde(skip)]
     pub context: ContextView,
     /// Every point's handlers.
-    pub chains: Vec<ChainPreview>,
+    pub chains: Vec<ChainReport>,
     /// What the user should know.
     pub warnings: Vec<String>,
 }
@@ -76,37 +77,6 @@ pub struct PreviewStop {
     pub detail: String,
 }
 
-/// The handlers of a point.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ChainPreview {
-    /// The point.
-    pub point: HookPoint,
-    /// Those that run, in order.
-    pub run: Vec<HandlerPreview>,
-    /// Those that do not, and why.
-    pub skipped: Vec<SkippedPreview>,
-}
-
-/// A handler that runs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct HandlerPreview {
-    /// Its id.
-    pub id: String,
-    /// Its order.
-    pub order: i32,
-    /// What kind of thing it is.
-    pub tier: Tier,
-}
-
-/// A handler that does not run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct SkippedPreview {
-    /// Its id.
-    pub id: String,
-    /// Why it does not run.
-    pub why: String,
-}
-
 impl Run {
     /// Says what the next iteration would be.
     ///
@@ -117,7 +87,8 @@ impl Run {
     pub async fn preview(mut self, glance: Glance) -> Result<Preview, RunError> {
         self.detect().await?;
         let begin = self.recover().await?;
-        let mut chains = chains(&self);
+        let project = &self.frozen.project;
+        let mut chains = HookReport::new(&self.registry, project.config(), project.methodology()).chains;
         if glance == Glance::Still {
             self.registry.retain_built_in();
         }
@@ -166,8 +137,7 @@ impl Run {
     /// Returns the project snapshot of the last iteration that made one.
     async fn last_snapshot(&self) -> Result<Option<String>, RunError> {
         let lane = Arc::clone(&self.frozen.lane);
-        let read = tokio::task::spawn_blocking(move || lane.read_artifact(Artifact::ProjectSnapshot));
-        let last = read.await.map_err(RunError::broken)??;
+        let last = blocking(move || lane.read_artifact(Artifact::ProjectSnapshot)).await??;
         Ok(last.map(|text| without_version(&text).to_owned()))
     }
 }
@@ -181,35 +151,6 @@ fn warnings_of(event: Event) -> Vec<String> {
             outcome.warnings.into_iter().map(word).collect()
         }
         _ => Vec::new(),
-    }
-}
-
-/// Lists every point's handlers.
-fn chains(run: &Run) -> Vec<ChainPreview> {
-    let handler = |(id, order, tier): (&str, i32, Tier)| HandlerPreview { id: id.to_owned(), order, tier };
-    let skipped =
-        |skipped: &Skipped| SkippedPreview { id: skipped.id.to_string(), why: skipped.why.to_string() };
-    let chain = |point: &HookPoint| ChainPreview {
-        point: *point,
-        run: run.registry.handlers(*point).map(handler).collect(),
-        skipped: run
-            .registry
-            .resolved(*point)
-            .into_iter()
-            .flat_map(|found| &found.skipped)
-            .map(skipped)
-            .collect(),
-    };
-    HookPoint::ALL.iter().map(chain).collect()
-}
-
-impl ChainPreview {
-    /// Moves the handlers to those that do not run, where the chain is for iterations
-    /// of the other mode.
-    fn keep_to(&mut self, mode: Mode, registry: &Registry) {
-        let Some(why) = registry.spec(self.point).and_then(|spec| spec.skips(mode)) else { return };
-        let skipped = self.run.drain(..).map(|one| SkippedPreview { id: one.id, why: why.to_string() });
-        self.skipped.extend(skipped);
     }
 }
 

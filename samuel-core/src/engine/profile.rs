@@ -152,7 +152,8 @@ fn millis(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1_000.0
 }
 
-fn is_context(point: HookPoint) -> bool {
+/// Says whether every iteration waits for the handlers of a point before the agent begins.
+pub(super) fn is_context(point: HookPoint) -> bool {
     matches!(
         point,
         HookPoint::ContextSnapshot

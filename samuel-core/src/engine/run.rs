@@ -16,12 +16,12 @@ use std::{
 use tokio::sync::mpsc;
 
 use super::{
-    begin::{Begin, Lost},
+    begin::Begin,
     builder::RunBuilder,
     check_programs::unstartable,
     control_files::{ControlFiles, in_command_line, in_words},
     driver::Driver,
-    error::{RunError, described},
+    error::{RunError, blocking, described},
     executables::{ExecutableKind, Executables},
     follow::Follower,
     handle::{Controller, RunHandle},
@@ -51,20 +51,6 @@ use crate::{
 /// What a start says where the program that embeds the run named no supervisor.
 const UNSUPERVISED: &str = "no supervisor is named: what leaves the process group of the agent or of a check outlives \
                             it, and all of it outlives a program that is killed; RunBuilder::supervisor names one";
-/// What a start says where the journal tells nothing of the loops that worked on the plan.
-const LOST_RECORD: &str = "a loop worked on this plan before, but its journal is gone: this is a new run, and what \
-                           was completed without a check then stands as it is written in the plan";
-/// What a start says where the journal does not end with what the run saved.
-const LOST_SINCE_SAVED: &str = "the journal does not go on from what a run that was cut off saved outside of the work \
-                                tree: perhaps it went on elsewhere, or the journal was changed; a check decides on \
-                                what was completed since";
-/// What a start says where nothing is kept of a run that the journal tells of.
-const LOST_WITNESS: &str = "the journal tells of a run that was cut off, of which nothing is kept outside of the work \
-                            tree: perhaps it ran elsewhere or in another copy, or what was kept was removed; the run \
-                            goes on from what the journal says";
-/// What a start says where what the last run saved is there, but says nothing.
-const LOST_UNREAD: &str = "what the last run saved cannot be read: another version of Samuel wrote it, or it was \
-                           changed; this is a new run, and a check decides on what is completed";
 /// The repository that a project is in, or why it cannot be read.
 type Opened = Result<Option<Repository>, GitError>;
 
@@ -206,7 +192,7 @@ impl Run {
         if self.frozen.trust.asks() {
             check_agent()?;
         }
-        self.frozen.trust.decide(&self.executables)?;
+        self.decide().await?;
         check_agent()?;
         let (lock, remains) = self.lock().await?;
         self.know_plan().await?;
@@ -216,6 +202,13 @@ impl Run {
         detected?;
         let old_logs = self.prune_logs(&begin).await;
         Ok(self.launch(lock, begin, repository?, old_logs, remains))
+    }
+
+    /// Has the policy decide where it may block: whoever gives up the start meanwhile is
+    /// not held up.
+    async fn decide(&self) -> Result<(), RunError> {
+        let (trust, executables) = (self.frozen.trust.clone(), self.executables.clone());
+        blocking(move || trust.decide(&executables)).await?
     }
 
     /// Says what a start and a checkup warn of in the quality checks: what they execute that is
@@ -230,8 +223,7 @@ impl Run {
     /// Looks for the languages of the project's code, which prompts name.
     pub(super) async fn detect(&self) -> Result<(), RunError> {
         let root = self.frozen.project.root().to_owned();
-        let found = tokio::task::spawn_blocking(move || detect_languages(&root));
-        let found = found.await.map_err(RunError::broken)?;
+        let found = blocking(move || detect_languages(&root)).await?;
         // A second look would find the same.
         let _ = self.languages.set(found);
         Ok(())
@@ -242,12 +234,12 @@ impl Run {
     /// did.
     async fn repository(&self) -> Result<Opened, RunError> {
         let project = self.frozen.project.clone();
-        let opened = tokio::task::spawn_blocking(move || {
+        blocking(move || {
             let repository = Repository::open(project.root(), project.caller())?;
             repository.iter().try_for_each(Repository::check)?;
             Ok(repository)
-        });
-        opened.await.map_err(RunError::broken)
+        })
+        .await
     }
 
     /// Says which limits of the budget do not hold; nothing where a handler calls the
@@ -318,12 +310,8 @@ impl Run {
         let (frozen, services, events, inputs) = self.equip(store, lane, repository, begin.known, false);
         services.known_seq.store(begin.seq, Ordering::Relaxed);
         services.warn_of(&begin.loaded.diagnostics);
-        match begin.lost {
-            Some(Lost::All) => services.warn(LOST_RECORD),
-            Some(Lost::SinceSaved) => services.warn(LOST_SINCE_SAVED),
-            Some(Lost::Witness) => services.warn(LOST_WITNESS),
-            Some(Lost::Unread) => services.warn(LOST_UNREAD),
-            None => {}
+        if let Some(lost) = begin.lost {
+            services.warn(lost.told());
         }
         if let Some(reason) = frozen.project.cannot_keep_plans() {
             services.warn(format!(

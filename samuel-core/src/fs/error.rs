@@ -1,6 +1,6 @@
 //! Why a file is not read or written.
 
-use std::{fmt, io, path::PathBuf};
+use std::{ffi::OsString, fmt, io, path::PathBuf};
 
 use super::FileKind;
 
@@ -45,6 +45,14 @@ pub enum FileError {
         /// The directory it should be in.
         root: PathBuf,
     },
+    /// What a crash left behind beside it cannot be removed.
+    #[error("\"{}\" is in the way", name.display())]
+    Leftover {
+        /// Its name, in the directory of the file.
+        name: OsString,
+        /// What the system said.
+        source: io::Error,
+    },
     /// It is no UTF-8.
     #[error("it is not UTF-8")]
     NotUtf8,
@@ -62,7 +70,7 @@ impl FileError {
             Self::TooLarge { .. } => io::ErrorKind::FileTooLarge,
             Self::Outside { .. } | Self::Elsewhere { .. } => io::ErrorKind::PermissionDenied,
             Self::NotUtf8 => io::ErrorKind::InvalidData,
-            Self::Io(error) => error.kind(),
+            Self::Io(error) | Self::Leftover { source: error, .. } => error.kind(),
         }
     }
 
@@ -77,7 +85,7 @@ impl FileError {
                 Some("Put what it leads to into the project, or remove the link.")
             }
             Self::NotUtf8 => Some("Save it as UTF-8."),
-            Self::Io(_) => None,
+            Self::Io(_) | Self::Leftover { .. } => None,
         }
     }
 

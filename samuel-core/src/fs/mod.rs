@@ -31,6 +31,7 @@ mod kind;
 mod list;
 mod open;
 mod own;
+mod replace;
 mod root;
 mod walk;
 
@@ -42,9 +43,8 @@ pub use self::{
 };
 pub(crate) use self::{
     list::Entry,
-    open::open_unlinked,
-    own::{
-        Durability, PRIVATE_DIRECTORY, PRIVATE_FILE, PROJECT_DIRECTORY, PROJECT_FILE, Placed, Replacement,
-    },
+    open::{found, open_unlinked},
+    own::{PRIVATE_DIRECTORY, PRIVATE_FILE, PROJECT_DIRECTORY, PROJECT_FILE},
+    replace::{Durability, Manner, Replacement},
     walk::{LastLink, Place, kind_of},
 };

@@ -73,6 +73,14 @@ pub fn read_up_to(file: File, limit: u64) -> Result<Vec<u8>, FileError> {
     }
 }
 
+/// Takes what is not there for nothing.
+pub(crate) fn found<T>(result: Result<T, FileError>) -> Result<Option<T>, FileError> {
+    match result {
+        Err(error) if error.is_not_found() => Ok(None),
+        result => result.map(Some),
+    }
+}
+
 /// Reads an open file as text.
 pub(super) fn read_text(file: File, limit: u64) -> Result<String, FileError> {
     String::from_utf8(read_up_to(file, limit)?).map_err(|_| FileError::NotUtf8)

@@ -1,22 +1,19 @@
-//! Writing Samuel's own files, no further than the root.
+//! Opening and moving Samuel's own files, no further than the root.
 //!
 //! A file of Samuel's is no link: one that was put in its place is refused where
 //! the file is opened, and replaced where the file is. The directories above it
 //! may be links as long as they stay inside.
 
 use std::{
-    ffi::{OsStr, OsString},
+    ffi::OsStr,
     fs::File,
-    io::{self, Write},
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    os::fd::{AsFd, BorrowedFd},
     path::Path,
-    sync::atomic::{AtomicU64, Ordering},
 };
 
 use rustix::{
     fs::{
-        AtFlags, Mode, OFlags, RenameFlags, Stat, fchmod, fchown, fstat, fsync, openat, renameat,
-        renameat_with, unlinkat,
+        AtFlags, OFlags, RenameFlags, Stat, fchown, fstat, fsync, openat, renameat, renameat_with, unlinkat,
     },
     io::Errno,
     process::{Gid, Uid, geteuid},
@@ -24,7 +21,7 @@ use rustix::{
 
 use super::{
     FileError, FileKind, LastLink, Place, Root,
-    walk::{kind_of, mode_of, regular},
+    walk::{mode_of, regular},
 };
 
 /// The permissions of a file that is Samuel's alone.
@@ -37,21 +34,8 @@ pub(crate) const PROJECT_FILE: u32 = 0o664;
 /// The permissions of a directory of the project.
 pub(crate) const PROJECT_DIRECTORY: u32 = 0o755;
 
-/// How a file is made that is not there yet.
-const NEW: OFlags =
-    OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-
-/// How many temporary names are tried before it is an error that they are taken.
-const MAX_NAMES: usize = 1_000;
-
-/// Whether content is on the disk before it is put in place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Durability {
-    /// It survives a power failure.
-    Synced,
-    /// It may be gone after one, and is made anew.
-    Unsynced,
-}
+/// How many names are tried before it is an error that they are taken.
+pub(super) const MAX_NAMES: usize = 1_000;
 
 impl Root {
     /// Opens a file of Samuel's own to write to it. With [`OFlags::CREATE`] a new
@@ -69,45 +53,6 @@ impl Root {
             hand_over(&file, parent);
         }
         Ok(file)
-    }
-
-    /// Makes a file that is not there yet. What the mask of the user leaves of
-    /// `mode` are its permissions.
-    pub(crate) fn create_new(&self, path: &Path, mode: u32) -> Result<File, FileError> {
-        let place = self.own_place(path)?;
-        if place.found.is_some() {
-            return Err(Errno::EXIST.into());
-        }
-        let parent = place.parent()?;
-        let file = File::from(openat(parent, &*place.name, NEW, mode_of(mode))?);
-        hand_over(&file, parent);
-        Ok(file)
-    }
-
-    /// Replaces a file of the project, or makes it with the directories above it.
-    /// A link stays one: what it leads to is replaced. With [`Durability::Synced`]
-    /// it is on the disk when this returns.
-    pub(crate) fn replace(
-        &self,
-        path: &Path,
-        content: &[u8],
-        durability: Durability,
-    ) -> Result<(), FileError> {
-        let mut place = self.walk(path, LastLink::Follow)?;
-        if let Some(kind) = place.kind().filter(|kind| *kind != FileKind::File) {
-            return Err(FileError::NotAFile { kind });
-        }
-        place.make_missing(PROJECT_DIRECTORY)?;
-        let (replacement, mut file) = Replacement::begin(place, PROJECT_FILE)?;
-        file.write_all(content)?;
-        if durability == Durability::Synced {
-            file.sync_all()?;
-        }
-        let placed = replacement.place()?;
-        match durability {
-            Durability::Synced => Ok(placed.sync()?),
-            Durability::Unsynced => Ok(()),
-        }
     }
 
     /// Makes a directory and those above it, where they are missing.
@@ -190,7 +135,7 @@ impl Root {
 
     /// Follows the path of a file of Samuel's own. Of a link in its place it says
     /// where that leads, if that is out of the root.
-    fn own_place(&self, path: &Path) -> Result<Place, FileError> {
+    pub(super) fn own_place(&self, path: &Path) -> Result<Place, FileError> {
         let place = self.walk(path, LastLink::Keep)?;
         if place.kind() == Some(FileKind::Link) {
             self.check_inside(path)?;
@@ -208,112 +153,11 @@ pub(super) fn hand_over(made: impl AsFd, directory: BorrowedFd<'_>) {
 
 /// Lets what root makes belong to the owner of something: a user must still be
 /// able to write it after a `sudo`. For everybody else it is theirs already.
-fn give(made: impl AsFd, of: &Stat) {
+pub(super) fn give(made: impl AsFd, of: &Stat) {
     if of.st_uid != 0 && geteuid().is_root() {
         // Where it is refused the file is root's, which the error of the next
         // user tells.
         let _ = fchown(made, Some(Uid::from_raw(of.st_uid)), Some(Gid::from_raw(of.st_gid)));
-    }
-}
-
-/// New content for a file, under a temporary name beside it until it is put in
-/// place. Readers see the old or the new one.
-#[derive(Debug)]
-pub(crate) struct Replacement {
-    dir: OwnedFd,
-    name: OsString,
-    temporary: OsString,
-    is_placed: bool,
-}
-
-impl Replacement {
-    /// Makes an empty file beside a place whose directory is there, under a
-    /// temporary name that nobody else has. It gets the permissions of the file
-    /// that it replaces; where there is none, `mode` and the user's mask decide.
-    pub(crate) fn begin(place: Place, mode: u32) -> Result<(Self, File), FileError> {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        for _ in 0..MAX_NAMES {
-            // Another container may have this process's id, so that what has the
-            // name is not ours to remove.
-            let count = COUNT.fetch_add(1, Ordering::Relaxed);
-            let temporary = format!(".samuel-{}-{count}.tmp", std::process::id());
-            match Self::make(&place, temporary.as_ref(), mode) {
-                Err(FileError::Io(error)) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                made => return Self::of(place, temporary.into(), made?),
-            }
-        }
-        Err(Errno::EXIST.into())
-    }
-
-    /// Begins as [`Replacement::begin`] does, under a temporary name that only
-    /// the caller uses, over a file with it that was left behind.
-    pub(crate) fn begin_as(place: Place, temporary: &OsStr, mode: u32) -> Result<(Self, File), FileError> {
-        Self::clear(&place, temporary)?;
-        let file = Self::make(&place, temporary, mode)?;
-        Self::of(place, temporary.to_owned(), file)
-    }
-
-    fn make(place: &Place, temporary: &OsStr, mode: u32) -> Result<File, FileError> {
-        if place.kind() == Some(FileKind::Directory) {
-            return Err(FileError::NotAFile { kind: FileKind::Directory });
-        }
-        Ok(File::from(openat(place.parent()?, temporary, NEW, mode_of(mode))?))
-    }
-
-    fn of(place: Place, temporary: OsString, file: File) -> Result<(Self, File), FileError> {
-        let kept = place.found.as_ref().filter(|found| kind_of(found) == FileKind::File);
-        match kept {
-            Some(found) => give(&file, found),
-            None => hand_over(&file, place.parent()?),
-        }
-        // What everybody may write anybody may exchange.
-        let kept = kept.map(|found| Mode::from_raw_mode(found.st_mode & 0o7775));
-        let (dir, name) = place.into_parts();
-        let replacement = Self { dir, name, temporary, is_placed: false };
-        if let Some(kept) = kept {
-            fchmod(&file, kept)?;
-        }
-        Ok((replacement, file))
-    }
-
-    /// Removes what was left behind under a temporary name.
-    pub(crate) fn clear(place: &Place, temporary: &OsStr) -> Result<(), FileError> {
-        match unlinkat(place.parent()?, temporary, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// Puts the new content in place, for all to see. A power failure may still
-    /// undo it: what is returned makes it last.
-    pub(crate) fn place(mut self) -> io::Result<Placed> {
-        renameat(&self.dir, &*self.temporary, &self.dir, &*self.name)?;
-        self.is_placed = true;
-        Ok(Placed { dir: self.dir.try_clone()? })
-    }
-}
-
-impl Drop for Replacement {
-    fn drop(&mut self) {
-        if !self.is_placed {
-            // The error that led here is reported already; whoever is next
-            // removes what is left.
-            let _ = unlinkat(&self.dir, &*self.temporary, AtFlags::empty());
-        }
-    }
-}
-
-/// A replacement that all see and a power failure may still undo.
-#[derive(Debug)]
-#[must_use]
-pub(crate) struct Placed {
-    dir: OwnedFd,
-}
-
-impl Placed {
-    /// Makes the replacement durable.
-    pub(crate) fn sync(self) -> io::Result<()> {
-        Ok(fsync(&self.dir)?)
     }
 }
 
@@ -334,19 +178,13 @@ fn set_aside(place: &Place) -> Result<(), FileError> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
-    use std::{
-        fs::{self, Permissions},
-        os::unix::fs::{PermissionsExt, symlink},
-    };
+    use std::{fs, os::unix::fs::symlink};
 
     use super::*;
+    use crate::fs::{Manner, Replacement};
 
     fn replace(root: &Root, path: &Path, content: &[u8]) -> Result<(), FileError> {
-        let mut place = root.walk(path, LastLink::Keep)?;
-        place.make_missing(PROJECT_DIRECTORY)?;
-        let (replacement, mut file) = Replacement::begin(place, PRIVATE_FILE)?;
-        file.write_all(content)?;
-        Ok(replacement.place()?.sync()?)
+        root.write(path, [content], &Manner::STATE)
     }
 
     #[test]
@@ -363,7 +201,7 @@ mod tests {
             (metadata.uid(), metadata.gid())
         };
         root.open_own(&dir.path().join("lock"), OFlags::RDWR | OFlags::CREATE).unwrap();
-        root.create_new(&dir.path().join("new"), PRIVATE_FILE).unwrap();
+        root.write_new(&dir.path().join("new"), b"", &Manner::STATE).unwrap();
         replace(&root, &dir.path().join("made"), b"").unwrap();
         fs::write(dir.path().join("theirs"), "").unwrap();
         chown(dir.path().join("theirs"), Some(77), Some(78)).unwrap();
@@ -403,19 +241,6 @@ mod tests {
     }
 
     #[test]
-    fn a_replacement_keeps_the_permissions_and_a_new_file_is_private() {
-        let dir = tempfile::tempdir().unwrap();
-        let root = Root::new(dir.path());
-        let path = root.path().join("a/b/file");
-        let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
-        replace(&root, &path, b"one").unwrap();
-        assert_eq!(mode(), 0o600);
-        fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
-        replace(&root, &path, b"two").unwrap();
-        assert_eq!((mode(), fs::read(&path).unwrap().as_slice()), (0o640, b"two".as_slice()));
-    }
-
-    #[test]
     fn below_a_directory_that_is_not_there_nothing_above_it_is_touched() {
         let dir = tempfile::tempdir().unwrap();
         let root = Root::new(dir.path());
@@ -437,23 +262,5 @@ mod tests {
             fs::read_dir(dir.path().join("a")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         left.sort();
         assert_eq!(left, ["empty", "file"]);
-    }
-
-    #[test]
-    fn replacements_at_once_do_not_meet_and_the_name_may_be_long() {
-        let dir = tempfile::tempdir().unwrap();
-        let root = Root::new(dir.path());
-        let path = dir.path().join("x".repeat(255));
-        let begin = || Replacement::begin(root.walk(&path, LastLink::Keep).unwrap(), PRIVATE_FILE).unwrap();
-        let ((one, mut first), (two, mut second)) = (begin(), begin());
-        first.write_all(b"one").unwrap();
-        second.write_all(b"two").unwrap();
-        let _ = one.place().unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"one");
-        drop(first);
-        let _ = two.place().unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"two");
-        root.replace(&path, b"three", Durability::Unsynced).unwrap();
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 }

@@ -104,7 +104,6 @@ impl Caller {
 
     /// Counts what the user with this id owns as the caller's too, where the
     /// caller is root: who called `sudo`.
-    #[must_use]
     pub fn called_by(mut self, uid: u32) -> Self {
         if self.uids.contains(&0) {
             self.uids.push(uid);
@@ -123,7 +122,6 @@ impl Caller {
     /// Trusts a directory as `safe.directory` says it: a path, a path that ends
     /// in `/*` for all below it, `*` for every directory; an empty text takes
     /// back what was trusted before.
-    #[must_use]
     pub fn trusting(mut self, directory: &str) -> Self {
         let path = |text: &str| match (text.strip_prefix("~/"), &self.home) {
             (Some(rest), Some(home)) => home.join(rest),
@@ -147,7 +145,6 @@ impl Caller {
     /// home, and the files it says to ignore everywhere. `xdg_config` is where
     /// the user keeps configuration, by default `.config` in the home. What is
     /// not there or cannot be read says nothing.
-    #[must_use]
     pub fn with_home(self, home: &Path, xdg_config: Option<&Path>) -> Self {
         let of_user = xdg_config.map_or_else(|| home.join(".config"), Path::to_owned).join("git");
         let files = [PathBuf::from(SYSTEM_CONFIG), of_user.join("config"), home.join(".gitconfig")];
@@ -156,7 +153,6 @@ impl Caller {
 
     /// Does the same with another file in the place of the user's own two, as
     /// `GIT_CONFIG_GLOBAL` names one.
-    #[must_use]
     pub fn with_global_config(self, global: &Path, home: &Path, xdg_config: Option<&Path>) -> Self {
         let of_user = xdg_config.map_or_else(|| home.join(".config"), Path::to_owned).join("git");
         self.with_config(home, &of_user, &[PathBuf::from(SYSTEM_CONFIG), global.to_owned()])

@@ -279,15 +279,9 @@ mod tests {
             (".gitignore", "*.log\n/inner/skipped\n/far/\n"),
             ("inner/.gitignore", "!keep.log\n"),
         ]);
-        for file in [
-            "inner/keep.log",
-            "inner/a.log",
-            "inner/b.rs",
-            "inner/skipped/c.rs",
-            "inner/d.bak",
-            "inner/deep/keep.log",
-            "far/e.rs",
-        ] {
+        let files = "inner/keep.log inner/a.log inner/b.rs inner/skipped/c.rs inner/d.bak inner/deep/keep.log \
+                     far/e.rs";
+        for file in files.split(' ') {
             made.write(file, "");
         }
         fs::write(made.path().join(".git/info/exclude"), "*.bak\n").unwrap();

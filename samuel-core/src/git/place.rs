@@ -23,17 +23,8 @@ const MAX_POINTER: u64 = 16 << 10;
 const CHECK_TIME: Duration = Duration::from_secs(5);
 
 /// Extensions of the format that change nothing about what is read here.
-const KNOWN_EXTENSIONS: &[&str] = &[
-    "noop",
-    "noop-v1",
-    "partialclone",
-    "preciousobjects",
-    "worktreeconfig",
-    "relativeworktrees",
-    "objectformat",
-    "compatobjectformat",
-    "refstorage",
-];
+const KNOWN_EXTENSIONS: &str = "noop noop-v1 partialclone preciousobjects worktreeconfig relativeworktrees \
+     objectformat compatobjectformat refstorage";
 
 /// A repository that a project is in, opened to be read.
 ///
@@ -160,7 +151,9 @@ impl Repository {
                     }
                 }
                 ("extensions", "refstorage") => self.refs_in_files = setting.value == "files",
-                ("extensions", name) if version == "1" && !KNOWN_EXTENSIONS.contains(&name) => {
+                ("extensions", name)
+                    if version == "1" && !KNOWN_EXTENSIONS.split(' ').any(|known| known == name) =>
+                {
                     return Err(unsupported(format!("the extension {name:?}")));
                 }
                 _ => {}

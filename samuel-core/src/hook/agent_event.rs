@@ -1,6 +1,8 @@
 //! What an agent reports while it works.
 
 use serde::{Deserialize, Serialize};
+#[cfg(feature = "wasm")]
+use wasmtime::component::{ComponentType, Lift, Lower};
 
 use crate::model::{
     Usage,
@@ -58,10 +60,13 @@ pub enum AgentEvent {
 
 /// A tool call of an agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct AbilityCall {
     /// The agent's id for the call, unique within one call of the agent.
+    #[cfg_attr(feature = "wasm", component(name = "call-id"))]
     pub call_id: String,
     /// The tool, such as `Bash`.
+    #[cfg_attr(feature = "wasm", component(name = "ability-id"))]
     pub ability_id: String,
     /// The arguments, a JSON document.
     #[serde(with = "crate::model::payload::json_text")]
@@ -70,16 +75,24 @@ pub struct AbilityCall {
 
 /// How a tool call of an agent ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct AbilityResult {
     /// The agent's id for the call.
+    #[cfg_attr(feature = "wasm", component(name = "call-id"))]
     pub call_id: String,
     /// The tool, such as `Bash`.
+    #[cfg_attr(feature = "wasm", component(name = "ability-id"))]
     pub ability_id: String,
     /// How it ended.
+    #[serde(default)]
     pub status: AbilityStatus,
     /// How long it took, in milliseconds, where that is known.
+    #[serde(default)]
+    #[cfg_attr(feature = "wasm", component(name = "duration-ms"))]
     pub duration_ms: Option<u64>,
     /// The result, capped by the adapter.
+    #[serde(default)]
+    #[cfg_attr(feature = "wasm", component(name = "output-summary"))]
     pub output_summary: Option<String>,
 }
 

@@ -68,7 +68,9 @@ impl AgentPort for Call<points::AgentInvoke> {
     }
 
     async fn left_running(&self, left: LeftRunning) {
-        self.warn(format!("the agent left {left}"));
+        if let Some(port) = self.port() {
+            port.left_running(left).await;
+        }
     }
 
     async fn before_ability(&self, call: AbilityCall) -> AbilityDecision {

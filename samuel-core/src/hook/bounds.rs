@@ -3,12 +3,10 @@
 //! They are shown, written to the progress log and saved with the run, so a handler
 //! decides neither how much that is nor what a terminal does with it.
 
-use std::any::Any;
-
 use super::{Output, Tier};
 use crate::{
     context::one_line,
-    model::payload::{AgentInvokeOutput, CheckFailure, QualityCheckOutput},
+    model::payload::CheckFailure,
     process::OutputLimits,
     text::{counted_are, without_colours},
 };
@@ -26,27 +24,27 @@ const MAX_PATH: usize = 1_024;
 /// Shortens the texts of an answer, and takes out of them what is not seen. What the
 /// runtime's own defaults answer stays as it is.
 pub(super) fn bound<O: Output>(tier: Tier, output: &mut O) {
-    let output: &mut dyn Any = output;
     if tier == Tier::BuiltIn {
         return;
     }
-    if let Some(output) = output.downcast_mut::<AgentInvokeOutput>() {
-        if let Some(failure) = &mut output.failure {
+    if let Some(printed) = output.printed_mut() {
+        if let Some(failure) = printed.failure {
             failure.message = line(&failure.message);
         }
         let limits = OutputLimits::default();
-        for printed in [&mut output.stdout, &mut output.stderr] {
-            *printed = head_and_tail(printed, limits.head, limits.tail);
+        for stream in printed.streams {
+            *stream = head_and_tail(stream, limits.head, limits.tail);
         }
-        output.logs.retain(|log| is_path(log));
-        output.logs.truncate(MAX_LOGS);
-    } else if let Some(output) = output.downcast_mut::<QualityCheckOutput>() {
-        let more = output.failures.len().saturating_sub(MAX_FAILURES);
-        output.failures.truncate(MAX_FAILURES);
-        output.failures.iter_mut().for_each(bound_check);
+        printed.logs.retain(|log| is_path(log));
+        printed.logs.truncate(MAX_LOGS);
+    }
+    if let Some(checks) = output.checks_mut() {
+        let more = checks.len().saturating_sub(MAX_FAILURES);
+        checks.truncate(MAX_FAILURES);
+        checks.iter_mut().for_each(bound_check);
         if more > 0 {
             let message = format!("{} left out", counted_are(more, "more failure"));
-            output.failures.push(CheckFailure { message, ..CheckFailure::default() });
+            checks.push(CheckFailure { message, ..CheckFailure::default() });
         }
     }
 }
@@ -99,7 +97,7 @@ fn is_path(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::payload::AgentFailure;
+    use crate::model::payload::{AgentFailure, AgentInvokeOutput, QualityCheckOutput};
 
     fn odd(count: usize) -> String {
         format!("\u{1b}[31mred\u{1b}[0m\u{7}\u{202e}\n{}", "é".repeat(count))

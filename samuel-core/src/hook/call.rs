@@ -64,7 +64,7 @@ impl<P: Point> Call<P> {
     }
 
     /// Returns what the agent's work is told to and its tool calls are asked of, at
-    /// `agent.invoke` in a run. A [`Call`] of that point is an [`AgentPort`] itself.
+    /// `agent.invoke`. A [`Call`] of that point is an [`AgentPort`] itself.
     pub fn port(&self) -> Option<&Arc<dyn AgentPort>> {
         self.port.as_ref()
     }
@@ -83,10 +83,13 @@ impl<P: Point> Call<P> {
     /// Warns beside the answer: the progress log and whoever watches the run get it, under the
     /// handler's id. The first 20 of a call count, each up to 1000 characters.
     pub fn warn(&self, message: impl Into<String>) {
-        let mut warnings = self.link.warnings();
-        if warnings.len() < MAX_WARNINGS {
-            warnings.push(message.into().chars().take(MAX_WARNING_CHARS).collect());
-        }
+        self.link.warn(message);
+    }
+
+    /// Returns what stays of the call when only its end and its warnings matter.
+    #[cfg(feature = "wasm")]
+    pub(crate) fn link(&self) -> &Arc<Link> {
+        &self.link
     }
 
     /// Returns a token that is cancelled when the answer is no longer wanted:
@@ -116,7 +119,7 @@ impl<P: Point> fmt::Debug for Call<P> {
 ///
 /// Few handlers contribute or watch for the end, so nothing of it is made
 /// before it is asked for.
-pub(super) struct Link {
+pub(crate) struct Link {
     contributions: Mutex<BTreeMap<String, Value>>,
     warnings: Mutex<Vec<String>>,
     cancelled: OnceLock<CancellationToken>,
@@ -142,6 +145,14 @@ impl Link {
     /// Takes what was warned of; what comes later is nobody's.
     pub(super) fn take_warnings(&self) -> Vec<String> {
         std::mem::take(&mut *self.warnings())
+    }
+
+    /// Warns beside the answer, within the bounds of a call.
+    pub(crate) fn warn(&self, message: impl Into<String>) {
+        let mut warnings = self.warnings();
+        if warnings.len() < MAX_WARNINGS {
+            warnings.push(message.into().chars().take(MAX_WARNING_CHARS).collect());
+        }
     }
 
     fn warnings(&self) -> MutexGuard<'_, Vec<String>> {

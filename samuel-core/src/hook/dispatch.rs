@@ -15,6 +15,7 @@ use super::{
     bounded::{Ended, bounded},
     bounds::{bound, words},
     call::Link,
+    call_port::CallPort,
     registry::{Chain, Slot},
 };
 use crate::{
@@ -22,7 +23,7 @@ use crate::{
     context::ContextView,
     model::{
         Plan,
-        payload::{CallHeader, HookResults, Mode, Turn},
+        payload::{CallHeader, Mode, Turn},
     },
 };
 
@@ -191,12 +192,16 @@ impl<'a, P: Point> Folding<'a, P> {
     async fn ask(&mut self, slot: &Slot, pass: Pass) -> Flow {
         let limit = self.chain.limit(slot);
         let link = Arc::new(Link::new(&self.scope.cancel));
-        let call = self.call(slot, limit, &link);
+        let port = self.port(slot, &link);
+        let call = self.call(slot, limit, &link, port.clone());
         let clock = &*self.scope.clock;
         let started = clock.elapsed();
         // A handler may panic before it gives its future, so that is bounded too.
         let answer = async { slot.handler::<P>().call(call).await };
         let ended = bounded(answer, limit, clock, &self.scope.cancel).await;
+        if let Some(port) = port {
+            port.close();
+        }
         let took = clock.elapsed().saturating_sub(started);
         let is_left_behind = !matches!(ended, Ended::Answered(_));
         for message in link.take_warnings() {
@@ -225,7 +230,19 @@ impl<'a, P: Point> Folding<'a, P> {
         self.broke(slot, failure, took, is_left_behind)
     }
 
-    fn call(&self, slot: &Slot, limit: Option<Duration>, link: &Arc<Link>) -> Call<P> {
+    /// Opens the port of a call in the agent's place.
+    fn port(&self, slot: &Slot, link: &Arc<Link>) -> Option<Arc<CallPort>> {
+        let opens = || Arc::new(CallPort::new(self.scope.port.clone(), link, slot.tier));
+        (P::POINT == HookPoint::AgentInvoke).then(opens)
+    }
+
+    fn call(
+        &self,
+        slot: &Slot,
+        limit: Option<Duration>,
+        link: &Arc<Link>,
+        port: Option<Arc<CallPort>>,
+    ) -> Call<P> {
         let scope = self.scope;
         Call {
             header: CallHeader {
@@ -244,7 +261,7 @@ impl<'a, P: Point> Folding<'a, P> {
             previous: self.output.as_ref().filter(|_| P::PREVIOUS).map(Arc::clone),
             context: self.context.clone(),
             plan: Arc::clone(&scope.plan),
-            port: scope.port.clone(),
+            port: port.map(|port| port as Arc<dyn AgentPort>),
             link: Arc::clone(link),
         }
     }
@@ -335,8 +352,7 @@ impl<'a, P: Point> Folding<'a, P> {
             _ => true,
         };
         let results = self.output.as_ref().and_then(|output| output.results());
-        self.outcome.results =
-            results.filter(|results| **results != HookResults::default()).cloned().map(Box::new);
+        self.outcome.results = results.filter(|results| !results.is_empty()).cloned().map(Box::new);
         // Reasons are those of all handlers together.
         let refusal = self.output.as_ref().and_then(|output| output.refusal()).map(|reason| words(&reason));
         match P::POINT {

@@ -32,7 +32,9 @@ mod blob;
 mod bounded;
 mod bounds;
 mod call;
+mod call_port;
 mod chain;
+mod conversation;
 mod dispatch;
 mod failure;
 mod handler;
@@ -48,7 +50,12 @@ pub use agent_port::AgentPort;
 pub(crate) use blob::without_version;
 pub(crate) use bounded::catch_panic;
 pub use call::Call;
+#[cfg(feature = "wasm")]
+pub(crate) use call::Link;
 pub use chain::{ChainMode, ChainSpec, DEFAULT_ALIAS, DEFAULT_ID, DEFAULT_ORDER, HandlerInfo, Layer, Tier};
+pub use conversation::{Conversation, Told};
+#[cfg(feature = "wasm")]
+pub(crate) use conversation::{ended, supervised};
 pub(crate) use dispatch::seconds;
 pub use dispatch::{Dispatched, Scope};
 pub use failure::{BreakClass, HookFailure};

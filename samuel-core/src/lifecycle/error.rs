@@ -5,11 +5,12 @@ use std::{io, path::PathBuf};
 use super::section::SectionError;
 use crate::{
     config::ConfigError,
-    context::template::TemplateError,
+    context::template::{EvaluationProblem, TemplateError},
     fs::FileError,
     hook::{HookFailure, HookPoint, RegistryError},
     methodology::TemplatesError,
     model::{Coded, ErrorCode, Location, Remedy},
+    project::ProjectError,
 };
 
 /// A lifecycle command that ended. Unless it says that something was written,
@@ -48,6 +49,9 @@ pub enum LifecycleError {
     /// The handlers of a point cannot be put in order.
     #[error(transparent)]
     Registry(#[from] RegistryError),
+    /// The plan cannot be made.
+    #[error(transparent)]
+    Plan(#[from] ProjectError),
     /// A template cannot be loaded.
     #[error(transparent)]
     Template(#[from] TemplatesError),
@@ -115,6 +119,7 @@ impl Coded for LifecycleError {
             Self::Broke { failure, .. } => failure.class.code(),
             Self::Config(error) => error.code(),
             Self::Registry(error) => error.code(),
+            Self::Plan(error) => error.code(),
             Self::Template(error) => error.code(),
             Self::Render { .. } | Self::Body { .. } => ErrorCode::TEMPLATE_INVALID,
             Self::Markers { .. } => ErrorCode::SYNC_MARKERS,
@@ -128,9 +133,15 @@ impl Coded for LifecycleError {
         match self {
             Self::NotInitialised { .. } => Remedy::MakeProject,
             Self::Config(error) => error.help(),
-            Self::Render { source, .. } => source.help().into(),
+            Self::Render { source, .. } => match **source {
+                TemplateError::Evaluation { problem: EvaluationProblem::WrongKind { .. }, .. } => {
+                    Remedy::ListVariables.after(source.help())
+                }
+                _ => source.help().into(),
+            },
             Self::Outside { .. } => "Replace the link by a file, or by a link within the project.".into(),
             Self::Changed { .. } => "Run the command again.".into(),
+            Self::Plan(error) => error.help(),
             Self::Template(error) => error.help(),
             Self::File { source, .. } => {
                 FileError::help_of(source).map_or_else(|| self.code().help.clone(), Remedy::from)
@@ -143,6 +154,7 @@ impl Coded for LifecycleError {
         let at = |file: &PathBuf, line, column| Some(Location { file: file.clone(), line, column });
         match self {
             Self::Config(error) => error.location(),
+            Self::Plan(error) => error.location(),
             Self::Template(error) => error.location(),
             Self::Render { path, source } => {
                 let place = source.location();

@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::{FileChange, FileChangeKind, LifecycleError, section};
-use crate::fs::{Durability, FileError, LastLink, Root};
+use crate::fs::{FileError, LastLink, Manner, Replacement, Root, found};
 
 /// The largest context file that is brought up to date, in bytes.
 const MAX_BYTES: u64 = 4 << 20;
@@ -114,27 +114,41 @@ impl Drafts {
 
     /// Writes everything.
     pub(super) fn write(self) -> Result<(), LifecycleError> {
-        self.list.iter().try_for_each(|draft| draft.write(&self.root))
+        self.stage()?.place()
+    }
+
+    /// Stores everything under temporary names, so that little can go wrong after it.
+    pub(super) fn stage(self) -> Result<Staged, LifecycleError> {
+        let Self { root, list, .. } = self;
+        let staged = list.into_iter().map(|draft| Ok((draft.stage(&root)?, draft.path)));
+        staged.collect::<Result<_, _>>().map(Staged)
+    }
+}
+
+/// Files that are written but for their names; dropped, they leave no trace.
+#[derive(Debug)]
+pub(super) struct Staged(Vec<(Replacement, PathBuf)>);
+
+impl Staged {
+    /// Puts the files in place.
+    pub(super) fn place(self) -> Result<(), LifecycleError> {
+        self.0.into_iter().try_for_each(|(file, path)| file.commit().map_err(failed("write", &path)))
     }
 }
 
 impl Draft {
-    fn write(&self, root: &Root) -> Result<(), LifecycleError> {
+    fn stage(&self, root: &Root) -> Result<Replacement, LifecycleError> {
         if read(root, &self.path)? != self.before {
             return Err(LifecycleError::Changed { path: self.path.clone() });
         }
-        let written = root.replace(&self.path, self.content.as_bytes(), Durability::Synced);
-        written.map_err(|error| failed("write", &self.path)(error.into()))
+        let staged = root.stage(&self.path, [self.content.as_bytes()], &Manner::PROJECT);
+        staged.map_err(|error| failed("write", &self.path)(error.into()))
     }
 }
 
 /// Reads a file; nothing where there is none.
 fn read(root: &Root, path: &Path) -> Result<Option<String>, LifecycleError> {
-    match root.read_text(path, MAX_BYTES) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.is_not_found() => Ok(None),
-        Err(error) => Err(failed("read", path)(error.into())),
-    }
+    found(root.read_text(path, MAX_BYTES)).map_err(|error| failed("read", path)(error.into()))
 }
 
 fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> LifecycleError {

@@ -14,8 +14,9 @@
 //! Everything is rendered and checked before the first byte is written, so a
 //! gate that refuses, a template that does not parse or a broken marker leaves
 //! the project as it was. In a context file only the [`section`] between
-//! Samuel's markers is Samuel's. The plan and the loop are not touched here:
-//! that is `samuel run init`, [`Project::initialise`](crate::project::Project::initialise).
+//! Samuel's markers is Samuel's. The loop is not touched here. A plan is made with the
+//! project where one is asked for; [`make_ready`] does that for whoever has a directory and
+//! wants to run its loop.
 //!
 //! ```
 //! use samuel_core::{lifecycle::{InitOptions, Lifecycle}, project::Project};
@@ -44,7 +45,7 @@ mod tests;
 
 pub use error::LifecycleError;
 pub use fire::{Answered, Fired, Lifecycle, LifecycleBuilder};
-pub use init::{InitOptions, InitReport};
+pub use init::{InitOptions, InitReport, make_ready};
 pub use render::{AGENTS_FILE, AGENTS_TEMPLATE, AGENTS_TEMPLATE_FILE, FOLDER_TEMPLATE, FOLDER_TEMPLATE_FILE};
 pub use survey::{Folder, MAX_FOLDERS, MIN_CODE_FILES};
 pub use sync::{FileChange, FileChangeKind, SyncOptions, SyncReport};

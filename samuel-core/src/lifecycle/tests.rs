@@ -11,9 +11,10 @@ use std::{
 use super::*;
 use crate::{
     clock::SystemClock,
-    hook::{Answer, BreakClass, Call, HookFailure, Point, points},
-    model::{Coded, payload::*},
-    project::Project,
+    hook::{Answer, BreakClass, Call, HookFailure, Point, RegistryBuilder, blocking, points},
+    model::{Coded, ErrorCode, payload::*},
+    project::{NewPlan, Project},
+    state::Existing,
 };
 
 struct Bench {
@@ -93,6 +94,91 @@ async fn init_makes_a_project_and_sync_finds_its_notes_up_to_date() {
 }
 
 #[tokio::test]
+async fn whoever_makes_a_project_asks_the_handlers_of_init_and_makes_nothing_where_one_refuses() {
+    type Seen = Arc<Mutex<Vec<(String, bool)>>>;
+    /// Handlers that write down what they see; the first refuses where `frozen` is there.
+    fn watch(seen: &Seen, root: &Path) -> impl FnOnce(&mut RegistryBuilder) + use<> {
+        let (before, after) = (Arc::clone(seen), Arc::clone(seen));
+        let [frozen, config] = ["frozen", "samuel.toml"].map(|name| root.join(name));
+        let there = config.clone();
+        move |registry| {
+            let refuses = blocking(move |_: &Call<points::InitBefore>| {
+                before.lock().unwrap().push(("before".to_owned(), there.exists()));
+                Ok(if frozen.exists() {
+                    InitBeforeOutput::refuse("frozen")
+                } else {
+                    InitBeforeOutput::pass()
+                })
+            });
+            registry.api::<points::InitBefore, _>("watch", None, refuses);
+            let looks = blocking(move |_: &Call<points::InitAfter>| {
+                after.lock().unwrap().push(("after".to_owned(), config.exists()));
+                Ok(InitAfterOutput::default())
+            });
+            registry.api::<points::InitAfter, _>("watch", None, looks);
+        }
+    }
+    for is_ready in [false, true] {
+        let bench =
+            Bench::new(&[("frozen", ""), ("prd.md", "# Notes\n\n## Tasks\n\n- [ ] 1.0 Store notes\n")]);
+        let (seen, project) = (Seen::default(), Project::at(bench.dir.path()).unwrap());
+        let plan = NewPlan { prd: Some(bench.path("prd.md")), ..NewPlan::default() };
+        let init = async || {
+            let register = watch(&seen, bench.dir.path());
+            if is_ready {
+                return make_ready(&project, plan.clone(), register).await;
+            }
+            let lifecycle = Lifecycle::builder(project.clone()).register(register).build().unwrap();
+            let options = InitOptions { plan: Some(plan.clone()), ..InitOptions::default() };
+            lifecycle.init(&options).await.map(|report| report.plan.unwrap())
+        };
+        let before = bench.everything();
+        assert!(matches!(init().await, Err(LifecycleError::Refused { .. })));
+        assert_eq!(bench.everything(), before);
+        fs::remove_file(bench.path("frozen")).unwrap();
+        let made = init().await.unwrap();
+        assert_eq!((made.converted.unwrap().tasks, made.plan.exists()), (1, true));
+        let expected = [("before", false), ("before", false), ("after", true)];
+        assert_eq!(*seen.lock().unwrap(), expected.map(|(point, there)| (point.to_owned(), there)));
+        // A plan with tasks stays, and so does samuel.toml.
+        let files = || [".samuel/run/prd.toon", "samuel.toml"].map(|name| bench.read(name));
+        let before = files();
+        assert_eq!(init().await.unwrap_err().code(), ErrorCode::STATE_EXISTS);
+        assert_eq!(files(), before);
+    }
+}
+
+#[tokio::test]
+async fn no_plan_is_made_or_replaced_where_samuel_toml_cannot_be_written() {
+    let bench = Bench::new(&[("prd.md", "# Notes\n\n## Tasks\n\n- [ ] 1.0 Store notes\n")]);
+    let project = Project::at(bench.dir.path()).unwrap();
+    // Nothing is there, and no directory has so long a name.
+    let target = Path::new("missing").join("x".repeat(256)).join("samuel.toml");
+    std::os::unix::fs::symlink(target, bench.path("samuel.toml")).unwrap();
+    let plan = NewPlan { prd: Some(bench.path("prd.md")), existing: Existing::Replace, ..NewPlan::default() };
+    let refused = make_ready(&project, plan.clone(), |_| {}).await.unwrap_err();
+    assert!(matches!(refused, LifecycleError::File { action: "write", .. }), "{refused:?}");
+    assert!(!bench.path(".samuel").exists());
+
+    project.make_plan(&plan).unwrap();
+    let before = bench.everything();
+    make_ready(&project, NewPlan { existing: Existing::Replace, ..NewPlan::default() }, |_| {})
+        .await
+        .unwrap_err();
+    assert_eq!(bench.everything(), before);
+}
+
+#[tokio::test]
+async fn a_backup_goes_with_a_plan_that_is_refused() {
+    let bench = Bench::new(&[("samuel.toml", "version = \"2\"\n# mine\n"), ("prd.md", "")]);
+    let before = bench.everything();
+    let plan = Some(NewPlan { prd: Some(bench.path("none.md")), ..NewPlan::default() });
+    let options = InitOptions { force: true, minimal: true, plan };
+    bench.lifecycle().init(&options).await.unwrap_err();
+    assert_eq!(bench.everything(), before);
+}
+
+#[tokio::test]
 async fn a_second_init_changes_nothing_and_force_keeps_what_it_replaces() {
     let bench = Bench::rust();
     bench.write("samuel.toml", "version = \"2\"\n# mine\n");
@@ -102,9 +188,29 @@ async fn a_second_init_changes_nothing_and_force_keeps_what_it_replaces() {
     let again = bench.lifecycle().init(&InitOptions::default()).await.unwrap();
     assert_eq!((again.changes.len(), again.unchanged), (0, 3));
     assert_eq!(bench.everything(), before);
-    let forced = bench.lifecycle().init(&InitOptions { force: true, minimal: true }).await.unwrap();
+    let forced =
+        bench.lifecycle().init(&InitOptions { force: true, minimal: true, plan: None }).await.unwrap();
     assert_eq!(paths(&forced.changes), ["samuel.toml"]);
     assert_eq!(fs::read_to_string(forced.backup.unwrap()).unwrap(), "version = \"2\"\n# mine\n");
+}
+
+#[tokio::test]
+async fn a_configuration_that_cannot_be_read_is_backed_up_and_replaced() {
+    let bench = Bench::rust();
+    bench.write("samuel.toml", "version = [\n");
+    let open = || {
+        Project::open_to_configure(
+            crate::git::Caller::of_process(),
+            bench.dir.path(),
+            Arc::new(SystemClock::new()),
+        )
+    };
+    Project::at(bench.dir.path()).unwrap_err();
+    let lifecycle = Lifecycle::builder(open().unwrap()).build().unwrap();
+    let options = InitOptions { force: true, minimal: true, plan: None };
+    let forced = lifecycle.init(&options).await.unwrap();
+    assert_eq!(fs::read_to_string(forced.backup.unwrap()).unwrap(), "version = [\n");
+    assert_eq!(Project::at(bench.dir.path()).unwrap().methodology(), "ralph");
 }
 
 #[tokio::test]
@@ -365,7 +471,7 @@ async fn handlers_are_given_what_the_contract_says() {
         )
         .build()
         .unwrap();
-    lifecycle.init(&InitOptions { force: false, minimal: true }).await.unwrap();
+    lifecycle.init(&InitOptions { force: false, minimal: true, plan: None }).await.unwrap();
     lifecycle.sync(&SyncOptions::default()).await.unwrap();
     assert_eq!(
         *seen.lock().unwrap(),

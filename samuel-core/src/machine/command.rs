@@ -2,9 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    CallPhase, Command, Core, Effect, EffectResult, Ending, Phase, State, Then, iteration::Iteration,
-};
+use super::{Command, Core, Effect, EffectResult, Ending, Phase, State, Then, iteration::Iteration};
 use crate::{
     event::{Event, IterationFailure, RunFault},
     hook::{HookPoint, Said, Speaker},
@@ -14,6 +12,9 @@ use crate::{
     },
     state::ProgressKind,
 };
+
+/// What is answered to tool calls that nobody is asked about any more.
+pub(super) const ENDING: &str = "the run is ending";
 
 /// Why a run is asked to end. The later ones are the stronger ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -88,8 +89,9 @@ impl Core {
         if state == State::Sleep {
             self.interrupt();
         } else if self.is_urgent() && state.gives_way() {
-            if state.call().is_some_and(|call| matches!(call.at, CallPhase::Drain(_))) {
+            if state.is_draining() {
                 // Nothing is under way but the side, which `give_up` ends.
+                self.let_go();
                 return self.give_up(state);
             }
             self.interrupt();
@@ -127,7 +129,7 @@ impl Core {
 
     /// Leaves the state, because the run ends now.
     pub(super) fn give_up(&mut self, state: State) -> State {
-        self.drop_side();
+        self.drop_side(ENDING);
         self.forget_agent(&state);
         match state {
             State::BeforeIteration(proposed) | State::Gate(proposed) => {
@@ -147,13 +149,16 @@ impl Core {
     /// that is possible.
     pub(super) fn failed(&mut self, state: State, fault: impl Into<RunFault>) -> State {
         let fault = fault.into();
+        if state.is_draining() {
+            self.let_go();
+        }
         if let Some(waiting) = &mut self.waiting {
             // Only one main effect at a time: this one ends first.
             waiting.broken_by = Some(fault);
             self.interrupt();
             return state;
         }
-        self.drop_side();
+        self.drop_side(ENDING);
         self.forget_agent(&state);
         let left = self.abandon_iteration(state, &fault.message);
         if self.reason() != ExitReason::Error {

@@ -13,11 +13,11 @@ use super::{
     text::Texts,
 };
 use crate::{
-    event::{Event, RunFault},
+    event::{Event, IterationFailure, RunFault},
     hook::{HookCall, Point},
-    model::{ExitReason, TaskId, Usage, payload::Turn},
+    model::{ExitReason, FailureClass, TaskId, Usage, payload::Turn},
     state::{Mutation, ProgressKind},
-    text::{counted, dollars},
+    text::{counted_were, dollars},
 };
 
 /// What a run has done so far.
@@ -78,7 +78,7 @@ pub(super) struct Waiting {
 }
 
 /// What lasts from one state to the next.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Core {
     pub(super) setup: Setup,
     #[serde(default)]
@@ -111,23 +111,7 @@ pub(super) struct Core {
 
 impl Core {
     pub(super) fn new(setup: Setup) -> Self {
-        Self {
-            setup,
-            waiting: None,
-            next_effect: 0,
-            out: Vec::new(),
-            side: Side::default(),
-            counters: Counters::default(),
-            spending: Spending::default(),
-            texts: Texts::default(),
-            mutations: VecDeque::new(),
-            requests: Requests::default(),
-            resumed: false,
-            checks: Checks::default(),
-            repeat: Repeat::default(),
-            ending: None,
-            limit: UsageLimit::default(),
-        }
+        Self { setup, ..Self::default() }
     }
 
     /// Takes one input and returns the state that follows.
@@ -177,8 +161,10 @@ impl Core {
             (State::Peek, EffectResult::Loaded(loaded)) => self.after_peek(&loaded),
             (State::Load, EffectResult::Loaded(loaded)) => self.after_load(loaded),
             (State::Sleep, _) => self.after_sleep(),
-            (State::Iteration(iteration, Phase::StartTask), EffectResult::Refused(reason)) => {
-                self.refuse_start(iteration, reason)
+            (state, EffectResult::Done) if state.is_draining() => self.cut_drain(state),
+            (State::Iteration(iteration, Phase::StartTask), EffectResult::Refused(message)) => {
+                // It cannot be started any more.
+                self.fail(iteration, IterationFailure { class: FailureClass::Refused, message })
             }
             (State::Iteration(iteration, Phase::StartTask), _) => self.after_start_task(iteration),
             (State::Iteration(iteration, Phase::Fingerprint), EffectResult::Fingerprint(tree)) => {
@@ -263,9 +249,12 @@ impl Core {
     }
 
     fn after_mutation(&mut self, then: Then, result: EffectResult) -> State {
-        let mutation = self.mutations.pop_front();
-        if let (EffectResult::Refused(reason), Some(mutation)) = (result, mutation) {
-            self.emit(Event::Warning { message: format!("{} was refused: {reason}", mutation.name()) });
+        match (result, self.mutations.pop_front()) {
+            (EffectResult::Refused(reason), Some(mutation)) => {
+                self.emit(Event::Warning { message: format!("{} was refused: {reason}", mutation.name()) });
+            }
+            (_, Some(Mutation::TakeBack { ids, failures })) => self.tell_of_taken_back(ids, failures),
+            _ => {}
         }
         self.mutate(then)
     }
@@ -280,6 +269,13 @@ impl Core {
         let id = self.effect(effect);
         self.waiting = Some(Waiting { id, broken_by: None });
         state
+    }
+
+    /// Waits no longer for the effect that the state waited for.
+    pub(super) fn let_go(&mut self) {
+        if let Some(Waiting { id, .. }) = self.waiting.take() {
+            self.effect(Effect::Interrupt(id));
+        }
     }
 
     pub(super) fn emit(&mut self, event: Event) {
@@ -314,22 +310,25 @@ impl Core {
         if !state.is_invoking() {
             return state;
         }
-        self.spending.call_usage = usage;
+        self.spending.call_usage = larger(self.spending.call_usage, usage);
         match self.over_budget(self.used()) {
             Some(_) => self.request_stop(state, StopRequest::Budget),
             None => state,
         }
     }
 
-    /// Says what of the budget is used up; nothing while none is.
-    pub(super) fn over_budget(&self, usage: Usage) -> Option<String> {
+    /// Says what of the budget is used up, after the setting that limits it; nothing
+    /// while none is.
+    pub(super) fn over_budget(&self, usage: Usage) -> Option<(&'static str, String)> {
         let limits = &self.setup.limits;
         let cost = usage.cost_usd.unwrap_or(0.0);
         if let Some(max) = limits.max_cost_usd.filter(|max| cost >= *max) {
-            return Some(format!("{} was spent of at most {}", dollars(cost), dollars(max)));
+            let spent = format!("{} was spent of at most {}", dollars(cost), dollars(max));
+            return Some(("session_budget.max_cost_usd", spent));
         }
         let max = limits.max_tokens.filter(|max| usage.tokens() >= *max)?;
-        Some(format!("{} were used of at most {max}", counted(usage.tokens(), "token")))
+        let used = format!("{} used of at most {max}", counted_were(usage.tokens(), "token"));
+        Some(("session_budget.max_tokens", used))
     }
 }
 
@@ -345,6 +344,16 @@ fn effect_number<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
 
 /// What an answer is that no handler was asked for.
 pub(super) const UNASKED: &str = "handlers answered where none was asked";
+
+/// Returns the larger of each number of two running totals, so that neither takes back what the other told.
+pub(super) fn larger(left: Usage, right: Usage) -> Usage {
+    Usage {
+        input_tokens: left.input_tokens.max(right.input_tokens),
+        output_tokens: left.output_tokens.max(right.output_tokens),
+        cached_tokens: left.cached_tokens.max(right.cached_tokens),
+        cost_usd: left.cost_usd.into_iter().chain(right.cost_usd).reduce(f64::max),
+    }
+}
 
 pub(super) fn dispatch(call: HookCall, turn: Turn) -> Effect {
     Effect::Dispatch { call: Box::new(call), turn }

@@ -249,3 +249,11 @@ pub struct AgentEnd {
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
 }
+
+impl AgentEnd {
+    /// Returns the exit code of an agent that ran to its end.
+    pub(super) fn exit_code(&self) -> Option<i32> {
+        let ended = self.output.as_ref().filter(|output| output.failure.is_none());
+        ended.map(|output| output.exit_code)
+    }
+}

@@ -1,7 +1,8 @@
 //! How a run ends.
 
 use super::{
-    Closing, Core, Effect, Ending, HookReply, Machine, Owner, State, Then, command::StopRequest,
+    Closing, Core, Effect, Ending, HookReply, Machine, Owner, State, Then,
+    command::{ENDING, StopRequest},
     text::MAX_PART_BYTES,
 };
 use crate::{
@@ -145,7 +146,7 @@ impl Core {
     }
 
     pub(super) fn report(&mut self) -> State {
-        self.drop_side();
+        self.drop_side(ENDING);
         let undelivered = self.tell_of_undelivered();
         self.effect(Effect::Checkpoint);
         let ending = self.ending.clone().unwrap_or(Ending::new(ExitReason::Error, None));
@@ -164,8 +165,21 @@ impl Core {
             usage: self.counters.usage,
             swept: true,
             fault: ending.fault,
+            limit: self.limit_of(ending.reason).map(str::to_owned),
         }));
         State::Ended
+    }
+
+    /// Returns the setting of the limit that is the reason for an end.
+    fn limit_of(&self, reason: ExitReason) -> Option<&'static str> {
+        match reason {
+            ExitReason::MaxIterations => Some("max_iterations"),
+            ExitReason::ConsecutiveFailures => Some("max_consecutive_failures"),
+            ExitReason::WallClock => Some("session_budget.max_wall_time"),
+            ExitReason::RateLimited => Some("rate_limit_wait"),
+            ExitReason::Budget => Some(self.over_budget(self.counters.usage)?.0),
+            _ => None,
+        }
     }
 
     /// Tells of text that waited for the agent and does not reach it any more, and

@@ -146,14 +146,14 @@ impl Core {
         if let Some(request) = self.requests.stop {
             return Some((request.reason(), self.limit_behind(request)));
         }
-        self.over_budget(counters.usage).map(|spent| (ExitReason::Budget, Some(spent)))
+        self.over_budget(counters.usage).map(|(_, spent)| (ExitReason::Budget, Some(spent)))
     }
 
     /// Says which limit was reached, where that is why the run is to end.
     pub(super) fn limit_behind(&self, request: StopRequest) -> Option<String> {
         match request {
             StopRequest::Cancel | StopRequest::Stop => None,
-            StopRequest::Budget => self.over_budget(self.used()),
+            StopRequest::Budget => Some(self.over_budget(self.used())?.1),
             StopRequest::WallClock => {
                 let limit = Duration::from_millis(self.setup.limits.max_wall_ms?);
                 Some(format!("the limit of {} was reached", format_duration(limit)))
@@ -257,11 +257,6 @@ impl Core {
         let id = iteration.task_id();
         self.emit(Event::IterationStarted { iteration: number, mode, task });
         self.log(ProgressKind::Started, id, title);
-    }
-
-    /// Fails the iteration, because its task cannot be started any more.
-    pub(super) fn refuse_start(&mut self, iteration: Box<Iteration>, reason: String) -> State {
-        self.fail(iteration, IterationFailure { class: FailureClass::Refused, message: reason })
     }
 
     pub(super) fn after_start_task(&mut self, iteration: Box<Iteration>) -> State {

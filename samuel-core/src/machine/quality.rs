@@ -195,7 +195,7 @@ impl Core {
         self.take_back(unchecked, vec!["completed without a check".to_owned()]);
     }
 
-    /// Returns completions to pending, because no check stands behind them.
+    /// Has completions returned to pending, because no check stands behind them.
     pub(super) fn take_back(&mut self, mut ids: Vec<TaskId>, reasons: Vec<String>) {
         let reasons = excerpts(&reasons);
         let mut known = std::collections::HashSet::new();
@@ -203,14 +203,18 @@ impl Core {
         if ids.is_empty() {
             return;
         }
-        let text = format!("taken back: {}", reasons.join("; "));
-        for id in &ids {
-            self.log(ProgressKind::Found, Some(id.clone()), text.clone());
-        }
-        self.emit(Event::TasksTakenBack { tasks: ids.clone(), reasons: reasons.clone() });
         let records = ids.chunks(MAX_TAKEN_BACK);
         let records = records.map(|ids| Mutation::TakeBack { ids: ids.to_vec(), failures: reasons.clone() });
         self.mutations.extend(records);
+    }
+
+    /// Tells of completions that were taken back, now that the plan says so.
+    pub(super) fn tell_of_taken_back(&mut self, tasks: Vec<TaskId>, reasons: Vec<String>) {
+        let text = format!("taken back: {}", reasons.join("; "));
+        for id in &tasks {
+            self.log(ProgressKind::Found, Some(id.clone()), text.clone());
+        }
+        self.emit(Event::TasksTakenBack { tasks, reasons });
     }
 }
 

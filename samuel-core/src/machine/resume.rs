@@ -71,6 +71,9 @@ impl Core {
     }
 
     fn forget_what_was_under_way(&mut self) {
+        // Nobody knows whether the agent of the last turn got it.
+        let delivering = std::mem::take(&mut self.texts.delivering);
+        self.put_back(delivering);
         self.waiting = None;
         self.side = Side::default();
         self.requests = Requests::default();

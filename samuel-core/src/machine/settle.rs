@@ -57,13 +57,6 @@ impl Core {
         None
     }
 
-    /// Goes on after the immediate turn. Its failure is not counted; its text
-    /// waits for the next prompt then.
-    pub(super) fn after_failed_immediate_turn(&mut self, mut iteration: Box<Iteration>) -> State {
-        self.put_back(std::mem::take(&mut iteration.in_flight));
-        self.after_immediate_turn(iteration)
-    }
-
     pub(super) fn after_immediate_turn(&mut self, mut iteration: Box<Iteration>) -> State {
         iteration.in_flight.clear();
         iteration.turn = Turn::Main;

@@ -49,6 +49,10 @@ pub struct RunLimits {
     /// says it.
     #[serde(default)]
     pub max_wall_ms: Option<u64>,
+    /// How long one call of the agent may take, with what handlers do about its tool
+    /// calls, in milliseconds.
+    #[serde(default = "an_hour")]
+    pub max_call_ms: u64,
     /// How long it waits between iterations, in milliseconds.
     pub pause_ms: u64,
     /// What follows from a usage limit that lasts longer than the next value.
@@ -60,8 +64,12 @@ pub struct RunLimits {
     pub max_limit_wait_ms: u64,
 }
 
+fn an_hour() -> u64 {
+    60 * 60 * 1_000
+}
+
 fn six_hours() -> u64 {
-    6 * 60 * 60 * 1_000
+    6 * an_hour()
 }
 
 impl Default for RunLimits {
@@ -72,6 +80,7 @@ impl Default for RunLimits {
             max_cost_usd: None,
             max_tokens: None,
             max_wall_ms: None,
+            max_call_ms: an_hour(),
             pause_ms: 2_000,
             rate_limit: RateLimitPolicy::default(),
             max_limit_wait_ms: six_hours(),

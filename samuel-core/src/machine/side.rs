@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AbilityNotice, AgentCall, CallPhase, Completion, Core, Effect, EffectId, EffectResult, HookReply, Owner,
-    Phase, ReplyData, State, core::dispatch, is_provisional, iteration::Iteration,
+    AbilityNotice, Completion, Core, Effect, EffectId, EffectResult, HookReply, ReplyData, State,
+    core::dispatch, is_provisional, iteration::Iteration,
 };
 use crate::{
     agent::{AbilityDecision, AbilityResult},
@@ -98,14 +98,14 @@ impl Core {
 
     /// Ends what is under way beside the agent call and drops the rest. Who
     /// waits for an answer gets one.
-    pub(super) fn drop_side(&mut self) {
+    pub(super) fn drop_side(&mut self, reason: &str) {
         let side = std::mem::take(&mut self.side);
         if let Some((id, _)) = &side.running {
             self.effect(Effect::Interrupt(*id));
         }
         let work = side.running.into_iter().map(|(_, work)| work).chain(side.queue);
         for ticket in work.filter_map(|work| work.ticket()) {
-            let decision = AbilityDecision::Block { reason: "the run is ending".to_owned() };
+            let decision = AbilityDecision::Block { reason: reason.to_owned() };
             self.effect(Effect::Answer { ticket, decision });
         }
     }
@@ -119,16 +119,11 @@ impl Core {
             _ => self.side_answered(&mut state, work, HookReply::default()),
         }
         self.side_next(&state);
-        match state {
-            state if !self.side.is_idle() => state,
-            State::Iteration(iteration, Phase::Agent(AgentCall { at: CallPhase::Drain(end), failure })) => {
-                self.after_drain(Owner::Iteration(iteration), failure, *end)
-            }
-            State::Closing(closing, AgentCall { at: CallPhase::Drain(end), failure }) => {
-                self.after_drain(Owner::Closing(closing), failure, *end)
-            }
-            state => state,
+        if !self.side.is_idle() || !state.is_draining() {
+            return state;
         }
+        self.let_go();
+        self.end_drain(state, None)
     }
 
     fn side_failed(&mut self, state: State, work: &Work, fault: RunFault) -> State {

@@ -186,6 +186,20 @@ impl State {
         }
     }
 
+    /// Takes a call of the agent that is under way out of the state.
+    pub(super) fn into_call(self) -> Result<(Owner, AgentCall), Self> {
+        match self {
+            Self::Iteration(iteration, Phase::Agent(call)) => Ok((Owner::Iteration(iteration), call)),
+            Self::Closing(closing, call) => Ok((Owner::Closing(closing), call)),
+            state => Err(state),
+        }
+    }
+
+    /// Says whether the agent has ended and what happened beside it is still looked at.
+    pub(super) fn is_draining(&self) -> bool {
+        self.call().is_some_and(|call| matches!(call.at, CallPhase::Drain(_)))
+    }
+
     /// Says whether the agent is at work.
     pub(super) fn is_invoking(&self) -> bool {
         self.call().is_some_and(|call| call.at == CallPhase::Invoke)

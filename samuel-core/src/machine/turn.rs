@@ -4,8 +4,10 @@
 //! only the agent points and are not counted again when they fail.
 
 use super::{
-    AgentCall, AgentEnd, CallPhase, Closing, Core, Effect, Ending, HookReply, Owner, ReplyData, State,
-    WorkLeft, core::UNASKED, iteration::Iteration,
+    AgentCall, AgentEnd, CallPhase, Closing, Core, Effect, Ending, HookReply, Owner, ReplyData, State, Wait,
+    WorkLeft,
+    core::{UNASKED, larger},
+    iteration::Iteration,
 };
 use crate::{
     agent::last_words,
@@ -19,6 +21,9 @@ use crate::{
     plan::Work,
     text::listed,
 };
+
+/// How long handlers have at least for what an agent did before it ended, in milliseconds.
+const LEAST_DRAIN_MS: u64 = 10_000;
 
 impl Core {
     /// Calls the agent. In a main turn the text is what waits for the agent,
@@ -80,9 +85,31 @@ impl Core {
         reply: &HookReply,
     ) -> State {
         let end = self.record_agent(owner.iteration(), failure, reply);
-        match self.side.is_idle() {
-            true => self.after_drain(owner, None, end),
-            false => owner.calls(CallPhase::Drain(Box::new(end)), None),
+        if self.side.is_idle() {
+            return self.after_drain(owner, None, end);
+        }
+        let left = self.setup.limits.max_call_ms.saturating_sub(end.duration_ms).max(LEAST_DRAIN_MS);
+        let draining = owner.calls(CallPhase::Drain(Box::new(end)), None);
+        self.wait_for(draining, Effect::Sleep(Wait::For(left)))
+    }
+
+    /// Ends what is still under way beside a call of the agent that has ended, since the
+    /// call has lasted as long as it may. What handlers were not asked about is not allowed.
+    pub(super) fn cut_drain(&mut self, state: State) -> State {
+        self.drop_side("the call of the agent took too long");
+        let message = "handlers were still at work on its tool calls or completions when its time was up";
+        let failure = IterationFailure { class: FailureClass::AgentTimeout, message: message.to_owned() };
+        self.end_drain(state, Some(failure))
+    }
+
+    /// Goes on with a call that waited for the side, and with any other state as it is.
+    pub(super) fn end_drain(&mut self, state: State, cut: Option<IterationFailure>) -> State {
+        match state.into_call() {
+            Ok((owner, AgentCall { at: CallPhase::Drain(end), failure })) => {
+                self.after_drain(owner, failure.or(cut), *end)
+            }
+            Ok((owner, call)) => owner.calls(call.at, call.failure),
+            Err(state) => state,
         }
     }
 
@@ -99,7 +126,8 @@ impl Core {
         };
         let bad_cost = end.usage.take_bad_cost();
         self.warn_of_bad_cost(&end.agent, bad_cost);
-        self.spending.call_usage = Usage::default();
+        // A call that broke or whose answer says nothing of it consumed what it told of while it lasted.
+        end.usage = larger(end.usage, std::mem::take(&mut self.spending.call_usage));
         self.count_usage(iteration.as_deref_mut(), end.usage);
         let is_closing = iteration.is_none();
         let refused = self.absorb(iteration, reply);
@@ -114,19 +142,18 @@ impl Core {
     fn warn_of_bad_cost(&mut self, agent: &str, cost: Option<f64>) {
         let Some(cost) = cost.filter(|_| !self.spending.warned_of_cost) else { return };
         self.spending.warned_of_cost = true;
-        let message = format!("{agent} reported a cost of {cost} US dollars, which counts as unknown");
+        let message = format!("{agent} reported a cost of {cost:?} US dollars, which counts as unknown");
         self.emit(Event::Warning { message });
     }
 
     /// Tells how a call of the agent ended. What happened beside it was told
     /// before, so that the same run always reads the same.
     pub(super) fn tell_agent_end(&mut self, turn: Turn, end: &AgentEnd) {
-        let ended = end.output.as_ref().filter(|output| output.failure.is_none());
         let logs = end.output.as_ref().filter(|_| end.failure.is_some()).map(|output| &output.logs);
         self.emit(Event::AgentFinished {
             iteration: self.counters.iterations,
             turn,
-            exit_code: ended.map(|output| output.exit_code),
+            exit_code: end.exit_code(),
             failure: end.failure.clone(),
             usage: end.usage,
             duration_ms: end.duration_ms,
@@ -166,15 +193,9 @@ impl Core {
     }
 
     /// Goes on, now that the agent is done and the side is idle.
-    pub(super) fn after_drain(
-        &mut self,
-        owner: Owner,
-        late: Option<IterationFailure>,
-        end: AgentEnd,
-    ) -> State {
+    fn after_drain(&mut self, owner: Owner, late: Option<IterationFailure>, end: AgentEnd) -> State {
         self.tell_agent_end(owner.turn(), &end);
-        let ended = end.output.as_ref().filter(|output| output.failure.is_none());
-        let exit_code = ended.map_or(-1, |output| output.exit_code);
+        let exit_code = end.exit_code().unwrap_or(-1);
         let output = end.output.unwrap_or_default();
         let usage = (end.usage != Usage::default()).then_some(end.usage);
         let input = AfterAgentInvokeInput {
@@ -249,10 +270,15 @@ impl Core {
                 self.wait_for(State::LookAgain(closing), Effect::Load)
             }
             Owner::Closing(closing) => self.after_closing(closing),
-            Owner::Iteration(iteration) => match iteration.turn {
+            Owner::Iteration(mut iteration) => match iteration.turn {
                 Turn::Main => self.after_main_turn(iteration, failure),
-                Turn::Immediate if failure.is_some() => self.after_failed_immediate_turn(iteration),
-                Turn::Immediate => self.after_immediate_turn(iteration),
+                Turn::Immediate => {
+                    if failure.is_some() {
+                        // It is not counted; its text waits for the next prompt.
+                        self.put_back(std::mem::take(&mut iteration.in_flight));
+                    }
+                    self.after_immediate_turn(iteration)
+                }
                 Turn::Recovery | Turn::Final => self.judge(iteration),
             },
         }

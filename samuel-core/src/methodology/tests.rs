@@ -103,6 +103,14 @@ fn a_methodology_of_the_program_cannot_have_a_name_that_means_another_or_a_path(
         assert_eq!(error.code().name, "E_CONFIG_INVALID");
     }
     assert_eq!(open(terse()).unwrap().methodology(), "terse");
+    let opened = Project::at(directory.path()).unwrap();
+    let instead = |own: Terse| opened.clone().with_methodology(Arc::new(own));
+    assert!(matches!(instead(Terse("rw", vec![])), Err(ProjectError::MethodologyName(_))));
+    let own = instead(terse()).unwrap();
+    assert_eq!(
+        (own.methodology(), own.methodology_source(), own.settings().max_iterations),
+        ("terse", "program", 7)
+    );
     std::fs::write(directory.path().join("samuel.toml"), "[methodology.tt]\n").unwrap();
     let error = open(terse()).unwrap_err();
     assert!(

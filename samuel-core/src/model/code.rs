@@ -81,6 +81,11 @@ codes! {
     STATE_NOT_KEPT, 1, false, ListKeptPlans;
     TASK_NOT_FOUND, 1, false, ListTasks;
     TASK_EXISTS, 1, false, ChooseTaskId;
+    TASK_GROUP, 1, false, Say("Change its parts: a group follows from them.");
+    TASK_IN_USE, 1, false, Say("Remove what needs it too, its parts with --with-parts, or edit the tasks that depend on it.");
+    TASK_DENIED, 1, false, Say("Ask the person who started the run; done, skip and enqueue are an agent's.");
+    TASK_NOT_UNDONE, 1, false, Say("Take the later changes back first, or make the change that you want.");
+    TASK_UNDO_NOT_KEPT, 1, false, ListKeptPlans;
     TASK_INVALID, 2, false, Say("Correct the task and try again.");
     PRD_NOT_FOUND, 1, false, Say("Check the path of the PRD.");
     PRD_INVALID, 1, false, Say("Correct the PRD at the lines named above.");
@@ -125,7 +130,7 @@ codes! {
     JSON_INVALID, 1, false, Say("Correct the JSON at the place named above.");
     INPUT_IO, 1, true, Say("Check that the file exists and can be read.");
     INPUT_TOO_LARGE, 1, false, Say("Split the input, or stream it with the library.");
-    USAGE, 2, false, Say("Run the command with --help.");
+    USAGE, 2, false, SeeUsage;
     RUN_BLOCKED, 3, false, SeeWhyBlocked;
     RUN_STOPPED, 4, true, ReadProgressAndGoOn;
     RUN_CANCELLED, 130, true, GoOn;

@@ -13,6 +13,7 @@
 //! ```
 
 mod code;
+mod groups;
 mod hex;
 mod outcome;
 mod plan;
@@ -21,6 +22,8 @@ mod remedy;
 mod task;
 
 pub use code::{Coded, ErrorCode, Location};
+pub use groups::Groups;
+pub(crate) use groups::settle;
 pub use outcome::{ExitReason, FailureClass};
 pub use plan::{PLAN_VERSION, Plan, Progress, ProgressStatus, Project};
 pub use redact::{redacted, without_credentials};

@@ -51,6 +51,11 @@ pub enum Remedy {
     GoOn,
     /// Read the progress log, then go on.
     ReadProgressAndGoOn,
+    /// Read the progress log, then go on, with a higher limit where this one is too low.
+    RaiseLimit {
+        /// The setting that holds it, such as `max_iterations`.
+        setting: String,
+    },
     /// Read the message, then go on.
     ReadMessageAndGoOn,
     /// Say that what would run may run.
@@ -81,8 +86,14 @@ pub enum Remedy {
     },
     /// Say that a plugin gets what it asks for.
     GrantPlugin,
+    /// See what can be asked for.
+    SeeUsage,
     /// See what can be asked for when a plugin is made.
     SeePluginOptions,
+    /// Build the component of a plugin.
+    BuildPlugin,
+    /// List the variables of templates with their values.
+    ListVariables,
     /// Print what can be read of a broken TOON text.
     RecoverToon,
 }
@@ -104,7 +115,10 @@ impl Remedy {
         match self {
             Self::Say(words) => (*words).to_owned(),
             Self::Tell(words) => words.clone(),
-            Self::All(all) => all.iter().map(|each| each.in_words(step)).collect::<Vec<_>>().join(" "),
+            Self::All(all) => {
+                let all = all.iter().map(|each| each.in_words(step)).filter(|words| !words.is_empty());
+                all.collect::<Vec<_>>().join(" ")
+            }
             other => step(other).into_owned(),
         }
     }

@@ -1,11 +1,11 @@
 //! What a plan leaves to do.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    model::{Plan, Status, Task, TaskId, payload::TaskBrief},
+    model::{Groups, Plan, Status, Task, TaskId, payload::TaskBrief},
     state::{cycles, is_gap},
     text::counted,
 };
@@ -26,26 +26,103 @@ pub enum Work {
 impl Work {
     /// Says what a plan leaves to do: a task in progress, else a pending one whose
     /// dependencies are all completed or skipped; of several the most urgent, of
-    /// those the first in natural order.
+    /// those the first in natural order. A [group](Groups) is never worked on: its parts
+    /// are, once what it depends on is completed or skipped.
     ///
     /// The lines of the plan's file that cannot be read
     /// ([`LoadedPlan::unparsed`](crate::state::LoadedPlan::unparsed)) may be tasks that are not
     /// done.
     pub fn of(plan: &Plan, unread: &[String]) -> Self {
-        let in_progress = plan.tasks.iter().filter(|task| task.status == Status::InProgress);
-        let settled: HashSet<&TaskId> =
-            plan.tasks.iter().filter(|task| task.is_settled()).map(|task| &task.id).collect();
-        let ready = plan.tasks.iter().filter(|task| {
-            task.status == Status::Pending && task.depends_on.iter().all(|id| settled.contains(id))
-        });
+        let view = View::of(plan);
+        let tasks = || plan.tasks.iter().enumerate().filter(|(place, _)| !view.groups.is_group(*place));
+        let in_progress = tasks().filter(|(_, task)| task.status == Status::InProgress).map(|(_, task)| task);
+        let is_ready = |(place, task): &(usize, &Task)| {
+            task.status == Status::Pending && view.waits_for(*place).is_none()
+        };
+        let ready = tasks().filter(is_ready).map(|(_, task)| task);
         if let Some(task) = most_urgent(in_progress).or_else(|| most_urgent(ready)) {
             return Self::Task(TaskBrief::from(task));
         }
-        let mut reasons = block_reasons(plan, &settled);
+        let mut reasons = block_reasons(plan, &view);
         if reasons.is_empty() {
             reasons.extend(doubt(unread));
         }
         if reasons.is_empty() { Self::AllDone } else { Self::Blocked(reasons) }
+    }
+}
+
+/// A plan with what follows from its groups.
+struct View<'a> {
+    plan: &'a Plan,
+    groups: Groups,
+    places: HashMap<&'a TaskId, usize>,
+    /// Whether each task is completed or skipped.
+    settled: Vec<bool>,
+    /// For each group what its parts wait for, if they wait for something.
+    held: Vec<Option<Held<'a>>>,
+}
+
+/// What keeps the parts of a group from being worked on.
+#[derive(Clone, Copy)]
+struct Held<'a> {
+    /// The group that depends on it.
+    group: &'a TaskId,
+    waits_for: &'a TaskId,
+}
+
+impl<'a> View<'a> {
+    fn of(plan: &'a Plan) -> Self {
+        let groups = Groups::of(&plan.tasks);
+        let statuses = groups.statuses(plan.tasks.iter().map(|task| task.status));
+        let settled =
+            statuses.iter().map(|status| matches!(status, Status::Completed | Status::Skipped)).collect();
+        let places = plan.tasks.iter().enumerate().map(|(place, task)| (&task.id, place)).collect();
+        let held = vec![None; groups.order().len()];
+        let mut view = Self { plan, groups, places, settled, held };
+        view.hold_parts();
+        view
+    }
+
+    /// Finds what the parts of each group wait for, groups before their parts.
+    fn hold_parts(&mut self) {
+        for index in 0..self.held.len() {
+            let Some(group) = self.groups.order().get(index).copied() else { break };
+            let Some(task) = self.plan.tasks.get(group).filter(|_| self.groups.is_group(group)) else {
+                continue;
+            };
+            let own = self.open(group).map(|waits_for| Held { group: &task.id, waits_for });
+            let held = own.or_else(|| self.held_above(group));
+            if let Some(place) = self.held.get_mut(group) {
+                *place = held;
+            }
+        }
+    }
+
+    fn held_above(&self, place: usize) -> Option<Held<'a>> {
+        self.groups.parent(place).and_then(|parent| self.held.get(parent).copied().flatten())
+    }
+
+    /// Returns what a task itself depends on and what is not settled, the first of it.
+    /// A task never waits for a group that it is in, nor a group for its parts to begin.
+    fn open(&self, place: usize) -> Option<&'a TaskId> {
+        let is_open = |id: &&TaskId| match self.places.get(*id) {
+            None => true,
+            Some(other) => {
+                let inside = self.groups.contains(*other, place) || self.groups.contains(place, *other);
+                !inside && self.settled.get(*other) == Some(&false)
+            }
+        };
+        self.plan.tasks.get(place)?.depends_on.iter().find(is_open)
+    }
+
+    /// Returns what a task waits for: what it depends on, or else what a group depends
+    /// on that it is in.
+    fn waits_for(&self, place: usize) -> Option<&'a TaskId> {
+        self.open(place).or_else(|| self.held_above(place).map(|held| held.waits_for))
+    }
+
+    fn is_settled(&self, place: usize) -> bool {
+        self.settled.get(place) == Some(&true)
     }
 }
 
@@ -64,29 +141,40 @@ fn most_urgent<'a>(tasks: impl Iterator<Item = &'a Task>) -> Option<&'a Task> {
 }
 
 /// Gives a reason for every task that is not settled. Of the tasks on one circle
-/// only the first in natural order is told to depend on itself.
-fn block_reasons(plan: &Plan, settled: &HashSet<&TaskId>) -> Vec<String> {
-    let mut left: Vec<&Task> = plan.tasks.iter().filter(|task| !task.is_settled()).collect();
-    left.sort_by(|a, b| a.id.cmp(&b.id));
-    let known: HashSet<&TaskId> = plan.tasks.iter().map(|task| &task.id).collect();
-    let mut circles: HashMap<TaskId, Vec<TaskId>> = cycles(left.iter().copied())
+/// only the first in natural order is told to depend on itself. Groups are left out:
+/// what is left of them is said of their parts.
+fn block_reasons(plan: &Plan, view: &View<'_>) -> Vec<String> {
+    let tasks = plan.tasks.iter().enumerate();
+    let mut left: Vec<(usize, &Task)> = tasks.filter(|(place, _)| !view.is_settled(*place)).collect();
+    left.sort_by(|(_, a), (_, b)| a.id.cmp(&b.id));
+    let mut circles: HashMap<TaskId, Vec<TaskId>> = cycles(left.iter().map(|(_, task)| *task))
         .into_iter()
         .filter_map(|path| Some((path.first()?.clone(), path)))
         .collect();
-    let reason = |task: &&Task| {
+    let why = |id: &TaskId| match view.places.contains_key(id) {
+        true => "cannot be worked on",
+        false => "does not exist",
+    };
+    let reason = |(place, task): &(usize, &Task)| {
         let id = &task.id;
-        if task.status == Status::Blocked {
-            return Some(format!("{id} is marked as blocked"));
+        if task.status == Status::Blocked && !view.groups.is_group(*place) {
+            let why = task.skip_reason.as_deref().map(|reason| format!(": {reason}"));
+            return Some(format!("{id} is marked as blocked{}", why.unwrap_or_default()));
         }
         if let Some(path) = circles.remove(id) {
             let path: Vec<String> = path.iter().map(ToString::to_string).collect();
             return Some(format!("{id} depends on itself: {}", path.join(" -> ")));
         }
-        let mut open = task.depends_on.iter().filter(|id| !settled.contains(id));
-        match open.clone().find(|id| !known.contains(id)) {
-            Some(unknown) => Some(format!("{id} depends on {unknown}, which does not exist")),
-            None => open.next().map(|open| format!("{id} depends on {open}, which cannot be worked on")),
+        if view.groups.is_group(*place) {
+            return None;
         }
+        let mut own = task.depends_on.iter();
+        let unknown = own.find(|id| !view.places.contains_key(id));
+        if let Some(open) = unknown.or_else(|| view.open(*place)) {
+            return Some(format!("{id} depends on {open}, which {}", why(open)));
+        }
+        let Held { group, waits_for } = view.held_above(*place)?;
+        Some(format!("{id} is a part of {group}, which depends on {waits_for}, which {}", why(waits_for)))
     };
     left.iter().filter_map(reason).collect()
 }
@@ -179,6 +267,58 @@ mod tests {
             found,
             ["1 depends on 1.10, which does not exist", "2 depends on 1, which cannot be worked on"]
         );
+    }
+
+    fn part(id: &str, parent: &str, depends_on: &[&str]) -> Task {
+        Task { parent_id: Some(TaskId::new(parent)), ..task(id, depends_on) }
+    }
+
+    #[test]
+    fn a_group_is_never_worked_on_and_is_settled_with_its_parts() {
+        let urgent = Task { priority: Priority::Critical, status: Status::InProgress, ..task("1", &[]) };
+        let plan = |one, two| {
+            let first = Task { status: one, ..part("1.1", "1", &[]) };
+            work([
+                urgent.clone(),
+                first,
+                Task { status: two, ..part("1.2", "1", &["1.1"]) },
+                task("2", &["1"]),
+            ])
+        };
+        assert_eq!(id(plan(Status::Pending, Status::Pending)), "1.1");
+        assert_eq!(id(plan(Status::Completed, Status::Pending)), "1.2");
+        assert_eq!(id(plan(Status::Completed, Status::Skipped)), "2");
+        let blocked = reasons(plan(Status::Completed, Status::Blocked));
+        assert_eq!(blocked, ["1.2 is marked as blocked", "2 depends on 1, which cannot be worked on"]);
+    }
+
+    #[test]
+    fn a_part_waits_for_what_its_groups_depend_on_and_never_for_them() {
+        let tasks = |second| {
+            let group = task("2", &["1", "2.1", "2.2"]);
+            [second, group, part("2.1", "2", &["2"]), part("2.2", "2.1", &["2"])]
+        };
+        assert_eq!(id(work(tasks(Task { status: Status::Skipped, ..task("1", &[]) }))), "2.2");
+        let waits = reasons(work(tasks(Task { status: Status::Blocked, ..task("1", &[]) })));
+        let told = "2.2 is a part of 2, which depends on 1, which cannot be worked on";
+        assert_eq!(waits, ["1 is marked as blocked", told]);
+        let unknown = reasons(work([task("1", &["9"]), part("1.1", "1", &[])]));
+        assert_eq!(unknown, ["1.1 is a part of 1, which depends on 9, which does not exist"]);
+    }
+
+    #[test]
+    fn a_circle_over_groups_is_reported_with_its_path() {
+        let tasks = || [task("1", &["2"]), part("1.1", "1", &[]), task("2", &[]), part("2.2", "2", &["1.1"])];
+        let found = reasons(work(tasks()));
+        assert_eq!(
+            found,
+            [
+                "1.1 depends on itself: 1.1 -> 2 -> 2.2 -> 1.1",
+                "2.2 depends on 1.1, which cannot be worked on",
+            ]
+        );
+        let other = part("2.1", "2", &[]);
+        assert_eq!(id(work(tasks().into_iter().chain([other]).collect::<Vec<_>>())), "2.1");
     }
 
     #[test]

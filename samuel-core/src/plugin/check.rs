@@ -65,7 +65,11 @@ impl Checking<'_> {
         if let Some(module) = &manifest.module
             && let Some(fault) = self.files.module_fault(module)
         {
-            let problem = ManifestProblem::BadFile { path: module.clone(), fault };
+            let path = module.clone();
+            let problem = match fault {
+                MISSING => ManifestProblem::NoModule { path },
+                fault => ManifestProblem::BadFile { path, fault },
+            };
             self.refuse(self.place_of("wasm.module"), "wasm.module", problem);
         }
         for (number, profile) in manifest.profiles.iter().enumerate() {
@@ -110,7 +114,6 @@ enum Files<'a> {
 const MISSING: &str = "does not exist";
 const NO_FILE: &str = "is not a file";
 const NOT_EXECUTABLE: &str = "is not executable; run chmod +x on it";
-const NO_MODULE: &str = "does not exist; build it with `samuel plugin build`";
 const NO_WASM: &str = "is not WebAssembly";
 
 impl Files<'_> {
@@ -140,14 +143,14 @@ impl Files<'_> {
         match self {
             Self::Directory(directory) => match open_anywhere(&directory.join(path)) {
                 Err(FileError::NotAFile { .. }) => Some(NO_FILE),
-                Err(_) => Some(NO_MODULE),
+                Err(_) => Some(MISSING),
                 Ok(mut file) => match file.read_exact(&mut magic) {
                     Ok(()) if magic == WASM_MAGIC => None,
                     _ => Some(NO_WASM),
                 },
             },
             Self::Read(contents) => match contents.get(path) {
-                None => Some(NO_MODULE),
+                None => Some(MISSING),
                 Some(bytes) => (!bytes.starts_with(WASM_MAGIC)).then_some(NO_WASM),
             },
         }

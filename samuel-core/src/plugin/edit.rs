@@ -11,8 +11,7 @@ use toml_edit::{Array, Document, DocumentMut, InlineTable, Item, Table, Value, v
 use super::{PluginError, Unlisted, chains};
 use crate::{
     config::{CONFIG_FILE, CONFIG_VERSION, Config, load_text},
-    fs::Root,
-    state::atomic,
+    fs::{Manner, Root},
 };
 
 /// Lists a plugin with its source: its entry is changed, or one is added last.
@@ -177,7 +176,7 @@ fn change(
         return Ok(());
     }
     Config::parse(&file, &new).map_err(PluginError::Config)?;
-    Ok(atomic::write_public(&root, &file, new.as_bytes())?)
+    root.write(&file, [new.as_bytes()], &Manner::PROJECT).map_err(PluginError::file("write", file))
 }
 
 #[cfg(test)]

@@ -2,11 +2,11 @@
 //!
 //! One document goes in, one comes out. It is the same for every point: the
 //! records are those of [`model::payload`](crate::model::payload), and what a
-//! handler contributes stands beside the fields of its output.
+//! handler contributes and warns of stands beside the fields of its output.
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -60,6 +60,7 @@ pub(super) fn encode<P: Point>(call: &Call<P>, config: &Map<String, Value>) -> R
 pub(super) struct Answer<O> {
     pub(super) output: O,
     pub(super) contributed: BTreeMap<String, Value>,
+    pub(super) warnings: Vec<String>,
 }
 
 /// Reads an answer: one JSON object with the fields of the point's output.
@@ -81,8 +82,11 @@ pub(super) fn decode<P: Point>(bytes: &[u8]) -> Result<Answer<P::Output>, HookFa
         .map_err(|error| bad(format!("it is not one JSON document: {error}")))?;
     let Value::Object(mut fields) = value else { return Err(bad("it is not a JSON object".to_owned())) };
     let contributed = contributed(&mut fields).map_err(bad)?;
+    let warnings = fields.remove("warnings").unwrap_or_default();
+    let warnings = Option::<Vec<String>>::deserialize(warnings)
+        .map_err(|error| bad(format!("`warnings` is no list of texts: {error}")))?;
     let output = serde_json::from_value(Value::Object(fields)).map_err(|error| bad(error.to_string()))?;
-    Ok(Answer { output, contributed })
+    Ok(Answer { output, contributed, warnings: warnings.unwrap_or_default() })
 }
 
 /// Takes what is contributed. The namespace is the handler's own, so whatever

@@ -9,7 +9,6 @@ use crate::{
     hook::{HookFailure, HookPoint},
     model::{Coded, ErrorCode, Location, Remedy},
     process::ProcessError,
-    state::StateError,
 };
 
 /// A plugin that cannot be read, installed, loaded or made.
@@ -224,9 +223,6 @@ pub enum PluginError {
         /// Why not.
         problem: String,
     },
-    /// samuel.toml or samuel.lock cannot be written.
-    #[error(transparent)]
-    State(#[from] StateError),
     /// The system refused.
     #[error("cannot {action} {}", path.display())]
     Io {
@@ -276,7 +272,6 @@ impl Coded for PluginError {
             Self::Busy { .. } => ErrorCode::PLUGIN_BUSY,
             Self::NotEmpty { .. } | Self::Request { .. } | Self::BadName { .. } => ErrorCode::USAGE,
             Self::NoStateDir { .. } => ErrorCode::PLUGIN_IO,
-            Self::State(error) => error.code(),
             #[cfg(feature = "wasm")]
             Self::Component { source, .. } => source.code(),
             Self::NoStart { .. } => ErrorCode::PLUGIN_COMPONENT,
@@ -306,7 +301,6 @@ impl Coded for PluginError {
             Self::BadName { .. } => Remedy::ListPlugins,
             Self::NoStateDir { .. } => "Set HOME, XDG_STATE_HOME or SAMUEL_STATE_DIR.".into(),
             Self::Build { .. } => "Correct what is said above and build again.".into(),
-            Self::State(error) => error.help(),
             Self::Io { source, .. } => {
                 let of_file = FileError::help_of(source);
                 of_file.map_or_else(|| self.code().help.clone(), Remedy::from)
@@ -321,7 +315,6 @@ impl Coded for PluginError {
             Self::Manifest(error) | Self::Config(error) => error.location(),
             Self::Lock { place, .. } => Some(place.clone()),
             Self::Link { path } | Self::NoFile { path } | Self::Io { path, .. } => at(path),
-            Self::State(error) => error.location(),
             #[cfg(feature = "wasm")]
             Self::Component { module, .. } => at(module),
             Self::NoStart { module, .. } => at(module),

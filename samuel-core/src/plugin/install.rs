@@ -30,18 +30,18 @@ use super::{
     edit,
     installed::{Inspection, inspect},
     source::clone,
+    swap::Swap,
 };
 use crate::{
-    config::{CONFIG_FILE, Config},
+    config::Config,
     fs::{PROJECT_DIRECTORY, Root},
     git::program::GitProgram,
     hook::{HookPoint, nearest},
     process::Supervisor,
-    state::atomic,
 };
 
 /// What staging directories are called; the rest is random.
-const STAGING: &str = ".staging-";
+pub(super) const STAGING: &str = ".staging-";
 
 /// The plugins of a project, to be changed.
 #[derive(Clone, Debug)]
@@ -274,9 +274,8 @@ impl Plugins {
     /// # Errors
     /// Returns [`PluginError::Ungranted`] where a handler needs a capability
     /// that was not granted, [`PluginError::Excess`] where more was granted than
-    /// asked for, and [`PluginError::Io`], [`PluginError::Config`] or
-    /// [`PluginError::State`] where it cannot be put in place; everything is as
-    /// before then.
+    /// asked for, and [`PluginError::Io`] or
+    /// [`PluginError::Config`] where it cannot be put in place; everything is as before then.
     pub fn install(&self, fetched: FetchedPlugin, granted: &Capabilities) -> Result<Installed, PluginError> {
         let manifest = &fetched.manifest;
         let name = manifest.name.clone();
@@ -500,74 +499,6 @@ pub(super) fn check_grants(manifest: &Manifest, granted: &Capabilities) -> Resul
 fn not_installed(name: &str, known: &[Listed]) -> PluginError {
     let nearest = nearest(name, known.iter().map(|plugin| plugin.name.as_str())).map(str::to_owned);
     PluginError::NotInstalled { name: name.to_owned(), nearest }
-}
-
-/// A plugin's directory that is being replaced or removed.
-struct Swap {
-    root: Root,
-    target: PathBuf,
-    /// Where the old one waits.
-    aside: Option<TempDir>,
-    /// samuel.toml as it was.
-    config: (PathBuf, Option<Vec<u8>>),
-}
-
-impl Swap {
-    /// Puts the new directory in place, or nothing.
-    fn begin(root: &Path, name: &str, new: Option<&Path>) -> Result<Self, PluginError> {
-        let (target, directory) = (plugin_directory(root, name), plugins_directory(root));
-        let config = root.join(CONFIG_FILE);
-        let root = Root::new(root);
-        let text = atomic::read(&root, &config)?;
-        let mut swap = Self { root, target, aside: None, config: (config, text) };
-        if swap.target.symlink_metadata().is_ok() {
-            let aside = tempfile::Builder::new().prefix(STAGING).tempdir_in(&directory);
-            let aside = aside.map_err(PluginError::io("write to", &directory))?;
-            fs::rename(&swap.target, aside.path().join("old"))
-                .map_err(PluginError::io("move", &swap.target))?;
-            swap.aside = Some(aside);
-        }
-        if let Some(new) = new
-            && let Err(source) = fs::rename(new, &swap.target)
-        {
-            swap.put_back();
-            return Err(PluginError::Io { action: "install to", path: swap.target, source });
-        }
-        Ok(swap)
-    }
-
-    /// Keeps the new directory where all went well, else the old one.
-    fn settle(
-        self,
-        result: Result<(), PluginError>,
-        restore: impl FnOnce() -> Result<(), PluginError>,
-    ) -> Result<(), PluginError> {
-        if result.is_err() {
-            self.put_back();
-            // The first error is the one that counts; loading refuses whatever
-            // does not fit together.
-            let _ = restore();
-            let (path, text) = &self.config;
-            if let Some(text) = text {
-                let _ = atomic::write_public(&self.root, path, text);
-            }
-            return result;
-        }
-        // A temporary directory is the owner's alone, a plugin is everybody's.
-        if self.target.is_dir() {
-            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-            fs::set_permissions(&self.target, mode).map_err(PluginError::io("write to", &self.target))?;
-        }
-        self.root.sync_parent(&self.target).map_err(PluginError::file("sync", &self.target))?;
-        Ok(())
-    }
-
-    fn put_back(&self) {
-        let _ = fs::remove_dir_all(&self.target);
-        if let Some(aside) = &self.aside {
-            let _ = fs::rename(aside.path().join("old"), &self.target);
-        }
-    }
 }
 
 /// Does what blocks on a thread where that is allowed.

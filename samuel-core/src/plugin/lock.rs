@@ -14,16 +14,15 @@ use serde::{Deserialize, Serialize};
 use super::{Capabilities, Kind, PluginError};
 use crate::{
     config::{broken_plugin_name_rule, load_text, shorten},
-    fs::Root,
+    fs::{Manner, Root},
     model::Location,
-    state::atomic,
 };
 
 /// The name of the lock file in the project root.
 pub const LOCK_FILE: &str = "samuel.lock";
 /// The version of its form.
 const VERSION: u32 = 1;
-const HEADER: &str = "# Written by `samuel install`. It holds what is installed and what was granted:\n\
+const HEADER: &str = "# Written by Samuel. It holds which plugins are installed and what they were granted:\n\
                       # keep it under version control, and review changes.\n";
 
 /// What is installed.
@@ -108,13 +107,11 @@ impl LockFile {
     /// Replaces the lock file of a project.
     ///
     /// # Errors
-    /// Returns [`PluginError::State`] where the disk refuses.
+    /// Returns [`PluginError::Io`] where the disk refuses.
     pub(super) fn save(&self, project_root: &Path) -> Result<(), PluginError> {
-        Ok(atomic::write_public(
-            &Root::new(project_root),
-            &project_root.join(LOCK_FILE),
-            self.render().as_bytes(),
-        )?)
+        let path = project_root.join(LOCK_FILE);
+        let written = Root::new(project_root).write(&path, [self.render().as_bytes()], &Manner::PROJECT);
+        written.map_err(PluginError::file("write", path))
     }
 
     fn render(&self) -> String {

@@ -61,6 +61,9 @@ pub struct Binding {
     pub handler: String,
     /// The order it asks for.
     pub order: Option<i32>,
+    /// Whether a script in the agent's place has its standard input kept open, for replies to what
+    /// it asks.
+    pub interactive: bool,
     /// Where the manifest says so.
     pub place: Location,
 }

@@ -73,6 +73,7 @@ mod scaffold;
 mod schema;
 mod skill;
 mod source;
+mod swap;
 mod tree;
 mod trial;
 #[cfg(feature = "wasm")]

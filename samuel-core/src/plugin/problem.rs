@@ -1,7 +1,7 @@
 //! What can be wrong in a manifest beside what any TOML file can have wrong.
 
 use super::{Capability, Kind};
-use crate::{config::ProblemKind, hook::HookPoint};
+use crate::{config::ProblemKind, hook::HookPoint, model::Remedy};
 
 /// What makes no sense in a manifest.
 #[derive(Debug, thiserror::Error)]
@@ -92,6 +92,15 @@ pub(super) enum ManifestProblem {
     /// A handler of the agent's point may only stand for a program.
     #[error("a handler of agent.invoke runs a program, and the plugin does not ask for exec")]
     AgentWithoutExec,
+    /// The component is not there, because nobody has built it yet.
+    #[error("\"{path}\" does not exist")]
+    NoModule {
+        /// Its path as it was given.
+        path: String,
+    },
+    /// A handler is to be replied to that asks nothing.
+    #[error("only a script that handles agent.invoke has its input kept open for replies")]
+    NotInteractive,
 }
 
 impl ManifestProblem {
@@ -110,7 +119,8 @@ impl ManifestProblem {
             Self::BadTarget { .. } => "Correct the target.".to_owned(),
             Self::NoTargets { .. } => "Name what it is for, or remove it.".to_owned(),
             Self::OutsidePath { .. } => "Give a path relative to the plugin's directory.".to_owned(),
-            Self::BadFile { .. } => "Correct the path, or the file.".to_owned(),
+            Self::BadFile { .. } | Self::NoModule { .. } => "Correct the path, or the file.".to_owned(),
+            Self::NotInteractive => "Leave `interactive` out.".to_owned(),
             Self::AgentWithoutExec => "Add exec with its programs to [capabilities].".to_owned(),
         }
     }
@@ -118,6 +128,10 @@ impl ManifestProblem {
 
 impl From<ManifestProblem> for ProblemKind {
     fn from(problem: ManifestProblem) -> Self {
-        Self::Specific { what: problem.to_string(), help: problem.help() }
+        let help = match &problem {
+            ManifestProblem::NoModule { .. } => Remedy::BuildPlugin.after(problem.help()),
+            problem => problem.help().into(),
+        };
+        Self::Specific { what: problem.to_string(), help }
     }
 }

@@ -374,21 +374,26 @@ impl Bindings {
         }
     }
 
-    /// Reads a binding: the handler, or a table of handler and order.
+    /// Reads a binding: the handler, or a table of the handler and how it is called.
     fn read(&mut self, point: HookPoint, value: &Value<'_>) {
-        let (handler, order) = match value.as_text() {
-            Some(_) => (Some(value.clone()), None),
+        let (handler, order, interactive) = match value.as_text() {
+            Some(_) => (Some(value.clone()), None, false),
             None => {
                 let Some(mut table) = value.table() else { return };
                 let handler = table.require("handler");
-                let order = table.take("order").and_then(|value| value.integer::<i32>(i32::MIN.into()));
+                let order = table.take("order").and_then(|value| value.order());
+                let interactive = table.take("interactive").filter(|value| value.boolean() == Some(true));
+                let speaks = point == HookPoint::AgentInvoke && matches!(self.kind, Some(Kind::Skill) | None);
+                if let Some(value) = interactive.as_ref().filter(|_| !speaks) {
+                    value.refuse(ManifestProblem::NotInteractive);
+                }
                 table.finish();
-                (handler, order)
+                (handler, order, interactive.is_some())
             }
         };
         let Some(handler) = handler else { return };
         if let Some(name) = self.read_handler(&handler) {
-            self.add(Binding { point, handler: name, order, place: handler.location() }, value);
+            self.add(Binding { point, handler: name, order, interactive, place: handler.location() }, value);
         }
     }
 
@@ -412,6 +417,7 @@ impl Bindings {
             return;
         }
         known.order = known.order.or(binding.order);
+        known.interactive |= binding.interactive;
     }
 
     fn read_handler(&self, value: &Value<'_>) -> Option<String> {

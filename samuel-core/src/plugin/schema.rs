@@ -96,6 +96,10 @@ fn binding_table() -> Value {
     let properties = json!({
         "handler": { "description": "An export, a subcommand, or a script.", "type": "string", "minLength": 1 },
         "order": { "type": "integer" },
+        "interactive": {
+            "description": "Whether a script at agent.invoke has its standard input kept open, for replies to what it asks.",
+            "type": "boolean",
+        },
     });
     table(properties, &["handler"])
 }

@@ -16,7 +16,6 @@ use std::{
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
-use tokio_util::sync::CancellationToken;
 
 use super::{
     Binding, Capabilities, Capability, LoadOptions, Plugin, agent_env, check::needs_exec, envelope,
@@ -24,7 +23,7 @@ use super::{
 };
 use crate::{
     environment::plugin_env,
-    hook::{BreakClass, Call, ChainSpec, Handler, HookFailure, HookPoint, Point, Tier},
+    hook::{BreakClass, Call, ChainSpec, Conversation, Handler, HookFailure, HookPoint, Point, Tier, Told},
     process::{self, CommandOutput, CommandSpec, End, ExitStatus, OutputLimits, ProcessError, Supervisor},
 };
 
@@ -55,6 +54,8 @@ pub struct Skill {
     supervisor: Supervisor,
     /// Whether the script may stand for the agent.
     starts_agents: bool,
+    /// Whether its input stays open there, for replies to what it asks.
+    is_interactive: bool,
     granted: Capabilities,
 }
 
@@ -78,8 +79,16 @@ impl Skill {
             config: Map::new(),
             supervisor,
             starts_agents: granted.has(Capability::Exec),
+            is_interactive: false,
             granted: granted.clone(),
         }
+    }
+
+    /// Keeps the script's standard input open in the agent's place, for replies to what it asks,
+    /// as `interactive` does in a manifest.
+    #[must_use]
+    pub fn interactive(self) -> Self {
+        Self { is_interactive: true, ..self }
     }
 
     /// Makes the handler of a binding of an installed plugin.
@@ -102,6 +111,7 @@ impl Skill {
             supervisor: options.supervisor.clone(),
             starts_agents: !needs_exec(&plugin.manifest, HookPoint::AgentInvoke)
                 && plugin.granted().has(Capability::Exec),
+            is_interactive: binding.interactive,
             granted: plugin.granted().clone(),
         }
     }
@@ -137,9 +147,9 @@ impl Skill {
         }
     }
 
-    fn command<P: Point>(&self, call: &Call<P>, limit: Duration) -> Result<CommandSpec, HookFailure> {
+    fn command<P: Point>(&self, call: &Call<P>, limit: Duration) -> CommandSpec {
         let header = call.header();
-        let spec = CommandSpec::new(&self.script, &self.project_root)
+        CommandSpec::new(&self.script, &self.project_root)
             .envs(self.env.iter().cloned())
             .env("SAMUEL_PROJECT_ROOT", &self.project_root)
             .env("SAMUEL_HOOK_POINT", &*header.point)
@@ -149,33 +159,51 @@ impl Skill {
             .env(DEPTH, (self.depth + 1).to_string())
             // What a script leaves in its directory would count as a change.
             .env("PYTHONDONTWRITEBYTECODE", "1")
-            .stdin(envelope::encode(call, &self.config)?)
             .timeout(limit)
             .grace_when_dropped(true)
-            .limits(OutputLimits {
-                head: envelope::MAX_ANSWER_BYTES,
-                tail: MAX_STDERR,
-                ..OutputLimits::default()
-            });
-        Ok(spec)
     }
 
     /// Runs the script. One that was written a moment ago may still be open in a
     /// process that another thread is starting; that passes.
-    async fn run(
-        &self,
-        spec: CommandSpec,
-        cancel: &CancellationToken,
-    ) -> Result<CommandOutput, ProcessError> {
+    async fn run<P: Point>(&self, call: &Call<P>, limit: Duration) -> Result<Told, HookFailure> {
+        let question = envelope::encode(call, &self.config)?;
+        let spec = self.command(call, limit);
         for _ in 0..BUSY_TRIES {
-            match process::run(spec.clone(), &self.supervisor, cancel).await {
-                Err(ProcessError::Busy { .. }) => {
-                    tokio::time::sleep(BUSY_PAUSE).await;
-                }
-                ran => return ran,
+            match self.run_once(call, &spec, &question, limit).await {
+                Err(ProcessError::Busy { .. }) => tokio::time::sleep(BUSY_PAUSE).await,
+                ran => return ran.map_err(not_run),
             }
         }
-        process::run(spec, &self.supervisor, cancel).await
+        self.run_once(call, &spec, &question, limit).await.map_err(not_run)
+    }
+
+    async fn run_once<P: Point>(
+        &self,
+        call: &Call<P>,
+        spec: &CommandSpec,
+        question: &[u8],
+        limit: Duration,
+    ) -> Result<Told, ProcessError> {
+        if let Some(port) = call.port() {
+            let conversation = Conversation {
+                supervisor: &self.supervisor,
+                cancel: call.cancelled(),
+                port: Some(port),
+                warn: &|message| call.warn(message),
+                question: question.to_owned(),
+                replies: self.is_interactive.then_some(limit),
+                max_answer: envelope::MAX_ANSWER_BYTES,
+            };
+            return conversation.hold(spec.clone()).await;
+        }
+        let limits =
+            OutputLimits { head: envelope::MAX_ANSWER_BYTES, tail: MAX_STDERR, ..OutputLimits::default() };
+        let spec = spec.clone().stdin(question).limits(limits);
+        let output = process::run(spec, &self.supervisor, call.cancelled()).await?;
+        let problem = format!("it is longer than {} bytes", envelope::MAX_ANSWER_BYTES);
+        let problem = output.stdout.is_truncated().then_some(problem);
+        let answer = [output.stdout.head.as_slice(), &output.stdout.tail].concat();
+        Ok(Told { output, answer, problem })
     }
 
     async fn answer<P: Point>(&self, call: &Call<P>) -> Result<P::Output, HookFailure> {
@@ -186,22 +214,20 @@ impl Skill {
             0 => ChainSpec::TIMEOUT,
             millis => Duration::from_millis(millis),
         };
-        let spec = self.command(call, limit)?;
         self.hold(PrivateCopy::difference).await?;
-        let ran = self.run(spec, call.cancelled()).await;
-        let output = ran.map_err(|error| HookFailure::new(BreakClass::Spawn, error.explained()))?;
+        let Told { output, answer, problem } = self.run(call, limit).await?;
         if let Some(left) = &output.left_running {
             call.warn(format!("the script left {left}"));
         }
         // What ran beside a change may be the change.
         self.hold(PrivateCopy::touched).await?;
-        ended_well(&output, limit)?;
-        if output.stdout.is_truncated() {
-            let problem = format!("it is longer than {} bytes", envelope::MAX_ANSWER_BYTES);
-            return Err(envelope::bad_output(&problem, &output.stdout.head));
+        // For this it may have been ended.
+        if let Some(problem) = problem {
+            return Err(envelope::bad_output(&problem, &answer));
         }
-        let bytes = [output.stdout.head.as_slice(), &output.stdout.tail].concat();
-        let answer = envelope::decode::<P>(&bytes)?;
+        ended_well(&output, limit)?;
+        let answer = envelope::decode::<P>(&answer)?;
+        answer.warnings.into_iter().for_each(|message| call.warn(message));
         agent_env::admit(call, &answer.output, &self.granted)?;
         for (key, value) in answer.contributed {
             call.contribute(key, value)?;
@@ -219,6 +245,10 @@ impl<P: Point> Handler<P> for Skill {
     fn tier(&self) -> Tier {
         Tier::Skill
     }
+}
+
+fn not_run(error: ProcessError) -> HookFailure {
+    HookFailure::new(BreakClass::Spawn, error.explained())
 }
 
 /// Refuses a script that did not exit with 0: only then it has answered.
@@ -247,4 +277,37 @@ fn ended_well(output: &CommandOutput, limit: Duration) -> Result<(), HookFailure
 fn depth_of(env: &[(String, String)]) -> u32 {
     let depth = env.iter().find(|(name, _)| name == DEPTH).and_then(|(_, value)| value.parse().ok());
     depth.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+    use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt};
+
+    use super::*;
+    use crate::{
+        clock::SystemClock,
+        hook::{Registry, Scope, points},
+    };
+
+    #[tokio::test]
+    async fn what_is_wrong_with_a_question_is_told_and_not_how_the_script_was_ended_for_it() {
+        let root = tempfile::tempdir().unwrap();
+        let script = root.path().join("agent.sh");
+        let asks = r#"echo '{"before_ability": {"call_id": 1}}'"#;
+        fs::write(&script, format!("#!/bin/sh\n{asks}\nread -r question\nread -r decision\n")).unwrap();
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+        let granted = Capabilities::default().with(Capability::Exec, ["x"]);
+        let skill = Skill::new(&script, root.path(), Vec::new(), Supervisor::GroupOnly, &granted);
+        let mut handlers = Registry::builder();
+        handlers.api::<points::AgentInvoke, _>("agent", None, skill.interactive());
+        let spec = ChainSpec { timeout: Some(Duration::from_secs(20)), ..ChainSpec::default() };
+        let registry = handlers.build(&BTreeMap::from([(HookPoint::AgentInvoke, spec)])).unwrap();
+        let scope = Scope::new(Arc::new(SystemClock::new()));
+        let done = registry.dispatch::<points::AgentInvoke>(Default::default(), &scope).await;
+        let failure = &done.outcome.broken[0].failure;
+        assert_eq!(failure.class, BreakClass::BadOutput, "{failure}");
+        assert!(failure.message.contains("a report before it is wrong: "), "{failure}");
+    }
 }

@@ -3,13 +3,32 @@
 use std::{ops::Range, path::Path};
 
 use super::block::Block;
+use super::content::Content;
+use super::json::{self, Fields};
 use super::line::Line;
 use super::section;
 use super::source::Source;
 
+/// Returns the name and the description; the latter stands before the first
+/// task, whose line is given from 1.
+pub(super) fn project(content: &Content<'_>, first_task: Option<usize>) -> (String, String) {
+    let Content { source, blocks, sections, json, .. } = content;
+    if let Some(fields) = json.and_then(|json| Fields::of(json.root)) {
+        let said = |names: &[&str]| fields.get(names).map(json::text).unwrap_or_default();
+        let name = said(&["project", "projectName", "name", "title"]);
+        let name = if name.is_empty() || name.starts_with('{') { file_name(source.path) } else { name };
+        return (name, said(&["description", "goal", "overview"]));
+    }
+    let name = self::name(source, blocks, sections);
+    let is_before =
+        |block: &Block| first_task.is_none_or(|first| source.line_index(block.range().start) + 1 < first);
+    let end = blocks.partition_point(is_before);
+    (name, description(source, blocks.get(..end).unwrap_or_default(), sections))
+}
+
 /// Returns the name: the first title that opens no task section, or else the
 /// name of the file.
-pub(super) fn name(source: &Source<'_>, blocks: &[Block], sections: &[Range<usize>]) -> String {
+fn name(source: &Source<'_>, blocks: &[Block], sections: &[Range<usize>]) -> String {
     let titles = blocks.iter().enumerate().filter_map(|(index, block)| match block {
         Block::Heading(heading) if heading.level == 1 && !section::open_with(sections, index) => {
             Some(heading)
@@ -22,9 +41,9 @@ pub(super) fn name(source: &Source<'_>, blocks: &[Block], sections: &[Range<usiz
 
 /// Returns the description: the paragraphs below the title, or else the
 /// overview section, or else the first paragraph before any task section.
-pub(super) fn description(source: &Source<'_>, blocks: &[Block], sections: &[Range<usize>]) -> String {
-    let before_tasks = blocks.get(..sections.first().map_or(blocks.len(), |section| section.start));
-    let blocks = before_tasks.unwrap_or_default();
+fn description(source: &Source<'_>, blocks: &[Block], sections: &[Range<usize>]) -> String {
+    let end = sections.first().map_or(blocks.len(), |section| section.start.min(blocks.len()));
+    let blocks = blocks.get(..end).unwrap_or_default();
     let lead = blocks.iter().skip_while(|block| matches!(block, Block::Heading(h) if h.level == 1));
     let lead = lead.take_while(|block| !matches!(block, Block::Heading(_)));
     let lead = text(source, lead.filter(|block| is_prose(block)));
@@ -40,10 +59,20 @@ pub(super) fn description(source: &Source<'_>, blocks: &[Block], sections: &[Ran
     text(source, blocks.iter().filter(|block| is_prose(block)).take(1))
 }
 
+/// What a title says of the document, not of the project, the longest first.
+const PREFIXES: [&str; 6] = [
+    "product requirements document",
+    "product requirements",
+    "feature specification",
+    "implementation plan",
+    "tasks",
+    "prd",
+];
+
 /// Strips `PRD:`, `PRD 12 -` or `Product Requirements Document:`.
 fn without_prefix(title: &str) -> &str {
     let lower = title.to_ascii_lowercase();
-    for prefix in ["product requirements document", "product requirements", "prd"] {
+    for prefix in PREFIXES {
         if !lower.starts_with(prefix) {
             continue;
         }

@@ -1,15 +1,16 @@
 //! The blocks of a document: headings, paragraphs and lists.
 //!
 //! [`parse`] runs the Markdown parser and keeps what tasks are made of as a
-//! small tree of [`Block`]s. Code, quotes, tables and HTML are opaque: what
-//! looks like a heading or a checklist in there is none.
+//! small tree of [`Block`]s. Code, quotes and HTML are opaque: what looks like
+//! a heading or a checklist in there is none.
 
 use std::ops::Range;
 
 use pulldown_cmark::{Event, OffsetIter, Options, Parser, Tag, TagEnd};
 
 use super::error::{MAX_DEPTH, PrdError};
-use super::line::{Line, LineBuilder, Span, SpanKind};
+use super::line::{Line, LineBuilder};
+use super::mark::Mark;
 use super::source::Source;
 
 /// A block of a document.
@@ -28,6 +29,13 @@ pub(super) enum Block {
     List {
         /// Its items.
         items: Vec<Item>,
+        /// Where it is.
+        range: Range<usize>,
+    },
+    /// A table.
+    Table {
+        /// The cells of its rows, the header first.
+        rows: Vec<Row>,
         /// Where it is.
         range: Range<usize>,
     },
@@ -52,12 +60,45 @@ pub(super) struct Heading {
 /// An item of a list.
 #[derive(Debug)]
 pub(super) struct Item {
-    /// Whether its box is ticked; nothing if it has no box.
-    pub(super) checked: Option<bool>,
+    /// What its box says; nothing if it has no box.
+    pub(super) mark: Option<Mark>,
+    /// Whether a star behind the box makes it optional.
+    pub(super) is_optional: bool,
+    /// Its number, if the list is numbered.
+    pub(super) number: Option<u64>,
     /// What is in it; a short item has one paragraph.
     pub(super) blocks: Vec<Block>,
     /// Where it is.
     pub(super) range: Range<usize>,
+}
+
+/// A row of a table.
+#[derive(Debug)]
+pub(super) struct Row {
+    /// Its cells.
+    pub(super) cells: Vec<Line>,
+    /// Where it is.
+    pub(super) range: Range<usize>,
+}
+
+impl Item {
+    /// Returns the lines of its own text, and the blocks below them.
+    pub(super) fn text(&self) -> (&[Line], &[Block]) {
+        match self.blocks.split_first() {
+            Some((Block::Paragraph { lines, .. }, below)) => (lines, below),
+            _ => (&[], &self.blocks),
+        }
+    }
+
+    /// Takes a box that the parser does not know, such as `[-]`, off the text.
+    fn take_mark(&mut self) {
+        let Some(Block::Paragraph { lines, .. }) = self.blocks.first_mut() else { return };
+        let Some(first) = lines.first_mut() else { return };
+        let Some((mark, is_optional, rest)) = Mark::split(first.opening()) else { return };
+        let used = first.opening().len() - rest.len();
+        (self.mark, self.is_optional) = (Some(mark), is_optional);
+        *first = first.skip(used);
+    }
 }
 
 impl Block {
@@ -65,7 +106,10 @@ impl Block {
     pub(super) fn range(&self) -> &Range<usize> {
         match self {
             Block::Heading(heading) => &heading.range,
-            Block::Paragraph { range, .. } | Block::List { range, .. } | Block::Other { range } => range,
+            Block::Paragraph { range, .. }
+            | Block::List { range, .. }
+            | Block::Table { range, .. }
+            | Block::Other { range } => range,
         }
     }
 }
@@ -96,7 +140,7 @@ impl<'a> Reader<'_, 'a> {
                 Event::TaskListMarker(ticked) => checked = Some(ticked),
                 event if is_inline(&event) => {
                     let (builder, so_far) =
-                        loose.get_or_insert_with(|| (LineBuilder::default(), range.clone()));
+                        loose.get_or_insert_with(|| (LineBuilder::new(self.source.text), range.clone()));
                     so_far.end = so_far.end.max(range.end);
                     builder.add(event, &range);
                 }
@@ -123,11 +167,12 @@ impl<'a> Reader<'_, 'a> {
     ) -> Result<Block, PrdError> {
         Ok(match tag {
             Tag::Heading { level, .. } => {
-                let line = join(self.lines(checked), range.start);
+                let line = Line::join(self.lines(checked), range.start);
                 Block::Heading(Heading { level: *level as u8, line, range })
             }
             Tag::Paragraph => Block::Paragraph { lines: self.lines(checked), range },
-            Tag::List(_) => Block::List { items: self.items(depth + 1, &range)?, range },
+            Tag::List(first) => Block::List { items: self.items(depth + 1, *first, &range)?, range },
+            Tag::Table(_) => Block::Table { rows: self.rows(), range },
             _ => {
                 self.skip();
                 Block::Other { range }
@@ -135,7 +180,12 @@ impl<'a> Reader<'_, 'a> {
         })
     }
 
-    fn items(&mut self, depth: usize, range: &Range<usize>) -> Result<Vec<Item>, PrdError> {
+    fn items(
+        &mut self,
+        depth: usize,
+        first: Option<u64>,
+        range: &Range<usize>,
+    ) -> Result<Vec<Item>, PrdError> {
         if depth > MAX_DEPTH {
             let line = self.source.place(range.start).line;
             return Err(PrdError::TooDeep { path: self.source.path.to_owned(), line });
@@ -143,14 +193,47 @@ impl<'a> Reader<'_, 'a> {
         let mut items = Vec::new();
         while let Some((Event::Start(Tag::Item), range)) = self.next() {
             let (blocks, checked) = self.blocks(depth)?;
-            items.push(Item { checked, blocks, range });
+            let mark = checked.map(|ticked| if ticked { Mark::Done } else { Mark::Open });
+            let number = first.map(|first| self.number(&range).unwrap_or(first));
+            let mut item = Item { mark, is_optional: false, number, blocks, range };
+            if mark.is_none() {
+                item.take_mark();
+            }
+            items.push(item);
         }
         Ok(items)
     }
 
+    /// Returns the number that is written before an item.
+    fn number(&self, range: &Range<usize>) -> Option<u64> {
+        let text = self.source.text.get(range.clone())?;
+        text.get(..text.find(|c: char| !c.is_ascii_digit())?)?.parse().ok()
+    }
+
+    /// Reads the rows of a table up to its end.
+    fn rows(&mut self) -> Vec<Row> {
+        let mut rows: Vec<Row> = Vec::new();
+        let mut cell = LineBuilder::new(self.source.text);
+        while let Some((event, range)) = self.next() {
+            match event {
+                Event::End(TagEnd::Table) => break,
+                Event::Start(Tag::TableHead | Tag::TableRow) => rows.push(Row { cells: Vec::new(), range }),
+                Event::Start(Tag::TableCell) => cell = LineBuilder::new(self.source.text),
+                Event::End(TagEnd::TableCell) => {
+                    let done = std::mem::replace(&mut cell, LineBuilder::new(self.source.text));
+                    if let Some(row) = rows.last_mut() {
+                        row.cells.push(Line::join(done.finish(), range.start));
+                    }
+                }
+                event => cell.add(event, &range),
+            }
+        }
+        rows
+    }
+
     /// Reads the text of a paragraph or heading up to its end.
     fn lines(&mut self, checked: &mut Option<bool>) -> Vec<Line> {
-        let mut builder = LineBuilder::default();
+        let mut builder = LineBuilder::new(self.source.text);
         while let Some((event, range)) = self.next() {
             match event {
                 Event::End(TagEnd::Paragraph | TagEnd::Heading(_)) => break,
@@ -181,19 +264,8 @@ impl<'a> Reader<'_, 'a> {
     }
 }
 
-fn paragraph((builder, range): (LineBuilder, Range<usize>)) -> Block {
+fn paragraph((builder, range): (LineBuilder<'_>, Range<usize>)) -> Block {
     Block::Paragraph { lines: builder.finish(), range }
-}
-
-fn join(lines: Vec<Line>, start: usize) -> Line {
-    let mut joined = Line { start, spans: Vec::new() };
-    for line in lines {
-        if !joined.spans.is_empty() {
-            joined.spans.push(Span { kind: SpanKind::Text, text: " ".to_owned() });
-        }
-        joined.spans.extend(line.spans);
-    }
-    joined
 }
 
 fn is_inline(event: &Event<'_>) -> bool {

@@ -1,7 +1,7 @@
 //! The body of a task: its metadata and, what is left, its description.
 //!
 //! [`Body`] walks the blocks below a title, fills the fields of the task's
-//! draft and marks the lines it used. It is the same for both forms; they
+//! draft and marks the lines it used. It is the same for every form; they
 //! differ in what a box in a body is, see [`Boxes`].
 
 use super::block::{Block, Item};
@@ -18,6 +18,8 @@ pub(super) enum Boxes {
     Acceptance,
     /// Tasks of their own: it is an item itself.
     Tasks,
+    /// Its steps, which belong to the description.
+    Steps,
 }
 
 /// A body that is being read.
@@ -62,7 +64,7 @@ impl<'r, 's, 'a, 'b> Body<'r, 's, 'a, 'b> {
                     }
                     None
                 }
-                Block::Heading(_) | Block::Other { .. } => None,
+                Block::Heading(_) | Block::Table { .. } | Block::Other { .. } => None,
             };
         }
     }
@@ -75,7 +77,7 @@ impl<'r, 's, 'a, 'b> Body<'r, 's, 'a, 'b> {
                     self.paragraph(lines, Some(label), false);
                 }
                 Block::List { items, .. } => self.values(label, items),
-                Block::Heading(_) | Block::Other { .. } => {}
+                Block::Heading(_) | Block::Table { .. } | Block::Other { .. } => {}
             }
         }
     }
@@ -150,6 +152,10 @@ impl<'r, 's, 'a, 'b> Body<'r, 's, 'a, 'b> {
     /// Uses the items of a list below a label.
     fn values(&mut self, label: Label, items: &'b [Item]) {
         for item in items {
+            if item.mark.is_some() && self.boxes == Boxes::Steps {
+                // A list of files runs on into that of the steps.
+                continue;
+            }
             let Some((Block::Paragraph { lines, .. }, below)) = item.blocks.split_first() else {
                 self.read(&item.blocks);
                 continue;
@@ -171,18 +177,21 @@ impl<'r, 's, 'a, 'b> Body<'r, 's, 'a, 'b> {
     /// Uses the text of one item of a list below a label.
     fn listed(&mut self, label: Label, lines: &[Line]) {
         let text: Vec<String> = lines.iter().map(Line::full).collect();
-        lines.iter().for_each(|line| self.reading.take_text(line));
         if label.is_prose() {
+            lines.iter().for_each(|line| self.reading.take_text(line));
             self.add_prose(label, text.join(" "));
             return;
         }
         let Some(first) = lines.first() else { return };
         if !self.entries(label, first) {
+            if label == Label::Requires {
+                return;
+            }
             let message =
                 format!("\"{}\" does not name a file; put the path in backticks", shorten(&text.join(" ")));
-            let place = self.reading.source.place(first.start);
-            self.reading.remarks.warn(RemarkKind::UnreadableFile, place, message);
+            self.reading.leave_out(RemarkKind::UnreadableFile, first.start, message);
         }
+        lines.iter().for_each(|line| self.reading.take_text(line));
     }
 
     /// Uses the entries of one line. Says whether they are such entries.
@@ -193,7 +202,9 @@ impl<'r, 's, 'a, 'b> Body<'r, 's, 'a, 'b> {
                 Some(files) => self.files(label, files),
                 None => return false,
             },
-            Label::DependsOn => self.depends_on(line),
+            // What is required may be something else than a task.
+            Label::Requires if value::only_references(&line.words()).is_none() => return false,
+            Label::DependsOn | Label::Requires => self.depends_on(line),
             Label::Priority => self.priority(line),
             Label::Complexity => self.complexity(line),
         }
@@ -236,10 +247,8 @@ impl<'r, 's, 'a, 'b> Body<'r, 's, 'a, 'b> {
             draft.priority = priority;
             return;
         }
-        let shown = shorten(&words);
-        let message = format!("unknown priority \"{shown}\", expected one of critical, high, medium, low");
         let place = self.reading.source.place(line.start);
-        self.reading.remarks.warn(RemarkKind::UnknownPriority, place, message);
+        self.reading.warn_priority(place, &shorten(&words));
     }
 
     fn complexity(&mut self, line: &Line) {
@@ -257,9 +266,10 @@ impl<'r, 's, 'a, 'b> Body<'r, 's, 'a, 'b> {
     /// Reads the items of a list that has no label.
     fn items(&mut self, items: &'b [Item]) {
         for item in items {
-            match (item.checked, self.boxes) {
+            match (item.mark, self.boxes) {
                 (Some(_), Boxes::Tasks) => self.children.push(item),
                 (Some(_), Boxes::Acceptance) => self.values(Label::Acceptance, std::slice::from_ref(item)),
+                (Some(_), Boxes::Steps) => {}
                 (None, _) => self.read(&item.blocks),
             }
         }

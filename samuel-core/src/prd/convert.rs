@@ -1,33 +1,22 @@
 //! The conversion: which form a PRD has, and its tasks.
 
-use std::{
-    ops::Range,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-
-use super::block::{self, Block};
-use super::draft::{Draft, Reading};
+use super::about;
+use super::checklist;
+use super::content::Content;
+use super::draft::{Drafts, Reading, Use};
 use super::error::PrdError;
+use super::form::{Confidence, Form, READERS, Reader};
+use super::heading;
 use super::remark::{Remark, RemarkKind, Remarks};
+use super::resolve;
 use super::source::{Document, Place, Source};
-use super::{about, checklist, heading, resolve, section};
+use super::sweep::sweep;
 use crate::model::Task;
 
-/// Where the tasks of a conversion come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Form {
-    /// The checklists of the companion.
-    Companion,
-    /// Numbered headings in task sections of the PRD.
-    Headings,
-    /// The checklists of the PRD.
-    Checklist,
-    /// Nowhere: there are none.
-    None,
-}
+/// How many forms are named where none fits.
+const SHOWN_NEAREST: usize = 3;
 
 /// What a PRD says.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,9 +36,27 @@ pub struct Conversion {
     /// What must be corrected before the tasks are used, in the order of the
     /// lines.
     pub errors: Vec<Remark>,
+    /// The forms that come nearest, the nearest first; only where there are no
+    /// tasks.
+    pub nearest: Vec<Form>,
 }
 
 impl Conversion {
+    /// Returns the conversion unless it has no tasks.
+    ///
+    /// # Errors
+    /// Returns [`PrdError::NoTasks`]; `path` is the PRD's.
+    pub fn require_tasks(self, path: impl Into<PathBuf>) -> Result<Self, PrdError> {
+        if !self.tasks.is_empty() || !self.errors.is_empty() {
+            return Ok(self);
+        }
+        let told = self.warnings.iter().find(|remark| remark.kind == RemarkKind::NoTasks);
+        let told = told.or(self.warnings.first());
+        let (line, reason) =
+            told.map_or((1, "no tasks found".to_owned()), |remark| (remark.line, remark.message.clone()));
+        Err(PrdError::NoTasks { path: path.into(), line, reason, nearest: self.nearest })
+    }
+
     /// Returns the conversion unless it has errors.
     ///
     /// # Errors
@@ -65,15 +72,14 @@ impl Conversion {
 
 /// Converts a PRD, and the companion that belongs to it, into tasks.
 ///
-/// The companion's checklists win; without any, the headings of the PRD's task
-/// sections, then the checklists there, then those anywhere in the PRD.
-/// Everything that is odd but usable is a warning, and what is not is an error
-/// of the conversion, each with its line. `now` becomes the time at which the
-/// tasks were added.
+/// The companion's checklists win; without any, the PRD is read in the
+/// [`Form`] that it is surest to have. Everything that is odd but usable is a
+/// warning, and what is not is an error of the conversion, each with its line.
+/// `now` becomes the time at which the tasks were added.
 ///
 /// # Errors
 /// Returns [`PrdError`] for a document that is refused as a whole: too large,
-/// too many tasks, nested too deep.
+/// too many tasks, nested too deep, no text.
 ///
 /// ```
 /// use samuel_core::prd::{Document, convert};
@@ -91,24 +97,68 @@ pub fn convert(
     companion: Option<&Document>,
     now: jiff::Timestamp,
 ) -> Result<Conversion, PrdError> {
-    let source = Source::new(prd)?;
-    let blocks = block::parse(&source)?;
-    let sections = section::find(&blocks);
-    let name = about::name(&source, &blocks, &sections);
-    let description = about::description(&source, &blocks, &sections);
+    convert_as(None, prd, companion, now)
+}
 
-    let mut found = match companion {
-        Some(companion) => from_companion(companion, now)?,
-        None => Found::nothing(),
-    };
-    if found.tasks.is_none() {
-        let Found { tasks, form, warnings, errors } = from_prd(&source, &blocks, &sections, now)?;
-        found.warnings.extend(warnings);
-        found.errors.extend(errors);
-        (found.tasks, found.form) = (tasks, form);
+/// Converts a PRD as a form, whatever it looks like; without one as
+/// [`convert`] does.
+///
+/// # Errors
+/// Returns what [`convert`] does, and [`PrdError::NoCompanion`] for
+/// [`Form::Companion`] without one.
+///
+/// ```
+/// use samuel_core::prd::{Document, Form, convert_as};
+///
+/// let prd = Document::new("a.md", "- [ ] one\n\n1. two\n");
+/// let conversion = convert_as(Some(Form::NumberedList), &prd, None, jiff::Timestamp::UNIX_EPOCH)?;
+///
+/// assert_eq!(conversion.tasks[0].title, "two");
+/// # Ok::<(), samuel_core::prd::PrdError>(())
+/// ```
+pub fn convert_as(
+    form: Option<Form>,
+    prd: &Document,
+    companion: Option<&Document>,
+    now: jiff::Timestamp,
+) -> Result<Conversion, PrdError> {
+    convert_with_uses(form, prd, companion, now).map(|(conversion, _)| conversion)
+}
+
+/// Converts a PRD, and says what became of each line of the document that has
+/// the tasks.
+pub(super) fn convert_with_uses(
+    form: Option<Form>,
+    prd: &Document,
+    companion: Option<&Document>,
+    now: jiff::Timestamp,
+) -> Result<(Conversion, Vec<Use>), PrdError> {
+    let content = Content::parse(Source::new(prd)?)?;
+    let mut before = Vec::new();
+    let mut found = None;
+    if matches!(form, None | Some(Form::Companion)) {
+        match companion {
+            Some(companion) => match from_companion(companion)? {
+                Ok(read) => found = Some(read),
+                Err(warning) => before.push(warning),
+            },
+            None if form.is_some() => return Err(PrdError::NoCompanion { path: prd.path.clone() }),
+            None => {}
+        }
     }
-    let Found { tasks, form, warnings, errors } = found;
-    Ok(Conversion { tasks: tasks.unwrap_or_default(), name, description, form, warnings, errors })
+    let found = match found {
+        Some(found) => found,
+        None => from_prd(form, &content)?,
+    };
+    let first_task = found.drafts.first().filter(|_| found.form != Form::Companion);
+    let (name, description) = about::project(&content, first_task.map(|draft| draft.place.line));
+    // From here on the document only takes room.
+    drop(content);
+    let Found { form, drafts, mut remarks, nearest, uses } = found;
+    let tasks = resolve::tasks(drafts, &mut remarks, now);
+    let (mut warnings, errors) = remarks.finish();
+    warnings.splice(..0, before);
+    Ok((Conversion { tasks, name, description, form, warnings, errors, nearest }, uses))
 }
 
 /// Returns where the companion of a PRD may be, the likeliest first.
@@ -122,100 +172,99 @@ pub fn companion_name(prd: &Path) -> Vec<PathBuf> {
     candidates.iter().map(|file| prd.with_file_name(file)).collect()
 }
 
-/// The tasks of one document.
+/// What was found in one document.
 struct Found {
-    /// Nothing if another document must be asked.
-    tasks: Option<Vec<Task>>,
     form: Form,
-    warnings: Vec<Remark>,
-    errors: Vec<Remark>,
+    drafts: Drafts,
+    remarks: Remarks,
+    /// The forms that come nearest, if there are no tasks.
+    nearest: Vec<Form>,
+    /// For each line what became of it.
+    uses: Vec<Use>,
 }
 
-impl Found {
-    fn nothing() -> Self {
-        Self { tasks: None, form: Form::None, warnings: Vec::new(), errors: Vec::new() }
+/// Reads a companion; one without tasks gives a warning.
+fn from_companion(companion: &Document) -> Result<Result<Found, Remark>, PrdError> {
+    let content = Content::parse(Source::new(companion)?)?;
+    if let Some(found) = read(&Companion, &content)? {
+        return Ok(Ok(found));
     }
-
-    fn new(form: Form, drafts: Vec<Draft>, mut remarks: Remarks, now: jiff::Timestamp) -> Self {
-        let tasks = resolve::tasks(drafts, &mut remarks, now);
-        let (warnings, errors) = remarks.finish();
-        Self { tasks: Some(tasks), form, warnings, errors }
-    }
+    let message = "no checklist lines such as \"- [ ] 1.1 Title\"; the tasks are taken from the PRD";
+    Ok(Err(Remark::warning(companion.path.clone(), RemarkKind::EmptyCompanion, message)))
 }
 
-fn from_companion(companion: &Document, now: jiff::Timestamp) -> Result<Found, PrdError> {
-    let source = Source::new(companion)?;
-    let blocks = block::parse(&source)?;
-    let mut remarks = Remarks::new(&source);
-    let mut reading = Reading::new(&source, &mut remarks);
-    checklist::read_all(&mut reading, &blocks)?;
-    let drafts = reading.drafts;
-    if drafts.is_empty() {
-        let message = "no checklist lines such as \"- [ ] 1.1 Title\"; the tasks are taken from the PRD";
-        remarks.warn(RemarkKind::EmptyCompanion, Place::START, message);
-        let (warnings, errors) = remarks.finish();
-        return Ok(Found { tasks: None, form: Form::None, warnings, errors });
-    }
-    Ok(Found::new(Form::Companion, drafts, remarks, now))
-}
-
-fn from_prd(
-    source: &Source<'_>,
-    blocks: &[Block],
-    sections: &[Range<usize>],
-    now: jiff::Timestamp,
-) -> Result<Found, PrdError> {
-    for attempt in [Attempt::Headings, Attempt::SectionChecklists, Attempt::AllChecklists] {
-        // Each attempt has its own remarks: what one without tasks had to say
-        // is about no task.
-        let mut remarks = Remarks::new(source);
-        let mut reading = Reading::new(source, &mut remarks);
-        match attempt {
-            Attempt::Headings => heading::read(&mut reading, blocks, sections)?,
-            Attempt::SectionChecklists => checklist::read_sections(&mut reading, blocks, sections)?,
-            Attempt::AllChecklists => checklist::read_all(&mut reading, blocks)?,
-        }
-        let drafts = reading.drafts;
-        if !drafts.is_empty() {
-            return Ok(Found::new(attempt.form(), drafts, remarks, now));
+fn from_prd(form: Option<Form>, content: &Content<'_>) -> Result<Found, PrdError> {
+    let ranked = ranked(content);
+    for (reader, confidence) in &ranked {
+        let is_asked_for = match form {
+            Some(form) => reader.form() == form,
+            None => *confidence >= Confidence::RECOGNISED,
+        };
+        if is_asked_for && let Some(found) = read(*reader, content)? {
+            return Ok(found);
         }
     }
-    let mut remarks = Remarks::new(source);
-    warn_of_nothing(source, blocks, sections, &mut remarks);
-    Ok(Found::new(Form::None, Vec::new(), remarks, now))
+    let mut remarks = Remarks::new(&content.source);
+    warn_of_nothing(form, content, &mut remarks);
+    let nearest = ranked.iter().map(|(reader, _)| reader.form()).filter(|near| Some(*near) != form);
+    let nearest = nearest.take(SHOWN_NEAREST).collect();
+    Ok(Found { form: Form::None, drafts: Vec::new(), remarks, nearest, uses: Vec::new() })
 }
 
-/// A form to look for in a PRD.
-#[derive(Clone, Copy)]
-enum Attempt {
-    Headings,
-    SectionChecklists,
-    AllChecklists,
+/// Returns the readers, the surest first.
+fn ranked(content: &Content<'_>) -> Vec<(&'static dyn Reader, Confidence)> {
+    let mut ranked: Vec<(&dyn Reader, Confidence)> =
+        READERS.iter().map(|reader| (*reader, reader.recognise(content))).collect();
+    ranked.sort_by_key(|(_, confidence)| std::cmp::Reverse(*confidence));
+    ranked
 }
 
-impl Attempt {
-    fn form(self) -> Form {
-        match self {
-            Self::Headings => Form::Headings,
-            Self::SectionChecklists | Self::AllChecklists => Form::Checklist,
-        }
+/// Reads a document with one reader, and tells what it left out. Returns
+/// nothing if there is no task: what was odd then is about none.
+fn read(reader: &dyn Reader, content: &Content<'_>) -> Result<Option<Found>, PrdError> {
+    let mut remarks = Remarks::new(&content.source);
+    let mut reading = Reading::new(&content.source, &mut remarks);
+    reader.read(&mut reading, content)?;
+    if reading.drafts.is_empty() {
+        return Ok(None);
+    }
+    sweep(&mut reading, content);
+    let (drafts, uses) = reading.into_parts();
+    Ok(Some(Found { form: reader.form(), drafts, remarks, nearest: Vec::new(), uses }))
+}
+
+/// What reads a companion.
+struct Companion;
+
+impl Reader for Companion {
+    fn form(&self) -> Form {
+        Form::Companion
+    }
+
+    fn recognise(&self, _: &Content<'_>) -> Confidence {
+        Confidence::NONE
+    }
+
+    fn read(&self, reading: &mut Reading<'_, '_>, content: &Content<'_>) -> Result<(), PrdError> {
+        checklist::Rules::default().read_all(reading, &content.blocks)
     }
 }
 
 /// Says what was looked for, and what came closest.
-fn warn_of_nothing(source: &Source<'_>, blocks: &[Block], sections: &[Range<usize>], remarks: &mut Remarks) {
-    let titles: Vec<String> = section::TITLES.iter().map(|title| format!("\"{title}\"")).collect();
-    let looked_for = format!(
-        "no tasks found; looked for headings such as \"### 1.1 Title\" in a section titled {}, \
-         and for checklist lines such as \"- [ ] 1.1 Title\"",
-        titles.join(", ")
-    );
-    let (place, message) = match heading::outside(blocks, sections).next() {
-        Some(heading) => (
-            source.place(heading.range.start),
+fn warn_of_nothing(form: Option<Form>, content: &Content<'_>, remarks: &mut Remarks) {
+    let looked_for = match form {
+        Some(form) => format!("no tasks found as {form}; looked for {}", form.description()),
+        None => "no tasks found; looked for headings such as \"### 1.1 Title\" in a section titled \"tasks\", \
+                 \"implementation\", \"implementation plan\", \"steps\" or \"work items\", for checklist lines such as \
+                 \"- [ ] 1.1 Title\", and for every form that `samuel run convert --formats` lists"
+            .to_owned(),
+    };
+    let (place, message) = match heading::outside(&content.blocks, &content.sections).next() {
+        Some(heading) if form.is_none() => (
+            content.source.place(heading.range.start),
             format!("{looked_for}; this heading looks like a task but is in no such section"),
         ),
-        None => (Place::START, looked_for),
+        _ => (Place::START, looked_for),
     };
     remarks.warn(RemarkKind::NoTasks, place, message);
 }

@@ -1,6 +1,6 @@
 //! Drafts: tasks as a document has them, before ids are settled.
 //!
-//! Both forms of a PRD produce [`Draft`]s; `resolve` turns them into tasks.
+//! Every form of a PRD produces [`Draft`]s; `resolve` turns them into tasks.
 //! [`Reading`] is what they share while a document is read.
 
 use std::ops::Range;
@@ -19,9 +19,12 @@ pub(super) struct Draft {
     pub(super) id: Option<Result<TaskId, InvalidTask>>,
     pub(super) title: String,
     pub(super) place: Place,
-    /// The draft of which this one is an item, by its index.
+    /// The draft of which this one is a part, by its index.
     pub(super) parent: Option<usize>,
+    /// Whether it depends on that one.
+    pub(super) waits_for_parent: bool,
     pub(super) status: Status,
+    pub(super) skip_reason: Option<String>,
     pub(super) priority: Priority,
     pub(super) complexity: Complexity,
     pub(super) description: String,
@@ -30,6 +33,21 @@ pub(super) struct Draft {
     pub(super) guardrails: Vec<String>,
     pub(super) acceptance: Vec<String>,
     pub(super) depends_on: Vec<Reference>,
+}
+
+/// The tasks of a document so far. Boxed: one after the other is gone as it becomes a task.
+pub(super) type Drafts = Vec<Box<Draft>>;
+
+/// What became of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Use {
+    /// Nothing yet; in the end, text of the PRD around its tasks.
+    #[default]
+    Text,
+    /// A field of a task, or its description.
+    Task,
+    /// It is left out, and a remark says so.
+    Remark,
 }
 
 /// A task that another one depends on, and where it says so.
@@ -44,15 +62,15 @@ pub(super) struct Reference {
 pub(super) struct Reading<'s, 'a> {
     pub(super) source: &'s Source<'a>,
     pub(super) remarks: &'s mut Remarks,
-    pub(super) drafts: Vec<Draft>,
-    /// For each line, whether a field of a task has it already.
-    taken: Vec<bool>,
+    pub(super) drafts: Drafts,
+    /// For each line, what became of it.
+    uses: Vec<Use>,
 }
 
 impl<'s, 'a> Reading<'s, 'a> {
     /// Starts to read a document.
     pub(super) fn new(source: &'s Source<'a>, remarks: &'s mut Remarks) -> Self {
-        Self { source, remarks, drafts: Vec::new(), taken: vec![false; source.line_count()] }
+        Self { source, remarks, drafts: Vec::new(), uses: vec![Use::default(); source.line_count()] }
     }
 
     /// Adds a draft and returns its index.
@@ -60,37 +78,70 @@ impl<'s, 'a> Reading<'s, 'a> {
         &mut self,
         title: Title,
         start: usize,
-        checked: bool,
         parent: Option<usize>,
     ) -> Result<usize, PrdError> {
         let place = self.source.place(start);
         if self.drafts.len() >= MAX_TASKS {
             return Err(PrdError::TooManyTasks { path: self.source.path.to_owned(), line: place.line });
         }
-        let complexity = match title.complexity {
-            Some(Ok(complexity)) => complexity,
-            Some(Err(word)) => {
-                self.warn_complexity(place, &word);
-                Complexity::default()
-            }
-            None => Complexity::default(),
-        };
-        self.drafts.push(Draft {
+        let complexity = title.complexity.unwrap_or_else(|| Ok(Complexity::default()));
+        let complexity = complexity.unwrap_or_else(|word| {
+            self.warn_complexity(place, &word);
+            Complexity::default()
+        });
+        let priority = title.priority.unwrap_or_else(|| Ok(Priority::default()));
+        let priority = priority.unwrap_or_else(|word| {
+            self.warn_priority(place, &word);
+            Priority::default()
+        });
+        self.drafts.push(Box::new(Draft {
             id: title.id,
             title: title.words,
             place,
             parent,
-            status: if checked { Status::Completed } else { Status::Pending },
-            priority: Priority::default(),
+            waits_for_parent: false,
+            status: title.status,
+            skip_reason: title.skip_reason,
+            priority,
             complexity,
             description: String::new(),
             files_to_create: Vec::new(),
             files_to_modify: Vec::new(),
             guardrails: Vec::new(),
             acceptance: Vec::new(),
-            depends_on: Vec::new(),
-        });
+            depends_on: title.depends_on.into_iter().map(|id| Reference { id, place }).collect(),
+        }));
         Ok(self.drafts.len() - 1)
+    }
+
+    /// Returns a draft, by its index.
+    pub(super) fn draft(&mut self, index: usize) -> Option<&mut Draft> {
+        self.drafts.get_mut(index).map(Box::as_mut)
+    }
+
+    /// Returns what became of a line, from 0.
+    pub(super) fn line_use(&self, line: usize) -> Use {
+        self.uses.get(line).copied().unwrap_or_default()
+    }
+
+    /// Returns what became of every line.
+    pub(super) fn into_parts(self) -> (Drafts, Vec<Use>) {
+        (self.drafts, self.uses)
+    }
+
+    /// Warns that something at an offset is left out.
+    pub(super) fn leave_out(&mut self, kind: RemarkKind, start: usize, message: impl Into<String>) {
+        let place = self.source.place(start);
+        self.remarks.warn(kind, place, message);
+        if let Some(line @ Use::Text) = self.uses.get_mut(place.line - 1) {
+            *line = Use::Remark;
+        }
+    }
+
+    /// Warns of a word that is no priority.
+    pub(super) fn warn_priority(&mut self, place: Place, word: &str) {
+        let message = format!("unknown priority \"{word}\", expected one of critical, high, medium, low");
+        self.remarks.warn(RemarkKind::UnknownPriority, place, message);
     }
 
     /// Warns of a word that is no complexity.
@@ -119,7 +170,7 @@ impl<'s, 'a> Reading<'s, 'a> {
         let mut gap = true;
         for index in lines {
             let line = self.source.line(index);
-            if self.taken.get(index).copied().unwrap_or(true) {
+            if self.line_use(index) != Use::Text {
                 gap = true;
             } else if line.trim().is_empty() && gap && kept.last().is_none_or(|last| last.trim().is_empty()) {
                 // A field was cut out here; one blank line around it is enough.
@@ -138,8 +189,8 @@ impl<'s, 'a> Reading<'s, 'a> {
     }
 
     fn take_line(&mut self, index: usize) {
-        if let Some(taken) = self.taken.get_mut(index) {
-            *taken = true;
+        if let Some(line @ Use::Text) = self.uses.get_mut(index) {
+            *line = Use::Task;
         }
     }
 }

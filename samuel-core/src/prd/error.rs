@@ -5,7 +5,7 @@
 
 use std::{io, path::PathBuf};
 
-use super::Remark;
+use super::{Form, Remark};
 use crate::{
     fs::FileError,
     model::{Coded, ErrorCode, Location, Remedy},
@@ -13,9 +13,15 @@ use crate::{
 };
 
 /// The largest document that is converted, in bytes.
-pub const MAX_INPUT_BYTES: usize = 4 * 1024 * 1024;
+pub const MAX_INPUT_BYTES: usize = 16 * 1024 * 1024;
 /// The most tasks one document may have.
-pub const MAX_TASKS: usize = 10_000;
+pub const MAX_TASKS: usize = 50_000;
+/// How many characters of markup, such as `*` and `[`, a document may have
+/// beside one for every [`BYTES_PER_MARK`] of its bytes: each takes much more
+/// memory than itself while the document is read.
+pub const MAX_MARKS: usize = 1 << 18;
+/// See [`MAX_MARKS`].
+pub const BYTES_PER_MARK: usize = 32;
 /// How deep lists may be nested; a list that is in no other list has depth 1.
 pub const MAX_DEPTH: usize = 32;
 
@@ -47,6 +53,14 @@ pub enum PrdError {
         /// Its size in bytes.
         bytes: usize,
     },
+    /// The document has more markup than [`MAX_MARKS`] allows.
+    #[error("{} is mostly markup: it has {marks} characters such as `*` and `[`", path.display())]
+    TooManyMarks {
+        /// The document.
+        path: PathBuf,
+        /// How many there are.
+        marks: usize,
+    },
     /// The document has more than [`MAX_TASKS`] tasks.
     #[error("{} has more than {MAX_TASKS} tasks", path.display())]
     TooManyTasks {
@@ -62,6 +76,51 @@ pub enum PrdError {
         path: PathBuf,
         /// The line of the list that is too deep, from 1.
         line: usize,
+    },
+    /// The document starts as JSON does, and is none.
+    #[error("{} is not JSON", path.display())]
+    Json {
+        /// The document.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+        /// What is wrong.
+        source: serde_json::Error,
+    },
+    /// The document has a character that no text has.
+    #[error("{} has the character U+0000 in line {line}: it is no text", path.display())]
+    Nul {
+        /// The document.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+    },
+    /// The document is a page of the web.
+    #[error("{} is HTML, not Markdown", path.display())]
+    Html {
+        /// The document.
+        path: PathBuf,
+    },
+    /// A form was asked for that needs a companion, and there is none.
+    #[error("{} has no companion: no tasks-<name>.md is beside it", path.display())]
+    NoCompanion {
+        /// The PRD.
+        path: PathBuf,
+    },
+    /// No task was found; see
+    /// [`Conversion::require_tasks`](super::Conversion::require_tasks).
+    #[error("{}: {reason}", path.display())]
+    NoTasks {
+        /// The PRD.
+        path: PathBuf,
+        /// The line of what came closest, from 1.
+        line: usize,
+        /// What was looked for.
+        reason: String,
+        /// The forms that come nearest, the nearest first.
+        nearest: Vec<Form>,
     },
     /// The conversion found errors; see
     /// [`Conversion::require_valid`](super::Conversion::require_valid).
@@ -106,16 +165,33 @@ impl Coded for PrdError {
             Self::Unreadable { source, .. } => FileError::help_of(source),
             _ => None,
         };
+        if let Self::NoTasks { nearest, .. } = self {
+            let forms: Vec<String> =
+                nearest.iter().map(|form| format!("{form} ({})", form.description())).collect();
+            return Remedy::from(format!(
+                "Nearest are {}. `--format <NAME>` reads it as one of them, `--allow-empty` makes an empty plan.",
+                forms.join("; ")
+            ));
+        }
         of_file.map_or_else(|| self.code().help.clone(), Remedy::from)
     }
 
     fn location(&self) -> Option<Location> {
         let at = |path: &PathBuf, line| Some(Location { file: path.clone(), line, column: None });
         match self {
-            Self::NotFound { path, .. } | Self::Unreadable { path, .. } | Self::TooLarge { path, .. } => {
-                at(path, None)
+            Self::NotFound { path, .. }
+            | Self::Unreadable { path, .. }
+            | Self::TooLarge { path, .. }
+            | Self::Html { path }
+            | Self::TooManyMarks { path, .. }
+            | Self::NoCompanion { path } => at(path, None),
+            Self::TooManyTasks { path, line }
+            | Self::TooDeep { path, line }
+            | Self::Nul { path, line }
+            | Self::NoTasks { path, line, .. } => at(path, Some(*line)),
+            Self::Json { path, line, column, .. } => {
+                Some(Location { file: path.clone(), line: Some(*line), column: Some(*column) })
             }
-            Self::TooManyTasks { path, line } | Self::TooDeep { path, line } => at(path, Some(*line)),
             Self::Invalid { path, errors } => {
                 errors.first().map_or_else(|| at(path, None), |first| Some(first.location()))
             }

@@ -44,7 +44,7 @@ pub(super) fn outside<'b>(
 }
 
 fn looks_like_task(heading: &Heading) -> bool {
-    let title = Title::parse(&heading.line.words());
+    let title = Title::of(&heading.line, None);
     let has_point = |id: &TaskId| id.as_str().contains('.');
     title.id.is_some_and(|id| title.says_task || id.is_ok_and(|id| has_point(&id)))
 }
@@ -94,10 +94,10 @@ fn part(
         warn_of_boxes(reading, part.blocks);
         return Ok(None);
     };
-    let title = Title::parse(&heading.line.words());
+    let title = Title::of(&heading.line, None);
     if title.id.is_some() && !section::holds_tasks(heading) {
-        let checked = title.checked;
-        let draft = reading.add(title, heading.range.start, checked, None)?;
+        let draft = reading.add(title, heading.range.start, None)?;
+        reading.take(&heading.range);
         let mut body = Body::new(reading, draft, Boxes::Acceptance);
         body.read(part.blocks);
         describe(reading, draft, heading, part.end);
@@ -112,7 +112,10 @@ fn part(
         return Ok(None);
     };
     match Label::of_whole(&heading.line) {
-        Some(label) => Body::new(reading, owner.draft, Boxes::Acceptance).labelled(label, part.blocks),
+        Some(label) => {
+            reading.take(&heading.range);
+            Body::new(reading, owner.draft, Boxes::Acceptance).labelled(label, part.blocks);
+        }
         None => warn_of_heading(reading, heading, "is below a task but is not one itself"),
     }
     Ok(Some(owner))
@@ -129,24 +132,22 @@ fn describe(reading: &mut Reading<'_, '_>, draft: usize, heading: &Heading, end:
 }
 
 fn warn_of_heading(reading: &mut Reading<'_, '_>, heading: &Heading, why: &str) {
-    let place = reading.source.place(heading.range.start);
     let words = shorten(&heading.line.words());
     let message = format!("\"{words}\" {why}; its text is left out");
-    reading.remarks.warn(RemarkKind::IgnoredHeading, place, message);
+    reading.leave_out(RemarkKind::IgnoredHeading, heading.range.start, message);
 }
 
 /// Warns of checklists that would be tasks if no heading were one.
 fn warn_of_boxes(reading: &mut Reading<'_, '_>, blocks: &[Block]) {
     for item in blocks.iter().filter_map(first_box) {
-        let place = reading.source.place(item.range.start);
         let message = "this checklist is left out: the tasks of this document are headings";
-        reading.remarks.warn(RemarkKind::IgnoredChecklist, place, message);
+        reading.leave_out(RemarkKind::IgnoredChecklist, item.range.start, message);
     }
 }
 
 fn first_box(block: &Block) -> Option<&Item> {
     let Block::List { items, .. } = block else { return None };
-    items.iter().find_map(|item| match item.checked {
+    items.iter().find_map(|item| match item.mark {
         Some(_) => Some(item),
         None => item.blocks.iter().find_map(first_box),
     })

@@ -15,6 +15,8 @@ pub(super) enum Label {
     Create,
     Modify,
     DependsOn,
+    /// Tasks to depend on, or anything else.
+    Requires,
     Priority,
     Complexity,
 }
@@ -24,6 +26,7 @@ const PHRASES: &[(&str, Label)] = &[
     ("acceptance", Label::Acceptance),
     ("acceptance criteria", Label::Acceptance),
     ("acceptance criterion", Label::Acceptance),
+    ("acceptance scenarios", Label::Acceptance),
     ("definition of done", Label::Acceptance),
     ("done when", Label::Acceptance),
     ("guardrail", Label::Guardrails),
@@ -44,6 +47,9 @@ const PHRASES: &[(&str, Label)] = &[
     ("dependency", Label::DependsOn),
     ("dependencies", Label::DependsOn),
     ("blocked by", Label::DependsOn),
+    ("requires", Label::Requires),
+    ("prerequisite", Label::Requires),
+    ("prerequisites", Label::Requires),
     ("priority", Label::Priority),
     ("complexity", Label::Complexity),
 ];

@@ -5,9 +5,9 @@
 //! project's name and description, and a [`Remark`] for everything a reader
 //! of the document should know, each with its line.
 //!
-//! Tasks come from one of three places, the first that has any: checklists in
-//! the companion, numbered headings in a task section of the PRD, checklists in
-//! the PRD. `docs/prd.md` shows each form.
+//! Tasks come from checklists in the companion, or else from the PRD, in the
+//! [`Form`] that it is surest to have; [`forms`] lists them, [`convert_as`]
+//! forces one, and `docs/prd.md` shows each.
 //!
 //! Nothing here touches a file. [`companion_name`] says where a companion
 //! would be; who looks there and writes the plan is the caller.
@@ -22,27 +22,37 @@
 //! ```
 
 mod about;
+mod annotation;
 mod block;
 mod body;
 mod checklist;
+mod content;
 mod convert;
 mod cycle;
 mod draft;
 mod error;
+mod form;
+mod forms;
 mod heading;
 mod ids;
+mod json;
 mod label;
 mod line;
+mod mark;
+mod outline;
 mod remark;
 mod resolve;
 mod section;
+mod shapes;
 mod source;
+mod sweep;
 #[cfg(test)]
 mod tests;
 mod title;
 mod value;
 
-pub use convert::{Conversion, Form, companion_name, convert};
-pub use error::{MAX_DEPTH, MAX_INPUT_BYTES, MAX_TASKS, PrdError};
+pub use convert::{Conversion, companion_name, convert, convert_as};
+pub use error::{BYTES_PER_MARK, MAX_DEPTH, MAX_INPUT_BYTES, MAX_MARKS, MAX_TASKS, PrdError};
+pub use form::{Form, FormInfo, UnknownForm, forms};
 pub use remark::{MAX_REMARKS, Remark, RemarkKind, Severity};
 pub use source::Document;

@@ -12,7 +12,7 @@ use crate::model::Location;
 
 /// The most warnings, and the most errors, that one document gets. What is
 /// beyond is counted in a last remark of kind [`RemarkKind::MoreRemarks`].
-pub const MAX_REMARKS: usize = 1_000;
+pub const MAX_REMARKS: usize = 100;
 
 /// How bad a remark is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -55,8 +55,14 @@ pub enum RemarkKind {
     UnreadableFile,
     /// A heading below or between tasks that is no task; its text is left out.
     IgnoredHeading,
-    /// Checklist items that are no tasks because headings are.
+    /// A checklist item below tasks that is none itself.
     IgnoredChecklist,
+    /// A numbered line below tasks that is none itself.
+    IgnoredItem,
+    /// A row of a table below tasks that is none itself.
+    IgnoredRow,
+    /// A field of a JSON document that has no place in a task.
+    IgnoredField,
     /// There were more remarks than [`MAX_REMARKS`].
     MoreRemarks,
 }
@@ -82,6 +88,19 @@ pub struct Remark {
 }
 
 impl Remark {
+    /// Makes a warning about a whole document.
+    pub(super) fn warning(file: PathBuf, kind: RemarkKind, message: &str) -> Self {
+        Self {
+            file,
+            line: Place::START.line,
+            column: Place::START.column,
+            kind,
+            severity: Severity::Warning,
+            message: message.to_owned(),
+            related_lines: Vec::new(),
+        }
+    }
+
     /// Returns the place in the document.
     pub fn location(&self) -> Location {
         Location { file: self.file.clone(), line: Some(self.line), column: Some(self.column) }

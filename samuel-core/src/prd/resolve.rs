@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::body::shorten;
 use super::cycle;
-use super::draft::{Draft, Reference};
+use super::draft::{Draft, Drafts, Reference};
 use super::ids::{IdSource, trunk};
 use super::remark::{RemarkKind, Remarks};
 use super::source::Place;
@@ -18,10 +18,10 @@ use crate::text::is_odd;
 const SHOWN_IN_CYCLE: usize = 8;
 
 /// Turns the drafts of a document into tasks, in their order.
-pub(super) fn tasks(drafts: Vec<Draft>, remarks: &mut Remarks, now: jiff::Timestamp) -> Vec<Task> {
+pub(super) fn tasks(drafts: Drafts, remarks: &mut Remarks, now: jiff::Timestamp) -> Vec<Task> {
     let ids = settle_ids(&drafts, remarks);
     let index = Index::new(&ids, &drafts);
-    let mut placed: Vec<(Task, Place)> = Vec::new();
+    let mut placed: Vec<(Task, Place)> = Vec::with_capacity(drafts.len());
     for (position, draft) in drafts.into_iter().enumerate() {
         let Some(Some(id)) = ids.get(position) else { continue };
         let place = draft.place;
@@ -31,7 +31,7 @@ pub(super) fn tasks(drafts: Vec<Draft>, remarks: &mut Remarks, now: jiff::Timest
             continue;
         }
         let item_of = draft.parent.map(|parent| ids.get(parent).and_then(Option::as_ref));
-        let task = Resolver { index: &index, remarks, now }.task(draft, id, item_of);
+        let task = Resolver { index: &index, remarks, now }.task(*draft, id, item_of);
         if is_sound(&task, place, remarks) {
             placed.push((task, place));
         }
@@ -43,7 +43,7 @@ pub(super) fn tasks(drafts: Vec<Draft>, remarks: &mut Remarks, now: jiff::Timest
 }
 
 /// Gives every draft its id; one whose id cannot be used has none.
-fn settle_ids(drafts: &[Draft], remarks: &mut Remarks) -> Vec<Option<TaskId>> {
+fn settle_ids(drafts: &[Box<Draft>], remarks: &mut Remarks) -> Vec<Option<TaskId>> {
     let mut source = IdSource::new(drafts.iter().filter_map(|draft| draft.id.as_ref()?.as_ref().ok()));
     let mut ids: Vec<Option<TaskId>> = Vec::with_capacity(drafts.len());
     for draft in drafts {
@@ -78,7 +78,7 @@ struct First {
 struct Index(HashMap<TaskId, First>);
 
 impl Index {
-    fn new(ids: &[Option<TaskId>], drafts: &[Draft]) -> Self {
+    fn new(ids: &[Option<TaskId>], drafts: &[Box<Draft>]) -> Self {
         let mut index = HashMap::new();
         for (position, (id, draft)) in ids.iter().zip(drafts).enumerate() {
             if let Some(id) = id {
@@ -109,12 +109,13 @@ impl Resolver<'_> {
     fn task(&mut self, draft: Draft, id: &TaskId, item_of: Option<Option<&TaskId>>) -> Task {
         let parent = match item_of {
             Some(parent) => parent.cloned(),
-            None => self.numbered_parent(id, draft.place),
+            None => self.numbered_parent(id),
         };
-        let waits_for_parent = item_of.and(parent.clone());
+        let waits_for_parent = parent.clone().filter(|_| draft.waits_for_parent);
         Task {
             description: draft.description,
             status: draft.status,
+            skip_reason: draft.skip_reason,
             priority: draft.priority,
             complexity: draft.complexity,
             depends_on: self.dependencies(id, waits_for_parent, draft.depends_on),
@@ -129,14 +130,10 @@ impl Resolver<'_> {
         }
     }
 
-    fn numbered_parent(&mut self, id: &TaskId, place: Place) -> Option<TaskId> {
+    /// Returns the task that an id is numbered under, if it is there.
+    fn numbered_parent(&self, id: &TaskId) -> Option<TaskId> {
         let parent = TaskId::new(trunk(id.as_str())).numbered_parent()?;
-        let found = self.index.find(parent.as_str());
-        if found.is_none() {
-            let message = format!("task {id} has no parent: there is no task {parent}");
-            self.remarks.warn(RemarkKind::DanglingParent, place, message);
-        }
-        found
+        self.index.find(parent.as_str())
     }
 
     fn dependencies(&mut self, id: &TaskId, first: Option<TaskId>, others: Vec<Reference>) -> Vec<TaskId> {

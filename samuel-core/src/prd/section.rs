@@ -24,6 +24,17 @@ const OTHER_CHECKLISTS: &[&str] = &[
     "success metrics",
 ];
 
+/// Titles of sections that are about the whole, in lower case. A document may
+/// have one of them as its own title.
+const ABOUT_THE_WHOLE: &[&str] = &[
+    "constraints",
+    "functional requirements",
+    "non-functional requirements",
+    "notes",
+    "prerequisites",
+    "risks",
+];
+
 /// Titles of sections that describe the project, in lower case.
 const OVERVIEWS: &[&str] = &["overview", "summary", "introduction", "description", "executive summary"];
 
@@ -34,7 +45,9 @@ pub(super) fn holds_tasks(heading: &Heading) -> bool {
 
 /// Says whether a checklist below a heading is something else than tasks.
 pub(super) fn holds_other_checklists(heading: &Heading) -> bool {
-    OTHER_CHECKLISTS.contains(&title(heading).as_str())
+    let title = title(heading);
+    OTHER_CHECKLISTS.contains(&title.as_str())
+        || (heading.level > 1 && ABOUT_THE_WHOLE.contains(&title.as_str()))
 }
 
 /// Says whether a heading opens a description of the project.
@@ -44,7 +57,25 @@ pub(super) fn is_overview(heading: &Heading) -> bool {
 
 /// Says whether a heading is known to be about something else than one task.
 pub(super) fn is_of_another_kind(heading: &Heading) -> bool {
-    holds_tasks(heading) || holds_other_checklists(heading) || is_overview(heading)
+    holds_tasks(heading) || is_about_the_whole(heading)
+}
+
+/// Says whether a heading is known to be about the whole document.
+pub(super) fn is_about_the_whole(heading: &Heading) -> bool {
+    holds_other_checklists(heading) || is_overview(heading)
+}
+
+/// Returns the blocks that are not below a heading such as `Open questions`.
+pub(super) fn outside_other_checklists(blocks: &[Block]) -> impl Iterator<Item = &Block> {
+    let mut other: Option<u8> = None;
+    blocks.iter().filter(move |block| {
+        if let Block::Heading(heading) = block
+            && other.is_none_or(|level| heading.level <= level)
+        {
+            other = holds_other_checklists(heading).then_some(heading.level);
+        }
+        other.is_none()
+    })
 }
 
 /// Finds the task sections: for each the blocks below its heading, by index.
@@ -60,7 +91,7 @@ pub(super) fn find(blocks: &[Block]) -> Vec<Range<usize>> {
         let opens = holds_tasks(heading);
         match open {
             Some((level, start)) if heading.level <= level => {
-                let title = Title::parse(&heading.line.words());
+                let title = Title::of(&heading.line, None);
                 if opens || !(title.says_task && title.id.is_some()) {
                     sections.push(start..index);
                     open = opens.then_some((heading.level, index + 1));
@@ -88,7 +119,7 @@ pub(super) fn open_with(sections: &[Range<usize>], block: usize) -> bool {
 
 /// Returns a heading's words in lower case, without a number, symbols and
 /// colon around them.
-fn title(heading: &Heading) -> String {
+pub(super) fn title(heading: &Heading) -> String {
     let words = heading.line.words().to_lowercase();
     let words = words.trim_start_matches(|c: char| !c.is_alphabetic());
     words.trim_end_matches(|c: char| !c.is_alphanumeric()).to_owned()

@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::error::{MAX_INPUT_BYTES, PrdError};
+use super::error::{BYTES_PER_MARK, MAX_INPUT_BYTES, MAX_MARKS, PrdError};
 
 /// A Markdown file as the caller read it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +60,17 @@ impl<'a> Source<'a> {
             return Err(PrdError::TooLarge { path, bytes });
         }
         let text = document.text.strip_prefix('\u{feff}').unwrap_or(&document.text);
+        if let Some(at) = text.find('\0') {
+            let line = text.get(..at).unwrap_or_default().matches('\n').count() + 1;
+            return Err(PrdError::Nul { path: document.path.clone(), line });
+        }
+        if is_html(text) {
+            return Err(PrdError::Html { path: document.path.clone() });
+        }
+        let marks = text.bytes().filter(|byte| b"*_[~<&".contains(byte)).count();
+        if marks > MAX_MARKS + text.len() / BYTES_PER_MARK {
+            return Err(PrdError::TooManyMarks { path: document.path.clone(), marks });
+        }
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let line_starts = std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect();
         Ok(Self { path: &document.path, text, body_start: front_matter_len(text), line_starts })
@@ -96,6 +107,14 @@ impl<'a> Source<'a> {
     pub(super) fn line_count(&self) -> usize {
         self.line_starts.len()
     }
+}
+
+/// Says whether a text is a page of the web.
+fn is_html(text: &str) -> bool {
+    let start = text.trim_start().as_bytes();
+    let starts_with =
+        |word: &str| start.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word.as_bytes()));
+    starts_with("<!doctype html") || starts_with("<html")
 }
 
 /// Returns how many bytes of front matter open a text.

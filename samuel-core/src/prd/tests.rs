@@ -2,8 +2,11 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
 mod checklists;
+mod corpus;
+mod coverage;
 mod headings;
 mod limits;
+mod mutate;
 mod properties;
 mod remarks;
 

@@ -1,53 +1,128 @@
-//! Titles: the id in front, the words, the estimate behind.
+//! Titles: the id in front, the words, what is noted beside them.
 //!
 //! [`Title::parse`] takes a heading or a checklist line apart. Whether the id
 //! may be used and the words will do is decided later, when all are known.
 
+use super::annotation::{self, Annotation};
+use super::line::Line;
+use super::mark::Mark;
 use super::value;
-use crate::model::{Complexity, InvalidTask, TaskId};
+use crate::model::{Complexity, InvalidTask, Priority, Status, TaskId};
 
 /// The text of a task's heading or checklist line, taken apart.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Title {
     /// The id in front, if there is one.
     pub(super) id: Option<Result<TaskId, InvalidTask>>,
     /// Whether the word `Task` introduced the id.
     pub(super) says_task: bool,
-    /// Whether a box in front of a heading is ticked.
-    pub(super) checked: bool,
+    /// Where the task stands.
+    pub(super) status: Status,
+    /// Why it is skipped, if it is.
+    pub(super) skip_reason: Option<String>,
     /// The words.
     pub(super) words: String,
     /// The complexity that an estimate such as `[~3,000 tokens - Medium]`
     /// gives, or the word that is none.
     pub(super) complexity: Option<Result<Complexity, String>>,
+    /// The priority that `[Priority: High]` or `(P1)` gives, or the word that
+    /// is none.
+    pub(super) priority: Option<Result<Priority, String>>,
+    /// The ids in `(depends on 1.1)`.
+    pub(super) depends_on: Vec<TaskId>,
 }
 
 impl Title {
+    /// Takes the title of a heading or an item apart, with what its box and
+    /// struck words say.
+    pub(super) fn of(line: &Line, mark: Option<Mark>) -> Self {
+        let title = line.title();
+        let mut parsed = Self::parse(&title.text);
+        if let Some(mark) = mark {
+            parsed.mark(mark);
+        }
+        let Some(unstruck) = title.unstruck.filter(|_| parsed.status != Status::Completed) else {
+            return parsed;
+        };
+        let id = parsed.id.as_ref().and_then(|id| id.as_ref().ok()).map_or("", TaskId::as_str);
+        let rest = unstruck.split_once(id).filter(|_| !id.is_empty()).map_or(&*unstruck, |(_, rest)| rest);
+        let rest = rest.trim_start_matches([']', '.', ')', ' ']);
+        // Words behind struck ones replace them, unless they say why.
+        let reason = rest.trim_start_matches(['(', '-', '–', '—', ':']).trim_start();
+        if rest.is_empty() || reason.len() < rest.len() {
+            let words = parsed.words.strip_suffix(rest).unwrap_or(&parsed.words).trim_end();
+            if !words.is_empty() {
+                parsed.words = words.to_owned();
+            }
+            let reason = reason.trim_end_matches(')');
+            let said = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+            parsed.status = Status::Skipped;
+            parsed.skip_reason = Some(format!("struck in the PRD{said}"));
+        }
+        parsed
+    }
+
     /// Takes a title apart.
     pub(super) fn parse(text: &str) -> Self {
-        let (checked, text) = strip_box(text.trim());
-        let (words, complexity) = strip_estimate(text);
-        match split_id(words) {
-            Some(found) => Self {
-                id: Some(found.id.parse()),
-                says_task: found.says_task,
-                checked,
-                words: found.rest.to_owned(),
-                complexity,
-            },
-            None => Self { id: None, says_task: false, checked, words: words.to_owned(), complexity },
+        let mut title = Self::default();
+        let mut text = text.trim();
+        if let Some((mark, _, rest)) = Mark::split(text) {
+            title.mark(mark);
+            text = rest;
         }
+        let mut words = title.check_mark(text);
+        let found = split_id(words).or_else(|| {
+            // `🚀 1.1 Store notes`: a picture in front of an id is no word.
+            let plain = words.trim_start_matches(is_picture).trim_start();
+            (plain.len() < words.len()).then(|| split_id(plain))?
+        });
+        if let Some(found) = found {
+            (title.id, title.says_task, words) = (Some(found.id.parse()), found.says_task, found.rest);
+            words = title.check_mark(words);
+        }
+        title.words = title.annotations(words).to_owned();
+        title
+    }
+
+    fn mark(&mut self, mark: Mark) {
+        self.status = mark.status();
+        self.skip_reason = mark.skip_reason().map(str::to_owned);
+    }
+
+    /// Strips a check mark at either end, which says that the task is done.
+    fn check_mark<'t>(&mut self, text: &'t str) -> &'t str {
+        const DONE: [char; 3] = ['✅', '☑', '✔'];
+        let rest = text.trim_end_matches('\u{fe0f}');
+        let rest = rest.strip_suffix(DONE).or_else(|| rest.strip_prefix(DONE));
+        let rest = rest.map(|rest| rest.trim_start_matches('\u{fe0f}').trim());
+        match rest.filter(|rest| !rest.is_empty()) {
+            Some(rest) => {
+                if self.status == Status::Pending {
+                    self.status = Status::Completed;
+                }
+                rest
+            }
+            None => text,
+        }
+    }
+
+    /// Strips what is noted in brackets at either end, and keeps it.
+    fn annotations<'t>(&mut self, mut words: &'t str) -> &'t str {
+        while let Some((rest, annotation)) = annotation::strip(words) {
+            match annotation {
+                Annotation::Complexity(complexity) => self.complexity = complexity.or(self.complexity.take()),
+                Annotation::Priority(priority) => self.priority = Some(priority),
+                Annotation::DependsOn(ids) => self.depends_on.extend(ids),
+            }
+            words = rest;
+        }
+        words
     }
 }
 
-/// Strips `[ ]` or `[x]` in front of a heading's text.
-fn strip_box(text: &str) -> (bool, &str) {
-    for (mark, checked) in [("[ ] ", false), ("[x] ", true), ("[X] ", true)] {
-        if let Some(rest) = text.strip_prefix(mark) {
-            return (checked, rest.trim_start());
-        }
-    }
-    (false, text)
+/// Says whether a character is a picture or a sign, as stands before headings.
+fn is_picture(c: char) -> bool {
+    !c.is_ascii() && !c.is_alphanumeric() && !matches!(c, '–' | '—' | '«' | '„' | '“' | '”')
 }
 
 /// An id in front of a text.
@@ -66,7 +141,7 @@ fn split_id(text: &str) -> Option<FoundId<'_>> {
     let says_task = after_task.is_some();
     let text = after_task.unwrap_or(text);
     let (id, rest) = if let Some(inner) = text.strip_prefix('[') {
-        inner.split_once(']').filter(|(id, _)| is_token(id))?
+        inner.split_once(']').filter(|(id, _)| is_token(id) && value::priority(id).is_none())?
     } else if says_task {
         let token = text.strip_prefix('#').unwrap_or(text);
         let end = token.find(|c: char| c.is_whitespace() || c == ':').unwrap_or(token.len());
@@ -93,7 +168,8 @@ fn is_token(text: &str) -> bool {
 fn split_number(text: &str) -> Option<(&str, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let id = text.get(..end)?.trim_end_matches('.');
-    let rest = text.get(id.len()..)?;
+    // A digit on a key, `1️⃣`, is a digit.
+    let rest = text.get(id.len()..)?.trim_start_matches(['\u{fe0f}', '\u{20e3}']);
     let is_number = id.split('.').all(|part| !part.is_empty());
     let behind = rest.strip_prefix(['.', ')', ':']).unwrap_or(rest);
     let ends = behind.is_empty()
@@ -105,28 +181,6 @@ fn split_number(text: &str) -> Option<(&str, &str)> {
 fn strip_separator(rest: &str) -> &str {
     let rest = rest.trim_start_matches(['.', ')']).trim_start();
     rest.trim_start_matches([':', '-', '–', '—']).trim()
-}
-
-/// Strips an estimate in brackets from the end of a title.
-///
-/// Brackets that hold neither a complexity nor a number of tokens, such as
-/// `[P]`, belong to the title.
-fn strip_estimate(text: &str) -> (&str, Option<Result<Complexity, String>>) {
-    let Some((words, estimate)) = text.strip_suffix(']').and_then(|inner| inner.rsplit_once('[')) else {
-        return (text, None);
-    };
-    let mut parts = estimate.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty());
-    if let Some(complexity) = parts.clone().find_map(value::complexity) {
-        return (words.trim_end(), Some(Ok(complexity)));
-    }
-    let is_filler = |part: &str| {
-        part.starts_with(|c: char| c.is_ascii_digit())
-            || ["token", "tokens", "k", "about", "est", "approx"].contains(&part.to_lowercase().as_str())
-    };
-    if !estimate.to_lowercase().contains("token") {
-        return (text, None);
-    }
-    (words.trim_end(), parts.find(|part| !is_filler(part)).map(|word| Err(word.to_owned())))
 }
 
 #[cfg(test)]

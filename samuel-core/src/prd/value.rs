@@ -16,13 +16,13 @@ pub(super) fn complexity(word: &str) -> Option<Complexity> {
     }
 }
 
-/// Reads a priority: its own words, or `P0` to `P3`.
+/// Reads a priority: its own words, or `P0` to `P4`.
 pub(super) fn priority(word: &str) -> Option<Priority> {
     match word.to_lowercase().as_str() {
         "p0" => Some(Priority::Critical),
         "p1" => Some(Priority::High),
         "p2" => Some(Priority::Medium),
-        "p3" => Some(Priority::Low),
+        "p3" | "p4" => Some(Priority::Low),
         word => word.parse().ok(),
     }
 }
@@ -54,7 +54,7 @@ pub(super) fn files(line: &Line) -> Option<Vec<FileEntry>> {
     if is_none_word(&line.words()) {
         return Some(Vec::new());
     }
-    let parts = split_at_commas(&line.spans);
+    let parts = split_at_commas(without_label(&line.spans));
     let has_code = |part: &[Span]| part.first().is_some_and(|span| span.kind == SpanKind::Code);
     if parts.iter().any(|part| has_code(part)) {
         // A comma inside a remark opens a part that names no file.
@@ -63,6 +63,17 @@ pub(super) fn files(line: &Line) -> Option<Vec<FileEntry>> {
         );
     }
     parts.iter().map(|part| plain_file(&render(part, false))).collect()
+}
+
+/// Leaves out a word such as `Test:` in front of code.
+fn without_label(spans: &[Span]) -> &[Span] {
+    match spans {
+        [label, code, ..] if code.kind == SpanKind::Code && label.text.trim_end().ends_with(':') => {
+            let is_word = label.text.split_whitespace().count() <= 2;
+            spans.get(usize::from(is_word)..).unwrap_or_default()
+        }
+        _ => spans,
+    }
 }
 
 fn coded_file(part: &[Span]) -> Option<FileEntry> {
@@ -134,6 +145,14 @@ pub(super) fn references(text: &str) -> References {
     found
 }
 
+/// Reads a text that holds ids and nothing else but words such as `task`.
+pub(super) fn only_references(text: &str) -> Option<Vec<TaskId>> {
+    let words = text.split([',', ';', '&', ' ', '\t']).filter(|word| !word.is_empty());
+    let words = words.filter(|word| !is_task_word(word));
+    let ids = words.map(reference).collect::<Option<Vec<TaskId>>>()?;
+    (!ids.is_empty()).then_some(ids)
+}
+
 fn is_task_word(word: &str) -> bool {
     ["task", "tasks", "and"].contains(&word.to_lowercase().as_str())
 }
@@ -168,7 +187,7 @@ mod tests {
         };
         let mut spans: Vec<Span> = text.split('`').enumerate().map(span).collect();
         spans.retain(|span| !span.text.is_empty());
-        Line { start: 0, spans }
+        Line { spans, ..Line::default() }
     }
 
     fn paths(text: &str) -> Option<Vec<String>> {

@@ -86,7 +86,8 @@ impl Coded for ProjectError {
             Self::Methodology(error) => {
                 self.code().help.clone().after(format!("Methodologies here: {}.", error.known.join(", ")))
             }
-            _ => self.code().help.clone(),
+            Self::MethodologyName(_) => Remedy::Say("Give the program's methodology another name or alias."),
+            Self::Write { .. } => self.code().help.clone(),
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Making a project ready to run.
 //!
-//! [`Project::initialise`] writes what is missing; [`Project::convert_prd`]
-//! turns a PRD into the plan. Both refuse to replace a plan that has tasks
-//! unless they are told to, and keep a backup then.
+//! [`Project::make_plan`] makes an empty plan or that of a PRD, which
+//! [`Project::convert_prd`] does too. Both refuse to replace a plan that has tasks
+//! unless they are told to, and keep a backup then. What is around the plan, such as
+//! samuel.toml, [`make_ready`](crate::lifecycle::make_ready) writes.
 
 use std::{
-    io::{self, Write},
+    io,
     path::{Path, PathBuf},
 };
 
@@ -13,25 +14,34 @@ use serde::Serialize;
 
 use super::{Project, ProjectError};
 use crate::{
-    config::{CONFIG_FILE, Config},
-    detect::{Detected, detect_project, list_files},
-    fs::{FileError, PROJECT_FILE, Root, read_text_anywhere},
+    fs::{FileError, Manner, read_text_anywhere},
     model::{Plan, Project as PlanProject},
     prd::{self, Conversion, Document, Form, MAX_INPUT_BYTES, PrdError, Remark},
     state::{Actor, Existing, Holder, Imported, StateError},
 };
 
-/// How a project is initialised.
+/// The plan that a project gets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct InitOptions {
+pub struct NewPlan {
     /// The PRD whose tasks become the plan; without one the plan is empty.
     pub prd: Option<PathBuf>,
     /// What happens to a plan that is there already.
     pub existing: Existing,
+    /// How the PRD is read.
+    pub reading: PrdOptions,
+}
+
+/// How a PRD is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PrdOptions {
+    /// The form it has; by default the one that it is surest to have.
+    pub form: Option<Form>,
+    /// Whether a PRD without tasks makes an empty plan.
+    pub allow_empty: bool,
 }
 
 /// What an initialisation did.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Initialised {
     /// The methodology the project is set up for.
     pub methodology: String,
@@ -48,7 +58,7 @@ pub struct Initialised {
 }
 
 /// What came of a PRD.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ConvertedPrd {
     /// The PRD.
     pub prd: PathBuf,
@@ -69,31 +79,28 @@ pub struct ConvertedPrd {
 }
 
 impl Project {
-    /// Writes samuel.toml, unless there is one, and a plan: that of a PRD, or
-    /// an empty one. Nothing is written where any of it is refused.
+    /// Makes a plan: that of a PRD, or an empty one. Nothing is written where any of it
+    /// is refused.
     ///
     /// # Errors
     /// Returns [`StateError::Exists`] for a plan that must not be replaced,
     /// [`ProjectError::Prd`] for a PRD that cannot be used, and
     /// [`ProjectError::State`] or [`ProjectError::Write`] where the disk
     /// refuses.
-    pub fn initialise(&self, options: &InitOptions) -> Result<Initialised, ProjectError> {
-        let read = options.prd.as_deref().map(|path| self.read_prd(path)).transpose()?;
+    pub fn make_plan(&self, new: &NewPlan) -> Result<Initialised, ProjectError> {
+        let read = new.prd.as_deref().map(|path| self.read_prd(path, new.reading)).transpose()?;
         let plan = match &read {
             Some(read) => self.plan_of(read),
             None => Plan { project: self.plan_project(String::new()), ..Plan::default() },
         };
-        let imported = self.import(plan, options.existing)?;
+        let imported = self.import(plan, new.existing)?;
         self.ignore_run_dir()?;
-        let detected = detect_project(self.root(), &list_files(self.root()));
-        let config = self.write_config(&detected)?;
-        let backup = imported.backup.clone();
         Ok(Initialised {
             methodology: self.methodology().to_owned(),
-            quality_checks: config.as_ref().map(|_| detected.quality_checks).unwrap_or_default(),
-            config,
+            quality_checks: Vec::new(),
+            config: None,
             plan: self.run_dir().prd(),
-            backup,
+            backup: imported.backup.clone(),
             converted: read.map(|read| read.converted(&imported)),
         })
     }
@@ -102,15 +109,29 @@ impl Project {
     /// tasks is replaced in any case.
     ///
     /// # Errors
-    /// Returns what [`initialise`](Self::initialise) returns.
+    /// Returns what [`make_plan`](Self::make_plan) returns.
     pub fn convert_prd(&self, path: &Path, existing: Existing) -> Result<ConvertedPrd, ProjectError> {
-        let read = self.read_prd(path)?;
+        self.convert_prd_as(path, existing, PrdOptions::default())
+    }
+
+    /// Turns a PRD into the plan as [`convert_prd`](Self::convert_prd) does, and
+    /// says how it is read.
+    ///
+    /// # Errors
+    /// Returns what [`make_plan`](Self::make_plan) returns.
+    pub fn convert_prd_as(
+        &self,
+        path: &Path,
+        existing: Existing,
+        options: PrdOptions,
+    ) -> Result<ConvertedPrd, ProjectError> {
+        let read = self.read_prd(path, options)?;
         let imported = self.import(self.plan_of(&read), existing)?;
         self.ignore_run_dir()?;
         Ok(read.converted(&imported))
     }
 
-    fn read_prd(&self, path: &Path) -> Result<ReadPrd, ProjectError> {
+    pub(super) fn read_prd(&self, path: &Path, options: PrdOptions) -> Result<ReadPrd, ProjectError> {
         let document = read_document(path)?;
         let mut companion = None;
         for candidate in prd::companion_name(path) {
@@ -119,13 +140,29 @@ impl Project {
                 break;
             }
         }
-        let now = self.clock().now();
-        let conversion = prd::convert(&document, companion.as_ref(), now)?.require_valid(path)?;
+        let conversion = self.convert(&document, companion.as_ref(), options)?;
         let companion = companion.map(|document| document.path);
         Ok(ReadPrd { path: path.to_owned(), companion, conversion })
     }
 
-    fn plan_of(&self, read: &ReadPrd) -> Plan {
+    /// Converts a PRD that was read already.
+    pub(super) fn read_text(&self, document: Document, options: PrdOptions) -> Result<ReadPrd, ProjectError> {
+        let conversion = self.convert(&document, None, options)?;
+        Ok(ReadPrd { path: document.path, companion: None, conversion })
+    }
+
+    fn convert(
+        &self,
+        prd: &Document,
+        companion: Option<&Document>,
+        options: PrdOptions,
+    ) -> Result<Conversion, PrdError> {
+        let conversion = prd::convert_as(options.form, prd, companion, self.clock().now())?;
+        let conversion = conversion.require_valid(&prd.path)?;
+        if options.allow_empty { Ok(conversion) } else { conversion.require_tasks(&prd.path) }
+    }
+
+    pub(super) fn plan_of(&self, read: &ReadPrd) -> Plan {
         let Conversion { tasks, name, description, .. } = &read.conversion;
         let source = read.path.strip_prefix(self.root()).unwrap_or(&read.path);
         let project = PlanProject {
@@ -165,21 +202,21 @@ impl Project {
     /// Keeps version control out of the run directory, which changes with
     /// every iteration.
     pub(super) fn ignore_run_dir(&self) -> Result<(), ProjectError> {
-        write_new(self.run_dir().root(), &self.run_dir().path().join(".gitignore"), "*\n").map(drop)
-    }
-
-    fn write_config(&self, detected: &Detected) -> Result<Option<PathBuf>, ProjectError> {
-        let path = self.root().join(CONFIG_FILE);
-        let text = Config::render_new(&self.name(), &detected.quality_checks, self.methodology());
-        Ok(write_new(&Root::new(self.root()), &path, &text)?.then_some(path))
+        let path = self.run_dir().path().join(".gitignore");
+        match self.run_dir().root().write_new(&path, b"*\n", &Manner::PROJECT) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                Err(ProjectError::Write { path, source: error.into() })
+            }
+            _ => Ok(()),
+        }
     }
 }
 
 /// A PRD that was read and converted.
-struct ReadPrd {
+pub(super) struct ReadPrd {
     path: PathBuf,
     companion: Option<PathBuf>,
-    conversion: Conversion,
+    pub(super) conversion: Conversion,
 }
 
 impl ReadPrd {
@@ -212,21 +249,4 @@ fn read_document(path: &Path) -> Result<Document, PrdError> {
 fn size(path: &Path) -> usize {
     let size = std::fs::metadata(path).map(|metadata| metadata.len()).unwrap_or_default();
     usize::try_from(size).unwrap_or(usize::MAX)
-}
-
-/// Writes a file of the project unless there is one; says whether it did. What
-/// could not be written whole is taken away again.
-fn write_new(root: &Root, path: &Path, text: &str) -> Result<bool, ProjectError> {
-    let failed = |source| ProjectError::Write { path: path.to_owned(), source };
-    let mut file = match root.create_new(path, PROJECT_FILE) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
-        Err(error) => return Err(failed(error.into())),
-    };
-    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
-    if let Err(error) = written {
-        let _ = root.remove_own(path);
-        return Err(failed(error));
-    }
-    Ok(true)
 }

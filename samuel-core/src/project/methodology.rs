@@ -27,6 +27,15 @@ const PROGRAM: &str = "program";
 /// Why a program cannot give its own the name of the one that is built in.
 const TAKEN: &str = "the methodology that is built in has it";
 
+/// What a project is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// To run a loop on it, or to look at what one would do.
+    Loop,
+    /// To read and change its plan, which no methodology has a say in.
+    Plan,
+}
+
 /// The methodology in use.
 #[derive(Clone, Debug)]
 pub(super) struct InUse {
@@ -59,8 +68,14 @@ impl InUse {
     }
 
     /// Finds the one that is wanted, else the configured default, and makes
-    /// sure that every one that is configured exists.
-    pub(super) fn find(root: &Path, wanted: Option<&str>, config: &Config) -> Result<Self, ProjectError> {
+    /// sure that every one that is configured exists. For the plan alone one that only
+    /// samuel.toml knows will do.
+    pub(super) fn find(
+        root: &Path,
+        wanted: Option<&str>,
+        config: &Config,
+        purpose: Purpose,
+    ) -> Result<Self, ProjectError> {
         let base = built_in();
         let mut known = vec![known_as(&*base)];
         let is_built_in =
@@ -71,7 +86,12 @@ impl InUse {
             aliases: aliases.clone(),
         }));
         let name = match (resolve_methodology(wanted, config, &known), config.check_methodologies(&known)) {
+            (Ok(name), _) if purpose == Purpose::Plan => name,
             (Ok(name), checked) => checked.map(|()| name)?,
+            (Err(_), _) if purpose == Purpose::Plan && is_configured(wanted, config) => {
+                let name = wanted.unwrap_or(&config.default_methodology).to_owned();
+                return Ok(Self { name, base, source: PROGRAM.to_owned(), provided: None });
+            }
             (Err(unknown), Err(tables)) => return Err(tables.and_default(unknown).into()),
             (Err(unknown), Ok(())) => return Err(unknown.into()),
         };
@@ -121,6 +141,13 @@ impl InUse {
         let provided = self.provided.as_deref().and_then(|provided| provided.templates.clone());
         std::iter::once(own).chain(provided).collect()
     }
+}
+
+/// Says whether samuel.toml names the methodology that is wanted.
+fn is_configured(wanted: Option<&str>, config: &Config) -> bool {
+    wanted.is_none_or(|name| {
+        name == config.default_methodology || config.methodologies().any(|each| each == name)
+    })
 }
 
 fn known_as(methodology: &dyn Methodology) -> KnownMethodology {

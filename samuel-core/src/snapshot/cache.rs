@@ -18,7 +18,7 @@ use std::{
 use rustix::fs::OFlags;
 
 use super::counts::Counts;
-use crate::fs::{FileError, LastLink, PRIVATE_DIRECTORY, PRIVATE_FILE, Replacement, Root};
+use crate::fs::{Durability, FileError, Manner, PRIVATE_DIRECTORY, Root};
 
 const FILE: &str = "counts.bin";
 const HEADER: &[u8; 32] = b"samuel counts 1, 32 byte records";
@@ -125,14 +125,9 @@ impl CountCache {
         let records: Vec<[u8; RECORD]> = kept.map(|(key, counts)| encode(key, counts)).collect();
         let root = self.root();
         DirBuilder::new().recursive(true).mode(PRIVATE_DIRECTORY).create(root.path())?;
-        // Two writers at once each rename a whole file.
-        let place = root.walk(&self.path, LastLink::Keep)?;
-        let (replacement, mut file) = Replacement::begin(place, PRIVATE_FILE)?;
-        file.write_all(HEADER)?;
-        file.write_all(records.as_flattened())?;
-        // Losing it to a power failure costs time only.
-        let _ = replacement.place()?;
-        Ok(())
+        // Two writers at once each rename a whole file. Losing it to a power failure costs time only.
+        let manner = Manner::PRIVATE.with(Durability::Unsynced);
+        Ok(root.write(&self.path, [&HEADER[..], records.as_flattened()], &manner)?)
     }
 
     fn root(&self) -> Root {

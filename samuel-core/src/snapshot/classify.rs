@@ -4,49 +4,37 @@
 //! language says how its tests are named; who looks for missing ones is
 //! [`test_gaps`](super::test_gaps).
 
-use std::{collections::HashMap, fmt, sync::LazyLock};
+use std::{collections::HashMap, sync::LazyLock};
 
-/// What a file is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum FileKind {
-    /// A manifest or a build script, such as `Cargo.toml` or `Makefile`.
-    Build,
-    /// Code.
-    Source,
-    /// A test, or something tests need.
-    Test,
-    /// Documentation.
-    Doc,
-    /// Configuration.
-    Config,
-    /// Data.
-    Data,
-    /// An image, a font and the like.
-    Asset,
-    /// Vendored or generated: not written in this project by hand.
-    Generated,
-    /// Anything else.
-    Other,
+use samuel_contract::words;
+
+words! {
+    /// What a file is for.
+    #[derive(PartialOrd, Ord)]
+    #[non_exhaustive]
+    FileKind("kind of file") {
+        /// A manifest or a build script, such as `Cargo.toml` or `Makefile`.
+        Build = "build",
+        /// Code.
+        Source = "source",
+        /// A test, or something tests need.
+        Test = "test",
+        /// Documentation.
+        Doc = "doc",
+        /// Configuration.
+        Config = "config",
+        /// Data.
+        Data = "data",
+        /// An image, a font and the like.
+        Asset = "asset",
+        /// Vendored or generated: not written in this project by hand.
+        Generated = "generated",
+        /// Anything else.
+        Other = "other",
+    }
 }
 
 impl FileKind {
-    /// Returns the word that snapshots use.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Build => "build",
-            Self::Source => "source",
-            Self::Test => "test",
-            Self::Doc => "doc",
-            Self::Config => "config",
-            Self::Data => "data",
-            Self::Asset => "asset",
-            Self::Generated => "generated",
-            Self::Other => "other",
-        }
-    }
-
     /// Says whether lines and marks are counted in files of this kind.
     pub fn is_counted(self) -> bool {
         matches!(self, Self::Build | Self::Source | Self::Test | Self::Doc | Self::Config)
@@ -55,12 +43,6 @@ impl FileKind {
     /// Says whether files of this kind are code.
     pub fn is_code(self) -> bool {
         matches!(self, Self::Source | Self::Test)
-    }
-}
-
-impl fmt::Display for FileKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }
 
@@ -185,67 +167,18 @@ pub(super) static LANGUAGES: &[Language] = &[
     Language { name: "css", extensions: &["css", "scss", "sass", "less"], ..PLAIN },
 ];
 
-const MANIFESTS: &[&str] = &[
-    "Cargo.toml",
-    "package.json",
-    "pyproject.toml",
-    "setup.cfg",
-    "requirements.txt",
-    "go.mod",
-    "pom.xml",
-    "build.gradle",
-    "settings.gradle",
-    "Gemfile",
-    "Rakefile",
-    "composer.json",
-    "Makefile",
-    "makefile",
-    "GNUmakefile",
-    "CMakeLists.txt",
-    "Dockerfile",
-    "justfile",
-    "tox.ini",
-    "mix.exs",
-    "Package.swift",
-    "meson.build",
-    "deno.json",
-    "tsconfig.json",
-    "BUILD",
-    "BUILD.bazel",
-    "WORKSPACE",
-];
-const LOCK_FILES: &[&str] = &[
-    "Cargo.lock",
-    "package-lock.json",
-    "yarn.lock",
-    "pnpm-lock.yaml",
-    "poetry.lock",
-    "uv.lock",
-    "Gemfile.lock",
-    "composer.lock",
-    "go.sum",
-    "Pipfile.lock",
-    "mix.lock",
-    "flake.lock",
-    "bun.lock",
-];
-const VENDORED_DIRECTORIES: &[&str] = &["vendor", "node_modules", "third_party", "bower_components", "Pods"];
-const GENERATED_ENDINGS: &[&str] = &[
-    ".min.js",
-    ".min.css",
-    ".pb.go",
-    "_pb2.py",
-    "_pb2_grpc.py",
-    ".g.dart",
-    ".generated.ts",
-    ".snap",
-    ".map",
-];
+const MANIFESTS: &str = "Cargo.toml package.json pyproject.toml setup.cfg requirements.txt go.mod pom.xml build.gradle \
+    settings.gradle Gemfile Rakefile composer.json Makefile makefile GNUmakefile CMakeLists.txt \
+    Dockerfile justfile tox.ini mix.exs Package.swift meson.build deno.json tsconfig.json BUILD \
+    BUILD.bazel WORKSPACE";
+const LOCK_FILES: &str = "Cargo.lock package-lock.json yarn.lock pnpm-lock.yaml poetry.lock uv.lock Gemfile.lock \
+    composer.lock go.sum Pipfile.lock mix.lock flake.lock bun.lock";
+const VENDORED_DIRECTORIES: &str = "vendor node_modules third_party bower_components Pods";
+const GENERATED_ENDINGS: &str =
+    ".min.js .min.css .pb.go _pb2.py _pb2_grpc.py .g.dart .generated.ts .snap .map";
 /// Directories whose code is run by people, not by tests.
-const UNTESTED_DIRECTORIES: &[&str] =
-    &["examples", "example", "benches", "bench", "scripts", "migrations", "docs"];
-const TEST_DIRECTORIES: &[&str] =
-    &["tests", "test", "__tests__", "spec", "specs", "testdata", "fixtures", "__snapshots__"];
+const UNTESTED_DIRECTORIES: &str = "examples example benches bench scripts migrations docs";
+const TEST_DIRECTORIES: &str = "tests test __tests__ spec specs testdata fixtures __snapshots__";
 
 /// What a path tells of a file.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -289,7 +222,7 @@ impl Classifier {
         let (stem, extension) = split_extension(name);
         let known = &*KNOWN;
         let language = known.languages.get(extension).copied();
-        let kind = if is_vendored || GENERATED_ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+        let kind = if is_vendored || known.generated_endings.iter().any(|ending| name.ends_with(ending)) {
             FileKind::Generated
         } else if let Some(kind) = known.names.get(name) {
             *kind
@@ -304,7 +237,8 @@ impl Classifier {
 
 impl DirectoryFacts {
     fn of(directory: &str) -> Self {
-        let is_one_of = |names: &[&str]| directory.split('/').any(|part| names.contains(&part));
+        let is_one_of =
+            |names: &str| directory.split('/').any(|part| names.split(' ').any(|name| name == part));
         Self {
             is_vendored: is_one_of(VENDORED_DIRECTORIES),
             has_tests: is_one_of(TEST_DIRECTORIES),
@@ -317,16 +251,18 @@ impl DirectoryFacts {
 struct Known {
     languages: HashMap<&'static str, &'static Language, foldhash::fast::RandomState>,
     names: HashMap<&'static str, FileKind, foldhash::fast::RandomState>,
+    generated_endings: Vec<&'static str>,
 }
 
 static KNOWN: LazyLock<Known> = LazyLock::new(|| {
     let extensions =
         |language: &'static Language| language.extensions.iter().map(move |name| (*name, language));
-    let manifests = MANIFESTS.iter().map(|name| (*name, FileKind::Build));
-    let locks = LOCK_FILES.iter().map(|name| (*name, FileKind::Generated));
+    let manifests = MANIFESTS.split(' ').map(|name| (name, FileKind::Build));
+    let locks = LOCK_FILES.split(' ').map(|name| (name, FileKind::Generated));
     Known {
         languages: LANGUAGES.iter().flat_map(extensions).collect(),
         names: manifests.chain(locks).collect(),
+        generated_endings: GENERATED_ENDINGS.split(' ').collect(),
     }
 });
 
@@ -380,16 +316,9 @@ mod tests {
 
     #[test]
     fn tests_are_told_by_their_names_and_directories() {
-        for path in [
-            "tests/loop.rs",
-            "pkg/test_lexer.py",
-            "pkg/lexer_test.go",
-            "src/App.test.tsx",
-            "src/__tests__/app.js",
-            "src/test/java/a/LexerTest.java",
-            "spec/models/user_spec.rb",
-            "lexer_test.py",
-        ] {
+        let tests = "tests/loop.rs pkg/test_lexer.py pkg/lexer_test.go src/App.test.tsx src/__tests__/app.js \
+                     src/test/java/a/LexerTest.java spec/models/user_spec.rb lexer_test.py";
+        for path in tests.split(' ') {
             assert_eq!(kind(path), FileKind::Test, "{path}");
         }
         for path in ["src/lexer.rs", "pkg/attest.py", "contest.go", "src/latest.ts", "a/Tester.java"] {
@@ -399,8 +328,8 @@ mod tests {
 
     #[test]
     fn what_nobody_wrote_by_hand_is_generated() {
-        for path in ["vendor/a/b.go", "node_modules/x/index.js", "Cargo.lock", "web/app.min.js", "api_pb2.py"]
-        {
+        let generated = "vendor/a/b.go node_modules/x/index.js Cargo.lock web/app.min.js api_pb2.py";
+        for path in generated.split(' ') {
             assert_eq!(kind(path), FileKind::Generated, "{path}");
         }
         assert_eq!(kind("src/vendors.rs"), FileKind::Source);

@@ -2,13 +2,19 @@
 //!
 //! [`apply`] is the one place where plans change; every store calls it. It is
 //! pure: the time comes in, and nothing is read or written. The revision is
-//! the store's business.
+//! the store's business. Where a [group](crate::model::Groups) stands is nobody's to
+//! say: after each change it follows from its parts.
 
 use jiff::Timestamp;
 
-use super::{Mutation, NewTask, StateError, TaskChange, graph};
+use super::{
+    Mutation, StateError, TaskChange,
+    new_task::{add, enqueue},
+    revise::revise,
+};
 use crate::model::{
-    Plan, Progress, ProgressStatus, Status, Task, TaskId, Usage, add_cost, commit_hash, payload::Mode,
+    Groups, Plan, Progress, ProgressStatus, Status, Task, TaskId, Usage, add_cost, commit_hash,
+    payload::Mode, settle,
 };
 
 /// Changes a plan. After an error the plan is as it was.
@@ -18,7 +24,8 @@ use crate::model::{
 /// [`StateError::TaskExists`], [`StateError::TaskInvalid`],
 /// [`StateError::UnknownDependency`] or [`StateError::Cycle`] for a new task
 /// that must not be stored, [`StateError::TaskInvalid`] for a commit that is no
-/// hash, and [`StateError::NotStartable`] for a task that is settled or blocked.
+/// hash, [`StateError::NotStartable`] for a task that is settled or blocked, and
+/// [`StateError::IsGroup`] for a group that is to stand elsewhere than its parts say.
 pub fn apply(plan: &mut Plan, mutation: &Mutation, now: Timestamp) -> Result<TaskChange, StateError> {
     apply_reserving(plan, mutation, now, &[])
 }
@@ -31,7 +38,15 @@ pub(crate) fn apply_reserving(
     now: Timestamp,
     reserved: &[TaskId],
 ) -> Result<TaskChange, StateError> {
+    if let Some(refused) = refused_of_group(plan, mutation) {
+        return Err(refused);
+    }
     let change = match mutation {
+        Mutation::Edit { .. }
+        | Mutation::Remove { .. }
+        | Mutation::Move { .. }
+        | Mutation::Update { .. }
+        | Mutation::Undo { .. } => revise(plan, mutation, now)?,
         Mutation::Done { id, commit_sha, iteration } => {
             let commit = commit_hash(commit_sha.as_deref().unwrap_or_default());
             let commit = commit.map_err(|source| StateError::TaskInvalid { id: id.clone(), source })?;
@@ -51,7 +66,7 @@ pub(crate) fn apply_reserving(
         }
         Mutation::TakeBack { ids, .. } => take_back(plan, ids),
         Mutation::AddUsage { usage } => add_usage(&mut plan.progress, *usage),
-        Mutation::Block { id, .. } => set_status(find(plan, id)?, Status::Blocked),
+        Mutation::Block { id, reason } => block(find(plan, id)?, reason.as_deref()),
         Mutation::CommitIteration { iteration, mode, usage } => {
             commit_iteration(&mut plan.progress, *iteration, *mode, *usage, now)
         }
@@ -62,6 +77,9 @@ pub(crate) fn apply_reserving(
         }
     };
     if change != TaskChange::Unchanged {
+        if change != TaskChange::Progress {
+            settle(&mut plan.tasks, Some(now));
+        }
         if plan.progress.status == ProgressStatus::Completed && change.leaves_work() {
             // Nobody may read of a plan with work left that it is done.
             plan.progress.status = ProgressStatus::Stopped;
@@ -70,6 +88,25 @@ pub(crate) fn apply_reserving(
         count_tasks(plan);
     }
     Ok(change)
+}
+
+/// Refuses to have a group stand elsewhere than its parts say. What it says of itself
+/// already is no change.
+fn refused_of_group(plan: &Plan, mutation: &Mutation) -> Option<StateError> {
+    let (id, to) = match mutation {
+        Mutation::Done { id, .. } => (id, Status::Completed),
+        Mutation::Skip { id, .. } => (id, Status::Skipped),
+        Mutation::Reset { id } => (id, Status::Pending),
+        Mutation::StartTask { id, .. } => (id, Status::InProgress),
+        Mutation::Block { id, .. } => (id, Status::Blocked),
+        _ => return None,
+    };
+    let groups = Groups::of(&plan.tasks);
+    let place = plan.tasks.iter().position(|task| task.id == *id).filter(|place| groups.is_group(*place))?;
+    let parts = groups.parts(place).iter().filter_map(|part| plan.tasks.get(*part));
+    let open = parts.filter(|part| !part.is_settled()).map(|part| part.id.clone()).collect();
+    let status = plan.tasks.get(place).map(|task| task.status)?;
+    (status != to).then(|| StateError::IsGroup { id: id.clone(), status, open })
 }
 
 /// Brings the counts of tasks up to date.
@@ -126,6 +163,18 @@ fn skip(task: &mut Task, reason: Option<&str>) -> TaskChange {
     })
 }
 
+fn block(task: &mut Task, reason: Option<&str>) -> TaskChange {
+    changed(task, |task| {
+        if task.status != Status::Blocked {
+            forget_outcome(task);
+            task.status = Status::Blocked;
+        }
+        if let Some(reason) = reason {
+            task.skip_reason = Some(reason.to_owned());
+        }
+    })
+}
+
 fn reset(task: &mut Task) -> TaskChange {
     changed(task, |task| {
         forget_outcome(task);
@@ -153,84 +202,19 @@ fn start(task: &mut Task, owner: Option<&str>) -> Result<TaskChange, StateError>
 }
 
 /// Takes back what can be taken back; a task that is gone keeps no other
-/// completion standing.
+/// completion standing. A group is completed by its parts, so they are taken back.
 fn take_back(plan: &mut Plan, ids: &[TaskId]) -> TaskChange {
+    let groups = Groups::of(&plan.tasks);
+    let mut is_asked: Vec<bool> = plan.tasks.iter().map(|task| ids.contains(&task.id)).collect();
+    groups.mark_parts(&mut is_asked);
     let mut taken = Vec::new();
-    for task in &mut plan.tasks {
-        if task.status == Status::Completed && ids.contains(&task.id) {
+    for (place, (task, is_asked)) in plan.tasks.iter_mut().zip(is_asked).enumerate() {
+        if task.status == Status::Completed && is_asked && !groups.is_group(place) {
             reset(task);
             taken.push(task.id.clone());
         }
     }
     if taken.is_empty() { TaskChange::Unchanged } else { TaskChange::TakenBack { ids: taken } }
-}
-
-fn enqueue(
-    plan: &mut Plan,
-    new: &NewTask,
-    now: Timestamp,
-    reserved: &[TaskId],
-) -> Result<TaskChange, StateError> {
-    let id = next_free_id(plan, reserved);
-    if let Some(dependency) = new.depends_on.iter().find(|id| plan.task(id).is_none()) {
-        return Err(StateError::UnknownDependency { id, dependency: dependency.clone() });
-    }
-    let new = new.clone();
-    let task = Task {
-        description: new.description,
-        priority: new.priority,
-        complexity: new.complexity,
-        source: new.source,
-        depends_on: new.depends_on,
-        files_to_create: new.files_to_create,
-        files_to_modify: new.files_to_modify,
-        guardrails: new.guardrails,
-        acceptance: new.acceptance,
-        ..Task::new(id, new.title)
-    };
-    add(plan, task, now)
-}
-
-fn add(plan: &mut Plan, task: Task, now: Timestamp) -> Result<TaskChange, StateError> {
-    task.validate().map_err(|source| StateError::TaskInvalid { id: task.id.clone(), source })?;
-    if plan.task(&task.id).is_some() {
-        return Err(StateError::TaskExists { id: task.id });
-    }
-    let id = task.id.clone();
-    plan.tasks.push(Task { created_at: task.created_at.or(Some(now)), ..task });
-    // Circles that were there before are not this task's fault.
-    if let Some(path) = graph::cycles(&plan.tasks).into_iter().find(|path| path.contains(&id)) {
-        plan.tasks.pop();
-        return Err(StateError::Cycle { id, path });
-    }
-    Ok(TaskChange::Added { id })
-}
-
-/// Returns the number after the highest one in use at the top level. Ids that
-/// are only referred to count as used: a task must not become somebody's
-/// dependency or parent by accident.
-pub(crate) fn next_free_id(plan: &Plan, reserved: &[TaskId]) -> TaskId {
-    let highest =
-        plan.tasks.iter().flat_map(used_ids).chain(reserved).filter_map(top_level).max().unwrap_or(0);
-    let mut number = highest.saturating_add(1);
-    loop {
-        // Only an id like 18446744073709551615 can make a number be taken.
-        let id = TaskId::new(number.to_string());
-        if plan.task(&id).is_none() {
-            return id;
-        }
-        number = number.wrapping_add(1);
-    }
-}
-
-/// Returns the ids that a task uses: its own, and those it refers to.
-pub(crate) fn used_ids(task: &Task) -> impl Iterator<Item = &TaskId> {
-    std::iter::once(&task.id).chain(&task.depends_on).chain(&task.parent_id)
-}
-
-/// Returns the number that an id begins with.
-pub(crate) fn top_level(id: &TaskId) -> Option<u64> {
-    id.as_str().split('.').next().and_then(|number| number.parse().ok())
 }
 
 fn commit_iteration(
@@ -263,7 +247,7 @@ fn add_usage(progress: &mut Progress, usage: Usage) -> TaskChange {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
     use super::*;
-    use crate::model::InvalidTask;
+    use crate::{model::InvalidTask, state::NewTask};
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -296,15 +280,11 @@ mod tests {
         Mutation::Done { id: id(text), commit_sha: sha.map(str::to_owned), iteration: None }
     }
 
-    fn enqueue(title: &str) -> Mutation {
-        Mutation::Enqueue { task: NewTask::new(title) }
-    }
-
     #[test]
     fn done_twice_keeps_the_first_commit() {
         let mut plan = plan(&["1"]);
         let first = apply(&mut plan, &done("1", Some("abcd")), NOW).unwrap();
-        assert_eq!(first.completed(), Some(&id("1")));
+        assert!(first.completed().eq([&id("1")]));
         let later = NOW + jiff::SignedDuration::from_secs(9);
         assert_eq!(apply(&mut plan, &done("1", Some("defa")), later).unwrap(), TaskChange::Unchanged);
         assert_eq!(plan.tasks[0].commit_sha.as_deref(), Some("abcd"));
@@ -317,7 +297,7 @@ mod tests {
         let mut plan = plan(&["1"]);
         apply(&mut plan, &done("1", None), NOW).unwrap();
         let change = apply(&mut plan, &done("1", Some("abcd")), NOW).unwrap();
-        assert_eq!(change.completed(), None, "it was completed before");
+        assert_eq!(change.completed().next(), None, "it was completed before");
         assert_eq!(plan.tasks[0].commit_sha.as_deref(), Some("abcd"));
     }
 
@@ -355,6 +335,78 @@ mod tests {
         assert_eq!(change, TaskChange::TakenBack { ids: vec![id("1")] });
     }
 
+    fn group() -> Plan {
+        let mut plan = plan(&["1", "1.1", "1.2", "2"]);
+        for task in &mut plan.tasks[1..3] {
+            task.parent_id = Some(id("1"));
+        }
+        plan
+    }
+
+    fn stands(plan: &Plan) -> String {
+        plan.tasks.iter().map(|task| format!("{} {}", task.id, task.status)).collect::<Vec<_>>().join(", ")
+    }
+
+    #[test]
+    fn a_group_is_completed_with_its_last_part_and_pending_again_with_the_first() {
+        let mut plan = group();
+        apply(&mut plan, &done("1.1", None), NOW).unwrap();
+        let skip = |text: &str| Mutation::Skip { id: id(text), reason: None };
+        let change = apply(&mut plan, &skip("1.2"), NOW).unwrap();
+        assert_eq!(change, TaskChange::Task { id: id("1.2"), from: Status::Pending, to: Status::Skipped });
+        assert_eq!(stands(&plan), "1 completed, 1.1 completed, 1.2 skipped, 2 pending");
+        assert_eq!((plan.tasks[0].completed_at, plan.progress.completed_tasks), (Some(NOW), 2));
+        assert_eq!(apply(&mut plan, &done("1", None), NOW).unwrap(), TaskChange::Unchanged);
+        apply(&mut plan, &skip("1.1"), NOW).unwrap();
+        assert_eq!(stands(&plan), "1 skipped, 1.1 skipped, 1.2 skipped, 2 pending");
+        apply(&mut plan, &Mutation::Reset { id: id("1.1") }, NOW).unwrap();
+        assert_eq!(stands(&plan), "1 pending, 1.1 pending, 1.2 skipped, 2 pending");
+        apply(&mut plan, &done("1.1", None), NOW).unwrap();
+        let task = Box::new(Task { parent_id: Some(id("1")), ..Task::new(id("1.3"), "t") });
+        apply(&mut plan, &Mutation::Add { task }, NOW).unwrap();
+        assert_eq!(stands(&plan), "1 pending, 1.1 completed, 1.2 skipped, 2 pending, 1.3 pending");
+    }
+
+    #[test]
+    fn a_group_is_neither_started_nor_settled_by_itself() {
+        let mut plan = group();
+        let before = plan.clone();
+        let id = || id("1");
+        for mutation in [
+            done("1", Some("abcd")),
+            Mutation::Skip { id: id(), reason: None },
+            Mutation::StartTask { id: id(), owner: None },
+            Mutation::Block { id: id(), reason: None },
+        ] {
+            let error = apply(&mut plan, &mutation, NOW).unwrap_err();
+            let told = "task 1 is a group, which is completed once its parts are; open: 1.1, 1.2";
+            assert_eq!(error.to_string(), told);
+        }
+        assert_eq!(plan, before);
+    }
+
+    #[test]
+    fn a_group_is_taken_back_with_its_parts() {
+        let mut plan = group();
+        for part in ["1.1", "1.2", "2"] {
+            apply(&mut plan, &done(part, None), NOW).unwrap();
+        }
+        let take_back = Mutation::TakeBack { ids: vec![id("1")], failures: Vec::new() };
+        let change = apply(&mut plan, &take_back, NOW).unwrap();
+        assert_eq!(change, TaskChange::TakenBack { ids: vec![id("1.1"), id("1.2")] });
+        assert_eq!(stands(&plan), "1 pending, 1.1 pending, 1.2 pending, 2 completed");
+    }
+
+    #[test]
+    fn no_task_is_added_that_would_wait_for_itself_over_a_group() {
+        let mut plan = group();
+        plan.tasks[3].depends_on = vec![id("1")];
+        let depends_on = vec![id("2")];
+        let task = Task { parent_id: Some(id("1")), depends_on, ..Task::new(id("1.3"), "t") };
+        let error = apply(&mut plan, &Mutation::Add { task: Box::new(task) }, NOW).unwrap_err();
+        assert_eq!(error.to_string(), "task 1.3 would depend on itself: 1 -> 1.3 -> 2 -> 1");
+    }
+
     #[test]
     fn usage_outside_of_iterations_counts_for_the_plan() {
         let mut plan = plan(&["1"]);
@@ -372,46 +424,6 @@ mod tests {
         assert_eq!(plan.tasks[0].skip_reason.as_deref(), Some("r"));
         apply(&mut plan, &Mutation::Reset { id: id("3") }, NOW).unwrap();
         assert_eq!((plan.tasks[0].status, plan.tasks[0].skip_reason.as_deref()), (Status::Pending, None));
-    }
-
-    #[test]
-    fn an_enqueued_task_gets_the_next_free_number() {
-        let mut plan = plan(&["1", "2.7", "10.1", "T-99", "x"]);
-        plan.tasks[0].depends_on = vec![id("12")];
-        let change = apply_reserving(&mut plan, &enqueue("a"), NOW, &[]).unwrap();
-        assert_eq!(change, TaskChange::Added { id: id("13") });
-        let change = apply_reserving(&mut plan, &enqueue("b"), NOW, &[id("40")]).unwrap();
-        assert_eq!(change, TaskChange::Added { id: id("41") });
-        assert_eq!(plan.tasks.last().unwrap().created_at, Some(NOW));
-        assert_eq!(plan.progress.total_tasks, 7);
-    }
-
-    #[test]
-    fn the_highest_possible_number_does_not_stop_the_counting() {
-        let mut plan = plan(&[&u64::MAX.to_string()]);
-        assert_eq!(apply(&mut plan, &enqueue("a"), NOW).unwrap(), TaskChange::Added { id: id("0") });
-    }
-
-    #[test]
-    fn an_empty_title_is_refused() {
-        let error = apply(&mut plan(&[]), &enqueue("  "), NOW).unwrap_err();
-        assert!(matches!(error, StateError::TaskInvalid { source: InvalidTask::EmptyTitle, .. }));
-    }
-
-    #[test]
-    fn a_new_task_must_have_an_id_of_its_own_and_no_circle() {
-        let mut plan = plan(&["1"]);
-        plan.tasks[0].depends_on = vec![id("2")];
-        let before = plan.clone();
-        let mut add = |id: &str, depends_on: &[&str]| {
-            let depends_on = depends_on.iter().map(|id| TaskId::new(*id)).collect();
-            let task = Task { depends_on, ..Task::new(TaskId::new(id), "t") };
-            apply(&mut plan, &Mutation::Add { task: Box::new(task) }, NOW).unwrap_err()
-        };
-        assert!(matches!(add("1", &[]), StateError::TaskExists { .. }));
-        assert!(matches!(add("a b", &[]), StateError::TaskInvalid { .. }));
-        assert_eq!(add("2", &["1"]).to_string(), "task 2 would depend on itself: 1 -> 2 -> 1");
-        assert_eq!(plan, before);
     }
 
     #[test]

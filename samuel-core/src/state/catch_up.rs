@@ -32,10 +32,6 @@ impl FileStore {
     pub(super) fn caught_up(&self, seq: u64) -> Result<CaughtUp, StateError> {
         let mut acknowledged = self.acknowledged.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(known) = acknowledged.as_mut() else {
-            if self.is_cut_short() {
-                let _lock = self.lock("catch_up")?;
-                self.heal_tail()?;
-            }
             let (known, records) = self.begin(seq)?;
             let plan = Some(Arc::clone(&known.plan));
             *acknowledged = Some(known);
@@ -57,11 +53,20 @@ impl FileStore {
         self.settle(known, seq)
     }
 
-    /// Takes the files as they are.
+    /// Takes the files as they are, once a change that was cut short is completed.
     fn begin(&self, seq: u64) -> Result<(Acknowledged, Vec<JournalRecord>), StateError> {
-        let _lock = self.lock_shared()?;
-        let file = self.read_plan()?;
-        let tail = self.journal().tail()?;
+        let read = || Ok::<_, StateError>((self.read_plan()?, self.journal().tail()?));
+        let mut lock = self.lock_shared()?;
+        let (mut file, mut tail) = read()?;
+        if cut_short(&file.document, &tail).is_some() {
+            drop(lock);
+            let writing = self.lock("catch_up")?;
+            self.heal_tail()?;
+            drop(writing);
+            lock = self.lock_shared()?;
+            (file, tail) = read()?;
+        }
+        let _lock = lock;
         let known = Acknowledged {
             content: file.content.clone(),
             plan: Arc::clone(&file.document.plan),
@@ -74,18 +79,6 @@ impl FileStore {
         self.keep_file(&known.content, Place::OfLast);
         self.last_read.keep(file);
         Ok((known, self.journal().since(seq)?))
-    }
-
-    /// Says whether a change is in the journal that the plan has not; not where one
-    /// of them cannot be read, which is found later.
-    fn is_cut_short(&self) -> bool {
-        let (Ok(_lock), Ok(tail), Ok(file)) = (self.lock_shared(), self.journal().tail(), self.read_plan())
-        else {
-            return false;
-        };
-        let is_cut_short = cut_short(&file.document, &tail).is_some();
-        self.last_read.keep(file);
-        is_cut_short
     }
 
     /// Goes on from files that are as the journal tells.
@@ -270,7 +263,7 @@ mod tests {
                 }
                 let records = store.catch_up(seq).unwrap().journal.records;
                 let completes = |record: &JournalRecord| match &record.entry {
-                    JournalEntry::Mutation { change, .. } => change.completed().is_some(),
+                    JournalEntry::Mutation { change, .. } => change.completed().next().is_some(),
                     JournalEntry::Edited { edits, .. } => edits.iter().any(|edit| edit.completed().is_some()),
                     _ => false,
                 };

@@ -12,7 +12,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{JournalEntry, JournalRecord, TaskChange};
-use crate::model::{Plan, Status, Task, TaskId};
+use crate::model::{Groups, Plan, Status, Task, TaskId};
 
 /// One thing that is different in a plan, and that no change in the journal
 /// explains.
@@ -54,6 +54,17 @@ pub enum Edit {
 }
 
 impl Edit {
+    /// Returns the task that it is about; nothing of lines that cannot be read.
+    pub fn task(&self) -> Option<&TaskId> {
+        match self {
+            Self::Status { id, .. }
+            | Self::Changed { id }
+            | Self::Added { id, .. }
+            | Self::Removed { id } => Some(id),
+            Self::Unread { .. } => None,
+        }
+    }
+
     /// Returns the task that it completes, if it does.
     pub fn completed(&self) -> Option<&TaskId> {
         match self {
@@ -82,6 +93,13 @@ impl fmt::Display for Edit {
     }
 }
 
+/// Returns what differs between tasks before a change and after it.
+pub(crate) fn differences(before: &[Task], now: &[Task]) -> Vec<Edit> {
+    let mut told = Told::default();
+    told.find_groups(before, now);
+    told.differences(before, now)
+}
+
 /// A plan, and how many lines of its file could not be read.
 #[derive(Clone, Copy)]
 pub(crate) struct Known<'a> {
@@ -92,24 +110,10 @@ pub(crate) struct Known<'a> {
 /// Returns what differs between two plans beside what records tell that were
 /// written in between.
 pub(crate) fn find_edits(before: Known<'_>, now: Known<'_>, records: &[JournalRecord]) -> Vec<Edit> {
-    let told = Told::by(records);
-    let mut edits = Vec::new();
+    let mut told = Told::by(records);
     let (old, new) = (&before.plan.tasks, &now.plan.tasks);
-    // Mostly each task stands where it stood.
-    let in_place = old.iter().zip(new).take_while(|(old, new)| old.id == new.id).count();
-    edits.extend(old.iter().zip(new).take(in_place).filter_map(|(old, new)| told.edit(old, new)));
-    let (old, new) = (old.get(in_place..).unwrap_or_default(), new.get(in_place..).unwrap_or_default());
-    let mut left: HashMap<&TaskId, &Task> = old.iter().map(|task| (&task.id, task)).collect();
-    for task in new {
-        edits.extend(match left.remove(&task.id) {
-            Some(old) => told.edit(old, task),
-            None => told.added(task),
-        });
-    }
-    // In the order of the plan.
-    let gone = old.iter().filter(|task| left.contains_key(&task.id));
-    // Also where a plan was stored in place of it: anybody can write that down.
-    edits.extend(gone.map(|task| Edit::Removed { id: task.id.clone() }));
+    told.find_groups(old, new);
+    let mut edits = told.differences(old, new);
     let lines = now.unread.saturating_sub(before.unread);
     edits.extend((lines > 0).then_some(Edit::Unread { lines }));
     edits
@@ -124,6 +128,10 @@ struct Told<'a> {
     /// Whether a whole plan was stored, which may say anything. But it completes
     /// nothing.
     anything: bool,
+    /// The tasks that were removed, which is told as an edit is.
+    removed: HashSet<&'a TaskId>,
+    /// The groups that stand where parts say of which all is told.
+    groups: HashSet<&'a TaskId>,
 }
 
 impl<'a> Told<'a> {
@@ -133,7 +141,7 @@ impl<'a> Told<'a> {
             match &record.entry {
                 JournalEntry::Mutation { mutation, change, .. } => {
                     told.touched.extend(mutation.tasks().into_iter().flatten());
-                    if let TaskChange::Added { id } = change {
+                    if let TaskChange::Added { id } | TaskChange::Task { id, .. } = change {
                         told.touched.insert(id);
                     }
                     match change {
@@ -141,18 +149,15 @@ impl<'a> Told<'a> {
                         TaskChange::TakenBack { ids } => {
                             ids.iter().for_each(|id| told.stands(id, Status::Pending));
                         }
+                        TaskChange::Several { edits } => {
+                            told.touched.extend(edits.iter().filter_map(Edit::task));
+                            edits.iter().for_each(|edit| told.follows(edit));
+                        }
                         _ => {}
                     }
                 }
                 JournalEntry::Edited { edits, .. } => {
-                    for edit in edits {
-                        match edit {
-                            Edit::Status { id, to: status, .. } | Edit::Added { id, status } => {
-                                told.stands(id, *status);
-                            }
-                            _ => {}
-                        }
-                    }
+                    edits.iter().for_each(|edit| told.follows(edit));
                 }
                 JournalEntry::Imported { .. } => {
                     told.anything = true;
@@ -164,6 +169,43 @@ impl<'a> Told<'a> {
         told
     }
 
+    fn follows(&mut self, edit: &'a Edit) {
+        match edit {
+            Edit::Status { id, to: status, .. } | Edit::Added { id, status } => {
+                self.removed.remove(id);
+                self.stands(id, *status);
+            }
+            Edit::Removed { id } => {
+                self.removed.insert(id);
+            }
+            _ => {}
+        }
+    }
+
+    /// Finds the groups whose parts say where they stand: those that were groups before,
+    /// and those all parts of which somebody was told of. A task that somebody made a
+    /// group by an edit is completed by that edit.
+    fn find_groups(&mut self, old: &[Task], new: &'a [Task]) {
+        let groups = Groups::of(new);
+        if groups.is_empty() {
+            return;
+        }
+        let before = Groups::of(old);
+        let was_group: HashSet<&TaskId> = old
+            .iter()
+            .enumerate()
+            .filter(|(place, _)| before.is_group(*place))
+            .map(|(_, task)| &task.id)
+            .collect();
+        let is_told = |part: &usize| new.get(*part).is_some_and(|part| self.touched.contains(&part.id));
+        let follows = |(place, task): &(usize, &Task)| {
+            groups.is_group(*place)
+                && (was_group.contains(&task.id) || groups.parts(*place).iter().all(is_told))
+        };
+        let found = new.iter().enumerate().filter(follows).map(|(_, task)| &task.id).collect();
+        self.groups = found;
+    }
+
     fn stands(&mut self, id: &'a TaskId, status: Status) {
         match status {
             Status::Completed => self.completed.insert(id),
@@ -171,11 +213,39 @@ impl<'a> Told<'a> {
         };
     }
 
+    /// Returns what is different and not told.
+    fn differences(&self, old: &[Task], new: &[Task]) -> Vec<Edit> {
+        let mut edits = Vec::new();
+        // Mostly each task stands where it stood.
+        let in_place = old.iter().zip(new).take_while(|(old, new)| old.id == new.id).count();
+        edits.extend(old.iter().zip(new).take(in_place).filter_map(|(old, new)| self.edit(old, new)));
+        let (old, new) = (old.get(in_place..).unwrap_or_default(), new.get(in_place..).unwrap_or_default());
+        let mut left: HashMap<&TaskId, &Task> = old.iter().map(|task| (&task.id, task)).collect();
+        for task in new {
+            edits.extend(match left.remove(&task.id) {
+                Some(old) => self.edit(old, task),
+                None => self.added(task),
+            });
+        }
+        // In the order of the plan.
+        let gone = old.iter().filter(|task| left.contains_key(&task.id) && !self.removed.contains(&task.id));
+        // Also where a plan was stored in place of it: anybody can write that down.
+        edits.extend(gone.map(|task| Edit::Removed { id: task.id.clone() }));
+        edits
+    }
+
     fn edit(&self, old: &Task, new: &Task) -> Option<Edit> {
         if old == new {
             return None;
         }
         let id = &new.id;
+        if self.groups.contains(id) {
+            // Where it stands, and since when, is nobody's edit.
+            let as_now = Task { status: new.status, completed_at: new.completed_at, ..old.clone() };
+            let as_now = Task { owner: None, skip_reason: None, ..as_now };
+            let is_told = as_now == *new || self.anything || self.touched.contains(id);
+            return (!is_told).then(|| Edit::Changed { id: id.clone() });
+        }
         let completes = new.status == Status::Completed && old.status != Status::Completed;
         let explained = match completes {
             true => self.completed.contains(id),
@@ -193,6 +263,7 @@ impl<'a> Told<'a> {
     fn added(&self, task: &Task) -> Option<Edit> {
         let (id, status) = (task.id.clone(), task.status);
         let explained = match status {
+            Status::Completed if self.groups.contains(&id) => self.anything || self.touched.contains(&id),
             Status::Completed => self.completed.contains(&id),
             _ => self.anything || self.touched.contains(&id),
         };
@@ -222,7 +293,14 @@ mod tests {
     }
 
     fn told(mutation: Mutation, change: TaskChange) -> JournalRecord {
-        record(JournalEntry::Mutation { actor: Actor::Agent, base: 0, mutation, change })
+        record(JournalEntry::Mutation {
+            actor: Actor::Agent,
+            base: 0,
+            mutation,
+            change,
+            by: None,
+            replaced: None,
+        })
     }
 
     #[test]
@@ -276,6 +354,33 @@ mod tests {
             let records = [done.clone(), undone, done.clone()];
             assert_eq!(edits(&before, &now, &records), [""; 0]);
         }
+    }
+
+    #[test]
+    fn a_group_stands_where_its_parts_say_unless_an_edit_made_it_one() {
+        use Status::{Completed, Pending};
+        let part_of = |plan: &mut Plan, place: usize, parent: &str| {
+            plan.tasks[place].parent_id = Some(TaskId::new(parent));
+        };
+        let mut before = plan(&[("1", Pending), ("2", Pending), ("3", Completed)]);
+        let id = TaskId::new("2");
+        let done = told(
+            Mutation::Done { id: id.clone(), commit_sha: None, iteration: None },
+            TaskChange::Task { id, from: Pending, to: Completed },
+        );
+        part_of(&mut before, 1, "1");
+        let mut now = before.clone();
+        (now.tasks[0].status, now.tasks[1].status) = (Completed, Completed);
+        assert_eq!(edits(&before, &now, &[done]), [""; 0]);
+        assert_eq!(edits(&before, &now, &[]), ["task 2 was pending and is completed"]);
+        let before = plan(&[("1", Pending), ("2", Pending), ("3", Completed)]);
+        let mut now = plan(&[("1", Completed), ("2", Pending), ("3", Completed)]);
+        part_of(&mut now, 2, "1");
+        assert_eq!(
+            edits(&before, &now, &[]),
+            ["task 1 was pending and is completed", "task 3 was changed"],
+            "the check decides on it, and takes back its parts"
+        );
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use super::Holder;
+use super::{Holder, NotUndone};
 use crate::{
     fs::FileError,
     model::{Coded, ErrorCode, InvalidTask, Location, Remedy, Status, TaskId},
@@ -130,6 +130,14 @@ pub enum StateError {
         /// The circle; it starts and ends with the same task.
         path: Vec<TaskId>,
     },
+    /// A new task would be a part of itself.
+    #[error("task {id} would be a part of itself: {}", arrows(path))]
+    PartOfItself {
+        /// The new task's id.
+        id: TaskId,
+        /// From the task to its parent and on, back to the task.
+        path: Vec<TaskId>,
+    },
     /// A task stands where it cannot be started from.
     #[error("task {id} is {status} and cannot be started")]
     NotStartable {
@@ -137,6 +145,48 @@ pub enum StateError {
         id: TaskId,
         /// Where it stands.
         status: Status,
+    },
+    /// A group stands where its parts say, and nowhere else.
+    #[error("task {id} is a group, which {}", follows(*status, open))]
+    IsGroup {
+        /// The group's id.
+        id: TaskId,
+        /// Where it stands.
+        status: Status,
+        /// Its own parts that are neither completed nor skipped.
+        open: Vec<TaskId>,
+    },
+    /// A task cannot be removed while others need it.
+    #[error("task {id} cannot be removed: {}", users(dependents, parts))]
+    TaskInUse {
+        /// The task's id.
+        id: TaskId,
+        /// The tasks that depend on it.
+        dependents: Vec<TaskId>,
+        /// The tasks that are a part of it.
+        parts: Vec<TaskId>,
+    },
+    /// A task cannot be moved beside or below itself.
+    #[error("task {id} cannot be moved to {to}, which is the same task or a part of it")]
+    MovedIntoItself {
+        /// The task's id.
+        id: TaskId,
+        /// Where it was to go.
+        to: TaskId,
+    },
+    /// A change cannot be taken back.
+    #[error("{}{why}", not_undone(change))]
+    NotUndone {
+        /// The change that was asked for.
+        change: Option<u64>,
+        /// Why it cannot.
+        why: NotUndone,
+    },
+    /// An agent asks for a change that is not an agent's to make.
+    #[error("an agent may not ask for {what}")]
+    NotForAgents {
+        /// The word for the change.
+        what: &'static str,
     },
     /// Something is larger than a file of the run directory may hold.
     #[error("{what} has {bytes} bytes; at most {max} can be stored")]
@@ -201,10 +251,19 @@ impl Coded for StateError {
             Self::NotKept { .. } => ErrorCode::STATE_NOT_KEPT,
             Self::TaskNotFound { .. } => ErrorCode::TASK_NOT_FOUND,
             Self::TaskExists { .. } => ErrorCode::TASK_EXISTS,
+            Self::IsGroup { .. } => ErrorCode::TASK_GROUP,
+            Self::TaskInUse { .. } => ErrorCode::TASK_IN_USE,
+            Self::NotForAgents { .. } => ErrorCode::TASK_DENIED,
+            Self::NotUndone { why: NotUndone::NothingKept | NotUndone::Unknown, .. } => {
+                ErrorCode::TASK_UNDO_NOT_KEPT
+            }
+            Self::NotUndone { .. } => ErrorCode::TASK_NOT_UNDONE,
             Self::TaskInvalid { .. }
             | Self::UnknownDependency { .. }
             | Self::Cycle { .. }
+            | Self::PartOfItself { .. }
             | Self::NotStartable { .. }
+            | Self::MovedIntoItself { .. }
             | Self::TooLarge { .. } => ErrorCode::TASK_INVALID,
             Self::Encode { .. } => ErrorCode::INTERNAL,
         }
@@ -232,6 +291,42 @@ impl Coded for StateError {
         };
         Some(Location { file: path.clone(), line, column })
     }
+}
+
+/// Names the change that is not taken back.
+fn not_undone(change: &Option<u64>) -> String {
+    change.map(|change| format!("change {change} cannot be taken back: ")).unwrap_or_default()
+}
+
+/// Says who needs a task.
+fn users(dependents: &[TaskId], parts: &[TaskId]) -> String {
+    let verb = |ids: &[TaskId], one: &str, several: &str| match ids {
+        [] => None,
+        [id] => Some(format!("{id} {one}")),
+        _ => Some(format!("{} {several}", named(ids))),
+    };
+    let dependents = verb(dependents, "depends on it", "depend on it");
+    let parts = verb(parts, "is a part of it", "are parts of it");
+    dependents.into_iter().chain(parts).collect::<Vec<_>>().join("; ")
+}
+
+/// How many tasks are named one by one.
+const MAX_NAMED: usize = 10;
+
+/// Says where a group stands, and why.
+fn follows(status: Status, open: &[TaskId]) -> String {
+    if open.is_empty() {
+        return format!("is {status} because its parts are completed or skipped");
+    }
+    format!("is completed once its parts are; open: {}", named(open))
+}
+
+/// Lists tasks, the first of them one by one.
+fn named(ids: &[TaskId]) -> String {
+    let named: Vec<&str> = ids.iter().take(MAX_NAMED).map(TaskId::as_str).collect();
+    let more = ids.len().saturating_sub(MAX_NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    named.join(", ") + &more
 }
 
 /// Says that a plan is not kept.

@@ -32,12 +32,11 @@ use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 
 use super::{
-    Actor, Applied, CaughtUp, Existing, Holder, Imported, JournalEntry, JournalPart, JournalRecord,
-    KeptPlans, LOCK_WAIT, LastWritten, LoadedPlan, Mutation, PlanStore, ProgressEntry, ProgressLog, RunDir,
-    StateError, TaskChange, Watch, WorkTreeId,
+    Actor, Applied, Asker, CaughtUp, Existing, Holder, Imported, JournalEntry, JournalPart, JournalRecord,
+    KeptPlans, LOCK_WAIT, LastWritten, LoadedPlan, Mutation, PlanStore, ProgressEntry, ProgressLog, Replaced,
+    RunDir, StateError, TaskChange, Watch, WorkTreeId,
     acknowledged::Acknowledged,
-    atomic::{self, Staged},
-    import,
+    files, import,
     journal::{After, JournalFile, ROTATE_BYTES, Tail, revision_after},
     kept::Place,
     known_log::KnownLog,
@@ -45,11 +44,12 @@ use super::{
     lock::FileLock,
     plan_file::{self, Document},
     progress::{MAX_LOG_BYTES, split_for_rotation},
+    undo::{self, is_undoable},
     watched_files,
 };
 use crate::{
     clock::Clock,
-    fs::{FileError, PRIVATE_FILE, Root},
+    fs::{Durability, FileError, Manner, Root, found},
     model::{Plan, hex},
 };
 
@@ -129,7 +129,8 @@ impl FileStore {
         // any more, and nobody was promised that it would.
         if document.apply(mutation, tail.at).is_ok() {
             document.plan_mut().revision = tail.revision;
-            atomic::write(self.dir.root(), &self.dir.prd(), plan_file::encode(document)?.as_bytes())?;
+            let text = plan_file::encode(document)?;
+            files::write(self.dir.root(), &self.dir.prd(), text.as_bytes(), Durability::Synced)?;
         }
         Ok(())
     }
@@ -160,16 +161,16 @@ impl FileStore {
         now: Timestamp,
         entry: JournalEntry,
     ) -> Result<u64, StateError> {
-        let staged =
-            Staged::write(self.dir.root(), &self.dir.prd(), text.iter().map(|piece| piece.as_bytes()))?;
-        let digest = Some(digest_of(text.iter().map(|piece| piece.as_bytes())));
+        let (path, pieces) = (self.dir.prd(), text.iter().map(|piece| piece.as_bytes()));
+        let staged = files::stage(self.dir.root(), &path, pieces.clone())?;
+        let digest = Some(digest_of(pieces));
         let appended = self.journal().append(tail, now, After { revision, digest }, entry, true)?;
         let seq = appended.seq;
-        match staged.replace() {
-            Ok(replaced) => replaced.sync()?,
+        match staged.place() {
+            Ok(placed) => placed.sync().map_err(StateError::io("sync", path))?,
             Err(error) => {
                 appended.retract();
-                return Err(error);
+                return Err(StateError::io("replace", path)(error));
             }
         }
         Ok(seq)
@@ -198,23 +199,10 @@ impl FileStore {
 
     /// Copies the plan that is there aside, also one that is corrupt.
     pub(super) fn back_up(&self, now: Timestamp) -> Result<PathBuf, StateError> {
-        let content = atomic::read(self.dir.root(), &self.dir.prd())?.unwrap_or_default();
-        let stamp = now.strftime("%Y%m%dT%H%M%SZ");
-        let names = std::iter::once(String::new()).chain((2..).map(|number| format!("-{number}")));
-        for number in names {
-            let path = self.dir.path().join(format!("prd.toon.bak-{stamp}{number}"));
-            let mut file = match self.dir.root().create_new(&path, PRIVATE_FILE) {
-                Ok(file) => file,
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-                Err(error) => return Err(StateError::file("back up the plan to", path)(error)),
-            };
-            return file
-                .write_all(&content)
-                .and_then(|()| file.sync_all())
-                .map_err(StateError::io("back up the plan to", &path))
-                .map(|()| path);
-        }
-        unreachable!("the names do not end")
+        let (root, path) = (self.dir.root(), self.dir.prd());
+        let content = files::read(root, &path)?.unwrap_or_default();
+        let backup = root.back_up(&path, &content, now, &Manner::STATE);
+        backup.map_err(StateError::file("back up", path))
     }
 }
 
@@ -243,7 +231,7 @@ impl PlanStore for FileStore {
         let before = self.read_plan().map_or(0, |file| file.document.plan.revision);
         let revision = revision_after(before.max(tail.revision));
         let plan = import::prepare(plan, revision, now)?;
-        let backup = if exists { Some(self.back_up(now)?) } else { None };
+        let backup = if exists && !self.keeps_present() { Some(self.back_up(now)?) } else { None };
         if tail.seq == 0 {
             // Whoever stores a new plan where there is no journal begins anew.
             self.forget_checkpoint();
@@ -258,6 +246,16 @@ impl PlanStore for FileStore {
         mutation: Mutation,
         actor: Actor,
     ) -> Result<Applied, StateError> {
+        self.mutate_as(made_at, mutation, &actor.into())
+    }
+
+    fn mutate_as(
+        &self,
+        made_at: Option<Timestamp>,
+        mutation: Mutation,
+        asker: &Asker,
+    ) -> Result<Applied, StateError> {
+        asker.may(&mutation)?;
         if !self.exists()? {
             // Before the lock, whose file would be the directory's first.
             return Err(StateError::NotInitialised { path: self.dir.prd() });
@@ -275,7 +273,9 @@ impl PlanStore for FileStore {
             return Err(StateError::Replaced { path: self.dir.prd() });
         }
         let (now, base) = (self.clock.now(), file.document.plan.revision);
+        let mutation = undo::resolve(mutation, asker, || self.journal().since(0))?;
         let is_kept = keeps(&mutation);
+        let before = is_undoable(&mutation).then(|| Arc::clone(&file.document.plan));
         let change = file.document.apply(&mutation, now)?;
         if change == TaskChange::Unchanged {
             let applied = Applied::new(&file.document.plan, &mutation, change);
@@ -285,7 +285,10 @@ impl PlanStore for FileStore {
         file.document.plan_mut().revision = revision;
         let pieces = file.encode_changed(&change)?;
         let applied = Applied::new(&file.document.plan, &mutation, change.clone());
-        let entry = JournalEntry::Mutation { actor, base, mutation, change };
+        let replaced =
+            before.and_then(|before| Replaced::between(&before, &file.document.plan)).map(Box::new);
+        let (actor, by) = (asker.actor, asker.name.clone());
+        let entry = JournalEntry::Mutation { actor, base, mutation, change, by, replaced };
         let seq = self.commit(&pieces, revision, &tail, now, entry)?;
         if is_kept {
             self.keep(pieces.iter().map(|piece| &**piece), Place::OfLast);
@@ -316,7 +319,7 @@ impl PlanStore for FileStore {
         if tail.seq == 0 {
             return Ok(LastWritten::Unknown);
         }
-        let content = atomic::read(self.dir.root(), &self.dir.prd())?.unwrap_or_default();
+        let content = files::read(self.dir.root(), &self.dir.prd())?.unwrap_or_default();
         // Earlier versions did not write it down.
         let is_same = tail.digest.is_none_or(|digest| digest == digest_of([&content[..]]));
         Ok(if is_same { LastWritten::Same } else { LastWritten::Other })
@@ -344,7 +347,7 @@ impl PlanStore for FileStore {
             return Ok(0);
         }
         let _lock = self.lock("rotate_progress")?;
-        let content = atomic::read(self.dir.root(), &path)?.unwrap_or_default();
+        let content = files::read(self.dir.root(), &path)?.unwrap_or_default();
         let Some(rotation) = split_for_rotation(&content, max_lines) else { return Ok(0) };
         let text = |lines: &[&[u8]]| {
             lines.iter().flat_map(|line| [line, b"\n".as_slice()]).collect::<Vec<_>>().concat()
@@ -352,7 +355,7 @@ impl PlanStore for FileStore {
         // A crash after this line leaves lines in both files, none in neither.
         let archive = append(self.dir.root(), &self.dir.progress_archive(), &text(&rotation.archive))?;
         archive.sync_all().map_err(StateError::io("sync", self.dir.progress_archive()))?;
-        atomic::write(self.dir.root(), &path, &text(&rotation.keep))?;
+        files::write(self.dir.root(), &path, &text(&rotation.keep), Durability::Synced)?;
         Ok(rotation.archive.len())
     }
 
@@ -380,10 +383,11 @@ pub(super) fn part_after(seq: u64, records: Vec<JournalRecord>) -> JournalPart {
     JournalPart { records, has_gap }
 }
 
-/// Says whether the plan is kept after a change: where it has a task more, and
+/// Says whether the plan is kept after a change: where it has other tasks, and
 /// where an iteration has ended, since by then much may be otherwise.
 fn keeps(mutation: &Mutation) -> bool {
     matches!(mutation, Mutation::Enqueue { .. } | Mutation::Add { .. } | Mutation::CommitIteration { .. })
+        || !mutation.is_for_agents()
 }
 
 /// Returns the SHA-256 of a text in pieces, in hexadecimal digits.
@@ -417,11 +421,7 @@ fn append(root: &Root, path: &Path, lines: &[u8]) -> Result<File, StateError> {
 
 /// Reads the end of a log; says whether there is more before.
 fn read_end(root: &Root, path: &Path) -> Result<(Vec<u8>, bool), FileError> {
-    let mut file = match root.open(path) {
-        Ok(file) => file,
-        Err(error) if error.is_not_found() => return Ok((Vec::new(), false)),
-        Err(error) => return Err(error),
-    };
+    let Some(mut file) = found(root.open(path))? else { return Ok((Vec::new(), false)) };
     let length = file.metadata()?.len();
     let start = length.saturating_sub(MAX_LOG_BYTES);
     file.seek(SeekFrom::Start(start))?;

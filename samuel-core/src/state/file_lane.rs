@@ -4,8 +4,9 @@ use std::sync::{Arc, PoisonError};
 
 use super::{
     Artifact, FileStore, Holder, JournalEntry, KeptCheckpoint, LaneStore, LoopLock, Note, RunDir, SavedRun,
-    StateError, Supervisor, atomic, lock::FileLoopLock, plan_file,
+    StateError, Supervisor, files, loop_lock::FileLoopLock, plan_file,
 };
+use crate::fs::Durability;
 
 impl LaneStore for FileStore {
     fn dir(&self) -> &RunDir {
@@ -57,15 +58,16 @@ impl LaneStore for FileStore {
         let _lock = self.lock(artifact.file_name())?;
         // Each iteration makes it anew, and waiting for the disk would be most
         // of what that costs.
-        atomic::write_unsynced(
+        files::write(
             self.dir().root(),
             &self.dir().artifact(artifact),
             plan_file::with_header(artifact, text).as_bytes(),
+            Durability::Unsynced,
         )
     }
 
     fn read_artifact(&self, artifact: Artifact) -> Result<Option<String>, StateError> {
-        let content = atomic::read(self.dir().root(), &self.dir().artifact(artifact))?;
+        let content = files::read(self.dir().root(), &self.dir().artifact(artifact))?;
         Ok(content.map(|content| String::from_utf8_lossy(&content).into_owned()))
     }
 

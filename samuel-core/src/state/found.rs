@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    Edit, FileStore, JournalRecord, StateError, acknowledged::Acknowledged, atomic, file::cut_short,
+    Edit, FileStore, JournalRecord, StateError, acknowledged::Acknowledged, file::cut_short, files,
     last_read::PlanFile,
 };
 
@@ -71,7 +71,7 @@ impl FileStore {
     /// Looks at the files once the plan stands still. An editor that writes it in
     /// place leaves half of it there for a moment.
     pub(super) fn find_still(&self, known: &Acknowledged) -> Result<Found, StateError> {
-        let content = || atomic::read(self.dir().root(), &self.dir().prd()).ok().flatten();
+        let content = || files::read(self.dir().root(), &self.dir().prd()).ok().flatten();
         let deadline = Instant::now() + MAX_WRITING;
         let mut seen = content();
         let mut found = self.find(known)?;

@@ -1,8 +1,12 @@
 //! Circles among the dependencies of tasks.
+//!
+//! A [group](crate::model::Groups) waits for its parts, and a part for what its
+//! groups depend on, but not for them. So a group is two nodes: its end, for which
+//! others wait, and its start, which waits for what it depends on.
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::model::{Task, TaskId};
+use crate::model::{Groups, Task, TaskId};
 
 /// Finds the circles of dependencies among some tasks. Dependencies on other
 /// tasks do not count.
@@ -15,7 +19,7 @@ pub(crate) fn cycles<'a>(tasks: impl IntoIterator<Item = &'a Task>) -> Vec<Vec<T
     let graph = Graph::new(&tasks);
     let components = graph.components();
     let mut first_of = HashMap::<usize, usize>::new();
-    for (node, component) in components.iter().enumerate() {
+    for (node, component) in components.iter().enumerate().take(tasks.len()) {
         let first = first_of.entry(*component).or_insert(node);
         if graph.id(node) < graph.id(*first) {
             *first = node;
@@ -27,7 +31,8 @@ pub(crate) fn cycles<'a>(tasks: impl IntoIterator<Item = &'a Task>) -> Vec<Vec<T
     paths
 }
 
-/// Tasks as numbers, and for each the numbers it depends on.
+/// Tasks as numbers, and for each the numbers it waits for. The starts of groups
+/// follow after all tasks, each as far behind its group as there are tasks.
 struct Graph<'a> {
     ids: Vec<&'a TaskId>,
     edges: Vec<Vec<usize>>,
@@ -37,10 +42,27 @@ impl<'a> Graph<'a> {
     fn new(tasks: &[&'a Task]) -> Self {
         let ids: Vec<&TaskId> = tasks.iter().map(|task| &task.id).collect();
         let numbers: HashMap<&TaskId, usize> = ids.iter().enumerate().map(|(n, id)| (*id, n)).collect();
-        let edges = tasks
-            .iter()
-            .map(|task| task.depends_on.iter().filter_map(|id| numbers.get(id).copied()).collect())
-            .collect();
+        let groups = Groups::of(tasks.iter().copied());
+        let own = tasks.iter().enumerate().map(|(node, task)| {
+            let depends_on = task.depends_on.iter().filter_map(|id| numbers.get(id).copied());
+            // What goes round within a group holds nobody up.
+            let holds = |other: &usize| !groups.contains(*other, node) && !groups.contains(node, *other);
+            let start_above = groups.parent(node).map(|parent| tasks.len() + parent);
+            depends_on.filter(holds).chain(start_above).collect()
+        });
+        let mut edges: Vec<Vec<usize>> = own.collect();
+        if !groups.is_empty() {
+            let ends = edges.iter_mut().enumerate().filter(|(node, _)| groups.is_group(*node));
+            let starts: Vec<(usize, Vec<usize>)> = ends
+                .map(|(node, edges)| (node, std::mem::replace(edges, groups.parts(node).to_vec())))
+                .collect();
+            edges.resize(2 * tasks.len(), Vec::new());
+            for (group, waits_for) in starts {
+                if let Some(edges) = edges.get_mut(tasks.len() + group) {
+                    *edges = waits_for;
+                }
+            }
+        }
         Self { ids, edges }
     }
 
@@ -55,8 +77,8 @@ impl<'a> Graph<'a> {
     /// Gives each node the number of its strongly connected component, by
     /// Tarjan's algorithm on a stack of its own: chains may be long.
     fn components(&self) -> Vec<usize> {
-        let mut search = Search::new(self.ids.len());
-        for root in 0..self.ids.len() {
+        let mut search = Search::new(self.edges.len());
+        for root in 0..self.edges.len() {
             search.visit(self, root);
         }
         search.component
@@ -85,7 +107,8 @@ impl<'a> Graph<'a> {
         let mut path = vec![self.id(start)?.clone()];
         let mut node = *came_from.get(&start)?;
         while node != start {
-            path.push(self.id(node)?.clone());
+            // The start of a group stands in the name of its parts.
+            path.extend(self.id(node).cloned());
             node = *came_from.get(&node)?;
         }
         path.push(self.id(start)?.clone());

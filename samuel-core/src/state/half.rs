@@ -10,11 +10,12 @@ use std::{
 };
 
 use super::{
-    Diagnostic, DiagnosticKind, FileStore, LoadedPlan, StateError, atomic,
+    Diagnostic, DiagnosticKind, FileStore, LoadedPlan, StateError, files,
     found::{MAX_WRITING, STILL},
     last_read::PlanFile,
     plan_file::{Document, Missing},
 };
+use crate::fs::Durability;
 
 /// Says whether a line of [`LoadedPlan::unparsed`](super::LoadedPlan::unparsed) tells of
 /// tasks that are missing.
@@ -56,7 +57,7 @@ impl FileStore {
             file = read;
         }
         if file.document.missing.is_some() {
-            atomic::write_unsynced(self.dir().root(), &aside(&self.dir().prd()), &file.content)?;
+            files::write(self.dir().root(), &aside(&self.dir().prd()), &file.content, Durability::Unsynced)?;
         }
         Ok(file)
     }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use jiff::Timestamp;
 
 use super::{StateError, apply::count_tasks};
-use crate::model::{PLAN_VERSION, Plan};
+use crate::model::{PLAN_VERSION, Plan, settle};
 
 /// Makes a plan ready to be stored under a revision.
 ///
@@ -25,6 +25,7 @@ pub(crate) fn prepare(mut plan: Plan, revision: u64, now: Timestamp) -> Result<P
     plan.revision = revision;
     plan.project.created_at = plan.project.created_at.or(Some(now));
     plan.project.updated_at = Some(now);
+    settle(&mut plan.tasks, Some(now));
     count_tasks(&mut plan);
     Ok(plan)
 }

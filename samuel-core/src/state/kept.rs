@@ -19,13 +19,10 @@ use jiff::Timestamp;
 use rustix::fs::{Access, access};
 use serde::Serialize;
 
-use super::{
-    Actor, FileStore, JournalEntry, PlanStore, RunDir, StateError, apply::count_tasks, atomic,
-    file::digest_of, journal::revision_after, plan_file,
-};
+use super::{FileStore, PlanStore, RunDir, StateError, file::digest_of, files, plan_file};
 use crate::{
-    fs::{PRIVATE_DIRECTORY, Root},
-    model::{Plan, ProgressStatus, Remedy, Status, Task, TaskId},
+    fs::{Durability, PRIVATE_DIRECTORY, Root},
+    model::{Plan, Remedy, Status, Task, TaskId},
     text::counted_are,
 };
 
@@ -72,20 +69,6 @@ pub(super) enum Place {
     Beside,
 }
 
-/// A plan that was put back.
-#[derive(Clone, Debug, Serialize)]
-pub struct Restored {
-    /// Which one it was.
-    pub kept: KeptPlan,
-    /// The revision the plan has now.
-    pub revision: u64,
-    /// Where the plan that was there before was put.
-    pub backup: Option<PathBuf>,
-    /// The tasks of it that were completed since it was kept, as far as the present plan
-    /// and the journal tell, and are open again.
-    pub reopened: Vec<TaskId>,
-}
-
 impl KeptPlans {
     /// Names where the plans of a run directory are kept, below a directory that
     /// is the user's alone. Touches nothing.
@@ -123,12 +106,12 @@ impl KeptPlans {
         Ok(numbers)
     }
 
-    fn path(&self, number: u64) -> PathBuf {
+    pub(super) fn path(&self, number: u64) -> PathBuf {
         self.dir.join(format!("{number}.toon"))
     }
 
-    fn read(&self, number: u64) -> Result<Option<Vec<u8>>, StateError> {
-        atomic::read(&Root::new(&self.dir), &self.path(number))
+    pub(super) fn read(&self, number: u64) -> Result<Option<Vec<u8>>, StateError> {
+        files::read(&Root::new(&self.dir), &self.path(number))
     }
 
     /// Returns the plans that are kept, as far as they can be read.
@@ -152,7 +135,7 @@ impl KeptPlans {
                 _ => last.saturating_add(1),
             },
         };
-        atomic::write_unsynced(&Root::new(&self.dir), &self.path(number), text.as_bytes())?;
+        files::write(&Root::new(&self.dir), &self.path(number), text.as_bytes(), Durability::Unsynced)?;
         let too_many = (numbers.len() + usize::from(!numbers.contains(&number))).saturating_sub(MAX_PLANS);
         for old in numbers.iter().take(too_many) {
             // The next one that is kept tries again.
@@ -211,6 +194,13 @@ impl FileStore {
         }
     }
 
+    /// Keeps the plan that is there, before another one replaces it. Says whether it is
+    /// kept then: not where the caller named no place, nor where it cannot be read.
+    pub(super) fn keeps_present(&self) -> bool {
+        let (Some(kept), Ok(file)) = (&self.kept, self.read_plan()) else { return false };
+        str::from_utf8(&file.content).is_ok_and(|text| kept.keep(text, Place::OfLast).is_ok())
+    }
+
     /// Says why no plan can be kept outside of the work tree; nothing where it can be,
     /// or where the caller named no place. Writes nothing.
     pub(crate) fn cannot_keep(&self) -> Option<String> {
@@ -259,64 +249,6 @@ impl FileStore {
             count => Some(Remedy::RestorePlan { kept: counted_are(count, "plan") }),
         }
     }
-
-    /// Puts a plan that is kept in the place of the one that is there: the one
-    /// with this number, else the last one with tasks that the present one has not.
-    ///
-    /// The caller makes sure that no loop works on the plan.
-    ///
-    /// # Errors
-    /// Returns [`StateError::NotKept`] where there is none, and what
-    /// [`import`](PlanStore::import) returns for locks and files.
-    pub fn restore(&self, number: Option<u64>, actor: Actor) -> Result<Restored, StateError> {
-        let not_kept = || StateError::NotKept { number };
-        let plans = self.kept_plans()?;
-        let is_lost = |plan: &KeptPlan| !plan.current && plan.tasks > 0;
-        let is_wanted = |plan: &&KeptPlan| number.map_or(is_lost(plan), |number| plan.number == number);
-        let plan = plans.into_iter().rev().find(|plan| is_wanted(&plan)).ok_or_else(not_kept)?;
-        let path = self.kept.as_ref().ok_or_else(not_kept)?;
-        let content = path.read(plan.number)?.ok_or_else(not_kept)?;
-        let (mut document, _) = plan_file::decode(&path.path(plan.number), &content)?;
-        self.dir().check()?;
-        self.dir().create_again()?;
-        let _lock = self.lock("restore")?;
-        let (now, tail) = (self.now(), self.journal().tail()?);
-        let present = self.read_plan().ok().map(|file| file.document.plan);
-        let reopened = self.reopened(&document.plan, present.as_deref());
-        let before = present.map_or(0, |plan| plan.revision);
-        let revision = revision_after(before.max(tail.revision).max(document.plan.revision));
-        let changed = document.plan_mut();
-        changed.revision = revision;
-        changed.project.updated_at = Some(now);
-        if changed.progress.status == ProgressStatus::Running {
-            // It was kept while a loop worked on it, and none does now.
-            changed.progress.status = ProgressStatus::Stopped;
-        }
-        count_tasks(changed);
-        let backup = if self.exists()? { Some(self.back_up(now)?) } else { None };
-        self.commit_whole(&document, backup.as_deref(), &tail, now, actor)?;
-        Ok(Restored { kept: plan, revision, backup, reopened })
-    }
-
-    /// Returns the open tasks of a kept plan that were completed since: in the present
-    /// plan, or in the journal where that plan is gone. Somebody holds the lock.
-    fn reopened(&self, kept: &Plan, present: Option<&Plan>) -> Vec<TaskId> {
-        let present = present.filter(|now| now.project.created_at == kept.project.created_at);
-        let in_plan = present.into_iter().flat_map(|now| &now.tasks);
-        let in_plan = in_plan.filter(|task| task.status == Status::Completed).map(|task| task.id.clone());
-        // A journal that cannot be read tells nothing.
-        let records = self.journal().since(0).unwrap_or_default();
-        let stored = records.iter().rposition(|record| matches!(record.entry, JournalEntry::Imported { .. }));
-        let of_plan = records.into_iter().skip(stored.map_or(0, |at| at + 1));
-        let since = of_plan.filter(|record| record.revision > kept.revision && present.is_none());
-        let in_journal = since.filter_map(|record| match record.entry {
-            JournalEntry::Mutation { change, .. } => change.completed().cloned(),
-            _ => None,
-        });
-        let completed: HashSet<TaskId> = in_plan.chain(in_journal).collect();
-        let is_reopened = |task: &&Task| task.status != Status::Completed && completed.contains(&task.id);
-        kept.tasks.iter().filter(is_reopened).map(|task| task.id.clone()).collect()
-    }
 }
 
 #[cfg(test)]
@@ -327,8 +259,8 @@ mod tests {
     use super::*;
     use crate::{
         clock::SystemClock,
-        model::{Usage, payload::Mode},
-        state::{Existing, Mutation, NewTask},
+        model::{ProgressStatus, Usage, payload::Mode},
+        state::{Actor, Existing, Mutation, NewTask},
     };
 
     fn store(root: &Path) -> FileStore {

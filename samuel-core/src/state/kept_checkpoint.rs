@@ -21,8 +21,8 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Checkpoint, FileStore, JournalEntry, StateError, WorkTreeId, atomic};
-use crate::fs::Root;
+use super::{Checkpoint, FileStore, JournalEntry, StateError, WorkTreeId, files};
+use crate::fs::{Durability, Root};
 
 /// The file beside the kept plans.
 const FILE: &str = "checkpoint.json";
@@ -118,7 +118,7 @@ impl FileStore {
         let content = serde_json::to_vec(&Kept { tree, boot: boot_id(), seq, checkpoint })
             .map_err(|error| StateError::Encode { what: "checkpoint", reason: error.to_string() })?;
         kept.make_dir().map_err(StateError::io("make", path))?;
-        atomic::write_unsynced(&Root::new(kept.dir()), path, &content)
+        files::write(&Root::new(kept.dir()), path, &content, Durability::Unsynced)
     }
 
     fn kept_checkpoint_path(&self) -> Option<PathBuf> {
@@ -140,7 +140,7 @@ fn forget(path: &Path) {
 
 /// Reads what is kept. What cannot be read is none.
 fn read(path: &Path) -> Option<Kept<Checkpoint>> {
-    let content = atomic::read(&Root::new(path.parent()?), path).ok()??;
+    let content = files::read(&Root::new(path.parent()?), path).ok()??;
     serde_json::from_slice(&content).ok()
 }
 

@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::{
-    Diagnostic, LoadedPlan, Mutation, StateError, TaskChange, atomic,
+    Diagnostic, LoadedPlan, Mutation, StateError, TaskChange, files,
     plan_file::{self, Document, Lines, Pieces},
 };
 use crate::fs::Root;
@@ -52,7 +52,7 @@ impl LastRead {
         excerpt: impl FnOnce(&[u8]) -> Option<Document>,
     ) -> Result<PlanFile, StateError> {
         let content =
-            atomic::read(root, path)?.ok_or_else(|| StateError::NotInitialised { path: path.to_owned() })?;
+            files::read(root, path)?.ok_or_else(|| StateError::NotInitialised { path: path.to_owned() })?;
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(kept) = kept.filter(|kept| kept.content == content) {
             return Ok(kept);
@@ -84,7 +84,9 @@ impl PlanFile {
     /// Writes a document that differs by one change from the file.
     pub(super) fn encode_changed(&self, change: &TaskChange) -> Result<Pieces<'_>, StateError> {
         // Rows in a damaged text need not be those of the tasks in turn.
-        let text = self.diagnostics.is_empty().then(|| str::from_utf8(&self.content).ok()).flatten();
+        let is_in_turn = !matches!(change, TaskChange::Several { .. });
+        let is_sound = self.diagnostics.is_empty() && !self.document.is_regrouped && is_in_turn;
+        let text = is_sound.then(|| str::from_utf8(&self.content).ok()).flatten();
         match text.and_then(Lines::find) {
             Some(read) => plan_file::encode_changed(&self.document, read, change),
             None => Ok(vec![plan_file::encode(&self.document)?.into()]),

@@ -9,7 +9,7 @@ use std::{ffi::OsStr, fmt, path::Path};
 
 use super::{RunDir, StateError};
 use crate::{
-    fs::{Entry, FileError, FileKind, Root},
+    fs::{Entry, FileError, FileKind, Root, found},
     text::counted,
 };
 
@@ -65,11 +65,8 @@ impl fmt::Display for Size {
 /// Returns [`StateError::Io`] where the directory cannot be looked at.
 pub(crate) fn prune(dir: &RunDir, keep: KeptLogs, resumed: Option<&str>) -> Result<Pruned, StateError> {
     let logs = dir.all_logs();
-    let mut found = match dir.root().list(&logs, MAX_RUNS) {
-        Ok(found) => found,
-        Err(error) if error.is_not_found() => return Ok(Pruned::default()),
-        Err(error) => return Err(StateError::file("read", logs)(error)),
-    };
+    let listed = found(dir.root().list(&logs, MAX_RUNS)).map_err(StateError::file("read", &logs))?;
+    let mut found = listed.unwrap_or_default();
     found.retain(|entry| entry.kind == FileKind::Directory && is_run_id(&entry.name));
     // The time comes first in an id, so the latest run comes first.
     found.sort_by(|left, right| right.name.cmp(&left.name));

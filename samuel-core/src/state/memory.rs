@@ -11,9 +11,9 @@ use std::{
 use jiff::Timestamp;
 
 use super::{
-    Actor, Applied, Diagnostic, Existing, Imported, JournalEntry, JournalPart, JournalRecord, LoadedPlan,
-    Mutation, PlanStore, ProgressEntry, ProgressLog, ReadOn, StateError, TaskChange, Watch, apply, import,
-    progress,
+    Actor, Applied, Asker, Diagnostic, Existing, Imported, JournalEntry, JournalPart, JournalRecord,
+    LoadedPlan, Mutation, PlanStore, ProgressEntry, ProgressLog, ReadOn, Replaced, StateError, TaskChange,
+    Watch, apply, import, progress, undo,
 };
 use crate::{clock::Clock, model::Plan};
 
@@ -127,12 +127,23 @@ impl PlanStore for MemoryStore {
         mutation: Mutation,
         actor: Actor,
     ) -> Result<Applied, StateError> {
+        self.mutate_as(made_at, mutation, &actor.into())
+    }
+
+    fn mutate_as(
+        &self,
+        made_at: Option<Timestamp>,
+        mutation: Mutation,
+        asker: &Asker,
+    ) -> Result<Applied, StateError> {
+        asker.may(&mutation)?;
         let mut state = self.state();
         let now = self.clock.now();
         let mut plan = Plan::clone(state.plan()?);
         if made_at.is_some_and(|made_at| plan.project.created_at != Some(made_at)) {
             return Err(StateError::Replaced { path: name() });
         }
+        let mutation = undo::resolve(mutation, asker, || Ok(state.journal.clone()))?;
         let change = apply(&mut plan, &mutation, now)?;
         let base = plan.revision;
         if change == TaskChange::Unchanged {
@@ -140,7 +151,13 @@ impl PlanStore for MemoryStore {
         }
         plan.revision = base + 1;
         let applied = Applied::new(&plan, &mutation, change.clone());
-        let entry = JournalEntry::Mutation { actor, base, mutation, change };
+        let replaced = if undo::is_undoable(&mutation) {
+            Replaced::between(state.plan()?, &plan).map(Box::new)
+        } else {
+            None
+        };
+        let (actor, by) = (asker.actor, asker.name.clone());
+        let entry = JournalEntry::Mutation { actor, base, mutation, change, by, replaced };
         let seq = state.append(now, plan.revision, entry)?;
         state.plan = Some(Arc::new(plan));
         Ok(Applied { seq: Some(seq), ..applied })

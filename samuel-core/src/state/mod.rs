@@ -24,7 +24,6 @@
 
 mod acknowledged;
 mod apply;
-pub(crate) mod atomic;
 mod catch_up;
 mod context;
 mod diagnostic;
@@ -32,6 +31,7 @@ mod edit;
 mod error;
 mod file;
 mod file_lane;
+mod files;
 mod found;
 mod graph;
 mod half;
@@ -44,17 +44,23 @@ mod lane_store;
 mod last_read;
 mod lock;
 mod logs;
+mod loop_lock;
 mod memory;
 mod memory_lane;
+mod merge;
 mod mutation;
+mod new_task;
 mod plan_file;
 mod plan_store;
 mod progress;
 mod put_back;
 mod repair;
+mod restore;
+mod revise;
 mod run_dir;
 mod scratch;
 mod stores;
+mod undo;
 mod validate;
 mod watch;
 mod watched_files;
@@ -75,22 +81,26 @@ pub use journal::{
     Checkpoint, JournalEntry, JournalRecord, MAX_RECORD_BYTES, Note, NotedEvent, RunEnd, Supervisor,
     SupervisorRole, Used, WorkTreeId,
 };
-pub use kept::{KeptPlan, KeptPlans, Restored};
+pub use kept::{KeptPlan, KeptPlans};
 pub use kept_checkpoint::KeptCheckpoint;
 pub use lane_store::{LaneStore, LoopLock, SavedRun};
 pub use lock::{Holder, LOCK_WAIT};
 pub(crate) use logs::{KeptLogs, prune};
 pub use memory::MemoryStore;
 pub use memory_lane::MemoryLane;
+pub use merge::{Merged, Orphans, merge};
 pub use mutation::{Actor, Mutation, NewTask, TaskChange};
 pub use plan_store::{
-    Applied, CaughtUp, Existing, Imported, JournalPart, LastWritten, LoadedPlan, PlanStore,
+    Applied, Asker, CaughtUp, Existing, Imported, JournalPart, LastWritten, LoadedPlan, PlanStore,
 };
 pub use progress::{
     ParseProgressError, ProgressBody, ProgressEntry, ProgressKind, ProgressLine, ProgressLog,
 };
 pub use repair::{LeftRow, Repair, RestoredRow};
+pub use restore::Restored;
+pub use revise::{AddedTask, ChangedTask, Parts, Place, PlanUpdate, TaskEdit};
 pub use run_dir::{Artifact, RunDir};
 pub(crate) use stores::Stores;
+pub use undo::{NotUndone, Replaced};
 pub use validate::{PlanProblem, Severity, validate};
 pub use watch::{ReadOn, Watch};

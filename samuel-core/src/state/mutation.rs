@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::{Edit, Parts, Place, PlanUpdate, Replaced, TaskEdit};
 use crate::model::{
     Complexity, Priority, ProgressStatus, Source, Status, Task, TaskId, Usage, payload::Mode,
 };
@@ -81,9 +82,45 @@ pub enum Mutation {
     Block {
         /// The task.
         id: TaskId,
-        /// Why, for the journal.
+        /// Why, which stands beside the task until it is reset.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+    },
+    /// A task says something else.
+    Edit {
+        /// The task.
+        id: TaskId,
+        /// What it says anew.
+        edit: Box<TaskEdit>,
+    },
+    /// Tasks leave the plan. Refused while others depend on them.
+    Remove {
+        /// The tasks.
+        ids: Vec<TaskId>,
+        /// What happens to their parts.
+        #[serde(default)]
+        parts: Parts,
+    },
+    /// A task stands elsewhere in the plan, with its parts.
+    Move {
+        /// The task.
+        id: TaskId,
+        /// Where it goes.
+        to: Place,
+    },
+    /// The PRD was changed, and the plan follows.
+    Update {
+        /// What that changes.
+        update: Box<PlanUpdate>,
+    },
+    /// A change is taken back, unless a later one touched the same tasks.
+    Undo {
+        /// The change: the revision it made; without one the last that the asker made.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        change: Option<u64>,
+        /// What it replaced, which the store finds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        back: Option<Box<Replaced>>,
     },
     /// An iteration ended and its figures are added to the plan's.
     CommitIteration {
@@ -120,6 +157,11 @@ impl Mutation {
             Self::ReturnToPending { .. } => "return_to_pending",
             Self::TakeBack { .. } => "take_back",
             Self::Block { .. } => "block",
+            Self::Edit { .. } => "edit",
+            Self::Remove { .. } => "remove",
+            Self::Move { .. } => "move",
+            Self::Update { .. } => "update",
+            Self::Undo { .. } => "undo",
             Self::CommitIteration { .. } => "commit_iteration",
             Self::AddUsage { .. } => "add_usage",
             Self::SetProgressStatus { .. } => "set_progress_status",
@@ -139,8 +181,27 @@ impl Mutation {
             Self::CommitIteration { .. } | Self::AddUsage { .. } | Self::SetProgressStatus { .. } => {
                 Some(Vec::new())
             }
-            Self::Enqueue { .. } | Self::Add { .. } => None,
+            Self::Enqueue { .. }
+            | Self::Add { .. }
+            | Self::Edit { .. }
+            | Self::Remove { .. }
+            | Self::Move { .. }
+            | Self::Update { .. }
+            | Self::Undo { .. } => None,
         }
+    }
+
+    /// Says whether an agent may ask for it. One that could edit or remove its tasks
+    /// could end early.
+    pub(crate) fn is_for_agents(&self) -> bool {
+        !matches!(
+            self,
+            Self::Edit { .. }
+                | Self::Remove { .. }
+                | Self::Move { .. }
+                | Self::Update { .. }
+                | Self::Undo { .. }
+        )
     }
 }
 
@@ -181,6 +242,23 @@ impl NewTask {
     pub fn new(title: impl Into<String>) -> Self {
         Self { title: title.into(), ..Self::default() }
     }
+
+    /// Gives it an id, as a pending task.
+    #[must_use]
+    pub fn with_id(self, id: TaskId) -> Task {
+        Task {
+            description: self.description,
+            priority: self.priority,
+            complexity: self.complexity,
+            source: self.source,
+            depends_on: self.depends_on,
+            files_to_create: self.files_to_create,
+            files_to_modify: self.files_to_modify,
+            guardrails: self.guardrails,
+            acceptance: self.acceptance,
+            ..Task::new(id, self.title)
+        }
+    }
 }
 
 /// What a mutation did.
@@ -210,6 +288,11 @@ pub enum TaskChange {
         /// Their ids.
         ids: Vec<TaskId>,
     },
+    /// Several tasks were changed, added or removed.
+    Several {
+        /// What is different. Groups that only follow from their parts are left out.
+        edits: Vec<Edit>,
+    },
     /// Only the progress figures changed.
     Progress,
 }
@@ -220,24 +303,39 @@ impl TaskChange {
         match self {
             Self::Added { id } | Self::Task { id, .. } => id == task,
             Self::TakenBack { ids } => ids.contains(task),
+            Self::Several { edits } => edits.iter().any(|edit| edit.task() == Some(task)),
             Self::Unchanged | Self::Progress => false,
+        }
+    }
+
+    /// Returns what is different where several tasks were changed.
+    pub fn edits(&self) -> &[Edit] {
+        match self {
+            Self::Several { edits } => edits,
+            _ => &[],
         }
     }
 
     /// Says whether a task is open because of it.
     pub(crate) fn leaves_work(&self) -> bool {
+        let is_open = |status: &Status| !matches!(status, Status::Completed | Status::Skipped);
         match self {
             Self::Added { .. } | Self::TakenBack { .. } => true,
-            Self::Task { to, .. } => !matches!(to, Status::Completed | Status::Skipped),
+            Self::Task { to, .. } => is_open(to),
+            Self::Several { edits } => edits.iter().any(|edit| match edit {
+                Edit::Status { to: status, .. } | Edit::Added { status, .. } => is_open(status),
+                _ => false,
+            }),
             Self::Unchanged | Self::Progress => false,
         }
     }
 
-    /// Returns the task that this change, and no earlier one, completed.
-    pub fn completed(&self) -> Option<&TaskId> {
-        match self {
+    /// Returns the tasks that this change, and no earlier one, completed.
+    pub fn completed(&self) -> impl Iterator<Item = &TaskId> {
+        let one = match self {
             Self::Task { id, from, to: Status::Completed } if *from != Status::Completed => Some(id),
             _ => None,
-        }
+        };
+        one.into_iter().chain(self.edits().iter().filter_map(Edit::completed))
     }
 }

@@ -69,6 +69,21 @@ pub trait PlanStore: fmt::Debug + Send + Sync {
         actor: Actor,
     ) -> Result<Applied, StateError>;
 
+    /// Changes the plan as [`mutate_only`](Self::mutate_only) does, and writes down who
+    /// asked for it by name, so that [`Mutation::Undo`] knows whose change is whose. A
+    /// store that keeps no names leaves that out.
+    ///
+    /// # Errors
+    /// As [`mutate_only`](Self::mutate_only), and [`StateError::NotUndone`].
+    fn mutate_as(
+        &self,
+        made_at: Option<Timestamp>,
+        mutation: Mutation,
+        asker: &Asker,
+    ) -> Result<Applied, StateError> {
+        self.mutate_only(made_at, mutation, asker.actor)
+    }
+
     /// Returns the journal's records after a number, oldest first, as far
     /// back as the journal goes; 0 stands for all. Numbers grow, not necessarily by
     /// one.
@@ -125,6 +140,34 @@ pub trait PlanStore: fmt::Debug + Send + Sync {
     /// read with [`catch_up`](Self::catch_up). One that says nothing, or ends, costs
     /// promptness alone: the loop also looks by itself whenever it matters.
     fn watch(&self) -> Watch;
+}
+
+/// Who asks for a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asker {
+    /// What kind of caller it is.
+    pub actor: Actor,
+    /// What tells it from others of its kind, such as a user and a session.
+    pub name: Option<String>,
+}
+
+impl From<Actor> for Asker {
+    fn from(actor: Actor) -> Self {
+        Self { actor, name: None }
+    }
+}
+
+impl Asker {
+    /// Refuses a change that is not the asker's to make.
+    ///
+    /// # Errors
+    /// Returns [`StateError::NotForAgents`].
+    pub(crate) fn may(&self, mutation: &Mutation) -> Result<(), StateError> {
+        match self.actor == Actor::Agent && !mutation.is_for_agents() {
+            true => Err(StateError::NotForAgents { what: mutation.name() }),
+            false => Ok(()),
+        }
+    }
 }
 
 /// What the journal tells after a number.
@@ -194,7 +237,7 @@ impl Applied {
     /// Tells of a change that is not yet in the journal.
     pub(super) fn new(plan: &Plan, mutation: &Mutation, change: TaskChange) -> Self {
         let id = match (&change, mutation.tasks().as_deref()) {
-            (TaskChange::Added { id }, _) => Some(id),
+            (TaskChange::Added { id } | TaskChange::Task { id, .. }, _) => Some(id),
             (_, Some([id])) => Some(*id),
             _ => None,
         };
@@ -208,7 +251,8 @@ impl Applied {
 pub struct Imported {
     /// The revision the plan has now.
     pub revision: u64,
-    /// Where the plan that was there before was put.
+    /// Where the plan that was there before was put; nothing where it is one of the
+    /// [kept plans](super::KeptPlans).
     pub backup: Option<PathBuf>,
 }
 

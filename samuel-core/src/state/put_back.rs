@@ -1,9 +1,10 @@
 //! Putting back what is gone of a run directory.
 
 use super::{
-    FileStore, JournalEntry, JournalRecord, StateError, acknowledged::Acknowledged, atomic, file::digest_of,
+    FileStore, JournalEntry, JournalRecord, StateError, acknowledged::Acknowledged, file::digest_of, files,
     half::aside, plan_file,
 };
+use crate::fs::Durability;
 
 /// Keeps version control out of a run directory.
 const IGNORE: (&str, &str) = (".gitignore", "*\n");
@@ -24,7 +25,7 @@ impl FileStore {
             root.clear_the_way(&path).map_err(StateError::file("put back", &path))?;
         }
         if known.ignored && !self.is_ignored() {
-            atomic::write_unsynced(root, &dir.path().join(IGNORE.0), IGNORE.1.as_bytes())?;
+            files::write(root, &dir.path().join(IGNORE.0), IGNORE.1.as_bytes(), Durability::Unsynced)?;
         }
         Ok(is_gone.then(|| format!("{} was gone", dir.path().display())).into_iter().collect())
     }
@@ -47,10 +48,10 @@ impl FileStore {
         if records.iter().any(|record| matches!(record.entry, JournalEntry::Imported { .. })) {
             return Err(why);
         }
-        if let Ok(Some(content)) = atomic::read(root, &path)
+        if let Ok(Some(content)) = files::read(root, &path)
             && !content.is_empty()
         {
-            atomic::write_unsynced(root, &aside(&path), &content)?;
+            files::write(root, &aside(&path), &content, Durability::Unsynced)?;
         }
         let (mut document, _) = plan_file::decode(&path, content)?;
         let mut revision = known.revision.max(document.plan.revision);
@@ -63,7 +64,7 @@ impl FileStore {
         }
         document.plan_mut().revision = revision;
         root.clear_the_way(&path).map_err(StateError::file("put back", &path))?;
-        atomic::write(root, &path, plan_file::encode(&document)?.as_bytes())
+        files::write(root, &path, plan_file::encode(&document)?.as_bytes(), Durability::Synced)
     }
 
     /// Returns the last of the plans that records name which is kept, and the records

@@ -8,8 +8,8 @@ use std::{
     path::{Component, Path},
 };
 
-use super::{RunDir, StateError, atomic};
-use crate::fs::{LastLink, PRIVATE_DIRECTORY};
+use super::{RunDir, StateError, files};
+use crate::fs::{Durability, LastLink, PRIVATE_DIRECTORY};
 
 impl RunDir {
     /// Writes a file below the directory of a plugin, over one that is there.
@@ -37,7 +37,7 @@ impl RunDir {
         let directory = target.parent().unwrap_or(&target);
         let made = self.root().create_directory(directory, PRIVATE_DIRECTORY);
         made.map_err(StateError::file("create", directory))?;
-        atomic::write_unsynced(self.root(), &target, content.as_bytes())
+        files::write(self.root(), &target, content.as_bytes(), Durability::Unsynced)
     }
 }
 

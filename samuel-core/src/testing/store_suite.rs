@@ -135,7 +135,7 @@ fn done_twice_keeps_the_first_commit_and_writes_nothing_more(store: &dyn PlanSto
     plan_of_three(store);
     let first = store.mutate(done("1", Some("abcd"), Some(5)), Actor::Agent).unwrap();
     let second = store.mutate(done("1", None, None), Actor::Agent).unwrap();
-    assert_eq!((first.revision, first.change.completed()), (2, Some(&id("1"))));
+    assert_eq!((first.revision, first.change.completed().next()), (2, Some(&id("1"))));
     assert_eq!((second.revision, second.change, second.seq), (2, TaskChange::Unchanged, None));
     let task = store.load().unwrap().plan.task(&id("1")).cloned().unwrap();
     assert_eq!((task.commit_sha.as_deref(), task.iteration), (Some("abcd"), Some(5)));

@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::symlink, process::Command};
 
 use samuel_core::{
     hook::HookPoint,
-    model::Coded,
+    model::{Coded, Remedy},
     plugin::{Capabilities, Capability, PluginChangeKind, PluginError, Source},
 };
 
@@ -116,7 +116,9 @@ async fn what_is_wrong_with_a_source_is_said_before_anything_is_written() {
     let wasm = bench.skill("comp", "[wasm]\nmodule = \"p.wasm\"\n", &[]);
     let text = fs::read_to_string(wasm.join("samuel-plugin.toml")).unwrap().replace("skill", "wasm");
     fs::write(wasm.join("samuel-plugin.toml"), text).unwrap();
-    assert!(bench.fetch(&wasm).await.unwrap_err().to_string().contains("samuel plugin build"));
+    let error = bench.fetch(&wasm).await.unwrap_err();
+    assert!(error.to_string().contains("\"p.wasm\" does not exist"), "{error}");
+    assert_eq!(error.help(), Remedy::BuildPlugin.after("Correct the path, or the file.".to_owned()));
     fs::write(wasm.join("p.wasm"), "no wasm").unwrap();
     assert!(bench.fetch(&wasm).await.unwrap_err().to_string().contains("is not WebAssembly"));
 }

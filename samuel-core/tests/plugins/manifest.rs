@@ -22,7 +22,7 @@ fn problems(text: &str) -> Vec<String> {
     let Err(PluginError::Manifest(error)) = parse(text) else { panic!("accepted: {text}") };
     let told = |problem: &samuel_core::config::Problem| {
         let (line, column) = (problem.location.line.unwrap(), problem.location.column.unwrap());
-        format!("{line}:{column} {problem} | {}", problem.help())
+        format!("{line}:{column} {problem} | {}", problem.help().prose())
     };
     error.problems().iter().map(told).collect()
 }
@@ -122,22 +122,15 @@ fn every_form_of_binding_ends_up_in_one_list() {
 
 #[test]
 fn bindings_that_disagree_and_points_without_one_are_refused_at_their_place() {
-    let rest = "[hooks]\n\"quality.check\" = \"one\"\n[hook.quality_check]\nhandler = \"two\"\n";
-    assert_eq!(
-        problems(&wasm(rest)),
-        [
-            "8:7 hook.quality_check: quality.check is bound to \"two\" here and to \"one\" at line 7 | Remove one of the two."
-        ]
-    );
-    let rest = "[hooks]\n\"quality.check\" = { handler = \"one\", order = 1 }\n[hook.quality_check]\nhandler = \"one\"\norder = 2\n";
-    assert_eq!(problems(&wasm(rest)).len(), 1);
-    let rest = "[provides]\nhooks = [\"quality.check\"]\n";
-    assert_eq!(
-        problems(&wasm(rest)),
-        [
-            "7:10 provides.hooks[0]: quality.check is provided and bound to no handler | Add \"quality.check\" = \"<handler>\" to [hooks]."
-        ]
-    );
+    let both = "[hooks]\n\"quality.check\" = \"one\"\n[hook.quality_check]\nhandler = \"two\"\n";
+    let told = "8:7 hook.quality_check: quality.check is bound to \"two\" here and to \"one\" at line 7 | Remove one of \
+                the two.";
+    assert_eq!(problems(&wasm(both)), [told]);
+    let orders = "[hooks]\n\"quality.check\" = { handler = \"one\", order = 1 }\n[hook.quality_check]\nhandler = \"one\"\norder = 2\n";
+    assert_eq!(problems(&wasm(orders)).len(), 1);
+    let told = "7:10 provides.hooks[0]: quality.check is provided and bound to no handler | Add \"quality.check\" = \
+                \"<handler>\" to [hooks].";
+    assert_eq!(problems(&wasm("[provides]\nhooks = [\"quality.check\"]\n")), [told]);
 }
 
 #[test]
@@ -145,41 +138,28 @@ fn unknown_names_are_refused_with_the_nearest_one() {
     let text = HEAD.replace("version", "versoin")
         + "[hooks]\n\"quality.chek\" = \"a\"\n[capabilites]\n[wasm]\nmodul = \"a\"\n";
     let told = problems(&text);
-    assert!(told.contains(&"1:2 plugin: version is missing | Add version.".to_owned()), "{told:#?}");
-    assert!(
-        told.contains(&"4:1 plugin.versoin: unknown key | Did you mean \"version\"?".to_owned()),
-        "{told:#?}"
-    );
-    assert!(
-        told.contains(&"7:1 hooks.\"quality.chek\": unknown hook point \"quality.chek\" | Did you mean \"quality.check\"?".to_owned()),
-        "{told:#?}"
-    );
-    assert!(
-        told.contains(&"8:2 capabilites: unknown key | Did you mean \"capabilities\"?".to_owned()),
-        "{told:#?}"
-    );
-    assert!(
-        told.contains(&"10:1 wasm.modul: unknown key | Did you mean \"module\"?".to_owned()),
-        "{told:#?}"
-    );
+    for problem in [
+        "1:2 plugin: version is missing | Add version.",
+        "4:1 plugin.versoin: unknown key | Did you mean \"version\"?",
+        "7:1 hooks.\"quality.chek\": unknown hook point \"quality.chek\" | Did you mean \"quality.check\"?",
+        "8:2 capabilites: unknown key | Did you mean \"capabilities\"?",
+        "10:1 wasm.modul: unknown key | Did you mean \"module\"?",
+    ] {
+        assert!(told.iter().any(|one| one == problem), "{problem} in {told:#?}");
+    }
     let told =
         problems(&wasm("[capabilities]\nfilesystem.raed = []\n[hook.quality_chek]\nhandler = \"a\"\n"));
-    assert!(
-        told[0].starts_with("7:12 capabilities.filesystem.raed: unknown key | Did you mean \"read\"?"),
-        "{told:#?}"
-    );
+    let read = "7:12 capabilities.filesystem.raed: unknown key | Did you mean \"read\"?";
+    assert!(told[0].starts_with(read), "{told:#?}");
     assert!(told[1].ends_with("Did you mean \"quality.check\"?"), "{told:#?}");
 }
 
 #[test]
 fn a_plugin_for_another_samuel_is_told_of_that_alone() {
     let text = HEAD.replace("^2.0", "^3.1") + "[later]\nkey = 1\n";
-    assert_eq!(
-        problems(&text),
-        [
-            "5:10 plugin.samuel: the plugin needs Samuel ^3.1, and this is 2.0.0 | Use another version of the plugin, or of Samuel."
-        ]
-    );
+    let told = "5:10 plugin.samuel: the plugin needs Samuel ^3.1, and this is 2.0.0 | Use another version of the plugin, \
+                or of Samuel.";
+    assert_eq!(problems(&text), [told]);
     assert!(problems(&wasm("").replace("^2.0", "two"))[0].contains("\"two\" is not a version"));
     assert!(problems(&wasm("").replace("1.2.0", "1.2"))[0].contains("\"1.2\" is not a version"));
 }
@@ -195,11 +175,8 @@ fn names_handlers_and_targets_must_make_sense() {
         assert!(told[0].contains(rule), "{told:?}");
     }
     for handler in ["/bin/sh", "../x.sh", "a/../../b", ""] {
-        assert_eq!(
-            problems(&skill(&format!("[hooks]\n\"quality.check\" = \"{handler}\"\n"))).len(),
-            1,
-            "{handler}"
-        );
+        let told = problems(&skill(&format!("[hooks]\n\"quality.check\" = \"{handler}\"\n")));
+        assert_eq!(told.len(), 1, "{handler}: {told:?}");
     }
     assert_eq!(problems(&wasm("[hooks]\n\"quality.check\" = \"hooks/check.sh\"\n")).len(), 1);
     for target in [
@@ -282,6 +259,20 @@ fn known_keys(text: &str) -> Vec<String> {
 }
 
 #[test]
+fn only_a_script_in_the_agents_place_is_replied_to() {
+    for (kind, point) in [("skill", "quality.check"), ("wasm", "agent.invoke")] {
+        let text = format!(
+            "[plugin]\nname = \"p1\"\nkind = \"{kind}\"\nversion = \"1.0.0\"\nsamuel = \"^2.0\"\n\
+             [hooks]\n\"{point}\" = {{ handler = \"a\", interactive = true }}\n"
+        );
+        let error = parse(&text).unwrap_err();
+        assert!(error.to_string().contains("kept open for replies"), "{error}");
+        let quiet = text.replace("true", "false");
+        assert!(!parse(&quiet).err().is_some_and(|error| error.to_string().contains("kept open")));
+    }
+}
+
+#[test]
 fn the_schema_has_the_keys_that_the_reader_knows() {
     let schema = manifest_schema();
     let tables = [
@@ -299,29 +290,20 @@ fn the_schema_has_the_keys_that_the_reader_knows() {
         ("[wasm]\nzz = 1\n", "/properties/wasm"),
         ("[oci]\nzz = 1\n", "/properties/oci"),
         ("[[methodology]]\nzz = 1\n", "/properties/methodology/items"),
-        (
-            "[[methodology]]\n[methodology.clocks]\nzz = 1\n",
-            "/properties/methodology/items/properties/clocks",
-        ),
-        (
-            "[[methodology]]\n[methodology.context]\nzz = 1\n",
-            "/properties/methodology/items/properties/context",
-        ),
-        (
-            "[[methodology]]\n[methodology.session_budget]\nzz = 1\n",
-            "/properties/methodology/items/properties/session_budget",
-        ),
-        (
-            "[[methodology]]\n[methodology.pilot]\nzz = 1\n",
-            "/properties/methodology/items/properties/pilot/oneOf/1",
-        ),
-        (
-            "[[methodology]]\nquality_checks = [{ zz = 1 }]\n",
-            "/properties/methodology/items/properties/quality_checks/items/oneOf/1",
-        ),
         ("[[methodology]]\n[methodology.hooks.\"quality.check\"]\nzz = 1\n", "/$defs/chain"),
     ];
-    for (text, pointer) in tables {
+    let tables = tables.map(|(text, pointer)| (text.to_owned(), pointer.to_owned()));
+    let profile = [
+        ("[methodology.clocks]\nzz = 1", "clocks"),
+        ("[methodology.context]\nzz = 1", "context"),
+        ("[methodology.session_budget]\nzz = 1", "session_budget"),
+        ("[methodology.pilot]\nzz = 1", "pilot/oneOf/1"),
+        ("quality_checks = [{ zz = 1 }]", "quality_checks/items/oneOf/1"),
+    ];
+    let profile = profile.map(|(text, pointer)| {
+        (format!("[[methodology]]\n{text}\n"), format!("/properties/methodology/items/properties/{pointer}"))
+    });
+    for (text, pointer) in tables.iter().chain(&profile) {
         let properties = schema.pointer(&format!("{pointer}/properties")).and_then(Value::as_object);
         let mut keys: Vec<String> = properties.expect(pointer).keys().cloned().collect();
         keys.sort();

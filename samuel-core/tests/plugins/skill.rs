@@ -9,6 +9,7 @@ use std::{
 
 use samuel_core::{
     hook::{BreakClass, Dispatched, Point, Registry, points},
+    model::payload::AgentInvokeOutput,
     plugin::{Capabilities, Capability, LoadOptions, MAX_ANSWER_BYTES},
 };
 use serde_json::{Value, json};
@@ -307,4 +308,60 @@ async fn a_script_that_cannot_be_started_is_a_failed_start() {
     let said = "hooks/0.sh` is a script for `/no/such/interpreter`, which was not found. Install that";
     assert!(failure.message.contains(said), "{failure:?}");
     assert!(done.outcome.abort.is_some(), "before:loop is strict");
+}
+
+/// Fires `agent.invoke` at a script, with its input kept open or not.
+async fn in_the_agents_place(script: &str, is_interactive: bool) -> Dispatched<AgentInvokeOutput> {
+    let bench = Bench::new();
+    let exec = "[capabilities]\nexec = [\"agent\"]\n";
+    let source = bench.skill("agent", exec, &[("agent.invoke", script)]);
+    if is_interactive {
+        let manifest = source.join("samuel-plugin.toml");
+        let text = fs::read_to_string(&manifest).unwrap();
+        let table = "{ handler = \"hooks/0.sh\", interactive = true }";
+        fs::write(&manifest, text.replace("\"hooks/0.sh\"", table)).unwrap();
+    }
+    bench.install(&source).await;
+    dispatch::<points::AgentInvoke>(&bench.registry()).await
+}
+
+#[tokio::test]
+async fn a_script_whose_input_stays_open_is_answered_line_by_line() {
+    let ask = "echo '{\"before_ability\": {\"call_id\": \"1\", \"ability_id\": \"Bash\", \"input\": {}}}'";
+    let script = format!("read -r call; {ask}; read -r decision; echo '{{\"exit_code\": 7}}'");
+    let done = in_the_agents_place(&script, true).await;
+    assert_eq!((&done.outcome.broken[..], done.output.exit_code), (&[][..], 7));
+    let done = in_the_agents_place(&format!("cat > call.json; {ask}; echo '{{}}'"), false).await;
+    let failure = &done.outcome.broken[0].failure;
+    assert_eq!(failure.class, BreakClass::BadOutput);
+    assert!(failure.message.contains("does not say `interactive`"), "{failure}");
+}
+
+#[tokio::test]
+async fn reports_stand_before_the_answer_and_are_what_they_say() {
+    let answer = "echo '{\"exit_code\": 0}'";
+    let event = "echo '{\"event\": {\"type\": \"text\", \"text\": \"x\"}}'";
+    let done = in_the_agents_place(&format!("{event}; echo; {answer}"), false).await;
+    assert_eq!(done.outcome.broken, []);
+    for (script, expected) in [
+        (format!("echo '{{\"event\": {{\"type\": \"song\"}}}}'; {answer}"), "a report before it is wrong"),
+        (format!("{answer}; {event}"), "not one JSON document"),
+        (event.to_owned(), "nothing was printed"),
+    ] {
+        let done = in_the_agents_place(&script, false).await;
+        let failure = &done.outcome.broken[0].failure;
+        assert_eq!(failure.class, BreakClass::BadOutput);
+        assert!(failure.message.contains(expected), "{failure}");
+    }
+}
+
+#[tokio::test]
+async fn warnings_of_a_script_stand_beside_its_answer() {
+    let script = "echo '{\"ok\": true, \"warnings\": [\"slow disk\"]}'";
+    let (_, done) = fire::<points::BeforeLoop>(script, "").await;
+    assert!(done.output.ok);
+    assert_eq!(done.outcome.warnings[0].message, "slow disk");
+    let (class, message, _) = broken("echo '{\"ok\": true, \"warnings\": \"slow\"}'").await;
+    assert_eq!(class, BreakClass::BadOutput);
+    assert!(message.contains("`warnings` is no list of texts"), "{message}");
 }

@@ -3,6 +3,8 @@
 //! Whoever pastes the line that a run ended with, or starts as ever, must not
 //! accept unseen what the agent wrote.
 
+use samuel_tests::says;
+
 use crate::{
     kit::{HANG, Ran, SAMUEL, Target, ran},
     terminal::answered,
@@ -38,8 +40,7 @@ fn start(target: &Target, args: &[&str]) -> Ran {
 fn changed() -> (Target, Ran) {
     let target = project();
     agent(&target, CHANGE);
-    let ran = start(&target, &["--yes"]);
-    assert_eq!(ran.code, Some(4), "{}", ran.text());
+    let ran = start(&target, &["--yes"]).ends(4);
     agent(&target, &format!("{SAMUEL} run done 1"));
     (target, ran)
 }
@@ -63,8 +64,7 @@ fn the_line_that_goes_on_asks_and_a_start_with_yes_refuses() {
         assert!(!target.path("taken").exists(), "{args:?}");
         if code == 78 {
             assert!(refused.text().contains("changed: samuel.toml"), "{args:?}: {}", refused.text());
-            assert!(refused.text().contains("quality check 1: touch taken"), "{}", refused.text());
-            assert!(refused.text().contains("`samuel run start --accept`"), "{}", refused.text());
+            says(&refused.text(), &["quality check 1: touch taken", "`samuel run start --accept`"]);
             let by_digest = format!("`samuel run start --trust-hash {}`", digest(&refused));
             assert!(refused.text().contains(&by_digest), "{}", refused.text());
             assert_eq!(refused.text().matches("quality check 1: ").count(), 1, "{}", refused.text());
@@ -76,8 +76,7 @@ fn the_line_that_goes_on_asks_and_a_start_with_yes_refuses() {
 fn what_was_seen_is_accepted_by_its_digest_and_nothing_else_is() {
     let (target, _) = changed();
     let seen = digest(&start(&target, &["--accept"]));
-    let other = start(&target, &["--accept", "--trust-hash", "sha256:0"]);
-    assert_eq!(other.code, Some(78), "{}", other.text());
+    let other = start(&target, &["--accept", "--trust-hash", "sha256:0"]).ends(78);
     let looked = start(&target, &["--dry-run"]);
     for shown in [&other, &looked] {
         assert!(shown.text().contains("changed: samuel.toml"), "{}", shown.text());
@@ -88,8 +87,7 @@ fn what_was_seen_is_accepted_by_its_digest_and_nothing_else_is() {
     target.write("samuel.toml", format!("{config}# more\n"));
     assert_eq!(start(&target, &["--accept", "--trust-hash", &seen]).code, Some(78));
     target.write("samuel.toml", config);
-    let done = start(&target, &["--accept", "--trust-hash", &seen]);
-    assert_eq!(done.code, Some(0), "{}", done.text());
+    start(&target, &["--accept", "--trust-hash", &seen]).ends(0);
     assert!(target.path("taken").exists());
     let log = target.read(".samuel/run/progress.md");
     assert!(log.contains("control file accepted: changed: samuel.toml: sha256:"), "{log}");
@@ -106,8 +104,7 @@ fn at_a_terminal_the_change_is_shown_and_one_answer_decides() {
     assert!(!no.hung && !target.path("taken").exists());
     assert_eq!(text.matches("changed: samuel.toml").count(), 1, "{text}");
     assert_eq!(text.matches("quality check 1: touch taken").count(), 1, "a no prints no list: {text}");
-    assert!(text.contains("Accept these changes, and run this? [y/N]"), "{text}");
-    assert!(text.contains("was declined"), "{text}");
+    says(&text, &["Accept these changes, and run this? [y/N]", "was declined"]);
 
     let yes = answered(target.samuel(&["run", "start", "--accept"]), "y");
     assert_eq!(yes.code, Some(0), "{}", String::from_utf8_lossy(&yes.bytes));
@@ -119,14 +116,12 @@ fn the_line_that_goes_on_after_a_digest_has_the_one_of_the_next_start() {
     let (target, _) = changed();
     agent(&target, "true");
     let seen = digest(&start(&target, &["--accept"]));
-    let ended = start(&target, &["--max-iterations", "1", "--trust-hash", &seen]);
-    assert_eq!(ended.code, Some(4), "{}", ended.text());
+    let ended = start(&target, &["--max-iterations", "1", "--trust-hash", &seen]).ends(4);
     let text = ended.text();
     let (_, rest) = text.split_once("`samuel run start --max-iterations 1 --trust-hash ").expect(&text);
     let next = rest.split('`').next().unwrap();
     assert_ne!(next, seen, "{text}");
-    let again = start(&target, &[&format!("--trust-hash={next}"), "--max-iterations", "1"]);
-    assert_eq!(again.code, Some(4), "{}", again.text());
+    let again = start(&target, &[&format!("--trust-hash={next}"), "--max-iterations", "1"]).ends(4);
     let line = format!("`samuel run start '--trust-hash={next}' --max-iterations 1`");
     assert!(again.text().contains(&line), "{}", again.text());
 }
@@ -145,8 +140,7 @@ fn what_is_put_back_needs_no_answer() {
     let (target, _) = changed();
     let config = target.read("samuel.toml");
     target.write("samuel.toml", config.replace("touch taken", "false"));
-    let again = start(&target, &["--yes"]);
-    assert_eq!(again.code, Some(4), "{}", again.text());
+    start(&target, &["--yes"]).ends(4);
     // A change of the user's own, after that run has ended, is none of an agent.
     target.write("samuel.toml", config.replace("touch taken", "touch mine"));
     assert_eq!(start(&target, &["--yes"]).code, Some(0));
@@ -161,12 +155,10 @@ fn an_agent_that_changes_what_runs_and_kills_samuel_is_not_taken_up_unseen() {
     let killed = ran(target.samuel_after(&format!("echo $$ > {pid}"), &["run", "start", "--yes"]), HANG * 2);
     assert_eq!(killed.code, None, "{}", killed.text());
     agent(&target, &format!("{SAMUEL} run done 1"));
-    let refused = start(&target, &["--yes"]);
-    assert_eq!(refused.code, Some(78), "{}", refused.text());
+    let refused = start(&target, &["--yes"]).ends(78);
     assert!(refused.text().contains("changed: samuel.toml"), "{}", refused.text());
     assert!(!target.path("taken").exists());
-    let done = start(&target, &["--accept", "--trust-hash", &digest(&refused)]);
-    assert_eq!(done.code, Some(0), "{}", done.text());
+    start(&target, &["--accept", "--trust-hash", &digest(&refused)]).ends(0);
 }
 
 #[test]

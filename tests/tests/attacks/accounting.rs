@@ -34,8 +34,7 @@ fn count(ran: &Ran, text: &str) -> usize {
 
 #[test]
 fn a_negative_cost_does_not_pay_for_what_others_cost() {
-    let ran = start(&["-1000", "0.6", "-0.5", "0.6"]);
-    assert_eq!(ran.code, Some(4), "{}", ran.text());
+    let ran = start(&["-1000", "0.6", "-0.5", "0.6"]).ends(4);
     assert_eq!(count(&ran, "\"event\":\"iteration_started\""), 4, "{}", ran.text());
     assert_eq!(count(&ran, "\"exit_reason\":\"budget\""), 2, "in the last event and the answer");
     assert_eq!(count(&ran, "which counts as unknown"), 1, "one warning: {}", ran.text());

@@ -13,7 +13,7 @@ use std::{
 use crate::kit::{Dice, HANG, Target, ran, times, wait_for};
 
 /// Ways to say that a task is done, as one who is no agent, or another one.
-const SAYS: [&str; 10] = [
+const SAYS: [&str; 13] = [
     "samuel run done 1",
     "env -u SAMUEL_RUN_ID -u SAMUEL_ITERATION samuel run done 1",
     "env -i PATH=\"$PATH\" samuel -C \"$PWD\" run done 1",
@@ -24,11 +24,16 @@ const SAYS: [&str; 10] = [
     "env -u SAMUEL_RUN_ID samuel run task add 7 More; for t in 7 1; do env -u SAMUEL_RUN_ID samuel run done $t; done",
     "env -u SAMUEL_RUN_ID samuel run skip 1; env -u SAMUEL_RUN_ID samuel run done 1",
     "env -u SAMUEL_RUN_ID samuel run done 1; rm -f .samuel/run/progress.md",
+    // A group follows from its parts.
+    "samuel run task add 1.1 Part; samuel run done 1.1",
+    "unset SAMUEL_RUN_ID; samuel run task add 7 More; samuel run done 7; samuel run move 7 --parent 1",
+    "unset SAMUEL_RUN_ID; samuel run done 1; samuel run reset 1; samuel run undo",
 ];
 
 /// Ways to write it down instead of saying it.
-const WRITES: [&str; 17] = [
+const WRITES: [&str; 18] = [
     "sed -i 's/,in_progress,/,completed,/' .samuel/run/prd.toon",
+    "samuel run task add 1.1 Part; sed -i 's/,\\(in_progress\\|pending\\),/,completed,/' .samuel/run/prd.toon",
     "rm .samuel/run/journal.jsonl; samuel run done 1",
     ": >.samuel/run/journal.jsonl; env -u SAMUEL_RUN_ID samuel run done 1",
     "rm .samuel/run/journal.jsonl; sed -i 's/,in_progress,/,completed,/' .samuel/run/prd.toon",
@@ -55,11 +60,11 @@ const WRITES: [&str; 17] = [
        sed 's/"completed":\[\],"control/"completed":["1"],"control/' >j; cat j >>.samuel/run/journal.jsonl"#,
     // The same in a directory that was moved, and in a copy in its place.
     r#"samuel run done 1; seq=$(tail -n 1 .samuel/run/journal.jsonl | sed 's/.*"seq":\([0-9]*\),"at.*/\1/')
-       D=$PWD; mv "$D" "$D.old"; ln -s "$D.old" "$D"
+       D=$PWD; ln -s "$D.old" "$D.new"; mv "$D" "$D.old"; mv "$D.new" "$D"
        grep checkpoint .samuel/run/journal.jsonl | tail -n 1 | sed "s/\"seq\":[0-9]*,/\"seq\":$((seq + 1)),/" |
        sed 's/"completed":\[\],"control/"completed":["1"],"control/' >j; cat j >>.samuel/run/journal.jsonl"#,
     r#"samuel run done 1; seq=$(tail -n 1 .samuel/run/journal.jsonl | sed 's/.*"seq":\([0-9]*\),"at.*/\1/')
-       D=$PWD; mv "$D" "$D.old"; cp -a "$D.old" "$D"; cd "$D"
+       D=$PWD; cp -a "$D" "$D.new"; mv "$D" "$D.old"; mv "$D.new" "$D"; cd "$D"
        grep checkpoint .samuel/run/journal.jsonl | tail -n 1 | sed "s/\"seq\":[0-9]*,/\"seq\":$((seq + 1)),/" |
        sed 's/"completed":\[\],"control/"completed":["1"],"control/' >j; cat j >>.samuel/run/journal.jsonl"#,
     // A number after which there is none.
@@ -138,6 +143,14 @@ impl Attack {
             }
         });
         child
+    }
+
+    /// Puts the project where it was, if Samuel ended the attack between two renames.
+    fn put_back(&self) {
+        let root = self.target.root();
+        if !root.exists() {
+            fs::rename(format!("{}.old", root.display()), root).unwrap();
+        }
     }
 
     fn told(&self, what: &str) -> bool {
@@ -245,6 +258,7 @@ fn what_an_agent_writes_into_the_state_completes_nothing_whose_checks_fail() {
         let first = play(&attack, moment, says, kills);
         assert_eq!(first.is_none(), kills, "the attack was made: {told}: {first:?}");
         assert_ne!(first, Some(0), "{told}");
+        attack.put_back();
         attack.does("check", "exit 1\n");
         assert_ne!(attack.exit_code(), 0, "{told}");
         assert_ne!(attack.status(), "completed", "{told}");
@@ -261,8 +275,7 @@ fn a_check_that_passes_completes_what_is_done_after_an_attack() {
         if moment == Moment::Turn {
             assert_eq!(attack.status(), if kills { "completed" } else { "pending" });
             attack.does("agent", "cat >/dev/null; samuel run done 1");
-            let ran = ran(attack.command(&["run", "start", "--yes", "--pause", "0"]), HANG * 4);
-            assert_eq!(ran.code, Some(0), "{}", ran.text());
+            ran(attack.command(&["run", "start", "--yes", "--pause", "0"]), HANG * 4).ends(0);
         } else {
             assert_eq!(attack.exit_code(), 0, "the word of a person, and a check that passes now");
         }
@@ -279,11 +292,9 @@ fn what_was_checked_where_nothing_is_kept_is_not_taken_back_by_a_start_that_know
     attack.does("agent", "cat >/dev/null; samuel run done $SAMUEL_TASK_ID");
     let mut elsewhere = attack.command(&["run", "start", "--yes", "--pause", "0"]);
     elsewhere.env_remove("HOME").env_remove("XDG_STATE_HOME");
-    let first = ran(elsewhere, HANG * 4);
-    assert_eq!(first.code, Some(0), "{}", first.text());
+    ran(elsewhere, HANG * 4).ends(0);
     attack.target.ok(&["run", "enqueue", "More"]);
-    let second = ran(attack.command(&["run", "start", "--yes", "--pause", "0"]), HANG * 4);
-    assert_eq!(second.code, Some(0), "{}", second.text());
+    let second = ran(attack.command(&["run", "start", "--yes", "--pause", "0"]), HANG * 4).ends(0);
     assert!(second.text().contains("does not go on from what a run"), "{}", second.text());
     assert!(!second.text().contains("taken back"), "{}", second.text());
     assert_eq!(attack.status(), "completed");

@@ -123,6 +123,25 @@ pub(crate) fn passes(word: &str) -> Vec<u8> {
     )
 }
 
+/// Makes a component whose handler of `quality.check` refuses for a reason of this length.
+pub(crate) fn refuses_at_length(length: usize) -> Vec<u8> {
+    component(
+        "export samuel:plugin/quality-check@1.0.0;",
+        "",
+        &format!(
+            r#"(func (export "samuel:plugin/quality-check@1.0.0#run") (param i32) (result i32)
+                (local $at i32)
+                (local.set $at (i32.mul (memory.grow (i32.const {})) (i32.const 65536)))
+                (memory.fill (local.get $at) (i32.const 119) (i32.const {length}))
+                (i32.store8 (i32.const 1032) (i32.const 1))
+                (i32.store (i32.const 1036) (local.get $at))
+                (i32.store (i32.const 1040) (i32.const {length}))
+                (i32.const 1024))"#,
+            length.div_ceil(65_536)
+        ),
+    )
+}
+
 /// Makes a component that handles `before:agent.invoke` and writes the value of
 /// a variable, where it is given it, in place of the prompt.
 pub(crate) fn leaks(variable: &str) -> Vec<u8> {

@@ -3,6 +3,7 @@
 //! The last iteration counts like the others: what is changed in it is seen
 //! before the work is checked, and before anything is called completed.
 
+use samuel_tests::says;
 use serde_json::Value;
 
 use crate::kit::{HANG, PASSES, Ran, SAMUEL, Target, git, ran};
@@ -261,8 +262,7 @@ fn a_program_that_is_built_and_ignored_may_change_in_every_iteration() {
         assert!(doctor.text().contains(&told), "{}", doctor.text());
     }
     let asked = target.run(&["run", "start"]).text();
-    assert!(asked.contains("file build.sh: sha256:"), "{asked}");
-    assert!(asked.contains("file build/tests: ignored by git, not watched"), "{asked}");
+    says(&asked, &["file build.sh: sha256:", "file build/tests: ignored by git, not watched"]);
 }
 
 #[test]
@@ -323,11 +323,7 @@ fn a_check_that_makes_what_it_executes_is_told_as_what_changed_it() {
     let log = target.read(".samuel/run/progress.md");
     let line = "does not count: control files were changed while the quality checks ran, by a check itself";
     assert!(log.contains(line) && !log.contains("not asked"), "{log}");
-    assert!(
-        ran.text().contains(".gitignore that git tracks, or let the check run a script"),
-        "{}",
-        ran.text()
-    );
+    says(&ran.text(), &[".gitignore that git tracks, or let the check run a script"]);
 }
 
 #[test]
@@ -386,8 +382,7 @@ fn no_program_that_an_agent_puts_into_the_project_is_run_by_its_name() {
     for path in [format!(":bin:./bin:{own}"), format!("bin::{own}:.")] {
         let mut command = target.samuel(&["run", "start", "--yes", "--json"]);
         command.env("PATH", path);
-        let ran = ran(command, HANG * 2);
-        assert_eq!(ran.code, Some(4), "{}", ran.text());
+        let ran = ran(command, HANG * 2).ends(4);
         assert_eq!((status(&target).as_str(), target.path("fake").exists()), ("pending", false));
         assert!(ran.text().contains("not absolute: "), "{}", ran.text());
     }

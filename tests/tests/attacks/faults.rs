@@ -39,24 +39,16 @@ fn project(tasks: usize, steps: &str) -> (Target, Arc<dyn PlanStore>) {
 }
 
 /// The command line of a loop.
-const START: [&str; 11] = [
-    "run",
-    "start",
-    "--agent",
-    "scripted",
-    "--agent-command",
-    "script.toml",
-    "--yes",
-    "--pause",
-    "0",
-    "--max-iterations",
-    "100000",
-];
+fn start_line() -> Vec<&'static str> {
+    let line =
+        "run start --agent scripted --agent-command script.toml --yes --pause 0 --max-iterations 100000";
+    line.split(' ').collect()
+}
 
 /// Starts a loop, which tells what it does in the file `told`.
 fn start(target: &Target) -> Child {
     let told = fs::File::options().create(true).append(true).open(target.path("told")).unwrap();
-    target.samuel(&START).stdout(told).stderr(Stdio::null()).spawn().unwrap()
+    target.samuel(&start_line()).stdout(told).stderr(Stdio::null()).spawn().unwrap()
 }
 
 /// Starts somebody who adds tasks, and tells each.
@@ -172,7 +164,7 @@ enum Ends {
 
 /// Starts a loop below a program of the system.
 fn start_below(target: &Target, program: &[&str], stdin: impl Into<Stdio>) -> Child {
-    let mut below = target.samuel_below(program, &START);
+    let mut below = target.samuel_below(program, &start_line());
     below.stdin(stdin).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 

@@ -10,75 +10,33 @@ use std::{
 use crate::kit::{HANG, PASSES, Ran, SCRIPT, SCRIPTED, Target, at_once, copied, make_fifo, ran, times};
 
 /// Every file that Samuel reads in a project.
-const FILES: [&str; 27] = [
-    "samuel.toml",
-    "samuel.lock",
-    "script.toml",
-    "prd.md",
-    "tasks-prd.md",
-    "AGENTS.md",
-    "CLAUDE.md",
-    "src/AGENTS.md",
-    "package.json",
-    ".gitignore",
-    "src/.gitignore",
-    ".samuel/templates/ralph/prompt.md.tmpl",
-    ".samuel/templates/ralph/discovery-prompt.md.tmpl",
-    ".samuel/templates/ralph/agents.md.tmpl",
-    ".samuel/templates/ralph/folder.md.tmpl",
-    ".samuel/plugins/lint/samuel-plugin.toml",
-    ".samuel/plugins/lint/hook.sh",
-    ".samuel/plugins/.lock",
-    ".samuel/run/prd.toon",
-    ".samuel/run/journal.jsonl",
-    ".samuel/run/journal.1.jsonl",
-    ".samuel/run/progress.md",
-    ".samuel/run/progress-archive.md",
-    ".samuel/run/lock",
-    ".samuel/run/loop.lock",
-    ".samuel/run/project-snapshot.toon",
-    ".samuel/run/cache/counts.bin",
-];
+const FILES: &str = "samuel.toml samuel.lock script.toml prd.md tasks-prd.md AGENTS.md CLAUDE.md src/AGENTS.md \
+    package.json .gitignore src/.gitignore .samuel/templates/ralph/prompt.md.tmpl \
+    .samuel/templates/ralph/discovery-prompt.md.tmpl .samuel/templates/ralph/agents.md.tmpl \
+    .samuel/templates/ralph/folder.md.tmpl .samuel/plugins/lint/samuel-plugin.toml \
+    .samuel/plugins/lint/hook.sh .samuel/plugins/.lock .samuel/run/prd.toon .samuel/run/journal.jsonl \
+    .samuel/run/journal.1.jsonl .samuel/run/progress.md .samuel/run/progress-archive.md \
+    .samuel/run/lock .samuel/run/loop.lock .samuel/run/project-snapshot.toon \
+    .samuel/run/cache/counts.bin";
 
 /// Directories that something else can stand in for.
-const DIRECTORIES: [&str; 8] = [
-    ".samuel",
-    ".samuel/run",
-    ".samuel/run/logs",
-    ".samuel/run/cache",
-    ".samuel/run/plugins",
-    ".samuel/plugins",
-    ".samuel/plugins/lint",
-    ".samuel/templates/ralph",
-];
+const DIRECTORIES: &str = ".samuel .samuel/run .samuel/run/logs .samuel/run/cache .samuel/run/plugins .samuel/plugins \
+    .samuel/plugins/lint .samuel/templates/ralph";
+
+/// Both of them.
+fn names() -> impl Iterator<Item = &'static str> {
+    FILES.split(' ').chain(DIRECTORIES.split(' '))
+}
 
 /// Every command that reads any of them.
-const VERBS: [&[&str]; 24] = [
-    &["run", "start", "--yes"],
-    &["run", "start", "--dry-run"],
-    &["run", "prompt"],
-    &["run", "vars"],
-    &["run", "status"],
-    &["run", "tasks"],
-    &["run", "done", "1"],
-    &["run", "skip", "1"],
-    &["run", "reset", "1"],
-    &["run", "enqueue", "more"],
-    &["run", "init"],
-    &["run", "init", "--force"],
-    &["run", "convert", "prd.md", "--force"],
-    &["doctor"],
-    &["doctor", "--hooks"],
-    &["hooks", "show", "quality.check"],
-    &["init", "--force"],
-    &["sync"],
-    &["ls"],
-    &["info", "lint"],
-    &["verify"],
-    &["install", "plugin", "--yes"],
-    &["uninstall", "lint"],
-    &["plugin", "validate", ".samuel/plugins/lint"],
-];
+const VERBS: &str = "run start --yes, run start --dry-run, run prompt, run vars, run status, run tasks, run done 1, \
+     run skip 1, run reset 1, run enqueue more, run init, run init --force, run convert prd.md --force, doctor, \
+     doctor --hooks, hooks show quality.check, init --force, sync, ls, info lint, verify, \
+     install plugin --yes, uninstall lint, plugin validate .samuel/plugins/lint";
+
+fn words(line: &str) -> Vec<&str> {
+    line.split(' ').collect()
+}
 
 /// What an exit code may be.
 const CODES: [i32; 8] = [0, 1, 2, 3, 4, 5, 75, 78];
@@ -94,13 +52,11 @@ fn project() -> Target {
         target.write(&format!("src/{name}.rs"), "fn main() {}\n");
     }
     target.plugin("plugin", "lint", "quality.check", PASSES);
-    for args in
-        [&["install", "plugin", "--yes"][..], &["sync"], &["run", "start", "--yes", "--max-iterations", "1"]]
-    {
-        let ran = target.run(args);
-        assert!(matches!(ran.code, Some(0 | 4)), "{args:?}: {}", ran.text());
+    for line in ["install plugin --yes", "sync", "run start --yes --max-iterations 1"] {
+        let ran = target.run(&words(line));
+        assert!(matches!(ran.code, Some(0 | 4)), "{line}: {}", ran.text());
     }
-    for name in FILES {
+    for name in FILES.split(' ') {
         if !target.path(name).exists() {
             target.write(name, "");
         }
@@ -135,39 +91,40 @@ fn clear(path: &Path) {
 
 /// Runs a command with a gibibyte of address space, which holds what it needs
 /// several times.
-fn limited(target: &Target, args: &[&str]) -> Ran {
-    ran(target.samuel_after("ulimit -v 1048576", args), HANG)
+fn limited(target: &Target, line: &str) -> Ran {
+    ran(target.samuel_after("ulimit -v 1048576", &words(line)), HANG)
 }
 
 /// Holds a command against what every command promises.
-fn check(what: &str, args: &[&str], ran: &Ran) {
+fn check(what: &str, line: &str, ran: &Ran) {
     let text = ran.text();
-    assert!(!ran.hung, "{what}: {args:?} hangs: {text}");
-    assert!(ran.code.is_some_and(|code| CODES.contains(&code)), "{what}: {args:?} {:?}: {text}", ran.code);
-    assert!(!text.contains("panicked at"), "{what}: {args:?}: {text}");
+    assert!(!ran.hung, "{what}: {line} hangs: {text}");
+    assert!(ran.code.is_some_and(|code| CODES.contains(&code)), "{what}: {line} {:?}: {text}", ran.code);
+    assert!(!text.contains("panicked at"), "{what}: {line}: {text}");
 }
 
 /// Tries attacks, each in a project of its own.
-fn try_all(attacks: &[(String, &[&str])], prepare: impl Fn(&Target, &str) + Sync) {
+fn try_all(attacks: &[(String, &str)], prepare: impl Fn(&Target, &str) + Sync) {
     let base = project();
-    at_once(attacks, |_, (what, args)| {
+    at_once(attacks, |_, (what, line)| {
         let target = copy_of(&base);
         prepare(&target, what);
-        check(what, args, &limited(&target, args));
+        check(what, line, &limited(&target, line));
     });
 }
 
 /// Takes so many of all pairs, spread over both.
-fn spread<'a>(names: &[String], count: usize) -> Vec<(String, &'a [&'a str])> {
-    let pairs = names.len() * VERBS.len();
+fn spread(names: &[String], count: usize) -> Vec<(String, &'static str)> {
+    let verbs: Vec<&str> = VERBS.split(", ").collect();
+    let pairs = names.len() * verbs.len();
     let count = count.min(pairs);
     let chosen = (0..count).map(|number| number * pairs / count);
-    chosen.map(|number| (names[number / VERBS.len()].clone(), VERBS[number % VERBS.len()])).collect()
+    chosen.map(|number| (names[number / verbs.len()].clone(), verbs[number % verbs.len()])).collect()
 }
 
 #[test]
 fn no_command_waits_for_a_pipe() {
-    let names: Vec<String> = FILES.iter().chain(&DIRECTORIES).map(|name| (*name).to_owned()).collect();
+    let names: Vec<String> = names().map(str::to_owned).collect();
     let attacks = spread(&names, times(165, usize::MAX));
     try_all(&attacks, |target, name| {
         clear(&target.path(name));
@@ -193,7 +150,7 @@ fn make_endless(target: &Target, what: &str) {
 
 #[test]
 fn no_command_reads_what_has_no_end() {
-    let both = FILES.iter().flat_map(|name| ENDLESS.iter().map(move |kind| format!("{name} {kind}")));
+    let both = FILES.split(' ').flat_map(|name| ENDLESS.iter().map(move |kind| format!("{name} {kind}")));
     let names: Vec<String> = both.collect();
     let attacks = spread(&names, times(143, usize::MAX));
     try_all(&attacks, make_endless);
@@ -202,24 +159,24 @@ fn no_command_reads_what_has_no_end() {
 #[test]
 fn a_command_says_which_file_it_cannot_read_and_what_that_is() {
     let base = project();
-    for (name, args) in [
-        ("samuel.toml", VERBS[4]),
-        ("samuel.lock", VERBS[0]),
-        (".samuel/run/prd.toon", VERBS[4]),
-        (".samuel/run/lock", VERBS[6]),
-        (".samuel/run/loop.lock", VERBS[0]),
-        (".samuel/run/journal.jsonl", VERBS[9]),
-        (".samuel/run/progress.md", VERBS[13]),
-        (".samuel/templates/ralph/prompt.md.tmpl", VERBS[2]),
-        ("script.toml", VERBS[0]),
-        ("prd.md", VERBS[12]),
-        ("AGENTS.md", VERBS[17]),
-        (".samuel/plugins/lint/samuel-plugin.toml", VERBS[0]),
+    for (name, line) in [
+        ("samuel.toml", "run status"),
+        ("samuel.lock", "run start --yes"),
+        (".samuel/run/prd.toon", "run status"),
+        (".samuel/run/lock", "run done 1"),
+        (".samuel/run/loop.lock", "run start --yes"),
+        (".samuel/run/journal.jsonl", "run enqueue more"),
+        (".samuel/run/progress.md", "doctor"),
+        (".samuel/templates/ralph/prompt.md.tmpl", "run prompt"),
+        ("script.toml", "run start --yes"),
+        ("prd.md", "run convert prd.md --force"),
+        ("AGENTS.md", "sync"),
+        (".samuel/plugins/lint/samuel-plugin.toml", "run start --yes"),
     ] {
         let target = copy_of(&base);
         clear(&target.path(name));
         make_fifo(&target.path(name));
-        let ran = target.run(args);
+        let ran = target.run(&words(line));
         let (text, file) = (ran.text(), Path::new(name).file_name().unwrap().to_str().unwrap());
         assert!(!ran.hung && ran.code != Some(0), "{name}: {text}");
         let names_it =
@@ -248,7 +205,7 @@ fn symlink_out(base: &Target) {
 fn an_agent_that_exchanges_files_in_the_middle_of_a_run_stops_nothing() {
     let base = project();
     let kinds = ["mkfifo", "ln -s /dev/zero", "mkdir", "truncate -s 100G"];
-    let names: Vec<&str> = FILES.iter().chain(&DIRECTORIES).copied().collect();
+    let names: Vec<&str> = names().collect();
     let attacks: Vec<(&str, &str)> =
         names.iter().flat_map(|name| kinds.iter().map(move |kind| (*name, *kind))).collect();
     let count = times(names.len() + 7, attacks.len());
@@ -260,9 +217,9 @@ fn an_agent_that_exchanges_files_in_the_middle_of_a_run_stops_nothing() {
 fn exchanged(base: &Target, name: &str, kind: &str) {
     let target = copy_of(base);
     target.program("agent.sh", &format!("#!/bin/sh\nrm -rf \"{name}\"\n{kind} \"{name}\"\n"));
-    let args = ["run", "start", "--yes", "--agent", "command", "--agent-command", "./agent.sh"];
-    let ran = limited(&target, &args);
-    check(&format!("{kind} {name}"), &args, &ran);
+    let line = "run start --yes --agent command --agent-command ./agent.sh";
+    let ran = limited(&target, line);
+    check(&format!("{kind} {name}"), line, &ran);
     let text = ran.text();
     let decides = ["samuel.toml", "samuel.lock", ".samuel/plugins/lint/hook.sh", ".samuel/run/prd.toon"];
     if decides.contains(&name) {
@@ -286,9 +243,8 @@ fn outside(target: &Target) -> PathBuf {
 #[test]
 fn nothing_is_written_out_of_the_project() {
     let base = project();
-    let named =
-        FILES.iter().map(|name| (*name, "file")).chain(DIRECTORIES.iter().map(|name| (*name, "directory")));
-    let links: Vec<_> = named.collect();
+    let directories = DIRECTORIES.split(' ').map(|name| (name, "directory"));
+    let links: Vec<_> = FILES.split(' ').map(|name| (name, "file")).chain(directories).collect();
     at_once(&links, |_, (name, kind)| linked_out(&base, name, kind));
 }
 
@@ -298,31 +254,31 @@ fn linked_out(base: &Target, name: &str, kind: &str) {
     let path = target.path(name);
     clear(&path);
     symlink(outside.join(kind), &path).unwrap();
-    let writing = VERBS.iter().filter(|verb| {
+    let writes = |line: &&str| {
         matches!(
-            **verb,
+            words(line)[..],
             ["run", "start" | "done" | "enqueue" | "init" | "convert", ..]
                 | ["sync" | "install" | "init" | "uninstall", ..]
         )
-    });
-    let writing: Vec<_> = writing.collect();
+    };
+    let writing: Vec<&str> = VERBS.split(", ").filter(writes).collect();
     let each = times(3, writing.len());
     for number in 0..each {
-        let args = writing[(number * writing.len() / each + name.len()) % writing.len()];
-        let ran = target.run(args);
-        check(&format!("{name} leads out"), args, &ran);
+        let line = writing[(number * writing.len() / each + name.len()) % writing.len()];
+        let ran = target.run(&words(line));
+        check(&format!("{name} leads out"), line, &ran);
         let mut found: Vec<String> = fs::read_dir(&outside)
             .unwrap()
             .flatten()
             .map(|entry| entry.file_name().into_string().unwrap())
             .collect();
         found.sort();
-        assert_eq!(found, ["directory", "file"], "{name}: {args:?}: {}", ran.text());
+        assert_eq!(found, ["directory", "file"], "{name}: {line}: {}", ran.text());
         let inside: Vec<_> = fs::read_dir(outside.join("directory")).unwrap().flatten().collect();
-        assert_eq!(inside.len(), 1, "{name}: {args:?}: {inside:?}");
+        assert_eq!(inside.len(), 1, "{name}: {line}: {inside:?}");
         for file in ["file", "directory/file"] {
             let text = fs::read_to_string(outside.join(file)).unwrap();
-            assert_eq!(text, "precious\n", "{name}: {args:?}: {}", ran.text());
+            assert_eq!(text, "precious\n", "{name}: {line}: {}", ran.text());
         }
     }
 }

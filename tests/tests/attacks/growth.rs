@@ -7,7 +7,10 @@
 
 use std::fmt::Write as _;
 
-use crate::kit::{HANG, Ran, Target, ran};
+use crate::{
+    component::refuses_at_length,
+    kit::{HANG, Ran, Target, all_below, manifest, ran},
+};
 
 /// What a command may take of memory where its text is a megabyte or less. A
 /// command that does nothing takes half of it.
@@ -162,4 +165,33 @@ fn a_plan_of_tasks_that_depend_on_each_other_is_looked_at_in_one_pass() {
 /// A task that depends on the next one, the last on the first.
 fn row_of(id: usize, tasks: usize) -> String {
     row(id, "pending", &format!("\"[\\\"{}\\\"]\"", (id + 1) % tasks), "null")
+}
+
+#[test]
+fn an_answer_of_five_megabytes_refuses_the_work_and_fills_nothing() {
+    let script = "#!/bin/sh\ncat >/dev/null\nprintf '{\"ok\": false, \"reason\": \"'\n\
+                  head -c 5000000 /dev/zero | tr '\\0' w\necho '\"}'\n";
+    for kind in ["skill", "wasm"] {
+        let target = Target::with_tasks(&["One"]);
+        if kind == "skill" {
+            target.plugin("words", "words", "quality.check", script);
+        } else {
+            let tables = "[hooks]\n\"quality.check\" = \"quality-check\"\n[wasm]\nmodule = \"plugin.wasm\"\n";
+            target.write("words/samuel-plugin.toml", manifest(kind, "words", tables));
+            target.write("words/plugin.wasm", refuses_at_length(5_000_000));
+        }
+        target.ok(&["install", "words", "--yes"]);
+        target.write("script.toml", "[[calls]]\nsteps = [{ done = {} }]\n");
+        let settings =
+            "agent = \"scripted\"\nagent_command = [\"script.toml\"]\nmax_iterations = 1\npause = 0";
+        target.reconfigure("[methodology.ralph]", &format!("[methodology.ralph]\n{settings}"));
+        let ran = ran(target.samuel(&["run", "start", "--yes"]), HANG * 2);
+        assert!(!ran.hung && ran.code == Some(4), "{kind}: {}", head(&ran));
+        assert!(ran.text().len() < 100_000, "{kind}: {} bytes", ran.text().len());
+        assert_eq!(target.statuses(), ["pending"], "{kind}");
+        let sizes =
+            all_below(&target.path(".samuel/run")).into_iter().map(|file| file.metadata().unwrap().len());
+        let sum: u64 = sizes.sum();
+        assert!(sum < 1 << 20, "{kind}: {sum} bytes");
+    }
 }

@@ -64,6 +64,13 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
+    /// Makes sure that it ended with a code.
+    #[track_caller]
+    pub(crate) fn ends(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{}", self.text());
+        self
+    }
+
     /// Returns both streams as text.
     pub(crate) fn text(&self) -> String {
         format!("{}{}", String::from_utf8_lossy(&self.stdout), String::from_utf8_lossy(&self.stderr))

@@ -138,18 +138,8 @@ fn traps() -> Vec<Trap> {
         ("PAGER", "@"),
     ];
     traps.extend(variables.map(|(name, value)| Trap::Variable(name, value)));
-    let forms = [
-        "hooks",
-        "file",
-        "file-inside",
-        "bare",
-        "bare-file",
-        "link",
-        "submodule",
-        "nested",
-        "attributes-link",
-    ];
-    traps.extend(forms.map(Trap::Form));
+    let forms = "hooks file file-inside bare bare-file link submodule nested attributes-link";
+    traps.extend(forms.split(' ').map(Trap::Form));
     traps
 }
 
@@ -242,14 +232,8 @@ impl Trapped {
 
     /// Makes every hook a program.
     fn hooks(&self, directory: &str, command: &str) {
-        let hooks = [
-            "post-index-change",
-            "fsmonitor-watchman",
-            "post-checkout",
-            "reference-transaction",
-            "git-ls-files",
-        ];
-        for hook in hooks {
+        let hooks = "post-index-change fsmonitor-watchman post-checkout reference-transaction git-ls-files";
+        for hook in hooks.split(' ') {
             self.target.program(&format!("{directory}/{hook}"), &format!("#!/bin/sh\nexec '{command}'\n"));
         }
     }
@@ -364,27 +348,10 @@ fn looking_at_a_clone_executes_nothing() {
 }
 
 /// Files of a repository that are read.
-const FILES: &[&str] = &[
-    ".git",
-    ".git/HEAD",
-    ".git/index",
-    ".git/config",
-    ".git/packed-refs",
-    ".git/refs/heads/main",
-    ".git/info/exclude",
-    ".git/info/attributes",
-    ".git/objects/info/alternates",
-    ".git/objects/pack/pack-0.idx",
-    ".git/objects/pack",
-    ".git/config.worktree",
-    ".git/shallow",
-    ".git/sharedindex.0",
-    ".gitignore",
-    "src/.gitignore",
-    ".gitattributes",
-    ".gitmodules",
-    "a.dat",
-];
+const FILES: &str = ".git .git/HEAD .git/index .git/config .git/packed-refs .git/refs/heads/main .git/info/exclude \
+    .git/info/attributes .git/objects/info/alternates .git/objects/pack/pack-0.idx .git/objects/pack \
+    .git/config.worktree .git/shallow .git/sharedindex.0 .gitignore src/.gitignore .gitattributes \
+    .gitmodules a.dat";
 
 /// What stands in place of a file.
 const KINDS: &[&str] = &["pipe", "zero", "link to itself", "directory", "sparse", "garbage", "empty"];
@@ -408,7 +375,7 @@ fn replace(path: &Path, kind: &str) {
 fn files_without_end_or_writer_hold_nothing_up() {
     let origin = Origin::new();
     let cases: Vec<(&str, &str)> =
-        FILES.iter().flat_map(|file| KINDS.iter().map(move |kind| (*file, *kind))).collect();
+        FILES.split(' ').flat_map(|file| KINDS.iter().map(move |kind| (file, *kind))).collect();
     assert!(cases.len() > 100);
     let turns = times(1, 5);
     every(&cases, |number, (file, kind)| {

@@ -47,8 +47,7 @@ fn a_project_of_another_user_is_refused_until_it_is_trusted() {
         let help = format!("git config --global --add safe.directory {}", target.root().display());
         assert!(text.contains(&help), "{verb:?}: {text}");
     }
-    let doctor = target.run(&["doctor"]);
-    assert_eq!(doctor.code, Some(1));
+    let doctor = target.run(&["doctor"]).ends(1);
     assert!(doctor.text().contains("is owned by user 4242"), "{}", doctor.text());
 
     // What the repository itself says has no weight.

@@ -112,8 +112,7 @@ fn a_component_that_asks_for_nothing_sees_no_values() {
         let manifest = manifest("wasm", "quiet", &format!("{capabilities}{tables}"));
         attack.0.write("source/samuel-plugin.toml", manifest);
         // An unoptimised compiler takes its time.
-        let installed = ran(attack.0.samuel(&["install", "./source", "--yes"]), 12 * HANG);
-        assert_eq!(installed.code, Some(0), "{}", installed.text());
+        ran(attack.0.samuel(&["install", "./source", "--yes"]), 12 * HANG).ends(0);
         attack.forget();
         let ran = attack.start("");
         assert!(!attack.left("real.prompt").is_empty(), "{}", ran.text());
@@ -212,8 +211,7 @@ fn the_question_says_what_a_plugin_at_this_point_decides() {
     let asked = Loop::new();
     asked.0.write("source/samuel-plugin.toml", fs::read(attack.0.path("source/samuel-plugin.toml")).unwrap());
     asked.0.program("source/hook.sh", "#!/bin/sh\n");
-    let asked = asked.0.run(&["install", "./source"]);
-    assert_eq!(asked.code, Some(78));
+    let asked = asked.0.run(&["install", "./source"]).ends(78);
     for words in ["It decides what the agent is told", "It can start any program: exec git", "MY_FLAG"] {
         assert!(asked.text().contains(words), "{words}: {}", asked.text());
     }
@@ -232,6 +230,5 @@ fn an_update_that_begins_to_stand_before_the_agent_asks_again() {
     source("1.0.1", "after:loop");
     assert_eq!(attack.0.run(&["install", "./source"]).code, Some(0), "nothing new is asked for");
     source("1.1.0", "before:agent.invoke");
-    let asked = attack.0.run(&["install", "./source"]);
-    assert_eq!(asked.code, Some(78), "{}", asked.text());
+    attack.0.run(&["install", "./source"]).ends(78);
 }

@@ -63,7 +63,7 @@ impl Plugin {
         let setup = PluginSetup { name: "tested".to_owned(), asked, granted, config: Value::Null };
         let place = Location { file: MANIFEST_FILE.into(), line: None, column: None };
         let (point, handler) = (HookPoint::QualityCheck, "quality-check".to_owned());
-        let bindings = [Binding { point, handler, order: None, place }];
+        let bindings = [Binding { point, handler, order: None, interactive: false, place }];
         let plugin = HOST.load(component, setup, Arc::new(workspace), &bindings).unwrap();
         let mut registry = Registry::builder();
         plugin.register(&PluginSource { name: "tested", namespace: "tested", place: 0 }, &mut registry);

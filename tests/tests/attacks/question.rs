@@ -1,13 +1,13 @@
 //! What the question before a run leaves out.
 
+use samuel_tests::says;
 use serde_json::Value;
 
 use crate::kit::{PASSES, Target, ran};
 
 /// What a run would execute, as people and as programs are shown it.
 fn shown(target: &Target) -> (String, Value) {
-    let asked = target.run(&["run", "start"]);
-    assert_eq!(asked.code, Some(78), "nobody can be asked, so nothing runs: {}", asked.text());
+    let asked = target.run(&["run", "start"]).ends(78);
     let document = target.run(&["run", "start", "--json"]).json();
     (asked.text(), document["data"]["executables"].clone())
 }
@@ -45,8 +45,7 @@ fn grants_that_were_raised_change_what_is_shown() {
         shown(&target)
     };
     let (before, entries) = manifest("env = [\"LANG\"]");
-    assert!(before.contains("plugin lint") && before.contains("granted env: LANG\n"), "{before}");
-    assert!(before.contains("handler of quality.check: lint:hook.sh"), "{before}");
+    says(&before, &["plugin lint", "granted env: LANG\n", "handler of quality.check: lint:hook.sh"]);
     let plugin = &entries["entries"][1];
     assert_eq!((&plugin["kind"], &plugin["id"]), (&"plugin".into(), &"lint".into()));
     let (after, raised) =
@@ -54,11 +53,8 @@ fn grants_that_were_raised_change_what_is_shown() {
     assert!(after.contains("AWS_SECRET_ACCESS_KEY") && after.contains("evil.example"), "{after}");
     assert_ne!(entries, raised);
     // What a command that only looks would run is shown in the same words.
-    let looked = target.run(&["run", "prompt"]);
-    assert_eq!(looked.code, Some(78), "{}", looked.text());
-    for line in ["plugin lint", "AWS_SECRET_ACCESS_KEY", "handler of quality.check: lint:hook.sh"] {
-        assert!(looked.text().contains(line), "{line}: {}", looked.text());
-    }
+    let looked = target.run(&["run", "prompt"]).ends(78);
+    says(&looked.text(), &["plugin lint", "AWS_SECRET_ACCESS_KEY", "handler of quality.check: lint:hook.sh"]);
 }
 
 #[test]

@@ -36,20 +36,17 @@ fn a_plugins_source_is_kept_and_shown_without_its_password() {
     );
     fs::write(target.home().join(".gitconfig"), config).unwrap();
 
-    let refused = ran(target.samuel(&["install", &url]), LIMIT);
-    assert_eq!(refused.code, Some(78), "{}", refused.text());
+    let refused = ran(target.samuel(&["install", &url]), LIMIT).ends(78);
     keeps_it_secret(&target, &refused);
     let refused = ran(target.samuel(&["install", "--json", &url]), LIMIT);
     keeps_it_secret(&target, &refused);
-    let done = ran(target.samuel(&["install", "--yes", &url]), LIMIT);
-    assert_eq!(done.code, Some(0), "{}", done.text());
+    let done = ran(target.samuel(&["install", "--yes", &url]), LIMIT).ends(0);
     assert!(done.text().contains("credential helper"), "{}", done.text());
     keeps_it_secret(&target, &done);
     for name in ["samuel.toml", "samuel.lock"] {
         assert!(target.read(name).contains("\"https://example.org/lint.git\""), "{}", target.read(name));
     }
-    let again = ran(target.samuel(&["install", "https://example.org/lint.git"]), LIMIT);
-    assert_eq!(again.code, Some(0), "{}", again.text());
+    let again = ran(target.samuel(&["install", "https://example.org/lint.git"]), LIMIT).ends(0);
     assert!(!again.text().contains("credential helper"), "{}", again.text());
 
     for url in [

@@ -229,94 +229,53 @@ fn plugin(target: &Target, name: &str, point: &str, script: &str) {
     target.write(&format!("plugins/{name}/samuel-plugin.toml"), manifest("skill", name, &tables));
 }
 
-fn words(words: &[&str]) -> Vec<OsString> {
-    words.iter().map(OsString::from).collect()
+/// Splits command lines, at commas, into their words.
+fn lines(lines: &str) -> Vec<Vec<OsString>> {
+    lines.split(", ").map(|line| line.split(' ').map(OsString::from).collect()).collect()
 }
 
 /// Every verb that shows text of the project.
 fn of_project() -> Vec<Vec<OsString>> {
-    let start = ["run", "start", "--yes", "--agent-command", "./agent.sh"];
-    let with = |more: &[&str]| words(&[&start[..], more].concat());
-    vec![
-        words(&["run"]),
-        words(&["run", "status"]),
-        words(&["run", "tasks"]),
-        words(&["run", "prompt", "--yes"]),
-        words(&["run", "vars", "--yes"]),
-        with(&["--dry-run"]),
-        with(&[]),
-        with(&["--profile"]),
-        words(&["run", "start", "--yes", "--agent-command", "./fails.sh"]),
-        words(&["run", "start", "--agent-command", "./agent.sh"]),
-        words(&["run", "done", "LAST"]),
-        words(&["run", "reset", "LAST"]),
-        words(&["run", "skip", "LAST", "--reason", ORDERS]),
-        words(&["run", "enqueue", &one_line(ORDERS)]),
-        words(&["run", "convert", "prd.md", "--force"]),
-        words(&["sync", "--dry-run", "--yes"]),
-        words(&["doctor"]),
-        words(&["doctor", "--hooks"]),
-        words(&["hooks", "show", "before:iteration"]),
-        words(&["ls"]),
-        words(&["info", "talks"]),
-        words(&["verify"]),
-        words(&["install", "plugins/asks"]),
-        words(&["plugin", "validate", "plugins/asks"]),
-        words(&["plugin", "test", "plugins/talks"]),
-        words(&["plugin", "test", "plugins/breaks"]),
-        words(&["toon", "encode", "data.json"]),
-        words(&["toon", "decode", "data.toon"]),
-        words(&["toon", "check", "bad.toon"]),
-        words(&["toon", "recover", "bad.toon"]),
-        words(&["toon", "stats", "data.json"]),
-        words(&["toon", "decode", "bad.toon"]),
-    ]
+    let mut all = lines(
+        "run, run status, run tasks, run prompt --yes, run vars --yes, \
+         run start --yes --agent-command ./agent.sh --dry-run, run start --yes --agent-command ./agent.sh, \
+         run start --yes --agent-command ./agent.sh --profile, run start --yes --agent-command ./fails.sh, \
+         run start --agent-command ./agent.sh, run done LAST, run reset LAST, run skip LAST --reason ORDERS, \
+         run enqueue ORDERS, run convert prd.md --force, sync --dry-run --yes, doctor, doctor --hooks, \
+         hooks show before:iteration, ls, info talks, verify, install plugins/asks, \
+         plugin validate plugins/asks, plugin test plugins/talks, plugin test plugins/breaks, \
+         toon encode data.json, toon decode data.toon, toon check bad.toon, toon recover bad.toon, \
+         toon stats data.json, toon decode bad.toon",
+    );
+    for line in &mut all {
+        let is_title = line.iter().any(|word| word == "enqueue");
+        for word in line.iter_mut().filter(|word| **word == "ORDERS") {
+            *word = if is_title { one_line(ORDERS).into() } else { ORDERS.into() };
+        }
+    }
+    all
 }
 
 /// Every verb that shows the plan.
 fn of_plan() -> Vec<Vec<OsString>> {
-    let start = ["run", "start", "--yes", "--agent-command", "./agent.sh"];
-    let mut lines: Vec<Vec<OsString>> = [
-        &["run"][..],
-        &["run", "status"],
-        &["run", "tasks"],
-        &["run", "prompt", "--yes"],
-        &["run", "vars", "--yes"],
-    ]
-    .map(words)
-    .into();
-    lines.extend([words(&start), words(&[&start[..], &["--dry-run"]].concat()), words(&["doctor", "--fix"])]);
-    lines
+    lines(
+        "run, run status, run tasks, run prompt --yes, run vars --yes, run start --yes --agent-command ./agent.sh, \
+         run start --yes --agent-command ./agent.sh --dry-run, doctor --fix",
+    )
 }
 
 /// Command lines that are orders themselves, not all of them text.
 fn of_arguments() -> Vec<Vec<OsString>> {
     let raw = OsString::from_vec([b"\xff\xfe".as_slice(), ORDERS.as_bytes(), b"\x9b2J"].concat());
-    let with = |before: &[&str], last: &OsStr| {
-        let mut words = words(before);
-        words.push(last.to_owned());
-        words
+    let before = lines(
+        "run, run done, run status, run enqueue x --priority, run start --pause, run start --agent-command, \
+         -C, install, info, hooks show, toon decode, plugin new",
+    );
+    let before: Vec<Vec<OsString>> = before.into_iter().chain([Vec::new()]).collect();
+    let with = |last: &OsStr| -> Vec<Vec<OsString>> {
+        before.iter().map(|before| [&before[..], &[last.to_owned()]].concat()).collect()
     };
-    let mut lines = Vec::new();
-    for before in [
-        &[][..],
-        &["run"],
-        &["run", "done"],
-        &["run", "status"],
-        &["run", "enqueue", "x", "--priority"],
-        &["run", "start", "--pause"],
-        &["run", "start", "--agent-command"],
-        &["-C"],
-        &["install"],
-        &["info"],
-        &["hooks", "show"],
-        &["toon", "decode"],
-        &["plugin", "new"],
-    ] {
-        lines.push(with(before, OsStr::new(ORDERS)));
-        lines.push(with(before, &raw));
-    }
-    lines
+    [with(OsStr::new(ORDERS)), with(&raw)].concat()
 }
 
 fn tried(target: &Target, lines: Vec<Vec<OsString>>) -> usize {
@@ -366,18 +325,18 @@ fn no_file_that_cannot_be_read_gives_a_terminal_orders() {
     ];
     for config in configs {
         target.write("samuel.toml", config);
-        tried(&target, vec![words(&["run", "status"]), words(&["doctor"])]);
+        tried(&target, lines("run status, doctor"));
     }
     configure(&target, "");
     for lock in [format!("{key} = 1\n"), format!("# {ORDERS}\n[[")] {
         target.write("samuel.lock", lock);
-        tried(&target, vec![words(&["ls"])]);
+        tried(&target, lines("ls"));
     }
     fs::remove_file(target.path("samuel.lock")).unwrap();
     change_plan(&target, |plan| plan.replace("LAST,", &format!("LAST{ORDERS},,,")));
-    tried(&target, vec![words(&["run", "status"]), words(&["doctor", "--fix"]), words(&["run", "tasks"])]);
+    tried(&target, lines("run status, doctor --fix, run tasks"));
     target.write(".samuel/run/prd.toon", ORDERS);
-    tried(&target, vec![words(&["run", "status"]), words(&["run", "prompt"])]);
+    tried(&target, lines("run status, run prompt"));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use samuel_core::state::PlanStore;
+use samuel_core::{model::Status, state::PlanStore};
 
 use crate::kit::{Dice, Target, kill_group, times};
 
@@ -69,4 +69,56 @@ fn sixteen_writers_beside_a_loop_that_is_killed_lose_nothing() {
     let stored: BTreeSet<&str> = loaded.plan.tasks.iter().map(|task| task.id.as_str()).collect();
     assert!(told.iter().all(|id| stored.contains(id.as_str())), "an acknowledged task is lost");
     assert_eq!(stored.len(), told.len() + 1);
+}
+
+/// What each of them does, three times: `$0` is samuel, `$1` its number. It prints its
+/// task with the title that it must have in the end.
+const CHANGES: &str = r#"
+for i in 1 2 3; do
+  id="w$1-$i"
+  "$0" run task add "$id" Task >&2 || exit 1
+  "$0" run edit "$id" --title mine >&2 || exit 1
+  "$0" run edit "$id" --title wrong >&2 || exit 1
+  if "$0" run undo >&2; then title=mine; else title=wrong; fi
+  "$0" run edit 1 --title "by $1-$i" >&2 || exit 1
+  "$0" run done "$id" >&2 || exit 1
+  echo "$id $title"
+done
+"#;
+
+#[test]
+fn sixteen_processes_that_edit_complete_and_take_back_beside_a_loop_lose_nothing() {
+    let target = Target::with_tasks(&["The first"]);
+    target.write("script.toml", "[[calls]]\nrepeat = true\nsteps = [{ done = {} }]\n");
+    let samuel = target.samuel(&[]);
+    let writer = |number: usize| {
+        // A session of its own: whose change is whose is known by that.
+        let mut command = Command::new("setsid");
+        command.args(["--wait", "sh", "-c", CHANGES]).arg(samuel.get_program()).arg(number.to_string());
+        command.env_clear().envs(samuel.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.current_dir(target.root()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let writers: Vec<Child> = (0..WRITERS).map(writer).collect();
+    let readers: Vec<_> =
+        writers.into_iter().map(|writer| thread::spawn(|| writer.wait_with_output().unwrap())).collect();
+    let deadline = Instant::now() + Duration::from_secs(120);
+    while readers.iter().any(|reader| !reader.is_finished()) {
+        assert!(Instant::now() < deadline, "a writer does not come to its end");
+        // A loop that has done all there is ends; another one begins.
+        let mut running = start(&target);
+        running.wait().unwrap();
+    }
+    let mut told = Vec::new();
+    for reader in readers {
+        let output = reader.join().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        told.extend(String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned));
+    }
+    let plan = store(&target).load().unwrap().plan;
+    let mut said: Vec<String> =
+        plan.tasks.iter().skip(1).map(|task| format!("{} {}", task.id, task.title)).collect();
+    said.sort();
+    told.sort();
+    assert_eq!(said, told, "what was acknowledged stands, and nobody took back what was not theirs");
+    assert!(plan.tasks.iter().skip(1).all(|task| task.status == Status::Completed));
 }

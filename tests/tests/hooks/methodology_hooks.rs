@@ -12,6 +12,7 @@ use samuel_core::{
     state::{Artifact, ProgressBody, ProgressEntry, RunDir},
     testing::{Act, Bench, FakeHandler, FakePlugin, Played, completes_each_task},
 };
+use samuel_tests::says;
 
 /// The thirteen hooks, in the order in which they fire.
 const HOOKS: [HookPoint; 13] = [
@@ -160,9 +161,7 @@ async fn the_default_context_is_an_inventory_the_progress_and_the_task() {
     let (_, prompt) = prompt_of(&bench, bench.run(completes_each_task())).await;
     let artifact = |artifact| bench.lane().read_artifact(artifact).unwrap().unwrap();
     let snapshot = artifact(Artifact::ProjectSnapshot);
-    for part in ["# toon v3\n", "generated_at", "src/lex.rs", "test_gaps", "todo_counts"] {
-        assert!(snapshot.contains(part), "{part} in {snapshot}");
-    }
+    says(&snapshot, &["# toon v3\n", "generated_at", "src/lex.rs", "test_gaps", "todo_counts"]);
     assert!(artifact(Artifact::TaskContext).contains("Write the lexer"));
     assert!(!artifact(Artifact::ProgressContext).is_empty());
     assert!(prompt.contains("Write the lexer") && prompt.contains("src/lex.rs"), "{prompt}");
@@ -284,10 +283,10 @@ async fn a_strict_hook_aborts_the_iteration_on_any_error() {
     let played =
         play_with(&bench, &FakePlugin::new("samuel-python").handler("context", breaks.clone())).await;
     assert_eq!((played.report.iterations, played.report.failed_iterations), (2, 1));
-    assert!(played.transcript().contains(&format!(
-        "{}: the handler samuel-python:context of context.extra broke",
-        FailureClass::HookBroke
-    )));
+    says(
+        &played.transcript(),
+        &[&format!("{}: the handler samuel-python:context of context.extra broke", FailureClass::HookBroke)],
+    );
     assert_eq!(played.count(HookPoint::AgentInvoke), 1, "the agent was not called in the first one");
 }
 
@@ -346,23 +345,9 @@ async fn a_handler_reads_the_whole_prompt_context_and_writes_only_its_own_namesp
     play_with(&bench, &plugin.handler("after", later.clone())).await;
 
     let context = serde_json::to_value(reads.calls()[0].context()).unwrap();
-    let groups: Vec<&String> = context.as_object().unwrap().keys().collect();
-    assert_eq!(
-        groups,
-        [
-            "Samuel",
-            "Project",
-            "Methodology",
-            "Iteration",
-            "Config",
-            "Guardrails",
-            "Paths",
-            "State",
-            "Mode",
-            "Hooks",
-            "Plugins"
-        ]
-    );
+    let groups: Vec<&str> = context.as_object().unwrap().keys().map(String::as_str).collect();
+    let expected = "Samuel Project Methodology Iteration Config Guardrails Paths State Mode Hooks Plugins";
+    assert_eq!(groups.join(" "), expected);
     assert_eq!(context["State"]["NextTask"]["Title"], "First");
     assert_eq!(context["Hooks"]["Registered"]["context.extra"][0], "samuel-python:context");
 

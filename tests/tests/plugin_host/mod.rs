@@ -73,7 +73,7 @@ impl Project {
         let place = Location { file: MANIFEST_FILE.into(), line: None, column: None };
         let binding = |point: &HookPoint| {
             let (handler, place) = (interface_of(*point), place.clone());
-            Binding { point: *point, handler, order: None, place }
+            Binding { point: *point, handler, order: None, interactive: false, place }
         };
         let bindings: Vec<Binding> = points.iter().map(binding).collect();
         HOST.load(component, self.setup.clone(), workspace, &bindings)

@@ -11,6 +11,7 @@ mod gate;
 mod hooks;
 mod iteration;
 mod measure;
+mod prd;
 mod python;
 mod run_loop;
 mod snapshot;
@@ -46,6 +47,7 @@ const BENCHES: &[Bench] = &[
         run_loop::run,
         Where::Release,
     ),
+    ("prd", "the conversion of a PRD of 50,000 tasks beside its Markdown parser", prd::run, Where::Release),
     ("python", "handlers, events and TOON from Python", python::run, Where::Anywhere),
     ("toon", "the TOON codec beside serde_json and another codec", toon::run, Where::Release),
     ("wasm", "what a handler in a WASM component costs", wasm, Where::Release),
@@ -89,17 +91,8 @@ fn scope() -> Scope {
 
 /// Builds everything that is measured, and starts this task again in it.
 fn again_in_release(args: &[String]) -> Result<()> {
-    let build = [
-        "build",
-        "--release",
-        "--locked",
-        "--package",
-        "xtask",
-        "--package",
-        "samuel-cli",
-        "--features",
-        "xtask/wasm",
-    ];
+    let build = "build --release --locked --package xtask --package samuel-cli --features xtask/wasm";
+    let build: Vec<&str> = build.split(' ').collect();
     ensure!(workspace::cargo(&build).status()?.success(), "the release build failed");
     let status = Command::new(release("xtask")).arg("bench").args(args).status()?;
     ensure!(status.success(), "the benchmark did not pass");

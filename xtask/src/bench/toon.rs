@@ -119,22 +119,30 @@ fn repeat_on<T: Serialize + DeserializeOwned>(
     codec: &str,
     count: usize,
 ) -> Result<()> {
-    let text = match codec {
-        "json" => serde_json::to_string(value)?,
-        "toon" => toon::to_string(value)?,
-        _ => serde_toon::to_string(value)?,
-    };
+    let text = encoded(codec, value)?;
     for _ in 0..count {
-        match (direction, codec) {
-            ("encode", "json") => drop(black_box(serde_json::to_string(black_box(value))?)),
-            ("encode", "toon") => drop(black_box(toon::to_string(black_box(value))?)),
-            ("encode", _) => drop(black_box(serde_toon::to_string(black_box(value))?)),
-            (_, "json") => drop(black_box(serde_json::from_str::<T>(black_box(&text))?)),
-            (_, "toon") => drop(black_box(toon::from_str::<T>(black_box(&text))?)),
-            _ => drop(black_box(serde_toon::from_str::<T>(black_box(&text))?)),
+        match direction {
+            "encode" => drop(black_box(encoded(codec, black_box(value))?)),
+            _ => drop(black_box(decoded::<T>(codec, black_box(&text))?)),
         }
     }
     Ok(())
+}
+
+fn encoded<T: Serialize>(codec: &str, value: &T) -> Result<String> {
+    Ok(match codec {
+        "json" => serde_json::to_string(value)?,
+        "toon" => toon::to_string(value)?,
+        _ => serde_toon::to_string(value)?,
+    })
+}
+
+fn decoded<T: DeserializeOwned>(codec: &str, text: &str) -> Result<T> {
+    Ok(match codec {
+        "json" => serde_json::from_str(text)?,
+        "toon" => toon::from_str(text)?,
+        _ => serde_toon::from_str(text)?,
+    })
 }
 
 fn judge<const N: usize>(
@@ -246,8 +254,8 @@ fn borrowed() -> Result<()> {
     let json = serde_json::to_string(&value)?;
     let text = toon::to_string(&value)?;
     let turns = in_turns([
-        &mut || drop(black_box(serde_json::from_str::<data::BorrowedTable<'_>>(black_box(&json)))),
-        &mut || drop(black_box(toon::from_str::<data::BorrowedTable<'_>>(black_box(&text)))),
+        &mut || drop(black_box(serde_json::from_str::<data::Table<&str>>(black_box(&json)))),
+        &mut || drop(black_box(toon::from_str::<data::Table<&str>>(black_box(&text)))),
     ]);
     let ([json, toon], ratio) = (turns.medians(), turns.ratio(1, 0));
     println!("table, borrowed fields: json {json:.1?}, toon {toon:.1?}, {ratio:.2}x");
@@ -390,37 +398,18 @@ mod data {
         }
     }
 
+    /// Its text is owned, or borrowed from what it is decoded from.
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
-    pub(super) struct Table {
-        rows: Vec<Row>,
+    pub(super) struct Table<S = String> {
+        rows: Vec<Row<S>>,
     }
 
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
-    struct Row {
+    struct Row<S> {
         id: u64,
-        name: String,
-        email: String,
-        city: String,
-        age: u32,
-        score: f64,
-        active: bool,
-        balance: i64,
-    }
-
-    #[derive(Deserialize)]
-    #[expect(dead_code, reason = "only decoding is measured")]
-    pub(super) struct BorrowedTable<'a> {
-        #[serde(borrow)]
-        rows: Vec<BorrowedRow<'a>>,
-    }
-
-    #[derive(Deserialize)]
-    #[expect(dead_code, reason = "only decoding is measured")]
-    struct BorrowedRow<'a> {
-        id: u64,
-        name: &'a str,
-        email: &'a str,
-        city: &'a str,
+        name: S,
+        email: S,
+        city: S,
         age: u32,
         score: f64,
         active: bool,

@@ -201,7 +201,7 @@ fn load(host: &WasmHost, bytes: &[u8]) -> Result<WasmPlugin> {
 /// Binds a point to its standard interface.
 fn bind(point: HookPoint) -> Binding {
     let place = Location { file: MANIFEST_FILE.into(), line: None, column: None };
-    Binding { point, handler: interface_of(point), order: None, place }
+    Binding { point, handler: interface_of(point), order: None, interactive: false, place }
 }
 
 /// What the calls share.

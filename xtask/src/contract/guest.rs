@@ -10,7 +10,7 @@ use super::{
 };
 
 /// What the crate has in a form of its own: its failure takes any error.
-const OWN: [&str; 1] = ["Failure"];
+pub(super) const OWN: [&str; 1] = ["Failure"];
 /// Where the bindings of a point's own types are.
 fn bound(interface: &str, name: &str) -> String {
     let module = interface.replace('-', "_");

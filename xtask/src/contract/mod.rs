@@ -9,6 +9,7 @@ mod abilities;
 mod docs;
 mod guest;
 mod model;
+mod parity;
 mod python;
 mod read;
 mod rules;
@@ -83,6 +84,7 @@ fn outputs() -> Result<Vec<Output>> {
     outputs.push((format!("{hook}/answer.rs"), text::formatted(&abilities::core(&contract)?)?));
     outputs.extend(python::files(&contract)?);
     outputs.push(("bindings/rust/src/table.rs".to_owned(), text::formatted(&guest::table(&contract))?));
+    outputs.push((parity::PATH.to_owned(), parity::table(&contract)));
     outputs.push((format!("{}/{}", read::PACKAGE, read::WORLDS), worlds::worlds(&contract)));
     outputs.push((schema::PATH.to_owned(), schema::schemas(&contract)));
     outputs.push(docs::page(&contract)?);

@@ -179,7 +179,7 @@ impl Reader<'_> {
         match (role, point) {
             _ if matches!(ty, Ty::Option(_) | Ty::Extensions) => false,
             (Role::Input, Some(row)) => !names(&row.later),
-            (Role::Output, Some(row)) => names(&row.required),
+            (Role::Output, Some(row)) => row.requires(field),
             (Role::Group, _) => false,
             _ => self.table.records.get(wit).is_none_or(|row| names(&row.required)),
         }

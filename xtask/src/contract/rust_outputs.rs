@@ -16,7 +16,7 @@ use super::{
 pub(crate) fn outputs(contract: &Contract) -> Result<String> {
     let mut out = format!(
         "//! How the outcomes of each point become one.\n\n{}\
-         use crate::{{Output, output::{{combine_ok, combine_reason, reason_of, reason_or}}, \
+         use crate::{{Output, output::{{Printed, combine_ok, combine_reason, reason_of, reason_or}}, \
          payload::*}};\n\n",
         super::GENERATED
     );
@@ -55,6 +55,18 @@ fn output(contract: &Contract, point: &Point) -> Result<String> {
     }
     if record.field("failure").is_some() {
         out.push_str("fn failure(&self) -> Option<&AgentFailure> { self.failure.as_ref() }\n\n");
+    }
+    if record.field("stdout").is_some() {
+        out.push_str(
+            "fn printed_mut(&mut self) -> Option<Printed<'_>> {\n\
+             let streams = [&mut self.stdout, &mut self.stderr];\n\
+             Some(Printed { streams, failure: self.failure.as_mut(), logs: &mut self.logs })\n}\n\n",
+        );
+    }
+    if record.field("failures").is_some() {
+        out.push_str(
+            "fn checks_mut(&mut self) -> Option<&mut Vec<CheckFailure>> { Some(&mut self.failures) }\n\n",
+        );
     }
     if record.has_text() {
         out.push_str("fn text(&self) -> &[TextItem] { &self.text }\n\n");

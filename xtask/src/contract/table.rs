@@ -22,6 +22,8 @@ pub(crate) struct Table {
     pub(crate) records: BTreeMap<String, RecordRow>,
     /// Words whose first one is not the default, or that have an order.
     pub(crate) words: BTreeMap<String, WordsRow>,
+    /// What several examples show, by the name that they have it by.
+    shown: BTreeMap<String, String>,
 }
 
 /// A hook point.
@@ -34,9 +36,8 @@ pub(crate) struct PointRow {
     pub(crate) kind: Kind,
     /// The field of the output that says no: `ok`, `continue` or `block`.
     pub(crate) verdict: Option<String>,
-    /// The fields that an answer in JSON must have.
-    #[serde(default)]
-    pub(crate) required: Vec<String>,
+    /// The fields that an answer in JSON must have; the verdict if absent.
+    pub(crate) required: Option<Vec<String>>,
     /// The fields that an input in JSON may lack beside the optional ones.
     #[serde(default)]
     pub(crate) later: Vec<String>,
@@ -47,8 +48,10 @@ pub(crate) struct PointRow {
     #[serde(default)]
     pub(crate) previous: bool,
     /// What a handler that breaks does where nothing is configured.
+    #[serde(default = "warn")]
     pub(crate) on_failure: Failure,
     /// What it does where the point is strict.
+    #[serde(default = "abort_iteration")]
     pub(crate) strict: Failure,
     /// Why a chain cannot be kept to iterations of one mode; absent where it can.
     pub(crate) every_mode: Option<String>,
@@ -111,7 +114,34 @@ pub(crate) struct WordsRow {
 /// Fails where it is not there or not as it should be; the error has the line.
 pub(crate) fn read() -> Result<Table> {
     let text = fs::read_to_string(root().join(PATH)).with_context(|| format!("{PATH} cannot be read"))?;
-    toml::from_str(&text).with_context(|| format!("{PATH} is not as it should be"))
+    let mut table: Table = toml::from_str(&text).with_context(|| format!("{PATH} is not as it should be"))?;
+    for (name, text) in &table.shown {
+        let text = text.trim().replace('\n', "\n  ");
+        for point in &mut table.points {
+            for example in [&mut point.given, &mut point.answered] {
+                *example = example.replace(&format!("${name}"), &text);
+            }
+        }
+    }
+    Ok(table)
+}
+
+fn warn() -> Failure {
+    Failure::Warn
+}
+
+fn abort_iteration() -> Failure {
+    Failure::AbortIteration
+}
+
+impl PointRow {
+    /// Says whether an answer in JSON must have a field.
+    pub(crate) fn requires(&self, field: &str) -> bool {
+        match &self.required {
+            Some(required) => required.iter().any(|name| name == field),
+            None => self.verdict.as_deref() == Some(field),
+        }
+    }
 }
 
 impl Kind {

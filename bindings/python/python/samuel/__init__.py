@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from . import testing as testing
     from . import toon as toon
     from ._samuel import HOOK_POINTS as HOOK_POINTS
+    from ._samuel import AgentPort as AgentPort
     from ._samuel import Call as Call
     from ._samuel import FetchedPlugin as FetchedPlugin
     from ._samuel import PromptContext as PromptContext
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from .errors import *
     from .loop import Loop as Loop
     from .loop import Plugin as Plugin
+    from .methodology import Defaults as Defaults
+    from .methodology import Kit as Kit
+    from .methodology import Methodology as Methodology
     from .project import Project as Project
     from .records import *
     from .result import RunResult as RunResult
@@ -37,7 +41,7 @@ if TYPE_CHECKING:
 
 # Where names are found that are not records.
 _HOMES = {
-    "_samuel": ("HOOK_POINTS", "Call", "FetchedPlugin", "PromptContext", "__version__"),
+    "_samuel": ("AgentPort", "HOOK_POINTS", "Call", "FetchedPlugin", "PromptContext", "__version__"),
     "errors": (
         "AgentError",
         "BudgetError",
@@ -50,6 +54,7 @@ _HOMES = {
         "StateError",
     ),
     "loop": ("Loop", "Plugin"),
+    "methodology": ("Defaults", "Kit", "Methodology"),
     "project": ("Project",),
     "result": ("RunResult",),
     "run": ("Run",),

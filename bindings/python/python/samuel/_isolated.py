@@ -1,7 +1,8 @@
 """A handler in a process of its own.
 
-Reads the call as a JSON envelope from standard input, calls the function, and
-writes the answer. What the function prints goes to standard error.
+Reads the call as a JSON envelope from standard input, one line, calls the function,
+and writes the answer. Before it stand lines that report what the function tells on the
+way. What the function prints goes to standard error.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ _RAISED = 3
 class IsolatedCall:
     """What the function is called with: the same names as `samuel.Call`."""
 
-    def __init__(self, envelope: dict[str, Any]) -> None:
+    def __init__(self, envelope: dict[str, Any], speaker: _Speaker) -> None:
         from . import records
 
+        self._speaker = speaker
         call = envelope["call"]
         self.header = _record(records.CallHeader, call)
         self.point: str = call["point"]
@@ -34,10 +36,82 @@ class IsolatedCall:
         self.previous = None if previous is None else _record(output, previous)
         self.context = _Context(envelope["context"])
         self.contributed: dict[str, Any] = {}
+        self.port = IsolatedPort(speaker) if self.point == "agent.invoke" else None
+
+    def warn(self, message: str) -> None:
+        """Warns beside the answer."""
+        self._speaker.report(warning=str(message))
 
     def contribute(self, key: str, value: Any) -> None:
         """Contributes to the handler's own namespace."""
         self.contributed[key] = json.loads(json.dumps(value))
+
+
+class _Speaker:
+    """Reports line by line, and reads the replies."""
+
+    def __init__(self, told: Any) -> None:
+        import threading
+
+        self._told = told
+        self._lock = threading.Lock()
+
+    def report(self, *, reply: bool = False, **told: Any) -> Any:
+        """Writes one line; returns the reply, where one is asked for."""
+        return self.say(json.dumps(told), reply)
+
+    def say(self, line: str, reply: bool) -> Any:
+        """Writes a line that is JSON already."""
+        with self._lock:
+            self._told.write(line + "\n")
+            self._told.flush()
+            return json.loads(sys.stdin.readline()) if reply else None
+
+    def checked(self, name: str, value: Any, *, reply: bool = False) -> Any:
+        """Reports what Samuel understands; `TypeError` for anything else."""
+        from ._samuel import report_json
+
+        return self.say(f'{{"{name}": {report_json(name, value)}}}', reply)
+
+
+class IsolatedPort:
+    """Where a handler of `agent.invoke` reports: the same names as `samuel.AgentPort`."""
+
+    def __init__(self, speaker: _Speaker) -> None:
+        self._speaker = speaker
+
+    def emit(self, event: Any) -> None:
+        """Reports something."""
+        self._speaker.checked("event", event)
+
+    def supervised_by(self, pid: int, start_time: int) -> None:
+        """Reports a process that sweeps the agent's processes when Samuel dies."""
+        self._speaker.report(supervised_by={"pid": pid, "start_time": start_time})
+
+    def before_ability(self, call: Any) -> Any:
+        """Asks whether a tool call may be made."""
+        from . import records
+
+        decision = self._speaker.checked("before_ability", call, reply=True)
+        if decision.pop("decision") == "allow":
+            return records.ToolAllowed(**decision)
+        return records.ToolBlocked(**decision)
+
+    def after_ability(self, result: Any) -> None:
+        """Reports how a call that was asked about ended."""
+        self._speaker.checked("after_ability", result, reply=True)
+
+    async def abefore_ability(self, call: Any) -> Any:
+        """The same as `before_ability`, to be awaited."""
+        import asyncio
+
+        return await asyncio.to_thread(self.before_ability, call)
+
+    async def aafter_ability(self, result: Any) -> None:
+        """The same as `after_ability`, to be awaited."""
+        import asyncio
+
+        await asyncio.to_thread(self.after_ability, result)
 
 
 class _Context:
@@ -125,15 +199,15 @@ def _find(module: str, name: str) -> Any:
 
 def main() -> int:
     """Calls the function once; returns the exit code."""
-    from ._registering import is_async
+    from ._registration import is_async
     from ._workers import describe
 
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    envelope = json.load(sys.stdin)
+    envelope = json.loads(sys.stdin.readline())
     sys.path[:] = envelope["path"]
     try:
-        call = IsolatedCall(envelope)
+        call = IsolatedCall(envelope, _Speaker(answers))
         function = _find(sys.argv[1], sys.argv[2])
         if is_async(function):
             import asyncio

@@ -32,18 +32,14 @@ def items_or_none(values: Iterable[_T] | None) -> tuple[_T, ...] | None:
     return None if values is None else items(values)
 
 
-def pairs(values: Pairs) -> tuple[tuple[str, str], ...]:
+def pairs(values: Mapping[str, _T] | Iterable[tuple[str, _T]]) -> tuple[tuple[str, _T], ...]:
     """Keeps names and values in their order."""
     if isinstance(values, Mapping):
         return tuple(values.items())
     return tuple((name, value) for name, value in values)
 
 
-def changes(values: Changes) -> tuple[tuple[str, str | None], ...]:
-    """Keeps what is set and taken away in its order."""
-    if isinstance(values, Mapping):
-        return tuple(values.items())
-    return tuple((name, value) for name, value in values)
+changes = pairs
 
 
 class Record:

@@ -9,40 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ._registration import Registration, is_async, target_of
 from ._samuel import HOOK_POINTS
 from .errors import ConfigError, HookError
 
-# Flags of a code object: a coroutine function.
-_COROUTINE = 0x80
 _MIN_TIMEOUT, _MAX_TIMEOUT = 0.001, 86_400.0
-
-
-class Registration:
-    """A handler and how it is registered, as the native module reads it."""
-
-    __slots__ = ("point", "name", "plugin", "order", "timeout", "strict", "tier", "function", "target")
-
-    def __init__(
-        self,
-        point: str,
-        name: str,
-        function: Callable[..., Any],
-        *,
-        plugin: tuple[str, str, int] | None = None,
-        order: int | None = None,
-        timeout: float | None = None,
-        strict: bool | None = None,
-        tier: str = "thread",
-    ) -> None:
-        self.point = point
-        self.name = name
-        self.plugin = plugin
-        self.order = order
-        self.timeout = timeout
-        self.strict = strict
-        self.tier = tier
-        self.function = function
-        self.target = _target(function) if tier == "process" else None
 
 
 class Registering:
@@ -114,38 +85,10 @@ class Registering:
         taken = {each.name for each in self._registrations if each.point == point}
         if name is None and named in taken:
             named = next(f"{named}-{n}" for n in range(2, len(taken) + 3) if f"{named}-{n}" not in taken)
+        target = target_of(function) if isolate else None
         self._registrations.append(
-            Registration(point, named, function, order=order, timeout=timeout, strict=strict, tier=tier)
+            Registration(point, named, function, None, order, timeout, strict, tier, target)
         )
-
-
-def is_async(function: Any) -> bool:
-    """Says whether calling a function makes a coroutine."""
-    while hasattr(function, "func"):
-        function = function.func
-    for candidate in (function, getattr(type(function), "__call__", None)):
-        code = getattr(getattr(candidate, "__func__", candidate), "__code__", None)
-        if code is not None:
-            return bool(code.co_flags & _COROUTINE)
-    return False
-
-
-def _target(function: Callable[..., Any]) -> tuple[str, str]:
-    """Says where a process of its own finds a function."""
-    import sys
-
-    module, name = function.__module__, function.__qualname__
-    if "<locals>" in name or "<lambda>" in name:
-        raise HookError(
-            f"{name} cannot be isolated: a process of its own would not find it",
-            code="E_HOOK_UNKNOWN",
-            help="Define the function at the top level of a module.",
-        )
-    if module == "__main__":
-        import os
-
-        module = os.path.abspath(getattr(sys.modules["__main__"], "__file__", ""))
-    return module, name
 
 
 def _nearest(point: str) -> str:

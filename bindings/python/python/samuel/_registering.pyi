@@ -1,34 +1,10 @@
 # Written by `cargo xtask contract` from `wit/`; do not edit.
 from collections.abc import Awaitable, Callable
-from typing import Any, Literal, Protocol, TypeVar, overload, type_check_only
+from typing import Literal, Protocol, TypeVar, overload, type_check_only
 
 from . import records
+from ._registration import Registration
 from ._samuel import Call
-
-class Registration:
-    point: str
-    name: str
-    plugin: tuple[str, str, int] | None
-    order: int | None
-    timeout: float | None
-    strict: bool | None
-    tier: str
-    function: Callable[..., Any]
-    target: tuple[str, str] | None
-    def __init__(
-        self,
-        point: str,
-        name: str,
-        function: Callable[..., Any],
-        *,
-        plugin: tuple[str, str, int] | None = None,
-        order: int | None = None,
-        timeout: float | None = None,
-        strict: bool | None = None,
-        tier: str = "thread",
-    ) -> None: ...
-
-def is_async(function: Any) -> bool: ...
 
 @type_check_only
 class InitBeforeHandler(Protocol):

@@ -1,12 +1,15 @@
 # The native module. Its users are the other modules of the package.
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from os import PathLike
 from types import GenericAlias
 from typing import Any, Generic, TypeVar, final
 
 from ._process import Surroundings
-from ._registering import Registration
+from ._registration import Registration
+from .methodology import Methodology
 from .records import (
+    AbilityDecision,
+    AgentEvent,
     CallHeader,
     ConfigVars,
     ConvertedPrd,
@@ -23,6 +26,7 @@ from .records import (
     MethodologyVars,
     ModeVars,
     PathVars,
+    PrdForm,
     ProjectStatus,
     ProjectVars,
     Restored,
@@ -30,10 +34,13 @@ from .records import (
     SamuelVars,
     StateVars,
     Task,
+    ToolCall,
+    ToolResult,
     VerifiedPlugin,
 )
 
 __all__ = [
+    "AgentPort",
     "Call",
     "EventStream",
     "FetchedPlugin",
@@ -56,6 +63,7 @@ __all__ = [
     "plugins_load",
     "plugins_uninstall",
     "plugins_verify",
+    "report_json",
     "supervise",
     "toon_dumps",
     "toon_loads",
@@ -95,12 +103,49 @@ class Call(Generic[_I, _O]):
     @property
     def cancelled(self) -> bool:
         """Whether the answer is no longer wanted: the deadline has passed, or the run is being stopped."""
+    @property
+    def port(self) -> AgentPort | None:
+        """In the agent's place: where the work is reported, and asked before tool calls; None at
+        other points."""
+    def warn(self, message: str) -> None:
+        """Warns beside the answer: the progress log and whoever watches the run get it, under the
+        handler's id. The first 20 of a call count, each up to 1000 characters."""
     def contribute(self, key: str, value: Any) -> None:
         """Contributes to the handler's own namespace of the prompt context, where later handlers
         and templates see it if this handler succeeds.
 
         Raises `TypeError` or `ValueError` where the value is not JSON.
         """
+
+@final
+class AgentPort:
+    """Where a handler of `agent.invoke` reports its work, and asks before tool calls.
+
+    It is open as long as the call lasts; what is said later is nobody's. One call reports at most
+    10,000 times and 64 MiB.
+    """
+
+    def emit(self, event: AgentEvent) -> None:
+        """Reports something; never waits.
+
+        Raises `TypeError` where it is no event of an agent.
+        """
+    def supervised_by(self, pid: int, start_time: int) -> None:
+        """Reports a process that sweeps the agent's processes when Samuel dies: its id, and its
+        start time as the system counts it."""
+    def before_ability(self, call: ToolCall) -> AbilityDecision:
+        """Asks whether a tool call may be made, and waits for the handlers of `ability.before`.
+
+        Raises `RuntimeError` in a handler that is `inline`, and in an async one, which awaits
+        `abefore_ability`.
+        """
+    def after_ability(self, result: ToolResult) -> None:
+        """Reports how a call that was asked about ended, and waits for the handlers of
+        `ability.after`. Raises as `before_ability` does."""
+    def abefore_ability(self, call: ToolCall) -> Awaitable[AbilityDecision]:
+        """The same as `before_ability`, to be awaited."""
+    def aafter_ability(self, result: ToolResult) -> Awaitable[None]:
+        """The same as `after_ability`, to be awaited."""
 
 @final
 class PromptContext:
@@ -150,7 +195,7 @@ class Reply:
 @final
 class Project:
     def __new__(
-        cls, root: str | PathLike[str], methodology: str | None, state_dir: str | None
+        cls, root: str | PathLike[str], methodology: str | Methodology | None, state_dir: str | None
     ) -> Project: ...
     @staticmethod
     def find_root(start: str | PathLike[str]) -> PathLike[str] | None: ...
@@ -164,8 +209,12 @@ class Project:
     def run_dir(self) -> PathLike[str]: ...
     @property
     def listed_plugins(self) -> list[str]: ...
-    def init(self, prd: str | None, force: bool) -> Initialised: ...
-    def convert(self, prd: str, force: bool) -> ConvertedPrd: ...
+    def init(
+        self, prd: str | None, force: bool, format: str | None, allow_empty: bool, handlers: list[Registration]
+    ) -> Initialised: ...
+    def convert(self, prd: str, force: bool, format: str | None, allow_empty: bool) -> ConvertedPrd: ...
+    @staticmethod
+    def forms() -> tuple[PrdForm, ...]: ...
     def kept_plans(self) -> tuple[KeptPlan, ...]: ...
     def restore(self, number: int | None) -> Restored: ...
     def tasks(self) -> tuple[Task, ...]: ...
@@ -176,6 +225,11 @@ class Project:
     def skip(self, actor: str, id: str, reason: str | None) -> Task: ...
     def reset(self, actor: str, id: str) -> Task: ...
     def enqueue(self, actor: str, task: dict[str, Any]) -> Task: ...
+    def mutate(self, actor: str, mutation: dict[str, Any]) -> tuple[int, Task]: ...
+    def update(
+        self, actor: str, prd: str | None, text: str | None, prune: bool, dry_run: bool, format: str | None,
+        allow_empty: bool,
+    ) -> dict[str, Any]: ...
 
 @final
 class Run:
@@ -188,6 +242,7 @@ class Run:
     def start(self, trusted: bool, decided: bool, streams: int) -> RunHandle: ...
 
 def check_settings(given: dict[str, Any]) -> None: ...
+def report_json(name: str, value: Any) -> str: ...
 
 @final
 class RunHandle:

@@ -190,8 +190,13 @@ def describe(error: BaseException) -> tuple[bool, str, list[str]]:
     name = type(error).__name__
     if isinstance(error, Exception) and not isinstance(error, HookError):
         text = f"{name}: {text}" if text else name
-    lines = "".join(traceback.format_exception(error)).rstrip("\n").split("\n")
-    return not isinstance(error, Exception), (text or name).split("\n")[0], lines[-100:]
+    lines = _writable("".join(traceback.format_exception(error))).rstrip("\n").split("\n")
+    return not isinstance(error, Exception), _writable(text or name).split("\n")[0], lines[-100:]
+
+
+def _writable(text: str) -> str:
+    """Writes halves of surrogate pairs, which no other language takes for text, as Python shows them."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _forget_threads() -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from . import _samuel
 from ._process import Surroundings, environment, supervisor
-from ._registering import Registering, Registration, is_async
+from ._registering import Registering
+from ._registration import Registration, is_async, of_plugins
 from ._waiting import await_for, wait_for
 from .errors import ConfigError
 from .project import Project
@@ -93,15 +94,15 @@ class Loop(Registering):
         **settings: Unpack[Settings],
     ) -> None:
         super().__init__()
-        given = _given(settings)
-        _samuel.check_settings(given)
+        own = given(settings)
+        _samuel.check_settings(own)
         self.project = project if isinstance(project, Project) else Project(project)
         self.plugins: list[Plugin] = list(plugins)
         self._installed_plugins = installed_plugins
         self._trust = trust
         self._agent = agent
         self._options: dict[str, Any] = {
-            "settings": given,
+            "settings": own,
             "binary": binary,
             "session": session,
             "log_timings": log_timings,
@@ -180,7 +181,7 @@ class Loop(Registering):
         return Run(built, bool(trusted), decided)
 
     def _build(self, plugins: _samuel.LoadedPlugins | None) -> _samuel.Run:
-        registrations = [*self._registrations, *self._of_plugins()]
+        registrations = [*self._registrations, *of_plugins(self.project._native, self.plugins)]
         options = {
             **self._options,
             "env": environment(self._env),
@@ -204,37 +205,22 @@ class Loop(Registering):
             raise ConfigError(f"an agent is a name or can be called; {self._agent!r} is neither")
         return _samuel.Run(self.project._native, options, registrations, plugins)
 
-    def _of_plugins(self) -> Iterator[Registration]:
-        places = self.project._native.listed_plugins
-        for number, plugin in enumerate(self.plugins):
-            place = places.index(plugin.name) if plugin.name in places else len(places) + number
-            for each in plugin._registrations:
-                yield Registration(
-                    each.point,
-                    each.name,
-                    each.function,
-                    plugin=(plugin.name, plugin.namespace, place),
-                    order=each.order,
-                    timeout=each.timeout,
-                    strict=each.strict,
-                    tier=each.tier,
-                )
 
     def __repr__(self) -> str:
         return f"Loop({self.project.root!r}, handlers={len(self._registrations)})"
 
 
-def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
+def given(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that have a value, in the tables that samuel.toml has them in."""
-    given: dict[str, Any] = {}
+    tables: dict[str, Any] = {}
     for key, value in settings.items():
         if value is None:
             continue
         table = TABLE_OF.get(key)
-        inner = given if table is None else given.setdefault(table, {})
+        inner = tables if table is None else tables.setdefault(table, {})
         listed = isinstance(value, Iterable) and not isinstance(value, (str, Mapping))
         inner[key] = [_check(each) for each in value] if listed else value
-    return given
+    return tables
 
 
 def _check(check: Any) -> Any:

@@ -7,7 +7,7 @@ safe beside a running loop and other processes, and written to the journal.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from . import _samuel
 from ._process import Surroundings, state_dir
@@ -16,13 +16,19 @@ from .errors import PluginError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    from .loop import Plugin
+    from .methodology import Methodology
     from .records import (
         Complexity,
         ConvertedPrd,
+        Form,
         Initialised,
         InstalledPlugin,
         KeptPlan,
         ListedPlugin,
+        PrdForm,
         Priority,
         ProjectStatus,
         Restored,
@@ -39,18 +45,26 @@ class Project:
 
     Args:
         path: Its root directory.
-        methodology: The methodology whose plan is meant; by default the
-            project's.
+        methodology: The methodology whose plan is meant, by its name, or one that
+            the program brings; by default the project's.
+
+    Raises:
+        ConfigError: samuel.toml cannot be used, or the methodology has a name that
+            means another.
     """
 
-    def __init__(self, path: str | os.PathLike[str] = ".", *, methodology: str | None = None) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str] = ".", *, methodology: str | Methodology | None = None
+    ) -> None:
         self._methodology = methodology
         self._native = _samuel.Project(os.path.abspath(path), methodology, state_dir())
         # A change from within a loop is the agent's, as with the command.
         self._actor = "agent" if "SAMUEL_RUN_ID" in os.environ else "user"
 
     @classmethod
-    def find(cls, path: str | os.PathLike[str] = ".", *, methodology: str | None = None) -> Project:
+    def find(
+        cls, path: str | os.PathLike[str] = ".", *, methodology: str | Methodology | None = None
+    ) -> Project:
         """Opens the project that a directory belongs to, else the directory."""
         root = _samuel.Project.find_root(os.path.abspath(path))
         return cls(path if root is None else root, methodology=methodology)
@@ -75,20 +89,51 @@ class Project:
         """The directory that holds plan, log and journal."""
         return str(self._native.run_dir)
 
-    def init(self, prd: str | os.PathLike[str] | None = None, *, force: bool = False) -> Initialised:
+    def init(
+        self,
+        prd: str | os.PathLike[str] | None = None,
+        *,
+        force: bool = False,
+        format: Form | None = None,
+        allow_empty: bool = False,
+        plugins: Sequence[Plugin] = (),
+    ) -> Initialised:
         """Writes samuel.toml and a plan, from a PRD if one is given.
 
+        Where samuel.toml is written, the points `init.before` and `init.after` fire.
+
         Args:
-            prd: The PRD, a Markdown file.
-            force: Whether a plan that has tasks is replaced; a backup is kept.
+            prd: The PRD, a Markdown or JSON file.
+            force: Whether a plan that has tasks is replaced; it is one of the kept
+                plans then.
+            format: The form the PRD has, one of those that `forms` lists; by
+                default the one that it is surest to have.
+            allow_empty: Whether a PRD without tasks makes an empty plan.
+            plugins: Whose handlers the two points have.
         """
-        done = self._native.init(None if prd is None else os.path.join(self.root, prd), force)
+        from ._registration import of_plugins
+
+        path = None if prd is None else os.path.join(self.root, prd)
+        handlers = list(of_plugins(self._native, plugins))
+        done = self._native.init(path, force, format, allow_empty, handlers)
         self._reopen()
         return done
 
-    def convert(self, prd: str | os.PathLike[str], *, force: bool = False) -> ConvertedPrd:
+    def convert(
+        self,
+        prd: str | os.PathLike[str],
+        *,
+        force: bool = False,
+        format: Form | None = None,
+        allow_empty: bool = False,
+    ) -> ConvertedPrd:
         """Makes the plan of a PRD; see `init`."""
-        return self._native.convert(os.path.join(self.root, prd), force)
+        return self._native.convert(os.path.join(self.root, prd), force, format, allow_empty)
+
+    @staticmethod
+    def forms() -> tuple[PrdForm, ...]:
+        """The forms that a PRD may have, for `format` of `init` and `convert`."""
+        return _samuel.Project.forms()
 
     def kept_plans(self) -> tuple[KeptPlan, ...]:
         """The last plans, as they are kept outside of the work tree, oldest first."""
@@ -134,6 +179,119 @@ class Project:
     def reset(self, id: str) -> Task:
         """Makes a task pending again."""
         return self._native.reset(self._actor, id)
+
+    def block(self, id: str, *, reason: str | None = None) -> Task:
+        """Says that a task cannot be worked on until it is reset."""
+        return self._change({"type": "block", "id": id, "reason": reason})[1]
+
+    def edit(
+        self,
+        id: str,
+        *,
+        title: str | None = None,
+        description: str | None = None,
+        priority: Priority | None = None,
+        complexity: Complexity | None = None,
+        depends_on: Iterable[str] | None = None,
+        files_to_create: Iterable[str] | None = None,
+        files_to_modify: Iterable[str] | None = None,
+        guardrails: Iterable[str] | None = None,
+        acceptance: Iterable[str] | None = None,
+    ) -> Task:
+        """Changes what a task says; what is left out stays, and a list replaces the one there.
+
+        Raises:
+            StateError: The task is not there, what it would say is not valid, or
+                an agent asks (`E_TASK_DENIED`).
+        """
+        words = {"title": title, "description": description, "priority": priority, "complexity": complexity}
+        lists = {
+            "depends_on": depends_on,
+            "files_to_create": files_to_create,
+            "files_to_modify": files_to_modify,
+            "guardrails": guardrails,
+            "acceptance": acceptance,
+        }
+        edit: dict[str, object] = {key: word for key, word in words.items() if word is not None}
+        edit.update({key: list(items) for key, items in lists.items() if items is not None})
+        return self._change({"type": "edit", "id": id, "edit": edit})[1]
+
+    def remove(self, *ids: str, with_parts: bool = False) -> int:
+        """Removes tasks, and returns the number of the change.
+
+        Raises:
+            StateError: Others need one of them (`E_TASK_IN_USE`).
+        """
+        parts = "take" if with_parts else "keep"
+        return self._change({"type": "remove", "ids": list(ids), "parts": parts})[0]
+
+    def move(
+        self,
+        id: str,
+        *,
+        before: str | None = None,
+        after: str | None = None,
+        parent: str | None = None,
+        to: Literal["first", "last", "top"] | None = None,
+    ) -> int:
+        """Moves a task with its parts, and returns the number of the change.
+
+        Args:
+            id: The task.
+            before: The task that it goes before.
+            after: The task that it goes after.
+            parent: The task that it becomes a part of.
+            to: `first` or `last` of the plan, or `top`: a part of no task.
+        """
+        places: list[object] = [to] if to else []
+        named = {"before": before, "after": after, "under": parent}
+        places += [{key: other} for key, other in named.items() if other is not None]
+        if len(places) != 1:
+            raise TypeError("name one place: before, after, parent or to")
+        return self._change({"type": "move", "id": id, "to": places[0]})[0]
+
+    def undo(self, change: int | None = None) -> int:
+        """Takes a change back, and returns the number of the change that does so.
+
+        Args:
+            change: The number of the change; by default the last that this
+                process made.
+
+        Raises:
+            StateError: A later change touched the same tasks (`E_TASK_NOT_UNDONE`),
+                or what it replaced was not kept (`E_TASK_UNDO_NOT_KEPT`).
+        """
+        return self._change({"type": "undo", "change": change})[0]
+
+    def update(
+        self,
+        prd: str | os.PathLike[str] | None = None,
+        *,
+        text: str | None = None,
+        prune: bool = False,
+        dry_run: bool = False,
+        format: Form | None = None,
+        allow_empty: bool = False,
+    ) -> dict[str, Any]:
+        """Brings the plan up to date with its PRD, as one change.
+
+        Where tasks stand, their commits and tasks that were added stay.
+
+        Args:
+            prd: The PRD, a Markdown file.
+            text: The PRD itself, in place of a file.
+            prune: Whether tasks that the PRD has no more are removed.
+            dry_run: Whether nothing is changed.
+            format: The form the PRD has; see `init`.
+            allow_empty: Whether a PRD without tasks is one.
+        """
+        if (prd is None) == (text is None):
+            raise TypeError("name a PRD, or give its text")
+        path = None if prd is None else os.path.join(self.root, prd)
+        return self._native.update(self._actor, path, text, prune, dry_run, format, allow_empty)
+
+    def _change(self, mutation: dict[str, Any]) -> tuple[int, Task]:
+        return self._native.mutate(self._actor, mutation)
 
     def enqueue(
         self,

@@ -1854,15 +1854,6 @@ class AbilityBeforeOutput(Record):
         _set(self, "extensions", pairs(extensions))
 
 
-AbilityStatus: TypeAlias = Literal["success", "error", "cancelled"]
-"""How the call ended.
-
-- `success`: It succeeded.
-- `error`: It failed.
-- `cancelled`: It was cancelled.
-"""
-
-
 class AbilityAfterInput(Record):
     """`ability.after`: what a handler is given.
 
@@ -2233,6 +2224,15 @@ class TaskBrief(Record):
         _set(self, "files_to_modify", items(files_to_modify))
         _set(self, "files_to_create", items(files_to_create))
         _set(self, "depends_on", items(depends_on))
+
+
+AbilityStatus: TypeAlias = Literal["success", "error", "cancelled"]
+"""How the call ended.
+
+- `success`: It succeeded.
+- `error`: It failed.
+- `cancelled`: It was cancelled.
+"""
 
 
 class Usage(Record):
@@ -3296,7 +3296,7 @@ class ToolResult(Record):
         self,
         call_id: str,
         ability_id: str,
-        status: AbilityStatus,
+        status: AbilityStatus = "success",
         duration_ms: int | None = None,
         output_summary: str | None = None,
     ) -> None:
@@ -3435,6 +3435,48 @@ AgentEvent: TypeAlias = (
     | AgentUnreadable
 )
 """One thing an agent reports."""
+
+
+class ToolAllowed(Record):
+    """The call is made with these arguments.
+
+    Attributes:
+        input: The arguments, as handlers left them.
+    """
+
+    __slots__ = ("input",)
+    __match_args__ = ("input",)
+    _tag = ('decision', 'allow')
+    input: Any
+
+    def __init__(
+        self,
+        input: Any,
+    ) -> None:
+        _set(self, "input", input)
+
+
+class ToolBlocked(Record):
+    """The call is not made.
+
+    Attributes:
+        reason: Why not, for the agent to read.
+    """
+
+    __slots__ = ("reason",)
+    __match_args__ = ("reason",)
+    _tag = ('decision', 'block')
+    reason: str
+
+    def __init__(
+        self,
+        reason: str,
+    ) -> None:
+        _set(self, "reason", reason)
+
+
+AbilityDecision: TypeAlias = ToolAllowed | ToolBlocked
+"""What the handlers of `ability.before` decided about an enforced call."""
 
 
 class Location(Record):
@@ -4172,10 +4214,12 @@ class RunFinished(EventBase):
         swept: Whether all processes are gone that it started. If not, a `Swept` told which
             may be left.
         fault: The error that ended it, where one did.
+        limit: The setting of the limit that was reached, such as `max_iterations`; nothing
+            where none was.
     """
 
-    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "unrecorded", "skipped", "left", "undelivered", "settled", "usage", "swept", "fault")
-    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "unrecorded", "skipped", "left", "undelivered", "settled", "fault")
+    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "unrecorded", "skipped", "left", "undelivered", "settled", "usage", "swept", "fault", "limit")
+    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "unrecorded", "skipped", "left", "undelivered", "settled", "fault", "limit")
     _tag = ('event', 'run_finished')
     exit_reason: ExitReason
     detail: str | None
@@ -4190,6 +4234,7 @@ class RunFinished(EventBase):
     usage: Usage
     swept: bool
     fault: RunFault | None
+    limit: str | None
 
     def __init__(
         self,
@@ -4206,6 +4251,7 @@ class RunFinished(EventBase):
         undelivered: int = 0,
         settled: bool = False,
         fault: RunFault | None = None,
+        limit: str | None = None,
         *,
         seq: int = 0,
         at: str = "",
@@ -4226,6 +4272,7 @@ class RunFinished(EventBase):
         _set(self, "usage", usage)
         _set(self, "swept", swept)
         _set(self, "fault", fault)
+        _set(self, "limit", limit)
 
 
 Event: TypeAlias = (
@@ -4299,10 +4346,12 @@ class RunReport(Record):
         swept: Whether all processes are gone that it started. If not, a `Swept` told which
             may be left.
         fault: The error that ended it, where one did.
+        limit: The setting of the limit that was reached, such as `max_iterations`; nothing
+            where none was.
     """
 
-    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "unrecorded", "skipped", "left", "undelivered", "settled", "usage", "swept", "fault")
-    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "unrecorded", "skipped", "left", "undelivered", "settled", "fault")
+    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "unrecorded", "skipped", "left", "undelivered", "settled", "usage", "swept", "fault", "limit")
+    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "unrecorded", "skipped", "left", "undelivered", "settled", "fault", "limit")
     exit_reason: ExitReason
     detail: str | None
     iterations: int
@@ -4316,6 +4365,7 @@ class RunReport(Record):
     usage: Usage
     swept: bool
     fault: RunFault | None
+    limit: str | None
 
     def __init__(
         self,
@@ -4332,6 +4382,7 @@ class RunReport(Record):
         undelivered: int = 0,
         settled: bool = False,
         fault: RunFault | None = None,
+        limit: str | None = None,
     ) -> None:
         _set(self, "exit_reason", exit_reason)
         _set(self, "detail", detail)
@@ -4346,6 +4397,7 @@ class RunReport(Record):
         _set(self, "usage", usage)
         _set(self, "swept", swept)
         _set(self, "fault", fault)
+        _set(self, "limit", limit)
 
 
 class Process(Record):
@@ -4738,6 +4790,9 @@ RemarkKind: TypeAlias = Literal[
     "unreadable-file",
     "ignored-heading",
     "ignored-checklist",
+    "ignored-item",
+    "ignored-row",
+    "ignored-field",
     "more-remarks",
 ]
 """What a remark is about.
@@ -4755,7 +4810,10 @@ RemarkKind: TypeAlias = Literal[
 - `unknown-complexity`: A complexity that is none; the task has medium complexity.
 - `unreadable-file`: An entry of a list of files that names no file; it is left out.
 - `ignored-heading`: A heading below or between tasks that is no task; its text is left out.
-- `ignored-checklist`: Checklist items that are no tasks because headings are.
+- `ignored-checklist`: A checklist item below tasks that is none itself.
+- `ignored-item`: A numbered line below tasks that is none itself.
+- `ignored-row`: A row of a table below tasks that is none itself.
+- `ignored-field`: A field of a JSON document that has no place in a task.
 - `more-remarks`: There were more remarks than `MAX_REMARKS`.
 """
 
@@ -4803,14 +4861,68 @@ class Remark(Record):
         _set(self, "related_lines", items(related_lines))
 
 
-Form: TypeAlias = Literal["companion", "headings", "checklist", "none"]
-"""Where the tasks of a conversion come from.
+Form: TypeAlias = Literal[
+    "companion",
+    "headings",
+    "checklist",
+    "spec-kit",
+    "kiro",
+    "openspec",
+    "bmad",
+    "superpowers",
+    "user-stories",
+    "sections",
+    "table",
+    "numbered-list",
+    "ralph",
+    "task-master",
+    "none",
+]
+"""A way in which a document has its tasks.
 
 - `companion`: The checklists of the companion.
 - `headings`: Numbered headings in task sections of the PRD.
 - `checklist`: The checklists of the PRD.
+- `spec-kit`: The `tasks.md` of GitHub's spec-kit.
+- `kiro`: The `tasks.md` of a Kiro spec.
+- `openspec`: The `tasks.md` of an `OpenSpec` change.
+- `bmad`: A story or the epics of the BMAD method.
+- `superpowers`: A plan of Claude Code or of its superpowers.
+- `user-stories`: User stories, each a heading.
+- `sections`: Numbered headings in a section of any name.
+- `table`: A table with a row for each task.
+- `numbered-list`: A numbered list.
+- `ralph`: The `prd.json` of ralph.
+- `task-master`: The `tasks.json` of task-master.
 - `none`: Nowhere: there are none.
 """
+
+
+class PrdForm(Record):
+    """A form, as it is listed.
+
+    Attributes:
+        form: The form.
+        name: What it is called.
+        description: What a document has that is of this form, one line.
+    """
+
+    __slots__ = ("form", "name", "description")
+    __match_args__ = ("form", "name", "description")
+    _rust = "FormInfo"
+    form: Form
+    name: str
+    description: str
+
+    def __init__(
+        self,
+        form: Form,
+        name: str,
+        description: str,
+    ) -> None:
+        _set(self, "form", form)
+        _set(self, "name", name)
+        _set(self, "description", description)
 
 
 class ConvertedPrd(Record):
@@ -5077,6 +5189,7 @@ __all__ = [
     "AbilityBeforeInput",
     "AbilityBeforeOutput",
     "AbilityBlocked",
+    "AbilityDecision",
     "AbilityStatus",
     "Abort",
     "Actor",
@@ -5181,6 +5294,7 @@ __all__ = [
     "PluginChangeKind",
     "PluginDifference",
     "PluginKind",
+    "PrdForm",
     "Priority",
     "Process",
     "Progress",
@@ -5238,6 +5352,8 @@ __all__ = [
     "TasksTakenBack",
     "TextItem",
     "Timing",
+    "ToolAllowed",
+    "ToolBlocked",
     "ToolCall",
     "ToolResult",
     "Turn",

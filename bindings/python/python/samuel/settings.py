@@ -105,10 +105,9 @@ class Settings(TypedDict, total=False):
     after 5, 10, 20 minutes and so on. A duration from 0s to 720h.
     """
 
-    sandbox: Literal["host", "bwrap", "oci"] | None
+    sandbox: str | None
     """What the agent and the checks run in. `host` is no sandbox; `bwrap` and `oci` are reserved,
-    and a run with them does not start. A program can bring others (`RunBuilder::sandbox`). One
-    of `host`, `bwrap`, `oci`.
+    and a run with them does not start. A program can bring others (`RunBuilder::sandboxes`).
     """
 
     keep_runs: int | None

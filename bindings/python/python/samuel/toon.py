@@ -12,9 +12,10 @@ which are shorter than JSON; deeply nested data is not.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 from . import _samuel
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Literal, Protocol
@@ -122,95 +123,43 @@ def load(fp: _Readable, *, indent: int = 2, strict: bool = True, max_depth: int 
     return loads(fp.read(), indent=indent, strict=strict, max_depth=max_depth)
 
 
-class Diagnostic:
-    """One fault of a damaged document.
+class Diagnostic(NamedTuple):
+    """One fault of a damaged document."""
 
-    Attributes:
-        code: A stable name, such as `width_mismatch`.
-        message: What is wrong.
-        line: The line, from 1.
-        column: The column in characters, from 1.
-        path: Where in the data, such as `tasks[3].title`.
-        action: What was done: `kept`, `skipped` or `stopped`.
-    """
-
-    __slots__ = ("code", "message", "line", "column", "path", "action")
-    __match_args__ = ("code", "message", "line", "column", "path", "action")
     code: str
+    """A stable name, such as `width_mismatch`."""
     message: str
+    """What is wrong."""
     line: int
+    """The line, from 1."""
     column: int
+    """The column in characters, from 1."""
     path: str
+    """Where in the data, such as `tasks[3].title`."""
     action: Literal["kept", "skipped", "stopped"]
-
-    def __init__(
-        self,
-        code: str,
-        message: str,
-        line: int,
-        column: int,
-        path: str,
-        action: Literal["kept", "skipped", "stopped"],
-    ) -> None:
-        self.code = code
-        self.message = message
-        self.line = line
-        self.column = column
-        self.path = path
-        self.action = action
-
-    def __repr__(self) -> str:
-        return f"Diagnostic({self.code!r}, line={self.line}, column={self.column}, action={self.action!r})"
+    """What was done."""
 
 
-class Skipped:
-    """Text that the value does without.
+class Skipped(NamedTuple):
+    """Text that the value does without."""
 
-    Attributes:
-        line: Its first line, from 1.
-        text: The text as it stood.
-    """
-
-    __slots__ = ("line", "text")
-    __match_args__ = ("line", "text")
     line: int
+    """Its first line, from 1."""
     text: str
-
-    def __init__(self, line: int, text: str) -> None:
-        self.line = line
-        self.text = text
-
-    def __repr__(self) -> str:
-        return f"Skipped(line={self.line}, text={self.text!r})"
+    """The text as it stood."""
 
 
-class Recovered:
-    """What could be read of a damaged document.
+class Recovered(NamedTuple):
+    """What could be read of a damaged document."""
 
-    Attributes:
-        value: The data; None where nothing could be read.
-        diagnostics: What was wrong, in the order of the text; 100 faults at most.
-        skipped: The text that was left out.
-        more: How many more faults there are.
-    """
-
-    __slots__ = ("value", "diagnostics", "skipped", "more")
-    __match_args__ = ("value", "diagnostics", "skipped", "more")
     value: Any
+    """The data; None where nothing could be read."""
     diagnostics: list[Diagnostic]
+    """What was wrong, in the order of the text; 100 faults at most."""
     skipped: list[Skipped]
-    more: int
-
-    def __init__(
-        self, value: Any, diagnostics: list[Diagnostic], skipped: list[Skipped], more: int = 0
-    ) -> None:
-        self.value = value
-        self.diagnostics = diagnostics
-        self.skipped = skipped
-        self.more = more
-
-    def __repr__(self) -> str:
-        return f"Recovered({len(self.diagnostics) + self.more} diagnostics, {len(self.skipped)} skipped)"
+    """The text that was left out."""
+    more: int = 0
+    """How many more faults there are."""
 
 
 def recover(s: str | bytes | bytearray, *, indent: int = 2) -> Recovered:

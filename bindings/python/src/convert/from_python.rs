@@ -25,9 +25,17 @@ use super::{
     table::{Shape, Table},
 };
 
-/// Reads a record from an object.
+/// Reads a record from an object. Numbers that JSON lacks are refused.
 pub(crate) fn from_python<T: DeserializeOwned>(value: &Bound<'_, PyAny>) -> Result<T, ConvertError> {
-    T::deserialize(Reader { value: value.clone(), depth: 0 })
+    T::deserialize(Reader { value: value.clone(), depth: 0, takes_any_number: false })
+}
+
+/// Reads what may hold any number that Python has; a whole one of more than 64 bits is given
+/// as nearly as a float has it.
+pub(crate) fn from_python_any_number<T: DeserializeOwned>(
+    value: &Bound<'_, PyAny>,
+) -> Result<T, ConvertError> {
+    T::deserialize(Reader { value: value.clone(), depth: 0, takes_any_number: true })
 }
 
 /// How deep data may be nested.
@@ -37,6 +45,8 @@ const MAX_DEPTH: usize = 128;
 struct Reader<'py> {
     value: Bound<'py, PyAny>,
     depth: usize,
+    /// Whether numbers may be those that JSON lacks.
+    takes_any_number: bool,
 }
 
 impl<'py> Reader<'py> {
@@ -44,7 +54,7 @@ impl<'py> Reader<'py> {
         if self.depth >= MAX_DEPTH {
             return Err(ConvertError::new(format!("more than {MAX_DEPTH} levels of nesting")));
         }
-        Ok(Self { value, depth: self.depth + 1 })
+        Ok(Self { value, depth: self.depth + 1, takes_any_number: self.takes_any_number })
     }
 
     fn list<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ConvertError> {
@@ -88,11 +98,15 @@ impl<'py> Reader<'py> {
         } else if value.is_instance_of::<PyInt>() {
             match value.extract::<i64>() {
                 Ok(number) => visitor.visit_i64(number),
+                Err(_) if self.takes_any_number => visitor.visit_f64(value.extract().unwrap_or(f64::MAX)),
                 Err(_) => visitor
                     .visit_u64(value.extract().map_err(|_| ConvertError::new("a number that is too large"))?),
             }
         } else if value.is_instance_of::<PyFloat>() {
-            visitor.visit_f64(value.extract()?)
+            match value.extract::<f64>()? {
+                number if number.is_finite() || self.takes_any_number => visitor.visit_f64(number),
+                number => Err(ConvertError::new(format!("{number} is no number that JSON has"))),
+            }
         } else {
             Err(ConvertError::new(format!("a {} is not expected here", Table::class_name(value))))
         }

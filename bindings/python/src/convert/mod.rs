@@ -10,9 +10,9 @@ mod plain;
 mod table;
 mod to_python;
 
-pub(crate) use from_python::from_python;
+pub(crate) use from_python::{from_python, from_python_any_number};
 pub(crate) use plain::{Plain, Writing};
-pub(crate) use to_python::{event_to_python, to_python};
+pub(crate) use to_python::{data_to_python, event_to_python, to_python};
 
 use std::fmt;
 

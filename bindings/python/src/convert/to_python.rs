@@ -22,7 +22,23 @@ pub(crate) fn to_python<'py, T: Serialize + ?Sized>(
     py: Python<'py>,
     value: &T,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let writer = Writer { py, table: Table::get(py)?, lists: false };
+    written(py, value, false)
+}
+
+/// Turns data into dicts and lists.
+pub(crate) fn data_to_python<'py, T: Serialize + ?Sized>(
+    py: Python<'py>,
+    value: &T,
+) -> PyResult<Bound<'py, PyAny>> {
+    written(py, value, true)
+}
+
+fn written<'py, T: Serialize + ?Sized>(
+    py: Python<'py>,
+    value: &T,
+    lists: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let writer = Writer { py, table: Table::get(py)?, lists };
     value.serialize(writer).map_err(|error| pyo3::exceptions::PyTypeError::new_err(error.to_string()))
 }
 
@@ -258,7 +274,7 @@ impl<'py> ser::SerializeStruct for Fields<'_, 'py> {
     ) -> Result<(), ConvertError> {
         let value = value.serialize(self.writer)?;
         if self.next == 0
-            && matches!(key, "event" | "type" | "kind")
+            && matches!(key, "event" | "type" | "kind" | "decision")
             && let Ok(word) = value.extract::<&str>()
             && let Some(shape) = self.writer.table.tagged(key, word)
         {

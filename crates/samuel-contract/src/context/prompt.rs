@@ -187,7 +187,6 @@ impl ContextView {
 
     /// Puts the contributions onto another base: the same iteration's with a
     /// newer state, or the next one's.
-    #[must_use]
     pub fn rebase(&self, base: Arc<PromptContext>) -> Self {
         let mut moved = Self::new(base);
         for (namespace, data) in self.plugins.iter() {

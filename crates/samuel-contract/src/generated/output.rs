@@ -4,7 +4,7 @@
 
 use crate::{
     Output,
-    output::{combine_ok, combine_reason, reason_of, reason_or},
+    output::{Printed, combine_ok, combine_reason, reason_of, reason_or},
     payload::*,
 };
 
@@ -177,6 +177,11 @@ impl Output for AgentInvokeOutput {
     fn failure(&self) -> Option<&AgentFailure> {
         self.failure.as_ref()
     }
+
+    fn printed_mut(&mut self) -> Option<Printed<'_>> {
+        let streams = [&mut self.stdout, &mut self.stderr];
+        Some(Printed { streams, failure: self.failure.as_mut(), logs: &mut self.logs })
+    }
 }
 
 impl Output for AfterAgentInvokeOutput {
@@ -202,6 +207,10 @@ impl Output for QualityCheckOutput {
     fn refusal(&self) -> Option<String> {
         (!self.ok)
             .then(|| reason_or(self.reason.as_ref(), self.failures.iter().map(|item| item.message.as_str())))
+    }
+
+    fn checks_mut(&mut self) -> Option<&mut Vec<CheckFailure>> {
+        Some(&mut self.failures)
     }
 }
 

@@ -3,6 +3,28 @@
 use super::HookResults;
 
 impl HookResults {
+    /// Says whether nothing is reported.
+    pub fn is_empty(&self) -> bool {
+        let Self {
+            logs,
+            messages_to_user,
+            suggested_abilities,
+            suggested_documents,
+            follow_up_actions,
+            new_intent,
+            usage_recorded,
+            block_execution,
+        } = self;
+        logs.is_empty()
+            && messages_to_user.is_empty()
+            && suggested_abilities.is_empty()
+            && suggested_documents.is_empty()
+            && follow_up_actions.is_empty()
+            && new_intent.is_none()
+            && !usage_recorded
+            && !block_execution
+    }
+
     /// Merges what a later handler reports (docs/hooks.md): logs,
     /// messages and actions are concatenated, suggestions deduplicated keeping
     /// the highest confidence, the first intent wins with a warning.

@@ -4,6 +4,9 @@ use std::ops::AddAssign;
 
 use super::Usage;
 
+/// The highest cost that is counted, in US dollars: what is more is this much.
+const MAX_COST: f64 = 1e9;
+
 impl Usage {
     /// Returns the tokens read and written.
     pub fn tokens(&self) -> u64 {
@@ -23,9 +26,11 @@ impl Usage {
 
     /// Takes a cost that is no amount of money for unknown, and returns it.
     /// A negative one would pay for what others cost, and one that is no number
-    /// would make every sum none for good.
+    /// would make every sum none for good. One beyond a billion dollars counts as that.
     pub fn take_bad_cost(&mut self) -> Option<f64> {
-        self.cost_usd.take_if(|cost| !is_amount(*cost))
+        let bad = self.cost_usd.take_if(|cost| !is_amount(*cost));
+        self.cost_usd = self.cost_usd.map(|cost| cost.min(MAX_COST));
+        bad
     }
 }
 
@@ -34,10 +39,10 @@ fn is_amount(cost: f64) -> bool {
     cost.is_finite() && cost >= 0.0
 }
 
-/// Adds two costs, of which only amounts count.
+/// Adds two costs, of which only amounts count, up to a billion dollars.
 pub fn add_cost(sum: f64, cost: f64) -> f64 {
     let amount = |cost: f64| if is_amount(cost) { cost } else { 0.0 };
-    (amount(sum) + amount(cost)).min(f64::MAX)
+    (amount(sum) + amount(cost)).min(MAX_COST)
 }
 
 impl AddAssign for Usage {
@@ -75,9 +80,11 @@ mod tests {
             assert_eq!(sum.cost_usd, Some(0.5), "{bad}");
         }
         assert_eq!(cost(0.0).take_bad_cost(), None);
+        let mut vast = cost(1e308);
+        assert_eq!((vast.take_bad_cost(), vast.cost_usd), (None, Some(MAX_COST)));
         sum += cost(f64::MAX);
         sum += cost(f64::MAX);
-        assert_eq!(sum.cost_usd, Some(f64::MAX));
+        assert_eq!(sum.cost_usd, Some(MAX_COST));
         sum += Usage { input_tokens: u64::MAX, output_tokens: 7, ..Usage::default() };
         assert_eq!(sum.tokens(), u64::MAX);
     }

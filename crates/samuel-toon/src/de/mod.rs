@@ -9,7 +9,7 @@
 mod array;
 mod attempt;
 pub(super) mod cursor;
-mod enums;
+pub(super) mod enums;
 pub(super) mod header;
 mod key;
 mod object;

@@ -115,13 +115,11 @@ pub struct Serializer {
 
 impl Serializer {
     /// Makes a serializer for one document.
-    #[must_use]
     pub fn new(options: EncodeOptions) -> Self {
         Self { tape: Tape::new(options) }
     }
 
     /// Writes the document; without a value it is empty.
-    #[must_use]
     pub fn finish(self) -> String {
         // Only a writer can fail, and there is none.
         Layout::new(&self.tape, None).document().unwrap_or_default()

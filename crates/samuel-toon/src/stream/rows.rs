@@ -78,7 +78,6 @@ impl<R: BufRead, T: DeserializeOwned> Rows<R, T> {
     }
 
     /// Returns the number of rows that the header declares.
-    #[must_use]
     pub fn declared(&self) -> Option<u64> {
         self.header.declared
     }

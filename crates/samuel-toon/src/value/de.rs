@@ -5,8 +5,7 @@ use std::fmt;
 use serde::{
     Deserialize, Deserializer,
     de::{
-        DeserializeSeed, EnumAccess, Error as _, IntoDeserializer, MapAccess, SeqAccess, Unexpected,
-        VariantAccess, Visitor,
+        Error as _, IntoDeserializer, MapAccess, SeqAccess, Unexpected, Visitor,
         value::{MapDeserializer, SeqDeserializer, StringDeserializer},
     },
     forward_to_deserialize_any,
@@ -14,7 +13,10 @@ use serde::{
 
 use super::{Map, NUMBER_KEY, VALUE_NAME, Value};
 use crate::{
-    de::token::{visit_exact, visit_number},
+    de::{
+        enums::MapEnum,
+        token::{visit_exact, visit_number},
+    },
     error::{Error, Result},
     number::Number,
 };
@@ -38,6 +40,14 @@ impl<'de> Deserialize<'de> for Map {
 
 pub(crate) struct AnyVisitor;
 
+macro_rules! visit_as_it_is {
+    ($($method:ident($type:ty))*) => {$(
+        fn $method<E>(self, value: $type) -> std::result::Result<Value, E> {
+            Ok(value.into())
+        }
+    )*};
+}
+
 impl<'de> Visitor<'de> for AnyVisitor {
     type Value = Value;
 
@@ -53,36 +63,9 @@ impl<'de> Visitor<'de> for AnyVisitor {
         inner.deserialize_any(self)
     }
 
-    fn visit_bool<E>(self, value: bool) -> std::result::Result<Value, E> {
-        Ok(Value::Bool(value))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> std::result::Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_i64<E>(self, value: i64) -> std::result::Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u128<E>(self, value: u128) -> std::result::Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_i128<E>(self, value: i128) -> std::result::Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E>(self, value: f64) -> std::result::Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_str<E>(self, value: &str) -> std::result::Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_string<E>(self, value: String) -> std::result::Result<Value, E> {
-        Ok(value.into())
+    visit_as_it_is! {
+        visit_bool(bool) visit_u64(u64) visit_i64(i64) visit_u128(u128) visit_i128(i128) visit_f64(f64)
+        visit_str(&str) visit_string(String)
     }
 
     fn visit_unit<E>(self) -> std::result::Result<Value, E> {
@@ -147,7 +130,7 @@ impl<'de> Deserializer<'de> for Value {
                 Ok(value)
             }
             Self::Object(map) => {
-                let mut access = MapDeserializer::new(map.into_iter().map(|(key, value)| (Key(key), value)));
+                let mut access = entries(map);
                 let value = visitor.visit_map(&mut access)?;
                 access.end()?;
                 Ok(value)
@@ -177,10 +160,7 @@ impl<'de> Deserializer<'de> for Value {
                 let reader: StringDeserializer<Error> = variant.into_deserializer();
                 reader.deserialize_enum(name, variants, visitor)
             }
-            Self::Object(map) if map.len() == 1 => match map.into_iter().next() {
-                Some((variant, value)) => visitor.visit_enum(Variant { variant, value }),
-                None => Err(Error::custom("an empty object where a variant was expected")),
-            },
+            Self::Object(map) if map.len() == 1 => visitor.visit_enum(MapEnum(entries(map))),
             other => Err(Error::invalid_type(Unexpected::Other(kind(&other)), &visitor)),
         }
     }
@@ -194,6 +174,10 @@ impl<'de> Deserializer<'de> for Value {
         bool char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct identifier
         ignored_any
     }
+}
+
+fn entries<'de>(map: Map) -> MapDeserializer<'de, impl Iterator<Item = (Key, Value)>, Error> {
+    MapDeserializer::new(map.into_iter().map(|(key, value)| (Key(key), value)))
 }
 
 /// A key, which may spell a number or bool for a map that wants one.
@@ -264,41 +248,6 @@ fn kind(value: &Value) -> &'static str {
         Value::String(_) => "a string",
         Value::Array(_) => "an array",
         Value::Object(_) => "an object",
-    }
-}
-
-struct Variant {
-    variant: String,
-    value: Value,
-}
-
-impl<'de> EnumAccess<'de> for Variant {
-    type Error = Error;
-    type Variant = Value;
-
-    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Value)> {
-        let reader: StringDeserializer<Error> = self.variant.into_deserializer();
-        Ok((seed.deserialize(reader)?, self.value))
-    }
-}
-
-impl<'de> VariantAccess<'de> for Value {
-    type Error = Error;
-
-    fn unit_variant(self) -> Result<()> {
-        Deserialize::deserialize(self)
-    }
-
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value> {
-        seed.deserialize(self)
-    }
-
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value> {
-        self.deserialize_any(visitor)
-    }
-
-    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value> {
-        self.deserialize_any(visitor)
     }
 }
 

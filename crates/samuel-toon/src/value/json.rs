@@ -14,7 +14,6 @@ impl Value {
     /// assert_eq!(value.to_json(), r#"{"big":1e400}"#);
     /// # Ok::<(), samuel_toon::Error>(())
     /// ```
-    #[must_use]
     pub fn to_json(&self) -> String {
         let mut out = String::new();
         push_json(&mut out, self, None);
@@ -22,7 +21,6 @@ impl Value {
     }
 
     /// Returns the value as JSON with two spaces of indentation.
-    #[must_use]
     pub fn to_json_pretty(&self) -> String {
         let mut out = String::new();
         push_json(&mut out, self, Some(0));

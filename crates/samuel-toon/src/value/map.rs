@@ -22,31 +22,26 @@ const FEW: usize = 16;
 
 impl Map {
     /// Makes an empty object.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Returns the number of entries.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// Returns true when there is no entry.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
     /// Returns the value of a key.
-    #[must_use]
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.entries.get(self.place(key)?).map(|(_, value)| value)
     }
 
     /// Returns the value of a key for changing it.
-    #[must_use]
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
         let place = self.place(key)?;
         self.entries.get_mut(place).map(|(_, value)| value)

@@ -59,13 +59,11 @@ pub enum Value {
 
 impl Value {
     /// Returns true for [`Value::Null`].
-    #[must_use]
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Null)
     }
 
     /// Returns the truth value, if this is one.
-    #[must_use]
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Self::Bool(value) => Some(*value),
@@ -74,7 +72,6 @@ impl Value {
     }
 
     /// Returns the number, if this is one.
-    #[must_use]
     pub fn as_number(&self) -> Option<&Number> {
         match self {
             Self::Number(number) => Some(number),
@@ -83,7 +80,6 @@ impl Value {
     }
 
     /// Returns the text, if this is a string.
-    #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Self::String(text) => Some(text),
@@ -92,7 +88,6 @@ impl Value {
     }
 
     /// Returns the elements, if this is an array.
-    #[must_use]
     pub fn as_array(&self) -> Option<&[Value]> {
         match self {
             Self::Array(values) => Some(values),
@@ -101,7 +96,6 @@ impl Value {
     }
 
     /// Returns the entries, if this is an object.
-    #[must_use]
     pub fn as_object(&self) -> Option<&Map> {
         match self {
             Self::Object(map) => Some(map),
@@ -110,7 +104,6 @@ impl Value {
     }
 
     /// Returns the value at a key of an object or `None`.
-    #[must_use]
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.as_object()?.get(key)
     }
@@ -161,35 +154,23 @@ impl From<f64> for Value {
     }
 }
 
-impl From<bool> for Value {
-    fn from(value: bool) -> Self {
-        Self::Bool(value)
-    }
-}
-
 impl From<&str> for Value {
     fn from(value: &str) -> Self {
         Self::String(value.to_owned())
     }
 }
 
-impl From<String> for Value {
-    fn from(value: String) -> Self {
-        Self::String(value)
-    }
+macro_rules! from_variant {
+    ($($type:ty as $variant:ident)*) => {$(
+        impl From<$type> for Value {
+            fn from(value: $type) -> Self {
+                Self::$variant(value)
+            }
+        }
+    )*};
 }
 
-impl From<Number> for Value {
-    fn from(value: Number) -> Self {
-        Self::Number(value)
-    }
-}
-
-impl From<Map> for Value {
-    fn from(value: Map) -> Self {
-        Self::Object(value)
-    }
-}
+from_variant! { bool as Bool Number as Number String as String Map as Object }
 
 impl<T: Into<Value>> From<Vec<T>> for Value {
     fn from(values: Vec<T>) -> Self {

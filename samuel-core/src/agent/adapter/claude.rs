@@ -92,7 +92,7 @@ impl ClaudeParser {
             }
         }
         if let Some(usage) = event.pointer("/message/usage") {
-            let total = self.answers.consumed(event.text_at("/message/id"), message_usage(usage));
+            let total = self.answers.consumed(event.text_at("/message/id"), usage_of(usage, OF_MESSAGE));
             events.push(self.progress.consumed(total));
         }
         events
@@ -182,15 +182,19 @@ impl StreamParser for ClaudeParser {
     }
 }
 
-fn message_usage(usage: &Value) -> Usage {
-    let cached = usage.count_at("/cache_read_input_tokens");
-    let written = usage.count_at("/cache_creation_input_tokens");
-    Usage {
-        input_tokens: usage.count_at("/input_tokens").saturating_add(cached).saturating_add(written),
-        output_tokens: usage.count_at("/output_tokens"),
-        cached_tokens: cached,
-        cost_usd: None,
-    }
+/// Where the counts of a message are, and those that were written to the cache.
+const OF_MESSAGE: ([&str; 3], &str) =
+    (["/input_tokens", "/output_tokens", "/cache_read_input_tokens"], "/cache_creation_input_tokens");
+/// Where those of a model are.
+const OF_MODEL: ([&str; 3], &str) =
+    (["/inputTokens", "/outputTokens", "/cacheReadInputTokens"], "/cacheCreationInputTokens");
+
+/// What is counted as input is neither read from the cache nor written to it.
+fn usage_of(counts: &Value, (places, written): ([&str; 3], &str)) -> Usage {
+    let mut usage = counts.usage_at(places);
+    let of_cache = usage.cached_tokens.saturating_add(counts.count_at(written));
+    usage.input_tokens = usage.input_tokens.saturating_add(of_cache);
+    usage
 }
 
 /// Reads the totals: per model, which counts subagents too, or of the main
@@ -200,24 +204,13 @@ fn result_usage(event: &Value) -> Option<Usage> {
     let mut total = match models {
         Some(models) => {
             let mut total = Usage::default();
-            models.values().for_each(|model| total += model_usage(model));
+            models.values().for_each(|model| total += usage_of(model, OF_MODEL));
             total
         }
-        None => message_usage(event.pointer("/usage")?),
+        None => usage_of(event.pointer("/usage")?, OF_MESSAGE),
     };
     total.cost_usd = event.pointer("/total_cost_usd").and_then(Value::as_f64);
     Some(total)
-}
-
-fn model_usage(model: &Value) -> Usage {
-    let cached = model.count_at("/cacheReadInputTokens");
-    let written = model.count_at("/cacheCreationInputTokens");
-    Usage {
-        input_tokens: model.count_at("/inputTokens").saturating_add(cached).saturating_add(written),
-        output_tokens: model.count_at("/outputTokens"),
-        cached_tokens: cached,
-        cost_usd: None,
-    }
 }
 
 fn denial(denial: &Value) -> AgentEvent {

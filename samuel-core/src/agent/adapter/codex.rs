@@ -18,7 +18,7 @@ use crate::{
         stream::{Ending, Fields, Progress, StreamParser},
     },
     clock::Clock,
-    model::{Usage, payload::AbilityStatus},
+    model::payload::AbilityStatus,
 };
 
 /// The adapter.
@@ -68,9 +68,7 @@ impl CodexParser {
 
     fn failed(&mut self, message: &str) -> Vec<AgentEvent> {
         let ending = failure(&provider_words(message), self.clock.now());
-        let told = ending.limit();
-        self.progress.ending = Some(ending);
-        told.into_iter().collect()
+        self.progress.ended(ending).into_iter().collect()
     }
 }
 
@@ -91,11 +89,8 @@ impl StreamParser for CodexParser {
             "item.completed" => self.item(item, Stage::Completed),
             "turn.completed" => {
                 self.progress.ending = Some(Ending::Done);
-                event
-                    .pointer("/usage")
-                    .map(|usage| self.progress.consumed(usage_of(usage)))
-                    .into_iter()
-                    .collect()
+                let usage = event.pointer("/usage").map(|usage| usage.usage_at(USAGE));
+                usage.map(|usage| self.progress.consumed(usage)).into_iter().collect()
             }
             "turn.failed" => {
                 let before = self.error.take().unwrap_or_default();
@@ -122,15 +117,8 @@ impl StreamParser for CodexParser {
     }
 }
 
-fn usage_of(usage: &Value) -> Usage {
-    Usage {
-        // Codex counts cached tokens as part of the input already.
-        input_tokens: usage.count_at("/input_tokens"),
-        output_tokens: usage.count_at("/output_tokens"),
-        cached_tokens: usage.count_at("/cached_input_tokens"),
-        cost_usd: None,
-    }
-}
+/// Where the counts are; the first has those that were read from a cache in it.
+const USAGE: [&str; 3] = ["/input_tokens", "/output_tokens", "/cached_input_tokens"];
 
 /// Returns what an item was asked to do: its fields without those that say how
 /// it went.

@@ -4,6 +4,7 @@ use super::*;
 use crate::{
     agent::{AbilityCall, AbilityResult},
     clock::SystemClock,
+    model::Usage,
 };
 
 const TOOL: &str = include_str!("../../../tests/data/agent/codex-tool.jsonl");

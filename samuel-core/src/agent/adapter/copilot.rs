@@ -20,7 +20,7 @@ use crate::{
         text::{MAX_SUMMARY, excerpt},
     },
     clock::Clock,
-    model::{Usage, payload::AbilityStatus},
+    model::payload::AbilityStatus,
 };
 
 /// The adapter.
@@ -78,12 +78,7 @@ impl CopilotParser {
 
     fn usage(&mut self, data: &Value) -> Vec<AgentEvent> {
         let mut total = self.progress.usage.unwrap_or_default();
-        total += Usage {
-            input_tokens: data.count_at("/inputTokens"),
-            output_tokens: data.count_at("/outputTokens"),
-            cached_tokens: data.count_at("/cacheReadTokens"),
-            cost_usd: None,
-        };
+        total += data.usage_at(["/inputTokens", "/outputTokens", "/cacheReadTokens"]);
         vec![self.progress.consumed(total)]
     }
 

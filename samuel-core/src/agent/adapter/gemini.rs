@@ -19,7 +19,7 @@ use crate::{
         text::{MAX_TEXT, excerpt},
     },
     clock::Clock,
-    model::{Usage, payload::AbilityStatus},
+    model::payload::AbilityStatus,
 };
 
 /// The adapter.
@@ -64,7 +64,8 @@ impl GeminiParser {
     fn result(&mut self, event: &Value) -> Vec<AgentEvent> {
         let mut events = Vec::new();
         if let Some(stats) = event.pointer("/stats") {
-            events.push(self.progress.consumed(usage_of(stats)));
+            let usage = stats.usage_at(["/input_tokens", "/output_tokens", "/cached"]);
+            events.push(self.progress.consumed(usage));
         }
         let ending = match event.text_at("/status") {
             "error" => {
@@ -73,8 +74,7 @@ impl GeminiParser {
             }
             _ => Ending::Done,
         };
-        events.extend(ending.limit());
-        self.progress.ending = Some(ending);
+        events.extend(self.progress.ended(ending));
         events
     }
 }
@@ -107,15 +107,6 @@ impl StreamParser for GeminiParser {
 
     fn progress(&self) -> &Progress {
         &self.progress
-    }
-}
-
-fn usage_of(stats: &Value) -> Usage {
-    Usage {
-        input_tokens: stats.count_at("/input_tokens"),
-        output_tokens: stats.count_at("/output_tokens"),
-        cached_tokens: stats.count_at("/cached"),
-        cost_usd: None,
     }
 }
 

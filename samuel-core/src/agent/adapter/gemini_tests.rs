@@ -1,5 +1,5 @@
 use super::*;
-use crate::clock::SystemClock;
+use crate::{clock::SystemClock, model::Usage};
 
 const TOOL: &str = include_str!("../../../tests/data/agent/gemini-tool.jsonl");
 const ERROR: &str = include_str!("../../../tests/data/agent/gemini-error.jsonl");

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::{
     agent::mutation::ability_id,
-    fs::{Durability, FileError, Root},
+    fs::{Durability, FileError, Manner, Root},
     state::Mutation,
 };
 
@@ -89,11 +89,13 @@ impl Action {
     }
 }
 
+/// How files of the project are written: the agent does not wait for the disk.
+const MADE_ANEW: Manner = Manner::PROJECT.with(Durability::Unsynced);
+
 impl WriteFile {
     pub(super) async fn apply(&self, root: &Path) -> Result<String, ActionError> {
         let (path, content) = (self.file_path.clone(), self.content.clone());
-        inside(root, path, move |root, path| root.replace(path, content.as_bytes(), Durability::Unsynced))
-            .await?;
+        inside(root, path, move |root, path| root.write(path, [content.as_bytes()], &MADE_ANEW)).await?;
         Ok(format!("wrote {}", self.file_path))
     }
 }
@@ -108,8 +110,7 @@ impl EditFile {
             count => return Err(format!("{} holds the text to replace {count} times", self.file_path).into()),
         }
         let text = text.replacen(&self.old_string, &self.new_string, 1);
-        inside(root, name(), move |root, path| root.replace(path, text.as_bytes(), Durability::Unsynced))
-            .await?;
+        inside(root, name(), move |root, path| root.write(path, [text.as_bytes()], &MADE_ANEW)).await?;
         Ok(format!("edited {}", self.file_path))
     }
 }

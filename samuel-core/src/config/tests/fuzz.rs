@@ -13,7 +13,7 @@ fn check_answer(text: &str) -> Result<(), TestCaseError> {
     for problem in error.problems() {
         prop_assert!(problem.location.line.is_some_and(|line| (1..=lines).contains(&line)));
         prop_assert!(problem.location.column.is_some_and(|column| column >= 1));
-        prop_assert!(!problem.help().is_empty() && !problem.to_string().is_empty());
+        prop_assert!(!problem.help().prose().is_empty() && !problem.to_string().is_empty());
     }
     Ok(())
 }

@@ -178,7 +178,7 @@ fn a_chain_says_where_each_of_its_fields_comes_from() {
 #[test]
 fn a_default_methodology_may_be_an_alias() {
     let config = parse("default_methodology = \"rw\"").unwrap();
-    let known = [KnownMethodology::new("ralph").alias("rw")];
+    let known = [KnownMethodology { name: "ralph".to_owned(), aliases: vec!["rw".to_owned()] }];
     assert_eq!(resolve_methodology(None, &config, &known).as_deref(), Ok("ralph"));
 }
 

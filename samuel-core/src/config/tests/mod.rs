@@ -20,7 +20,7 @@ fn problems(text: &str) -> String {
     let error = parse(text).expect_err("the text has problems");
     let lines = error.problems().iter().map(|problem| {
         let place = &problem.location;
-        format!("{}:{} {problem} | {}", place.line.unwrap(), place.column.unwrap(), problem.help())
+        format!("{}:{} {problem} | {}", place.line.unwrap(), place.column.unwrap(), problem.help().prose())
     });
     lines.collect::<Vec<_>>().join("\n")
 }

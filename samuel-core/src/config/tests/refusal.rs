@@ -50,7 +50,7 @@ defaultmethodology = "x"
 [methodology.ralph]
 max_iteration = 3
 agent = "cluade"
-sandbox = "docker"
+rate_limit = "later"
 [methodology.ralph.clocks]
 zzz = 1
 [hooks."sesion.start"]
@@ -64,7 +64,7 @@ nam = "a"
 2:1 defaultmethodology: unknown key | Did you mean "default_methodology"?
 4:1 methodology.ralph.max_iteration: unknown key | Did you mean "max_iterations"?
 5:9 methodology.ralph.agent: unknown agent "cluade" | Did you mean "claude"?
-6:11 methodology.ralph.sandbox: unknown sandbox "docker" | Use "host".
+6:14 methodology.ralph.rate_limit: unknown rate_limit "later" | Use one of wait, stop.
 8:1 methodology.ralph.clocks.zzz: unknown key | Use one of first_byte, idle, linger, wall.
 9:8 hooks."sesion.start": unknown hook point "sesion.start" | Did you mean "session.start"?
 12:1 hooks."quality.check".timout: unknown key | Did you mean "timeout"?
@@ -110,6 +110,28 @@ require_tests = 1
 7:166 methodology.tdd.session_budget.max_cost_usd: expected a number, found text | Change the value, or remove the key.
 9:17 guardrails.require_tests: expected true or false, found a whole number | Change the value, or remove the key.
 "#);
+}
+
+#[test]
+fn text_that_no_command_line_can_hold_is_refused() {
+    insta::assert_snapshot!(problems(r#"
+[methodology.ralph]
+agent_command = ["sh", "a\u0000b"]
+agent_args = ["\u0000"]
+quality_checks = ["x\u0000", { command = "true\u0000" }]
+[hooks."quality.check"]
+handlers = ["a\u0000"]
+"#), @r#"
+3:24 methodology.ralph.agent_command[1]: holds a NUL byte | Remove it.
+4:15 methodology.ralph.agent_args[0]: holds a NUL byte | Remove it.
+5:19 methodology.ralph.quality_checks[0]: holds a NUL byte | Remove it.
+5:42 methodology.ralph.quality_checks[1].command: holds a NUL byte | Remove it.
+7:13 hooks."quality.check".handlers[0]: holds a NUL byte | Remove it.
+"#);
+    let checks = vec![CheckCommand::new("true\0")];
+    let settings = MethodologySettings { quality_checks: checks, ..MethodologySettings::default() };
+    let error = settings.check().expect_err("a caller's NUL byte").to_string();
+    assert!(error.contains("quality_checks[0].command: holds a NUL byte"), "{error}");
 }
 
 #[test]

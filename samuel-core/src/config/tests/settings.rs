@@ -1,6 +1,6 @@
 //! What holds for every setting, whoever sets it.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use serde_json::{Map, Value as Json, json};
 
@@ -62,7 +62,7 @@ fn every_setting_says_what_it_is_and_one_rule_holds_in_the_file_and_for_callers(
         let mut settings = MethodologySettings::default();
         let of_caller = settings.set(&nested(&path, value)).expect_err(&key);
         assert_eq!(of_caller.to_string(), format!("{key}: {}", problem.kind));
-        assert_eq!(of_caller.help(), Remedy::from(problem.help()));
+        assert_eq!(of_caller.help(), problem.help());
         assert_eq!(settings, MethodologySettings::default());
         if let ProblemKind::OutOfRange { expected, .. } = &problem.kind {
             let is_said = about.to_lowercase().contains(expected.as_str());
@@ -119,12 +119,45 @@ fn a_program_that_fills_in_the_record_is_held_to_the_same_rules() {
         ]
     );
     assert!(MethodologySettings::default().check().is_ok());
-    for no_number in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+}
+
+#[test]
+fn a_number_that_json_lacks_is_refused_whoever_gives_it() {
+    for (number, shown) in [(f64::NAN, "nan"), (f64::INFINITY, "inf"), (f64::NEG_INFINITY, "-inf")] {
+        let of_budget =
+            format!("session_budget.max_cost_usd: {shown} is out of range, expected a number above 0");
         let mut settings = MethodologySettings::default();
-        settings.session_budget.max_cost_usd = Some(no_number);
-        let told = settings.check().unwrap_err().to_string();
-        assert!(told.contains("session_budget.max_cost_usd"), "{told}");
+        let budget = [("session_budget", [("max_cost_usd", number)].into())];
+        let of_caller = settings.set(&BTreeMap::<_, BTreeMap<_, _>>::from(budget));
+        assert_eq!(of_caller.unwrap_err().to_string(), of_budget);
+        let of_pause = settings.set(&BTreeMap::from([("pause", number)])).unwrap_err().to_string();
+        assert!(of_pause.starts_with("pause: "), "{of_pause}");
+        settings.session_budget.max_cost_usd = Some(number);
+        assert_eq!(settings.check().unwrap_err().to_string(), of_budget);
+        settings.set(&json!({ "max_iterations": 3 })).unwrap();
+        assert_eq!(settings.max_iterations, 3);
+        assert_eq!(settings.check().unwrap_err().to_string(), of_budget, "what is set besides keeps it");
     }
+    let mut settings = MethodologySettings { pause: Duration::MAX, ..Default::default() };
+    settings.session_budget.max_tokens = Some(u64::MAX);
+    let told = settings.check().unwrap_err().to_string();
+    assert!(told.contains("pause: ") && told.contains("session_budget.max_tokens: "), "{told}");
+    let none = json!({ "session_budget": { "max_cost_usd": null } });
+    assert!(settings.set(&none).is_err(), "nothing is not a number");
+}
+
+#[test]
+fn a_whole_number_that_toml_cannot_write_is_out_of_range() {
+    let settings = &mut MethodologySettings::default();
+    let mut refused = |given: f64| settings.set(&BTreeMap::from([("max_iterations", given)])).unwrap_err();
+    assert_eq!(
+        [1e20, -1e20, 1.5].map(|given| refused(given).to_string()),
+        [
+            "max_iterations: 100000000000000000000 is out of range, expected a whole number of at most 4294967295",
+            "max_iterations: -100000000000000000000 is out of range, expected a whole number of at least 1",
+            "max_iterations: expected a whole number, found a number with a fraction",
+        ]
+    );
 }
 
 #[test]

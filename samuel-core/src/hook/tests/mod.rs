@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
+mod conversation;
 mod dispatch;
 mod laws;
 mod order;
+mod port;
 mod table;
 
 use std::{collections::BTreeMap, sync::Arc};

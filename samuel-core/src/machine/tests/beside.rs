@@ -4,18 +4,12 @@ use super::{script::*, sim::*, *};
 use crate::{
     agent::AbilityDecision,
     hook::{HookCall, HookPoint},
-    model::{
-        FailureClass,
-        payload::{Actor, Deliver},
-    },
+    model::{FailureClass, payload::Deliver},
 };
 
 /// An agent that does these things in its first call.
 fn first_call(tasks: usize, during: Vec<Input>) -> Sim {
-    Sim::new(tasks).agent(move |fired, plan| match fired.nth {
-        0 => Work { during: during.clone(), ..Default::default() },
-        _ => completes_its_task(fired, plan),
-    })
+    Sim::new(tasks).first_call(move || Work { during: during.clone(), ..Default::default() })
 }
 
 #[test]
@@ -54,6 +48,25 @@ fn a_call_that_ended_waits_for_the_handlers_beside_it() {
 }
 
 #[test]
+fn a_call_that_ended_waits_for_the_handlers_beside_it_no_longer_than_it_may_last() {
+    for (duration_ms, waits) in [(1_000, 59_000), (59_999, 10_000), (90_000, 10_000)] {
+        let mut sim = first_call(2, Vec::new()).limits(|limits| limits.max_call_ms = 60_000);
+        sim.go_until(|fired| fired.point == HookPoint::AgentInvoke);
+        sim.feed(completed("1"));
+        sim.feed(calls_tool(Some(4)));
+        let end = AgentEnd { output: Some(Default::default()), duration_ms, ..Default::default() };
+        sim.answer(with(ReplyData::Agent(Box::new(end))));
+        assert_eq!(sim.trace.last(), Some(&Effect::Sleep(Wait::For(waits))));
+        sim.wake();
+        let sim = sim.run();
+        assert_eq!(sim.failures()[0], Some(FailureClass::AgentTimeout));
+        assert_eq!((sim.count(HookPoint::TaskCompleted), sim.count(HookPoint::AbilityBefore)), (2, 0));
+        assert!(matches!(&sim.answers[..], [(4, AbilityDecision::Block { .. })]));
+        sim.assert_left_well("cut off");
+    }
+}
+
+#[test]
 fn a_stop_while_the_call_waits_for_them_ends_them() {
     let mut sim = first_call(2, Vec::new());
     sim.go_until(|fired| fired.point == HookPoint::AgentInvoke);
@@ -66,7 +79,7 @@ fn a_stop_while_the_call_waits_for_them_ends_them() {
     let sim = sim.run();
     assert_eq!((sim.count(HookPoint::TaskCompleted), sim.count(HookPoint::AbilityBefore)), (1, 0));
     assert_eq!(sim.count(HookPoint::AfterAgentInvoke), 0);
-    assert_eq!(sim.interrupted.len(), 1);
+    assert_eq!(sim.interrupted.len(), 2, "the wait and the handler");
     assert!(matches!(&sim.answers[..], [(4, AbilityDecision::Block { .. })]));
     assert_eq!(sim.report().usage.tokens(), 5);
     sim.assert_left_well("stopped");
@@ -75,12 +88,8 @@ fn a_stop_while_the_call_waits_for_them_ends_them() {
 #[test]
 fn what_a_user_completes_between_iterations_is_not_provisional_and_stands() {
     let mut sim = Sim::new(3);
-    while sim.machine.state != State::Sleep {
-        let next = sim.steps + 1;
-        sim.go(next);
-    }
-    let Input::TaskCompleted(completion) = completed("2") else { unreachable!() };
-    sim.feed(Input::TaskCompleted(Completion { actor: Actor::User, ..completion }));
+    sim.go_until_it(|machine| machine.state == State::Sleep);
+    sim.completed_by_hand("2");
     let sim = sim.run();
     assert!(sim.events().any(|event| {
         matches!(event, Event::TaskCompleted { task, provisional: false, .. } if *task == id("2"))
@@ -91,10 +100,7 @@ fn what_a_user_completes_between_iterations_is_not_provisional_and_stands() {
 #[test]
 fn what_an_agent_completes_after_its_call_is_taken_back() {
     let mut sim = Sim::new(2);
-    while sim.machine.state != State::Sleep {
-        let next = sim.steps + 1;
-        sim.go(next);
-    }
+    sim.go_until_it(|machine| machine.state == State::Sleep);
     sim.feed(completed("2"));
     let sim = sim.run();
     assert_eq!((sim.report().exit_reason, sim.report().iterations), (ExitReason::Completed, 2));
@@ -121,10 +127,7 @@ fn an_enforced_call_is_allowed_changed_or_blocked() {
 #[test]
 fn a_blocked_call_that_cannot_be_prevented_ends_the_turn() {
     let sim = first_call(1, vec![calls_tool(None), completed("1")])
-        .hooks(|fired| {
-            let first = fired.point == HookPoint::AbilityBefore && fired.nth == 0;
-            first.then(|| refuses("no shell"))
-        })
+        .first(HookPoint::AbilityBefore, |_| refuses("no shell"))
         .run();
     assert_eq!(sim.interrupted.len(), 1);
     assert_eq!(sim.failures()[0], Some(FailureClass::Refused));
@@ -181,4 +184,26 @@ fn usage_that_is_told_after_the_call_is_not_counted_twice() {
     sim.go_until(|fired| fired.point == HookPoint::QualityCheck);
     sim.feed(Input::UsageSoFar(Usage { input_tokens: 10, ..Default::default() }));
     assert_eq!(sim.run().report().exit_reason, ExitReason::Completed);
+}
+
+#[test]
+fn usage_that_was_told_of_counts_where_the_end_of_the_call_says_less() {
+    let timeout = || IterationFailure { class: FailureClass::AgentTimeout, message: "no answer".into() };
+    let less = Usage { input_tokens: 3, ..Default::default() };
+    for (usage, failure) in [(Usage::default(), None), (less, None), (Usage::default(), Some(timeout()))] {
+        let sim = Sim::new(9)
+            .limits(|limits| (limits.max_tokens, limits.max_consecutive_failures) = (Some(25), 9))
+            .agent(move |fired, plan| {
+                let mut work = Work { usage, failure: failure.clone(), ..completes_its_task(fired, plan) };
+                for input_tokens in [10, 4] {
+                    work.during.push(Input::UsageSoFar(Usage { input_tokens, ..Default::default() }));
+                }
+                work
+            })
+            .run();
+        let report = sim.report();
+        assert_eq!((report.exit_reason, report.iterations), (ExitReason::Budget, 3));
+        assert_eq!(report.detail.as_deref(), Some("30 tokens were used of at most 25"));
+        assert_eq!(report.limit.as_deref(), Some("session_budget.max_tokens"));
+    }
 }

@@ -5,16 +5,13 @@ use crate::{
     hook::{BreakClass, HookPoint, OnFailure, Outcome, SkipReason, Timing},
     model::{
         FailureClass, ProgressStatus, Status,
-        payload::{Actor, Deliver, Mode, Turn},
+        payload::{Deliver, Mode, Turn},
     },
 };
 
 /// Answers the first check with something else than "fine".
 fn first_check(reply: HookReply) -> Sim {
-    Sim::new(1).hooks(move |fired| {
-        let first = fired.point == HookPoint::QualityCheck && fired.nth == 0;
-        first.then(|| reply.clone())
-    })
+    Sim::new(1).first(HookPoint::QualityCheck, move |_| reply.clone())
 }
 
 fn taken_back(sim: &Sim) -> Vec<(Vec<TaskId>, Vec<String>)> {
@@ -23,14 +20,6 @@ fn taken_back(sim: &Sim) -> Vec<(Vec<TaskId>, Vec<String>)> {
         _ => None,
     };
     sim.events().filter_map(taken).collect()
-}
-
-/// An agent that completes task 1 in a turn of this kind and nowhere else.
-fn completes_in(turn: Turn) -> impl Fn(&Fired, &Plan) -> Work {
-    move |fired, _| {
-        let during = if fired.turn == turn { vec![completed("1")] } else { Vec::new() };
-        Work { during, ..Default::default() }
-    }
 }
 
 use crate::model::Plan;
@@ -144,41 +133,27 @@ fn what_a_failed_agent_completed_is_checked_and_can_stand() {
 }
 
 #[test]
-fn what_is_completed_in_a_recovery_turn_is_taken_back() {
-    let sim = Sim::new(1)
-        .limits(|limits| limits.max_consecutive_failures = 1)
-        .agent(|fired, plan| match fired.turn {
-            Turn::Main => exits(1),
-            _ => completes_in(Turn::Recovery)(fired, plan),
-        })
-        .hook(HookPoint::IterationError, |fired| says(fired, "diff", Deliver::Next))
-        .run();
-    assert_eq!(taken_back(&sim), [(vec![id("1")], vec!["completed without a check".into()])]);
-    sim.assert_left_well("recovery");
-}
-
-#[test]
-fn what_is_completed_in_an_immediate_turn_is_taken_back() {
-    let sim = Sim::new(1)
-        .limits(|limits| limits.max_iterations = 1)
-        .agent(completes_in(Turn::Immediate))
-        .hook(HookPoint::AfterIteration, |fired| says(fired, "now", Deliver::Now))
-        .run();
-    assert_eq!(taken_back(&sim).len(), 1);
-    sim.assert_left_well("immediate");
-}
-
-#[test]
-fn what_is_completed_in_a_final_turn_is_taken_back() {
-    let sim = Sim::new(1)
-        .limits(|limits| limits.max_iterations = 1)
-        .agent(completes_in(Turn::Final))
-        .hook(HookPoint::AfterIteration, |fired| says(fired, "late", Deliver::Next))
-        .run();
-    assert_eq!(taken_back(&sim).len(), 1);
-    assert_eq!(sim.report().exit_reason, ExitReason::MaxIterations);
-    assert_eq!(sim.plan.progress.status, ProgressStatus::Stopped);
-    sim.assert_left_well("final");
+fn what_is_completed_in_an_extra_turn_is_taken_back() {
+    use ExitReason::{ConsecutiveFailures, MaxIterations};
+    use HookPoint::{AfterIteration, IterationError};
+    for (turn, point, deliver, reason) in [
+        (Turn::Recovery, IterationError, Deliver::Next, ConsecutiveFailures),
+        (Turn::Immediate, AfterIteration, Deliver::Now, MaxIterations),
+        (Turn::Final, AfterIteration, Deliver::Next, MaxIterations),
+    ] {
+        let sim = Sim::new(1)
+            .limits(|limits| (limits.max_iterations, limits.max_consecutive_failures) = (1, 1))
+            .agent(move |fired, _| match fired.turn {
+                Turn::Main if turn == Turn::Recovery => exits(1),
+                now if now == turn => Work { during: vec![completed("1")], ..Default::default() },
+                _ => Work::default(),
+            })
+            .hook(point, move |fired| says(fired, "more", deliver))
+            .run();
+        assert_eq!(taken_back(&sim), [(vec![id("1")], vec!["completed without a check".into()])], "{turn:?}");
+        assert_eq!((sim.report().exit_reason, sim.plan.progress.status), (reason, ProgressStatus::Stopped));
+        sim.assert_left_well("an extra turn");
+    }
 }
 
 #[test]
@@ -245,12 +220,8 @@ fn a_state_that_an_earlier_version_saved_can_be_loaded() {
 /// task that is left.
 fn completed_by_hand() -> Sim {
     let mut sim = Sim::new(2);
-    while sim.machine.state != State::Sleep {
-        let next = sim.steps + 1;
-        sim.go(next);
-    }
-    let Input::TaskCompleted(completion) = completed("2") else { unreachable!() };
-    sim.feed(Input::TaskCompleted(Completion { actor: Actor::User, ..completion }));
+    sim.go_until_it(|machine| machine.state == State::Sleep);
+    sim.completed_by_hand("2");
     sim
 }
 
@@ -274,14 +245,12 @@ fn a_check_for_the_end_that_completes_tasks_itself_is_not_asked_for_ever() {
     for _ in 0..10 {
         let checks = sim.count(HookPoint::QualityCheck);
         while sim.count(HookPoint::QualityCheck) == checks && !sim.machine.is_ended() {
-            let next = sim.steps + 1;
-            sim.go(next);
+            sim.go(sim.steps + 1);
         }
         if sim.machine.is_ended() {
             break;
         }
-        let Input::TaskCompleted(completion) = completed("2") else { unreachable!() };
-        sim.feed(Input::TaskCompleted(Completion { actor: Actor::User, ..completion }));
+        sim.completed_by_hand("2");
     }
     let sim = sim.run();
     assert_eq!((sim.report().exit_reason, sim.count(HookPoint::QualityCheck)), (ExitReason::Blocked, 4));
@@ -386,12 +355,8 @@ fn files_that_were_changed_before_or_during_the_check_let_nothing_stand() {
 #[test]
 fn what_is_completed_while_an_iteration_is_closed_is_taken_back() {
     let mut sim = Sim::new(2).limits(|limits| limits.max_iterations = 1);
-    while !matches!(sim.machine.state, State::Mutate(Then::CloseIteration(_))) {
-        let next = sim.steps + 1;
-        sim.go(next);
-    }
-    let Input::TaskCompleted(completion) = completed("2") else { unreachable!() };
-    sim.feed(Input::TaskCompleted(Completion { actor: Actor::User, ..completion }));
+    sim.go_until_it(|machine| matches!(machine.state, State::Mutate(Then::CloseIteration(_))));
+    sim.completed_by_hand("2");
     let sim = sim.run();
     assert_eq!((sim.status("1"), sim.status("2")), (Status::Completed, Status::Pending));
     sim.assert_left_well("late");

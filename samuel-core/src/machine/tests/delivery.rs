@@ -119,10 +119,7 @@ fn an_immediate_turn_that_fails_is_not_counted_and_its_text_waits() {
             Turn::Immediate => exits(7),
             _ => completes_its_task(fired, plan),
         })
-        .hooks(|fired| {
-            let first = fired.point == HookPoint::AfterIteration && fired.iteration == 1;
-            first.then(|| says(fired, "fix this", Deliver::Now))
-        })
+        .first(HookPoint::AfterIteration, |fired| says(fired, "fix this", Deliver::Now))
         .run();
     assert_eq!(heard(&sim, Turn::Main), [vec![], vec!["fix this"]]);
     assert_eq!((sim.report().exit_reason, sim.report().failed_iterations), (ExitReason::Completed, 0));

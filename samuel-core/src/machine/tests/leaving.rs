@@ -43,8 +43,7 @@ fn every_step() -> Vec<Sim> {
     sim.go(1);
     while !sim.machine.is_ended() {
         steps.push(sim.clone());
-        let next = sim.steps + 1;
-        sim.go(next);
+        sim.go(sim.steps + 1);
     }
     assert!(steps.len() > 80, "the run is eventful: {}", steps.len());
     steps
@@ -120,18 +119,28 @@ fn the_eventful_run_completes() {
     }
 }
 
-#[test]
-fn a_stop_at_any_step_ends_the_run_without_another_agent_call() {
-    for mut sim in every_step() {
-        let what = place(&sim);
-        let calls = sim.count(HookPoint::AgentInvoke);
-        let (steps, closing) = (sim.steps, sim.machine.core.ending.is_some());
-        sim.feed(Input::Command(Command::Stop));
+/// Disturbs the run at each of its steps and lets it end. Returns it as it was before and as
+/// it is at its end, with the place.
+fn disturbed(disturb: impl Fn(&mut Sim)) -> impl Iterator<Item = (Sim, Sim, String)> {
+    every_step().into_iter().map(move |before| {
+        let (mut sim, what) = (before.clone(), place(&before));
+        disturb(&mut sim);
         let sim = sim.run();
         assert_ends_in_order(&sim, &what);
-        assert_eq!(sim.count(HookPoint::AgentInvoke), calls, "{what}");
-        assert!(sim.steps <= steps + 14, "{what}: {} steps", sim.steps - steps);
-        if !closing {
+        (before, sim, what)
+    })
+}
+
+fn is_closing(sim: &Sim) -> bool {
+    sim.machine.core.ending.is_some()
+}
+
+#[test]
+fn a_stop_at_any_step_ends_the_run_without_another_agent_call() {
+    for (before, sim, what) in disturbed(|sim| sim.feed(Input::Command(Command::Stop))) {
+        assert_eq!(sim.count(HookPoint::AgentInvoke), before.count(HookPoint::AgentInvoke), "{what}");
+        assert!(sim.steps <= before.steps + 14, "{what}: {} steps", sim.steps - before.steps);
+        if !is_closing(&before) {
             assert_eq!(sim.report().exit_reason, ExitReason::Cancelled, "{what}");
         }
     }
@@ -139,14 +148,9 @@ fn a_stop_at_any_step_ends_the_run_without_another_agent_call() {
 
 #[test]
 fn a_cancel_at_any_step_ends_the_run_after_the_iteration() {
-    for mut sim in every_step() {
-        let what = place(&sim);
-        let (number, closing) = (sim.machine.iteration_number(), sim.machine.core.ending.is_some());
-        sim.feed(Input::Command(Command::Cancel));
-        let sim = sim.run();
-        assert_ends_in_order(&sim, &what);
-        assert!(sim.report().iterations <= number.max(1), "{what}");
-        if !closing {
+    for (before, sim, what) in disturbed(|sim| sim.feed(Input::Command(Command::Cancel))) {
+        assert!(sim.report().iterations <= before.machine.iteration_number().max(1), "{what}");
+        if !is_closing(&before) {
             assert_eq!(sim.report().exit_reason, ExitReason::Cancelled, "{what}");
             assert!(!sim.prompts().iter().any(|(turn, _)| *turn == Turn::Final), "{what}");
         }
@@ -155,14 +159,9 @@ fn a_cancel_at_any_step_ends_the_run_after_the_iteration() {
 
 #[test]
 fn the_end_of_the_time_at_any_step_ends_the_run() {
-    for mut sim in every_step() {
-        let what = place(&sim);
-        let (calls, closing) = (sim.count(HookPoint::AgentInvoke), sim.machine.core.ending.is_some());
-        sim.feed(Input::WallClock);
-        let sim = sim.run();
-        assert_ends_in_order(&sim, &what);
-        assert_eq!(sim.count(HookPoint::AgentInvoke), calls, "{what}");
-        if !closing {
+    for (before, sim, what) in disturbed(|sim| sim.feed(Input::WallClock)) {
+        assert_eq!(sim.count(HookPoint::AgentInvoke), before.count(HookPoint::AgentInvoke), "{what}");
+        if !is_closing(&before) {
             assert_eq!(sim.report().exit_reason, ExitReason::WallClock, "{what}");
         }
     }
@@ -170,27 +169,20 @@ fn the_end_of_the_time_at_any_step_ends_the_run() {
 
 #[test]
 fn a_budget_that_is_used_up_in_a_call_ends_that_call_and_the_run() {
-    for mut sim in every_step() {
-        let what = place(&sim);
-        let at_work = sim.machine.state.is_invoking();
-        let closing = sim.machine.core.ending.is_some();
-        let limits = RunLimits { max_tokens: Some(1_000), ..sim.machine.core.setup.limits.clone() };
-        sim.machine.core.setup.limits = limits;
+    let spend = |sim: &mut Sim| {
+        sim.machine.core.setup.limits.max_tokens = Some(1_000);
         sim.feed(Input::UsageSoFar(Usage { output_tokens: 1_000, ..Default::default() }));
-        let sim = sim.run();
-        assert_ends_in_order(&sim, &what);
-        let expected = if at_work && !closing { ExitReason::Budget } else { ExitReason::Completed };
+    };
+    for (before, sim, what) in disturbed(spend) {
+        let is_spent = before.machine.state.is_invoking() && !is_closing(&before);
+        let expected = if is_spent { ExitReason::Budget } else { ExitReason::Completed };
         assert_eq!(sim.report().exit_reason, expected, "{what}");
     }
 }
 
 #[test]
 fn a_fault_at_any_step_ends_the_run_in_order() {
-    for mut sim in every_step() {
-        let what = place(&sim);
-        sim.fail();
-        let sim = sim.run();
-        assert_ends_in_order(&sim, &what);
+    for (_, sim, what) in disturbed(Sim::fail) {
         assert_eq!(sim.report().exit_reason, ExitReason::Error, "{what}");
         assert_eq!(sim.report().detail.as_deref(), Some("the disk is full"), "{what}");
     }
@@ -289,10 +281,7 @@ fn a_run_goes_on_from_its_last_checkpoint_after_a_crash_at_any_step() {
 #[test]
 fn what_was_completed_before_a_crash_is_taken_back_heard_of_or_not() {
     for heard in [true, false] {
-        let mut sim = Sim::new(2).agent(|fired, plan| match fired.nth {
-            0 => Work::default(),
-            _ => completes_its_task(fired, plan),
-        });
+        let mut sim = Sim::new(2).first_call(Work::default);
         sim.go_until(|fired| fired.point == HookPoint::AgentInvoke);
         if heard {
             sim.feed(completed("1"));
@@ -338,10 +327,7 @@ fn what_is_completed_before_an_iteration_that_never_began_is_taken_back() {
 
 #[test]
 fn text_in_flight_survives_a_crash() {
-    let mut sim = Sim::new(1).hooks(|fired| {
-        let first = fired.point == HookPoint::SessionStart && fired.nth == 0;
-        first.then(|| says(fired, "hello", Deliver::Next))
-    });
+    let mut sim = Sim::new(1).first(HookPoint::SessionStart, |fired| says(fired, "hello", Deliver::Next));
     sim.go_until(|fired| fired.point == HookPoint::AgentInvoke);
     sim.crash(false);
     let sim = sim.run();
@@ -350,6 +336,18 @@ fn text_in_flight_survives_a_crash() {
         prompts,
         [quoted("hook h at session.start", "hello"), quoted("hook h at session.start", "hello")]
     );
+}
+
+#[test]
+fn text_of_the_last_delivery_survives_a_crash() {
+    let mut sim = Sim::new(1).first(HookPoint::AfterIteration, |fired| says(fired, "late", Deliver::Next));
+    sim.go_until(|fired| fired.point == HookPoint::AgentInvoke && fired.turn == Turn::Final);
+    sim.crash_to_checkpoint();
+    let sim = sim.run();
+    let delivered = sim.prompts().into_iter().filter(|(turn, _)| *turn == Turn::Final);
+    let is_told = |(_, prompt): (Turn, String)| prompt.contains("late");
+    assert_eq!(delivered.map(is_told).collect::<Vec<_>>(), [true, true]);
+    assert_eq!(sim.report().undelivered, 0);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use jiff::Timestamp;
 
 use super::{
-    script::{broken, completes_its_task, id, with},
+    script::{broken, completed, completes_its_task, id, with},
     *,
 };
 use crate::{
@@ -19,7 +19,7 @@ use crate::{
     hook::{BreakClass, HookCall, HookPoint},
     model::{
         FailureClass, Plan, Status, Task,
-        payload::{AgentInvokeOutput, Mode, Turn},
+        payload::{Actor, AgentInvokeOutput, Mode, Turn},
     },
     plan,
     state::apply,
@@ -68,6 +68,8 @@ pub(super) struct Sim {
     /// The control files that were changed.
     pub(super) changed: Option<String>,
     main: Option<(EffectId, Effect)>,
+    /// The wait that was ended early.
+    woken: Option<EffectId>,
     side: Option<(EffectId, HookCall)>,
     during: VecDeque<Input>,
     last_id: u64,
@@ -104,6 +106,7 @@ impl Sim {
             mode: Mode::Implementation,
             changed: None,
             main: None,
+            woken: None,
             side: None,
             during: VecDeque::new(),
             last_id: 0,
@@ -135,6 +138,16 @@ impl Sim {
         self.hooks(move |fired| (fired.point == point).then(|| hook(fired)))
     }
 
+    /// Adds a handler that answers the first time that its point fires.
+    pub(super) fn first(self, point: HookPoint, hook: impl Fn(&Fired) -> HookReply + 'static) -> Self {
+        self.hooks(move |fired| (fired.point == point && fired.nth == 0).then(|| hook(fired)))
+    }
+
+    /// Has the first call of the agent do something else than complete its task.
+    pub(super) fn first_call(self, work: impl Fn() -> Work + 'static) -> Self {
+        self.agent(move |fired, plan| if fired.nth == 0 { work() } else { completes_its_task(fired, plan) })
+    }
+
     pub(super) fn agent(mut self, agent: impl Fn(&Fired, &Plan) -> Work + 'static) -> Self {
         self.agent = Rc::new(agent);
         self
@@ -156,6 +169,19 @@ impl Sim {
             let Some(input) = self.next_input() else { break };
             self.feed(input);
         }
+    }
+
+    /// Runs until the machine is as wanted.
+    pub(super) fn go_until_it(&mut self, is_so: impl Fn(&Machine) -> bool) {
+        while !is_so(&self.machine) {
+            self.go(self.steps + 1);
+        }
+    }
+
+    /// Completes a task as a person does.
+    pub(super) fn completed_by_hand(&mut self, task: &str) {
+        let Input::TaskCompleted(completion) = completed(task) else { unreachable!() };
+        self.feed(Input::TaskCompleted(Completion { actor: Actor::User, ..completion }));
     }
 
     /// Runs until a point is to be answered that fits.
@@ -185,6 +211,7 @@ impl Sim {
             let _ = apply(&mut self.plan, mutation, Timestamp::UNIX_EPOCH);
         }
         let under_way = self.main.take();
+        self.woken = None;
         self.side = None;
         self.during.clear();
         let completed = std::mem::take(&mut self.unheard);
@@ -197,7 +224,7 @@ impl Sim {
     pub(super) fn crash_to_checkpoint(&mut self) {
         self.machine = (*self.saved).clone();
         self.last_id = 0;
-        (self.main, self.side) = (None, None);
+        (self.main, self.woken, self.side) = (None, None, None);
         self.during.clear();
         let completed = std::mem::take(&mut self.unsaved);
         let committed = std::mem::take(&mut self.unsaved_commit);
@@ -252,7 +279,7 @@ impl Sim {
             assert_eq!(ends, 1);
         } else {
             let rests = matches!(self.machine.state, State::New | State::Paused);
-            let alive = rests || self.main.is_some() || self.side.is_some();
+            let alive = rests || self.main.is_some() || self.side.is_some() || self.woken.is_some();
             assert!(alive, "nothing can make the machine go on from {:?}", self.machine.state);
         }
         let mut copy = self.machine.clone();
@@ -268,6 +295,11 @@ impl Sim {
                 self.interrupted.push(id);
                 // Nobody waits for the side when the run ends.
                 self.side = self.side.take().filter(|(side, _)| *side != id);
+                if let Some((main, Effect::Sleep(_))) = self.main
+                    && main == id
+                {
+                    (self.main, self.woken) = (None, Some(id));
+                }
             }
             Effect::Answer { ticket, decision } => {
                 serde_json::to_string(&decision).expect("an answer can be written");
@@ -303,6 +335,9 @@ impl Sim {
     /// Says what happens next: what the agent does, then the side, then the
     /// main effect.
     fn next_input(&mut self) -> Option<Input> {
+        if let Some(id) = self.woken.take() {
+            return Some(Input::Done(id, EffectResult::Done));
+        }
         let at_work = matches!(&self.main, Some((id, _)) if !self.interrupted.contains(id));
         if let Some(input) = self.during.pop_front().filter(|_| at_work) {
             return Some(input);
@@ -322,6 +357,12 @@ impl Sim {
     pub(super) fn answer(&mut self, reply: HookReply) {
         let (id, _) = self.main.as_ref().expect("something is under way");
         self.done(*id, EffectResult::Hook(Box::new(reply)));
+    }
+
+    /// Lets the wait that is under way come to its end.
+    pub(super) fn wake(&mut self) {
+        let (id, _) = self.main.as_ref().expect("something is under way");
+        self.done(*id, EffectResult::Done);
     }
 
     /// Answers a check as the driver does where control files were changed.

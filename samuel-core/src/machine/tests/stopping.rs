@@ -51,6 +51,51 @@ fn the_cap_on_iterations_ends_the_run() {
 }
 
 #[test]
+fn the_report_names_the_setting_of_the_limit_that_was_reached() {
+    let ended = |sim: Sim| {
+        let report = sim.run().report();
+        (report.limit.unwrap_or_default(), report.detail.unwrap_or_default())
+    };
+    let spends = |limit: fn(&mut RunLimits)| {
+        Sim::new(3).limits(limit).agent(|fired, plan| {
+            let usage = Usage { cost_usd: Some(0.5), input_tokens: 1, ..Default::default() };
+            Work { usage, ..completes_its_task(fired, plan) }
+        })
+    };
+    let mut late = Sim::new(1).limits(|limits| limits.max_wall_ms = Some(60_000));
+    late.go_until(|fired| fired.point == HookPoint::AgentInvoke);
+    late.feed(Input::WallClock);
+    let cases = [
+        (Sim::new(1), "", ""),
+        (
+            spends(|limits| limits.max_iterations = 1),
+            "max_iterations",
+            "the limit of 1 iteration was reached",
+        ),
+        (
+            spends(|limits| limits.max_cost_usd = Some(0.5)),
+            "session_budget.max_cost_usd",
+            "$0.50 was spent of at most $0.50",
+        ),
+        (
+            spends(|limits| limits.max_tokens = Some(1)),
+            "session_budget.max_tokens",
+            "1 token was used of at most 1",
+        ),
+        (
+            spends(|limits| limits.max_tokens = Some(2)),
+            "session_budget.max_tokens",
+            "2 tokens were used of at most 2",
+        ),
+        (Sim::new(1).agent(|_, _| exits(7)), "max_consecutive_failures", "3 iterations in a row failed"),
+        (late, "session_budget.max_wall_time", "the limit of 1m was reached"),
+    ];
+    for (sim, limit, detail) in cases {
+        assert_eq!(ended(sim), (limit.to_owned(), detail.to_owned()));
+    }
+}
+
+#[test]
 fn a_plan_that_the_last_allowed_iteration_finishes_is_completed() {
     for pause_ms in [0, 2_000] {
         let sim = Sim::new(2)
@@ -152,14 +197,8 @@ fn a_usage_limit_is_not_met_by_a_recovery_turn() {
 #[test]
 fn a_pause_during_a_usage_limit_does_not_shorten_it() {
     let end = jiff::Timestamp::from_second(5_000).unwrap();
-    let mut sim = Sim::new(1).agent(move |fired, plan| match fired.nth {
-        0 => limited(Some(end)),
-        _ => completes_its_task(fired, plan),
-    });
-    while sim.machine.state != State::Sleep {
-        let next = sim.steps + 1;
-        sim.go(next);
-    }
+    let mut sim = Sim::new(1).first_call(move || limited(Some(end)));
+    sim.go_until_it(|machine| machine.state == State::Sleep);
     sim.feed(Input::Command(Command::Pause));
     sim.go(usize::MAX);
     assert_eq!(sim.machine.state, State::Paused);
@@ -218,10 +257,7 @@ fn a_usage_limit_that_lasts_too_long_ends_the_run_where_that_is_asked_for() {
     let run = |rate_limit| {
         Sim::new(1)
             .limits(move |limits| limits.rate_limit = rate_limit)
-            .agent(move |fired, plan| match fired.nth {
-                0 => limited(Some(end)),
-                _ => completes_its_task(fired, plan),
-            })
+            .first_call(move || limited(Some(end)))
             .run()
     };
     let stopped = run(RateLimitPolicy::Stop).report();

@@ -18,12 +18,7 @@ fn a_gate_that_says_stop_counts_no_iteration() {
 
 #[test]
 fn a_gate_that_breaks_fails_the_iteration_where_it_is_strict() {
-    let sim = Sim::new(1)
-        .hooks(|fired| {
-            let first = fired.point == HookPoint::IterationGate && fired.nth == 0;
-            first.then(|| aborts(OnFailure::AbortIteration))
-        })
-        .run();
+    let sim = Sim::new(1).first(HookPoint::IterationGate, |_| aborts(OnFailure::AbortIteration)).run();
     assert_eq!(sim.failures(), [Some(FailureClass::HookBroke), None]);
     assert_eq!(sim.report().exit_reason, ExitReason::Completed);
 }
@@ -110,12 +105,7 @@ fn a_wish_of_the_caller_is_not_hidden_by_a_handler_that_breaks_later() {
 
 #[test]
 fn a_strict_handler_beside_the_agent_stops_it_and_fails_the_iteration() {
-    let sim = Sim::new(1)
-        .hooks(|fired| {
-            let first = fired.point == HookPoint::TaskCompleted && fired.nth == 0;
-            first.then(|| aborts(OnFailure::AbortIteration))
-        })
-        .run();
+    let sim = Sim::new(1).first(HookPoint::TaskCompleted, |_| aborts(OnFailure::AbortIteration)).run();
     assert_eq!(sim.interrupted.len(), 1);
     assert_eq!(sim.failures()[0], Some(FailureClass::HookBroke));
 }

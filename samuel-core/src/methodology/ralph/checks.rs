@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::summary::human_duration;
 use crate::{
+    config::CheckCommand,
     methodology::WatchedFiles,
     model::{
         Coded,
@@ -27,9 +28,6 @@ use crate::{
     },
     sandbox::Sandbox,
 };
-
-/// How long a check may take unless its configuration says otherwise.
-pub const DEFAULT_CHECK_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 /// The end of a check's output that is kept, in bytes.
 pub const MAX_TAIL_BYTES: usize = 4 * 1024;
@@ -53,7 +51,7 @@ pub struct Check {
 impl Check {
     /// Creates a check with the default timeout of 30 minutes.
     pub fn new(command: impl Into<String>) -> Self {
-        Self { command: command.into(), timeout: DEFAULT_CHECK_TIMEOUT, log: None }
+        Self { command: command.into(), timeout: CheckCommand::TIMEOUT, log: None }
     }
 }
 
@@ -203,37 +201,31 @@ mod tests {
     use super::*;
     use crate::sandbox::Host;
 
-    async fn run(
+    /// What came of some checks, and the warnings.
+    type Ran = (Result<QualityCheckOutput, ChecksCancelled>, Vec<String>);
+
+    async fn run_in(
+        project_root: &Path,
+        control_files: &WatchedFiles,
         checks: &[Check],
         cancel: &CancellationToken,
-    ) -> Result<QualityCheckOutput, ChecksCancelled> {
-        let directory = tempfile::tempdir().unwrap();
-        let env = [("PATH".into(), std::env::var_os("PATH").unwrap())];
-        let supervisor = &Supervisor::GroupOnly;
-        let control_files = &WatchedFiles::default();
-        let project_root = directory.path();
-        let warnings = &Mutex::default();
-        let setting = CheckSetting {
-            project_root,
-            env: &env,
-            supervisor,
-            sandbox: &Host,
-            cancel,
-            control_files,
-            warnings,
-        };
+    ) -> Ran {
+        let env = &[("PATH".into(), std::env::var_os("PATH").unwrap())];
+        let (supervisor, sandbox, warnings) = (&Supervisor::GroupOnly, &Host, &Mutex::default());
+        let setting =
+            CheckSetting { project_root, env, supervisor, sandbox, cancel, control_files, warnings };
         let ran = run_checks(checks, setting).await;
-        for check in checks.iter().filter(|check| check.command.ends_with('&')) {
-            let told = warnings.lock().unwrap().join("\n");
-            let expected = format!("the check `{}` left 1 process running, which was ended: ", check.command);
-            assert!(told.starts_with(&expected) && told.ends_with(" (sleep)"), "{told}");
-        }
-        ran
+        (ran, warnings.lock().unwrap().clone())
+    }
+
+    async fn run(checks: &[Check], cancel: &CancellationToken) -> Ran {
+        let directory = tempfile::tempdir().unwrap();
+        run_in(directory.path(), &WatchedFiles::default(), checks, cancel).await
     }
 
     async fn outcome(commands: &[&str]) -> QualityCheckOutput {
         let checks: Vec<Check> = commands.iter().map(|command| Check::new(*command)).collect();
-        run(&checks, &CancellationToken::new()).await.unwrap()
+        run(&checks, &CancellationToken::new()).await.0.unwrap()
     }
 
     #[tokio::test]
@@ -263,18 +255,6 @@ mod tests {
         std::fs::write(root.join("plain.sh"), "true").unwrap();
         let names = ["nothere.sh", "plain.sh", "ci/x"].map(str::to_owned).to_vec();
         let control_files = &WatchedFiles { names, ..WatchedFiles::default() };
-        let env = [("PATH".into(), std::env::var_os("PATH").unwrap())];
-        let (cancel, warnings) = (&CancellationToken::new(), &Mutex::default());
-        let supervisor = &Supervisor::GroupOnly;
-        let setting = CheckSetting {
-            project_root: root,
-            env: &env,
-            supervisor,
-            sandbox: &Host,
-            cancel,
-            control_files,
-            warnings,
-        };
         let absolute = root.join("nothere.sh").display().to_string();
         for (command, help) in [
             ("./nothere.sh", WATCHED_HELP),
@@ -283,8 +263,9 @@ mod tests {
             ("./plain.sh", "chmod +x"),
             ("./other.sh", "create the file"),
         ] {
-            let output = run_checks(&[Check::new(command)], setting).await.unwrap();
-            let message = &output.failures[0].message;
+            let (ran, _) =
+                run_in(root, control_files, &[Check::new(command)], &CancellationToken::new()).await;
+            let message = &ran.unwrap().failures[0].message;
             assert!(message.contains(help), "{command}: {message}");
             assert_eq!(message.contains("create"), help == "create the file", "{command}: {message}");
         }
@@ -293,7 +274,7 @@ mod tests {
     #[tokio::test]
     async fn a_check_that_hangs_is_a_failure_that_says_so() {
         let check = Check { timeout: Duration::from_millis(300), ..Check::new("echo started; sleep 100") };
-        let output = run(&[check], &CancellationToken::new()).await.unwrap();
+        let output = run(&[check], &CancellationToken::new()).await.0.unwrap();
         let failure = &output.failures[0];
         assert_eq!((failure.message.as_str(), failure.exit_code), ("timed out after 0.3s", None));
         assert_eq!(failure.tail, "started\n");
@@ -301,15 +282,18 @@ mod tests {
 
     #[tokio::test]
     async fn a_check_that_leaves_a_process_running_passes_with_a_warning() {
-        // The setting looks at what it was told.
-        assert_eq!(outcome(&["sleep 300 &"]).await, QualityCheckOutput::default());
+        let (ran, warnings) = run(&[Check::new("sleep 300 &")], &CancellationToken::new()).await;
+        assert_eq!(ran.unwrap(), QualityCheckOutput::default());
+        let told = warnings.join("\n");
+        let expected = "the check `sleep 300 &` left 1 process running, which was ended: ";
+        assert!(told.starts_with(expected) && told.ends_with(" (sleep)"), "{told}");
     }
 
     #[tokio::test]
     async fn a_check_that_needs_most_of_its_time_passes() {
         let check = Check { timeout: Duration::from_secs(1), ..Check::new("sleep 0.8") };
-        let output = run(&[check], &CancellationToken::new()).await.unwrap();
-        assert_eq!(output, QualityCheckOutput::default());
+        let (ran, _) = run(&[check], &CancellationToken::new()).await;
+        assert_eq!(ran.unwrap(), QualityCheckOutput::default());
     }
 
     #[tokio::test]
@@ -337,16 +321,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_project_that_is_gone_is_a_failure_of_every_check() {
-        let setting = CheckSetting {
-            project_root: Path::new("/nowhere/at/all"),
-            env: &[],
-            supervisor: &Supervisor::GroupOnly,
-            sandbox: &Host,
-            cancel: &CancellationToken::new(),
-            control_files: &WatchedFiles::default(),
-            warnings: &Mutex::default(),
-        };
-        let output = run_checks(&[Check::new("true")], setting).await.unwrap();
+        let root = Path::new("/nowhere/at/all");
+        let checks = [Check::new("true")];
+        let (ran, _) = run_in(root, &WatchedFiles::default(), &checks, &CancellationToken::new()).await;
+        let output = ran.unwrap();
         assert!(output.failures[0].message.starts_with("could not be run: cannot run in the directory"));
     }
 
@@ -364,7 +342,7 @@ mod tests {
         let checks = [Check::new("sleep 100")];
         let running = run(&checks, &cancel);
         let stop = async { cancel.cancel() };
-        assert_eq!(tokio::join!(running, stop).0, Err(ChecksCancelled));
-        assert_eq!(run(&[Check::new("true")], &cancel).await, Err(ChecksCancelled));
+        assert_eq!(tokio::join!(running, stop).0.0, Err(ChecksCancelled));
+        assert_eq!(run(&[Check::new("true")], &cancel).await.0, Err(ChecksCancelled));
     }
 }

@@ -22,14 +22,14 @@
 //! backticks than they contain themselves, so that none can end its own section.
 //! Parts without content are left out.
 
-use std::fmt::{self, Write};
+use std::fmt::Write;
 
 use serde_json::Value;
 
 use crate::{
     context::{
         ContextView, Framing, one_line,
-        template::{Template, TemplateError, Warning},
+        template::{Template, TemplateError},
     },
     model::payload::Extra,
 };
@@ -85,34 +85,8 @@ pub struct Blob<'a> {
 pub struct ComposedPrompt {
     /// The prompt.
     pub text: String,
-    /// What was not as it should be.
-    pub warnings: Vec<PromptWarning>,
-}
-
-/// Something about a prompt that is not as it should be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum PromptWarning {
-    /// The template asks for a variable that does not exist.
-    Undefined(Warning),
-    /// A part was longer than a prompt can take.
-    Shortened {
-        /// The part, by its heading.
-        part: String,
-        /// The bytes that were left out.
-        bytes: usize,
-    },
-}
-
-impl fmt::Display for PromptWarning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Undefined(warning) => warning.fmt(f),
-            Self::Shortened { part, bytes } => {
-                write!(f, "{bytes} bytes of \"{part}\" are left out of the prompt")
-            }
-        }
-    }
+    /// What was not as it should be, each in a few words.
+    pub warnings: Vec<String>,
 }
 
 /// Composes the prompt of an iteration; the module says how it is laid out.
@@ -130,7 +104,7 @@ pub fn compose_prompt(
         text: format!("{}\n{}\n", framing.preamble(), rendered.text.trim_end()),
         framing,
         room: MAX_ADDED_BYTES - MAX_PART_BYTES,
-        warnings: rendered.warnings.into_iter().map(PromptWarning::Undefined).collect(),
+        warnings: rendered.warnings.iter().map(ToString::to_string).collect(),
     };
     prompt.add_control_files(parts.control_files);
     prompt.add_context(parts.blobs, parts.extras);
@@ -206,7 +180,7 @@ struct Prompt<'a> {
     framing: &'a Framing,
     /// Bytes that may still be added.
     room: usize,
-    warnings: Vec<PromptWarning>,
+    warnings: Vec<String>,
 }
 
 impl Prompt<'_> {
@@ -274,7 +248,7 @@ impl Prompt<'_> {
         self.room -= kept.len().min(self.room);
         let bytes = text.len() - kept.len();
         if bytes > 0 {
-            self.warnings.push(PromptWarning::Shortened { part: part.to_owned(), bytes });
+            self.warnings.push(format!("{bytes} bytes of \"{part}\" are left out of the prompt"));
         }
         (kept, bytes)
     }

@@ -4,8 +4,6 @@
 //! The defaults add to it: [`fold_toon`] merges objects key by key,
 //! [`fold_markdown`] puts the earlier text above its own.
 
-use std::fmt;
-
 use crate::toon::{self, DecodeOptions, NumberText, Value};
 
 /// A blob that keeps what stood before it.
@@ -13,35 +11,8 @@ use crate::toon::{self, DecodeOptions, NumberText, Value};
 pub struct Folded {
     /// The blob.
     pub text: String,
-    /// What could not be kept.
-    pub warnings: Vec<FoldWarning>,
-}
-
-/// Something of an earlier blob that could not be kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum FoldWarning {
-    /// Both have a key with different values; the default's stands.
-    Replaced {
-        /// The key.
-        key: String,
-    },
-    /// The earlier blob is not a TOON object and is left out.
-    NotAnObject {
-        /// What is wrong with it.
-        problem: String,
-    },
-}
-
-impl fmt::Display for FoldWarning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Replaced { key } => write!(f, "the default replaces \"{key}\" of an earlier handler"),
-            Self::NotAnObject { problem } => {
-                write!(f, "the blob of an earlier handler is left out: {problem}")
-            }
-        }
-    }
+    /// What could not be kept, each in a few words.
+    pub warnings: Vec<String>,
 }
 
 /// Adds the keys of an earlier TOON object behind those of the default's own.
@@ -56,7 +27,7 @@ pub fn fold_toon(previous: &str, own: &str) -> Folded {
     let merged = object(previous).and_then(|previous| Ok((previous, object(own)?)));
     let (previous, mut folded) = match merged {
         Ok(objects) => objects,
-        Err(problem) => return alone(vec![FoldWarning::NotAnObject { problem }]),
+        Err(problem) => return alone(vec![left_out(&problem)]),
     };
     let mut warnings = Vec::new();
     for (key, value) in previous.iter() {
@@ -64,14 +35,20 @@ pub fn fold_toon(previous: &str, own: &str) -> Folded {
             None => {
                 folded.insert(key, value.clone());
             }
-            Some(kept) if kept != value => warnings.push(FoldWarning::Replaced { key: key.to_owned() }),
+            Some(kept) if kept != value => {
+                warnings.push(format!("the default replaces \"{key}\" of an earlier handler"));
+            }
             Some(_) => {}
         }
     }
     match toon::to_string(&Value::Object(folded)) {
         Ok(text) => Folded { text, warnings },
-        Err(error) => alone(vec![FoldWarning::NotAnObject { problem: error.to_string() }]),
+        Err(error) => alone(vec![left_out(&error.to_string())]),
     }
+}
+
+fn left_out(problem: &str) -> String {
+    format!("the blob of an earlier handler is left out: {problem}")
 }
 
 fn object(text: &str) -> Result<toon::Map, String> {
@@ -97,7 +74,7 @@ mod tests {
 
     fn folded(previous: &str, own: &str) -> (String, Vec<String>) {
         let Folded { text, warnings } = fold_toon(previous, own);
-        (text, warnings.iter().map(ToString::to_string).collect())
+        (text, warnings)
     }
 
     #[test]

@@ -6,30 +6,16 @@
 
 use crate::model::payload::{IterationGateOutput, Mode};
 
-/// When tasks are looked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DiscoverySchedule {
-    /// Every how many iterations, from the first on; 0 reads as 1.
-    pub interval: u32,
-    /// Whether there is nothing but discovery.
-    pub only: bool,
-}
-
 /// Decides what an iteration is for.
 ///
-/// Without a schedule (pilot mode is off) it is implementation. With one, it
+/// Without an interval (pilot mode is off) it is implementation. With one, it
 /// is discovery at iteration 1, 1 + interval, 1 + 2 × interval and so on, and
-/// whenever no task is pending.
-pub fn decide_mode(
-    iteration: u32,
-    pending_tasks: u32,
-    schedule: Option<DiscoverySchedule>,
-) -> IterationGateOutput {
-    let (mode, reason) = match schedule {
+/// whenever no task is pending; 0 reads as 1.
+pub fn decide_mode(iteration: u32, pending_tasks: u32, interval: Option<u32>) -> IterationGateOutput {
+    let (mode, reason) = match interval {
         None => (Mode::Implementation, "pilot mode is off".to_owned()),
-        Some(schedule) if schedule.only => (Mode::Discovery, "only discovery was asked for".to_owned()),
         Some(_) if pending_tasks == 0 => (Mode::Discovery, "no task is pending".to_owned()),
-        Some(DiscoverySchedule { interval, .. }) => {
+        Some(interval) => {
             let interval = interval.max(1);
             if iteration.saturating_sub(1).is_multiple_of(interval) {
                 (Mode::Discovery, format!("discovery runs every {interval} iterations"))
@@ -45,20 +31,16 @@ pub fn decide_mode(
 mod tests {
     use super::*;
 
-    fn discoveries(iterations: u32, pending: u32, schedule: Option<DiscoverySchedule>) -> Vec<u32> {
-        let discovers = |n: &u32| decide_mode(*n, pending, schedule).mode == Some(Mode::Discovery);
+    fn discoveries(iterations: u32, pending: u32, interval: Option<u32>) -> Vec<u32> {
+        let discovers = |n: &u32| decide_mode(*n, pending, interval).mode == Some(Mode::Discovery);
         (1..=iterations).filter(discovers).collect()
-    }
-
-    fn every(interval: u32) -> Option<DiscoverySchedule> {
-        Some(DiscoverySchedule { interval, only: false })
     }
 
     #[test]
     fn discovery_runs_at_the_first_iteration_and_then_by_the_interval() {
-        assert_eq!(discoveries(12, 6, every(3)), [1, 4, 7, 10]);
-        assert_eq!(discoveries(3, 6, every(1)), [1, 2, 3]);
-        assert_eq!(discoveries(3, 6, every(0)), [1, 2, 3]);
+        assert_eq!(discoveries(12, 6, Some(3)), [1, 4, 7, 10]);
+        assert_eq!(discoveries(3, 6, Some(1)), [1, 2, 3]);
+        assert_eq!(discoveries(3, 6, Some(0)), [1, 2, 3]);
     }
 
     #[test]
@@ -68,18 +50,12 @@ mod tests {
 
     #[test]
     fn discovery_runs_when_nothing_is_pending() {
-        assert_eq!(discoveries(5, 0, every(3)), [1, 2, 3, 4, 5]);
-    }
-
-    #[test]
-    fn discovery_alone_never_implements() {
-        let schedule = Some(DiscoverySchedule { interval: 5, only: true });
-        assert_eq!(discoveries(4, 9, schedule), [1, 2, 3, 4]);
+        assert_eq!(discoveries(5, 0, Some(3)), [1, 2, 3, 4, 5]);
     }
 
     #[test]
     fn the_gate_gives_a_reason_and_goes_on() {
-        let output = decide_mode(1, 0, every(3));
+        let output = decide_mode(1, 0, Some(3));
         assert!(output.proceed);
         assert_eq!(output.reason.as_deref(), Some("no task is pending"));
     }

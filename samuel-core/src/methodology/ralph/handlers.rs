@@ -8,12 +8,13 @@ use std::{
 };
 
 use super::{
-    Blob as Part, Check, CheckSetting, DiscoverySchedule, Failures, PromptParts, Told, agent_summary,
-    check_plan, checks::place_of_log, compose_prompt, decide_mode, discovery_context, fold_markdown,
-    fold_toon, implementation_context, loop_summary, progress_context, run_checks, templates::PROMPTS,
+    Blob as Part, Check, CheckSetting, Failures, PromptParts, Told, agent_summary, check_plan,
+    checks::place_of_log, compose_prompt, decide_mode, discovery_context, fold_markdown, fold_toon,
+    implementation_context, loop_summary, progress_context, run_checks, templates::PROMPTS,
 };
 use crate::{
     agent::{Agent, AgentError, AgentRequest, LogFiles, compose_agent_env},
+    config::CheckCommand,
     environment::{apply_deny_list, check_env},
     git::Repository,
     hook::{Answer, BreakClass, Call, HookFailure, Point, RegistryBuilder, catch_panic, points},
@@ -113,12 +114,9 @@ impl Handlers {
 
     async fn gate(&self, call: Call<points::IterationGate>) -> Result<IterationGateOutput, HookFailure> {
         let input = call.input();
-        Ok(decide_mode(input.iteration, input.queue_size, self.schedule()))
-    }
-
-    fn schedule(&self) -> Option<DiscoverySchedule> {
         let pilot = &self.settings.pilot;
-        pilot.enabled.then_some(DiscoverySchedule { interval: pilot.discover_interval, only: false })
+        let interval = pilot.enabled.then_some(pilot.discover_interval);
+        Ok(decide_mode(input.iteration, input.queue_size, interval))
     }
 
     async fn snapshot(
@@ -242,7 +240,7 @@ impl Handlers {
             PromptParts { blobs: &blobs, extras, pending: &pending, control_files, has_repository, framing };
         let composed =
             compose_prompt(&self.prompt_template(call.header().mode).template, call.context(), parts)?;
-        warn(call, composed.warnings.iter().map(ToString::to_string));
+        warn(call, composed.warnings);
         Ok(composed.text)
     }
 
@@ -357,7 +355,7 @@ impl Handlers {
         let check = |command: &String| {
             let number = self.count(iteration, |counts| &mut counts.checks);
             Check {
-                timeout: timeout_of(command).unwrap_or(super::DEFAULT_CHECK_TIMEOUT),
+                timeout: timeout_of(command).unwrap_or(CheckCommand::TIMEOUT),
                 log: logs.is_ok().then(|| self.run_dir.check_log(&self.run_id, iteration, number)),
                 ..Check::new(command.clone())
             }
@@ -416,7 +414,7 @@ impl Handlers {
 /// Keeps what handlers before the default produced.
 fn folded<P: Point>(call: &Call<P>, previous: Option<&str>, own: &str) -> String {
     let folded = fold_toon(previous.unwrap_or_default(), own);
-    warn(call, folded.warnings.iter().map(ToString::to_string));
+    warn(call, folded.warnings);
     folded.text
 }
 

@@ -29,10 +29,10 @@ mod summary;
 mod task_context;
 pub mod templates;
 
-pub use checks::{Check, CheckSetting, ChecksCancelled, DEFAULT_CHECK_TIMEOUT, MAX_TAIL_BYTES, run_checks};
-pub use compose::{Blob, ComposedPrompt, PromptParts, PromptWarning, compose_prompt};
-pub use fold::{FoldWarning, Folded, fold_markdown, fold_toon};
-pub use gate::{DiscoverySchedule, decide_mode};
+pub use checks::{Check, CheckSetting, ChecksCancelled, MAX_TAIL_BYTES, run_checks};
+pub use compose::{Blob, ComposedPrompt, PromptParts, compose_prompt};
+pub use fold::{Folded, fold_markdown, fold_toon};
+pub use gate::decide_mode;
 pub use progress::{Failures, Told, progress_context};
 pub use ready::{PlanCheck, check_plan};
 pub use summary::{agent_summary, loop_summary, plan_summary};

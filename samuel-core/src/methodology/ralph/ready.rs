@@ -30,8 +30,7 @@ pub fn check_plan(plan: &Plan) -> PlanCheck {
     let reason =
         (!errors.is_empty()).then(|| format!("the plan cannot be worked on: {}", named(&errors).join("; ")));
     let output = BeforeLoopOutput { ok: errors.is_empty(), reason, ..BeforeLoopOutput::default() };
-    let empty = "the plan has no tasks; `samuel run convert` and `samuel run enqueue` add some";
-    let empty = plan.tasks.is_empty().then(|| empty.to_owned());
+    let empty = plan.tasks.is_empty().then(|| "the plan has no tasks".to_owned());
     PlanCheck { output, warnings: named(&warnings).into_iter().chain(empty).collect() }
 }
 

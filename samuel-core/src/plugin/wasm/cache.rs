@@ -8,8 +8,7 @@
 //! removed, and the component compiled anew. Without a key nothing is kept.
 
 use std::{
-    fs,
-    io::{self, Read as _, Write as _},
+    fs, io,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
     time::SystemTime,
@@ -23,7 +22,7 @@ use super::{
     key::{Key, TAG_BYTES},
 };
 use crate::{
-    fs::{FileError, open_unlinked},
+    fs::{FileError, Manner, Root, found, open_unlinked, read_up_to},
     model::hex,
     plugin::private::{self, Reach},
 };
@@ -83,11 +82,8 @@ impl Cache {
             }
             self.make_room(size)?;
             let digest = digest_of(bytes);
-            let mut file = tempfile::NamedTempFile::new_in(&self.dir)?;
-            file.write_all(&self.key.sign(self.engine, &digest, &code))?;
-            file.write_all(&code)?;
-            file.as_file().sync_all()?;
-            file.persist(self.entry(&digest)).map_err(io::Error::from)
+            let tag = self.key.sign(self.engine, &digest, &code);
+            Ok(Root::new(&self.dir).write(&self.entry(&digest), [&tag[..], &code], &Manner::PRIVATE)?)
         });
         if let Err(error) = kept {
             tracing::warn!(dir = %self.dir.display(), %error, "a compiled component is not kept");
@@ -133,21 +129,17 @@ impl Cache {
 
 /// Reads an entry as a whole; nothing where there is none.
 fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let file = match open_unlinked(path) {
-        Err(error) if error.is_not_found() => return Ok(None),
-        Err(FileError::NotAFile { .. }) => return Err(foreign()),
-        opened => opened?,
+    let Some(file) = found(open_unlinked(path)).map_err(|error| match error {
+        FileError::NotAFile { .. } => foreign(),
+        error => error.into(),
+    })?
+    else {
+        return Ok(None);
     };
-    let found = file.metadata()?;
-    if found.uid() != rustix::process::geteuid().as_raw() {
+    if file.metadata()?.uid() != rustix::process::geteuid().as_raw() {
         return Err(foreign());
     }
-    if found.len() > MAX_ENTRY_BYTES {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is too large"));
-    }
-    let mut bytes = Vec::with_capacity(usize::try_from(found.len()).unwrap_or_default());
-    file.take(MAX_ENTRY_BYTES).read_to_end(&mut bytes)?;
-    Ok(Some(bytes))
+    Ok(Some(read_up_to(file, MAX_ENTRY_BYTES)?))
 }
 
 fn foreign() -> io::Error {

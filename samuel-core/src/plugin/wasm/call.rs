@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     context::ContextView,
-    hook::{BreakClass, Call, ChainSpec, Handler, HookFailure, Output, Point, Tier},
+    hook::{AgentPort, BreakClass, Call, ChainSpec, Handler, HookFailure, Link, Output, Point, Tier},
     model::{
         ErrorCode,
         payload::{CallHeader, Failure, Mode, Turn},
@@ -50,7 +50,8 @@ impl<P: Point> Handler<P> for WasmHandler {
         };
         let granted = &self.loaded.setup.granted;
         let call = agent_env::shown(&call, granted).unwrap_or(call);
-        let bounds = Bounds::new(&self.loaded, limit, call.cancelled().clone());
+        let mut bounds = Bounds::new(&self.loaded, limit, call.cancelled().clone());
+        (bounds.port, bounds.link) = (call.port().cloned(), Some(Arc::clone(call.link())));
         match bounds.keep(self.run(&call, &bounds)).await? {
             (Ok(output), contributions) => {
                 check_json(&output)?;
@@ -122,14 +123,7 @@ async fn start(
     context: &ContextView,
     bounds: &Bounds,
 ) -> wasmtime::Result<(Store<Guest>, Instance)> {
-    let guest = Guest::new(
-        Arc::clone(loaded),
-        header.clone(),
-        context.clone(),
-        bounds.cancelled.clone(),
-        bounds.deadline,
-        bounds.stderr.clone(),
-    );
+    let guest = Guest::new(Arc::clone(loaded), header.clone(), context.clone(), bounds);
     let mut store = bounded_store(guest);
     match loaded.pre.instantiate_async(&mut store).await {
         Ok(instance) => Ok((store, instance)),
@@ -137,18 +131,20 @@ async fn start(
     }
 }
 
-/// What ends a call, and what it leaves behind.
-struct Bounds {
+/// What ends a call, what it tells on the way and leaves behind.
+pub(super) struct Bounds {
     limit: Duration,
-    deadline: Instant,
-    cancelled: CancellationToken,
-    stderr: Stderr,
+    pub(super) deadline: Instant,
+    pub(super) cancelled: CancellationToken,
+    pub(super) stderr: Stderr,
+    pub(super) port: Option<Arc<dyn AgentPort>>,
+    pub(super) link: Option<Arc<Link>>,
 }
 
 impl Bounds {
     fn new(loaded: &LoadedComponent, limit: Duration, cancelled: CancellationToken) -> Self {
         let stderr = Stderr::new(loaded.host.limits.max_stderr_bytes);
-        Self { limit, deadline: Instant::now() + limit, cancelled, stderr }
+        Self { limit, deadline: Instant::now() + limit, cancelled, stderr, port: None, link: None }
     }
 
     /// Waits for a call, but not past its time or its cancellation, and says

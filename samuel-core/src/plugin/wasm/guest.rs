@@ -14,8 +14,12 @@ use tokio_util::sync::CancellationToken;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
-use super::{host::log::LogLines, limits::Meter, plugin::LoadedComponent, stderr::Stderr};
-use crate::{context::ContextView, model::payload::CallHeader};
+use super::{call::Bounds, host::log::LogLines, limits::Meter, plugin::LoadedComponent, stderr::Stderr};
+use crate::{
+    context::ContextView,
+    hook::{AgentPort, Link},
+    model::payload::CallHeader,
+};
 
 /// The host's side of one instance.
 pub(super) struct Guest {
@@ -23,6 +27,10 @@ pub(super) struct Guest {
     pub(super) header: CallHeader,
     pub(super) context: ContextView,
     pub(super) cancelled: CancellationToken,
+    /// Where it reports to, in the agent's place.
+    pub(super) port: Option<Arc<dyn AgentPort>>,
+    /// What warnings go to; nobody's where an instance is only tried.
+    pub(super) link: Option<Arc<Link>>,
     /// When the call must have ended.
     pub(super) deadline: Instant,
     pub(super) meter: Meter,
@@ -57,14 +65,26 @@ impl Guest {
         loaded: Arc<LoadedComponent>,
         header: CallHeader,
         context: ContextView,
-        cancelled: CancellationToken,
-        deadline: Instant,
-        stderr: Stderr,
+        bounds: &Bounds,
     ) -> Self {
+        let Bounds { cancelled, deadline, stderr, port, link, .. } = bounds;
         let meter = Meter::new(&loaded.host.limits);
         let log = LogLines::new(Arc::clone(&header.handler_id));
         let contributions = Contributions::default();
-        Self { loaded, header, context, cancelled, deadline, meter, log, contributions, stderr, wasi: None }
+        Self {
+            loaded,
+            header,
+            context,
+            cancelled: cancelled.clone(),
+            port: port.clone(),
+            link: link.clone(),
+            deadline: *deadline,
+            meter,
+            log,
+            contributions,
+            stderr: stderr.clone(),
+            wasi: None,
+        }
     }
 
     /// Returns the time the call has left.

@@ -5,7 +5,7 @@
 
 use std::{
     fmt, fs,
-    io::{self, Read as _, Write as _},
+    io::{self, Read as _},
     os::unix::fs::MetadataExt as _,
     path::Path,
 };
@@ -13,7 +13,10 @@ use std::{
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-use crate::{fs::open_unlinked, plugin::private};
+use crate::{
+    fs::{Manner, Root, found, open_unlinked},
+    plugin::private,
+};
 
 /// The name of the key's file.
 const KEY_FILE: &str = "component-cache.key";
@@ -84,13 +87,10 @@ impl Key {
 /// Reads a key; nothing where there is none. One of another length is removed,
 /// to be made anew.
 fn read(path: &Path) -> io::Result<Option<[u8; KEY_BYTES]>> {
-    let file = match open_unlinked(path) {
-        Err(error) if error.is_not_found() => return Ok(None),
-        opened => opened?,
-    };
-    let found = file.metadata()?;
-    let is_ours = found.uid() == rustix::process::geteuid().as_raw();
-    if !is_ours || found.mode() & 0o077 != 0 {
+    let Some(file) = found(open_unlinked(path))? else { return Ok(None) };
+    let metadata = file.metadata()?;
+    let is_ours = metadata.uid() == rustix::process::geteuid().as_raw();
+    if !is_ours || metadata.mode() & 0o077 != 0 {
         let problem = format!("{} is not this user's alone; remove it", path.display());
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, problem));
     }
@@ -106,12 +106,7 @@ fn read(path: &Path) -> io::Result<Option<[u8; KEY_BYTES]>> {
 fn make(directory: &Path, path: &Path) -> io::Result<()> {
     let mut key = [0; KEY_BYTES];
     getrandom::fill(&mut key)?;
-    // A file that is made so is new, no link, and the owner's alone.
-    let mut file = tempfile::NamedTempFile::new_in(directory)?;
-    file.write_all(&key)?;
-    file.as_file().sync_all()?;
-    file.persist_noclobber(path)?;
-    Ok(())
+    Ok(Root::new(directory).write_new(path, &key, &Manner::PRIVATE)?)
 }
 
 #[cfg(test)]

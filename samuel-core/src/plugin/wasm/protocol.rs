@@ -12,7 +12,8 @@ use crate::{hook::HookPoint, plugin::Capability};
 const PACKAGE: &str = "samuel:plugin/";
 
 /// Interfaces any component may import: types, and what needs no capability.
-const FREE: [&str; 7] = ["types", "host-types", "log", "config", "plugins", "kv", "prompt-context"];
+const FREE: [&str; 8] =
+    ["types", "host-types", "log", "agent-port", "config", "plugins", "kv", "prompt-context"];
 
 /// A version of the plugin protocol.
 ///

@@ -85,6 +85,12 @@ fn checklists_of_the_prd_are_tasks_if_no_heading_is_one() {
 }
 
 #[test]
+fn a_document_titled_notes_has_its_tasks_all_the_same() {
+    assert_eq!(ids(&prd("# Notes\n\n## Tasks\n\n- [ ] 1.0 Store notes\n")), ["1.0"]);
+    assert_eq!(ids(&prd("# Risks\n\n- [ ] 1 A\n\n## Notes\n\n- [ ] 2 B\n")), ["1"]);
+}
+
+#[test]
 fn a_companion_without_checklists_falls_back_to_the_prd() {
     let (document, list) =
         (Document::new("prd-notes.md", PRD), Document::new("tasks-notes.md", "# Later\n\n- 1.1 A\n"));

@@ -11,13 +11,15 @@ use std::{
 
 use jiff::Timestamp;
 use rustix::fs::OFlags;
-use serde::Deserialize;
 
 use super::{
     JournalEntry, JournalRecord, MAX_RECORD_BYTES, MAX_REVISION, Supervisor, active_supervisors,
     reverse::{Line, LinesFromEnd},
 };
-use crate::state::{RunDir, StateError, atomic::Staged};
+use crate::{
+    fs::found,
+    state::{RunDir, StateError},
+};
 
 /// Past this size the journal goes on in a new file.
 pub(crate) const ROTATE_BYTES: u64 = 8 << 20;
@@ -25,7 +27,7 @@ pub(crate) const ROTATE_BYTES: u64 = 8 << 20;
 /// The journal of a run directory.
 #[derive(Debug)]
 pub(crate) struct JournalFile<'a> {
-    dir: &'a RunDir,
+    pub(super) dir: &'a RunDir,
     rotate_bytes: u64,
 }
 
@@ -60,17 +62,6 @@ pub(crate) struct Appended {
 pub(crate) struct After {
     pub(crate) revision: u64,
     pub(crate) digest: Option<String>,
-}
-
-/// What every record has, also those of a later version.
-#[derive(Deserialize)]
-struct Numbers {
-    seq: u64,
-    revision: u64,
-    #[serde(default)]
-    digest: Option<String>,
-    #[serde(default)]
-    at: Timestamp,
 }
 
 impl Tail {
@@ -145,62 +136,6 @@ impl<'a> JournalFile<'a> {
         Ok(appended)
     }
 
-    /// Moves the journal aside. The new one opens with what must stay
-    /// reachable: the last checkpoint and the supervisors at work.
-    fn rotate(&self, tail: &Tail, at: Timestamp) -> Result<(), StateError> {
-        let (path, old) = (self.dir.journal(), self.dir.old_journal());
-        let (staged, _) = self.open_with(&self.carried()?, tail.seq, at, tail.unchanged())?;
-        let old = old.file_name().unwrap_or_default();
-        self.dir.root().rename_own(&path, old).map_err(StateError::file("rotate", &path))?;
-        staged.commit()
-    }
-
-    /// Returns the records that must stay reachable, oldest first.
-    pub(crate) fn carried(&self) -> Result<Vec<JournalRecord>, StateError> {
-        let mut carried = self.active_supervisor_records()?;
-        carried.extend(self.last_checkpoint()?);
-        carried.sort_by_key(|record| record.seq);
-        Ok(carried)
-    }
-
-    /// Makes a journal anew that goes on after a number, in the place of one that
-    /// is lost; what stands there is kept beside it. Returns the record that says so.
-    pub(crate) fn put_back(
-        &self,
-        carried: &[JournalRecord],
-        seq: u64,
-        at: Timestamp,
-        after: After,
-    ) -> Result<JournalRecord, StateError> {
-        let (staged, mark) = self.open_with(carried, seq, at, after)?;
-        let path = self.dir.journal();
-        if let Some(aside) = path.with_extension("jsonl.unreadable").file_name() {
-            // What cannot be renamed is replaced.
-            let _ = self.dir.root().rename_own(&path, aside);
-        }
-        staged.commit()?;
-        Ok(mark)
-    }
-
-    /// Stages a journal that opens with the records which must stay reachable, and
-    /// the one that ends them.
-    fn open_with(
-        &self,
-        carried: &[JournalRecord],
-        seq: u64,
-        at: Timestamp,
-        after: After,
-    ) -> Result<(Staged, JournalRecord), StateError> {
-        let After { revision, digest } = after;
-        let seq = number_after(seq, &self.dir.journal())?;
-        let mark = JournalRecord { seq, at, revision, digest, entry: JournalEntry::Rotated };
-        let mut opening = Vec::new();
-        for record in carried.iter().chain([&mark]) {
-            opening.extend(record.to_line()?);
-        }
-        Ok((Staged::write(self.dir.root(), &self.dir.journal(), [&opening[..]])?, mark))
-    }
-
     /// Returns the records after a number, oldest first.
     pub(crate) fn since(&self, seq: u64) -> Result<Vec<JournalRecord>, StateError> {
         let mut records = Vec::new();
@@ -235,23 +170,9 @@ impl<'a> JournalFile<'a> {
         Ok(active_supervisors(&self.supervisor_records()?))
     }
 
-    fn active_supervisor_records(&self) -> Result<Vec<JournalRecord>, StateError> {
-        let mut records = self.supervisor_records()?;
-        let mut active = active_supervisors(&records);
-        records.retain(|record| match record.entry {
-            JournalEntry::Supervisor(supervisor) => {
-                let count = active.len();
-                active.retain(|other| *other != supervisor);
-                active.len() < count
-            }
-            _ => false,
-        });
-        Ok(records)
-    }
-
     /// Returns all records of supervisors, oldest first; a carried one may
     /// come twice.
-    fn supervisor_records(&self) -> Result<Vec<JournalRecord>, StateError> {
+    pub(super) fn supervisor_records(&self) -> Result<Vec<JournalRecord>, StateError> {
         let mut records = Vec::new();
         for path in [self.dir.journal(), self.dir.old_journal()] {
             self.scan(&path, |_, record| {
@@ -301,18 +222,15 @@ impl<'a> JournalFile<'a> {
         path: &Path,
         mut visit: impl FnMut(&Line, Option<JournalRecord>) -> bool,
     ) -> Result<(), StateError> {
-        let mut file = match self.dir.root().open(path) {
-            Ok(file) => file,
-            Err(error) if error.is_not_found() => return Ok(()),
-            Err(error) => return Err(StateError::file("open", path)(error)),
-        };
+        let opened = found(self.dir.root().open(path)).map_err(StateError::file("open", path))?;
+        let Some(mut file) = opened else { return Ok(()) };
         let mut lines =
             LinesFromEnd::new(&mut file, MAX_RECORD_BYTES).map_err(StateError::io("read", path))?;
         loop {
             match lines.next_line() {
                 Ok(None) => return Ok(()),
                 Ok(Some(line)) => {
-                    let record = if line.complete { record(&line.bytes) } else { None };
+                    let record = if line.complete { JournalRecord::from_line(&line.bytes) } else { None };
                     if !visit(&line, record) {
                         return Ok(());
                     }
@@ -350,7 +268,7 @@ impl Appended {
 
 /// Returns the number of the record after another one. One that nobody would read
 /// is not written.
-fn number_after(seq: u64, path: &Path) -> Result<u64, StateError> {
+pub(super) fn number_after(seq: u64, path: &Path) -> Result<u64, StateError> {
     if seq + 1 < MAX_REVISION {
         return Ok(seq + 1);
     }
@@ -358,31 +276,21 @@ fn number_after(seq: u64, path: &Path) -> Result<u64, StateError> {
     Err(StateError::Corrupt { path: path.to_owned(), line: None, column: None, reason })
 }
 
-/// Reads a record, as far as this version can. One that leaves no room to count
-/// on is none of Samuel's.
-fn record(line: &[u8]) -> Option<JournalRecord> {
-    let known = serde_json::from_slice(line).ok().or_else(|| {
-        let Numbers { seq, revision, digest, at } = serde_json::from_slice(line).ok()?;
-        Some(JournalRecord { seq, at, revision, digest, entry: JournalEntry::Unknown })
-    });
-    known.filter(|record: &JournalRecord| record.seq < MAX_REVISION && record.revision <= MAX_REVISION)
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
     use std::fs;
 
     use super::*;
-    use crate::state::{Checkpoint, NotedEvent, SupervisorRole};
+    use crate::state::NotedEvent;
 
-    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+    pub(in super::super) const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
-    fn event(name: &str) -> JournalEntry {
+    pub(in super::super) fn event(name: &str) -> JournalEntry {
         JournalEntry::Event(NotedEvent { name: name.into(), data: serde_json::Value::Null })
     }
 
-    fn add(journal: &JournalFile<'_>, entry: JournalEntry) -> u64 {
+    pub(in super::super) fn add(journal: &JournalFile<'_>, entry: JournalEntry) -> u64 {
         let tail = journal.tail().unwrap();
         journal.append(&tail, NOW, tail.unchanged(), entry, true).unwrap().seq
     }
@@ -395,7 +303,7 @@ mod tests {
         records.iter().map(name).collect()
     }
 
-    fn in_new_dir() -> (tempfile::TempDir, RunDir) {
+    pub(in super::super) fn in_new_dir() -> (tempfile::TempDir, RunDir) {
         let root = tempfile::tempdir().unwrap();
         let dir = RunDir::at(root.path());
         (root, dir)
@@ -455,52 +363,6 @@ mod tests {
         let tail = journal.tail().unwrap();
         journal.append(&tail, NOW, tail.unchanged(), event("b"), true).unwrap().retract();
         assert_eq!(fs::read(dir.journal()).unwrap(), before);
-    }
-
-    #[test]
-    fn rotation_keeps_numbers_the_last_checkpoint_and_supervisors_reachable() {
-        let (_root, dir) = in_new_dir();
-        let journal = JournalFile::new(&dir, 400);
-        let supervisor =
-            |pid| Supervisor { pid, start_time: 1, role: SupervisorRole::Supervisor, tree: None };
-        let (dead, alive) = (supervisor(1), supervisor(2));
-        add(&journal, JournalEntry::Supervisor(dead));
-        add(&journal, JournalEntry::Supervisor(alive));
-        add(&journal, JournalEntry::SupervisorEnded(dead));
-        let state = serde_json::json!({"step": 4});
-        let checkpoint = add(
-            &journal,
-            JournalEntry::Checkpoint(Checkpoint { run_id: "r".into(), state, waits_until: None, end: None }),
-        );
-        for number in 0..40 {
-            add(&journal, event(&number.to_string()));
-            assert_eq!(journal.last_checkpoint().unwrap().unwrap().seq, checkpoint);
-            assert_eq!(journal.supervisors().unwrap(), [alive]);
-        }
-        let numbers: Vec<u64> = journal.since(0).unwrap().iter().map(|record| record.seq).collect();
-        let first = *numbers.first().unwrap();
-        assert!(first > checkpoint, "the journal was rotated more than once");
-        assert_eq!(numbers, (first..=journal.tail().unwrap().seq).collect::<Vec<_>>());
-        assert!(fs::metadata(dir.journal()).unwrap().len() < 800);
-    }
-
-    #[test]
-    fn a_crash_between_the_two_steps_of_a_rotation_loses_nothing() {
-        let (_root, dir) = in_new_dir();
-        let journal = JournalFile::new(&dir, ROTATE_BYTES);
-        add(
-            &journal,
-            JournalEntry::Checkpoint(Checkpoint {
-                run_id: "r".into(),
-                state: 1.into(),
-                waits_until: None,
-                end: None,
-            }),
-        );
-        fs::rename(dir.journal(), dir.old_journal()).unwrap();
-        assert_eq!(add(&journal, event("b")), 2);
-        assert_eq!(journal.since(0).unwrap().len(), 2);
-        assert_eq!(journal.last_checkpoint().unwrap().unwrap().seq, 1);
     }
 
     #[test]

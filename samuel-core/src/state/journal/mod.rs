@@ -8,6 +8,7 @@
 mod file;
 mod record;
 mod reverse;
+mod rotation;
 
 pub(crate) use file::{After, JournalFile, ROTATE_BYTES, Tail};
 pub use record::{

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::super::{Actor, Edit, Mutation, StateError, TaskChange};
+use super::super::{Actor, Edit, Mutation, Replaced, StateError, TaskChange};
 use crate::model::{ExitReason, Usage};
 
 /// The longest record, as a line of the journal.
@@ -55,6 +55,12 @@ pub enum JournalEntry {
         mutation: Mutation,
         /// What came of it.
         change: TaskChange,
+        /// What the asker is called.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+        /// What it replaced, where it can be taken back.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        replaced: Option<Box<Replaced>>,
     },
     /// A whole plan was stored.
     Imported {
@@ -249,6 +255,27 @@ impl JournalRecord {
         line.push(b'\n');
         Ok(line)
     }
+
+    /// Reads a record, as far as this version can. One that leaves no room to count
+    /// on is none of Samuel's.
+    pub(super) fn from_line(line: &[u8]) -> Option<Self> {
+        let known = serde_json::from_slice(line).ok().or_else(|| {
+            let Numbers { seq, revision, digest, at } = serde_json::from_slice(line).ok()?;
+            Some(Self { seq, at, revision, digest, entry: JournalEntry::Unknown })
+        });
+        known.filter(|record: &Self| record.seq < MAX_REVISION && record.revision <= MAX_REVISION)
+    }
+}
+
+/// What every record has, also those of a later version.
+#[derive(Deserialize)]
+struct Numbers {
+    seq: u64,
+    revision: u64,
+    #[serde(default)]
+    digest: Option<String>,
+    #[serde(default)]
+    at: Timestamp,
 }
 
 /// Returns the supervisors of records in their order that have not ended.
@@ -280,8 +307,8 @@ mod tests {
     fn a_record_is_one_line_of_flat_json() {
         let mutation =
             Mutation::Done { id: TaskId::new("1.10"), commit_sha: Some("abc".into()), iteration: None };
-        let entry =
-            JournalEntry::Mutation { actor: Actor::Agent, base: 2, mutation, change: TaskChange::Unchanged };
+        let (actor, change) = (Actor::Agent, TaskChange::Unchanged);
+        let entry = JournalEntry::Mutation { actor, base: 2, mutation, change, by: None, replaced: None };
         let line = record(entry.clone()).to_line().unwrap();
         insta::assert_snapshot!(String::from_utf8(line.clone()).unwrap(), @r#"{"seq":7,"at":"1970-01-01T00:00:00Z","revision":3,"kind":"mutation","actor":"agent","base":2,"mutation":{"type":"done","id":"1.10","commit_sha":"abc"},"change":{"type":"unchanged"}}"#);
         assert_eq!(serde_json::from_slice::<JournalRecord>(&line).unwrap(), record(entry));

@@ -22,7 +22,7 @@ use super::{
     task::RowOut,
 };
 use crate::{
-    model::{PLAN_VERSION, Plan, Progress, Project, Status, Task, TaskId},
+    model::{PLAN_VERSION, Plan, Progress, Project, Status, Task, TaskId, settle},
     state::{MAX_REVISION, Mutation, StateError, TaskChange, apply::apply_reserving},
     toon::{Attempt, Map},
 };
@@ -38,6 +38,8 @@ pub(crate) struct Document {
     /// `unparsed` says so.
     pub(crate) missing: Option<Missing>,
     others: Others,
+    /// Whether groups stood elsewhere in the text than their parts say.
+    pub(crate) is_regrouped: bool,
     /// What was left out; nothing if the plan is whole.
     pub(super) excerpt: Option<Excerpt>,
 }
@@ -188,7 +190,9 @@ impl<'de> Deserialize<'de> for Document {
                 let rows = tasks.ok_or_else(|| A::Error::missing_field("tasks"))?;
                 plan.tasks = rows.tasks;
                 others.cells = rows.cells;
-                Ok(Document { plan: Arc::new(plan), unparsed, missing: None, others, excerpt: None })
+                let is_regrouped = settle(&mut plan.tasks, None);
+                let plan = Arc::new(plan);
+                Ok(Document { plan, unparsed, missing: None, others, is_regrouped, excerpt: None })
             }
         }
 

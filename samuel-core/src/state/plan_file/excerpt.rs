@@ -1,16 +1,17 @@
 //! A plan of which only the rows in question are read.
 //!
 //! `samuel run done` changes one task of perhaps a thousand. An excerpt decodes
-//! its row and no other, and of the others takes only what a change needs to
-//! know: that none has the same id, and how many are completed. It asks for the
-//! form that Samuel writes; any other text is read as a whole.
+//! its row, those of the groups that it is in and of their parts, and no other, and of
+//! the others takes only what a change needs to know: that none has the same id, how
+//! many are completed, and what is a part of what. It asks for the form that Samuel
+//! writes; any other text is read as a whole.
 
 use std::path::Path;
 
 use memchr::{memchr2, memchr3};
 
 use super::{Document, codec, lines::Lines};
-use crate::model::{Status, TaskId};
+use crate::model::{Groups, Status, TaskId};
 
 /// What the tasks of a document are, where they are only some of the plan's.
 #[derive(Debug)]
@@ -23,30 +24,32 @@ pub(crate) struct Excerpt {
     pub(super) left_out_completed: u64,
 }
 
-/// Reads the rows of some tasks, and the first row, which shows the columns.
+/// Reads the rows of some tasks, of the groups they are in with all parts of those, and
+/// the first row, which shows the columns.
 /// Returns nothing if the text has to be read as a whole.
 pub(crate) fn read_excerpt(path: &Path, content: &[u8], ids: &[&TaskId]) -> Option<Document> {
     let text = Lines::find(str::from_utf8(content).ok()?)?;
     if !text.columns.starts_with(COLUMNS_THAT_COUNT) {
         return None;
     }
+    let heads: Vec<Head<'_>> = text.rows.iter().map(|row| head(row)).collect::<Option<_>>()?;
+    let mut is_picked: Vec<bool> =
+        heads.iter().map(|head| ids.iter().any(|asked| asked.as_str() == head.id)).collect();
+    // An id that is not found may be there in another spelling.
+    if is_picked.iter().filter(|is_picked| **is_picked).count() != ids.len() {
+        return None;
+    }
+    pick_groups(&heads, &mut is_picked)?;
     let mut excerpt = Excerpt { rows: Vec::new(), left_out: 0, left_out_completed: 0 };
-    let (mut picked, mut found) = (Vec::new(), 0);
-    for (index, row) in text.rows.iter().enumerate() {
-        let (id, status) = id_and_status(row)?;
-        let is_asked_for = ids.iter().any(|asked| asked.as_str() == id);
-        found += usize::from(is_asked_for);
-        if is_asked_for || index == 0 {
+    let mut picked = Vec::new();
+    for (index, ((row, head), is_picked)) in text.rows.iter().zip(&heads).zip(is_picked).enumerate() {
+        if is_picked || index == 0 {
             excerpt.rows.push(index);
             picked.push(*row);
         } else {
             excerpt.left_out += 1;
-            excerpt.left_out_completed += u64::from(status == Status::Completed);
+            excerpt.left_out_completed += u64::from(head.status == Status::Completed);
         }
-    }
-    // An id that is not found may be there in another spelling.
-    if found != ids.len() {
-        return None;
     }
     let (mut document, diagnostics) = codec::decode(path, text.with_rows(&picked).as_bytes()).ok()?;
     // Rows of other columns, or in another order, cannot stand beside those of a save.
@@ -72,16 +75,61 @@ pub(crate) fn outline(text: &str) -> Option<Outline<'_>> {
     Some(Outline { created_at, ids })
 }
 
-/// The columns up to the last one that is read of every row.
-const COLUMNS_THAT_COUNT: &str = "]{id,title,description,status,";
+/// Picks the groups that the picked tasks are in, and all parts of every group that is
+/// picked: where it stands follows from them. Returns nothing if some group stands
+/// elsewhere, so that it is put right with the whole.
+fn pick_groups(heads: &[Head<'_>], is_picked: &mut [bool]) -> Option<()> {
+    let groups = Groups::among(heads.iter().map(|head| (head.id, head.parent)));
+    if groups.is_empty() {
+        return Some(());
+    }
+    let own = heads.iter().map(|head| head.status);
+    if groups.statuses(own.clone()).into_iter().ne(own) {
+        return None;
+    }
+    let mut has_parts_picked = vec![false; heads.len()];
+    groups.mark_parts(is_picked);
+    for place in groups.order().iter().rev() {
+        let is_needed = is_picked.get(*place) == Some(&true) || has_parts_picked.get(*place) == Some(&true);
+        if let Some(above) =
+            groups.parent(*place).filter(|_| is_needed).and_then(|parent| has_parts_picked.get_mut(parent))
+        {
+            *above = true;
+        }
+    }
+    for (place, _) in has_parts_picked.iter().enumerate().filter(|(_, has)| **has) {
+        for place in groups.parts(place).iter().chain([&place]) {
+            if let Some(is_picked) = is_picked.get_mut(*place) {
+                *is_picked = true;
+            }
+        }
+    }
+    Some(())
+}
 
-/// Reads them of a row; nothing if one of them is not plainly that.
-fn id_and_status(row: &str) -> Option<(&str, Status)> {
+/// The columns up to the last one that is read of every row.
+const COLUMNS_THAT_COUNT: &str = "]{id,title,description,status,priority,complexity,parent_id,";
+
+/// What is read of every row.
+struct Head<'a> {
+    id: &'a str,
+    status: Status,
+    parent: Option<&'a str>,
+}
+
+/// Reads it of a row; nothing if one of the cells is not plainly that.
+fn head(row: &str) -> Option<Head<'_>> {
     let mut cells = Cells { rest: row.get(2..)? };
-    let (id, status) = (cells.next()?, cells.nth(2)?);
-    let id = id.strip_prefix('"').and_then(|id| id.strip_suffix('"')).unwrap_or(id);
-    // An escape or a space more may still be the id that is asked for.
-    TaskId::is_legal(id).then_some((id, status.parse().ok()?))
+    let (id, status, parent) = (plain(cells.next()?)?, cells.nth(2)?.parse().ok()?, cells.nth(2)?);
+    let parent = if parent == "null" { None } else { Some(plain(parent)?) };
+    Some(Head { id, status, parent })
+}
+
+/// Reads an id. One with an escape or a space more may still be the one that is asked
+/// for.
+fn plain(cell: &str) -> Option<&str> {
+    let id = cell.strip_prefix('"').and_then(|id| id.strip_suffix('"')).unwrap_or(cell);
+    TaskId::is_legal(id).then_some(id)
 }
 
 /// The cells of a row, as they stand there. They end at one that is partly

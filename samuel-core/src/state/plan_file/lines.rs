@@ -6,11 +6,11 @@
 //! what changed. A text of another form than Samuel's has no [`Lines`] and is
 //! written anew as a whole.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashSet};
 
 use super::{Document, codec};
 use crate::{
-    model::Task,
+    model::{Groups, Task, TaskId},
     state::{StateError, TaskChange},
 };
 
@@ -78,8 +78,9 @@ pub(crate) fn encode_changed<'a>(
     change: &TaskChange,
 ) -> Result<Pieces<'a>, StateError> {
     let tasks = document.plan.tasks.iter().enumerate().map(|(index, task)| (document.row(index), task));
+    let touched = touched(document, change);
     let is_new =
-        |(row, task): &(usize, &Task)| *row == 0 || *row >= read.rows.len() || change.touches(&task.id);
+        |(row, task): &(usize, &Task)| *row == 0 || *row >= read.rows.len() || touched.contains(&task.id);
     let (places, changed): (Vec<usize>, Vec<&Task>) = tasks.filter(is_new).unzip();
     let text = codec::encode_tasks(document, changed)?;
     let new = Lines::find(&text).filter(|new| new.columns == read.columns);
@@ -101,13 +102,26 @@ pub(crate) fn encode_changed<'a>(
     Ok(pieces)
 }
 
+/// Returns the tasks that a change touches, and the groups that they are in.
+fn touched<'a>(document: &'a Document, change: &TaskChange) -> HashSet<&'a TaskId> {
+    let tasks = &document.plan.tasks;
+    let groups = Groups::of(tasks);
+    let mut touched = HashSet::new();
+    let places = tasks.iter().enumerate().filter(|(_, task)| change.touches(&task.id));
+    for (place, _) in places {
+        let above = std::iter::successors(Some(place), |place| groups.parent(*place));
+        touched.extend(above.filter_map(|place| tasks.get(place)).map(|task| &task.id));
+    }
+    touched
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
     use std::path::Path;
 
     use super::*;
-    use crate::model::{PLAN_VERSION, Plan, Status, TaskId};
+    use crate::model::{PLAN_VERSION, Plan, Status};
 
     fn document() -> (Document, String) {
         let tasks = ["1", "2", "3"].map(|id| Task::new(TaskId::new(id), "t")).to_vec();

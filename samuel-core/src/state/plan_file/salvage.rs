@@ -11,7 +11,7 @@ use serde::de::{DeserializeSeed, IgnoredAny, IntoDeserializer, MapAccess};
 use super::{Document, record::Record, task::COLUMNS};
 use crate::{
     model::{Task, TaskId},
-    state::apply::{top_level, used_ids},
+    state::new_task::{top_level, used_ids},
     toon::{self, DecodeOptions, ErrorKind, Limits, Map, NumberText, Value},
 };
 

@@ -6,6 +6,7 @@
 //! answer.
 
 mod record;
+mod table;
 mod text;
 
 use std::{hint, thread, time::Duration};
@@ -14,7 +15,7 @@ use samuel_plugin::*;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use record::{Output, ToJson, record};
+use record::{Output, ToJson as _};
 
 /// What a row says of a handler.
 #[derive(Default, Deserialize)]
@@ -24,6 +25,12 @@ struct Behaviour {
     answer: Map<String, Value>,
     /// What it contributes before it answers or breaks.
     contribute: Map<String, Value>,
+    /// What it warns of.
+    warns: Vec<String>,
+    /// What it reports in the agent's place.
+    says: Vec<String>,
+    /// A tool that it asks about there.
+    asks: Option<String>,
     /// How it breaks, if it does.
     breaks: Option<Break>,
     /// The message it breaks with.
@@ -41,7 +48,17 @@ enum Break {
 
 /// Does what the settings say, for any point.
 fn behave<O: Output>(call: &CallHeader, input: Value, previous: Value) -> Result<O, HookFailure> {
-    let Behaviour { answer, contribute, breaks, message } = config::table()?;
+    let Behaviour { answer, contribute, warns, says, asks, breaks, message } = config::table()?;
+    warns.iter().for_each(log::warn);
+    for text in says {
+        agent::say(text)?;
+    }
+    if let Some(tool) = asks {
+        match agent::before_ability("1", &tool, &json!({}))? {
+            agent::Decision::Allow(input) => agent::say(format!("allowed {input}"))?,
+            agent::Decision::Block(reason) => agent::say(format!("blocked {reason}"))?,
+        }
+    }
     for (key, value) in &contribute {
         plugins::contribute(key, value)?;
     }
@@ -93,65 +110,4 @@ macro_rules! points {
         samuel_plugin::export!(Rows: $($point),+);
     };
 }
-
-points! {
-    InitBefore init_before(InitBeforeInput { project_root, force, minimal })
-        -> InitBeforeOutput { ok, reason };
-    InitAfter init_after(InitAfterInput { project_root, plugins_installed })
-        -> InitAfterOutput { ok, reason };
-    SyncBefore sync_before(SyncBeforeInput { project_root, dry_run })
-        -> SyncBeforeOutput { ok, reason, skip };
-    SyncAfter sync_after(SyncAfterInput { project_root, files_written })
-        -> SyncAfterOutput { ok, reason };
-    SessionStart session_start(SessionStartInput { session, source })
-        -> SessionStartOutput { ok, reason, text, results };
-    BeforeLoop before_loop(BeforeLoopInput { prd_path, max_iterations })
-        -> BeforeLoopOutput { ok, reason };
-    BeforeIteration before_iteration(BeforeIterationInput { iteration, task })
-        -> BeforeIterationOutput { ok, reason, text };
-    IterationGate iteration_gate(IterationGateInput { iteration, consec_fails, queue_size, mode })
-        -> IterationGateOutput { proceed as "continue", mode, reason };
-    PromptSubmit prompt_submit(PromptSubmitInput { source, user_raw_input })
-        -> PromptSubmitOutput { block, reason, results };
-    ContextSnapshot context_snapshot(ContextSnapshotInput { project_root }, previous)
-        -> ContextSnapshotOutput { toon_blob };
-    ContextProgress context_progress(ContextProgressInput { progress_path }, previous)
-        -> ContextProgressOutput { md_blob };
-    ContextTask context_task(ContextTaskInput { task, mode }, previous)
-        -> ContextTaskOutput { toon_blob };
-    ContextExtra context_extra(ContextExtraInput { task }, previous)
-        -> ContextExtraOutput { extras };
-    BeforeAgentInvoke before_agent_invoke(
-        BeforeAgentInvokeInput {
-            agent, prompt, env, env_names, sandbox, snapshot, progress, task_context, extras,
-        },
-        previous
-    )
-        -> BeforeAgentInvokeOutput { agent, prompt, env, sandbox, ok, reason };
-    AgentInvoke agent_invoke(AgentInvokeInput { agent, prompt, env, env_names, sandbox, task })
-        -> AgentInvokeOutput { exit_code, stdout, stderr, usage, failure, logs };
-    AfterAgentInvoke after_agent_invoke(AfterAgentInvokeInput { exit_code, stdout, stderr, duration_ms, usage })
-        -> AfterAgentInvokeOutput { ok, reason };
-    QualityCheck quality_check(QualityCheckInput { commands }, previous)
-        -> QualityCheckOutput { ok, reason, failures };
-    AfterIteration after_iteration(AfterIterationInput { iteration, task, outcome, changed_files })
-        -> AfterIterationOutput { ok, reason, text };
-    IterationError iteration_error(IterationErrorInput { error, class, consec_fails })
-        -> IterationErrorOutput { text };
-    TaskCompleted task_completed(TaskCompletedInput { task_id, task_content, actor, provisional })
-        -> TaskCompletedOutput { text };
-    AbilityBefore ability_before(
-        AbilityBeforeInput { ability_id, operation_key, input: json, caller, enforced },
-        previous
-    ) -> AbilityBeforeOutput { block, reason, ask, updated_input: json, results };
-    AbilityAfter ability_after(AbilityAfterInput {
-        ability_id, operation_key, status, duration_ms, input_summary, output_summary, tool_call_path,
-        changed_files,
-    }) -> AbilityAfterOutput { text, results };
-    SessionStop session_stop(SessionStopInput { reason, changed_files, stop_block_count })
-        -> SessionStopOutput { block, reason, results };
-    AfterLoop after_loop(AfterLoopInput { iterations_run, exit_reason })
-        -> AfterLoopOutput { ok, reason };
-    SessionEnd session_end(SessionEndInput { exit_reason })
-        -> SessionEndOutput { ok, reason };
-}
+pub(crate) use points;

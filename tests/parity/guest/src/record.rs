@@ -1,7 +1,8 @@
 //! The records of the contract as JSON, and back.
 //!
-//! The table is JSON and components are typed: [`record!`] lists the fields of
-//! a record once for both ways. `extensions` are in no row and are left out.
+//! The table is JSON and components are typed: [`record!`] takes the fields of
+//! a record, which `table.rs` has, for both ways. `extensions` are in no row and
+//! are left out.
 
 use samuel_plugin::*;
 use serde_json::{Map, Value, json};
@@ -25,29 +26,20 @@ pub trait Output: Default {
 /// Implements the traits for a record. A field has its own name in JSON or the
 /// one behind `as`; `: json` marks documents, which cross as text.
 macro_rules! record {
-    (input $record:ident { $($field:ident $(: $json:ident)?),+ $(,)? }) => {
-        impl $crate::record::ToJson for $record {
-            fn to_json(&self) -> serde_json::Value {
-                let mut fields = serde_json::Map::new();
-                $(fields.insert(
-                    record!(@name $field).to_owned(),
-                    record!(@to self.$field, $($json)?),
-                );)+
-                serde_json::Value::Object(fields)
-            }
-        }
-    };
-    (output $record:ident { $($field:ident $(as $name:literal)? $(: $json:ident)?),+ $(,)? }) => {
+    (input $record:ident { $($field:ident $(as $name:literal)? $(: $json:ident)?),* $(,)? }) => {
         impl $crate::record::ToJson for $record {
             fn to_json(&self) -> serde_json::Value {
                 let mut fields = serde_json::Map::new();
                 $(fields.insert(
                     record!(@name $field $($name)?).to_owned(),
                     record!(@to self.$field, $($json)?),
-                );)+
+                );)*
                 serde_json::Value::Object(fields)
             }
         }
+    };
+    (output $record:ident { $($field:ident $(as $name:literal)? $(: $json:ident)?),+ $(,)? }) => {
+        record!(input $record { $($field $(as $name)? $(: $json)?),+ });
 
         impl $crate::record::Output for $record {
             fn set(&mut self, name: &str, value: serde_json::Value) -> Result<(), HookFailure> {
@@ -193,61 +185,26 @@ impl<T: FromJson> FromJson for Vec<T> {
 
 /// Implements the traits for an enum. What a row leaves out is its first case.
 macro_rules! words {
-    ($($type:ident { $first:ident $first_word:literal $(, $case:ident $word:literal)* })+) => {
-        $(
-            impl ToJson for $type {
-                fn to_json(&self) -> Value {
-                    match self {
-                        Self::$first => json!($first_word),
-                        $(Self::$case => json!($word),)*
-                    }
+    ($type:ident { $first:ident $first_word:literal $(, $case:ident $word:literal)* }) => {
+        impl $crate::record::ToJson for $type {
+            fn to_json(&self) -> serde_json::Value {
+                match self {
+                    Self::$first => $first_word.into(),
+                    $(Self::$case => $word.into(),)*
                 }
             }
+        }
 
-            impl FromJson for $type {
-                fn from_json(value: Value) -> Result<Self, HookFailure> {
-                    match value.as_str() {
-                        Some($first_word) => Ok(Self::$first),
-                        None if value.is_null() => Ok(Self::$first),
-                        $(Some($word) => Ok(Self::$case),)*
-                        _ => Err(HookFailure::new(format!("{value} is no {}", stringify!($type)))),
-                    }
+        impl $crate::record::FromJson for $type {
+            fn from_json(value: serde_json::Value) -> Result<Self, HookFailure> {
+                match value.as_str() {
+                    Some($first_word) => Ok(Self::$first),
+                    None if value.is_null() => Ok(Self::$first),
+                    $(Some($word) => Ok(Self::$case),)*
+                    _ => Err(HookFailure::new(format!("{value} is no {}", stringify!($type)))),
                 }
             }
-        )+
+        }
     };
 }
-
-words! {
-    Mode { Implementation "implementation", Discovery "discovery" }
-    Turn { Main "main", Recovery "recovery", Immediate "immediate", Final "final" }
-    Deliver { Next "next", Now "now" }
-    Priority { Medium "medium", Critical "critical", High "high", Low "low" }
-    Complexity { Medium "medium", Simple "simple", Complex "complex" }
-    SessionSource { Startup "startup", Resume "resume" }
-    IterationOutcome { Succeeded "succeeded", Failed "failed", Cancelled "cancelled" }
-    Actor { Agent "agent", User "user", Runtime "runtime", External "external" }
-    AgentFailureClass {
-        AgentStart "agent-start", AgentExit "agent-exit", AgentTimeout "agent-timeout", RateLimit "rate-limit",
-        Interrupted "interrupted"
-    }
-    AbilityStatus { Success "success", Error "error", Cancelled "cancelled" }
-}
-
-record!(input CallHeader {
-    point, handler_id, run_id, session, iteration, mode, turn, deadline_ms, namespace, preview,
-});
-record!(part TextItem { content, deliver });
-record!(part Extra { name, content, path });
-record!(part CheckFailure { command, message, exit_code, tail, log });
-record!(part AgentFailure { class, message, resets_at });
-record!(part Usage { input_tokens, output_tokens, cached_tokens, cost_usd });
-record!(part SuggestedAbility { id, reason, confidence });
-record!(part SuggestedDocument { path, reason, confidence });
-record!(part HookResults {
-    logs, messages_to_user, suggested_abilities, suggested_documents, follow_up_actions: json, new_intent: json,
-    usage_recorded, block_execution,
-});
-record!(part TaskBrief {
-    id, title, priority, complexity, description, files_to_modify, files_to_create, depends_on,
-});
+pub(crate) use words;

@@ -46,7 +46,7 @@ const REPORTS: &[Source] = &[
     ),
     ("engine/control_files/change.rs", &[("ControlFileChange", "")]),
     ("engine/executables.rs", &[("ExecutableKind", ""), ("Executable", ""), ("Executables", "")]),
-    ("hook/agent_event.rs", &[("AgentEvent", "")]),
+    ("hook/agent_event.rs", &[("AgentEvent", ""), ("AbilityDecision", "")]),
     ("model/code.rs", &[("Location", "")]),
     (
         "event.rs",
@@ -62,11 +62,12 @@ const REPORTS: &[Source] = &[
     ("../../crates/samuel-process/src/left.rs", &[("Process", "")]),
     ("state/lock.rs", &[("Holder", "")]),
     ("state/journal/record.rs", &[("RunEnd", "")]),
-    ("state/kept.rs", &[("KeptPlan", ""), ("Restored", "")]),
+    ("state/kept.rs", &[("KeptPlan", "")]),
+    ("state/restore.rs", &[("Restored", "")]),
     ("state/diagnostic.rs", &[("DiagnosticKind", ""), ("Diagnostic", "StateDiagnostic")]),
     ("project/status.rs", &[("TaskCounts", ""), ("NextStep", ""), ("ProjectStatus", "")]),
     ("prd/remark.rs", &[("Severity", ""), ("RemarkKind", ""), ("Remark", "")]),
-    ("prd/convert.rs", &[("Form", "")]),
+    ("prd/form.rs", &[("Form", ""), ("FormInfo", "PrdForm")]),
     ("project/init.rs", &[("ConvertedPrd", ""), ("Initialised", "")]),
     ("plugin/kind.rs", &[("Kind", "PluginKind")]),
     ("plugin/lock.rs", &[("LockEntry", "InstalledPlugin")]),
@@ -86,7 +87,7 @@ struct Cases {
     renames: &'static [(&'static str, &'static str)],
 }
 
-const CASES: [Cases; 3] = [
+const CASES: [Cases; 4] = [
     Cases { rust: "Event", key: "event", base: "EventBase", renames: &[("Agent", "AgentReported")] },
     Cases {
         rust: "AgentEvent",
@@ -98,6 +99,12 @@ const CASES: [Cases; 3] = [
             ("Usage", "AgentUsage"),
             ("Unreadable", "AgentUnreadable"),
         ],
+    },
+    Cases {
+        rust: "AbilityDecision",
+        key: "decision",
+        base: "Record",
+        renames: &[("Allow", "ToolAllowed"), ("Block", "ToolBlocked")],
     },
     Cases {
         rust: "NextStep",

@@ -8,21 +8,20 @@ and `samuel_loop` make a project of its own for each test.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .. import _samuel
 from .._process import environment, supervisor
 from .._record import Record
-from .._registering import Registration, is_async
+from .._registration import Registration, is_async, target_of
 from .._waiting import wait_for
 
 if TYPE_CHECKING:
     from ..records import HookOutcome, HookPointId, Mode, Turn
 
 __all__ = ["Dispatched", "ScriptedAgent", "ScriptedCall", "completes_each_task", "dispatch", "handler"]
-
-_set = object.__setattr__
 
 
 class ScriptedCall:
@@ -144,7 +143,8 @@ def completes_each_task() -> ScriptedAgent:
     return agent
 
 
-class Dispatched(Record):
+@dataclass(frozen=True, slots=True)
+class Dispatched:
     """What came of a dispatch.
 
     Attributes:
@@ -156,30 +156,12 @@ class Dispatched(Record):
         seconds: How long it took.
     """
 
-    __slots__ = ("output", "outcome", "plugins", "notices", "skipped", "seconds")
-    __match_args__ = ("output", "outcome", "plugins", "notices", "skipped", "seconds")
     output: Any
     outcome: HookOutcome
     plugins: Mapping[str, Mapping[str, Any]]
-    notices: tuple[str, ...]
-    skipped: tuple[str, ...]
-    seconds: float
-
-    def __init__(
-        self,
-        output: Any,
-        outcome: HookOutcome,
-        plugins: Mapping[str, Mapping[str, Any]],
-        notices: Iterable[str] = (),
-        skipped: Iterable[str] = (),
-        seconds: float = 0.0,
-    ) -> None:
-        _set(self, "output", output)
-        _set(self, "outcome", outcome)
-        _set(self, "plugins", plugins)
-        _set(self, "notices", tuple(notices))
-        _set(self, "skipped", tuple(skipped))
-        _set(self, "seconds", seconds)
+    notices: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+    seconds: float = 0.0
 
 
 def handler(
@@ -203,7 +185,8 @@ def handler(
     named = id if id is not None else str(getattr(function, "__name__", "handler"))
     owner, _, name = named.rpartition(":")
     plugin = None if owner in ("", "api") else (owner, owner.replace("-", "_"), place)
-    return Registration("", name, function, plugin=plugin, order=order, timeout=timeout, strict=strict, tier=tier)
+    target = target_of(function) if isolate else None
+    return Registration("", name, function, plugin, order, timeout, strict, tier, target)
 
 
 def dispatch(
@@ -228,11 +211,8 @@ def dispatch(
         session: The name of the session.
         mode: What the iteration is for.
     """
-    registered = []
-    for each in handlers:
-        each = each if isinstance(each, Registration) else handler(each)
-        each.point = point
-        registered.append(each)
+    made = (each if isinstance(each, Registration) else handler(each) for each in handlers)
+    registered = [each._replace(point=point) for each in made]
     given = {} if input is None else input if isinstance(input, Record) else dict(input)
     job = _samuel.dispatch(
         point, registered, config, given, cancelled, repeat, session, mode, environment(None), supervisor()

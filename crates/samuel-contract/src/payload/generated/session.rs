@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[cfg(feature = "wasm")]
 use wasmtime::component::{ComponentType, Lift, Lower};
 
-use crate::payload::{Extensions, HookResults, Json, TextItem, json_text, yes};
+use crate::payload::{AbilityStatus, Extensions, HookResults, Json, TextItem, json_text, yes};
 use crate::words;
 
 words! {
@@ -223,20 +223,6 @@ pub struct AbilityBeforeOutput {
     /// Fields of later protocol versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extensions: Extensions,
-}
-
-words! {
-    /// How the call ended.
-    #[derive(Default)]
-    AbilityStatus ("ability status") {
-        /// It succeeded.
-        #[default]
-        Success = "success",
-        /// It failed.
-        Error = "error",
-        /// It was cancelled.
-        Cancelled = "cancelled",
-    }
 }
 
 /// `ability.after`: what a handler is given.

@@ -245,6 +245,20 @@ pub struct TaskBrief {
     pub depends_on: Vec<String>,
 }
 
+words! {
+    /// How the call ended.
+    #[derive(Default)]
+    AbilityStatus ("ability status") {
+        /// It succeeded.
+        #[default]
+        Success = "success",
+        /// It failed.
+        Error = "error",
+        /// It was cancelled.
+        Cancelled = "cancelled",
+    }
+}
+
 /// Tokens and money one agent call, or a sum of calls, consumed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]

@@ -18,9 +18,10 @@ use super::{
 use crate::{
     environment::{covers_variable, is_reserved},
     fs::FileKind,
+    hook::{AgentPort, ended, supervised},
     plugin::{Capabilities, Capability, exec_grant::covers_command, wasm::plugin::LoadedComponent},
     process::{
-        self, Captured, CommandOutput, CommandSpec, End, ExitStatus, OutputLimits, ProcessError, find_on_path,
+        Captured, CommandOutput, CommandSpec, End, ExitStatus, OutputLimits, ProcessError, find_on_path,
     },
 };
 
@@ -65,7 +66,8 @@ struct Output {
 
 pub(super) fn add_to_linker(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
     waiting(interface, "run", |guest, (command,): (Command,)| {
-        run(Arc::clone(&guest.loaded), command, guest.time_left(), guest.cancelled.clone())
+        let port = guest.port.clone();
+        run(Arc::clone(&guest.loaded), command, guest.time_left(), guest.cancelled.clone(), port)
     })
 }
 
@@ -74,12 +76,14 @@ async fn run(
     command: Command,
     left: Duration,
     cancelled: CancellationToken,
+    port: Option<Arc<dyn AgentPort>>,
 ) -> Result<Output, HostError> {
     check(&command, &loaded.setup.granted)?;
     let prepared = Arc::clone(&loaded);
     let spec = on_a_thread(move || prepare(&prepared, command, left)).await?;
     let supervisor = &loaded.workspace.supervisor;
-    let ended = process::run(spec, supervisor, &cancelled).await.map_err(|error| refused(&error))?;
+    let running = supervised(spec, supervisor, port.as_ref()).await.map_err(|error| refused(&error))?;
+    let ended = ended(running, &cancelled, port.as_ref()).await.map_err(|error| refused(&error))?;
     match ended.end {
         End::Exited => Ok(output_of(ended)),
         End::Cancelled => Err(HostError::Cancelled),

@@ -3,7 +3,7 @@
 //! What decides what runs, and what Samuel keeps, no plugin writes, whatever
 //! was granted; and no more is written in a run than [`Written`] lets through.
 
-use std::{io::Write, sync::Arc};
+use std::sync::Arc;
 
 use rustix::fs::{AtFlags, unlinkat};
 use wasmtime::component::LinkerInstance;
@@ -15,7 +15,7 @@ use super::{
     written::Written,
 };
 use crate::{
-    fs::{self, FileError, FileKind, PROJECT_DIRECTORY, PROJECT_FILE, Replacement},
+    fs::{Durability, FileKind, Manner, PROJECT_DIRECTORY},
     plugin::{Capability, wasm::plugin::LoadedComponent},
 };
 
@@ -69,7 +69,9 @@ impl<'a> Writing<'a> {
             Some(_) => return Err(HostError::invalid(format!("`{path}` is not a file"))),
         }
         self.written.add(self.run_id, place.missing.len() + 1, contents.len())?;
-        replace(place, contents).map_err(|error| HostError::io(path, &error.into()))
+        // After a power failure the plugin may write it again.
+        let written = place.write([contents], &Manner::PROJECT.with(Durability::Unsynced));
+        written.map_err(|error| HostError::io(path, &error.into()))
     }
 
     fn remove(self, path: &str) -> Result<(), HostError> {
@@ -121,16 +123,6 @@ fn is_below(names: &[String], path: &str) -> bool {
     let mut prefix = path.split('/').filter(|name| !matches!(*name, "" | "."));
     let mut names = names.iter();
     prefix.all(|part| names.next().is_some_and(|name| name.eq_ignore_ascii_case(part)))
-}
-
-/// Puts a file in the place of another, so that a reader sees either.
-fn replace(mut place: fs::Place, contents: &[u8]) -> Result<(), FileError> {
-    place.make_missing(PROJECT_DIRECTORY)?;
-    let (replacement, mut file) = Replacement::begin(place, PROJECT_FILE)?;
-    file.write_all(contents)?;
-    // After a power failure the plugin may write it again.
-    let _ = replacement.place()?;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! any text.
 
 use std::{
-    io::{self, Write},
+    io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
@@ -15,7 +15,7 @@ use wasmtime::component::LinkerInstance;
 
 use super::{Guest, HostError, on_a_thread, waiting};
 use crate::{
-    fs::{FileError, LastLink, PRIVATE_DIRECTORY, PRIVATE_FILE, Replacement, Root},
+    fs::{FileError, Manner, Root, found},
     model::hex,
 };
 
@@ -93,11 +93,7 @@ impl KvStore {
     fn delete(&self, key: &str) -> Result<bool, HostError> {
         check_key(key)?;
         let _one = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        match self.root.remove_own(&self.path(key)) {
-            Ok(()) => Ok(true),
-            Err(error) if error.is_not_found() => Ok(false),
-            Err(error) => Err(failed(error)),
-        }
+        Ok(found(self.root.remove_own(&self.path(key))).map_err(failed)?.is_some())
     }
 
     fn keys(&self, prefix: &str) -> Result<Vec<String>, HostError> {
@@ -111,11 +107,7 @@ impl KvStore {
 
     fn entries(&self) -> Result<Vec<Entry>, HostError> {
         // Somebody else's files count as little as torn ones.
-        let files = match self.root.list(&self.dir, 4 * MAX_KEYS) {
-            Ok(files) => files,
-            Err(error) if error.is_not_found() => return Ok(Vec::new()),
-            Err(error) => return Err(failed(error)),
-        };
+        let files = found(self.root.list(&self.dir, 4 * MAX_KEYS)).map_err(failed)?.unwrap_or_default();
         // What was left behind under a temporary name is no entry.
         let files = files.iter().filter(|file| !file.name.as_encoded_bytes().starts_with(b"."));
         Ok(files.filter_map(|file| self.read(&self.dir.join(&file.name)).ok().flatten()).collect())
@@ -132,16 +124,8 @@ impl KvStore {
     }
 
     fn write(&self, path: &Path, key: &str, value: &[u8]) -> Result<(), FileError> {
-        let mut place = self.root.walk(path, LastLink::Keep)?;
-        place.make_missing(PRIVATE_DIRECTORY)?;
-        let (replacement, mut file) = Replacement::begin(place, PRIVATE_FILE)?;
         let length = u16::try_from(key.len()).map_err(io::Error::other)?;
-        file.write_all(&length.to_le_bytes())?;
-        file.write_all(key.as_bytes())?;
-        file.write_all(value)?;
-        file.sync_data()?;
-        let _ = replacement.place()?;
-        Ok(())
+        self.root.write(path, [&length.to_le_bytes(), key.as_bytes(), value], &Manner::PRIVATE)
     }
 
     fn path(&self, key: &str) -> PathBuf {

@@ -34,6 +34,9 @@ pub(super) fn add_to_linker(interface: &mut LinkerInstance<'_, Guest>) -> wasmti
     interface.func_wrap("write", |mut store, (level, message): (Level, String)| {
         let guest: &mut Guest = store.data_mut();
         if guest.log.admit() {
+            if let (Level::Warn, Some(link)) = (level, &guest.link) {
+                link.warn(shortened(&message));
+            }
             write(&guest.log.handler, level, shortened(&message));
         }
         Ok(())

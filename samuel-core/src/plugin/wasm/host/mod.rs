@@ -8,6 +8,7 @@
 //! No function outlasts its caller: what waits goes through [`waiting`], which
 //! gives it the rest of the call's time and ends it when the run is stopped.
 
+mod agent_port;
 mod assistant;
 mod config;
 mod context;
@@ -47,7 +48,8 @@ pub(super) fn linker(engine: &Engine) -> wasmtime::Result<Linker<Guest>> {
     for point in HookPoint::ALL {
         linker.instance(&offered(&interface_of(*point)))?;
     }
-    let offers: [(&str, AddToLinker); 12] = [
+    let offers: [(&str, AddToLinker); 13] = [
+        ("agent-port", agent_port::add_to_linker),
         ("log", log::add_to_linker),
         ("config", config::add_to_linker),
         ("plugins", plugins::add_to_linker),

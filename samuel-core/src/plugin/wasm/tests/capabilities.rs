@@ -224,3 +224,10 @@ fn every_function_behind_a_capability_is_in_the_table() {
     let listed: BTreeSet<String> = GATED.iter().map(|(import, ..)| (*import).to_owned()).collect();
     assert_eq!(declared, listed, "left the contract, right the table");
 }
+
+#[tokio::test]
+async fn only_a_handler_in_the_agents_place_reports() {
+    let say = probe("agent-port.say", "i32 i32", "(i32.const 512) (i32.const 5)", "hello", 8);
+    let answer = probed(&mut Bench::new(), &say).await;
+    assert_eq!(answer, Probed::Error(1, "agent-port at quality.check".to_owned()));
+}

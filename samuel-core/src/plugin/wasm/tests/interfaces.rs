@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// What the host implements for every component.
-const UNGATED: [&str; 5] = ["log", "config", "plugins", "kv", "prompt-context"];
+const UNGATED: [&str; 6] = ["log", "agent-port", "config", "plugins", "kv", "prompt-context"];
 
 fn package() -> Resolve {
     let mut resolve = Resolve::new();

@@ -137,7 +137,7 @@ impl Bench {
 /// Binds a point to a handler.
 pub(super) fn bind(point: HookPoint, handler: &str) -> Binding {
     let place = Location { file: MANIFEST_FILE.into(), line: None, column: None };
-    Binding { point, handler: handler.to_owned(), order: None, place }
+    Binding { point, handler: handler.to_owned(), order: None, interactive: false, place }
 }
 
 /// Registers a plugin alone and fires a point.

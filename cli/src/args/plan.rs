@@ -1,0 +1,146 @@
+//! Arguments of the commands that change what a plan says.
+
+use clap::{ArgGroup, Args};
+use samuel_core::{
+    model::{Complexity, Priority, TaskId},
+    state::{Place, TaskEdit},
+};
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Without an option $VISUAL or $EDITOR opens with what the task says, as TOML; what you save is \
+                  taken. A list that is given replaces the one that is there; \"\" empties it. Agents may not \
+                  edit tasks.\n\nExamples:\n  samuel run edit 2 --priority high --acceptance \"the tests \
+                  pass\"\n  samuel run edit 2 --depends-on 1,1.2"
+)]
+pub(crate) struct EditArgs {
+    /// The task
+    pub(crate) id: TaskId,
+    /// The title, one line
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    title: Option<String>,
+    /// What is to be done, any number of lines
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    description: Option<String>,
+    /// How urgent it is: critical, high, medium or low
+    #[arg(long, value_name = "PRIORITY")]
+    priority: Option<Priority>,
+    /// How much work it is: simple, medium or complex
+    #[arg(long, value_name = "COMPLEXITY")]
+    complexity: Option<Complexity>,
+    /// All tasks that must be done first; repeat it, or separate ids by commas
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    depends_on: Option<Vec<String>>,
+    /// A file that it creates; repeat it for all
+    #[arg(long, value_name = "PATH")]
+    creates: Option<Vec<String>>,
+    /// A file that it changes; repeat it for all
+    #[arg(long, value_name = "PATH")]
+    modifies: Option<Vec<String>>,
+    /// A rule the work must keep to; repeat it for all
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    guardrail: Option<Vec<String>>,
+    /// What must hold for the task to be done; repeat it for all
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    acceptance: Option<Vec<String>>,
+}
+
+impl EditArgs {
+    /// Returns what the options say anew.
+    pub(crate) fn edit(self) -> TaskEdit {
+        let filled = |list: Vec<String>| list.into_iter().filter(|text| !text.trim().is_empty()).collect();
+        let ids = |list: Vec<String>| {
+            let named = list.into_iter().map(|id| id.trim().to_owned()).filter(|id| !id.is_empty());
+            named.map(TaskId::new).collect()
+        };
+        TaskEdit {
+            title: self.title,
+            description: self.description,
+            priority: self.priority,
+            complexity: self.complexity,
+            depends_on: self.depends_on.map(ids),
+            files_to_create: self.creates.map(filled),
+            files_to_modify: self.modifies.map(filled),
+            guardrails: self.guardrail.map(filled),
+            acceptance: self.acceptance.map(filled),
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A task that others depend on, or that has parts, stays unless they go too. Agents may not \
+                        remove tasks.\n\nExit codes: 0 removed, 1 not there, or others need it"
+)]
+pub(crate) struct RmArgs {
+    /// The tasks
+    #[arg(required = true, value_name = "ID")]
+    pub(crate) ids: Vec<TaskId>,
+    /// Remove their parts too
+    #[arg(long)]
+    pub(crate) with_parts: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BlockArgs {
+    /// The task
+    pub(crate) id: TaskId,
+    /// Why it cannot be worked on; `samuel run reset` clears it
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) reason: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    group = ArgGroup::new("place").required(true),
+    after_help = "A task moves with its parts. What is next follows from priority and id, not from the order of \
+                  the plan. Agents may not move tasks."
+)]
+pub(crate) struct MoveArgs {
+    /// The task
+    pub(crate) id: TaskId,
+    /// To before this task
+    #[arg(long, value_name = "ID", group = "place")]
+    before: Option<TaskId>,
+    /// To after this task
+    #[arg(long, value_name = "ID", group = "place")]
+    after: Option<TaskId>,
+    /// To the beginning of the plan
+    #[arg(long, group = "place")]
+    first: bool,
+    /// To the end of the plan
+    #[arg(long, group = "place")]
+    last: bool,
+    /// Make it a part of this task
+    #[arg(long, value_name = "ID", group = "place")]
+    parent: Option<TaskId>,
+    /// Make it a part of no task
+    #[arg(long, group = "place")]
+    no_parent: bool,
+}
+
+impl MoveArgs {
+    /// Returns where the task goes.
+    pub(crate) fn place(self) -> Place {
+        let beside = self.before.map(Place::Before).or(self.after.map(Place::After));
+        match beside.or(self.parent.map(Place::Under)) {
+            Some(place) => place,
+            None if self.first => Place::First,
+            None if self.last => Place::Last,
+            None => Place::Top,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Each command that changes the plan prints the number of its change. Without a number it is the \
+                  last change that you made in this terminal session. A change is not taken back if a later one \
+                  touched the same tasks; taking back is a change too and can be taken back. The loop's own \
+                  changes stay. Agents may not take changes back.\n\nExit codes: 0 taken back, 1 not, and why"
+)]
+pub(crate) struct UndoArgs {
+    /// The number of the change
+    #[arg(value_name = "CHANGE", value_parser = super::whole_number::<u64>(1..=u64::MAX))]
+    pub(crate) change: Option<u64>,
+}

@@ -1,0 +1,99 @@
+//! Commands that change what the plan says: `edit`, `rm`, `block`, `move`, `undo`.
+
+use std::{fs, path::Path, process::Command};
+
+use samuel_core::{
+    model::{ErrorCode, Task, TaskId},
+    project::Project,
+    state::{Actor, Mutation, Parts, StateError, TaskEdit},
+};
+
+use super::change::apply;
+use crate::{
+    args::{BlockArgs, EditArgs, MoveArgs, RmArgs, UndoArgs},
+    failure::{Failure, io_failure},
+    host::Host,
+    reply::Reply,
+};
+
+/// Has a task say something else.
+pub(crate) fn edit(project: &Project, args: EditArgs, host: &Host) -> Result<Reply, Failure> {
+    let id = args.id.clone();
+    let mut edit = args.edit();
+    if edit.is_empty() {
+        if host.actor() == Actor::Agent {
+            return Err(Failure::of(&StateError::NotForAgents { what: "edit" }));
+        }
+        edit = in_editor(project, &id, host)?;
+    }
+    apply(project, host, Mutation::Edit { id, edit: Box::new(edit) })
+}
+
+/// Removes tasks.
+pub(crate) fn rm(project: &Project, args: RmArgs, host: &Host) -> Result<Reply, Failure> {
+    let parts = if args.with_parts { Parts::Take } else { Parts::Keep };
+    apply(project, host, Mutation::Remove { ids: args.ids, parts })
+}
+
+/// Says that a task cannot be worked on.
+pub(crate) fn block(project: &Project, args: BlockArgs, host: &Host) -> Result<Reply, Failure> {
+    let BlockArgs { id, reason } = args;
+    apply(project, host, Mutation::Block { id, reason })
+}
+
+/// Moves a task.
+pub(crate) fn move_task(project: &Project, args: MoveArgs, host: &Host) -> Result<Reply, Failure> {
+    let id = args.id.clone();
+    apply(project, host, Mutation::Move { id, to: args.place() })
+}
+
+/// Takes a change back.
+pub(crate) fn undo(project: &Project, args: &UndoArgs, host: &Host) -> Result<Reply, Failure> {
+    apply(project, host, Mutation::Undo { change: args.change, back: None })
+}
+
+/// Opens an editor with what a task says, and returns what was changed there.
+fn in_editor(project: &Project, id: &TaskId, host: &Host) -> Result<TaskEdit, Failure> {
+    let plan = project.plan_store().load()?.plan;
+    let task = plan.task(id).ok_or_else(|| StateError::TaskNotFound { id: id.clone() })?;
+    let editor = ["VISUAL", "EDITOR"].into_iter().find_map(|name| host.var(name));
+    let editor = editor.filter(|editor| !editor.trim().is_empty()).ok_or_else(|| {
+        Failure::usage("nothing is to be changed")
+            .advise("Say what with options, or set EDITOR to an editor.")
+    })?;
+    let words = shlex::split(editor).filter(|words| !words.is_empty());
+    let words =
+        words.ok_or_else(|| Failure::usage(format!("EDITOR cannot be read as a command: {editor}")))?;
+    let file = tempfile::Builder::new().prefix("samuel-task-").suffix(".toml").tempfile();
+    let file = file.map_err(|error| io_failure("write", Path::new("a temporary file"), &error))?;
+    let before = text_of(task)?;
+    fs::write(file.path(), &before).map_err(|error| io_failure("write", file.path(), &error))?;
+    let (program, rest) = words.split_first().ok_or_else(|| Failure::usage("EDITOR is empty"))?;
+    let status = Command::new(program)
+        .args(rest)
+        .arg(file.path())
+        .status()
+        .map_err(|error| io_failure("start", Path::new(program), &error))?;
+    if !status.success() {
+        return Err(Failure::new(
+            ErrorCode::PROCESS_FAILED,
+            format!("{program} ended with {status}; nothing was changed"),
+        ));
+    }
+    let text = fs::read_to_string(file.path()).map_err(|error| io_failure("read", file.path(), &error))?;
+    let said: TaskEdit = toml::from_str(&text).map_err(|error| {
+        Failure::new(ErrorCode::TASK_INVALID, "the text of the task cannot be read; nothing was changed")
+            .because(&error)
+    })?;
+    Ok(said.beside(task))
+}
+
+/// Writes what a task says as TOML.
+fn text_of(task: &Task) -> Result<String, Failure> {
+    let text = toml::to_string_pretty(&TaskEdit::of(task))
+        .map_err(|error| Failure::internal("a task cannot be written as TOML").because(&error))?;
+    Ok(format!(
+        "# Task {}. What you save is taken; leave a line out to keep what is there.\n\n{text}",
+        task.id
+    ))
+}

@@ -1,0 +1,44 @@
+//! The `prd.json` of ralph: stories, each with whether it passes.
+
+use serde_json::value::RawValue;
+
+use super::json_task;
+use crate::prd::content::Content;
+use crate::prd::draft::Reading;
+use crate::prd::error::PrdError;
+use crate::prd::form::{Confidence, Form, Reader};
+use crate::prd::json::{self, Fields};
+
+pub(in crate::prd) struct Ralph;
+
+impl Reader for Ralph {
+    fn form(&self) -> Form {
+        Form::Ralph
+    }
+
+    fn recognise(&self, content: &Content<'_>) -> Confidence {
+        let Some(json) = content.json else { return Confidence::NONE };
+        Confidence(98).if_so(stories(json.root).is_some(), 40)
+    }
+
+    fn read(&self, reading: &mut Reading<'_, '_>, content: &Content<'_>) -> Result<(), PrdError> {
+        let stories = content.json.and_then(|json| stories(json.root)).unwrap_or_default();
+        let mut ranked: Vec<(f64, &RawValue)> =
+            stories.into_iter().map(|raw| (json_task::rank(raw).unwrap_or(f64::MAX), raw)).collect();
+        // A priority of ralph is the place of a story in the order of work.
+        ranked.sort_by(|left, right| left.0.total_cmp(&right.0));
+        ranked.into_iter().try_for_each(|(_, raw)| json_task::read(reading, raw, None, 0))
+    }
+}
+
+/// Returns the stories of a document; of a bare list, if they say that they
+/// pass or not.
+fn stories(root: &RawValue) -> Option<Vec<&RawValue>> {
+    if let Some(values) = json::list(root) {
+        let is_story =
+            |raw: &&RawValue| Fields::of(raw).is_some_and(|fields| fields.get(&["passes"]).is_some());
+        return values.first().is_some_and(is_story).then_some(values);
+    }
+    let fields = Fields::of(root)?;
+    fields.list(&["userStories", "user_stories", "stories", "features"])
+}

@@ -1,0 +1,124 @@
+//! Numbered headings in a section of any name: `## Roadmap`, `### 1. Title`.
+//!
+//! A document that numbers all of its headings, from the introduction on, has
+//! no tasks by that: what is below a heading with a number is none, and neither
+//! are headings among which one is about the whole, such as `2. Goals`.
+
+use crate::prd::block::{Block, Heading};
+use crate::prd::body::Boxes;
+use crate::prd::content::Content;
+use crate::prd::draft::Reading;
+use crate::prd::error::PrdError;
+use crate::prd::form::{Confidence, Form, Reader};
+use crate::prd::outline::{self, Role};
+use crate::prd::section;
+use crate::prd::title::Title;
+
+pub(in crate::prd) struct Sections;
+
+impl Reader for Sections {
+    fn form(&self) -> Form {
+        Form::Sections
+    }
+
+    fn recognise(&self, content: &Content<'_>) -> Confidence {
+        let hint = 25 * u8::from(content.shapes.numbered_headings > 0);
+        let runs = runs(&content.blocks);
+        // Boxes below numbered headings of a named section are what these must
+        // meet; below those of the whole document they are tasks themselves.
+        let is_named = content.shapes.numbered_boxes == 0 && runs.iter().all(|run| run.level > 2);
+        let sure = if is_named { Confidence(58) } else { Confidence(55) };
+        sure.if_so(!runs.is_empty(), hint)
+    }
+
+    fn read(&self, reading: &mut Reading<'_, '_>, content: &Content<'_>) -> Result<(), PrdError> {
+        let runs = runs(&content.blocks);
+        outline::read(reading, &content.blocks, Boxes::Acceptance, |heading, _| {
+            let after = runs.partition_point(|run| run.start <= heading.range.start);
+            let run = after.checked_sub(1).and_then(|index| runs.get(index));
+            let title = Title::of(&heading.line, None);
+            match run {
+                Some(run) if heading.range.start < run.end && title.id.is_some() => Role::Task(title),
+                _ => Role::Text,
+            }
+        })
+    }
+}
+
+/// Titles of the parts that a document about a project has, in lower case.
+const PARTS: &[&str] = &[
+    "appendix",
+    "architecture",
+    "assumptions",
+    "background",
+    "context",
+    "data model",
+    "dependencies",
+    "design",
+    "glossary",
+    "milestones",
+    "motivation",
+    "problem",
+    "problem statement",
+    "scope",
+    "solution",
+    "stakeholders",
+    "technical considerations",
+    "testing",
+    "timeline",
+    "user stories",
+];
+
+/// The text below a heading, from its first numbered heading on.
+struct Run {
+    start: usize,
+    end: usize,
+    level: u8,
+}
+
+/// Finds the sections whose headings are numbered and are tasks.
+fn runs(blocks: &[Block]) -> Vec<Run> {
+    let headings: Vec<&Heading> = blocks
+        .iter()
+        .filter_map(|block| match block {
+            Block::Heading(heading) => Some(heading),
+            _ => None,
+        })
+        .collect();
+    let mut runs: Vec<Run> = Vec::new();
+    let mut index = 0;
+    while let Some(first) = headings.get(index) {
+        let level = first.level;
+        if !is_numbered(first) || is_numbered_above(&headings, index) {
+            index += 1;
+            continue;
+        }
+        let rest = headings.get(index..).unwrap_or_default();
+        let len = rest.iter().position(|heading| heading.level < level).unwrap_or(rest.len());
+        let siblings = rest.iter().take(len).filter(|heading| heading.level == level);
+        let is_of_tasks = siblings.clone().all(|heading| {
+            let name = section::title(heading);
+            !section::is_of_another_kind(heading) && !PARTS.contains(&name.as_str())
+        });
+        if is_of_tasks && siblings.filter(|heading| is_numbered(heading)).count() > 1 {
+            let end = headings.get(index + len).map_or(usize::MAX, |next| next.range.start);
+            runs.push(Run { start: first.range.start, end, level });
+        }
+        index += len.max(1);
+    }
+    runs
+}
+
+fn is_numbered(heading: &Heading) -> bool {
+    heading.level > 1 && Title::parse(&heading.line.words()).id.is_some()
+}
+
+/// Says whether the heading that one is below has a number, too.
+fn is_numbered_above(headings: &[&Heading], index: usize) -> bool {
+    let Some(heading) = headings.get(index) else { return false };
+    let above = headings.get(..index).unwrap_or_default().iter().rev();
+    above.take(MAX_ABOVE).find(|above| above.level < heading.level).is_some_and(|above| is_numbered(above))
+}
+
+/// How far up the heading is looked for that another one is below.
+const MAX_ABOVE: usize = 32;

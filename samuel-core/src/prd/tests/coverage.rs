@@ -1,0 +1,243 @@
+//! No line falls out of a document: each is in a task, in the text around the
+//! tasks, or in a warning.
+
+use std::collections::HashSet;
+
+use super::corpus::{self, Sample};
+use super::mutate::{Random, mutate};
+use super::*;
+use crate::prd::Form;
+use crate::prd::convert::convert_with_uses;
+use crate::prd::draft::Use;
+
+/// Words that fields are introduced by, or that became a status or a number.
+const SYNTAX: &[&str] = &[
+    "acceptance",
+    "accepted",
+    "ac",
+    "acs",
+    "after",
+    "affected",
+    "and",
+    "blocked",
+    "by",
+    "change",
+    "complete",
+    "complexity",
+    "create",
+    "creates",
+    "criteria",
+    "criterion",
+    "critical",
+    "definition",
+    "dependencies",
+    "dependency",
+    "depends",
+    "deps",
+    "difficult",
+    "done",
+    "easy",
+    "effort",
+    "epic",
+    "file",
+    "files",
+    "guardrail",
+    "guardrails",
+    "hard",
+    "high",
+    "id",
+    "in",
+    "large",
+    "low",
+    "medium",
+    "moderate",
+    "modifies",
+    "modify",
+    "needs",
+    "new",
+    "no",
+    "notes",
+    "details",
+    "none",
+    "normal",
+    "nr",
+    "of",
+    "on",
+    "open",
+    "p",
+    "p0",
+    "p1",
+    "p2",
+    "p3",
+    "p4",
+    "phase",
+    "prerequisite",
+    "prerequisites",
+    "priority",
+    "prio",
+    "progress",
+    "relevant",
+    "requires",
+    "scenarios",
+    "simple",
+    "small",
+    "state",
+    "status",
+    "step",
+    "story",
+    "subtask",
+    "task",
+    "tasks",
+    "title",
+    "to",
+    "todo",
+    "tokens",
+    "trivial",
+    "us",
+    "user",
+    "when",
+    "work",
+    "x",
+    "dropped",
+    "description",
+];
+
+fn words(text: &str) -> Vec<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect()
+}
+
+/// Returns a line without an estimate of tokens, of which the complexity is kept.
+fn without_estimate(line: &str) -> String {
+    // The number of an item is the list's.
+    let digits = line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
+    let line = if digits.starts_with([')', '.']) { digits } else { line };
+    let line = line.split_once("(AC").map_or(line, |(before, _)| before);
+    match line.split_once("[~") {
+        Some((before, rest)) => before.to_owned() + rest.split_once(']').map_or("", |(_, behind)| behind),
+        None => line.to_owned(),
+    }
+}
+
+/// Returns every word that tasks and remarks have.
+fn kept(conversion: &Conversion) -> HashSet<String> {
+    let mut kept: HashSet<String> = SYNTAX.iter().map(|word| (*word).to_owned()).collect();
+    for task in &conversion.tasks {
+        let value = serde_json::to_value(task).unwrap();
+        collect(&value, &mut kept);
+    }
+    for remark in conversion.warnings.iter().chain(&conversion.errors) {
+        kept.extend(words(&remark.message));
+    }
+    kept
+}
+
+fn collect(value: &serde_json::Value, kept: &mut HashSet<String>) {
+    match value {
+        serde_json::Value::String(text) => kept.extend(words(text)),
+        serde_json::Value::Array(values) => values.iter().for_each(|value| collect(value, kept)),
+        serde_json::Value::Object(fields) => fields.values().for_each(|value| collect(value, kept)),
+        _ => {}
+    }
+}
+
+/// Says whether a line is an item with a box.
+fn has_box(line: &str) -> bool {
+    let rest = line.trim_start();
+    let rest = rest.strip_prefix(['-', '*', '+']).unwrap_or("");
+    [" [ ] ", " [x] ", " [-] ", " [~] ", " [>] ", " [/] "].iter().any(|mark| rest.starts_with(mark))
+}
+
+/// Whether numbers stay as they are, or may become something else.
+#[derive(Clone, Copy, PartialEq)]
+enum Numbers {
+    Stay,
+    May,
+}
+
+/// Checks a document, and returns how many lines there were of each use.
+fn check(sample: &Sample, is_whole: bool, numbers: Numbers) -> [usize; 3] {
+    let Ok((conversion, uses)) = convert_with_uses(None, &sample.document, sample.companion.as_ref(), now())
+    else {
+        return [0; 3];
+    };
+    let mut counts = [0; 3];
+    if conversion.tasks.is_empty() || !conversion.errors.is_empty() {
+        return counts;
+    }
+    let document = match conversion.form {
+        Form::Companion => sample.companion.as_ref().unwrap(),
+        _ => &sample.document,
+    };
+    let told: HashSet<usize> = conversion.warnings.iter().map(|remark| remark.line).collect();
+    let is_counted = conversion.warnings.iter().any(|remark| remark.kind == RemarkKind::MoreRemarks);
+    let kept = kept(&conversion);
+    let is_json = document.text.trim_start().starts_with(['{', '[']);
+    let mut whole: Option<usize> = None;
+    for (index, line) in document.text.trim_start_matches('\u{feff}').split('\n').enumerate() {
+        let line = line.trim_end_matches('\r');
+        let level = line.len() - line.trim_start_matches('#').len();
+        if level > 0 && whole.is_none_or(|above| level <= above) {
+            let title = line.trim_start_matches('#').to_lowercase();
+            let is_whole = ["acceptance", "definition", "goals", "requirements", "notes"]
+                .iter()
+                .any(|word| title.contains(word));
+            whole = is_whole.then_some(level);
+        }
+        let at = format!("{}:{}: {line:?}\n{}", document.path.display(), index + 1, document.text);
+        match uses.get(index).copied().unwrap_or_default() {
+            _ if line.trim().is_empty() => {}
+            Use::Task => {
+                counts[0] += 1;
+                // A rank in a table is a priority; an id that is there twice may be that of
+                // another task, and a number after `AC` stands for a criterion.
+                let is_rank = |word: &str| {
+                    let is_number = word.bytes().all(|c| c.is_ascii_digit());
+                    is_number && (conversion.form == Form::Table || numbers == Numbers::May)
+                };
+                let lost: Vec<String> = words(&without_estimate(line))
+                    .into_iter()
+                    .filter(|word| !kept.contains(word) && !is_rank(word))
+                    .collect();
+                assert!(is_json || lost.is_empty() || !is_whole, "{lost:?} are lost from {at}");
+            }
+            Use::Text => {
+                counts[1] += 1;
+                assert!(!is_whole || whole.is_some() || !has_box(line), "a box fell silently from {at}");
+            }
+            Use::Remark => {
+                counts[2] += 1;
+                assert!(is_counted || told.contains(&(index + 1)), "no warning for {at}");
+            }
+        }
+    }
+    counts
+}
+
+#[test]
+fn every_line_of_the_corpus_is_in_a_task_in_the_text_or_in_a_warning() {
+    let mut sum = [0; 3];
+    for sample in corpus::all() {
+        let counts = check(&sample, true, Numbers::Stay);
+        sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+    }
+    assert!(sum[0] > 500 && sum[1] > 50 && sum[2] > 10, "{sum:?}");
+}
+
+#[test]
+fn every_line_of_a_mutated_corpus_is_accounted_for() {
+    let samples = corpus::all();
+    let rounds = if std::env::var_os("SAMUEL_LONG").is_some() { 20_000 } else { 1_000 };
+    for seed in 0..rounds {
+        let mut random = Random::new(seed);
+        let sample = &samples[random.below(samples.len())];
+        let other = &samples[random.below(samples.len())];
+        let text = mutate(&mut random, &sample.document.text, &other.document.text);
+        let document = Document::new(sample.document.path.clone(), text);
+        // What code and HTML hold is text, whatever it looks like.
+        let is_whole =
+            !["```", "~~~", "<", "    ", "\t", ">"].iter().any(|mark| document.text.contains(mark))
+                && sample.companion.is_none();
+        check(&Sample { form: sample.form, document, companion: None }, is_whole, Numbers::May);
+    }
+}

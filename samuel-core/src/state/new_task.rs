@@ -1,0 +1,143 @@
+//! New tasks of a plan, and the numbers they get.
+
+use jiff::Timestamp;
+
+use super::{NewTask, StateError, TaskChange, graph};
+use crate::model::{Plan, Task, TaskId};
+
+/// Adds a task under the next free number.
+pub(super) fn enqueue(
+    plan: &mut Plan,
+    new: &NewTask,
+    now: Timestamp,
+    reserved: &[TaskId],
+) -> Result<TaskChange, StateError> {
+    let id = next_free_id(plan, reserved);
+    if let Some(dependency) = new.depends_on.iter().find(|id| plan.task(id).is_none()) {
+        return Err(StateError::UnknownDependency { id, dependency: dependency.clone() });
+    }
+    add(plan, new.clone().with_id(id), now)
+}
+
+/// Adds a task under its own id.
+pub(super) fn add(plan: &mut Plan, task: Task, now: Timestamp) -> Result<TaskChange, StateError> {
+    task.validate().map_err(|source| StateError::TaskInvalid { id: task.id.clone(), source })?;
+    if plan.task(&task.id).is_some() {
+        return Err(StateError::TaskExists { id: task.id });
+    }
+    let id = task.id.clone();
+    refuse_part_of_itself(plan, &task)?;
+    plan.tasks.push(Task { created_at: task.created_at.or(Some(now)), ..task });
+    // Circles that were there before are not this task's fault.
+    if let Some(path) = graph::cycles(&plan.tasks).into_iter().find(|path| path.contains(&id)) {
+        plan.tasks.pop();
+        return Err(StateError::Cycle { id, path });
+    }
+    Ok(TaskChange::Added { id })
+}
+
+/// Refuses a task that would be a part of itself.
+fn refuse_part_of_itself(plan: &Plan, task: &Task) -> Result<(), StateError> {
+    let mut path = vec![task.id.clone()];
+    let mut above = task.parent_id.as_ref();
+    while let Some(parent) = above.filter(|_| path.len() <= plan.tasks.len() + 1) {
+        path.push(parent.clone());
+        if *parent == task.id {
+            return Err(StateError::PartOfItself { id: task.id.clone(), path });
+        }
+        above = plan.task(parent).and_then(|parent| parent.parent_id.as_ref());
+    }
+    Ok(())
+}
+
+/// Returns the number after the highest one in use at the top level. Ids that
+/// are only referred to count as used: a task must not become somebody's
+/// dependency or parent by accident.
+pub(crate) fn next_free_id(plan: &Plan, reserved: &[TaskId]) -> TaskId {
+    let highest =
+        plan.tasks.iter().flat_map(used_ids).chain(reserved).filter_map(top_level).max().unwrap_or(0);
+    let mut number = highest.saturating_add(1);
+    loop {
+        // Only an id like 18446744073709551615 can make a number be taken.
+        let id = TaskId::new(number.to_string());
+        if plan.task(&id).is_none() {
+            return id;
+        }
+        number = number.wrapping_add(1);
+    }
+}
+
+/// Returns the ids that a task uses: its own, and those it refers to.
+pub(crate) fn used_ids(task: &Task) -> impl Iterator<Item = &TaskId> {
+    std::iter::once(&task.id).chain(&task.depends_on).chain(&task.parent_id)
+}
+
+/// Returns the number that an id begins with.
+pub(crate) fn top_level(id: &TaskId) -> Option<u64> {
+    id.as_str().split('.').next().and_then(|number| number.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+    use super::*;
+    use crate::{
+        model::InvalidTask,
+        state::{Mutation, apply, apply::apply_reserving},
+    };
+
+    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+    fn plan(ids: &[&str]) -> Plan {
+        let tasks = ids.iter().map(|id| Task::new(TaskId::new(*id), "t")).collect();
+        Plan { tasks, ..Plan::default() }
+    }
+
+    fn id(text: &str) -> TaskId {
+        TaskId::new(text)
+    }
+
+    fn enqueue(title: &str) -> Mutation {
+        Mutation::Enqueue { task: NewTask::new(title) }
+    }
+
+    #[test]
+    fn an_enqueued_task_gets_the_next_free_number() {
+        let mut plan = plan(&["1", "2.7", "10.1", "T-99", "x"]);
+        plan.tasks[0].depends_on = vec![id("12")];
+        let change = apply_reserving(&mut plan, &enqueue("a"), NOW, &[]).unwrap();
+        assert_eq!(change, TaskChange::Added { id: id("13") });
+        let change = apply_reserving(&mut plan, &enqueue("b"), NOW, &[id("40")]).unwrap();
+        assert_eq!(change, TaskChange::Added { id: id("41") });
+        assert_eq!(plan.tasks.last().unwrap().created_at, Some(NOW));
+        assert_eq!(plan.progress.total_tasks, 7);
+    }
+
+    #[test]
+    fn the_highest_possible_number_does_not_stop_the_counting() {
+        let mut plan = plan(&[&u64::MAX.to_string()]);
+        assert_eq!(apply(&mut plan, &enqueue("a"), NOW).unwrap(), TaskChange::Added { id: id("0") });
+    }
+
+    #[test]
+    fn an_empty_title_is_refused() {
+        let error = apply(&mut plan(&[]), &enqueue("  "), NOW).unwrap_err();
+        assert!(matches!(error, StateError::TaskInvalid { source: InvalidTask::EmptyTitle, .. }));
+    }
+
+    #[test]
+    fn a_new_task_must_have_an_id_of_its_own_and_no_circle() {
+        let mut plan = plan(&["1"]);
+        plan.tasks[0].depends_on = vec![id("2")];
+        let before = plan.clone();
+        let mut add = |id: &str, depends_on: &[&str]| {
+            let depends_on = depends_on.iter().map(|id| TaskId::new(*id)).collect();
+            let task = Task { depends_on, ..Task::new(TaskId::new(id), "t") };
+            apply(&mut plan, &Mutation::Add { task: Box::new(task) }, NOW).unwrap_err()
+        };
+        assert!(matches!(add("1", &[]), StateError::TaskExists { .. }));
+        assert!(matches!(add("a b", &[]), StateError::TaskInvalid { .. }));
+        assert_eq!(add("2", &["1"]).to_string(), "task 2 would depend on itself: 1 -> 2 -> 1");
+        assert_eq!(plan, before);
+    }
+}

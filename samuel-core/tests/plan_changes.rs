@@ -1,0 +1,535 @@
+//! Plans that are changed, and changes that are taken back.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed set-up fails the test")]
+
+use std::{fs, sync::Arc};
+
+use proptest::{collection::vec, option, prelude::*, sample::select};
+use samuel_core::{
+    clock::SystemClock,
+    model::{Coded, ErrorCode, Groups, Plan, Priority, Source, Status, Task, TaskId},
+    state::{
+        Actor, AddedTask, Applied, Asker, ChangedTask, Existing, FileStore, MemoryStore, Mutation, NewTask,
+        Orphans, Parts, Place, PlanStore, PlanUpdate, RunDir, StateError, TaskChange, TaskEdit, merge,
+    },
+};
+
+fn id(text: &str) -> TaskId {
+    TaskId::new(text)
+}
+
+fn asker(name: &str) -> Asker {
+    Asker { actor: Actor::User, name: Some(name.to_owned()) }
+}
+
+/// Tasks 1 with parts 1.1 and 1.2, 2 and 3, of which 3 depends on 2.
+fn plan() -> Plan {
+    let task = |text: &str, parent: Option<&str>, depends_on: &[&str]| Task {
+        parent_id: parent.map(id),
+        depends_on: depends_on.iter().map(|text| id(text)).collect(),
+        ..Task::new(id(text), format!("Task {text}"))
+    };
+    let tasks = vec![
+        task("1", None, &[]),
+        task("1.1", Some("1"), &[]),
+        task("1.2", Some("1"), &["1.1"]),
+        task("2", None, &[]),
+        task("3", None, &["2"]),
+    ];
+    Plan { tasks, ..Plan::default() }
+}
+
+fn in_memory() -> MemoryStore {
+    let store = MemoryStore::new(Arc::new(SystemClock::new()));
+    store.import(plan(), Actor::User, Existing::Refuse).unwrap();
+    store
+}
+
+fn tasks(store: &dyn PlanStore) -> Vec<Task> {
+    store.load().unwrap().plan.tasks.clone()
+}
+
+fn order(store: &dyn PlanStore) -> String {
+    tasks(store).iter().map(|task| task.id.to_string()).collect::<Vec<_>>().join(" ")
+}
+
+fn ask(store: &dyn PlanStore, name: &str, mutation: Mutation) -> Result<Applied, StateError> {
+    store.mutate_as(None, mutation, &asker(name))
+}
+
+fn title(id: &str, title: &str) -> Mutation {
+    let edit = TaskEdit { title: Some(title.to_owned()), ..TaskEdit::default() };
+    Mutation::Edit { id: TaskId::new(id), edit: Box::new(edit) }
+}
+
+fn undo(change: Option<u64>) -> Mutation {
+    Mutation::Undo { change, back: None }
+}
+
+fn moved(text: &str, to: Place) -> Mutation {
+    Mutation::Move { id: id(text), to }
+}
+
+fn remove(ids: &[&str], parts: Parts) -> Mutation {
+    Mutation::Remove { ids: ids.iter().map(|text| id(text)).collect(), parts }
+}
+
+#[test]
+fn an_edit_says_what_is_new_and_leaves_the_rest() {
+    let store = in_memory();
+    let edit = TaskEdit {
+        priority: Some(Priority::High),
+        depends_on: Some(vec![id("1")]),
+        acceptance: Some(vec!["it works".to_owned()]),
+        ..TaskEdit::default()
+    };
+    let edit = || Mutation::Edit { id: id("2"), edit: Box::new(edit.clone()) };
+    let made = ask(&store, "a", edit()).unwrap();
+    assert_eq!(made.change, TaskChange::Task { id: id("2"), from: Status::Pending, to: Status::Pending });
+    let task = made.task.unwrap();
+    assert_eq!((task.title.as_str(), task.priority, task.acceptance.len()), ("Task 2", Priority::High, 1));
+    assert_eq!(ask(&store, "a", edit()).unwrap().change, TaskChange::Unchanged);
+}
+
+#[test]
+fn what_would_break_the_plan_is_refused_and_changes_nothing() {
+    let store = in_memory();
+    let before = tasks(&store);
+    let depends = |text: &str, on: &str| {
+        let edit = TaskEdit { depends_on: Some(vec![id(on)]), ..TaskEdit::default() };
+        Mutation::Edit { id: id(text), edit: Box::new(edit) }
+    };
+    for (mutation, told, code) in [
+        (title("2", " "), "task 2 cannot be stored", ErrorCode::TASK_INVALID),
+        (title("9", "x"), "there is no task 9", ErrorCode::TASK_NOT_FOUND),
+        (depends("2", "9"), "task 2 depends on 9, which does not exist", ErrorCode::TASK_INVALID),
+        (depends("2", "3"), "task 2 would depend on itself: 2 -> 3 -> 2", ErrorCode::TASK_INVALID),
+        (depends("2", "2"), "task 2 would depend on itself: 2 -> 2", ErrorCode::TASK_INVALID),
+        (remove(&["2"], Parts::Keep), "task 2 cannot be removed: 3 depends on it", ErrorCode::TASK_IN_USE),
+        (
+            remove(&["1"], Parts::Keep),
+            "task 1 cannot be removed: 1.1, 1.2 are parts of it",
+            ErrorCode::TASK_IN_USE,
+        ),
+        (
+            moved("1", Place::After(id("1.2"))),
+            "task 1 cannot be moved to 1.2, which is the same task or a part of it",
+            ErrorCode::TASK_INVALID,
+        ),
+        (
+            moved("1", Place::Under(id("1.1"))),
+            "task 1 cannot be moved to 1.1, which is the same task or a part of it",
+            ErrorCode::TASK_INVALID,
+        ),
+        (moved("2", Place::Under(id("3"))), "task 2 would depend on itself: 2 -> 2", ErrorCode::TASK_INVALID),
+    ] {
+        let error = ask(&store, "a", mutation.clone());
+        if let (Mutation::Move { to: Place::Under(_), .. }, Ok(_)) = (&mutation, &error) {
+            // 3 becomes a group, which never waits for its own part.
+            ask(&store, "a", undo(None)).unwrap();
+            continue;
+        }
+        let error = error.unwrap_err();
+        assert_eq!((error.to_string().as_str(), error.code()), (told, code));
+        assert_eq!(tasks(&store), before);
+    }
+}
+
+#[test]
+fn what_others_need_is_removed_with_them() {
+    let store = in_memory();
+    ask(&store, "a", remove(&["2", "3"], Parts::Keep)).unwrap();
+    assert_eq!(order(&store), "1 1.1 1.2");
+    ask(&store, "a", remove(&["1"], Parts::Take)).unwrap();
+    assert_eq!(order(&store), "");
+    ask(&store, "a", undo(None)).unwrap();
+    ask(&store, "a", undo(None)).unwrap();
+    assert_eq!(order(&store), "1 1.1 1.2 2 3");
+}
+
+#[test]
+fn a_task_moves_with_its_parts() {
+    let store = in_memory();
+    for (text, to, expected) in [
+        ("1", Place::Last, "2 3 1 1.1 1.2"),
+        ("3", Place::First, "3 2 1 1.1 1.2"),
+        ("1", Place::Before(id("2")), "3 1 1.1 1.2 2"),
+        ("3", Place::After(id("1.1")), "1 1.1 3 1.2 2"),
+    ] {
+        ask(&store, "a", moved(text, to)).unwrap();
+        assert_eq!(order(&store), expected);
+    }
+    ask(&store, "a", moved("3", Place::Under(id("2")))).unwrap();
+    assert_eq!(tasks(&store)[2].parent_id, Some(id("2")));
+    ask(&store, "a", moved("3", Place::Top)).unwrap();
+    (0..6).for_each(|_| drop(ask(&store, "a", undo(None)).unwrap()));
+    assert_eq!(order(&store), "1 1.1 1.2 2 3");
+}
+
+#[test]
+fn a_blocked_task_says_why_until_it_is_reset() {
+    let store = in_memory();
+    let block = Mutation::Block { id: id("2"), reason: Some("no key".to_owned()) };
+    let task = ask(&store, "a", block).unwrap().task.unwrap();
+    assert_eq!((task.status, task.skip_reason.as_deref()), (Status::Blocked, Some("no key")));
+    let task = ask(&store, "a", Mutation::Reset { id: id("2") }).unwrap().task.unwrap();
+    assert_eq!((task.status, task.skip_reason), (Status::Pending, None));
+}
+
+#[test]
+fn an_undo_never_takes_what_somebody_changed_since() {
+    let store = in_memory();
+    let first = ask(&store, "a", title("2", "A")).unwrap().revision;
+    let second = ask(&store, "b", title("2", "B")).unwrap().revision;
+    let other = ask(&store, "b", title("3", "B")).unwrap().revision;
+    for change in [Some(first), None] {
+        let error = ask(&store, "a", undo(change)).unwrap_err();
+        let told = format!("change {second} (edit) touched 2 since");
+        assert!(error.to_string().ends_with(&told), "{error}");
+        assert_eq!(error.code(), ErrorCode::TASK_NOT_UNDONE);
+    }
+    let error = ask(&store, "c", undo(None)).unwrap_err();
+    assert_eq!(error.to_string(), "you made no change that could be taken back");
+    // The last of b is not the one that is in the way.
+    assert_eq!(ask(&store, "b", undo(None)).unwrap().revision, other + 1);
+    ask(&store, "b", undo(None)).unwrap();
+    ask(&store, "a", undo(None)).unwrap();
+    assert_eq!(tasks(&store), tasks(&in_memory_like(&store)));
+}
+
+/// Returns a store with the plan as it was imported.
+fn in_memory_like(store: &MemoryStore) -> MemoryStore {
+    let created_at = store.load().unwrap().plan.tasks[0].created_at;
+    let mut plan = plan();
+    plan.tasks.iter_mut().for_each(|task| task.created_at = created_at);
+    let other = MemoryStore::new(Arc::new(SystemClock::new()));
+    other.import(plan, Actor::User, Existing::Refuse).unwrap();
+    other
+}
+
+#[test]
+fn an_undo_can_be_undone_and_a_change_is_not_undone_twice() {
+    let store = in_memory();
+    let change = ask(&store, "a", title("2", "A")).unwrap().revision;
+    let undone = ask(&store, "a", undo(Some(change))).unwrap().revision;
+    let error = ask(&store, "a", undo(Some(change))).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("change {change} cannot be taken back: change {undone} took it back already")
+    );
+    ask(&store, "a", undo(Some(undone))).unwrap();
+    assert_eq!(tasks(&store)[3].title, "A");
+    ask(&store, "a", undo(Some(change))).unwrap();
+    assert_eq!(tasks(&store)[3].title, "Task 2");
+}
+
+#[test]
+fn the_loops_own_changes_and_those_of_another_plan_are_not_undone() {
+    let store = in_memory();
+    let start = Mutation::StartTask { id: id("2"), owner: None };
+    let started = store.mutate(start, Actor::Runtime).unwrap().revision;
+    let error = ask(&store, "a", undo(Some(started))).unwrap_err();
+    assert!(error.to_string().ends_with("it is one of the loop's own (start_task)"), "{error}");
+    let error = ask(&store, "a", undo(Some(99))).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::TASK_UNDO_NOT_KEPT);
+}
+
+#[test]
+fn an_agent_changes_no_tasks_and_takes_nothing_back() {
+    let store = in_memory();
+    let before = tasks(&store);
+    let update = PlanUpdate { removed: vec![id("3")], ..PlanUpdate::default() };
+    for mutation in [
+        title("2", "easier"),
+        remove(&["3"], Parts::Keep),
+        moved("3", Place::First),
+        undo(None),
+        Mutation::Update { update: Box::new(update) },
+    ] {
+        let error = store.mutate(mutation, Actor::Agent).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::TASK_DENIED);
+    }
+    assert_eq!(tasks(&store), before);
+}
+
+/// Any change that somebody may ask for.
+fn mutation() -> impl Strategy<Value = Mutation> {
+    let ids = || select(vec!["1", "1.1", "1.2", "2", "3", "4", "5"]).prop_map(id);
+    let place = || {
+        prop_oneof![
+            Just(Place::First),
+            Just(Place::Last),
+            Just(Place::Top),
+            ids().prop_map(Place::Before),
+            ids().prop_map(Place::After),
+            ids().prop_map(Place::Under),
+        ]
+    };
+    let edit =
+        || {
+            (option::of("[a-z]{0,3}"), option::of(vec(ids(), 0..3)))
+                .prop_map(|(title, depends_on)| TaskEdit { title, depends_on, ..TaskEdit::default() })
+        };
+    let added = (ids(), option::of(ids()), option::of(ids())).prop_map(|(id, parent_id, behind)| AddedTask {
+        task: Task { parent_id, ..Task::new(id, "new") },
+        behind,
+    });
+    let changed = (ids(), edit(), option::of(place())).prop_map(|(id, edit, parent)| {
+        let parent = parent.filter(|parent| matches!(parent, Place::Under(_) | Place::Top));
+        ChangedTask { id, edit, parent }
+    });
+    let update =
+        (vec(added, 0..2), vec(changed, 0..3), vec(ids(), 0..2)).prop_map(|(added, changed, removed)| {
+            let name = Some("other".to_owned());
+            PlanUpdate { added, changed, removed, name, ..PlanUpdate::default() }
+        });
+    prop_oneof![
+        ids().prop_map(|id| Mutation::Done { id, commit_sha: Some("abcd".to_owned()), iteration: None }),
+        ids().prop_map(|id| Mutation::Skip { id, reason: Some("r".to_owned()) }),
+        ids().prop_map(|id| Mutation::Reset { id }),
+        ids().prop_map(|id| Mutation::Block { id, reason: None }),
+        ids()
+            .prop_map(|id| Mutation::Enqueue { task: NewTask { depends_on: vec![id], ..NewTask::new("t") } }),
+        (ids(), ids()).prop_map(|(id, parent)| Mutation::Add {
+            task: Box::new(Task { parent_id: Some(parent), ..Task::new(id, "t") })
+        }),
+        (ids(), edit()).prop_map(|(id, edit)| Mutation::Edit { id, edit: Box::new(edit) }),
+        (vec(ids(), 1..3), select(vec![Parts::Keep, Parts::Take]))
+            .prop_map(|(ids, parts)| Mutation::Remove { ids, parts }),
+        (ids(), place()).prop_map(|(id, to)| Mutation::Move { id, to }),
+        update.prop_map(|update| Mutation::Update { update: Box::new(update) }),
+    ]
+}
+
+fn project_of(store: &dyn PlanStore) -> (String, String) {
+    let project = store.load().unwrap().plan.project.clone();
+    (project.name, project.description)
+}
+
+proptest! {
+    #[test]
+    fn an_undo_after_any_change_gives_the_tasks_before(
+        earlier in vec(mutation(), 0..12), last in mutation()
+    ) {
+        let store = in_memory();
+        for mutation in earlier {
+            let _ = ask(&store, "a", mutation);
+        }
+        let before = (tasks(&store), project_of(&store));
+        let Ok(made) = ask(&store, "a", last) else {
+            prop_assert_eq!(tasks(&store), before.0);
+            return Ok(());
+        };
+        if made.change != TaskChange::Unchanged {
+            let after = tasks(&store);
+            let undone = ask(&store, "a", undo(Some(made.revision))).unwrap().revision;
+            prop_assert_eq!(&tasks(&store), &before.0);
+            prop_assert_eq!(project_of(&store), before.1);
+            ask(&store, "a", undo(Some(undone))).unwrap();
+            prop_assert_eq!(tasks(&store), after);
+        }
+    }
+
+    #[test]
+    fn as_many_undos_as_changes_give_the_first_tasks(changes in vec(mutation(), 0..12)) {
+        let store = in_memory();
+        let before = tasks(&store);
+        let made = changes.into_iter().filter_map(|mutation| ask(&store, "a", mutation).ok());
+        let made = made.filter(|made| made.change != TaskChange::Unchanged).count();
+        for _ in 0..made {
+            ask(&store, "a", undo(None)).unwrap();
+        }
+        prop_assert_eq!(tasks(&store), before);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+
+    #[test]
+    fn in_files_an_undo_gives_the_bytes_of_the_tasks_before(
+        earlier in vec(mutation(), 0..4), last in mutation()
+    ) {
+        let root = tempfile::tempdir().unwrap();
+        let store = FileStore::new(RunDir::new(root.path()), Arc::new(SystemClock::new()));
+        store.import(plan(), Actor::User, Existing::Refuse).unwrap();
+        let table = || {
+            let text = fs::read_to_string(store.dir().prd()).unwrap();
+            let (_, table) = text.split_once("\ntasks[").unwrap();
+            table.split_once("\nprogress").unwrap().0.to_owned()
+        };
+        for mutation in earlier {
+            let _ = ask(&store, "a", mutation);
+        }
+        let before = table();
+        let made = ask(&store, "a", last).ok().filter(|made| made.change != TaskChange::Unchanged);
+        if let Some(made) = made {
+            ask(&store, "a", undo(Some(made.revision))).unwrap();
+        }
+        prop_assert_eq!(table(), before);
+    }
+}
+
+/// A PRD of few ids and titles, so that they meet.
+fn prd() -> impl Strategy<Value = Plan> {
+    let row =
+        (select(vec!["1", "1.1", "2", "3", "4", "7"]), "[a-d]", "[x-z]?", option::of(select(vec!["1", "2"])));
+    vec(row, 0..6).prop_map(|rows| {
+        let mut seen = std::collections::HashSet::new();
+        let rows: Vec<_> = rows.into_iter().filter(|(id, ..)| seen.insert(*id)).collect();
+        let has = |text: &str| rows.iter().any(|(id, ..)| *id == text);
+        let task = |(text, title, description, depends_on): &(&str, String, String, Option<&str>)| Task {
+            description: description.clone(),
+            source: Source::Prd,
+            parent_id: (*text == "1.1" && has("1")).then(|| id("1")),
+            // Only on what comes before: nothing waits for itself.
+            depends_on: depends_on
+                .filter(|on| has(on) && *on < *text && *text != "1.1")
+                .map(id)
+                .into_iter()
+                .collect(),
+            ..Task::new(id(text), title.clone())
+        };
+        Plan { tasks: rows.iter().map(task).collect(), ..Plan::default() }
+    })
+}
+
+/// What somebody does between two updates; nothing that changes what a task says.
+fn work() -> impl Strategy<Value = Vec<Mutation>> {
+    let ids = || select(vec!["1", "1.1", "2", "3", "4", "5", "7", "8"]).prop_map(id);
+    let change = prop_oneof![
+        ids().prop_map(|id| Mutation::Done { id, commit_sha: Some("abcd".to_owned()), iteration: None }),
+        ids().prop_map(|id| Mutation::Skip { id, reason: None }),
+        "[a-d]".prop_map(|title| Mutation::Enqueue { task: NewTask::new(title) }),
+    ];
+    vec(change, 0..6)
+}
+
+/// Brings a plan up to date and says what was different.
+fn update(store: &MemoryStore, prd: &Plan, orphans: Orphans) -> Option<PlanUpdate> {
+    let merged = merge(&store.load().unwrap().plan, prd, orphans);
+    if merged.update.is_empty() {
+        return None;
+    }
+    let update = Box::new(merged.update.clone());
+    // What somebody added may depend on what is pruned.
+    ask(store, "a", Mutation::Update { update }).ok().map(|_| merged.update)
+}
+
+fn imported(prd: &Plan) -> MemoryStore {
+    let store = MemoryStore::new(Arc::new(SystemClock::new()));
+    store.import(prd.clone(), Actor::User, Existing::Refuse).unwrap();
+    store
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn an_update_with_the_same_prd_changes_nothing(prd in prd(), work in work()) {
+        let store = imported(&prd);
+        work.into_iter().for_each(|mutation| drop(ask(&store, "b", mutation)));
+        let before = tasks(&store);
+        prop_assert_eq!(update(&store, &prd, Orphans::Remove), None);
+        prop_assert_eq!(tasks(&store), before);
+    }
+
+    #[test]
+    fn updating_twice_is_updating_once(
+        first in prd(), work in work(), second in prd(), prunes in any::<bool>()
+    ) {
+        let orphans = if prunes { Orphans::Remove } else { Orphans::Keep };
+        let store = imported(&first);
+        work.into_iter().for_each(|mutation| drop(ask(&store, "b", mutation)));
+        if update(&store, &second, orphans).is_some() {
+            let once = tasks(&store);
+            prop_assert_eq!(update(&store, &second, orphans), None);
+            prop_assert_eq!(tasks(&store), once);
+        }
+    }
+
+    #[test]
+    fn an_update_leaves_where_tasks_stand_and_what_was_added_and_can_be_undone(
+        first in prd(), work in work(), second in prd()
+    ) {
+        let store = imported(&first);
+        work.into_iter().for_each(|mutation| drop(ask(&store, "b", mutation)));
+        let before = store.load().unwrap().plan;
+        let made = update(&store, &second, Orphans::Keep);
+        let after = store.load().unwrap().plan;
+        let groups = Groups::of(&after.tasks);
+        for (place, task) in after.tasks.iter().enumerate() {
+            let Some(was) = before.task(&task.id).filter(|_| !groups.is_group(place)) else { continue };
+            let was_group = before.tasks.iter().any(|part| part.parent_id.as_ref() == Some(&was.id));
+            prop_assert!(was_group || was.status == task.status, "{}", task.id);
+            prop_assert_eq!(&was.commit_sha, &task.commit_sha);
+        }
+        prop_assert!(before.tasks.iter().all(|task| after.task(&task.id).is_some()), "nothing is removed");
+        if made.is_some() {
+            ask(&store, "a", undo(None)).unwrap();
+            prop_assert_eq!(tasks(&store), before.tasks.clone());
+        }
+    }
+}
+
+#[test]
+fn work_that_was_done_stays_with_its_title_where_a_prd_is_numbered_anew() {
+    let prd = |titles: &[&str]| {
+        let task = |(number, title): (usize, &&str)| Task {
+            source: Source::Prd,
+            ..Task::new(id(&number.to_string()), *title)
+        };
+        Plan { tasks: (1..).zip(titles).map(task).collect(), ..Plan::default() }
+    };
+    let store = imported(&prd(&["Parse", "Print", "Ship"]));
+    let done = Mutation::Done { id: id("2"), commit_sha: None, iteration: None };
+    ask(&store, "a", done).unwrap();
+    update(&store, &prd(&["Parse", "Check", "Print", "Release"]), Orphans::Keep).unwrap();
+    let said: Vec<String> =
+        tasks(&store).iter().map(|task| format!("{} {} {}", task.id, task.title, task.status)).collect();
+    // A new task stands behind the one before it in the PRD.
+    assert_eq!(
+        said,
+        ["1 Parse pending", "2 Print completed", "4 Release pending", "3 Ship pending", "5 Check pending"]
+    );
+}
+
+#[test]
+fn writers_beside_each_other_lose_nothing_and_take_back_only_their_own() {
+    let root = tempfile::tempdir().unwrap();
+    let store = || FileStore::new(RunDir::new(root.path()), Arc::new(SystemClock::new()));
+    let tasks_of = |n: usize| Task::new(id(&n.to_string()), format!("Task {n}"));
+    let plan = Plan { tasks: (1..=16).map(tasks_of).collect(), ..Plan::default() };
+    store().import(plan, Actor::User, Existing::Refuse).unwrap();
+    let writer = |n: usize| {
+        let (store, name) = (store(), format!("writer {n}"));
+        let own = n.to_string();
+        ask(&store, &name, title(&own, "mine")).unwrap();
+        // Everybody has a say about the first task.
+        let first = ask(&store, &name, title("1", &name)).unwrap();
+        ask(&store, &name, Mutation::Enqueue { task: NewTask::new(name.clone()) }).unwrap();
+        ask(&store, &name, title(&own, "wrong")).unwrap();
+        ask(&store, &name, undo(None)).unwrap();
+        let done = Mutation::Done { id: id(&own), commit_sha: None, iteration: None };
+        ask(&store, &name, done).unwrap();
+        (first.revision, ask(&store, &name, undo(Some(first.revision))).is_ok())
+    };
+    let taken_back: Vec<(u64, bool)> = std::thread::scope(|scope| {
+        let writers: Vec<_> = (2..=16).map(|n| scope.spawn(move || writer(n))).collect();
+        writers.into_iter().map(|writer| writer.join().unwrap()).collect()
+    });
+    let tasks = tasks(&store());
+    assert_eq!(tasks.len(), 31);
+    for n in 2..=16 {
+        let task = &tasks[n - 1];
+        assert_eq!((task.title.as_str(), task.status), ("mine", Status::Completed), "{n}");
+        assert!(tasks.iter().any(|task| task.title == format!("writer {n}")));
+    }
+    // Whoever could not take back theirs was followed by somebody who did not, either.
+    let left = taken_back.iter().filter(|(_, is_taken_back)| !is_taken_back).max();
+    let expected = left.map_or("Task 1".to_owned(), |(revision, _)| {
+        let place = taken_back.iter().position(|(other, _)| other == revision).unwrap();
+        format!("writer {}", place + 2)
+    });
+    assert_eq!(tasks[0].title, expected);
+}
