@@ -36,15 +36,15 @@ A program that greets, in three steps.
 
 Create the file for the first part.
 
-### 1.1 Say hello
+### 2.0 Say hello
 
 Create the file for the second part.
 
-### 1.2 Say goodbye
+### 3.0 Say goodbye
 
 Create the file for the third part.
 
-Depends on: 1.1
+Depends on: 2.0
 ";
 
 /// What the model has the agent run: the work, a commit, and the mutation.
@@ -160,10 +160,10 @@ async fn takes_a_prd_to_done(real: RealAgent, script: Script) -> Option<(Vec<Val
         assert!(commits.iter().any(|commit| task["commit_sha"] == *commit.as_str()), "{task}");
     }
     let subjects = project.git(&["log", "--reverse", "--format=%s"]);
-    assert_eq!(subjects, ["Start", "feat: part 1.0", "feat: part 1.1", "feat: part 1.2"]);
+    assert_eq!(subjects, ["Start", "feat: part 1.0", "feat: part 2.0", "feat: part 3.0"]);
 
     let log = fs::read_to_string(project.dir.path().join(".samuel/run/progress.md")).unwrap();
-    for id in ["1.0", "1.1", "1.2"] {
+    for id in ["1.0", "2.0", "3.0"] {
         assert!(log.contains(&format!("[task:{id}] STARTED")), "{log}");
         assert!(log.contains(&format!("[task:{id}] COMPLETED")), "{log}");
     }

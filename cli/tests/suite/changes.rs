@@ -244,6 +244,7 @@ fn a_task_is_edited_with_options_and_the_change_taken_back() {
 }
 
 #[test]
+#[expect(clippy::print_stdout, clippy::disallowed_macros, reason = "a test that is skipped says so")]
 fn a_container_without_a_session_of_its_own_changes_the_plan_and_takes_it_back() {
     let bench = Bench::with_tasks(&["First"]);
     if !Command::new("unshare").args(["--pid", "--fork", "true"]).status().is_ok_and(|ended| ended.success())

@@ -256,7 +256,7 @@ fn warn_of_nothing(form: Option<Form>, content: &Content<'_>, remarks: &mut Rema
         Some(form) => format!("no tasks found as {form}; looked for {}", form.description()),
         None => "no tasks found; looked for headings such as \"### 1.1 Title\" in a section titled \"tasks\", \
                  \"implementation\", \"implementation plan\", \"steps\" or \"work items\", for checklist lines such as \
-                 \"- [ ] 1.1 Title\", and for every form that `samuel run convert --formats` lists"
+                 \"- [ ] 1.1 Title\", and for the forms of every other tool that is known"
             .to_owned(),
     };
     let (place, message) = match heading::outside(&content.blocks, &content.sections).next() {
