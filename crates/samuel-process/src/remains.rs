@@ -16,7 +16,6 @@ use super::{
 use rustix::process::{Pid, Signal, Uid, geteuid};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
     os::unix::fs::MetadataExt,
     path::Path,
     thread,
