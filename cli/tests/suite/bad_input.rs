@@ -282,6 +282,14 @@ fn no_name_is_suggested_that_would_be_refused() {
             ran.stderr
         );
     }
+    bench.write("samuel.toml", "version = \"2\"\n[methodology.ralph]\nsandbox = \"bwrap\"\n");
+    for args in [&["run", "start", "--yes"][..], &["run", "start", "--dry-run"], &["doctor"]] {
+        let ran = bench.samuel(args);
+        let told = "methodology.ralph.sandbox: sandbox \"bwrap\" is not available yet";
+        let shown = ran.stdout.clone() + &ran.stderr;
+        assert!(ran.code != 0 && shown.contains(told) && shown.contains("samuel.toml:3:1"), "{shown}");
+    }
+    bench.ok(&["run", "start", "--dry-run", "--sandbox", "host", "--agent-command", "true"]);
     bench.write("samuel.toml", "version = \"2\"\n");
     let ran = bench.samuel(&["run", "pilto"]);
     assert!(ran.code == 2 && !ran.stderr.contains("pilot"), "{}", ran.stderr);
