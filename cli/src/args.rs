@@ -271,7 +271,8 @@ pub(crate) struct StartArgs {
     pub(crate) session: Option<String>,
     /// Run what the project brings without asking
     ///
-    /// What the last run left changed of the files that decide what runs is not covered: see --accept.
+    /// What the last run left changed of the files that decide what runs is not covered: with --accept
+    /// too, that alone is asked about.
     #[arg(long, short)]
     pub(crate) yes: bool,
     /// Go on after control files were changed: show what changed, and ask
