@@ -276,7 +276,7 @@ pub(crate) struct StartArgs {
     #[arg(long, short)]
     pub(crate) yes: bool,
     /// Go on after control files were changed: show what changed, and ask
-    #[arg(long, conflicts_with = "yes")]
+    #[arg(long)]
     pub(crate) accept: bool,
     /// Run what the project brings, without asking, if it has this digest, which the question prints
     #[arg(long, value_name = "DIGEST", conflicts_with = "yes")]
@@ -533,7 +533,7 @@ pub(crate) struct PluginDirectory {
                         --lang python\n  samuel plugin new licence --sdk-path ~/samuel/bindings/rust"
 )]
 pub(crate) struct NewPluginArgs {
-    /// The plugin's name: 2 to 64 of a-z, 0-9 and -, a letter first
+    /// The plugin's name: 2 to 64 of a-z, 0-9 and -, a letter first and no - last
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
     /// What it is made of: wasm, skill or oci
