@@ -573,7 +573,7 @@ pub(crate) struct DoctorArgs {
     #[arg(long, conflicts_with = "hooks")]
     pub(crate) fix: bool,
     /// Repair without asking
-    #[arg(long, requires = "fix")]
+    #[arg(long, short, requires = "fix")]
     pub(crate) yes: bool,
 }
 
