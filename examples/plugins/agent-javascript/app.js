@@ -17,7 +17,8 @@ export const agentInvoke = {
     if (listed !== null) {
       say(listed);
     }
-    const usage = { inputTokens: 10n, outputTokens: 2n, cachedTokens: 0n, costUsd: null };
+    // With this backend a u64 is a number, not a BigInt.
+    const usage = { inputTokens: 10, outputTokens: 2, cachedTokens: 0, costUsd: null };
     consumed(usage);
     return { exitCode: 0, stdout: listed ?? "", stderr: "", usage, failure: null, logs: [], extensions: [] };
   }),
