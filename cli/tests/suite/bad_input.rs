@@ -306,7 +306,7 @@ fn a_samuel_toml_that_links_to_nothing_is_told_as_a_link() {
         let ran = bench.samuel(args);
         let shown = ran.stdout.clone() + &ran.stderr;
         assert!(ran.code != 0, "{args:?}: {shown}");
-        let told = "it is a link to \"gone/there.toml\", and there is nothing";
+        let told = "it is a link to \"gone/there.toml\", which does not exist";
         assert!(
             shown.contains(told) && shown.contains("Restore what the link leads to"),
             "{args:?}: {shown}"

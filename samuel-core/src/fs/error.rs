@@ -38,7 +38,7 @@ pub enum FileError {
         target: PathBuf,
     },
     /// It is a link, and there is nothing where that leads.
-    #[error("it is a link to \"{}\", and there is nothing", target.display())]
+    #[error("it is a link to \"{}\", which does not exist", target.display())]
     Dangling {
         /// Where it points, as it stands in the link.
         target: PathBuf,
