@@ -1,5 +1,5 @@
 //! The example does what it says.
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 use std::process::Command;
 
