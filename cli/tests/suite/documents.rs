@@ -65,8 +65,12 @@ fn command_lines(page: &str) -> Vec<String> {
         for line in part.replace("\\\n", " ").lines() {
             let line = line.trim().trim_start_matches("$ ");
             let piped = line.split(" | ").map(str::trim).filter(|each| each.starts_with("samuel "));
-            // A key of a manifest is none.
-            found.extend(piped.filter(|each| !each.starts_with("samuel =")).map(str::to_owned));
+            // A key of a manifest is none, nor is a word of a picture.
+            found.extend(
+                piped
+                    .filter(|each| !["samuel =", "samuel  "].iter().any(|no| each.starts_with(no)))
+                    .map(str::to_owned),
+            );
         }
     }
     let ends = [" #", ";", " && ", " > "];
