@@ -59,7 +59,10 @@ fn command_lines(page: &str) -> Vec<String> {
     for (place, part) in page.split("```").enumerate() {
         if place % 2 == 0 {
             let code = part.split('`').skip(1).step_by(2);
-            found.extend(code.filter(|code| code.starts_with("samuel ")).map(str::to_owned));
+            found.extend(
+                code.filter(|code| code.starts_with("samuel ") && !code.starts_with("samuel ="))
+                    .map(str::to_owned),
+            );
             continue;
         }
         for line in part.replace("\\\n", " ").lines() {
