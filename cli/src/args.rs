@@ -271,11 +271,12 @@ pub(crate) struct StartArgs {
     pub(crate) session: Option<String>,
     /// Run what the project brings without asking
     ///
-    /// What the last run left changed of the files that decide what runs is not covered: see --accept.
+    /// What the last run left changed of the files that decide what runs is not covered: with --accept
+    /// too, that alone is asked about.
     #[arg(long, short)]
     pub(crate) yes: bool,
     /// Go on after control files were changed: show what changed, and ask
-    #[arg(long, conflicts_with = "yes")]
+    #[arg(long)]
     pub(crate) accept: bool,
     /// Run what the project brings, without asking, if it has this digest, which the question prints
     #[arg(long, value_name = "DIGEST", conflicts_with = "yes")]
@@ -532,7 +533,7 @@ pub(crate) struct PluginDirectory {
                         --lang python\n  samuel plugin new licence --sdk-path ~/samuel/bindings/rust"
 )]
 pub(crate) struct NewPluginArgs {
-    /// The plugin's name: 2 to 64 of a-z, 0-9 and -, a letter first
+    /// The plugin's name: 2 to 64 of a-z, 0-9 and -, a letter first and no - last
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
     /// What it is made of: wasm, skill or oci
@@ -572,7 +573,7 @@ pub(crate) struct DoctorArgs {
     #[arg(long, conflicts_with = "hooks")]
     pub(crate) fix: bool,
     /// Repair without asking
-    #[arg(long, requires = "fix")]
+    #[arg(long, short, requires = "fix")]
     pub(crate) yes: bool,
 }
 

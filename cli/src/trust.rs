@@ -22,6 +22,9 @@ use crate::{
 pub(crate) fn policy(args: &StartArgs, host: &Host) -> TrustPolicy {
     match &args.trust_hash {
         Some(digest) => TrustPolicy::Digest(digest.clone()),
+        None if args.yes && args.accept && host.can_ask => {
+            TrustPolicy::ask(|executables| executables.changes.is_empty() || ask(executables))
+        }
         None if args.yes => TrustPolicy::TrustAll,
         None if host.can_ask => TrustPolicy::ask(ask),
         None => TrustPolicy::Refuse,

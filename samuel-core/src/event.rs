@@ -381,7 +381,14 @@ impl RunReport {
     /// Returns what to do next, where the plan is not done.
     pub fn help(&self) -> Option<Remedy> {
         let code = self.error_code()?;
-        let raise = |setting: &String| Remedy::RaiseLimit { setting: setting.clone() };
-        Some(self.limit.as_ref().map_or_else(|| code.help.clone(), raise))
+        Some(match &self.limit {
+            Some(_) if self.iterations > 0 && self.failed_iterations == self.iterations => {
+                Remedy::ReadProgressAndGoOn.after(
+                    "Every iteration failed: mend what made them fail, for a higher limit would not help.",
+                )
+            }
+            Some(setting) => Remedy::RaiseLimit { setting: setting.clone() },
+            None => code.help.clone(),
+        })
     }
 }

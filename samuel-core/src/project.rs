@@ -140,6 +140,34 @@ impl Project {
         })
     }
 
+    /// Opens the project at a root, an absolute directory, for somebody who looks at how it stands.
+    ///
+    /// A methodology that samuel.toml names and that is not here is taken for one that a program
+    /// brings, unless it looks like a mistyped name; see
+    /// [`brings_no_methodology`](Self::brings_no_methodology).
+    ///
+    /// # Errors
+    /// As [`Project::open_for`], but for such methodologies.
+    pub fn open_for_checkup(
+        caller: Caller,
+        root: impl Into<PathBuf>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, ProjectError> {
+        let root = root.into();
+        match Self::open_for(caller.clone(), &*root, None, Arc::clone(&clock)) {
+            Err(error) if error.may_be_of_a_program() => {
+                Self::open_for_plan(caller, root, None, clock).map_err(|_| error)
+            }
+            opened => opened,
+        }
+    }
+
+    /// Says whether the program that brings the methodology in use is another one than this: no loop
+    /// can be run here.
+    pub fn brings_no_methodology(&self) -> bool {
+        self.methodology.is_elsewhere()
+    }
+
     /// Opens the project at a root, an absolute directory, for somebody who replaces its
     /// samuel.toml: what that holds does not count.
     ///

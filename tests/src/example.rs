@@ -25,6 +25,8 @@ pub enum Example {
     Python,
     /// `samuel-node`.
     JavaScript,
+    /// `samuel-lister`, which stands in the agent's place.
+    JavaScriptAgent,
 }
 
 /// Why an example was not built.
@@ -47,7 +49,7 @@ pub struct Built {
 
 impl Example {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Rust, Self::Python, Self::JavaScript];
+    pub const ALL: [Self; 4] = [Self::Rust, Self::Python, Self::JavaScript, Self::JavaScriptAgent];
 
     /// Returns its directory in the repository.
     pub fn source(self) -> PathBuf {
@@ -59,6 +61,7 @@ impl Example {
             Self::Rust => "rust",
             Self::Python => "python",
             Self::JavaScript => "javascript",
+            Self::JavaScriptAgent => "agent-javascript",
         }
     }
 
@@ -122,7 +125,7 @@ impl Example {
                 run(&directory, install, &path)?;
                 path
             }
-            Self::JavaScript => {
+            Self::JavaScript | Self::JavaScriptAgent => {
                 let tools = npm_tools(&directory, install).map_err(NotBuilt::Skipped)?;
                 let modules = directory.join("node_modules");
                 std::os::unix::fs::symlink(tools.join("node_modules"), modules)

@@ -13,12 +13,17 @@
 
 mod plugin_host;
 
-use std::{collections::BTreeSet, path::Path};
+use std::{
+    collections::BTreeSet,
+    path::Path,
+    sync::{Arc, Mutex},
+};
 
+use async_trait::async_trait;
 use samuel_core::{
-    hook::points,
-    model::payload::{ContextExtraInput, QualityCheckInput},
-    plugin::{Capability, wasm::interface_of},
+    hook::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, points},
+    model::payload::{AgentInvokeInput, ContextExtraInput, QualityCheckInput},
+    plugin::{Capabilities, Capability, wasm::interface_of},
 };
 use samuel_tests::example::{Built, Example, NotBuilt};
 use serde_json::json;
@@ -28,7 +33,8 @@ use wit_parser::{Resolve, WorldKey};
 use plugin_host::{Project, broke, contributed};
 
 /// What a component needs no capability for.
-const UNGATED: [&str; 7] = ["types", "host-types", "log", "config", "plugins", "kv", "prompt-context"];
+const UNGATED: [&str; 8] =
+    ["types", "host-types", "log", "config", "plugins", "kv", "prompt-context", "agent-port"];
 
 /// Builds an example, or says why it cannot be built here.
 fn build(example: Example) -> Option<Built> {
@@ -197,4 +203,74 @@ fn the_javascript_example_tells_of_a_node_project() {
     let denied = fire(granting().denying());
     let message = "filesystem.read is not granted for package.json";
     assert_eq!(broke(&denied), ("denied", message.to_owned()));
+}
+
+#[test]
+fn the_javascript_agent_reports_and_asks_before_it_runs_a_command() {
+    let Some(built) = build(Example::JavaScriptAgent) else { return };
+    assert_fits(&built);
+    let tried = |capabilities: &Capabilities, may: bool| {
+        let port = Arc::new(Port { may, told: Mutex::default() });
+        let project = Project::granting(capabilities).file("here.txt", "");
+        let input = AgentInvokeInput::default();
+        let done = project.fire_at::<points::AgentInvoke>(&built.component, input, Arc::clone(&port) as _);
+        let told = std::mem::take(&mut *port.told.lock().unwrap());
+        (done.unwrap(), told)
+    };
+
+    let (done, told) = tried(&built.manifest.capabilities, true);
+    assert!(done.outcome.broken.is_empty(), "{:?}", done.outcome.broken);
+    assert_eq!(done.output.usage.map(|usage| usage.input_tokens), Some(10));
+    let usage = r#"{"type":"usage","input_tokens":10,"output_tokens":2,"cached_tokens":0,"cost_usd":null}"#;
+    let said = |text: &str| format!(r#"{{"type":"text","text":"{text}"}}"#);
+    assert_eq!(
+        told,
+        [
+            &said("I work on no task."),
+            r#"asked: Bash {"command":"ls"}"#,
+            "ended: Success",
+            &said("here.txt\\n"),
+            usage
+        ]
+    );
+
+    let (done, told) = tried(&built.manifest.capabilities, false);
+    assert_eq!(done.outcome.warnings[0].message, "ls may not be run: not here");
+    assert_eq!(told, [&said("I work on no task."), r#"asked: Bash {"command":"ls"}"#, usage]);
+
+    let (done, _) = tried(&Capabilities::default(), true);
+    assert_eq!(broke(&done).0, "denied");
+}
+
+/// Takes down what an agent reports.
+struct Port {
+    may: bool,
+    told: Mutex<Vec<String>>,
+}
+
+impl Port {
+    fn hear(&self, line: String) {
+        self.told.lock().unwrap().push(line);
+    }
+}
+
+#[async_trait]
+impl AgentPort for Port {
+    fn emit(&self, event: AgentEvent) {
+        self.hear(serde_json::to_string(&event).unwrap());
+    }
+
+    async fn supervised_by(&self, _: u32, _: u64) {}
+
+    async fn before_ability(&self, call: AbilityCall) -> AbilityDecision {
+        self.hear(format!("asked: {} {}", call.ability_id, call.input));
+        match self.may {
+            true => AbilityDecision::Allow { input: call.input },
+            false => AbilityDecision::Block { reason: "not here".to_owned() },
+        }
+    }
+
+    async fn after_ability(&self, result: AbilityResult) {
+        self.hear(format!("ended: {:?}", result.status));
+    }
 }

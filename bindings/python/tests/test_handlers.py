@@ -144,6 +144,26 @@ def test_a_handler_reads_the_context_and_sees_earlier_answers(samuel_loop: MakeL
     ]
 
 
+@pytest.mark.parametrize(
+    ("order", "problem"),
+    [
+        (float("nan"), "order: expected a whole number, found a number with a fraction"),
+        (1.5, "order: expected a whole number, found a number with a fraction"),
+        ("10", "order: expected a whole number, found text"),
+        (True, "order: expected a whole number, found true or false"),
+        (3_000_000_000, "order: 3000000000 is out of range, expected a whole number of at most 2147483647"),
+        (-3_000_000_000, "order: -3000000000 is out of range, expected a whole number of at least -2147483648"),
+    ],
+)
+def test_an_order_that_is_none_is_refused_as_in_samuel_toml(
+    samuel_loop: MakeLoop, order: Any, problem: str
+) -> None:
+    loop = samuel_loop("First")
+    with pytest.raises(samuel.ConfigError) as refused:
+        loop.hook("context.extra", order=order)(lambda call: None)
+    assert str(refused.value).startswith(problem)
+
+
 def test_strictness_and_timeout_are_what_a_handler_asks_for(samuel_loop: MakeLoop) -> None:
     loop = samuel_loop("First", max_consecutive_failures=1)
 

@@ -29,7 +29,7 @@ pub(crate) fn check(global: &Global, host: &Host) -> Result<Reply, Failure> {
     let root = host.root(global)?;
     let clock = Arc::new(SystemClock::new());
     let options = load_options(host)?;
-    let opened = Project::open_for(host.caller(), &root, None, clock);
+    let opened = Project::open_for_checkup(host.caller(), &root, clock);
     let opened = opened.map(|project| project.keeping_plans_in(host.state_dir()));
     let checkup = Checkup::of(&root, &host.caller(), opened, &host.env, |project, run| {
         let plugins = Catalog::read(project.root(), project.config())?.load(&options)?;

@@ -27,6 +27,10 @@ use crate::{
 /// How long the tools of a language may take.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
+/// How many reports of a handler are shown to people, and how many characters of each.
+const SHOWN_REPORTS: usize = 20;
+const SHOWN_CHARS: usize = 200;
+
 /// Carries out a command about a plugin's directory.
 pub(crate) fn run(command: PluginCommand, global: &Global, host: &Host) -> Result<Reply, Failure> {
     match command {
@@ -147,6 +151,13 @@ fn test(args: &PluginTestArgs, global: &Global, host: &Host) -> Result<Reply, Fa
     }
 }
 
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(SHOWN_CHARS) {
+        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or(text)),
+        None => text.to_owned(),
+    }
+}
+
 fn trial_text(trial: &Trial) -> String {
     let mut text = format!("{} {} {:.1} ms", trial.point, safe(&trial.handler), trial.took_ms);
     match (&trial.failure, &trial.refused) {
@@ -156,6 +167,17 @@ fn trial_text(trial: &Trial) -> String {
         }
         (None, Some(reason)) => text.push_str(&format!(" refused: {}\n", safe(reason))),
         (None, None) => text.push_str(" ok\n"),
+    }
+    for warning in &trial.warnings {
+        text.push_str(&format!("  warning: {}\n", safe(&warning.message)));
+    }
+    for report in trial.reports.iter().take(SHOWN_REPORTS) {
+        let shown = serde_json::to_string(report).unwrap_or_default();
+        text.push_str(&format!("  reported {}\n", shortened(&safe(&shown))));
+    }
+    let more = trial.reports.len().saturating_sub(SHOWN_REPORTS) + trial.reports_left_out;
+    if more > 0 {
+        text.push_str(&format!("  {} more\n", counted(more, "report")));
     }
     if let Some(output) = &trial.output {
         let shown = serde_json::to_string_pretty(output).unwrap_or_default();

@@ -282,11 +282,51 @@ fn no_name_is_suggested_that_would_be_refused() {
             ran.stderr
         );
     }
+    bench.write("samuel.toml", "version = \"2\"\n[methodology.ralph]\nsandbox = \"bwrap\"\n");
+    for args in [&["run", "start", "--yes"][..], &["run", "start", "--dry-run"], &["doctor"]] {
+        let ran = bench.samuel(args);
+        let told = "methodology.ralph.sandbox: sandbox \"bwrap\" is not available yet";
+        let shown = ran.stdout.clone() + &ran.stderr;
+        assert!(ran.code != 0 && shown.contains(told) && shown.contains("samuel.toml:3:1"), "{shown}");
+    }
+    bench.ok(&["run", "start", "--dry-run", "--sandbox", "host", "--agent-command", "true"]);
     bench.write("samuel.toml", "version = \"2\"\n");
     let ran = bench.samuel(&["run", "pilto"]);
     assert!(ran.code == 2 && !ran.stderr.contains("pilot"), "{}", ran.stderr);
     let ran = bench.samuel(&["run", "start", "--sandbox", "bwarp"]);
     assert!(ran.code == 2 && !ran.stderr.contains("bwrap"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_samuel_toml_that_links_to_nothing_is_told_as_a_link() {
+    let bench = Bench::with_tasks(&["One"]);
+    let _ = std::fs::remove_file(bench.path("samuel.toml"));
+    std::os::unix::fs::symlink("gone/there.toml", bench.path("samuel.toml")).unwrap();
+    for args in [&["run", "start", "--yes"][..], &["run", "status"], &["doctor"]] {
+        let ran = bench.samuel(args);
+        let shown = ran.stdout.clone() + &ran.stderr;
+        assert!(ran.code != 0, "{args:?}: {shown}");
+        let told = "it is a link to \"gone/there.toml\", which does not exist";
+        assert!(
+            shown.contains(told) && shown.contains("Restore what the link leads to"),
+            "{args:?}: {shown}"
+        );
+    }
+}
+
+#[test]
+fn a_directory_in_the_place_of_a_plan_is_not_to_be_forced() {
+    let bench = Bench::empty();
+    std::fs::create_dir_all(bench.path(".samuel/run/prd.toon")).unwrap();
+    bench.write("prd.md", "# P\n\n## Tasks\n\n- [ ] Work\n");
+    for args in [&["run", "init", "--prd", "prd.md"][..], &["run", "init"], &["run", "convert", "prd.md"]] {
+        for force in [&[][..], &["--force"]] {
+            let ran = bench.samuel(&[args, force].concat());
+            let told = "it is a directory, not a file";
+            let is_told = ran.stderr.contains(told) && ran.stderr.contains("Remove it, or restore");
+            assert!(ran.code != 0 && is_told && !ran.stderr.contains("--force"), "{args:?}: {}", ran.stderr);
+        }
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod bad_input;
 mod bare;
 mod changes;
 mod demo;
+mod documents;
 mod init;
 mod lifecycle;
 mod methodology;

@@ -57,6 +57,20 @@ fn a_plan_is_read_and_changed_where_a_program_brings_the_methodology() {
         says(&ran.stderr, &["unknown methodology \"haiku\"", "samuel.toml:2:"]);
     }
     bench.samuel(&["run", "haikuu", "tasks"]).fails(2);
+    let looked = bench.ok(&["doctor"]).stdout;
+    says(
+        &looked,
+        &[
+            "warning  configuration   the methodology is haiku, which a program brings",
+            "Run the loop by that program.",
+            "skipped  hooks",
+            "state",
+        ],
+    );
+    // A name that is near one that there is stays a mistake.
+    bench.write("samuel.toml", "version = \"2\"\ndefault_methodology = \"ralpf\"\n");
+    let ran = bench.samuel(&["doctor"]);
+    assert!(ran.code != 0 && (ran.stdout + &ran.stderr).contains("methodology not found"), "it is unknown");
 }
 
 /// An agent that keeps its prompt and records its task as done.

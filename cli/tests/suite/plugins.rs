@@ -252,6 +252,58 @@ fn a_handler_that_breaks_fails_the_test_of_its_plugin() {
     fails(&bench, &other, 2, "does not handle quality.check");
 }
 
+/// A plugin whose script stands in the agent's place, and reports.
+fn stand_in(bench: &Bench, answer: &str) -> PathBuf {
+    let script = format!(
+        r#"cat >/dev/null
+echo 'beside the answer' >&2
+echo '{{"event": {{"type": "text", "text": "I begin"}}}}'
+echo '{{"warning": "mind the gap"}}'
+{answer}"#
+    );
+    let more = "[capabilities]\nexec = [\"my-agent\"]\n";
+    source(bench, "agent", more, "agent.invoke", &script)
+}
+
+#[test]
+fn what_a_plugin_warns_of_and_reports_is_shown_by_its_test() {
+    let bench = Bench::empty();
+    stand_in(&bench, r#"echo '{"exit_code": 0, "warnings": ["in the answer"]}'"#);
+    let shown = bench.ok(&["plugin", "test", "plugins/agent"]).stdout;
+    says(
+        &shown,
+        &[
+            "warning: mind the gap",
+            "warning: in the answer",
+            r#"reported {"event":{"type":"text","text":"I begin"}}"#,
+        ],
+    );
+    let tried = bench.ok(&["plugin", "test", "plugins/agent", "--json"]).json();
+    let trial = &tried["data"]["trials"][0];
+    let warnings: Vec<_> =
+        trial["warnings"].as_array().unwrap().iter().map(|each| &each["message"]).collect();
+    assert_eq!(warnings, ["mind the gap", "in the answer"]);
+    assert_eq!(trial["reports"], json!([{ "event": { "type": "text", "text": "I begin" } }]));
+    // What it said before it broke is shown too, and how it broke once.
+    stand_in(&bench, "exit 3");
+    let ran = bench.samuel(&["plugin", "test", "plugins/agent"]).fails(1);
+    says(&ran.stderr, &["broke", "warning: mind the gap", "I begin"]);
+    assert_eq!(ran.stderr.matches("failed: beside the answer").count(), 1, "{}", ran.stderr);
+}
+
+#[test]
+fn the_prompt_and_the_output_of_a_script_in_the_agents_place_are_kept() {
+    let bench = Bench::with_tasks(&["One"]);
+    stand_in(&bench, r#"echo '{"exit_code": 0}'"#);
+    bench.ok(&["install", "plugins/agent", "--yes"]);
+    bench.samuel(&["run", "start", "--yes", "--agent-command", "true", "--max-iterations", "1"]).ends(4);
+    let run = fs::read_dir(bench.path(".samuel/run/logs")).unwrap().next().unwrap().unwrap().path();
+    let kept = |name: &str| fs::read_to_string(run.join(name)).unwrap();
+    assert!(kept("1-1.prompt").contains("One"), "the prompt is kept");
+    assert_eq!(kept("1-1.err"), "beside the answer\n");
+    assert!(kept("1-1.out").contains("I begin"), "{}", kept("1-1.out"));
+}
+
 #[test]
 fn a_component_without_its_handlers_is_refused_before_anything_is_installed() {
     let bench = Bench::empty();

@@ -85,6 +85,15 @@ fn an_agent_that_changes_what_runs_ends_the_run_before_the_next_iteration() {
 }
 
 #[test]
+fn where_every_iteration_failed_no_higher_limit_is_advised() {
+    let bench = Bench::with_tasks(&["First"]);
+    let ran = bench.start("exit 3", &["--max-iterations", "2"]).ends(4);
+    assert!(ran.stderr.contains("Every iteration failed: mend what made them fail"), "{ran:?}");
+    assert!(ran.stderr.contains("Read .samuel/run/progress.md, then go on with"), "{ran:?}");
+    assert!(!ran.stderr.contains("raise max_iterations"), "{ran:?}");
+}
+
+#[test]
 fn the_cap_on_iterations_ends_the_run_and_the_way_on_is_told() {
     let bench = Bench::with_tasks(&["First"]);
     let ran = bench.start("true", &["--max-iterations", "2"]).ends(4);

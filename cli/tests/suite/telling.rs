@@ -302,7 +302,7 @@ fn every_file_is_named_so_that_it_can_be_opened_from_below_the_root() {
     let fails: Vec<&str> = fails.into_iter().chain(["--max-iterations", "1"]).collect();
     for (args, before, name) in [
         (&fails[..], "all that the agent printed: ", ".samuel/run/logs/"),
-        (&fails, "help: Read ", ".samuel/run/progress.md, then "),
+        (&fails, "would not help. Read ", ".samuel/run/progress.md, then "),
         (&["run"], "PRD        ", "plan.md\n"),
         (&["run", "status"], "PRD        ", "plan.md\n"),
         (&["sync", "--dry-run"], "would write ", "AGENTS.md"),

@@ -45,11 +45,13 @@ impl Line {
 }
 
 /// Cuts a stream into lines of bounded length.
+///
+/// The start of a line that passes the limit is handed out at once: its end may never come.
 #[derive(Debug)]
 pub(super) struct LineSplitter {
     limit: usize,
     partial: Vec<u8>,
-    /// Whether the current line has reached the limit.
+    /// Whether the start of the current line was handed out, and its rest is dropped.
     overlong: bool,
 }
 
@@ -62,12 +64,11 @@ impl LineSplitter {
     pub(super) fn push(&mut self, bytes: &[u8]) -> Vec<Line> {
         let mut lines = Vec::new();
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            match piece.strip_suffix(b"\n") {
-                Some(end) => {
-                    self.extend(end);
-                    lines.push(self.take());
-                }
-                None => self.extend(piece),
+            let end = piece.strip_suffix(b"\n");
+            lines.extend(self.extend(end.unwrap_or(piece)));
+            if end.is_some() {
+                let is_handed_out = std::mem::take(&mut self.overlong);
+                lines.extend((!is_handed_out).then(|| self.take(false)));
             }
         }
         lines
@@ -75,19 +76,23 @@ impl LineSplitter {
 
     /// Returns what follows the last line end, if anything does.
     pub(super) fn finish(&mut self) -> Option<Line> {
-        (!self.partial.is_empty() || self.overlong).then(|| self.take())
+        (!self.partial.is_empty()).then(|| self.take(false))
     }
 
-    fn extend(&mut self, bytes: &[u8]) {
+    /// Adds to the current line, and returns its start if that passes the limit.
+    fn extend(&mut self, bytes: &[u8]) -> Option<Line> {
+        if self.overlong {
+            return None;
+        }
         let room = self.limit.saturating_sub(self.partial.len()).min(bytes.len());
-        self.overlong |= room < bytes.len();
         self.partial.extend(bytes.iter().take(room));
+        self.overlong = room < bytes.len();
+        self.overlong.then(|| self.take(true))
     }
 
-    fn take(&mut self) -> Line {
-        let line = Line::new(&self.partial, self.overlong);
+    fn take(&mut self, truncated: bool) -> Line {
+        let line = Line::new(&self.partial, truncated);
         self.partial.clear();
-        self.overlong = false;
         line
     }
 }
@@ -199,6 +204,16 @@ mod tests {
     fn an_overlong_line_is_cut_once_and_the_next_one_is_whole() {
         let lines = split(3, &[b"abcde", b"fg\nhij\n"]);
         assert_eq!(lines, [Line { truncated: true, ..line("abc") }, line("hij")]);
+        assert_eq!(split(3, &[b"abcde"]), [Line { truncated: true, ..line("abc") }]);
+    }
+
+    #[test]
+    fn an_overlong_line_is_not_held_back_until_its_end() {
+        let mut splitter = LineSplitter::new(3);
+        assert_eq!(splitter.push(b"abc"), []);
+        assert_eq!(splitter.push(b"d"), [Line { truncated: true, ..line("abc") }]);
+        assert_eq!(splitter.push(b"efghi"), []);
+        assert_eq!(splitter.push(b"\nj\n"), [line("j")]);
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use super::{SupervisorId, mark::Mark};
 use rustix::{
     io::Errno,
-    process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal, test_kill_process},
+    process::{
+        Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open, pidfd_send_signal, test_kill_process,
+    },
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -175,24 +177,58 @@ pub(super) async fn wait_until_gone(id: SupervisorId, deadline: Instant) -> bool
     }
 }
 
-/// Returns the entry of a supervisor. A process without a mark is none: who writes
-/// the name of any other process where supervisors are noted reaches nothing.
-pub(super) fn find_supervisor(id: SupervisorId) -> Option<Entry> {
-    find(id).filter(|entry| !Mark::carried_by(entry.pid).is_empty())
+/// Returns the entry of a supervisor whose client is dead, this process or one of these.
+///
+/// Any other process is none that anybody has to wait for, whatever is noted: one without a mark, one
+/// of another container, one whose client is somebody else's and lives, and those above this process.
+pub(super) fn find_supervisor(id: SupervisorId, clients: &[SupervisorId]) -> Option<Entry> {
+    let is_one = |entry: &Entry| {
+        let marks = Mark::carried_by(entry.pid);
+        let is_ours = |mark: &Mark| clients.contains(&mark.client()) || is_over(mark.client());
+        !marks.is_empty()
+            && marks.iter().all(is_ours)
+            && shares_our_pids(entry.pid)
+            && !ourselves().contains(&entry.key().0)
+    };
+    find(id).filter(is_one)
+}
+
+/// Tells whether a process counts processes as we do. A mark of another container names another
+/// process than the one that has this pid here.
+pub(super) fn shares_our_pids(pid: Pid) -> bool {
+    let namespace = |process: &str| fs::read_link(format!("/proc/{process}/ns/pid")).ok();
+    let theirs = namespace(&pid.as_raw_nonzero().to_string());
+    theirs.is_some() && theirs == namespace("self")
+}
+
+/// Returns this process and those above it.
+pub(super) fn ourselves() -> BTreeSet<i32> {
+    let mut ourselves = BTreeSet::new();
+    let mut next = Some(getpid());
+    while let Some(pid) = next
+        && ourselves.insert(pid.as_raw_nonzero().get())
+    {
+        next = Entry::read(pid).and_then(|entry| Pid::from_raw(entry.parent));
+    }
+    ourselves
 }
 
 /// Waits for the ends of supervisors, and ends those that are stopped, held by a tracer
 /// or not ready by the deadline; returns those that it ended.
 ///
-/// What is no supervisor, and one whose client lives in another process, is left alone. The
-/// call takes at most [`STUCK_INTERVAL`] more than until the deadline.
-pub(super) async fn end_stuck(ids: &[SupervisorId], deadline: Instant) -> Vec<SupervisorId> {
+/// What is no supervisor, and one whose client lives in another process, is left alone; the latter
+/// is waited for if its client is one of these. The call takes at most [`STUCK_INTERVAL`] more than until the deadline.
+pub(super) async fn end_stuck(
+    ids: &[SupervisorId],
+    clients: &[SupervisorId],
+    deadline: Instant,
+) -> Vec<SupervisorId> {
     let mut at_work = ids.to_vec();
     let mut ended = Vec::new();
     loop {
         let is_over = Instant::now() >= deadline;
         at_work.retain(|id| {
-            let Some(entry) = find_supervisor(*id) else { return false };
+            let Some(entry) = find_supervisor(*id, clients) else { return false };
             let is_stuck = is_over || matches!(entry.state, State::Stopped | State::Traced);
             if !is_stuck || !is_abandoned(entry.pid) {
                 return true;
@@ -212,8 +248,12 @@ pub(super) async fn end_stuck(ids: &[SupervisorId], deadline: Instant) -> Vec<Su
 
 /// Tells whether a supervisor's client is dead, or is this process, which asks.
 fn is_abandoned(supervisor: Pid) -> bool {
-    let is_over = |client: SupervisorId| client.pid == std::process::id() || is_gone(client);
     Mark::carried_by(supervisor).iter().all(|mark| is_over(mark.client()))
+}
+
+/// Tells whether a client is dead, or is this process.
+fn is_over(client: SupervisorId) -> bool {
+    client.pid == std::process::id() || is_gone(client)
 }
 
 /// Waits for all of them together.

@@ -10,13 +10,12 @@ use super::{
     Process, Remains, SupervisorId,
     cgroup::Cgroup,
     mark::Mark,
-    proc_table::{Entry, all, is_gone, pid_of},
+    proc_table::{Entry, all, is_gone, ourselves, pid_of, shares_our_pids},
     sweep::stop_until_still,
 };
-use rustix::process::{Pid, Signal, Uid, geteuid, getpid};
+use rustix::process::{Pid, Signal, Uid, geteuid};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
     os::unix::fs::MetadataExt,
     path::Path,
     thread,
@@ -131,7 +130,7 @@ impl Traces {
 }
 
 /// Who is never ended: this process and those above it, which may carry an outer command's mark.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Spared {
     pids: BTreeSet<i32>,
     /// Their marks. Whoever carries one of them too belongs to where this process was started.
@@ -142,14 +141,6 @@ fn owner(path: &Path) -> Option<Uid> {
     Some(Uid::from_raw(path.metadata().ok()?.uid()))
 }
 
-/// Tells whether a process counts processes as we do. A mark of another container names another
-/// process than the one that has this pid here.
-fn shares_our_pids(pid: Pid) -> bool {
-    let namespace = |process: &str| fs::read_link(format!("/proc/{process}/ns/pid")).ok();
-    let theirs = namespace(&pid.as_raw_nonzero().to_string());
-    theirs.is_some() && theirs == namespace("self")
-}
-
 /// Kills everything that the traces lead to, and waits until it is gone.
 ///
 /// Blocks, for `limit` at most.
@@ -158,7 +149,7 @@ pub(super) fn sweep(traces: &Traces, limit: Duration) -> Remains {
         return Remains::default();
     }
     let (now, deadline) = (Instant::now(), Instant::now() + limit);
-    let spared = ourselves();
+    let spared = spared();
     // The other half of the time is for those that are in no group.
     let groups = match traces.seeks_marks() {
         true => Cgroup::find(|mark, path| traces.include_group(mark, path, &spared), now + limit / 2),
@@ -188,16 +179,10 @@ pub(super) fn sweep(traces: &Traces, limit: Duration) -> Remains {
     Remains { ended: processes(ended), left: processes(left) }
 }
 
-fn ourselves() -> Spared {
-    let mut spared = Spared::default();
-    let mut next = Some(getpid());
-    while let Some(pid) = next
-        && spared.pids.insert(pid.as_raw_nonzero().get())
-    {
-        spared.marks.extend(Mark::carried_by(pid));
-        next = Entry::read(pid).and_then(|entry| Pid::from_raw(entry.parent));
-    }
-    spared
+fn spared() -> Spared {
+    let pids = ourselves();
+    let marks = pids.iter().filter_map(|pid| Pid::from_raw(*pid)).flat_map(Mark::carried_by).collect();
+    Spared { pids, marks }
 }
 
 /// Takes down the names of processes while they have one.

@@ -90,14 +90,20 @@ pub fn supervisor_main() -> ExitCode {
 ///
 /// Returns those that are still there. A process that has taken over the pid
 /// of one, with another start time, does not count, nor does one that is no
-/// supervisor. The supervisors need not be children of this process.
-pub async fn wait_for_sweep(ids: &[SupervisorId], limit: Duration) -> Vec<SupervisorId> {
+/// supervisor. Nor does the supervisor of another process that lives, unless that process is one of
+/// `clients`: whoever noted it may have been told of anything. The supervisors need not be children
+/// of this process.
+pub async fn wait_for_sweep(
+    ids: &[SupervisorId],
+    clients: &[SupervisorId],
+    limit: Duration,
+) -> Vec<SupervisorId> {
     #[cfg(target_os = "linux")]
     {
         let deadline = tokio::time::Instant::now() + limit;
         let mut left = Vec::new();
         for id in ids {
-            let is_there = super::proc_table::find_supervisor(*id).is_some();
+            let is_there = super::proc_table::find_supervisor(*id, clients).is_some();
             if is_there && !super::proc_table::wait_until_gone(*id, deadline).await {
                 left.push(*id);
             }
@@ -106,7 +112,7 @@ pub async fn wait_for_sweep(ids: &[SupervisorId], limit: Duration) -> Vec<Superv
     }
     #[cfg(not(target_os = "linux"))]
     {
-        let _ = (ids, limit);
+        let _ = (ids, clients, limit);
         Vec::new()
     }
 }
@@ -126,7 +132,7 @@ pub fn this_process() -> Option<SupervisorId> {
 /// commands that nobody waits for any more: one that is at work has `limit`
 /// to finish, one that is stopped or held is ended at once. Neither list needs to be
 /// trusted: a process that carries no mark is left alone, and so is a supervisor of another
-/// process that lives. Then everything that
+/// process that lives, which is waited for only if that process is one of `clients`. Then everything that
 /// carries the mark of a dead client, or lives in its control groups, is ended here: of these
 /// clients, and of any other of this user, for a note of it may have been lost. What this process
 /// itself was started in is left alone. The call takes at most 2 s more than `limit`.
@@ -139,7 +145,7 @@ pub async fn sweep_remains(
     {
         use super::{proc_table, remains};
         let deadline = tokio::time::Instant::now() + limit;
-        let ended = proc_table::end_stuck(supervisors, deadline).await;
+        let ended = proc_table::end_stuck(supervisors, clients, deadline).await;
         let over = deadline.max(tokio::time::Instant::now());
         let dead: Vec<SupervisorId> =
             clients.iter().copied().filter(|client| proc_table::is_gone(*client)).collect();

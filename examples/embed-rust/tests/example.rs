@@ -1,5 +1,5 @@
 //! The example does what it says.
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 use std::process::Command;
 
@@ -21,6 +21,22 @@ fn the_example_completes_its_plan_and_takes_one_task_back_on_the_way() {
     }
     assert_eq!(said.matches("completed  ").count(), 3, "{said}");
     assert!(!said.contains("warning:"), "{said}");
+}
+
+#[test]
+fn a_program_brings_a_sandbox_as_its_page_shows() {
+    let (page, code) =
+        (include_str!("../../../docs/embedding.md"), include_str!("../src/bin/own-sandbox.rs"));
+    let shown = page.split("```rust\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    assert!(code.ends_with(shown), "the page shows another program");
+    let may = Command::new("/usr/bin/unshare").args(["--net", "--map-root-user", "--", "true"]).status();
+    if !may.is_ok_and(|status| status.success()) {
+        return println!("skipped: no network namespace can be made here");
+    }
+    let output = Command::new(env!("CARGO_BIN_EXE_own-sandbox")).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(said, "completed: 1\n");
 }
 
 #[test]

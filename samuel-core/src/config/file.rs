@@ -216,7 +216,13 @@ pub(crate) fn load_text(root: &Root, file: &Path) -> Result<Option<String>, Conf
     let bytes = match root.read(file, limit) {
         Ok(bytes) => bytes,
         // A link that leads nowhere is an error, not an absent file.
-        Err(error) if error.is_not_found() && file.symlink_metadata().is_err() => return Ok(None),
+        Err(error) if error.is_not_found() => match file.read_link() {
+            Ok(target) => {
+                let source = FileError::Dangling { target }.into();
+                return Err(ConfigError::Io { file: file.to_owned(), source });
+            }
+            Err(_) => return Ok(None),
+        },
         Err(FileError::TooLarge { .. }) => {
             return Err(refused(file, "", ProblemKind::TooLarge { max_bytes: Config::MAX_BYTES }));
         }

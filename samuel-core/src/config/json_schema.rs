@@ -99,7 +99,7 @@ pub(crate) fn methodology_name() -> Value {
 }
 
 pub(crate) fn plugin_name() -> Value {
-    json!({ "type": "string", "pattern": "^[a-z0-9][a-z0-9-]{1,63}$", "not": { "enum": RESERVED_PLUGIN_NAMES } })
+    json!({ "type": "string", "pattern": "^[a-z][a-z0-9-]{0,62}[a-z0-9]$", "not": { "enum": RESERVED_PLUGIN_NAMES } })
 }
 
 pub(crate) fn described(schema: Value, text: &str) -> Value {

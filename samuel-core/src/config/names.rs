@@ -4,7 +4,7 @@ use super::{Config, ConfigError, Origin, Problem, ProblemKind, Problems};
 use crate::{
     hook::nearest,
     model::{Coded, ErrorCode, Location},
-    sandbox::{RESERVED, Sandboxes},
+    sandbox::{RESERVED, SandboxError, Sandboxes},
 };
 
 /// The methodology of a project whose samuel.toml names none.
@@ -151,6 +151,15 @@ impl Config {
             if exists { None } else { self.problem_at(format!("methodology.{methodology}.sandbox"), kind) }
         };
         refused(self.methodologies().filter_map(unknown).collect())
+    }
+
+    /// Returns the place where samuel.toml names a sandbox for a methodology that is not built yet.
+    pub(crate) fn sandbox_problem(&self, methodology: &str, error: &SandboxError) -> Option<ConfigError> {
+        let SandboxError::Unbuilt { name } = error else { return None };
+        let kind = ProblemKind::Specific { what: error.to_string(), help: error.help() };
+        let is_named = self.methodology(methodology).sandbox == *name;
+        let problem = is_named.then(|| self.problem_at(format!("methodology.{methodology}.sandbox"), kind));
+        Some(ConfigError::Invalid(Problems::of(vec![problem.flatten()?])))
     }
 
     fn problem_at(&self, key: String, kind: ProblemKind) -> Option<Problem> {

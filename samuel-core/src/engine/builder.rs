@@ -195,7 +195,10 @@ impl RunBuilder {
     fn check_sandbox(&self) -> Result<(), RunError> {
         let sandboxes = Sandboxes::with(self.sandboxes.iter().cloned())?;
         self.project.config().check_sandboxes(&sandboxes)?;
-        Ok(sandboxes.find(&self.settings.sandbox).map(drop)?)
+        sandboxes.find(&self.settings.sandbox).map(drop).map_err(|error| {
+            let placed = self.project.config().sandbox_problem(self.project.methodology(), &error);
+            placed.map_or_else(|| error.into(), RunError::from)
+        })
     }
 
     /// Makes the agent that samuel.toml describes.

@@ -24,7 +24,7 @@ use crate::{
     plugin::PluginError,
     project::{Project, ProjectError},
 };
-use looks::{chains, checks, configured, containment, misconfigured, plugins, repository};
+use looks::{brought, chains, checks, configured, containment, misconfigured, plugins, repository};
 use state::state;
 
 /// Everything that was looked at, in a fixed order.
@@ -135,6 +135,16 @@ impl Checkup {
     ) -> Self {
         let mut findings = Vec::new();
         match opened {
+            Ok(project) if project.brings_no_methodology() => {
+                findings.push(brought(&project));
+                use Subject::{Agent, Checks, Hooks, Templates};
+                let skipped =
+                    |subject| Finding::skipped(subject, "the program that brings the methodology has a say");
+                let prepared = prepare(&project, Run::builder(project.clone()).env(env.iter().cloned()));
+                findings.push(plugins(&project, prepared.as_ref().err()));
+                findings.extend([Hooks, Templates, Agent, Checks].map(skipped));
+                findings.extend([repository(root, caller, env), containment(), state(&project, Vec::new())]);
+            }
             Ok(project) => {
                 findings.push(configured(&project));
                 let builder = || Run::builder(project.clone()).env(env.iter().cloned());

@@ -256,7 +256,7 @@ impl Services {
     async fn fire_agent(self: &Arc<Self>, input: AgentInvokeInput, place: &Place) -> HookReply {
         let started = self.clock.elapsed();
         let agent = input.agent.clone();
-        let port = Port::open(self, &agent, place.iteration);
+        let port = Port::open(self, &agent, place.iteration, &input.prompt).await;
         let (output, outcome) = self.run_with::<points::AgentInvoke>(input, place, Some(port)).await;
         let took = self.clock.elapsed().saturating_sub(started);
         let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);

@@ -29,6 +29,7 @@
 
 mod begin;
 mod builder;
+mod call_logs;
 mod check_programs;
 mod checked_files;
 mod checkup;

@@ -39,7 +39,7 @@ impl Run {
         let loops: Vec<SupervisorId> = with_role(SupervisorRole::Loop);
         // A loop that still runs, since its lock was removed, keeps its processes.
         let remains = sweep_remains(&ids, &loops, SWEEP_WAIT).await;
-        if let Some(id) = wait_for_sweep(&ids, Duration::ZERO).await.first() {
+        if let Some(id) = wait_for_sweep(&ids, &loops, Duration::ZERO).await.first() {
             return Err(RunError::Unswept { pid: id.pid });
         }
         let (store, lane) = (Arc::clone(&self.frozen.store), Arc::clone(&self.frozen.lane));

@@ -8,6 +8,7 @@ use super::services::Services;
 use crate::{
     agent::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort},
     event::Event,
+    hook::CallLogs,
     machine::{AbilityNotice, Input},
     process::{Process, listed},
     state::{Note, ProgressKind, Supervisor, SupervisorRole},
@@ -20,12 +21,21 @@ pub(super) struct Port {
     agent: String,
     /// The iteration it works in.
     iteration: u32,
+    /// Where what it prints is kept.
+    logs: Option<CallLogs>,
 }
 
 impl Port {
-    pub(super) fn open(services: &Arc<Services>, agent: &str, iteration: u32) -> Arc<Self> {
+    /// Opens it for a call with a prompt, which is kept.
+    pub(super) async fn open(
+        services: &Arc<Services>,
+        agent: &str,
+        iteration: u32,
+        prompt: &str,
+    ) -> Arc<Self> {
+        let logs = services.keep_prompt(iteration, prompt.to_owned()).await;
         let (services, agent) = (Arc::clone(services), agent.to_owned());
-        Arc::new(Self { services, agent, iteration })
+        Arc::new(Self { services, agent, iteration, logs })
     }
 
     fn tell(&self, report: AgentEvent) {
@@ -44,6 +54,10 @@ impl Port {
 
 #[async_trait]
 impl AgentPort for Port {
+    fn logs(&self) -> Option<CallLogs> {
+        self.logs.clone()
+    }
+
     fn emit(&self, mut event: AgentEvent) {
         if let AgentEvent::Usage(usage) = &mut event {
             // The end of the call tells of it.

@@ -278,6 +278,7 @@ impl Run {
             known: std::sync::Mutex::new(known),
             inputs,
             tickets: Tickets::default(),
+            call_count: std::sync::Mutex::default(),
             log_timings: frozen.log_timings,
             agents: frozen.agents(),
             env: frozen.env.clone(),

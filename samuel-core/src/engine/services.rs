@@ -11,7 +11,9 @@ use std::{
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::{control_files::ControlFiles, error::described, hub::Hub, work_tree::WorkTree};
+use super::{
+    call_logs::CallCount, control_files::ControlFiles, error::described, hub::Hub, work_tree::WorkTree,
+};
 use crate::{
     agent::{AbilityDecision, Agents},
     clock::Clock,
@@ -54,6 +56,8 @@ pub(super) struct Services {
     pub(super) known: Mutex<Known>,
     pub(super) inputs: mpsc::UnboundedSender<Input>,
     pub(super) tickets: Tickets,
+    /// By which the files of an agent's call are named.
+    pub(super) call_count: Mutex<CallCount>,
     /// Whether every handler's time goes into the progress log.
     pub(super) log_timings: bool,
     pub(super) agents: Agents,

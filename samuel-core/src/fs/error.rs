@@ -37,6 +37,12 @@ pub enum FileError {
         /// Where it points, as it stands in the link.
         target: PathBuf,
     },
+    /// It is a link, and there is nothing where that leads.
+    #[error("it is a link to \"{}\", which does not exist", target.display())]
+    Dangling {
+        /// Where it points, as it stands in the link.
+        target: PathBuf,
+    },
     /// The path itself is none of the project's.
     #[error("\"{}\" is not in \"{}\"", path.display(), root.display())]
     Elsewhere {
@@ -69,6 +75,7 @@ impl FileError {
             Self::NotADirectory { .. } => io::ErrorKind::NotADirectory,
             Self::TooLarge { .. } => io::ErrorKind::FileTooLarge,
             Self::Outside { .. } | Self::Elsewhere { .. } => io::ErrorKind::PermissionDenied,
+            Self::Dangling { .. } => io::ErrorKind::InvalidInput,
             Self::NotUtf8 => io::ErrorKind::InvalidData,
             Self::Io(error) | Self::Leftover { source: error, .. } => error.kind(),
         }
@@ -84,6 +91,7 @@ impl FileError {
             Self::Outside { .. } | Self::Elsewhere { .. } => {
                 Some("Put what it leads to into the project, or remove the link.")
             }
+            Self::Dangling { .. } => Some("Restore what the link leads to, or remove the link."),
             Self::NotUtf8 => Some("Save it as UTF-8."),
             Self::Io(_) | Self::Leftover { .. } => None,
         }

@@ -1,5 +1,7 @@
 //! What a handler of `agent.invoke` tells and asks while it works.
 
+use std::path::PathBuf;
+
 use async_trait::async_trait;
 
 use super::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, Call, points};
@@ -11,6 +13,11 @@ use crate::process::{LeftRunning, Process};
 /// as long as the call lasts. Elsewhere nobody hears it, and every tool call may be made.
 #[async_trait]
 pub trait AgentPort: Send + Sync {
+    /// Returns the files that keep what the agent prints in this call; by default nothing is kept.
+    fn logs(&self) -> Option<CallLogs> {
+        None
+    }
+
     /// Reports something; never waits.
     fn emit(&self, event: AgentEvent);
 
@@ -41,8 +48,22 @@ pub trait AgentPort: Send + Sync {
     async fn after_ability(&self, result: AbilityResult);
 }
 
+/// The files that keep what the agent of one call prints, raw, in a directory that is there. Its prompt is kept
+/// beside them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallLogs {
+    /// For its standard output.
+    pub out: PathBuf,
+    /// For its standard error.
+    pub err: PathBuf,
+}
+
 #[async_trait]
 impl AgentPort for Call<points::AgentInvoke> {
+    fn logs(&self) -> Option<CallLogs> {
+        self.port()?.logs()
+    }
+
     fn emit(&self, event: AgentEvent) {
         if let Some(port) = self.port() {
             port.emit(event);

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, Tier, call::Link};
+use super::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, CallLogs, Tier, call::Link};
 use crate::{
     process::{LeftRunning, Process},
     text::excerpt,
@@ -119,6 +119,10 @@ impl CallPort {
 
 #[async_trait]
 impl AgentPort for CallPort {
+    fn logs(&self) -> Option<CallLogs> {
+        self.open()?.logs()
+    }
+
     fn emit(&self, event: AgentEvent) {
         if let Some((port, event)) = self.open().zip(self.bounded(event)) {
             port.emit(event);

@@ -14,9 +14,11 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, call_port::MAX_REPORTS};
+use super::{
+    AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, CallLogs, call_port::MAX_REPORTS,
+};
 use crate::process::{
-    CommandOutput, CommandSpec, Line, OutputLimits, ProcessError, Running, Supervisor, spawn,
+    CommandOutput, CommandSpec, Line, OutputLimits, ProcessError, Running, Spill, Supervisor, spawn,
 };
 
 /// The keys of reports.
@@ -32,7 +34,8 @@ pub struct Conversation<'a> {
     pub supervisor: &'a Supervisor,
     /// Ends the program.
     pub cancel: &'a CancellationToken,
-    /// Where its reports go; without one nobody hears them, and every tool call may be made.
+    /// Where its reports go, and where it is kept what it prints; without one nobody hears them, and every tool
+    /// call may be made.
     pub port: Option<&'a Arc<dyn AgentPort>>,
     /// Where its warnings go.
     pub warn: &'a (dyn Fn(String) + Send + Sync),
@@ -71,7 +74,10 @@ impl Conversation<'_> {
     /// # Errors
     /// Returns a [`ProcessError`] if it could not be started or its supervisor was killed.
     pub async fn hold(self, spec: CommandSpec) -> Result<Told, ProcessError> {
-        let spec = spec.limits(OutputLimits { line: self.max_answer, ..OutputLimits::default() });
+        let spill = |CallLogs { out, err }| Spill::Always { stdout: out, stderr: err };
+        let spec = spec
+            .limits(OutputLimits { line: self.max_answer, ..OutputLimits::default() })
+            .spill(self.port.and_then(|port| port.logs()).map(spill).unwrap_or_default());
         let mut running = match self.replies {
             Some(_) => supervised(spec.stdin_piped(), self.supervisor, self.port).await?,
             None => supervised(spec.stdin(self.question.clone()), self.supervisor, self.port).await?,

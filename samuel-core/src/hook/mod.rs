@@ -46,7 +46,7 @@ mod resolve;
 mod tests;
 
 pub use agent_event::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent};
-pub use agent_port::AgentPort;
+pub use agent_port::{AgentPort, CallLogs};
 pub(crate) use blob::without_version;
 pub(crate) use bounded::catch_panic;
 pub use call::Call;

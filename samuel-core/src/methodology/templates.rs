@@ -67,23 +67,25 @@ impl LoadedTemplate {
         for place in places {
             let path = place.path(name);
             match place.read(name, MAX_BYTES) {
-                Ok(Some(text)) => return Self::parse(name, &text, path, true),
+                Ok(Some(text)) => {
+                    return match Template::parse(name, &text) {
+                        Ok(template) => Ok(Self::of(template, &text, path, true)),
+                        Err(source) => Err(TemplatesError::Parse { path, source: Box::new(source) }),
+                    };
+                }
                 Ok(None) => {}
                 Err(source) => return Err(TemplatesError::Read { path, source }),
             }
         }
         let path = places.first().map(|place| place.path(name)).unwrap_or_default();
-        Self::parse(name, built_in, path, false)
+        match Template::parse(name, built_in) {
+            Ok(template) => Ok(Self::of(template, built_in, path, false)),
+            Err(source) => Err(TemplatesError::BuiltIn { name: name.to_owned(), source: Box::new(source) }),
+        }
     }
 
-    fn parse(name: &str, text: &str, path: PathBuf, is_found: bool) -> Result<Self, TemplatesError> {
-        match Template::parse(name, text) {
-            Ok(template) => {
-                let tells_failures = text.contains("LastFailures");
-                Ok(Self { template, path, is_found, tells_failures })
-            }
-            Err(source) => Err(TemplatesError::Parse { path, source: Box::new(source) }),
-        }
+    fn of(template: Template, text: &str, path: PathBuf, is_found: bool) -> Self {
+        Self { template, path, is_found, tells_failures: text.contains("LastFailures") }
     }
 }
 
@@ -109,6 +111,23 @@ pub enum TemplatesError {
         #[source]
         source: Box<TemplateError>,
     },
+    /// What the methodology has built in is no template; no file holds it.
+    #[error("the template \"{name}\" that the methodology has built in cannot be used{}", at(source))]
+    BuiltIn {
+        /// The name that a file would have which replaces it.
+        name: String,
+        /// What is wrong with it.
+        #[source]
+        source: Box<TemplateError>,
+    },
+}
+
+/// Says where in a text that has no file something is wrong.
+fn at(error: &TemplateError) -> String {
+    error
+        .location()
+        .map(|place| format!(" (line {}, column {})", place.line, place.column))
+        .unwrap_or_default()
 }
 
 impl Coded for TemplatesError {
@@ -117,17 +136,21 @@ impl Coded for TemplatesError {
     }
 
     fn help(&self) -> Remedy {
-        let of_file = match self {
+        let own = match self {
             Self::Read { source, .. } => FileError::help_of(source),
             Self::Parse { .. } => None,
+            Self::BuiltIn { .. } => Some(
+                "Correct it in the program that brings the methodology, or put a file of its name in its place.",
+            ),
         };
-        of_file.map_or_else(|| self.code().help.clone(), Remedy::from)
+        own.map_or_else(|| self.code().help.clone(), Remedy::from)
     }
 
     fn location(&self) -> Option<Location> {
         let (path, place) = match self {
             Self::Read { path, .. } => (path, None),
             Self::Parse { path, source } => (path, source.location()),
+            Self::BuiltIn { .. } => return None,
         };
         Some(Location {
             file: path.clone(),
@@ -179,5 +202,17 @@ mod tests {
         fs::write(directory.path().join(PROMPT_FILE), "one\n{{ if }}").unwrap();
         let error = Templates::load(&[place(directory.path().to_owned())], &BUILT_IN).unwrap_err();
         assert_eq!(error.location().and_then(|place| place.line), Some(2));
+    }
+
+    #[test]
+    fn a_broken_template_that_is_built_in_is_blamed_on_no_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let broken = [(PROMPT_FILE, "one\n{{ if }}")];
+        let error = Templates::load(&[place(directory.path().to_owned())], &broken).unwrap_err();
+        assert_eq!(error.location(), None);
+        let told = error.to_string();
+        let said =
+            "the template \"prompt.md.tmpl\" that the methodology has built in cannot be used (line 2, ";
+        assert!(told.starts_with(said), "{told}");
     }
 }

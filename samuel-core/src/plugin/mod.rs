@@ -104,4 +104,4 @@ pub use skill::Skill;
 pub use source::Source;
 pub use tree::{MAX_BYTES, MAX_FILES, PluginChange, PluginChangeKind, Selection, Tree};
 pub(crate) use tree::{digest_of, digest_of_stream};
-pub use trial::{Trial, TrialOptions, try_out};
+pub use trial::{Trial, TrialOptions, TrialReport, try_out};

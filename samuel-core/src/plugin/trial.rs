@@ -9,9 +9,10 @@ use std::{
     future::Future,
     path::{Path, PathBuf},
     pin::Pin,
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
 };
 
+use async_trait::async_trait;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -25,8 +26,14 @@ use super::{
 use crate::{
     clock::Clock,
     context::{ContextView, PromptContext},
-    hook::{HookFailure, HookPoint, Point, PointVisitor, Registry, Scope},
+    hook::{
+        AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, HookFailure, HookPoint, Point,
+        PointVisitor, Registry, Scope, Warning,
+    },
 };
+
+/// The most reports of one point that a trial keeps.
+const MAX_REPORTS: usize = 100;
 
 /// How a plugin is tried out.
 #[derive(Clone, Debug)]
@@ -58,8 +65,27 @@ pub struct Trial {
     pub refused: Option<String>,
     /// How it broke, where it did.
     pub failure: Option<HookFailure>,
+    /// What the user is to know beside the failure: what it warned of, and what of its answer does not count.
+    pub warnings: Vec<Warning>,
+    /// What it reported before its answer, at `agent.invoke`: the first 100.
+    pub reports: Vec<TrialReport>,
+    /// How many more it reported.
+    pub reports_left_out: usize,
     /// How long it took, in milliseconds.
     pub took_ms: f64,
+}
+
+/// What a handler in the agent's place reported. As JSON it is what a script prints for it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum TrialReport {
+    /// What happened.
+    Event(AgentEvent),
+    /// A tool call that it asked about; in a trial each may be made.
+    BeforeAbility(AbilityCall),
+    /// How such a call ended.
+    AfterAbility(AbilityResult),
 }
 
 /// Fires a plugin that is not installed at each point it handles.
@@ -128,10 +154,12 @@ impl Firing<'_> {
         let mut context = PromptContext::default();
         context.samuel.version = env!("CARGO_PKG_VERSION").to_owned();
         context.project.root = self.options.project_root.display().to_string();
+        let heard = Arc::new(Heard::default());
         let scope = Scope {
             run_id: "trial".into(),
             session: "trial".into(),
             iteration: 3,
+            port: Some(Arc::clone(&heard) as Arc<dyn AgentPort>),
             context: ContextView::new(Arc::new(context)),
             ..Scope::new(Arc::clone(&self.options.clock))
         };
@@ -140,6 +168,10 @@ impl Firing<'_> {
         let timing = done.outcome.timings.first();
         let output = failure.is_none().then(|| serde_json::to_value(&done.output).unwrap_or_default());
         let contributed = done.context.plugins().get(self.namespace);
+        let (reports, reports_left_out) = heard.take();
+        let mut warnings = done.outcome.warnings;
+        warnings
+            .retain(|warning| failure.as_ref().is_none_or(|failure| failure.class.as_str() != warning.class));
         Trial {
             point: P::POINT,
             handler: timing.map(|timing| timing.handler.to_string()).unwrap_or_default(),
@@ -152,7 +184,47 @@ impl Firing<'_> {
                 .collect(),
             refused: done.outcome.refused,
             failure,
+            warnings,
+            reports,
+            reports_left_out,
             took_ms: timing.map_or(0.0, |timing| timing.took.as_secs_f64() * 1_000.0),
         }
+    }
+}
+
+/// Keeps what is reported, up to [`MAX_REPORTS`], and counts the rest.
+#[derive(Default)]
+struct Heard(Mutex<(Vec<TrialReport>, usize)>);
+
+impl Heard {
+    fn keep(&self, report: TrialReport) {
+        let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match heard.0.len() < MAX_REPORTS {
+            true => heard.0.push(report),
+            false => heard.1 += 1,
+        }
+    }
+
+    fn take(&self) -> (Vec<TrialReport>, usize) {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[async_trait]
+impl AgentPort for Heard {
+    fn emit(&self, event: AgentEvent) {
+        self.keep(TrialReport::Event(event));
+    }
+
+    async fn supervised_by(&self, _pid: u32, _start_time: u64) {}
+
+    async fn before_ability(&self, call: AbilityCall) -> AbilityDecision {
+        let input = call.input.clone();
+        self.keep(TrialReport::BeforeAbility(call));
+        AbilityDecision::Allow { input }
+    }
+
+    async fn after_ability(&self, result: AbilityResult) {
+        self.keep(TrialReport::AfterAbility(result));
     }
 }

@@ -3,7 +3,7 @@
 use std::{io, path::PathBuf};
 
 use crate::{
-    config::{ConfigError, InvalidMethodologyName, UnknownMethodology},
+    config::{ConfigError, InvalidMethodologyName, Problem, ProblemKind, UnknownMethodology},
     git::OwnerError,
     model::{Coded, ErrorCode, Location, Remedy},
     plugin::PluginError,
@@ -44,6 +44,21 @@ pub enum ProjectError {
         /// What the system said.
         source: io::Error,
     },
+}
+
+impl ProjectError {
+    /// Says whether nothing is wrong but that methodologies are not here, whose names are near none
+    /// that is.
+    pub(super) fn may_be_of_a_program(&self) -> bool {
+        let is_one = |problem: &Problem| {
+            matches!(problem.kind, ProblemKind::UnknownName { what: "methodology", nearest: None, .. })
+        };
+        match self {
+            Self::Methodology(unknown) => unknown.nearest.is_none(),
+            Self::Config(error) => !error.problems().is_empty() && error.problems().iter().all(is_one),
+            _ => false,
+        }
+    }
 }
 
 impl Coded for ProjectError {

@@ -192,7 +192,10 @@ impl Project {
                 Ok(there) if there.plan.tasks.is_empty() && there.unparsed.is_empty() => {
                     store.import(plan, Actor::User, Existing::Replace)
                 }
-                Err(error @ (StateError::Corrupt { .. } | StateError::Version { .. })) => Err(error),
+                // Of what is no plan the reading says what is to be done.
+                Err(
+                    error @ (StateError::Corrupt { .. } | StateError::Version { .. } | StateError::Io { .. }),
+                ) => Err(error),
                 _ => Err(StateError::Exists { path }),
             },
             imported => imported,

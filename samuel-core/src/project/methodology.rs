@@ -116,6 +116,11 @@ impl InUse {
         &self.source
     }
 
+    /// Says whether nothing but samuel.toml knows it: the program that brings it is another one.
+    pub(super) fn is_elsewhere(&self) -> bool {
+        self.provided.is_none() && !is_called(&*self.base, &self.name)
+    }
+
     /// Returns the one whose handlers a run has.
     pub(super) fn base(&self) -> &dyn Methodology {
         &*self.base

@@ -12,7 +12,7 @@ use std::{
 
 use samuel_core::{
     clock::SystemClock,
-    hook::{Dispatched, HookPoint, PluginSource, Point, Registry, Scope},
+    hook::{AgentPort, Dispatched, HookPoint, PluginSource, Point, Registry, Scope},
     model::Location,
     plugin::{
         Binding, Capabilities, MANIFEST_FILE,
@@ -69,7 +69,9 @@ impl Project {
     /// Loads a component with the standard interfaces of points.
     pub(crate) fn load(&self, component: &[u8], points: &[HookPoint]) -> Result<WasmPlugin, WasmError> {
         let root = self.directory.path();
-        let workspace = Arc::new(Workspace::new(root, root.join(".samuel/run/plugins")));
+        let path = std::env::var_os("PATH").map(|path| ("PATH".into(), path));
+        let workspace = Workspace::new(root, root.join(".samuel/run/plugins")).command_env(path);
+        let workspace = Arc::new(workspace);
         let place = Location { file: MANIFEST_FILE.into(), line: None, column: None };
         let binding = |point: &HookPoint| {
             let (handler, place) = (interface_of(*point), place.clone());
@@ -85,12 +87,32 @@ impl Project {
         component: &[u8],
         input: P::Input,
     ) -> Result<Dispatched<P::Output>, WasmError> {
+        self.fire_in::<P>(component, input, None)
+    }
+
+    /// Does the same in the agent's place, and reports to a port.
+    pub(crate) fn fire_at<P: Point>(
+        &self,
+        component: &[u8],
+        input: P::Input,
+        port: Arc<dyn AgentPort>,
+    ) -> Result<Dispatched<P::Output>, WasmError> {
+        self.fire_in::<P>(component, input, Some(port))
+    }
+
+    fn fire_in<P: Point>(
+        &self,
+        component: &[u8],
+        input: P::Input,
+        port: Option<Arc<dyn AgentPort>>,
+    ) -> Result<Dispatched<P::Output>, WasmError> {
         let plugin = self.load(component, &[P::POINT])?;
         let mut registry = Registry::builder();
         plugin.register(&PluginSource { name: plugin.name(), namespace: NAMESPACE, place: 0 }, &mut registry);
         let registry = registry.build(&BTreeMap::new()).unwrap();
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-        let scope = Scope { run_id: "r1".into(), iteration: 7, ..Scope::new(Arc::new(SystemClock::new())) };
+        let scope =
+            Scope { run_id: "r1".into(), iteration: 7, port, ..Scope::new(Arc::new(SystemClock::new())) };
         Ok(runtime.block_on(registry.dispatch::<P>(input, &scope)))
     }
 }

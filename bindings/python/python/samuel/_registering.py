@@ -14,6 +14,7 @@ from ._samuel import HOOK_POINTS
 from .errors import ConfigError, HookError
 
 _MIN_TIMEOUT, _MAX_TIMEOUT = 0.001, 86_400.0
+_ORDERS = range(-(2**31), 2**31)
 
 
 class Registering:
@@ -43,7 +44,8 @@ class Registering:
             name: The handler's name; by default the function's.
             order: Its place among the handlers; the default is at 100, and one
                 at the same order replaces it.
-            timeout: Seconds after which it is left behind; 5 minutes by default.
+            timeout: Seconds after which it is left behind, from 0.001 (a millisecond) to
+                86400 (a day); 5 minutes by default.
                 samuel.toml comes before it.
             strict: Whether its breaking ends the iteration, or what fits the
                 point. samuel.toml comes before it.
@@ -78,6 +80,8 @@ class Registering:
             raise TypeError(f"a handler must be callable, not {type(function).__name__}")
         if timeout is not None and not _MIN_TIMEOUT <= timeout <= _MAX_TIMEOUT:
             raise ConfigError(f"a timeout is between {_MIN_TIMEOUT} and {_MAX_TIMEOUT} seconds, not {timeout}")
+        if order is not None:
+            _check_order(order)
         if isolate not in (None, "process"):
             raise ConfigError(f'isolate is None or "process", not {isolate!r}')
         tier = "process" if isolate else "async" if is_async(function) else "inline" if inline else "thread"
@@ -89,6 +93,21 @@ class Registering:
         self._registrations.append(
             Registration(point, named, function, None, order, timeout, strict, tier, target)
         )
+
+
+def _check_order(order: object) -> None:
+    """Holds an order against the rule of samuel.toml, in its words."""
+    if isinstance(order, bool) or not isinstance(order, int):
+        raise ConfigError(f"order: expected a whole number, found {_kind(order)}")
+    if order not in _ORDERS:
+        bound = f"most {_ORDERS[-1]}" if order > 0 else f"least {_ORDERS[0]}"
+        raise ConfigError(f"order: {order} is out of range, expected a whole number of at {bound}")
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, float):
+        return "a number with a fraction"
+    return {bool: "true or false", str: "text"}.get(type(value), type(value).__name__)
 
 
 def _nearest(point: str) -> str:

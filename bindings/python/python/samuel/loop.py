@@ -73,7 +73,8 @@ class Loop(Registering):
             lists run as well, as in `samuel run start`.
         log_timings: Whether the time of every handler goes into the progress log.
         settings: What stands in place of a setting of samuel.toml; see
-            `samuel.settings.Settings`. Durations are seconds, or text.
+            `samuel.settings.Settings`. Durations are seconds, also
+            parts of one such as 0.5, or text of whole ones such as "5m".
 
     Raises:
         ConfigError: A setting is unknown, or breaks its rule.

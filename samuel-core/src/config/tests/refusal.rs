@@ -330,7 +330,7 @@ samuel-default = 2
 2:23 default_methodology: "-start" cannot be the name of a methodology: use 1 to 64 of a-z, 0-9 and -, and no - first | Choose another name.
 3:14 methodology."pi lot": "pi lot" cannot be the name of a methodology: use 1 to 64 of a-z, 0-9 and -, and no - first | Choose another name.
 5:14 methodology.Ralph: "Ralph" cannot be the name of a methodology: use 1 to 64 of a-z, 0-9 and -, and no - first | Choose another name.
-7:8 plugins[0].name: "x" cannot be the name of a plugin: use 2 to 64 of a-z, 0-9 and -, and no - first | Choose another name.
+7:8 plugins[0].name: "x" cannot be the name of a plugin: use 2 to 64 of a-z, 0-9 and -, a letter first and no - last | Choose another name.
 8:1 plugins[1]: name is missing | Add name.
 12:10 plugins[2].source: must not be empty | Give a value, or remove the key.
 14:8 plugins[3].name: plugin "ab" is listed twice | Remove one of the two.

@@ -30,6 +30,21 @@ pub(super) fn configured(project: &Project) -> Finding {
     )
 }
 
+/// Says that the methodology is not here.
+pub(super) fn brought(project: &Project) -> Finding {
+    let methodology = project.methodology();
+    Finding::warning(
+        Subject::Configuration,
+        format!(
+            "the methodology is {methodology}, which a program brings: it is neither built in nor of an \
+             installed plugin"
+        ),
+        Remedy::ListMethodologies.after(
+            "Run the loop by that program. If there is none, correct the name in samuel.toml or install its plugin.",
+        ),
+    )
+}
+
 /// Lists every problem of samuel.toml, since one look should be enough.
 pub(super) fn misconfigured(error: &ProjectError) -> Finding {
     if let ProjectError::Owner(_) = error {

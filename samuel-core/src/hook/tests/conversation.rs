@@ -77,6 +77,12 @@ async fn a_program_that_asks_wrongly_is_ended_and_not_waited_for() {
 }
 
 #[tokio::test]
+async fn a_line_without_an_end_is_refused_once_it_is_too_long() {
+    let line = "head -c 1048577 /dev/zero | tr '\\0' x; sleep 60";
+    assert_refused(line, "it is longer than 1048576 bytes").await;
+}
+
+#[tokio::test]
 async fn a_line_within_an_answer_is_no_report() {
     let answer = r#"{"extensions": ["#;
     let script = format!("echo '{answer}'; echo '{{\"event\": 1}}'; echo ']}}'");

@@ -1,7 +1,6 @@
 //! The default handlers: ralph's functions, attached to the hook points.
 
 use std::{
-    io::Write,
     ops::Deref,
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
@@ -17,7 +16,10 @@ use crate::{
     config::CheckCommand,
     environment::{apply_deny_list, check_env},
     git::Repository,
-    hook::{Answer, BreakClass, Call, HookFailure, Point, RegistryBuilder, catch_panic, points},
+    hook::{
+        AgentPort, Answer, BreakClass, Call, CallLogs, HookFailure, Point, RegistryBuilder, catch_panic,
+        points,
+    },
     methodology::{Kit, LoadedTemplate},
     model::{
         ExitReason, TaskId,
@@ -27,10 +29,9 @@ use crate::{
             ContextTaskOutput, IterationGateOutput, Mode, QualityCheckOutput, Turn,
         },
     },
-    process::create_private,
     sandbox::Sandbox,
     snapshot::{SnapshotOptions, take_snapshot},
-    state::{Artifact, ProgressEntry, ProgressKind, StateError},
+    state::{Artifact, ProgressEntry, ProgressKind},
 };
 
 /// What the default handlers work with: the kit, whose fields they read as their own.
@@ -39,7 +40,7 @@ pub(super) struct Handlers {
     kit: Kit,
     /// Those of implementation and of discovery.
     prompts: [LoadedTemplate; 2],
-    counts: Arc<Mutex<Counts>>,
+    checks: Arc<Mutex<Checks>>,
 }
 
 impl Deref for Handlers {
@@ -50,13 +51,11 @@ impl Deref for Handlers {
     }
 }
 
-/// What was done in one iteration, by which the files of its logs are numbered. What
-/// comes after it and before the next one, such as a last turn, goes on counting.
+/// How many checks were made in one iteration, by which the files of their logs are numbered.
 #[derive(Clone, Copy, Debug, Default)]
-struct Counts {
+struct Checks {
     iteration: u32,
-    calls: u32,
-    checks: u32,
+    count: u32,
 }
 
 /// Registers a method as the default of a point.
@@ -85,7 +84,7 @@ impl Handlers {
             let built_in = || LoadedTemplate::load(&[], name, text).expect("the built-in templates parse");
             kit.templates.get(name).cloned().unwrap_or_else(built_in)
         };
-        Self { prompts: PROMPTS.map(prompt), kit, counts: Arc::default() }
+        Self { prompts: PROMPTS.map(prompt), kit, checks: Arc::default() }
     }
 
     /// Registers the default of every point that has one.
@@ -265,18 +264,6 @@ impl Handlers {
             Ok(chosen) => chosen,
             Err(failure) => return Ok(failed(failure)),
         };
-        let attempt = self.count(header.iteration, |counts| &mut counts.calls);
-        let (out, err) = self.run_dir.agent_logs(&self.run_id, header.iteration, attempt);
-        let kept = self.run_dir.prompt_log(&self.run_id, header.iteration, attempt);
-        let prompt = input.prompt.clone();
-        let unkept = self.blocking(move |ralph| {
-            ralph.run_dir.make_logs(&ralph.run_id)?;
-            let written = create_private(&kept).and_then(|mut file| file.write_all(prompt.as_bytes()));
-            let problem = |error| format!("the prompt could not be kept in {}: {error}", kept.display());
-            Ok::<_, StateError>(written.err().map(problem))
-        });
-        // An agent works as well where its prompt cannot be kept.
-        warn(&call, unkept.await??);
         let mut env = input.env.clone();
         apply_deny_list(&mut env, agent.declared_env(), &[]);
         let is_configured = Arc::ptr_eq(&agent, self.agents.configured());
@@ -287,7 +274,7 @@ impl Handlers {
             program,
             project_root: self.project_root.clone(),
             sandbox,
-            logs: Some(LogFiles { out: out.clone(), err: err.clone() }),
+            logs: call.logs().map(|CallLogs { out, err }| LogFiles { out, err }),
             iteration: header.iteration,
             turn: header.turn,
             task: input.task.clone(),
@@ -298,21 +285,21 @@ impl Handlers {
             message: format!("agent \"{}\": {}", agent.name(), failure.message),
             ..failure
         })?;
-        let logs = [out, err].iter().filter_map(|path| place_of_log(path, &self.project_root)).collect();
+        let logs = call.logs().map(|CallLogs { out, err }| [out, err]);
+        let logs = logs.iter().flatten().filter_map(|path| place_of_log(path, &self.project_root)).collect();
         let failed =
             |error: AgentError| AgentInvokeOutput { usage: error.usage(), ..failed(error.failure()) };
         Ok(AgentInvokeOutput { logs, ..answered.unwrap_or_else(failed) })
     }
 
-    /// Counts something that is done in an iteration, and returns which one it is, from 1.
-    fn count(&self, iteration: u32, of: impl FnOnce(&mut Counts) -> &mut u32) -> u32 {
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        if counts.iteration != iteration {
-            *counts = Counts { iteration, ..Counts::default() };
+    /// Counts a check, and returns which one of its iteration it is, from 1.
+    fn next_check(&self, iteration: u32) -> u32 {
+        let mut checks = self.checks.lock().unwrap_or_else(PoisonError::into_inner);
+        if checks.iteration != iteration {
+            *checks = Checks { iteration, count: 0 };
         }
-        let count = of(&mut counts);
-        *count += 1;
-        *count
+        checks.count += 1;
+        checks.count
     }
 
     /// Returns the agent that is to be called and the sandbox it is to run in, where there
@@ -353,7 +340,7 @@ impl Handlers {
             call.warn(format!("what checks print is not kept: {error}"));
         }
         let check = |command: &String| {
-            let number = self.count(iteration, |counts| &mut counts.checks);
+            let number = self.next_check(iteration);
             Check {
                 timeout: timeout_of(command).unwrap_or(CheckCommand::TIMEOUT),
                 log: logs.is_ok().then(|| self.run_dir.check_log(&self.run_id, iteration, number)),
