@@ -1,12 +1,12 @@
 //! Circles among the dependencies of tasks.
 //!
-//! A [group](crate::model::Groups) waits for its parts, and a part for what its
+//! A [group](super::Groups) waits for its parts, and a part for what its
 //! groups depend on, but not for them. So a group is two nodes: its end, for which
 //! others wait, and its start, which waits for what it depends on.
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::model::{Groups, Task, TaskId};
+use super::{Groups, Task, TaskId};
 
 /// Finds the circles of dependencies among some tasks. Dependencies on other
 /// tasks do not count.
