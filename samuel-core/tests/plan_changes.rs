@@ -496,6 +496,7 @@ proptest! {
         let groups = Groups::of(&after.tasks);
         for (place, task) in after.tasks.iter().enumerate() {
             let Some(was) = before.task(&task.id).filter(|_| !groups.is_group(place)) else { continue };
+            prop_assert!(was.status != Status::Completed || task.status == Status::Completed, "{}", task.id);
             let was_group = before.tasks.iter().any(|part| part.parent_id.as_ref() == Some(&was.id));
             prop_assert!(was_group || was.status == task.status, "{}", task.id);
             prop_assert_eq!(&was.commit_sha, &task.commit_sha);

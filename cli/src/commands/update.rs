@@ -4,7 +4,7 @@ use std::path::Path;
 
 use samuel_core::{
     prd::Document,
-    project::{FieldDiff, PrdSource, Project, TaskDiff, UpdateOptions, UpdatedPrd},
+    project::{FieldDiff, PrdSource, Project, ProjectError, TaskDiff, UpdateOptions, UpdatedPrd},
     state::{Orphans, Prefer, TaskTitle},
     text::counted,
 };
@@ -45,7 +45,7 @@ pub(crate) fn update(
     };
     let updated = if prd == Path::new("-") {
         let input = Input::read(None, host)?;
-        let document = Document::from_bytes(input.name, input.bytes)?;
+        let document = Document::from_bytes(input.name, input.bytes).map_err(ProjectError::from)?;
         project.update_prd_if(PrdSource::Text(&document), options, &host.asker(), agrees)?
     } else {
         let path = host.absolute(prd)?;

@@ -16,6 +16,9 @@ use super::{Groups, Task, TaskId};
 /// ending with that task. The paths are in natural order too.
 pub(crate) fn cycles<'a>(tasks: impl IntoIterator<Item = &'a Task>) -> Vec<Vec<TaskId>> {
     let tasks: Vec<&Task> = tasks.into_iter().collect();
+    if tasks.iter().all(|task| task.depends_on.is_empty()) {
+        return Vec::new();
+    }
     let graph = Graph::new(&tasks);
     let components = graph.components();
     let mut first_of = HashMap::<usize, usize>::new();

@@ -88,7 +88,7 @@ pub fn merge(plan: &Plan, prd: &Plan, orphans: Orphans, prefer: Prefer) -> Merge
     let mut now = Baseline::default();
     let mut behind: Option<TaskId> = None;
     for (task, found) in prd.tasks.iter().zip(&found) {
-        let there = found.and_then(|place| plan.tasks.get(place));
+        let there = found.and_then(|row| plan.tasks.get(known.present(row)?));
         let id = ids.of_task(&task.id);
         if ids.left_out.contains(&id) {
             merged.left_out.push(TaskTitle::of(task));
@@ -114,7 +114,7 @@ pub fn merge(plan: &Plan, prd: &Plan, orphans: Orphans, prefer: Prefer) -> Merge
         now.insert(task.id.clone(), said);
         behind = Some(task.id);
     }
-    let taken: HashSet<usize> = found.iter().flatten().copied().collect();
+    let taken: HashSet<usize> = found.iter().flatten().filter_map(|row| known.present(*row)).collect();
     let is_orphan = |(place, task): &(usize, &Task)| task.source == Source::Prd && !taken.contains(place);
     merged.orphans =
         plan.tasks.iter().enumerate().filter(is_orphan).map(|(_, task)| task.id.clone()).collect();
@@ -142,11 +142,12 @@ pub fn merge(plan: &Plan, prd: &Plan, orphans: Orphans, prefer: Prefer) -> Merge
     merged
 }
 
-/// The tasks that a plan has, and behind them those of the PRD that it had.
+/// The tasks of the PRD that a plan had, and behind them those that it has. So of several
+/// with one title, one that was added last is the last.
 struct Known<'a> {
     rows: Vec<Row<'a>>,
-    /// How many of them it has.
-    present: usize,
+    /// How many of them it had.
+    gone: usize,
 }
 
 impl<'a> Known<'a> {
@@ -159,11 +160,15 @@ impl<'a> Known<'a> {
         });
         let gone = baseline.tasks().filter(|(id, _)| !present.contains(id));
         let gone = gone.map(|(id, said)| Row { id, title: said.title().to_owned(), source: Source::Prd });
-        Self { rows: there.chain(gone).collect(), present: plan.tasks.len() }
+        let mut rows: Vec<Row<'_>> = gone.collect();
+        let gone = rows.len();
+        rows.extend(there);
+        Self { rows, gone }
     }
 
-    fn is_gone(&self, place: usize) -> bool {
-        place >= self.present
+    /// Returns the place in the plan of a row that it has.
+    fn present(&self, row: usize) -> Option<usize> {
+        row.checked_sub(self.gone)
     }
 }
 
@@ -182,7 +187,7 @@ impl<'a> Ids<'a> {
         let mut free = free_numbers(plan, prd, known);
         let mut ids = Self { of: HashMap::new(), fresh: HashSet::new(), left_out: HashSet::new() };
         for (task, found) in prd.tasks.iter().zip(found) {
-            let row = found.and_then(|place| Some((known.rows.get(place)?, known.is_gone(place))));
+            let row = found.and_then(|row| Some((known.rows.get(row)?, known.present(row).is_none())));
             let id = match row {
                 Some((row, is_gone)) => {
                     if is_gone && prefer == Prefer::Plan {

@@ -1,7 +1,7 @@
 //! No line falls out of a document: each is in a task, in the text around the
 //! tasks, or in a warning.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::corpus::{self, Sample};
 use super::mutate::{Random, mutate};
@@ -170,9 +170,12 @@ fn check(sample: &Sample, is_whole: bool, numbers: Numbers) -> [usize; 3] {
         _ => &sample.document,
     };
     let told: HashSet<usize> = conversion.warnings.iter().map(|remark| remark.line).collect();
-    let is_counted = conversion.warnings.iter().any(|remark| remark.kind == RemarkKind::MoreRemarks);
+    let counted = conversion.warnings.iter().find(|remark| remark.kind == RemarkKind::MoreRemarks);
+    let mut counted: usize = counted.map_or(0, |more| words(&more.message)[0].parse().unwrap());
     let kept = kept(&conversion);
     let is_json = document.text.trim_start().starts_with(['{', '[']);
+    // In a document as somebody wrote it every word is as often in the plan as in its lines.
+    let mut owed: HashMap<String, usize> = HashMap::new();
     let mut whole: Option<usize> = None;
     for (index, line) in document.text.trim_start_matches('\u{feff}').split('\n').enumerate() {
         let line = line.trim_end_matches('\r');
@@ -200,6 +203,10 @@ fn check(sample: &Sample, is_whole: bool, numbers: Numbers) -> [usize; 3] {
                     .filter(|word| !kept.contains(word) && !is_rank(word))
                     .collect();
                 assert!(is_json || lost.is_empty() || !is_whole, "{lost:?} are lost from {at}");
+                if numbers == Numbers::Stay && !is_json {
+                    let owes = words(&without_estimate(line)).into_iter().filter(|word| !is_syntax(word));
+                    owes.for_each(|word| *owed.entry(word).or_default() += 1);
+                }
             }
             Use::Text => {
                 counts[1] += 1;
@@ -207,11 +214,45 @@ fn check(sample: &Sample, is_whole: bool, numbers: Numbers) -> [usize; 3] {
             }
             Use::Remark => {
                 counts[2] += 1;
-                assert!(is_counted || told.contains(&(index + 1)), "no warning for {at}");
+                if !told.contains(&(index + 1)) {
+                    assert!(counted > 0, "neither a warning for it nor in their count: {at}");
+                    counted -= 1;
+                }
             }
         }
     }
+    let paid = occurrences(&conversion);
+    for (word, times) in owed {
+        let found = paid.get(&word).copied().unwrap_or_default();
+        let name = document.path.display();
+        assert!(found >= times, "{word:?} is in {times} places of {name}, and in {found} of its plan");
+    }
     counts
+}
+
+/// Says whether a word introduces a field, or may become a number, an id or a status.
+fn is_syntax(word: &str) -> bool {
+    SYNTAX.contains(&word) || word.bytes().any(|c| c.is_ascii_digit())
+}
+
+/// Counts every word that tasks and remarks have.
+fn occurrences(conversion: &Conversion) -> HashMap<String, usize> {
+    fn count(value: &serde_json::Value, found: &mut HashMap<String, usize>) {
+        match value {
+            serde_json::Value::String(text) => {
+                words(text).into_iter().for_each(|word| *found.entry(word).or_default() += 1);
+            }
+            serde_json::Value::Array(values) => values.iter().for_each(|value| count(value, found)),
+            serde_json::Value::Object(fields) => fields.values().for_each(|value| count(value, found)),
+            _ => {}
+        }
+    }
+    let mut found = HashMap::new();
+    conversion.tasks.iter().for_each(|task| count(&serde_json::to_value(task).unwrap(), &mut found));
+    for remark in conversion.warnings.iter().chain(&conversion.errors) {
+        count(&remark.message.clone().into(), &mut found);
+    }
+    found
 }
 
 #[test]
