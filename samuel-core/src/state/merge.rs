@@ -14,7 +14,10 @@
 //! PRD changed follows it, what only the plan changed stays, and what both changed is a
 //! conflict, in which the plan wins unless [`Prefer`] says otherwise.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    ops::Range,
+};
 
 use serde::Serialize;
 
@@ -81,14 +84,14 @@ impl TaskTitle {
 /// Compares a plan with the one that a PRD gives.
 pub fn merge(plan: &Plan, prd: &Plan, orphans: Orphans, prefer: Prefer) -> Merged {
     let baseline = Baseline::parse(&plan.baseline);
-    let known = Known::of(plan, &baseline);
+    let known = Known::of(plan, &baseline, prefer);
     let found = paired(&known.rows, &prd.tasks.iter().map(Row::of).collect::<Vec<_>>());
     let ids = Ids::of(plan, prd, &known, &found, prefer);
     let mut merged = Merged::default();
     let mut now = Baseline::default();
     let mut behind: Option<TaskId> = None;
     for (task, found) in prd.tasks.iter().zip(&found) {
-        let there = found.and_then(|row| plan.tasks.get(known.present(row)?));
+        let there = found.and_then(|row| plan.tasks.get(known.place(row)?));
         let id = ids.of_task(&task.id);
         if ids.left_out.contains(&id) {
             merged.left_out.push(TaskTitle::of(task));
@@ -107,14 +110,14 @@ pub fn merge(plan: &Plan, prd: &Plan, orphans: Orphans, prefer: Prefer) -> Merge
                 said = agreed;
             }
             None => {
-                let behind = behind.clone().filter(|_| !ids.fresh.contains(&task.id));
+                let behind = behind.clone().filter(|_| !ids.renamed.contains(&task.id));
                 merged.update.added.push(AddedTask { task: task.clone(), behind });
             }
         }
         now.insert(task.id.clone(), said);
         behind = Some(task.id);
     }
-    let taken: HashSet<usize> = found.iter().flatten().filter_map(|row| known.present(*row)).collect();
+    let taken: HashSet<usize> = found.iter().flatten().filter_map(|row| known.place(*row)).collect();
     let is_orphan = |(place, task): &(usize, &Task)| task.source == Source::Prd && !taken.contains(place);
     merged.orphans =
         plan.tasks.iter().enumerate().filter(is_orphan).map(|(_, task)| task.id.clone()).collect();
@@ -142,17 +145,18 @@ pub fn merge(plan: &Plan, prd: &Plan, orphans: Orphans, prefer: Prefer) -> Merge
     merged
 }
 
-/// The tasks of the PRD that a plan had, and behind them those that it has. So of several
-/// with one title, one that was added last is the last.
+/// The tasks that a plan has, and those of the PRD that it had: before them where those
+/// stay away, else behind them. So of several with one title the one that is added with
+/// an update is the last, also for the next update.
 struct Known<'a> {
     rows: Vec<Row<'a>>,
-    /// How many of them it had.
-    gone: usize,
+    /// Those that it has.
+    present: Range<usize>,
 }
 
 impl<'a> Known<'a> {
     /// A task has the title that the PRD gave it, whatever somebody made of it since.
-    fn of(plan: &'a Plan, baseline: &'a Baseline) -> Self {
+    fn of(plan: &'a Plan, baseline: &'a Baseline, prefer: Prefer) -> Self {
         let present: HashSet<&TaskId> = plan.tasks.iter().map(|task| &task.id).collect();
         let there = plan.tasks.iter().map(|task| match baseline.task(&task.id) {
             Some(said) => Row { title: said.title().to_owned(), ..Row::of(task) },
@@ -160,23 +164,27 @@ impl<'a> Known<'a> {
         });
         let gone = baseline.tasks().filter(|(id, _)| !present.contains(id));
         let gone = gone.map(|(id, said)| Row { id, title: said.title().to_owned(), source: Source::Prd });
-        let mut rows: Vec<Row<'_>> = gone.collect();
-        let gone = rows.len();
-        rows.extend(there);
-        Self { rows, gone }
+        let gone: Vec<Row<'_>> = gone.collect();
+        let start = if prefer == Prefer::Plan { gone.len() } else { 0 };
+        let present = start..start + plan.tasks.len();
+        let rows = match prefer {
+            Prefer::Plan => gone.into_iter().chain(there).collect(),
+            Prefer::Prd => there.chain(gone).collect(),
+        };
+        Self { rows, present }
     }
 
     /// Returns the place in the plan of a row that it has.
-    fn present(&self, row: usize) -> Option<usize> {
-        row.checked_sub(self.gone)
+    fn place(&self, row: usize) -> Option<usize> {
+        self.present.contains(&row).then(|| row - self.present.start)
     }
 }
 
 /// The ids that tasks of the PRD have in the plan.
 struct Ids<'a> {
     of: HashMap<&'a TaskId, TaskId>,
-    /// Those that are new numbers.
-    fresh: HashSet<TaskId>,
+    /// Those of the plan that the PRD has not: tasks that are found by their title.
+    renamed: HashSet<TaskId>,
     /// Those of tasks that stay away from the plan.
     left_out: HashSet<TaskId>,
 }
@@ -185,19 +193,21 @@ impl<'a> Ids<'a> {
     fn of(plan: &Plan, prd: &'a Plan, known: &Known<'_>, found: &[Option<usize>], prefer: Prefer) -> Self {
         let taken: HashSet<&TaskId> = known.rows.iter().map(|row| row.id).collect();
         let mut free = free_numbers(plan, prd, known);
-        let mut ids = Self { of: HashMap::new(), fresh: HashSet::new(), left_out: HashSet::new() };
+        let mut ids = Self { of: HashMap::new(), renamed: HashSet::new(), left_out: HashSet::new() };
         for (task, found) in prd.tasks.iter().zip(found) {
-            let row = found.and_then(|row| Some((known.rows.get(row)?, known.present(row).is_none())));
+            let row = found.and_then(|row| Some((known.rows.get(row)?, known.place(row).is_none())));
             let id = match row {
                 Some((row, is_gone)) => {
                     if is_gone && prefer == Prefer::Plan {
                         ids.left_out.insert(row.id.clone());
+                    } else if *row.id != task.id {
+                        ids.renamed.insert(row.id.clone());
                     }
                     row.id.clone()
                 }
                 None if taken.contains(&task.id) => {
                     let id = TaskId::new(free.next().unwrap_or_default().to_string());
-                    ids.fresh.insert(id.clone());
+                    ids.renamed.insert(id.clone());
                     id
                 }
                 None => task.id.clone(),
