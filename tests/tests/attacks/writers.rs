@@ -84,7 +84,7 @@ for i in 1 2 3; do
   "$0" run done "$id" >&2 || exit 1
   echo "$id $title"
   # A PRD of its own, which knows nothing of what the others have.
-  printf '# P\n\n## Tasks\n\n### Task p%s-%s: From a PRD\n' "$1" "$i" |
+  printf '# P\n\n## Tasks\n\n### Task p%s-%s: From the PRD of %s-%s\n' "$1" "$i" "$1" "$i" |
     "$0" run convert --update - >&2 || exit 1
   "$0" run edit "p$1-$i" --title edited >&2 || exit 1
   "$0" run done "p$1-$i" >&2 || exit 1
