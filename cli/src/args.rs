@@ -199,6 +199,15 @@ pub(crate) struct InitArgs {
     pub(crate) reading: ReadingArgs,
 }
 
+/// The two sides of an update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Side {
+    /// The plan: what was edited or removed there stays so
+    Plan,
+    /// The PRD: it replaces what was edited, and adds again what was removed
+    Prd,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct ReadingArgs {
     /// Read the PRD in this form; `samuel run convert --formats` lists them
@@ -212,9 +221,10 @@ pub(crate) struct ReadingArgs {
 #[derive(Debug, Args)]
 #[command(
     after_help = "--update finds each task of the PRD in the plan, by id and then by title, and changes what it \
-                  says. Where tasks stand, their commits and tasks that were added stay, and so do tasks that \
-                  the PRD has no more, unless --prune is given. It works beside a running loop, and `samuel run \
-                  undo` takes it back.\n\nExamples:\n  samuel run convert docs/prd.md\n  samuel run convert \
+                  says, where only the PRD changed it. What was edited in the plan stays. Where tasks stand, \
+                  their commits and tasks that were added stay, and so do tasks that the PRD has no more, \
+                  unless --prune is given. At a terminal it shows what is different and asks. It works beside \
+                  a running loop, and `samuel run undo` takes it back.\n\nExamples:\n  samuel run convert docs/prd.md\n  samuel run convert \
                   --update --dry-run docs/prd.md\n  generate-prd | samuel run convert --update -"
 )]
 pub(crate) struct ConvertArgs {
@@ -230,9 +240,15 @@ pub(crate) struct ConvertArgs {
     /// Remove tasks that came from a PRD and are in this one no more
     #[arg(long, requires = "update")]
     pub(crate) prune: bool,
+    /// Which side wins where both were changed since the last update
+    #[arg(long, requires = "update", value_enum, default_value_t = Side::Plan)]
+    pub(crate) prefer: Side,
     /// Show what would be different and change nothing
     #[arg(long, requires = "update")]
     pub(crate) dry_run: bool,
+    /// Change the plan without asking
+    #[arg(long, short, requires = "update")]
+    pub(crate) yes: bool,
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
     /// List the forms that a PRD may have

@@ -22,6 +22,7 @@ mod error;
 mod init;
 mod locate;
 mod methodology;
+mod plan_diff;
 mod status;
 mod update;
 mod upkeep;
@@ -29,6 +30,7 @@ mod upkeep;
 pub use error::ProjectError;
 pub use init::{ConvertedPrd, Initialised, NewPlan, PrdOptions};
 pub use locate::find_root;
+pub use plan_diff::{FieldDiff, TaskDiff};
 pub use status::{NextStep, ProjectStatus, TaskCounts};
 pub use update::{PrdSource, UpdateOptions, UpdatedPrd};
 

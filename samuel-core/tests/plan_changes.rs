@@ -4,13 +4,19 @@
 
 use std::{fs, sync::Arc};
 
-use proptest::{collection::vec, option, prelude::*, sample::select};
+use proptest::{
+    collection::{btree_map, vec},
+    option,
+    prelude::*,
+    sample::select,
+};
 use samuel_core::{
     clock::SystemClock,
     model::{Coded, ErrorCode, Groups, Plan, Priority, Source, Status, Task, TaskId},
     state::{
-        Actor, AddedTask, Applied, Asker, ChangedTask, Existing, FileStore, MemoryStore, Mutation, NewTask,
-        Orphans, Parts, Place, PlanStore, PlanUpdate, RunDir, StateError, TaskChange, TaskEdit, merge,
+        Actor, AddedTask, Applied, Asker, ChangedTask, Existing, FileStore, MemoryStore, Merged, Mutation,
+        NewTask, Orphans, Parts, Place, PlanStore, PlanUpdate, Prefer, RunDir, StateError, TaskChange,
+        TaskEdit, merge, set_baseline,
     },
 };
 
@@ -276,13 +282,15 @@ fn mutation() -> impl Strategy<Value = Mutation> {
     });
     let changed = (ids(), edit(), option::of(place())).prop_map(|(id, edit, parent)| {
         let parent = parent.filter(|parent| matches!(parent, Place::Under(_) | Place::Top));
-        ChangedTask { id, edit, parent }
+        ChangedTask { id, edit, parent, was: None }
     });
-    let update =
-        (vec(added, 0..2), vec(changed, 0..3), vec(ids(), 0..2)).prop_map(|(added, changed, removed)| {
+    let baseline = btree_map(ids(), option::of("[0-9a-f]{48}"), 0..3);
+    let update = (vec(added, 0..2), vec(changed, 0..3), vec(ids(), 0..2), baseline).prop_map(
+        |(added, changed, removed, baseline)| {
             let name = Some("other".to_owned());
-            PlanUpdate { added, changed, removed, name, ..PlanUpdate::default() }
-        });
+            PlanUpdate { added, changed, removed, name, baseline, ..PlanUpdate::default() }
+        },
+    );
     prop_oneof![
         ids().prop_map(|id| Mutation::Done { id, commit_sha: Some("abcd".to_owned()), iteration: None }),
         ids().prop_map(|id| Mutation::Skip { id, reason: Some("r".to_owned()) }),
@@ -301,9 +309,9 @@ fn mutation() -> impl Strategy<Value = Mutation> {
     ]
 }
 
-fn project_of(store: &dyn PlanStore) -> (String, String) {
-    let project = store.load().unwrap().plan.project.clone();
-    (project.name, project.description)
+fn project_of(store: &dyn PlanStore) -> (String, String, String) {
+    let plan = store.load().unwrap().plan;
+    (plan.project.name.clone(), plan.project.description.clone(), plan.baseline.clone())
 }
 
 proptest! {
@@ -358,10 +366,20 @@ proptest! {
             let (_, table) = text.split_once("\ntasks[").unwrap();
             table.split_once("\nprogress").unwrap().0.to_owned()
         };
+        // Each task has something of another tool's.
+        let path = store.dir().prd();
+        let text = fs::read_to_string(&path).unwrap().replacen("owner}", "owner,team,cost}", 1);
+        let row = |(number, line): (usize, &str)| match line.strip_prefix("  \"").or(line.strip_prefix("  1")) {
+            Some(_) if line.ends_with(",null") => format!("{line},of {number},{number}.50\n"),
+            _ => format!("{line}\n"),
+        };
+        fs::write(&path, text.lines().enumerate().map(row).collect::<String>()).unwrap();
         for mutation in earlier {
             let _ = ask(&store, "a", mutation);
         }
+        ask(&store, "a", Mutation::Enqueue { task: NewTask::new("the last") }).unwrap();
         let before = table();
+        prop_assert!(before.contains("team,cost}"), "{}", before);
         let made = ask(&store, "a", last).ok().filter(|made| made.change != TaskChange::Unchanged);
         if let Some(made) = made {
             ask(&store, "a", undo(Some(made.revision))).unwrap();
@@ -394,31 +412,47 @@ fn prd() -> impl Strategy<Value = Plan> {
     })
 }
 
-/// What somebody does between two updates; nothing that changes what a task says.
+/// What somebody does between two updates.
 fn work() -> impl Strategy<Value = Vec<Mutation>> {
     let ids = || select(vec!["1", "1.1", "2", "3", "4", "5", "7", "8"]).prop_map(id);
+    let edit = (option::of("[a-e]"), option::of("[x-z]?"), option::of(vec(ids(), 0..2)));
+    let edit = edit.prop_map(|(title, description, depends_on)| TaskEdit {
+        title,
+        description,
+        depends_on,
+        ..TaskEdit::default()
+    });
     let change = prop_oneof![
         ids().prop_map(|id| Mutation::Done { id, commit_sha: Some("abcd".to_owned()), iteration: None }),
         ids().prop_map(|id| Mutation::Skip { id, reason: None }),
         "[a-d]".prop_map(|title| Mutation::Enqueue { task: NewTask::new(title) }),
+        (ids(), edit).prop_map(|(id, edit)| Mutation::Edit { id, edit: Box::new(edit) }),
+        (vec(ids(), 1..3), select(vec![Parts::Keep, Parts::Take]))
+            .prop_map(|(ids, parts)| Mutation::Remove { ids, parts }),
+        (ids(), ids()).prop_map(|(id, parent)| Mutation::Move { id, to: Place::Under(parent) }),
+        ids().prop_map(|id| Mutation::Move { id, to: Place::Top }),
+        ids().prop_map(|id| Mutation::Move { id, to: Place::First }),
+        (ids(), "[a-d]").prop_map(|(id, title)| Mutation::Add { task: Box::new(Task::new(id, title)) }),
     ];
-    vec(change, 0..6)
+    vec(change, 0..8)
 }
 
 /// Brings a plan up to date and says what was different.
-fn update(store: &MemoryStore, prd: &Plan, orphans: Orphans) -> Option<PlanUpdate> {
-    let merged = merge(&store.load().unwrap().plan, prd, orphans);
+fn update(store: &MemoryStore, prd: &Plan, orphans: Orphans, prefer: Prefer) -> Option<PlanUpdate> {
+    let merged = merge(&store.load().unwrap().plan, prd, orphans, prefer);
     if merged.update.is_empty() {
         return None;
     }
     let update = Box::new(merged.update.clone());
-    // What somebody added may depend on what is pruned.
+    // What somebody added may depend on what is pruned, or wait for what now waits for it.
     ask(store, "a", Mutation::Update { update }).ok().map(|_| merged.update)
 }
 
 fn imported(prd: &Plan) -> MemoryStore {
     let store = MemoryStore::new(Arc::new(SystemClock::new()));
-    store.import(prd.clone(), Actor::User, Existing::Refuse).unwrap();
+    let mut plan = prd.clone();
+    set_baseline(&mut plan);
+    store.import(plan, Actor::User, Existing::Refuse).unwrap();
     store
 }
 
@@ -430,20 +464,22 @@ proptest! {
         let store = imported(&prd);
         work.into_iter().for_each(|mutation| drop(ask(&store, "b", mutation)));
         let before = tasks(&store);
-        prop_assert_eq!(update(&store, &prd, Orphans::Remove), None);
+        prop_assert_eq!(update(&store, &prd, Orphans::Remove, Prefer::Plan), None);
+        prop_assert_eq!(merge(&store.load().unwrap().plan, &prd, Orphans::Remove, Prefer::Plan).conflicts, []);
         prop_assert_eq!(tasks(&store), before);
     }
 
     #[test]
     fn updating_twice_is_updating_once(
-        first in prd(), work in work(), second in prd(), prunes in any::<bool>()
+        first in prd(), work in work(), second in prd(), prunes: bool, takes: bool
     ) {
         let orphans = if prunes { Orphans::Remove } else { Orphans::Keep };
+        let prefer = if takes { Prefer::Prd } else { Prefer::Plan };
         let store = imported(&first);
         work.into_iter().for_each(|mutation| drop(ask(&store, "b", mutation)));
-        if update(&store, &second, orphans).is_some() {
+        if update(&store, &second, orphans, prefer).is_some() {
             let once = tasks(&store);
-            prop_assert_eq!(update(&store, &second, orphans), None);
+            prop_assert_eq!(update(&store, &second, orphans, prefer), None);
             prop_assert_eq!(tasks(&store), once);
         }
     }
@@ -455,11 +491,12 @@ proptest! {
         let store = imported(&first);
         work.into_iter().for_each(|mutation| drop(ask(&store, "b", mutation)));
         let before = store.load().unwrap().plan;
-        let made = update(&store, &second, Orphans::Keep);
+        let made = update(&store, &second, Orphans::Keep, Prefer::Plan);
         let after = store.load().unwrap().plan;
         let groups = Groups::of(&after.tasks);
         for (place, task) in after.tasks.iter().enumerate() {
             let Some(was) = before.task(&task.id).filter(|_| !groups.is_group(place)) else { continue };
+            prop_assert!(was.status != Status::Completed || task.status == Status::Completed, "{}", task.id);
             let was_group = before.tasks.iter().any(|part| part.parent_id.as_ref() == Some(&was.id));
             prop_assert!(was_group || was.status == task.status, "{}", task.id);
             prop_assert_eq!(&was.commit_sha, &task.commit_sha);
@@ -484,7 +521,7 @@ fn work_that_was_done_stays_with_its_title_where_a_prd_is_numbered_anew() {
     let store = imported(&prd(&["Parse", "Print", "Ship"]));
     let done = Mutation::Done { id: id("2"), commit_sha: None, iteration: None };
     ask(&store, "a", done).unwrap();
-    update(&store, &prd(&["Parse", "Check", "Print", "Release"]), Orphans::Keep).unwrap();
+    update(&store, &prd(&["Parse", "Check", "Print", "Release"]), Orphans::Keep, Prefer::Plan).unwrap();
     let said: Vec<String> =
         tasks(&store).iter().map(|task| format!("{} {} {}", task.id, task.title, task.status)).collect();
     // A new task stands behind the one before it in the PRD.
@@ -492,6 +529,104 @@ fn work_that_was_done_stays_with_its_title_where_a_prd_is_numbered_anew() {
         said,
         ["1 Parse pending", "2 Print completed", "4 Release pending", "3 Ship pending", "5 Check pending"]
     );
+}
+
+/// A PRD of tasks, each with its id, title and description.
+fn prd_of(rows: &[(&str, &str, &str)]) -> Plan {
+    let task = |(number, title, description): &(&str, &str, &str)| Task {
+        source: Source::Prd,
+        description: (*description).to_owned(),
+        ..Task::new(id(number), *title)
+    };
+    Plan { tasks: rows.iter().map(task).collect(), ..Plan::default() }
+}
+
+fn described(text: &str, description: &str) -> Mutation {
+    let edit = TaskEdit { description: Some(description.to_owned()), ..TaskEdit::default() };
+    Mutation::Edit { id: id(text), edit: Box::new(edit) }
+}
+
+#[test]
+fn each_field_follows_the_side_that_changed_it_and_a_conflict_is_told_until_one_gives_way() {
+    let store = imported(&prd_of(&[("1", "One", "a"), ("2", "Two", "b"), ("3", "Three", "c")]));
+    ask(&store, "a", title("1", "Mine")).unwrap();
+    ask(&store, "a", described("2", "mine")).unwrap();
+    ask(&store, "a", described("3", "the same")).unwrap();
+    let second = prd_of(&[("1", "One", "new"), ("2", "Two", "theirs"), ("3", "Three", "the same")]);
+    let merged = |prefer| merge(&store.load().unwrap().plan, &second, Orphans::Keep, prefer);
+    let conflicts = |merged: Merged| {
+        let said = |task: &ChangedTask| format!("{} {:?}", task.id, task.edit.description);
+        merged.conflicts.iter().map(said).collect::<Vec<_>>()
+    };
+    assert_eq!(conflicts(merged(Prefer::Plan)), ["2 Some(\"theirs\")"]);
+    update(&store, &second, Orphans::Keep, Prefer::Plan).unwrap();
+    let said = || {
+        tasks(&store).iter().map(|task| format!("{}: {}", task.title, task.description)).collect::<Vec<_>>()
+    };
+    assert_eq!(said(), ["Mine: new", "Two: mine", "Three: the same"]);
+    assert_eq!(conflicts(merged(Prefer::Plan)), ["2 Some(\"theirs\")"], "it is told again");
+    update(&store, &second, Orphans::Keep, Prefer::Prd).unwrap();
+    assert_eq!(said(), ["Mine: new", "Two: theirs", "Three: the same"]);
+    assert_eq!(conflicts(merged(Prefer::Plan)), [""; 0]);
+    // What the plan alone changed is nothing that the PRD would win.
+    assert_eq!(update(&store, &second, Orphans::Keep, Prefer::Prd), None);
+}
+
+#[test]
+fn what_somebody_removed_stays_away_until_the_prd_is_preferred() {
+    let prd = prd_of(&[("1", "One", ""), ("2", "Two", ""), ("3", "Three", "")]);
+    let store = imported(&prd);
+    ask(&store, "a", remove(&["3"], Parts::Keep)).unwrap();
+    ask(&store, "a", Mutation::Enqueue { task: NewTask::new("Mine") }).unwrap();
+    assert_eq!(order(&store), "1 2 4", "the number of a task of the PRD is not given away");
+    let merged = merge(&store.load().unwrap().plan, &prd, Orphans::Keep, Prefer::Plan);
+    assert!(merged.update.is_empty());
+    assert_eq!(merged.left_out.iter().map(|task| task.id.as_str()).collect::<Vec<_>>(), ["3"]);
+    update(&store, &prd, Orphans::Keep, Prefer::Prd).unwrap();
+    assert_eq!(order(&store), "1 2 3 4");
+}
+
+#[test]
+fn an_update_that_was_made_out_for_another_version_of_a_task_is_refused() {
+    let store = imported(&prd_of(&[("1", "One", ""), ("2", "Two", "")]));
+    let second = prd_of(&[("1", "First", ""), ("2", "Second", "")]);
+    let made_out = merge(&store.load().unwrap().plan, &second, Orphans::Keep, Prefer::Plan).update;
+    ask(&store, "b", title("2", "Mine")).unwrap();
+    let before = tasks(&store);
+    let error = ask(&store, "a", Mutation::Update { update: Box::new(made_out) }).unwrap_err();
+    assert_eq!(
+        (error.to_string().as_str(), error.code()),
+        ("task 2 was changed meanwhile", ErrorCode::TASK_CHANGED)
+    );
+    assert_eq!(tasks(&store), before);
+}
+
+#[test]
+fn a_circle_through_a_group_is_refused() {
+    let store = in_memory();
+    let depends = |text: &str, on: &str| {
+        let edit = TaskEdit { depends_on: Some(vec![id(on)]), ..TaskEdit::default() };
+        Mutation::Edit { id: id(text), edit: Box::new(edit) }
+    };
+    ask(&store, "a", depends("2", "1")).unwrap();
+    let before = tasks(&store);
+    // 2 waits for 1, and 1 for its parts.
+    let change = ChangedTask {
+        id: id("3"),
+        edit: TaskEdit::default(),
+        parent: Some(Place::Under(id("1"))),
+        was: None,
+    };
+    let update = PlanUpdate { changed: vec![change], ..PlanUpdate::default() };
+    for (mutation, told) in [
+        (depends("1.1", "2"), "task 1 would depend on itself: 1 -> 1.1 -> 2 -> 1"),
+        (moved("3", Place::Under(id("1"))), "task 1 would depend on itself: 1 -> 3 -> 2 -> 1"),
+        (Mutation::Update { update: Box::new(update) }, "task 1 would depend on itself: 1 -> 3 -> 2 -> 1"),
+    ] {
+        let error = ask(&store, "a", mutation).unwrap_err();
+        assert_eq!((error.to_string().as_str(), error.code()), (told, ErrorCode::TASK_INVALID));
+        assert_eq!(tasks(&store), before);
+    }
 }
 
 #[test]

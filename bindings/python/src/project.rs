@@ -17,9 +17,9 @@ use samuel_core::{
     hook::Registry,
     lifecycle::make_ready,
     model::{Coded, Task, TaskId},
-    prd::{self, Form},
+    prd::{self, Document, Form},
     project::{Initialised, NewPlan, PrdOptions, PrdSource, Project, UpdateOptions, find_root},
-    state::{Actor, Applied, Asker, Existing, Mutation, NewTask, Orphans, StateError},
+    state::{Actor, Applied, Asker, Existing, Mutation, NewTask, Orphans, Prefer, StateError},
 };
 use serde::Serialize;
 
@@ -286,21 +286,27 @@ impl PyProject {
         prd: Option<PathBuf>,
         text: Option<String>,
         prune: bool,
+        prefer: &str,
         dry_run: bool,
         format: Option<&str>,
         allow_empty: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let orphans = if prune { Orphans::Remove } else { Orphans::Keep };
-        let options = UpdateOptions { orphans, dry_run, reading: reading(format, allow_empty)? };
+        let prefer = match prefer {
+            "plan" => Prefer::Plan,
+            "prd" => Prefer::Prd,
+            other => {
+                return Err(PyValueError::new_err(format!("prefer is \"plan\" or \"prd\", not {other:?}")));
+            }
+        };
+        let options = UpdateOptions { orphans, prefer, dry_run, reading: reading(format, allow_empty)? };
         let asker = asker(actor);
         let updated = detached(py, || {
-            let text = text.unwrap_or_default();
+            let text = Document::new("the PRD", text.unwrap_or_default());
             let source = prd.as_deref().map_or(PrdSource::Text(&text), PrdSource::File);
             self.0.update_prd(source, options, &asker)
         });
-        let updated = updated.map_err(|error| raise(py, &error))?;
-        let data = serde_json::to_value(&updated).map_err(|error| PyTypeError::new_err(error.to_string()))?;
-        to_python(py, &data)
+        to_python(py, &updated.map_err(|error| raise(py, &error))?)
     }
 }
 

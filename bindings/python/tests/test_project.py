@@ -168,7 +168,25 @@ def test_a_plan_follows_its_prd(samuel_project: MakeProject) -> None:
     project.done("1")
     changed = prd.replace("### 2 Second", "### 3 Third")
     looked = project.update(text=changed, dry_run=True)
-    assert looked["orphans"] == ["2"] and len(project.tasks()) == 2
+    assert isinstance(looked, samuel.UpdatedPrd) and not looked.is_changed
+    assert [task.id for task in looked.orphans] == ["2"] and len(project.tasks()) == 2
     project.update(text=changed, prune=True)
     assert [(task.id, task.status) for task in project.tasks()] == [("1", "completed"), ("3", "pending")]
-    assert project.update(text=changed)["is_changed"] is False
+    assert project.update(text=changed).is_changed is False
+
+
+def test_an_update_tells_what_both_sides_changed(samuel_project: MakeProject) -> None:
+    project = samuel_project()
+    prd = "# P\n\n## Tasks\n\n### 1 First\n\nAs planned.\n"
+    project.update(text=prd)
+    project.edit("1", description="As agreed.")
+    changed = prd.replace("As planned.", "As decided.")
+    (conflict,) = project.update(text=changed).conflicts
+    assert (conflict.id, conflict.title) == ("1", "First")
+    (field,) = conflict.fields
+    assert (field.field, field.before, field.after) == ("description", ("As agreed.",), ("As decided.",))
+    assert project.task("1").description == "As agreed."
+    project.update(text=changed, prefer="prd")
+    assert project.task("1").description == "As decided."
+    with pytest.raises(ValueError, match="prefer is"):
+        project.update(text=changed, prefer="both")  # type: ignore[arg-type]

@@ -3,16 +3,25 @@
 use std::path::Path;
 
 use samuel_core::{
-    model::{Task, TaskId},
-    project::{PrdSource, Project, UpdateOptions, UpdatedPrd},
-    state::{AddedTask, ChangedTask, Orphans, Place, TaskEdit},
+    prd::Document,
+    project::{FieldDiff, PrdSource, Project, ProjectError, TaskDiff, UpdateOptions, UpdatedPrd},
+    state::{Orphans, Prefer, TaskTitle},
     text::counted,
 };
 
 use super::init::reading;
-use crate::{args::ConvertArgs, failure::Failure, host::Host, input::Input, render::safe, reply::Reply};
+use crate::{
+    args::{ConvertArgs, Side},
+    failure::Failure,
+    host::Host,
+    input::Input,
+    render::safe,
+    reply::Reply,
+    trust::confirm,
+};
 
-/// Brings the plan up to date, or shows what would be different.
+/// Brings the plan up to date, or shows what would be different. At a terminal it is
+/// shown first.
 pub(crate) fn update(
     project: &Project,
     args: &ConvertArgs,
@@ -21,82 +30,89 @@ pub(crate) fn update(
 ) -> Result<Reply, Failure> {
     let options = UpdateOptions {
         orphans: if args.prune { Orphans::Remove } else { Orphans::Keep },
+        prefer: match args.prefer {
+            Side::Plan => Prefer::Plan,
+            Side::Prd => Prefer::Prd,
+        },
         dry_run: args.dry_run,
         reading: reading(&args.reading),
     };
+    let asks = host.can_ask && !args.yes;
+    let mut was_shown = false;
+    let agrees = |updated: &UpdatedPrd| {
+        was_shown = asks;
+        !asks || confirm(&text_of(updated, args), "Change the plan?")
+    };
     let updated = if prd == Path::new("-") {
         let input = Input::read(None, host)?;
-        let text = String::from_utf8(input.bytes)
-            .map_err(|_| Failure::usage("the PRD is not UTF-8 text").at(Path::new("<stdin>")))?;
-        project.update_prd(PrdSource::Text(&text), options, &host.asker())?
+        let document = Document::from_bytes(input.name, input.bytes).map_err(ProjectError::from)?;
+        project.update_prd_if(PrdSource::Text(&document), options, &host.asker(), agrees)?
     } else {
-        project.update_prd(PrdSource::File(&host.absolute(prd)?), options, &host.asker())?
+        let path = host.absolute(prd)?;
+        project.update_prd_if(PrdSource::File(&path), options, &host.asker(), agrees)?
     };
+    let last = match (updated.is_changed, updated.is_up_to_date()) {
+        (_, true) => "the plan is up to date\n".to_owned(),
+        (true, _) => format!("change {}\n", updated.revision),
+        _ => "nothing was changed\n".to_owned(),
+    };
+    let text = if was_shown { last } else { text_of(&updated, args) + &last };
     let warnings: Vec<String> = updated.warnings.iter().map(ToString::to_string).collect();
-    Ok(Reply::new(&updated, text_of(&updated, args)).warn(warnings))
+    Ok(Reply::new(&updated, text).warn(warnings))
 }
 
 fn text_of(updated: &UpdatedPrd, args: &ConvertArgs) -> String {
-    let before = |id: &TaskId| updated.before.iter().find(|task| task.id == *id);
     let mut text = String::new();
-    for AddedTask { task, .. } in &updated.update.added {
+    for task in &updated.added {
         text += &format!("+ {} {}\n", safe(task.id.as_str()), safe(&task.title));
     }
-    for changed in &updated.update.changed {
-        text += &changed_text(changed, before(&changed.id));
+    updated.changed.iter().for_each(|task| text += &task_text(task));
+    for TaskTitle { id, title } in &updated.removed {
+        text += &format!("- {} {}\n", safe(id.as_str()), safe(title));
     }
-    for id in &updated.update.removed {
-        let title = before(id).map(|task| safe(&task.title)).unwrap_or_default();
-        text += &format!("- {} {title}\n", safe(id.as_str()));
+    if !updated.project.is_empty() {
+        text += &format!("~ the project\n{}", fields_text(&updated.project));
+    }
+    if !updated.conflicts.is_empty() {
+        let count = counted(updated.conflicts.len(), "task");
+        text += &format!("{count} changed here and in the PRD; what is here stays:\n");
+        updated.conflicts.iter().for_each(|task| text += &task_text(task));
+        text += "  take what the PRD says with --prefer prd\n";
+    }
+    if !updated.left_out.is_empty() {
+        let count = counted(updated.left_out.len(), "task");
+        let ids = ids(&updated.left_out);
+        text += &format!("{count} of the PRD removed here, and not added again: {ids}\n");
+        text += "  add what was removed with --prefer prd\n";
     }
     if !args.prune && !updated.orphans.is_empty() {
-        let ids: Vec<String> = updated.orphans.iter().map(|id| safe(id.as_str())).collect();
-        let count = counted(ids.len(), "task");
-        text += &format!("{count} not in the PRD any more, left as they are: {}\n", ids.join(", "));
+        let count = counted(updated.orphans.len(), "task");
+        let ids = ids(&updated.orphans);
+        text += &format!("{count} not in the PRD any more, left as they are: {ids}\n");
         text += "  remove them with --prune\n";
     }
-    let last = match (updated.update.is_empty(), args.dry_run) {
-        (true, _) => "the plan is up to date\n".to_owned(),
-        (false, true) => "nothing was changed\n".to_owned(),
-        (false, false) => format!("change {}\n", updated.revision),
-    };
-    text + &last
+    text
+}
+
+fn ids(tasks: &[TaskTitle]) -> String {
+    tasks.iter().map(|task| safe(task.id.as_str())).collect::<Vec<_>>().join(", ")
 }
 
 /// Shows what a task says anew, as a diff.
-fn changed_text(changed: &ChangedTask, before: Option<&Task>) -> String {
-    let mut text = format!("~ {}\n", safe(changed.id.as_str()));
-    let Some(before) = before else { return text };
-    let (was, now) = (TaskEdit::of(before), &changed.edit);
-    let mut row = |name: &str, was: Option<String>, now: Option<String>| {
-        if let (Some(was), Some(now)) = (was, now) {
-            let lines = was.lines().map(|line| format!("    -{}\n", safe(line)));
-            let new = now.lines().map(|line| format!("    +{}\n", safe(line)));
-            text += &format!("  {name}\n{}{}", lines.collect::<String>(), new.collect::<String>());
-        }
+fn task_text(task: &TaskDiff) -> String {
+    format!("~ {} {}\n{}", safe(task.id.as_str()), safe(&task.title), fields_text(&task.fields))
+}
+
+fn fields_text(fields: &[FieldDiff]) -> String {
+    let field = |FieldDiff { field, before, after }: &FieldDiff| {
+        let name = match field.as_str() {
+            "parent_id" => "part of".to_owned(),
+            "source_prd" => "PRD".to_owned(),
+            field => field.replace('_', " "),
+        };
+        let lines = before.iter().map(|line| format!("    -{}\n", safe(line)));
+        let new = after.iter().map(|line| format!("    +{}\n", safe(line)));
+        format!("  {name}\n{}", lines.chain(new).collect::<String>())
     };
-    let list = |list: &Option<Vec<String>>| list.as_ref().map(|list| list.join("\n"));
-    let ids = |ids: &Option<Vec<TaskId>>| {
-        ids.as_ref().map(|ids| ids.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", "))
-    };
-    row("title", was.title, now.title.clone());
-    row("description", was.description, now.description.clone());
-    row("priority", was.priority.map(|word| word.to_string()), now.priority.map(|word| word.to_string()));
-    row(
-        "complexity",
-        was.complexity.map(|word| word.to_string()),
-        now.complexity.map(|word| word.to_string()),
-    );
-    row("depends on", ids(&was.depends_on), ids(&now.depends_on));
-    row("files to create", list(&was.files_to_create), list(&now.files_to_create));
-    row("files to modify", list(&was.files_to_modify), list(&now.files_to_modify));
-    row("guardrails", list(&was.guardrails), list(&now.guardrails));
-    row("acceptance", list(&was.acceptance), list(&now.acceptance));
-    let parent = changed.parent.as_ref().map(|place| match place {
-        Place::Under(parent) => parent.to_string(),
-        _ => "none".to_owned(),
-    });
-    let was = before.parent_id.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string);
-    row("part of", Some(was), parent);
-    text
+    fields.iter().map(field).collect()
 }

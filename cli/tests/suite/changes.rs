@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, process::Command};
 
-use crate::bench::{Bench, Ran};
+use crate::bench::{AtTerminal, Bench, Ran};
 
 #[test]
 fn done_keeps_what_it_was_told_first() {
@@ -344,7 +344,7 @@ fn a_plan_follows_its_prd_and_keeps_what_was_done() {
     write("### 1 First of all\n\n### 4 Fourth\n");
     let before = std::fs::read(bench.prd()).unwrap();
     let shown = bench.ok(&["run", "convert", "--update", "--dry-run", "prd.md"]).stdout;
-    let diff = "+ 4 Fourth\n~ 1\n  title\n    -First\n    +First of all\n1 task not in the PRD any more, left as \
+    let diff = "+ 4 Fourth\n~ 1 First\n  title\n    -First\n    +First of all\n1 task not in the PRD any more, left as \
                 they are: 2\n  remove them with --prune\n";
     assert_eq!(shown, format!("{diff}nothing was changed\n"));
     assert_eq!(std::fs::read(bench.prd()).unwrap(), before);
@@ -364,4 +364,63 @@ fn a_plan_follows_its_prd_and_keeps_what_was_done() {
     bench.ok(&["run", "undo"]);
     bench.ok(&["run", "undo"]);
     assert_eq!(bench.tasks()[0]["title"], "First");
+}
+
+#[test]
+fn what_was_edited_stays_and_what_both_sides_changed_is_told() {
+    let bench = Bench::with_tasks(&[]);
+    let write = |text: &str| bench.write("prd.md", &format!("# P\n\n## Tasks\n\n{text}"));
+    write("### 1 First\n\nOne.\n\n### 2 Second\n\nTwo.\n\n### 3 Third\n");
+    bench.ok(&["run", "convert", "prd.md"]);
+    bench.ok(&["run", "edit", "1", "--title", "Mine"]);
+    bench.ok(&["run", "edit", "2", "--description", "Mine."]);
+    bench.ok(&["run", "rm", "3"]);
+    let before = std::fs::read(bench.prd()).unwrap();
+    let same = bench.ok(&["run", "convert", "--update", "--prune", "prd.md"]);
+    let left_out =
+        "1 task of the PRD removed here, and not added again: 3\n  add what was removed with --prefer prd\n";
+    assert_eq!(same.stdout, format!("{left_out}the plan is up to date\n"));
+    assert_eq!(std::fs::read(bench.prd()).unwrap(), before);
+    write("### 1 First\n\nOne, and more.\n\n### 2 Second\n\nTheirs.\n\n### 3 Third\n");
+    let made = bench.ok(&["run", "convert", "--update", "prd.md"]);
+    let conflict = "1 task changed here and in the PRD; what is here stays:\n~ 2 Second\n  description\n    \
+                    -Mine.\n    +Theirs.\n  take what the PRD says with --prefer prd\n";
+    let first = "~ 1 Mine\n  description\n    -One.\n    +One, and more.\n";
+    assert_eq!(made.stdout, format!("{first}{conflict}{left_out}change {}\n", change(&made)));
+    assert_eq!(bench.tasks()[1]["description"], "Mine.");
+    let shown = bench.ok(&["run", "convert", "--update", "--dry-run", "--json", "prd.md"]).json();
+    let field = &shown["data"]["conflicts"][0]["fields"][0];
+    assert_eq!((&field["field"], &field["after"][0]), (&"description".into(), &"Theirs.".into()));
+    assert_eq!(shown["data"]["left_out"][0]["id"], "3");
+    bench.ok(&["run", "convert", "--update", "--prefer", "prd", "prd.md"]);
+    let said: Vec<String> =
+        bench.tasks().iter().map(|task| format!("{} {}", task["title"], task["description"])).collect();
+    assert_eq!(said, [r#""Mine" "One, and more.""#, r#""Second" "Theirs.""#, r#""Third" """#]);
+    assert!(bench.samuel(&["run", "convert", "--prefer", "prd", "prd.md"]).code == 2, "only with --update");
+}
+
+#[test]
+fn at_a_terminal_an_update_is_shown_before_it_is_made() {
+    let bench = Bench::with_tasks(&[]);
+    bench.write("prd.md", "# P\n\n## Tasks\n\n### 1 First\n");
+    bench.ok(&["run", "convert", "prd.md"]);
+    bench.write("prd.md", "# P\n\n## Tasks\n\n### 1 First\n\nMore.\n");
+    let before = std::fs::read(bench.prd()).unwrap();
+    let update = |answer: &str| {
+        let mut command = AtTerminal::spawn(&bench, &["run", "convert", "--update", "prd.md"]);
+        assert!(command.wait_for("    +More.\r\nChange the plan? [y/N] "));
+        assert_eq!(std::fs::read(bench.prd()).unwrap(), before);
+        command.type_in(answer);
+        command.end()
+    };
+    let (code, shown) = update("n\n");
+    assert!(code == 0 && shown.ends_with("nothing was changed\r\n"), "{code}: {shown}");
+    assert_eq!(std::fs::read(bench.prd()).unwrap(), before);
+    let (code, shown) = update("y\n");
+    assert!(code == 0 && shown.contains("\nchange "), "{code}: {shown}");
+    assert_eq!(bench.tasks()[0]["description"], "More.");
+    bench.ok(&["run", "undo"]);
+    let (code, shown) = AtTerminal::spawn(&bench, &["run", "convert", "--update", "--yes", "prd.md"]).end();
+    assert!(code == 0 && !shown.contains("Change the plan?"), "{code}: {shown}");
+    assert_eq!(bench.tasks()[0]["description"], "More.");
 }

@@ -1,5 +1,7 @@
 //! `init` and `convert`.
 
+use std::{io::Write, process::Stdio};
+
 use crate::bench::{Bench, says};
 
 const PRD: &str = "# PRD: Notes\n\n## Implementation Plan\n\n### 1 Store\n\nIn a file.\n\n```sh\n# 9 no task\n```\n\n\
@@ -91,7 +93,15 @@ fn what_is_no_prd_is_named_with_its_place_and_the_plan_stays() {
     bench.write("prd.json", "{\n  \"userStories\": [\n    oops\n  ]\n}\n");
     bench.write("twice.md", "# T\n\n## 1. A\n- [ ] 1.1 a\n- [ ] 1.1 b\n");
     bench.write("cycle.md", "# T\n\n- [ ] T001 a (depends on T002)\n- [ ] T002 b (depends on T001)\n");
-    std::fs::write(bench.path("latin1.md"), b"# Caf\xe9\n\n- [ ] a\n").unwrap();
+    bench.write("forms.md", "# T\n\n## Tasks\n\n### 1 A\n### Task 1: B\n");
+    bench.write(
+        "group.md",
+        "# T\n\n## Tasks\n\n### 1 A\n\n### 1.1 B\n\nDepends on: 2\n\n### 2 C\n\nDepends on: 1\n",
+    );
+    std::fs::write(bench.path("latin1.md"), b"# Notes\n\n- [ ] caf\xe9\n").unwrap();
+    std::fs::write(bench.path("utf16.md"), b"\xff\xfe#\0 \0T\0\n\0").unwrap();
+    let made = std::process::Command::new("mkfifo").arg(bench.path("pipe")).status().unwrap();
+    assert!(made.success());
     let plan = bench.read(".samuel/run/prd.toon");
     for (file, words, line) in [
         ("nul.md", "U+0000", Some(3)),
@@ -99,16 +109,57 @@ fn what_is_no_prd_is_named_with_its_place_and_the_plan_stays() {
         ("prd.json", "is not JSON", Some(3)),
         ("twice.md", "must be corrected", Some(5)),
         ("cycle.md", "must be corrected", Some(3)),
-        ("latin1.md", "cannot be read", None),
+        ("forms.md", "must be corrected", Some(6)),
+        ("group.md", "must be corrected", Some(5)),
+        ("latin1.md", "is not UTF-8 in line 3: the byte 0xe9", Some(3)),
+        ("utf16.md", "is not UTF-8 in line 1: it is UTF-16", Some(1)),
         (".", "cannot be read", None),
+        ("pipe", "cannot be read", None),
     ] {
-        let ran = bench.samuel(&["run", "convert", file, "--force", "--json"]);
-        let error = ran.json()["error"].clone();
-        assert_eq!((ran.code, &error["code"]), (1, &"E_PRD_INVALID".into()), "{file}: {error}");
-        assert!(error["message"].as_str().unwrap().contains(words), "{file}: {error}");
-        assert_eq!(error["location"]["line"].as_u64(), line, "{file}: {error}");
+        for how in ["--force", "--update"] {
+            let ran = bench.samuel(&["run", "convert", file, how, "--json"]);
+            let error = ran.json()["error"].clone();
+            assert_eq!((ran.code, &error["code"]), (1, &"E_PRD_INVALID".into()), "{file}: {error}");
+            assert!(error["message"].as_str().unwrap().contains(words), "{file}: {error}");
+            assert_eq!(error["location"]["line"].as_u64(), line, "{file}: {error}");
+            assert_eq!(bench.read(".samuel/run/prd.toon"), plan);
+        }
+    }
+}
+
+#[test]
+fn what_comes_in_by_a_pipe_is_held_to_the_same() {
+    let bench = Bench::with_tasks(&["Mine"]);
+    let plan = bench.read(".samuel/run/prd.toon");
+    let update = |bytes: &[u8], args: &[&str]| {
+        let mut command = bench.command(&[&["run", "convert", "--update", "-", "--json"], args].concat());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(bytes).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        (output.status.code(), document)
+    };
+    for (bytes, words, line) in [
+        (&b""[..], "no task", Some(1)),
+        (b"# P\n\n- [ ] caf\xe9\n", "is not UTF-8 in line 3", Some(3)),
+        (b"# P\n\n- [ ] a\0b\n", "U+0000", Some(3)),
+        (b"<!DOCTYPE html>\n", "is HTML", None),
+        // The pipe of a JSON document that ends early.
+        (b"{\n  \"userStories\": [\n    {\"id\": \"US-1\",", "is not JSON", Some(3)),
+    ] {
+        let (code, document) = update(bytes, &["--prune"]);
+        let error = &document["error"];
+        assert_eq!((code, &error["code"]), (Some(1), &"E_PRD_INVALID".into()), "{document}");
+        assert!(error["message"].as_str().unwrap().contains(words), "{document}");
+        assert_eq!(error["location"]["line"].as_u64(), line, "{document}");
         assert_eq!(bench.read(".samuel/run/prd.toon"), plan);
     }
+    // One of Markdown that ends early is a PRD all the same: what it lacks stays.
+    update(b"# P\n\n- [ ] 7 a\n- [ ] 8 b\n", &[]);
+    let (code, document) = update(b"# P\n\n- [ ] 7 a\n", &[]);
+    assert_eq!((code, &document["data"]["orphans"][0]["id"]), (Some(0), &"8".into()));
+    assert_eq!(bench.tasks().len(), 3);
 }
 
 #[test]

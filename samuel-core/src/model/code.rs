@@ -81,6 +81,7 @@ codes! {
     STATE_NOT_KEPT, 1, false, ListKeptPlans;
     TASK_NOT_FOUND, 1, false, ListTasks;
     TASK_EXISTS, 1, false, ChooseTaskId;
+    TASK_CHANGED, 75, true, Say("Try again.");
     TASK_GROUP, 1, false, Say("Change its parts: a group follows from them.");
     TASK_IN_USE, 1, false, Say("Remove what needs it too, its parts with --with-parts, or edit the tasks that depend on it.");
     TASK_DENIED, 1, false, Say("Ask the person who started the run; done, skip and enqueue are an agent's.");

@@ -23,6 +23,10 @@ pub struct Plan {
     pub tasks: Vec<Task>,
     /// How far the work is, over all runs.
     pub progress: Progress,
+    /// What the PRD said when the plan last followed it, as digests; empty where there
+    /// was none. [`merge`](crate::state::merge()) reads and writes it.
+    #[serde(default)]
+    pub baseline: String,
 }
 
 impl Plan {

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    model::{Groups, Plan, Status, Task, TaskId, payload::TaskBrief},
-    state::{cycles, is_gap},
+    model::{Groups, Plan, Status, Task, TaskId, cycles, payload::TaskBrief},
+    state::is_gap,
     text::counted,
 };
 

@@ -89,6 +89,16 @@ pub enum PrdError {
         /// What is wrong.
         source: serde_json::Error,
     },
+    /// The document is in another encoding.
+    #[error("{} is not UTF-8 in line {line}: {found}", path.display())]
+    Encoding {
+        /// The document.
+        path: PathBuf,
+        /// The first line that is not, from 1.
+        line: usize,
+        /// What is there instead, such as `the byte 0xe9`.
+        found: String,
+    },
     /// The document has a character that no text has.
     #[error("{} has the character U+0000 in line {line}: it is no text", path.display())]
     Nul {
@@ -165,6 +175,9 @@ impl Coded for PrdError {
             Self::Unreadable { source, .. } => FileError::help_of(source),
             _ => None,
         };
+        if matches!(self, Self::Encoding { .. }) {
+            return Remedy::from("Save it as UTF-8.");
+        }
         if let Self::NoTasks { nearest, .. } = self {
             let forms: Vec<String> =
                 nearest.iter().map(|form| format!("{form} ({})", form.description())).collect();
@@ -187,6 +200,7 @@ impl Coded for PrdError {
             | Self::NoCompanion { path } => at(path, None),
             Self::TooManyTasks { path, line }
             | Self::TooDeep { path, line }
+            | Self::Encoding { path, line, .. }
             | Self::Nul { path, line }
             | Self::NoTasks { path, line, .. } => at(path, Some(*line)),
             Self::Json { path, line, column, .. } => {

@@ -11,7 +11,7 @@ use super::draft::{Draft, Drafts, Reference};
 use super::ids::{IdSource, trunk};
 use super::remark::{RemarkKind, Remarks};
 use super::source::Place;
-use crate::model::{InvalidTask, Source, Task, TaskId};
+use crate::model::{InvalidTask, Source, Task, TaskId, cycles};
 use crate::text::is_odd;
 
 /// How many tasks of a cycle a message names.
@@ -201,8 +201,11 @@ fn break_parent_cycles(placed: &mut [(Task, Place)], remarks: &mut Remarks) {
 }
 
 fn report_cycles(placed: &[(Task, Place)], remarks: &mut Remarks) {
-    for cycle in cycle::find(&edges(placed, |task| &task.depends_on)) {
-        let members: Vec<&(Task, Place)> = cycle.iter().filter_map(|node| placed.get(*node)).collect();
+    let of: HashMap<&TaskId, &(Task, Place)> = placed.iter().map(|row| (&row.0.id, row)).collect();
+    for path in cycles(placed.iter().map(|(task, _)| task)) {
+        // The last is the first once more.
+        let members = path.split_last().map_or(&[][..], |(_, members)| members);
+        let members: Vec<&(Task, Place)> = members.iter().filter_map(|id| of.get(id).copied()).collect();
         let Some((first, place)) = members.first() else { continue };
         let shown = members.iter().take(SHOWN_IN_CYCLE);
         let mut steps: Vec<String> =
@@ -210,7 +213,13 @@ fn report_cycles(placed: &[(Task, Place)], remarks: &mut Remarks) {
         if members.len() > SHOWN_IN_CYCLE {
             steps.push(format!("{} more", members.len() - SHOWN_IN_CYCLE));
         }
-        let message = format!("tasks wait for each other: {} -> {}", steps.join(" -> "), first.id);
+        let is_direct = path.windows(2).all(|step| match step {
+            [one, next] => of.get(one).is_some_and(|(task, _)| task.depends_on.contains(next)),
+            _ => true,
+        });
+        let why =
+            if is_direct { "" } else { "; a group waits for its parts, and they for what it depends on" };
+        let message = format!("tasks wait for each other: {} -> {}{why}", steps.join(" -> "), first.id);
         let others = members.iter().skip(1).map(|(_, place)| place.line).collect();
         remarks.error(RemarkKind::DependencyCycle, *place, message, others);
     }

@@ -25,6 +25,27 @@ impl Document {
     pub fn new(path: impl Into<PathBuf>, text: impl Into<String>) -> Self {
         Self { path: path.into(), text: text.into() }
     }
+
+    /// Creates a document of what was read.
+    ///
+    /// # Errors
+    /// Returns [`PrdError::Encoding`] for what is not UTF-8.
+    pub fn from_bytes(path: impl Into<PathBuf>, bytes: Vec<u8>) -> Result<Self, PrdError> {
+        let path = path.into();
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(Self { path, text }),
+            Err(error) => {
+                let (bytes, at) = (error.as_bytes(), error.utf8_error().valid_up_to());
+                let before = bytes.get(..at).unwrap_or_default();
+                let line = memchr::memchr_iter(b'\n', before).count() + 1;
+                let found = match bytes {
+                    [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "it is UTF-16".to_owned(),
+                    _ => format!("the byte {:#04x}", bytes.get(at).copied().unwrap_or_default()),
+                };
+                Err(PrdError::Encoding { path, line, found })
+            }
+        }
+    }
 }
 
 /// A line and a column, both from 1; columns count characters.

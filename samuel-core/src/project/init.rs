@@ -14,10 +14,10 @@ use serde::Serialize;
 
 use super::{Project, ProjectError};
 use crate::{
-    fs::{FileError, Manner, read_text_anywhere},
+    fs::{FileError, Manner, read_anywhere},
     model::{Plan, Project as PlanProject},
     prd::{self, Conversion, Document, Form, MAX_INPUT_BYTES, PrdError, Remark},
-    state::{Actor, Existing, Holder, Imported, StateError},
+    state::{Actor, Existing, Holder, Imported, StateError, set_baseline},
 };
 
 /// The plan that a project gets.
@@ -146,9 +146,13 @@ impl Project {
     }
 
     /// Converts a PRD that was read already.
-    pub(super) fn read_text(&self, document: Document, options: PrdOptions) -> Result<ReadPrd, ProjectError> {
-        let conversion = self.convert(&document, None, options)?;
-        Ok(ReadPrd { path: document.path, companion: None, conversion })
+    pub(super) fn read_text(
+        &self,
+        document: &Document,
+        options: PrdOptions,
+    ) -> Result<ReadPrd, ProjectError> {
+        let conversion = self.convert(document, None, options)?;
+        Ok(ReadPrd { path: document.path.clone(), companion: None, conversion })
     }
 
     fn convert(
@@ -170,7 +174,9 @@ impl Project {
             source_prd: Some(source.display().to_string()),
             ..self.plan_project(description.clone())
         };
-        Plan { project, tasks: tasks.clone(), ..Plan::default() }
+        let mut plan = Plan { project, tasks: tasks.clone(), ..Plan::default() };
+        set_baseline(&mut plan);
+        plan
     }
 
     fn plan_project(&self, description: String) -> PlanProject {
@@ -241,11 +247,11 @@ impl ReadPrd {
 /// Reads a document that the user named, wherever it lies.
 fn read_document(path: &Path) -> Result<Document, PrdError> {
     let limit = u64::try_from(MAX_INPUT_BYTES).unwrap_or(u64::MAX);
-    let text = read_text_anywhere(path, limit).map_err(|error| match error {
+    let bytes = read_anywhere(path, limit).map_err(|error| match error {
         FileError::TooLarge { .. } => PrdError::TooLarge { path: path.to_owned(), bytes: size(path) },
         error => PrdError::from_io(path, error.into()),
     })?;
-    Ok(Document::new(path, text))
+    Document::from_bytes(path, bytes)
 }
 
 /// Returns how large a file says it is.

@@ -1,18 +1,21 @@
 //! Bringing a plan up to date with its PRD.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Serialize;
 
-use super::{PrdOptions, Project, ProjectError};
+use super::{FieldDiff, PrdOptions, Project, ProjectError, TaskDiff};
 use crate::{
-    model::{Task, TaskId},
+    model::{Plan, Task, TaskId},
     prd::{Document, Remark},
-    state::{Asker, Mutation, Orphans, PlanUpdate, StateError, TaskChange, merge},
+    state::{
+        Asker, ChangedTask, Merged, Mutation, Orphans, PlanUpdate, Prefer, StateError, TaskChange, TaskTitle,
+        merge,
+    },
 };
 
 /// How often an update is made anew because somebody changed the plan meanwhile.
-const MAX_ATTEMPTS: usize = 20;
+const MAX_ATTEMPTS: usize = 100;
 
 /// Where a PRD is.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +23,7 @@ pub enum PrdSource<'a> {
     /// In a file, perhaps with a companion beside it.
     File(&'a Path),
     /// It was read already; a plan keeps the name of the PRD that it has.
-    Text(&'a str),
+    Text(&'a Document),
 }
 
 /// How a plan is brought up to date.
@@ -28,27 +31,64 @@ pub enum PrdSource<'a> {
 pub struct UpdateOptions {
     /// What happens to tasks that the PRD has no more.
     pub orphans: Orphans,
+    /// Which side wins where plan and PRD were both changed.
+    pub prefer: Prefer,
     /// Whether it is only looked at what would be different.
     pub dry_run: bool,
     /// How the PRD is read.
     pub reading: PrdOptions,
 }
 
-/// How a plan was brought up to date.
+/// What a changed PRD changes in a plan, or would.
 #[derive(Clone, Debug, Serialize)]
 pub struct UpdatedPrd {
-    /// What is different.
-    pub update: PlanUpdate,
-    /// The tasks as they were that are changed or removed.
-    pub before: Vec<Task>,
+    /// Tasks that are new, in the order of the PRD.
+    pub added: Vec<Task>,
+    /// Tasks of which the plan says something else, in the order of the PRD.
+    pub changed: Vec<TaskDiff>,
+    /// Tasks that are removed: the orphans, where that was asked for.
+    pub removed: Vec<TaskTitle>,
+    /// What is different of the project: its name, description and PRD.
+    pub project: Vec<FieldDiff>,
+    /// What was changed both in the plan and in the PRD, and stays as the plan has it.
+    /// Each is told at every update until one side gives way.
+    pub conflicts: Vec<TaskDiff>,
+    /// Tasks of the PRD that somebody removed from the plan. They stay away.
+    pub left_out: Vec<TaskTitle>,
     /// The tasks of an earlier PRD that are in this one no more.
-    pub orphans: Vec<TaskId>,
+    pub orphans: Vec<TaskTitle>,
     /// The plan's revision, the number of the change.
     pub revision: u64,
     /// Whether the plan was changed.
     pub is_changed: bool,
     /// What the author of the PRD should know.
     pub warnings: Vec<Remark>,
+}
+
+impl UpdatedPrd {
+    /// Says whether the plan says what the PRD does, but for what somebody decided
+    /// otherwise.
+    pub fn is_up_to_date(&self) -> bool {
+        self.added.is_empty() && self.changed.is_empty() && self.removed.is_empty() && self.project.is_empty()
+    }
+
+    fn of(plan: &Plan, merged: &Merged, warnings: &[Remark]) -> Self {
+        let diff = |changed: &ChangedTask| Some(TaskDiff::of(plan.task(&changed.id)?, changed));
+        let title = |id: &TaskId| Some(TaskTitle::of(plan.task(id)?));
+        let update = &merged.update;
+        Self {
+            added: update.added.iter().map(|added| added.task.clone()).collect(),
+            changed: update.changed.iter().filter_map(diff).collect(),
+            removed: update.removed.iter().filter_map(title).collect(),
+            project: FieldDiff::of_project(&plan.project, update),
+            conflicts: merged.conflicts.iter().filter_map(diff).collect(),
+            left_out: merged.left_out.clone(),
+            orphans: merged.orphans.iter().filter_map(title).collect(),
+            revision: plan.revision,
+            is_changed: false,
+            warnings: warnings.to_vec(),
+        }
+    }
 }
 
 impl Project {
@@ -64,36 +104,49 @@ impl Project {
         options: UpdateOptions,
         asker: &Asker,
     ) -> Result<UpdatedPrd, ProjectError> {
+        self.update_prd_if(prd, options, asker, |_| true)
+    }
+
+    /// Brings the plan up to date as [`update_prd`](Self::update_prd) does, if somebody
+    /// agrees who is shown what would be different. Whoever changes the plan meanwhile
+    /// may change that too, and then they are asked again.
+    ///
+    /// # Errors
+    /// As [`update_prd`](Self::update_prd).
+    pub fn update_prd_if(
+        &self,
+        prd: PrdSource<'_>,
+        options: UpdateOptions,
+        asker: &Asker,
+        mut agrees: impl FnMut(&UpdatedPrd) -> bool,
+    ) -> Result<UpdatedPrd, ProjectError> {
         let read = match prd {
             PrdSource::File(path) => self.read_prd(path, options.reading)?,
-            PrdSource::Text(text) => {
-                self.read_text(Document::new(PathBuf::from("-"), text.to_owned()), options.reading)?
-            }
+            PrdSource::Text(document) => self.read_text(document, options.reading)?,
         };
         let mut wanted = self.plan_of(&read);
         let warnings = read.conversion.warnings;
         let store = self.plan_store();
+        let mut agreed: Option<PlanUpdate> = None;
         let mut attempts = 0;
         loop {
             let plan = store.load()?.plan;
             if matches!(prd, PrdSource::Text(_)) {
                 wanted.project.source_prd.clone_from(&plan.project.source_prd);
             }
-            let merged = merge(&plan, &wanted, options.orphans);
-            let changed = merged.update.changed.iter().map(|changed| &changed.id);
-            let touched = changed.chain(&merged.update.removed).filter_map(|id| plan.task(id));
-            let mut updated = UpdatedPrd {
-                before: touched.cloned().collect(),
-                update: merged.update,
-                orphans: merged.orphans,
-                revision: plan.revision,
-                is_changed: false,
-                warnings: warnings.clone(),
-            };
-            if options.dry_run || updated.update.is_empty() {
+            let merged = merge(&plan, &wanted, options.orphans, options.prefer);
+            let mut updated = UpdatedPrd::of(&plan, &merged, &warnings);
+            let update = merged.update;
+            if options.dry_run || update.is_empty() {
                 return Ok(updated);
             }
-            let mutation = Mutation::Update { update: Box::new(updated.update.clone()) };
+            if !update.is_silent() && agreed.as_ref() != Some(&update) {
+                if !agrees(&updated) {
+                    return Ok(updated);
+                }
+                agreed = Some(update.clone());
+            }
+            let mutation = Mutation::Update { update: Box::new(update) };
             attempts += 1;
             match store.mutate_as(plan.project.created_at, mutation, asker) {
                 Ok(applied) => {
@@ -101,9 +154,12 @@ impl Project {
                     updated.is_changed = applied.change != TaskChange::Unchanged;
                     return Ok(updated);
                 }
-                // Somebody added or removed a task since the plan was read.
-                Err(StateError::TaskExists { .. } | StateError::TaskNotFound { .. })
-                    if attempts < MAX_ATTEMPTS => {}
+                // Somebody changed, added or removed a task since the plan was read.
+                Err(
+                    StateError::TaskChanged { .. }
+                    | StateError::TaskExists { .. }
+                    | StateError::TaskNotFound { .. },
+                ) if attempts < MAX_ATTEMPTS => {}
                 Err(error) => return Err(error.into()),
             }
         }

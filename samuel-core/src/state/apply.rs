@@ -9,6 +9,7 @@ use jiff::Timestamp;
 
 use super::{
     Mutation, StateError, TaskChange,
+    baseline::Baseline,
     new_task::{add, enqueue},
     revise::revise,
 };
@@ -54,7 +55,13 @@ pub(crate) fn apply_reserving(
         }
         Mutation::Skip { id, reason } => skip(find(plan, id)?, reason.as_deref()),
         Mutation::Reset { id } => reset(find(plan, id)?),
-        Mutation::Enqueue { task } => enqueue(plan, task, now, reserved)?,
+        Mutation::Enqueue { task } => {
+            // A task of the PRD that was removed is still known by its id.
+            let known = Baseline::parse(&plan.baseline);
+            let reserved: Vec<TaskId> =
+                reserved.iter().chain(known.tasks().map(|(id, _)| id)).cloned().collect();
+            enqueue(plan, task, now, &reserved)?
+        }
         Mutation::Add { task } => add(plan, (**task).clone(), now)?,
         Mutation::StartTask { id, owner } => start(find(plan, id)?, owner.as_deref())?,
         Mutation::ReturnToPending { id } => {

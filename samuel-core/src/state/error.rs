@@ -100,6 +100,12 @@ pub enum StateError {
         /// The id that was asked for.
         id: TaskId,
     },
+    /// A task is not what it was when a change of it was made out.
+    #[error("task {id} was changed meanwhile")]
+    TaskChanged {
+        /// The task's id.
+        id: TaskId,
+    },
     /// Another task has this id.
     #[error("task {id} exists already")]
     TaskExists {
@@ -248,6 +254,7 @@ impl Coded for StateError {
             Self::Locked { .. } => ErrorCode::STATE_LOCKED,
             Self::LoopRunning { .. } => ErrorCode::STATE_LOOP_RUNNING,
             Self::Replaced { .. } => ErrorCode::STATE_REPLACED,
+            Self::TaskChanged { .. } => ErrorCode::TASK_CHANGED,
             Self::NotKept { .. } => ErrorCode::STATE_NOT_KEPT,
             Self::TaskNotFound { .. } => ErrorCode::TASK_NOT_FOUND,
             Self::TaskExists { .. } => ErrorCode::TASK_EXISTS,

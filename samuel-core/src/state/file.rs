@@ -285,8 +285,9 @@ impl PlanStore for FileStore {
         file.document.plan_mut().revision = revision;
         let pieces = file.encode_changed(&change)?;
         let applied = Applied::new(&file.document.plan, &mutation, change.clone());
-        let replaced =
-            before.and_then(|before| Replaced::between(&before, &file.document.plan)).map(Box::new);
+        let replaced = before.and_then(|before| {
+            Replaced::between(&before, &file.document.plan, |id| file.document.others_of(id)).map(Box::new)
+        });
         let (actor, by) = (asker.actor, asker.name.clone());
         let entry = JournalEntry::Mutation { actor, base, mutation, change, by, replaced };
         let seq = self.commit(&pieces, revision, &tail, now, entry)?;
@@ -296,6 +297,7 @@ impl PlanStore for FileStore {
         let diagnostics = file.diagnostics.clone();
         if file.says_all() {
             let content = pieces.concat().into_bytes();
+            file.document.forget_removed();
             self.last_read.keep(PlanFile { content, ..file });
         }
         Ok(Applied { seq: Some(seq), diagnostics, ..applied })

@@ -152,7 +152,7 @@ impl PlanStore for MemoryStore {
         plan.revision = base + 1;
         let applied = Applied::new(&plan, &mutation, change.clone());
         let replaced = if undo::is_undoable(&mutation) {
-            Replaced::between(state.plan()?, &plan).map(Box::new)
+            Replaced::between(state.plan()?, &plan, |_| None).map(Box::new)
         } else {
             None
         };

@@ -9,11 +9,21 @@
 //! where either title stands elsewhere under another id: the PRD was numbered anew then,
 //! and the work that was done stays with its title. A task keeps the id that it has in the
 //! plan. A new one whose id is taken gets the next free number.
+//!
+//! Fields are merged three ways, with what the PRD said last ([`Baseline`]): what only the
+//! PRD changed follows it, what only the plan changed stays, and what both changed is a
+//! conflict, in which the plan wins unless [`Prefer`] says otherwise.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    ops::Range,
+};
+
+use serde::Serialize;
 
 use super::{
     AddedTask, ChangedTask, Place, PlanUpdate, TaskEdit,
+    baseline::{Baseline, Field, Said},
     new_task::{top_level, used_ids},
 };
 use crate::model::{Plan, Source, Task, TaskId};
@@ -31,6 +41,16 @@ pub enum Orphans {
     Remove,
 }
 
+/// Which side wins where plan and PRD were both changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Prefer {
+    /// The plan: its fields stay, and what was removed from it stays away.
+    #[default]
+    Plan,
+    /// The PRD: its fields replace those of the plan, and what was removed comes back.
+    Prd,
+}
+
 /// A plan beside a changed PRD.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Merged {
@@ -38,99 +58,287 @@ pub struct Merged {
     pub update: PlanUpdate,
     /// The tasks of an earlier PRD that are in this one no more.
     pub orphans: Vec<TaskId>,
+    /// What the PRD says where the plan was changed too and stays. They are told at each
+    /// update until one side gives way.
+    pub conflicts: Vec<ChangedTask>,
+    /// The tasks of the PRD that somebody removed from the plan, which stay away.
+    pub left_out: Vec<TaskTitle>,
+}
+
+/// A task by name. One that is not in the plan has the id and title of the PRD.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TaskTitle {
+    /// The id.
+    pub id: TaskId,
+    /// The title.
+    pub title: String,
+}
+
+impl TaskTitle {
+    /// Names a task.
+    pub fn of(task: &Task) -> Self {
+        Self { id: task.id.clone(), title: task.title.clone() }
+    }
 }
 
 /// Compares a plan with the one that a PRD gives.
-pub fn merge(plan: &Plan, prd: &Plan, orphans: Orphans) -> Merged {
-    let found = pairs(&plan.tasks, &prd.tasks);
-    let mut free = free_numbers(plan, prd);
-    let known: HashSet<&TaskId> = plan.tasks.iter().map(|task| &task.id).collect();
-    let mut is_fresh = HashSet::new();
-    let ids: HashMap<&TaskId, TaskId> = prd
-        .tasks
-        .iter()
-        .zip(&found)
-        .map(|(task, found)| {
-            let id = match found.and_then(|place| plan.tasks.get(place)) {
-                Some(there) => there.id.clone(),
-                None if known.contains(&task.id) => {
+pub fn merge(plan: &Plan, prd: &Plan, orphans: Orphans, prefer: Prefer) -> Merged {
+    let baseline = Baseline::parse(&plan.baseline);
+    let known = Known::of(plan, &baseline, prefer);
+    let found = paired(&known.rows, &prd.tasks.iter().map(Row::of).collect::<Vec<_>>());
+    let ids = Ids::of(plan, prd, &known, &found, prefer);
+    let mut merged = Merged::default();
+    let mut now = Baseline::default();
+    let mut behind: Option<TaskId> = None;
+    for (task, found) in prd.tasks.iter().zip(&found) {
+        let there = found.and_then(|row| plan.tasks.get(known.place(row)?));
+        let id = ids.of_task(&task.id);
+        if ids.left_out.contains(&id) {
+            merged.left_out.push(TaskTitle::of(task));
+            now.insert(id.clone(), baseline.task(&id).cloned().unwrap_or_else(|| Said::of(task)));
+            continue;
+        }
+        let task = ids.in_plan(task);
+        let mut said = Said::of(&task);
+        let task = ids.without_left_out(task);
+        match there {
+            Some(there) => {
+                let sides = Sides { there, now: &task, said: &said, before: baseline.task(&id) };
+                let (changed, conflict, agreed) = sides.merged(prefer);
+                merged.update.changed.extend(changed);
+                merged.conflicts.extend(conflict);
+                said = agreed;
+            }
+            None => {
+                let behind = behind.clone().filter(|_| !ids.renamed.contains(&task.id));
+                merged.update.added.push(AddedTask { task: task.clone(), behind });
+            }
+        }
+        now.insert(task.id.clone(), said);
+        behind = Some(task.id);
+    }
+    let taken: HashSet<usize> = found.iter().flatten().filter_map(|row| known.place(*row)).collect();
+    let is_orphan = |(place, task): &(usize, &Task)| task.source == Source::Prd && !taken.contains(place);
+    merged.orphans =
+        plan.tasks.iter().enumerate().filter(is_orphan).map(|(_, task)| task.id.clone()).collect();
+    match orphans {
+        Orphans::Remove => merged.update.removed.clone_from(&merged.orphans),
+        // Should the PRD have them again one day, it is known what it said of them.
+        Orphans::Keep => {
+            let said = merged.orphans.iter().filter_map(|id| Some((id.clone(), baseline.task(id)?.clone())));
+            said.for_each(|(id, said)| now.insert(id, said));
+        }
+    }
+    if baseline.is_other_project(&prd.project) {
+        let new = |there: &String, now: &String| (there != now).then(|| now.clone());
+        merged.update.name = new(&plan.project.name, &prd.project.name);
+        merged.update.description = new(&plan.project.description, &prd.project.description);
+    }
+    now.insert_project(&prd.project);
+    let source = prd.project.source_prd.as_ref();
+    merged.update.source_prd = source.filter(|_| plan.project.source_prd != prd.project.source_prd).cloned();
+    let difference = baseline.difference(&now);
+    // What nobody needs any more goes with the next change.
+    if !merged.update.is_empty() || difference.values().any(Option::is_some) {
+        merged.update.baseline = difference;
+    }
+    merged
+}
+
+/// The tasks that a plan has, and those of the PRD that it had: before them where those
+/// stay away, else behind them. So of several with one title the one that is added with
+/// an update is the last, also for the next update.
+struct Known<'a> {
+    rows: Vec<Row<'a>>,
+    /// Those that it has.
+    present: Range<usize>,
+}
+
+impl<'a> Known<'a> {
+    /// A task has the title that the PRD gave it, whatever somebody made of it since.
+    fn of(plan: &'a Plan, baseline: &'a Baseline, prefer: Prefer) -> Self {
+        let present: HashSet<&TaskId> = plan.tasks.iter().map(|task| &task.id).collect();
+        let there = plan.tasks.iter().map(|task| match baseline.task(&task.id) {
+            Some(said) => Row { title: said.title().to_owned(), ..Row::of(task) },
+            None => Row::of(task),
+        });
+        let gone = baseline.tasks().filter(|(id, _)| !present.contains(id));
+        let gone = gone.map(|(id, said)| Row { id, title: said.title().to_owned(), source: Source::Prd });
+        let gone: Vec<Row<'_>> = gone.collect();
+        let start = if prefer == Prefer::Plan { gone.len() } else { 0 };
+        let present = start..start + plan.tasks.len();
+        let rows = match prefer {
+            Prefer::Plan => gone.into_iter().chain(there).collect(),
+            Prefer::Prd => there.chain(gone).collect(),
+        };
+        Self { rows, present }
+    }
+
+    /// Returns the place in the plan of a row that it has.
+    fn place(&self, row: usize) -> Option<usize> {
+        self.present.contains(&row).then(|| row - self.present.start)
+    }
+}
+
+/// The ids that tasks of the PRD have in the plan.
+struct Ids<'a> {
+    of: HashMap<&'a TaskId, TaskId>,
+    /// Those of the plan that the PRD has not: tasks that are found by their title.
+    renamed: HashSet<TaskId>,
+    /// Those of tasks that stay away from the plan.
+    left_out: HashSet<TaskId>,
+}
+
+impl<'a> Ids<'a> {
+    fn of(plan: &Plan, prd: &'a Plan, known: &Known<'_>, found: &[Option<usize>], prefer: Prefer) -> Self {
+        let taken: HashSet<&TaskId> = known.rows.iter().map(|row| row.id).collect();
+        let mut free = free_numbers(plan, prd, known);
+        let mut ids = Self { of: HashMap::new(), renamed: HashSet::new(), left_out: HashSet::new() };
+        for (task, found) in prd.tasks.iter().zip(found) {
+            let row = found.and_then(|row| Some((known.rows.get(row)?, known.place(row).is_none())));
+            let id = match row {
+                Some((row, is_gone)) => {
+                    if is_gone && prefer == Prefer::Plan {
+                        ids.left_out.insert(row.id.clone());
+                    } else if *row.id != task.id {
+                        ids.renamed.insert(row.id.clone());
+                    }
+                    row.id.clone()
+                }
+                None if taken.contains(&task.id) => {
                     let id = TaskId::new(free.next().unwrap_or_default().to_string());
-                    is_fresh.insert(id.clone());
+                    ids.renamed.insert(id.clone());
                     id
                 }
                 None => task.id.clone(),
             };
-            (&task.id, id)
-        })
-        .collect();
-    let mut merged = Merged::default();
-    let mut behind: Option<TaskId> = None;
-    for (task, found) in prd.tasks.iter().zip(&found) {
-        let task = in_terms_of(task, &ids);
-        match found.and_then(|place| plan.tasks.get(place)) {
-            Some(there) => merged.update.changed.extend(changed(there, &task)),
-            None => {
-                let behind = behind.clone().filter(|_| !is_fresh.contains(&task.id));
-                merged.update.added.push(AddedTask { task: task.clone(), behind });
-            }
+            ids.of.insert(&task.id, id);
         }
-        behind = Some(task.id);
+        ids
     }
-    let taken: HashSet<usize> = found.iter().flatten().copied().collect();
-    let is_orphan = |(place, task): &(usize, &Task)| task.source == Source::Prd && !taken.contains(place);
-    merged.orphans =
-        plan.tasks.iter().enumerate().filter(is_orphan).map(|(_, task)| task.id.clone()).collect();
-    if orphans == Orphans::Remove {
-        merged.update.removed.clone_from(&merged.orphans);
+
+    fn of_task(&self, id: &TaskId) -> TaskId {
+        self.of.get(id).cloned().unwrap_or_else(|| id.clone())
     }
-    let new = |there: &String, now: &String| (there != now).then(|| now.clone());
-    merged.update.name = new(&plan.project.name, &prd.project.name);
-    merged.update.description = new(&plan.project.description, &prd.project.description);
-    let source = prd.project.source_prd.as_ref();
-    merged.update.source_prd = source.filter(|_| plan.project.source_prd != prd.project.source_prd).cloned();
-    merged
+
+    /// Returns a task as the plan would have it: its id and those it refers to are the
+    /// plan's.
+    fn in_plan(&self, task: &Task) -> Task {
+        Task {
+            id: self.of_task(&task.id),
+            parent_id: task.parent_id.as_ref().map(|id| self.of_task(id)),
+            depends_on: task.depends_on.iter().map(|id| self.of_task(id)).collect(),
+            ..task.clone()
+        }
+    }
+
+    /// Returns a task without what it refers to and stays away from the plan.
+    fn without_left_out(&self, task: Task) -> Task {
+        let is_there = |id: &TaskId| !self.left_out.contains(id);
+        let Task { parent_id, mut depends_on, .. } = task;
+        depends_on.retain(is_there);
+        Task { parent_id: parent_id.filter(is_there), depends_on, ..task }
+    }
 }
 
-/// Returns a task as the plan would have it: its id and those it refers to are the plan's.
-fn in_terms_of(task: &Task, ids: &HashMap<&TaskId, TaskId>) -> Task {
-    let own = |id: &TaskId| ids.get(id).cloned().unwrap_or_else(|| id.clone());
-    Task {
-        id: own(&task.id),
-        parent_id: task.parent_id.as_ref().map(own),
-        depends_on: task.depends_on.iter().map(own).collect(),
-        ..task.clone()
+/// A task of the plan beside the same task of the PRD.
+struct Sides<'a> {
+    there: &'a Task,
+    now: &'a Task,
+    /// What the PRD says.
+    said: &'a Said,
+    /// What it said before, where that is known.
+    before: Option<&'a Said>,
+}
+
+impl Sides<'_> {
+    /// Returns what the plan takes, what it does not take although the PRD says it anew,
+    /// and what the PRD has said from now on.
+    fn merged(&self, prefer: Prefer) -> (Option<ChangedTask>, Option<ChangedTask>, Said) {
+        let Self { there, now, said, before } = self;
+        let is_different = differs(there, now);
+        if !Field::ALL.into_iter().any(&is_different) {
+            return (None, None, (*said).clone());
+        }
+        let own = Said::of(there);
+        let before = match before {
+            Some(before) => (*before).clone(),
+            // It comes from a PRD, and nobody knows of a change.
+            None if there.source == Source::Prd => own.clone(),
+            None => Said::of(&Task::new(there.id.clone(), "")),
+        };
+        let is_edited = |field| !own.agrees(&before, field);
+        let is_conflict = |field| is_different(field) && is_edited(field) && !said.agrees(&before, field);
+        let is_taken = |field| {
+            is_different(field) && (!is_edited(field) || (prefer == Prefer::Prd && is_conflict(field)))
+        };
+        let is_left = |field| is_conflict(field) && !is_taken(field);
+        let change = |fields: &dyn Fn(Field) -> bool| {
+            let edit = TaskEdit::of(now).only(fields);
+            let parent =
+                fields(Field::Parent).then(|| now.parent_id.clone().map_or(Place::Top, Place::Under));
+            let was = Some(own.as_str().to_owned());
+            let change = ChangedTask { id: there.id.clone(), edit, parent, was };
+            (!change.edit.is_empty() || change.parent.is_some()).then_some(change)
+        };
+        (change(&is_taken), change(&is_left), said.with(&before, is_left))
     }
 }
 
-fn changed(there: &Task, now: &Task) -> Option<ChangedTask> {
-    let edit = TaskEdit::between(there, now);
-    let parent =
-        (there.parent_id != now.parent_id).then(|| now.parent_id.clone().map_or(Place::Top, Place::Under));
-    (!edit.is_empty() || parent.is_some()).then(|| ChangedTask { id: there.id.clone(), edit, parent })
+/// Says of a field whether two tasks differ in it.
+fn differs(one: &Task, other: &Task) -> impl Fn(Field) -> bool {
+    let edit = TaskEdit::between(one, other);
+    let is_other_parent = one.parent_id != other.parent_id;
+    move |field| match field {
+        Field::Title => edit.title.is_some(),
+        Field::Description => edit.description.is_some(),
+        Field::Priority => edit.priority.is_some(),
+        Field::Complexity => edit.complexity.is_some(),
+        Field::Parent => is_other_parent,
+        Field::DependsOn => edit.depends_on.is_some(),
+        Field::FilesToCreate => edit.files_to_create.is_some(),
+        Field::FilesToModify => edit.files_to_modify.is_some(),
+        Field::Guardrails => edit.guardrails.is_some(),
+        Field::Acceptance => edit.acceptance.is_some(),
+    }
 }
 
-/// Finds for each task of a PRD its place in the plan.
-fn pairs(plan: &[Task], prd: &[Task]) -> Vec<Option<usize>> {
+/// What tells a task from others.
+struct Row<'a> {
+    id: &'a TaskId,
+    /// The digest of its title.
+    title: String,
+    source: Source,
+}
+
+impl<'a> Row<'a> {
+    fn of(task: &'a Task) -> Self {
+        Self { id: &task.id, title: Said::title_of(&task.title), source: task.source }
+    }
+}
+
+/// Finds for each task of a PRD its place among those of the plan.
+fn paired(plan: &[Row<'_>], prd: &[Row<'_>]) -> Vec<Option<usize>> {
     let places: HashMap<&TaskId, usize> =
-        plan.iter().enumerate().map(|(place, task)| (&task.id, place)).collect();
-    let same_id = |task: &Task| places.get(&task.id).and_then(|place| Some((*place, plan.get(*place)?)));
+        plan.iter().enumerate().map(|(place, row)| (row.id, place)).collect();
+    let same_id = |row: &Row<'_>| places.get(row.id).and_then(|place| Some((*place, plan.get(*place)?)));
     let mut found: Vec<Option<usize>> = prd
         .iter()
-        .map(|task| same_id(task).filter(|(_, there)| there.title == task.title).map(|(place, _)| place))
+        .map(|row| same_id(row).filter(|(_, there)| there.title == row.title).map(|(place, _)| place))
         .collect();
     let taken: HashSet<usize> = found.iter().flatten().copied().collect();
     let left = || plan.iter().enumerate().filter(|(place, _)| !taken.contains(place));
-    let titles_there: HashSet<&str> = left().map(|(_, task)| task.title.as_str()).collect();
-    let open = || prd.iter().zip(&found).filter(|(_, found)| found.is_none()).map(|(task, _)| task);
-    let titles_here: HashSet<&str> = open().map(|task| task.title.as_str()).collect();
+    let titles_there: HashSet<&str> = left().map(|(_, row)| row.title.as_str()).collect();
+    let open = || prd.iter().zip(&found).filter(|(_, found)| found.is_none()).map(|(row, _)| row);
+    let titles_here: HashSet<&str> = open().map(|row| row.title.as_str()).collect();
     let by_id: Vec<Option<usize>> = prd
         .iter()
         .zip(&found)
-        .map(|(task, found)| {
+        .map(|(row, found)| {
             let (place, there) =
-                same_id(task).filter(|(place, _)| found.is_none() && !taken.contains(place))?;
+                same_id(row).filter(|(place, _)| found.is_none() && !taken.contains(place))?;
             let stands_elsewhere =
-                titles_there.contains(task.title.as_str()) || titles_here.contains(there.title.as_str());
+                titles_there.contains(row.title.as_str()) || titles_here.contains(there.title.as_str());
             (!stands_elsewhere && there.source == Source::Prd).then_some(place)
         })
         .collect();
@@ -139,18 +347,19 @@ fn pairs(plan: &[Task], prd: &[Task]) -> Vec<Option<usize>> {
     }
     let taken: HashSet<usize> = found.iter().flatten().copied().collect();
     let mut by_title: HashMap<&str, VecDeque<usize>> = HashMap::new();
-    for (place, task) in plan.iter().enumerate().filter(|(place, _)| !taken.contains(place)) {
-        by_title.entry(&task.title).or_default().push_back(place);
+    for (place, row) in plan.iter().enumerate().filter(|(place, _)| !taken.contains(place)) {
+        by_title.entry(&row.title).or_default().push_back(place);
     }
-    for (task, found) in prd.iter().zip(&mut found).filter(|(_, found)| found.is_none()) {
-        *found = by_title.get_mut(task.title.as_str()).and_then(VecDeque::pop_front);
+    for (row, found) in prd.iter().zip(&mut found).filter(|(_, found)| found.is_none()) {
+        *found = by_title.get_mut(row.title.as_str()).and_then(VecDeque::pop_front);
     }
     found
 }
 
-/// Returns numbers that neither plan nor PRD uses, after the highest that they do.
-fn free_numbers(plan: &Plan, prd: &Plan) -> impl Iterator<Item = u64> + use<> {
-    let used = plan.tasks.iter().chain(&prd.tasks).flat_map(used_ids).filter_map(top_level);
+/// Returns numbers that neither plan nor PRD uses or used, after the highest that they do.
+fn free_numbers(plan: &Plan, prd: &Plan, known: &Known<'_>) -> impl Iterator<Item = u64> + use<> {
+    let used = plan.tasks.iter().chain(&prd.tasks).flat_map(used_ids);
+    let used = used.chain(known.rows.iter().map(|row| row.id)).filter_map(top_level);
     let used: HashSet<u64> = used.collect();
     let highest = used.iter().filter(|number| **number < MAX_COUNTED).max().copied().unwrap_or(0);
     (highest + 1..).filter(move |number| !used.contains(number))

@@ -24,6 +24,7 @@
 
 mod acknowledged;
 mod apply;
+mod baseline;
 mod catch_up;
 mod context;
 mod diagnostic;
@@ -33,7 +34,6 @@ mod file;
 mod file_lane;
 mod files;
 mod found;
-mod graph;
 mod half;
 mod import;
 mod journal;
@@ -66,6 +66,7 @@ mod watch;
 mod watched_files;
 
 pub use apply::apply;
+pub use baseline::set_baseline;
 pub use context::{
     CommitLine, CurrentTask, LargeFile, ProjectSnapshot, RecentCompletion, SnapshotFile, SnapshotSummary,
     TaskContext, TaskLine, TaskSummary, TodoCount,
@@ -74,7 +75,6 @@ pub use diagnostic::{Diagnostic, DiagnosticKind};
 pub use edit::Edit;
 pub use error::StateError;
 pub use file::FileStore;
-pub(crate) use graph::cycles;
 pub(crate) use half::is_gap;
 pub(crate) use journal::MAX_REVISION;
 pub use journal::{
@@ -88,7 +88,7 @@ pub use lock::{Holder, LOCK_WAIT};
 pub(crate) use logs::{KeptLogs, prune};
 pub use memory::MemoryStore;
 pub use memory_lane::MemoryLane;
-pub use merge::{Merged, Orphans, merge};
+pub use merge::{Merged, Orphans, Prefer, TaskTitle, merge};
 pub use mutation::{Actor, Mutation, NewTask, TaskChange};
 pub use plan_store::{
     Applied, Asker, CaughtUp, Existing, Imported, JournalPart, LastWritten, LoadedPlan, PlanStore,

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 
-use super::{NewTask, StateError, TaskChange, graph};
-use crate::model::{Plan, Task, TaskId};
+use super::{NewTask, StateError, TaskChange};
+use crate::model::{Plan, Task, TaskId, cycles};
 
 /// Adds a task under the next free number.
 pub(super) fn enqueue(
@@ -29,7 +29,7 @@ pub(super) fn add(plan: &mut Plan, task: Task, now: Timestamp) -> Result<TaskCha
     refuse_part_of_itself(plan, &task)?;
     plan.tasks.push(Task { created_at: task.created_at.or(Some(now)), ..task });
     // Circles that were there before are not this task's fault.
-    if let Some(path) = graph::cycles(&plan.tasks).into_iter().find(|path| path.contains(&id)) {
+    if let Some(path) = cycles(&plan.tasks).into_iter().find(|path| path.contains(&id)) {
         plan.tasks.pop();
         return Err(StateError::Cycle { id, path });
     }
@@ -37,7 +37,7 @@ pub(super) fn add(plan: &mut Plan, task: Task, now: Timestamp) -> Result<TaskCha
 }
 
 /// Refuses a task that would be a part of itself.
-fn refuse_part_of_itself(plan: &Plan, task: &Task) -> Result<(), StateError> {
+pub(super) fn refuse_part_of_itself(plan: &Plan, task: &Task) -> Result<(), StateError> {
     let mut path = vec![task.id.clone()];
     let mut above = task.parent_id.as_ref();
     while let Some(parent) = above.filter(|_| path.len() <= plan.tasks.len() + 1) {

@@ -4,13 +4,19 @@
 //! [`revise`] makes them for [`apply`](super::apply). Each is made as a whole or not at
 //! all: what depends on something unknown, or closes a circle, leaves the plan as it was.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Edit, Mutation, StateError, TaskChange, edit::differences, graph, undo};
-use crate::model::{Complexity, Groups, Plan, Priority, Task, TaskId};
+use super::{
+    Edit, Mutation, StateError, TaskChange,
+    baseline::{Baseline, Field, Said},
+    edit::differences,
+    new_task::refuse_part_of_itself,
+    undo,
+};
+use crate::model::{Complexity, Groups, Plan, Priority, Task, TaskId, cycles};
 
 /// What a task says anew. What is left out stays.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -92,6 +98,21 @@ impl TaskEdit {
         *self == Self::default()
     }
 
+    /// Leaves out all but some fields.
+    pub(super) fn only(self, keeps: impl Fn(Field) -> bool) -> Self {
+        Self {
+            title: self.title.filter(|_| keeps(Field::Title)),
+            description: self.description.filter(|_| keeps(Field::Description)),
+            priority: self.priority.filter(|_| keeps(Field::Priority)),
+            complexity: self.complexity.filter(|_| keeps(Field::Complexity)),
+            depends_on: self.depends_on.filter(|_| keeps(Field::DependsOn)),
+            files_to_create: self.files_to_create.filter(|_| keeps(Field::FilesToCreate)),
+            files_to_modify: self.files_to_modify.filter(|_| keeps(Field::FilesToModify)),
+            guardrails: self.guardrails.filter(|_| keeps(Field::Guardrails)),
+            acceptance: self.acceptance.filter(|_| keeps(Field::Acceptance)),
+        }
+    }
+
     fn write(&self, task: &mut Task) {
         fn set<T: Clone>(place: &mut T, new: &Option<T>) {
             if let Some(new) = new {
@@ -161,6 +182,9 @@ pub struct PlanUpdate {
     /// The PRD, where the plan names another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_prd: Option<String>,
+    /// What the PRD has said from now on, by task; see [`Plan::baseline`].
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub baseline: BTreeMap<TaskId, Option<String>>,
 }
 
 /// A task that an update adds.
@@ -184,12 +208,22 @@ pub struct ChangedTask {
     /// Where it belongs, if that is different: [`Place::Under`] or [`Place::Top`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Place>,
+    /// What tells the version of the task that was looked at from others. Of another
+    /// version the change is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub was: Option<String>,
 }
 
 impl PlanUpdate {
     /// Says whether it changes nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Says whether it changes nothing that a plan says, but perhaps what is known of
+    /// the PRD.
+    pub fn is_silent(&self) -> bool {
+        *self == Self { baseline: self.baseline.clone(), ..Self::default() }
     }
 }
 
@@ -199,10 +233,10 @@ impl PlanUpdate {
 /// Returns an error of a task that is not there, is used by others, or would wait for
 /// itself; see [`apply`](super::apply()).
 pub(super) fn revise(plan: &mut Plan, mutation: &Mutation, now: Timestamp) -> Result<TaskChange, StateError> {
-    let before = (plan.tasks.clone(), plan.project.clone());
+    let before = (plan.tasks.clone(), plan.project.clone(), plan.baseline.clone());
     let made = match mutation {
         Mutation::Edit { id, edit } => edit_task(plan, id, edit),
-        Mutation::Remove { ids, parts } => remove(plan, ids, *parts),
+        Mutation::Remove { ids, parts } => remove(plan, ids, *parts, &HashSet::new()),
         Mutation::Move { id, to } => move_task(plan, id, to),
         Mutation::Update { update } => bring_up_to_date(plan, update, now),
         Mutation::Undo { change, back: Some(back) } => undo::put_back(plan, *change, back),
@@ -210,9 +244,12 @@ pub(super) fn revise(plan: &mut Plan, mutation: &Mutation, now: Timestamp) -> Re
     };
     let made = made.and_then(|()| check(plan, &before.0));
     match made {
-        Ok(()) => Ok(change_of(plan, mutation, &before.0, before.1 != plan.project)),
+        Ok(()) => {
+            let is_other_project = before.1 != plan.project || before.2 != plan.baseline;
+            Ok(change_of(plan, mutation, &before.0, is_other_project))
+        }
         Err(error) => {
-            (plan.tasks, plan.project) = before;
+            (plan.tasks, plan.project, plan.baseline) = before;
             Err(error)
         }
     }
@@ -243,12 +280,10 @@ fn check(plan: &Plan, before: &[Task]) -> Result<(), StateError> {
     let ids: HashSet<&TaskId> = plan.tasks.iter().map(|task| &task.id).collect();
     let known: HashSet<(&TaskId, &TaskId)> =
         before.iter().flat_map(|task| task.depends_on.iter().map(move |id| (&task.id, id))).collect();
-    let was_there: HashSet<&TaskId> = before.iter().map(|task| &task.id).collect();
     for task in &plan.tasks {
-        // What was wrong before is not this change's fault.
-        let is_fault = |id: &&TaskId| {
-            !ids.contains(*id) && (was_there.contains(*id) || !known.contains(&(&task.id, *id)))
-        };
+        // What was wrong before is not this change's fault, and nothing is removed that
+        // others need.
+        let is_fault = |id: &&TaskId| !ids.contains(*id) && !known.contains(&(&task.id, *id));
         if let Some(dependency) = task.depends_on.iter().find(is_fault) {
             return Err(StateError::UnknownDependency {
                 id: task.id.clone(),
@@ -256,8 +291,8 @@ fn check(plan: &Plan, before: &[Task]) -> Result<(), StateError> {
             });
         }
     }
-    let circles = graph::cycles(before);
-    match graph::cycles(&plan.tasks).into_iter().find(|path| !circles.contains(path)) {
+    let circles = cycles(before);
+    match cycles(&plan.tasks).into_iter().find(|path| !circles.contains(path)) {
         Some(path) => {
             Err(StateError::Cycle { id: path.first().cloned().unwrap_or_else(|| TaskId::new("")), path })
         }
@@ -278,7 +313,14 @@ fn edit_task(plan: &mut Plan, id: &TaskId, edit: &TaskEdit) -> Result<(), StateE
     Ok(())
 }
 
-pub(super) fn remove(plan: &mut Plan, ids: &[TaskId], parts: Parts) -> Result<(), StateError> {
+/// Removes tasks, unless others need them; of those that `may` refer to what is not there
+/// that does not count.
+pub(super) fn remove(
+    plan: &mut Plan,
+    ids: &[TaskId],
+    parts: Parts,
+    may: &HashSet<&TaskId>,
+) -> Result<(), StateError> {
     for id in ids {
         place_of(&plan.tasks, id)?;
     }
@@ -287,17 +329,17 @@ pub(super) fn remove(plan: &mut Plan, ids: &[TaskId], parts: Parts) -> Result<()
     if parts == Parts::Take {
         Groups::of(&plan.tasks).mark_parts(&mut goes);
     }
-    refuse_used(&plan.tasks, &goes)?;
+    refuse_used(&plan.tasks, &goes, may)?;
     let mut goes = goes.into_iter();
     plan.tasks.retain(|_| !goes.next().unwrap_or_default());
     Ok(())
 }
 
 /// Refuses to remove what others depend on, or are a part of.
-fn refuse_used(tasks: &[Task], goes: &[bool]) -> Result<(), StateError> {
+fn refuse_used(tasks: &[Task], goes: &[bool], may: &HashSet<&TaskId>) -> Result<(), StateError> {
     let all = || tasks.iter().zip(goes);
     let gone: HashSet<&TaskId> = all().filter(|(_, goes)| **goes).map(|(task, _)| &task.id).collect();
-    let stay = || all().filter(|(_, goes)| !**goes).map(|(task, _)| task);
+    let stay = || all().filter(|(task, goes)| !**goes && !may.contains(&task.id)).map(|(task, _)| task);
     let used =
         |task: &Task| task.depends_on.iter().chain(&task.parent_id).find(|id| gone.contains(id)).cloned();
     let Some(id) = stay().find_map(used) else { return Ok(()) };
@@ -349,7 +391,11 @@ fn set_parent(plan: &mut Plan, place: usize, to: &Place) {
 }
 
 fn bring_up_to_date(plan: &mut Plan, update: &PlanUpdate, now: Timestamp) -> Result<(), StateError> {
-    for ChangedTask { id, edit, parent } in &update.changed {
+    for ChangedTask { id, edit, parent, was } in &update.changed {
+        let task = plan.task(id).ok_or_else(|| StateError::TaskNotFound { id: id.clone() })?;
+        if was.as_ref().is_some_and(|was| was != Said::of(task).as_str()) {
+            return Err(StateError::TaskChanged { id: id.clone() });
+        }
         edit_task(plan, id, edit)?;
         if let Some(to) = parent {
             let place = place_of(&plan.tasks, id)?;
@@ -365,7 +411,11 @@ fn bring_up_to_date(plan: &mut Plan, update: &PlanUpdate, now: Timestamp) -> Res
         let at = after.map_or(plan.tasks.len(), |place| place + 1);
         plan.tasks.insert(at, Task { created_at: task.created_at.or(Some(now)), ..task.clone() });
     }
-    remove(plan, &update.removed, Parts::Keep)?;
+    let placed = update.changed.iter().filter(|changed| changed.parent.is_some()).map(|changed| &changed.id);
+    for id in placed.chain(update.added.iter().map(|added| &added.task.id)) {
+        plan.task(id).map_or(Ok(()), |task| refuse_part_of_itself(plan, task))?;
+    }
+    remove(plan, &update.removed, Parts::Keep, &HashSet::new())?;
     let project = &mut plan.project;
     if let Some(name) = &update.name {
         project.name.clone_from(name);
@@ -376,5 +426,6 @@ fn bring_up_to_date(plan: &mut Plan, update: &PlanUpdate, now: Timestamp) -> Res
     if update.source_prd.is_some() {
         project.source_prd.clone_from(&update.source_prd);
     }
+    Baseline::change(&mut plan.baseline, &update.baseline);
     Ok(())
 }

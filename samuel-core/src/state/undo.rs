@@ -7,7 +7,7 @@
 //! and the change that did so count for nothing any more: they hold no earlier one up.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     fmt,
 };
 
@@ -16,7 +16,8 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::{
-    JournalEntry, JournalRecord, Mutation, StateError, journal::MAX_RECORD_BYTES, plan_store::Asker,
+    JournalEntry, JournalRecord, Mutation, Parts, StateError, baseline::Baseline, journal::MAX_RECORD_BYTES,
+    plan_store::Asker, revise::remove,
 };
 use crate::model::{Groups, Plan, Status, Task, TaskId, hex};
 
@@ -34,6 +35,9 @@ pub struct Replaced {
     /// What the plan said of the project, where that was changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) project: Option<[Option<String>; 3]>,
+    /// What was known of the PRD, where that was changed; see [`Plan::baseline`].
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) baseline: BTreeMap<TaskId, Option<String>>,
 }
 
 /// One task that a change replaced.
@@ -54,6 +58,12 @@ pub(crate) struct ReplacedRow {
     /// Whether it only follows from others: a group.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     follows: bool,
+    /// The tasks that referred to it before it was added.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    wanted_by: Vec<TaskId>,
+    /// What stood in columns that are not Samuel's, as TOON, where it was removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    others: Option<String>,
 }
 
 /// Why a change is not taken back.
@@ -113,7 +123,13 @@ impl fmt::Display for NotUndone {
 impl Replaced {
     /// Returns what is different between a plan and the plan after a change; nothing
     /// where it is more than a record holds.
-    pub(crate) fn between(before: &Plan, after: &Plan) -> Option<Self> {
+    ///
+    /// `others` says what a removed task had in columns that are not Samuel's.
+    pub(crate) fn between(
+        before: &Plan,
+        after: &Plan,
+        others: impl Fn(&TaskId) -> Option<String>,
+    ) -> Option<Self> {
         let now: HashMap<&TaskId, &Task> = after.tasks.iter().map(|task| (&task.id, task)).collect();
         let was: HashSet<&TaskId> = before.tasks.iter().map(|task| &task.id).collect();
         let now_groups: HashSet<&TaskId> = groups_of(after).collect();
@@ -126,6 +142,8 @@ impl Replaced {
             let id = task.id.clone();
             match now.get(&task.id) {
                 None => rows.push(ReplacedRow {
+                    others: others(&id),
+                    wanted_by: Vec::new(),
                     id,
                     before: Some(fields(task)?),
                     after: None,
@@ -138,14 +156,27 @@ impl Replaced {
                     before: Some(differing(task, new)?),
                     after: Some(digest(new, is_now_group(new))?),
                     behind: None,
+                    others: None,
+                    wanted_by: Vec::new(),
                 }),
                 Some(_) => {}
             }
             behind = Some(&task.id);
         }
-        for task in after.tasks.iter().filter(|task| !was.contains(&task.id)) {
+        let added: Vec<&Task> = after.tasks.iter().filter(|task| !was.contains(&task.id)).collect();
+        let mut wanted = references(&before.tasks, &added);
+        for task in added {
             let (id, after) = (task.id.clone(), Some(digest(task, is_now_group(task))?));
-            rows.push(ReplacedRow { id, before: None, after, behind: None, follows: false });
+            let wanted_by = wanted.remove(&id).unwrap_or_default();
+            rows.push(ReplacedRow {
+                id,
+                before: None,
+                after,
+                behind: None,
+                follows: false,
+                wanted_by,
+                others: None,
+            });
         }
         let order = reordered(before, after, &was, &now);
         let of = |plan: &Plan| {
@@ -153,15 +184,38 @@ impl Replaced {
             [Some(project.name.clone()), Some(project.description.clone()), project.source_prd.clone()]
         };
         let project = (of(before) != of(after)).then(|| of(before));
-        let replaced = Self { rows, order, project };
+        let baseline = match before.baseline == after.baseline {
+            true => BTreeMap::new(),
+            false => Baseline::parse(&after.baseline).difference(&Baseline::parse(&before.baseline)),
+        };
+        let replaced = Self { rows, order, project, baseline };
         let bytes = serde_json::to_vec(&replaced).ok()?.len();
         (bytes <= MAX_REPLACED_BYTES).then_some(replaced)
+    }
+
+    /// Returns the tasks that the change removed, with what they had in columns that are
+    /// not Samuel's.
+    pub(crate) fn others(&self) -> impl Iterator<Item = (&TaskId, &str)> {
+        self.rows.iter().filter_map(|row| Some((&row.id, row.others.as_deref()?)))
     }
 
     /// Returns the tasks that the change itself touched.
     fn touched(&self) -> impl Iterator<Item = &TaskId> {
         self.rows.iter().filter(|row| !row.follows).map(|row| &row.id)
     }
+}
+
+/// Returns for each of some new tasks those that referred to it already.
+fn references(before: &[Task], added: &[&Task]) -> HashMap<TaskId, Vec<TaskId>> {
+    let added: HashSet<&TaskId> = added.iter().map(|task| &task.id).collect();
+    let mut found: HashMap<TaskId, Vec<TaskId>> = HashMap::new();
+    if !added.is_empty() {
+        for task in before {
+            let references = task.depends_on.iter().chain(&task.parent_id).filter(|id| added.contains(id));
+            references.for_each(|id| found.entry(id.clone()).or_default().push(task.id.clone()));
+        }
+    }
+    found
 }
 
 fn groups_of(plan: &Plan) -> impl Iterator<Item = &TaskId> {
@@ -261,15 +315,17 @@ pub(super) fn put_back(plan: &mut Plan, change: Option<u64>, back: &Replaced) ->
         }
     }
     // Those that are put back may have depended on them.
-    let added: Vec<TaskId> =
-        back.rows.iter().filter(|row| row.before.is_none()).map(|row| row.id.clone()).collect();
-    super::revise::remove(plan, &added, super::Parts::Keep)?;
+    let added = || back.rows.iter().filter(|row| row.before.is_none());
+    let ids: Vec<TaskId> = added().map(|row| row.id.clone()).collect();
+    let wanted_by: HashSet<&TaskId> = added().flat_map(|row| &row.wanted_by).collect();
+    remove(plan, &ids, Parts::Keep, &wanted_by)?;
     put_in_order(plan, &back.order);
     if let Some([name, description, source_prd]) = &back.project {
         plan.project.name = name.clone().unwrap_or_default();
         plan.project.description = description.clone().unwrap_or_default();
         plan.project.source_prd.clone_from(source_prd);
     }
+    Baseline::change(&mut plan.baseline, &back.baseline);
     Ok(())
 }
 

@@ -7,8 +7,7 @@ use std::{collections::HashSet, fmt};
 
 use serde::Serialize;
 
-use super::graph;
-use crate::model::{InvalidTask, Plan, TaskId};
+use crate::model::{InvalidTask, Plan, TaskId, cycles};
 
 /// One thing that is wrong with a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,7 +121,7 @@ pub fn validate(plan: &Plan) -> Vec<PlanProblem> {
             findings.push(PlanProblem::UnknownParent { task: id(), parent: parent.clone() });
         }
     }
-    findings.extend(graph::cycles(&plan.tasks).into_iter().map(|path| PlanProblem::Cycle { path }));
+    findings.extend(cycles(&plan.tasks).into_iter().map(|path| PlanProblem::Cycle { path }));
     findings
 }
 

@@ -72,7 +72,7 @@ fn sixteen_writers_beside_a_loop_that_is_killed_lose_nothing() {
 }
 
 /// What each of them does, three times: `$0` is samuel, `$1` its number. It prints its
-/// task with the title that it must have in the end.
+/// tasks with the titles that they must have in the end.
 const CHANGES: &str = r#"
 for i in 1 2 3; do
   id="w$1-$i"
@@ -83,11 +83,17 @@ for i in 1 2 3; do
   "$0" run edit 1 --title "by $1-$i" >&2 || exit 1
   "$0" run done "$id" >&2 || exit 1
   echo "$id $title"
+  # A PRD of its own, which knows nothing of what the others have.
+  printf '# P\n\n## Tasks\n\n### Task p%s-%s: From the PRD of %s-%s\n' "$1" "$i" "$1" "$i" |
+    "$0" run convert --update - >&2 || exit 1
+  "$0" run edit "p$1-$i" --title edited >&2 || exit 1
+  "$0" run done "p$1-$i" >&2 || exit 1
+  echo "p$1-$i edited"
 done
 "#;
 
 #[test]
-fn sixteen_processes_that_edit_complete_and_take_back_beside_a_loop_lose_nothing() {
+fn sixteen_processes_that_edit_update_complete_and_take_back_beside_a_loop_lose_nothing() {
     let target = Target::with_tasks(&["The first"]);
     target.write("script.toml", "[[calls]]\nrepeat = true\nsteps = [{ done = {} }]\n");
     let samuel = target.samuel(&[]);

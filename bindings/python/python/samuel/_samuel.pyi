@@ -36,6 +36,7 @@ from .records import (
     Task,
     ToolCall,
     ToolResult,
+    UpdatedPrd,
     VerifiedPlugin,
 )
 
@@ -227,9 +228,9 @@ class Project:
     def enqueue(self, actor: str, task: dict[str, Any]) -> Task: ...
     def mutate(self, actor: str, mutation: dict[str, Any]) -> tuple[int, Task]: ...
     def update(
-        self, actor: str, prd: str | None, text: str | None, prune: bool, dry_run: bool, format: str | None,
-        allow_empty: bool,
-    ) -> dict[str, Any]: ...
+        self, actor: str, prd: str | None, text: str | None, prune: bool, prefer: str, dry_run: bool,
+        format: str | None, allow_empty: bool,
+    ) -> UpdatedPrd: ...
 
 @final
 class Run:

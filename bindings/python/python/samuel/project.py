@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         Restored,
         Source,
         Task,
+        UpdatedPrd,
         VerifiedPlugin,
     )
 
@@ -269,18 +270,21 @@ class Project:
         *,
         text: str | None = None,
         prune: bool = False,
+        prefer: Literal["plan", "prd"] = "plan",
         dry_run: bool = False,
         format: Form | None = None,
         allow_empty: bool = False,
-    ) -> dict[str, Any]:
+    ) -> UpdatedPrd:
         """Brings the plan up to date with its PRD, as one change.
 
-        Where tasks stand, their commits and tasks that were added stay.
+        Where tasks stand, their commits and tasks that were added stay, and so does what
+        was edited in the plan.
 
         Args:
             prd: The PRD, a Markdown file.
             text: The PRD itself, in place of a file.
             prune: Whether tasks that the PRD has no more are removed.
+            prefer: Which side wins where plan and PRD were both changed.
             dry_run: Whether nothing is changed.
             format: The form the PRD has; see `init`.
             allow_empty: Whether a PRD without tasks is one.
@@ -288,7 +292,7 @@ class Project:
         if (prd is None) == (text is None):
             raise TypeError("name a PRD, or give its text")
         path = None if prd is None else os.path.join(self.root, prd)
-        return self._native.update(self._actor, path, text, prune, dry_run, format, allow_empty)
+        return self._native.update(self._actor, path, text, prune, prefer, dry_run, format, allow_empty)
 
     def _change(self, mutation: dict[str, Any]) -> tuple[int, Task]:
         return self._native.mutate(self._actor, mutation)

@@ -5009,6 +5009,137 @@ class Initialised(Record):
         _set(self, "converted", converted)
 
 
+class TaskTitle(Record):
+    """A task by name. One that is not in the plan has the id and title of the PRD.
+
+    Attributes:
+        id: The id.
+        title: The title.
+    """
+
+    __slots__ = ("id", "title")
+    __match_args__ = ("id", "title")
+    id: str
+    title: str
+
+    def __init__(
+        self,
+        id: str,
+        title: str,
+    ) -> None:
+        _set(self, "id", id)
+        _set(self, "title", title)
+
+
+class FieldDiff(Record):
+    """One field, as it is and as it is to be.
+
+    Attributes:
+        field: The field, as a task has it in JSON: `title`, `depends_on`. Of a project
+            `name`, `description` or `source_prd`.
+        before: What the plan says: the lines of a text, the entries of a list; none where
+            it says nothing.
+        after: What is said instead, in the same form.
+    """
+
+    __slots__ = ("field", "before", "after")
+    __match_args__ = ("field", "before", "after")
+    field: str
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+    def __init__(
+        self,
+        field: str,
+        before: Iterable[str],
+        after: Iterable[str],
+    ) -> None:
+        _set(self, "field", field)
+        _set(self, "before", items(before))
+        _set(self, "after", items(after))
+
+
+class TaskDiff(Record):
+    """What a task says, and what it is to say.
+
+    Attributes:
+        id: The task's id in the plan.
+        title: Its title in the plan.
+        fields: The fields that differ; at least one.
+    """
+
+    __slots__ = ("id", "title", "fields")
+    __match_args__ = ("id", "title", "fields")
+    id: str
+    title: str
+    fields: tuple[FieldDiff, ...]
+
+    def __init__(
+        self,
+        id: str,
+        title: str,
+        fields: Iterable[FieldDiff],
+    ) -> None:
+        _set(self, "id", id)
+        _set(self, "title", title)
+        _set(self, "fields", items(fields))
+
+
+class UpdatedPrd(Record):
+    """What a changed PRD changes in a plan, or would.
+
+    Attributes:
+        added: Tasks that are new, in the order of the PRD.
+        changed: Tasks of which the plan says something else, in the order of the PRD.
+        removed: Tasks that are removed: the orphans, where that was asked for.
+        project: What is different of the project: its name, description and PRD.
+        conflicts: What was changed both in the plan and in the PRD, and stays as the plan
+            has it. Each is told at every update until one side gives way.
+        left_out: Tasks of the PRD that somebody removed from the plan. They stay away.
+        orphans: The tasks of an earlier PRD that are in this one no more.
+        revision: The plan's revision, the number of the change.
+        is_changed: Whether the plan was changed.
+        warnings: What the author of the PRD should know.
+    """
+
+    __slots__ = ("added", "changed", "removed", "project", "conflicts", "left_out", "orphans", "revision", "is_changed", "warnings")
+    __match_args__ = ("added", "changed", "removed", "project", "conflicts", "left_out", "orphans", "revision", "is_changed", "warnings")
+    added: tuple[Task, ...]
+    changed: tuple[TaskDiff, ...]
+    removed: tuple[TaskTitle, ...]
+    project: tuple[FieldDiff, ...]
+    conflicts: tuple[TaskDiff, ...]
+    left_out: tuple[TaskTitle, ...]
+    orphans: tuple[TaskTitle, ...]
+    revision: int
+    is_changed: bool
+    warnings: tuple[Remark, ...]
+
+    def __init__(
+        self,
+        added: Iterable[Task],
+        changed: Iterable[TaskDiff],
+        removed: Iterable[TaskTitle],
+        project: Iterable[FieldDiff],
+        conflicts: Iterable[TaskDiff],
+        left_out: Iterable[TaskTitle],
+        orphans: Iterable[TaskTitle],
+        revision: int,
+        is_changed: bool,
+        warnings: Iterable[Remark],
+    ) -> None:
+        _set(self, "added", items(added))
+        _set(self, "changed", items(changed))
+        _set(self, "removed", items(removed))
+        _set(self, "project", items(project))
+        _set(self, "conflicts", items(conflicts))
+        _set(self, "left_out", items(left_out))
+        _set(self, "orphans", items(orphans))
+        _set(self, "revision", revision)
+        _set(self, "is_changed", is_changed)
+        _set(self, "warnings", items(warnings))
+
+
 PluginKind: TypeAlias = Literal["wasm", "oci", "skill", "methodology"]
 """What a plugin is made of.
 
@@ -5247,6 +5378,7 @@ __all__ = [
     "Extra",
     "FailedCheck",
     "FailureClass",
+    "FieldDiff",
     "Form",
     "GuardrailVars",
     "Holder",
@@ -5348,6 +5480,8 @@ __all__ = [
     "TaskCompletedInput",
     "TaskCompletedOutput",
     "TaskCounts",
+    "TaskDiff",
+    "TaskTitle",
     "TaskVars",
     "TasksTakenBack",
     "TextItem",
@@ -5357,6 +5491,7 @@ __all__ = [
     "ToolCall",
     "ToolResult",
     "Turn",
+    "UpdatedPrd",
     "Usage",
     "VerifiedPlugin",
     "Waiting",

@@ -51,9 +51,25 @@ fn a_cycle_is_an_error_with_all_its_lines() {
 }
 
 #[test]
-fn a_parent_that_waits_for_its_item_is_a_cycle() {
+fn a_parent_that_waits_for_its_item_waits_for_nothing_new() {
     let conversion = companion("- [ ] 1 A\n  Depends on: 1.1\n  - [ ] 1.1 B\n");
-    assert_eq!(places(&conversion.errors), [(1, RemarkKind::DependencyCycle)]);
+    assert_eq!(places(&conversion.errors), []);
+}
+
+#[test]
+fn a_cycle_through_a_group_is_an_error_that_says_how_it_closes() {
+    let conversion = tasks("### 1 A\n### 1.1 B\nDepends on: 2\n### 2 C\nDepends on: 1\n");
+    assert_eq!(places(&conversion.errors), [(3, RemarkKind::DependencyCycle)]);
+    let error = &conversion.errors[0];
+    assert_eq!(
+        error.message,
+        "tasks wait for each other: 1 (line 3) -> 1.1 (line 4) -> 2 (line 6) -> 1; a group waits for its \
+         parts, and they for what it depends on"
+    );
+    assert_eq!(error.related_lines, [4, 6]);
+    // What one group waits for, its parts do too.
+    let conversion = tasks("### 1 A\nDepends on: 2\n### 1.1 B\n### 2 C\n### 2.1 D\nDepends on: 1.1\n");
+    assert_eq!(places(&conversion.errors).len(), 1);
 }
 
 #[test]

@@ -219,6 +219,7 @@ mod tests {
             mut tasks in vec(task(), 0..6),
             parents in vec(option::of(0..6usize), 6),
             progress in progress(),
+            baseline in text(),
         ) -> Plan {
             let mut seen = std::collections::HashSet::new();
             tasks.retain(|task| seen.insert(task.id.clone()));
@@ -229,7 +230,7 @@ mod tests {
             // A store has groups stand where their parts say.
             settle(&mut tasks, None);
             let project = Project { name, description, source_prd, created_at, updated_at };
-            Plan { version: PLAN_VERSION.to_owned(), revision, project, tasks, progress }
+            Plan { version: PLAN_VERSION.to_owned(), revision, project, tasks, progress, baseline }
         }
     }
 

@@ -24,7 +24,7 @@ use super::{
 use crate::{
     model::{PLAN_VERSION, Plan, Progress, Project, Status, Task, TaskId, settle},
     state::{MAX_REVISION, Mutation, StateError, TaskChange, apply::apply_reserving},
-    toon::{Attempt, Map},
+    toon::{self, Attempt, DecodeOptions, Map, NumberText},
 };
 
 /// The content of `prd.toon`.
@@ -110,7 +110,31 @@ impl Document {
             progress.total_tasks += excerpt.left_out;
             progress.completed_tasks += excerpt.left_out_completed;
         }
+        if let Mutation::Undo { back: Some(back), .. } = mutation {
+            for (id, cells) in back.others() {
+                // A journal that somebody changed costs these cells and no more.
+                let options = DecodeOptions { numbers: NumberText::AsWritten, ..DecodeOptions::default() };
+                let cells = toon::from_str_with::<Map>(cells, options).ok();
+                if let Some(cells) = cells.filter(|cells| self.others.cells.have_room_for(cells)) {
+                    self.others.cells.keep(id, cells);
+                }
+            }
+        }
         Ok(change)
+    }
+
+    /// Returns what a task has in columns that are not Samuel's, as TOON.
+    pub(crate) fn others_of(&self, id: &TaskId) -> Option<String> {
+        self.others.cells.rows.get(id).and_then(|cells| toon::to_string(cells).ok())
+    }
+
+    /// Forgets what tasks that are gone had in columns that are not Samuel's.
+    pub(crate) fn forget_removed(&mut self) {
+        let rows = &mut self.others.cells.rows;
+        if !rows.is_empty() {
+            let there: HashSet<&TaskId> = self.plan.tasks.iter().map(|task| &task.id).collect();
+            rows.retain(|id, _| there.contains(id));
+        }
     }
 
     /// Adds a task with what it has in columns that are not Samuel's.
@@ -180,6 +204,7 @@ impl<'de> Deserialize<'de> for Document {
                             let progress: Split<Progress> = or_default(&mut map)?;
                             (plan.progress, others.progress) = (progress.record, progress.others);
                         }
+                        "baseline" => plan.baseline = text(&mut map)?.unwrap_or_default(),
                         "unparsed" => unparsed = or_default::<_, KeptLines>(&mut map)?.0,
                         _ => {
                             others.top.insert(key, map.next_value()?);
@@ -316,6 +341,9 @@ impl Serialize for Part<'_> {
         map.serialize_entry("project", &Joined { record: &plan.project, others: &others.project })?;
         map.serialize_entry("tasks", &self.rows)?;
         map.serialize_entry("progress", &Joined { record: &plan.progress, others: &others.progress })?;
+        if !plan.baseline.is_empty() {
+            map.serialize_entry("baseline", &plan.baseline)?;
+        }
         for (key, value) in others.top.iter() {
             map.serialize_entry(key, value)?;
         }

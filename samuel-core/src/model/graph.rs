@@ -1,12 +1,12 @@
 //! Circles among the dependencies of tasks.
 //!
-//! A [group](crate::model::Groups) waits for its parts, and a part for what its
+//! A [group](super::Groups) waits for its parts, and a part for what its
 //! groups depend on, but not for them. So a group is two nodes: its end, for which
 //! others wait, and its start, which waits for what it depends on.
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::model::{Groups, Task, TaskId};
+use super::{Groups, Task, TaskId};
 
 /// Finds the circles of dependencies among some tasks. Dependencies on other
 /// tasks do not count.
@@ -16,6 +16,9 @@ use crate::model::{Groups, Task, TaskId};
 /// ending with that task. The paths are in natural order too.
 pub(crate) fn cycles<'a>(tasks: impl IntoIterator<Item = &'a Task>) -> Vec<Vec<TaskId>> {
     let tasks: Vec<&Task> = tasks.into_iter().collect();
+    if tasks.iter().all(|task| task.depends_on.is_empty()) {
+        return Vec::new();
+    }
     let graph = Graph::new(&tasks);
     let components = graph.components();
     let mut first_of = HashMap::<usize, usize>::new();
