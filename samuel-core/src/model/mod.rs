@@ -13,6 +13,7 @@
 //! ```
 
 mod code;
+mod family;
 mod groups;
 mod hex;
 mod outcome;
@@ -22,6 +23,7 @@ mod remedy;
 mod task;
 
 pub use code::{Coded, ErrorCode, Location};
+pub use family::{Family, MAX_SIBLINGS};
 pub use groups::Groups;
 pub(crate) use groups::settle;
 pub use outcome::{ExitReason, FailureClass};

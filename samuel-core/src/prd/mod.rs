@@ -31,6 +31,7 @@ mod convert;
 mod cycle;
 mod draft;
 mod error;
+mod excerpt;
 mod form;
 mod forms;
 mod heading;
@@ -52,6 +53,7 @@ mod title;
 mod value;
 
 pub use convert::{Conversion, companion_name, convert, convert_as};
+pub use excerpt::{Excerpt, MAX_EXCERPT_TOKENS, Passage, Quoted, excerpt};
 pub use error::{BYTES_PER_MARK, MAX_DEPTH, MAX_INPUT_BYTES, MAX_MARKS, MAX_TASKS, PrdError};
 pub use form::{Form, FormInfo, UnknownForm, forms};
 pub use remark::{MAX_REMARKS, Remark, RemarkKind, Severity};

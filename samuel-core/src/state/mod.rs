@@ -67,7 +67,7 @@ mod watched_files;
 
 pub use apply::apply;
 pub use context::{
-    CommitLine, CurrentTask, LargeFile, ProjectSnapshot, RecentCompletion, SnapshotFile, SnapshotSummary,
+    CommitLine, CurrentTask, LargeFile, ProjectSnapshot, RecentCompletion, RelatedTask, SnapshotFile, SnapshotSummary,
     TaskContext, TaskLine, TaskSummary, TodoCount,
 };
 pub use diagnostic::{Diagnostic, DiagnosticKind};

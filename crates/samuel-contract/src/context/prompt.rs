@@ -95,6 +95,7 @@ impl From<TaskVars> for TaskBrief {
             files_to_modify: task.files_to_modify,
             files_to_create: task.files_to_create,
             depends_on: task.depends_on,
+            acceptance: task.acceptance,
         }
     }
 }

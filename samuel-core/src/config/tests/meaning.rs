@@ -48,6 +48,7 @@ fn every_key_is_read() {
             max_completed: 1,
             max_progress_lines: 2,
             snapshot_tokens: 3,
+            prd_tokens: 0,
         },
     };
     assert_eq!(settings, expected);
