@@ -36,7 +36,15 @@ const RANKS: [(Rank, &[&str]); 3] = [
     (Rank::NonGoals, &["non-goal", "non goal", "nongoal", "out of scope", "not in scope", "exclusion"]),
     (
         Rank::Requirements,
-        &["requirement", "constraint", "acceptance", "criteria", "definition of done", "guardrail", "success"],
+        &[
+            "requirement",
+            "constraint",
+            "acceptance",
+            "criteria",
+            "definition of done",
+            "guardrail",
+            "success",
+        ],
     ),
     (
         Rank::Goals,
@@ -221,7 +229,8 @@ impl<'c> Outline<'c> {
         let source = &content.source;
         let (first, count) = (source.line_index(source.body_start), source.line_count());
         let (title, words) = (String::new(), String::new());
-        let mut sections = vec![Section { level: 0, title, words, own: first..count, body: first, end: count }];
+        let mut sections =
+            vec![Section { level: 0, title, words, own: first..count, body: first, end: count }];
         for block in &content.blocks {
             let Block::Heading(heading) = block else { continue };
             let Range { start, end: body } = source.line_range(&heading.range);
@@ -261,7 +270,8 @@ impl<'c> Outline<'c> {
             let is_around = around.contains(&index);
             let parent = around.iter().rev().filter_map(|around| self.sections.get(*around));
             let parent = parent.filter(|around| around.level > 1 && around.level < section.level);
-            let parent = parent.filter(|around| section.own.start < around.end).map(|around| around.level).max();
+            let parent =
+                parent.filter(|around| section.own.start < around.end).map(|around| around.level).max();
             let has_tasks = self.has_tasks(section.own.start..section.end);
             let (rank, depth, lines) = match (opens, is_around, has_tasks, parent) {
                 (true, ..) => (Rank::Goals, 0, section.own.clone()),
@@ -323,7 +333,8 @@ impl<'c> Outline<'c> {
 fn close(sections: &mut [Section]) {
     let mut open: Vec<(u8, usize)> = Vec::new();
     for index in 0..sections.len() {
-        let Some((level, start)) = sections.get(index).map(|section| (section.level, section.own.start)) else {
+        let Some((level, start)) = sections.get(index).map(|section| (section.level, section.own.start))
+        else {
             return;
         };
         while let Some((_, above)) = open.pop_if(|(above, _)| *above >= level || *above == 0) {
@@ -484,7 +495,8 @@ mod tests {
 
     #[test]
     fn json_has_nothing_around_its_tasks() {
-        let json = r#"{"project": "Notes", "userStories": [{"id": "US-001", "title": "Store", "passes": false}]}"#;
+        let json =
+            r#"{"project": "Notes", "userStories": [{"id": "US-001", "title": "Store", "passes": false}]}"#;
         assert_eq!(excerpt_of(json, &[&task("US-001", "Store")], 1_000), Excerpt::default());
     }
 

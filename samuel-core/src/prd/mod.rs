@@ -53,8 +53,8 @@ mod title;
 mod value;
 
 pub use convert::{Conversion, companion_name, convert, convert_as};
-pub use excerpt::{Excerpt, MAX_EXCERPT_TOKENS, Passage, Quoted, excerpt};
 pub use error::{BYTES_PER_MARK, MAX_DEPTH, MAX_INPUT_BYTES, MAX_MARKS, MAX_TASKS, PrdError};
+pub use excerpt::{Excerpt, Passage, Quoted, excerpt};
 pub use form::{Form, FormInfo, UnknownForm, forms};
 pub use remark::{MAX_REMARKS, Remark, RemarkKind, Severity};
 pub use source::Document;
