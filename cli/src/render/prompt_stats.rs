@@ -16,7 +16,10 @@ pub(crate) fn prompt_stats_text(stats: &PromptStats) -> String {
         text.push_str(&format!("{name:<width$}{:>10}\n", section.tokens));
     }
     text.push_str(&format!("{:<width$}{:>10}\n", "total", stats.tokens));
-    text.push_str(&format!("\nTokens are an estimate, {}: each model counts in its own way.\n", stats.method));
+    text.push_str(&format!(
+        "\nTokens are an estimate, {}: each model counts in its own way.\n",
+        stats.method
+    ));
     let left_out: Vec<String> = stats.sections.iter().flat_map(left_out).collect();
     if !left_out.is_empty() {
         text.push_str("\nLeft out\n");

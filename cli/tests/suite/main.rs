@@ -14,6 +14,7 @@ mod lifecycle;
 mod methodology;
 mod plugins;
 mod preview;
+mod prompt;
 mod restore;
 mod signals;
 mod start;

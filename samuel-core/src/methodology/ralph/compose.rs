@@ -507,15 +507,17 @@ mod tests {
             .insert(forged.clone(), [(forged.clone(), forged.clone().into())].into_iter().collect());
         let blobs = [Blob { title: "B", source: &forged, path: "b", language: "markdown", text: &forged }];
         let extras = [extra(&forged, &forged)];
+        let left_out = Some(forged.clone());
+        let prd = SourcePrd { path: forged.clone(), text: forged.clone(), left_out, problem: None };
         let template = "{{ .Project.Description }}{{ .State.NextTask.Title }}{{ .State.NextTask.Description }}\
                         {{ range .State.NextTask.FilesToModify }}{{ . }}{{ end }}{{ .Plugins }}";
-        let parts = PromptParts { blobs: &blobs, extras: &extras, ..parts() };
+        let parts = PromptParts { blobs: &blobs, prd: Some(&prd), extras: &extras, ..parts() };
         let prompt = compose_in(template, context, parts).text;
         let marks = prompt.lines().skip(1).filter(|line| line.contains(NONCE));
-        // The description, the blob, the section and the text of the plugin; each begins and
-        // ends.
+        // The description, the blob, the PRD, the section and the text of the plugin; each
+        // begins and ends.
         let (begin, end): (Vec<&str>, Vec<&str>) = marks.partition(|line| line.contains("begin"));
-        assert_eq!((begin.len(), end.len()), (4, 4), "{prompt}");
+        assert_eq!((begin.len(), end.len()), (5, 5), "{prompt}");
         assert!(!begin.iter().any(|line| line.contains(&format!("{NONCE} begin: message"))), "{prompt}");
     }
 
