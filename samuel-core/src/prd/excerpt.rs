@@ -260,7 +260,7 @@ impl<'c> Outline<'c> {
     fn parts(&self, task: Option<usize>) -> Vec<Part> {
         let around = task.map(|line| self.around(line)).unwrap_or_default();
         let mut parts: Vec<Part> = Vec::new();
-        // The line up to which text is in a part already, and the level of the own section around.
+        // The line up to which text is in a part already, or left alone.
         let mut whole_to = 0;
         for (index, section) in self.sections.iter().enumerate() {
             if section.own.start < whole_to {
@@ -270,14 +270,19 @@ impl<'c> Outline<'c> {
             let is_around = around.contains(&index);
             let parent = around.iter().rev().filter_map(|around| self.sections.get(*around));
             let parent = parent.filter(|around| around.level > 1 && around.level < section.level);
-            let parent =
-                parent.filter(|around| section.own.start < around.end).map(|around| around.level).max();
+            let parent = parent.filter(|around| (around.own.start..around.end).contains(&section.own.start));
+            let parent = parent.map(|around| around.level).max();
             let has_tasks = self.has_tasks(section.own.start..section.end);
             let (rank, depth, lines) = match (opens, is_around, has_tasks, parent) {
                 (true, ..) => (Rank::Goals, 0, section.own.clone()),
                 (_, true, ..) => (Rank::Own, section.level, section.own.clone()),
-                // About other tasks.
-                (_, _, true, _) => continue,
+                // About other tasks, with all that is below it.
+                (_, _, true, _) => {
+                    if section.level > 1 || !around.is_empty() {
+                        whole_to = section.end;
+                    }
+                    continue;
+                }
                 (.., Some(level)) => (Rank::Own, level, section.own.start..section.end),
                 _ => (Rank::of(&section.words), 0, section.own.start..section.end),
             };
@@ -436,7 +441,41 @@ mod tests {
     fn the_tasks_own_sections_come_first_and_then_goals_requirements_and_non_goals() {
         let found = excerpt_of(PRD, &[&task("1.1", "Store")], 1_000);
         assert_eq!(found.left_out(), None);
-        insta::assert_snapshot!(found.text(), @"");
+        insta::assert_snapshot!(found.text(), @r"
+        ### Storage
+
+        One file.
+
+        Mind the lock.
+
+        #### Layout
+
+        One table.
+
+        ## Tasks
+
+        Small steps.
+
+        ## 1. Goals
+
+        - Fast
+
+        ### Later
+
+        Faster.
+
+        ## 4. Functional requirements
+
+        1. It stores.
+
+        ## 3. Non-goals (out of scope)
+
+        No cloud.
+
+        ## 2. Technical notes
+
+        SQLite.
+        ");
     }
 
     #[test]
@@ -479,10 +518,14 @@ mod tests {
                 assert!(whole.lines().any(|other| other == line), "{max_tokens}: {line}");
             }
         }
-        let found = excerpt_of(PRD, &[&task("1.1", "Store")], 10);
+        let found = excerpt_of(PRD, &[&task("1.1", "Store")], 7);
         assert_eq!(found.text(), "### Storage\n\nOne file.");
         let left_out = found.left_out().unwrap();
-        assert!(left_out.starts_with("\"Storage\" (lines 36-40), \"Tasks\" (lines 26-28), "), "{left_out}");
+        assert!(
+            left_out
+                .starts_with("\"Storage\" (line 39), \"Layout\" (lines 41-43), \"Tasks\" (lines 28-30), "),
+            "{left_out}"
+        );
     }
 
     #[test]
