@@ -69,7 +69,7 @@ fn a_prd_that_is_gone_is_said_and_stops_nothing() {
     std::fs::remove_file(bench.path("docs/prd.md")).unwrap();
     says(&prompt(&bench), &["\nFile: `docs/prd.md`\n\n[samuel:", "] The file is not there any more.\n"]);
     std::os::unix::fs::symlink("/etc/hostname", bench.path("docs/prd.md")).unwrap();
-    says(&prompt(&bench), &["] It cannot be read: the link ", "leads out of the project"]);
+    says(&prompt(&bench), &["] It cannot be read: a link on the way to it leads out of the project.\n"]);
     let ran = bench.start("\"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\"", &["--max-iterations", "1"]);
     assert_eq!(bench.status("1.1"), "completed", "{ran:?}");
 }

@@ -9,6 +9,8 @@
 //! [`Form`] that it is surest to have; [`forms`] lists them, [`convert_as`]
 //! forces one, and `docs/prd.md` shows each.
 //!
+//! [`excerpt`] reads a PRD once more, for what it says around one of its tasks.
+//!
 //! Nothing here touches a file. [`companion_name`] says where a companion
 //! would be; who looks there and writes the plan is the caller.
 //!

@@ -46,7 +46,7 @@ const MAX_QUOTED_BYTES: usize = 16 * 1024;
 const MAX_CONTROL_FILES: usize = 50;
 /// The longest name of the project or of its branch, in characters.
 const MAX_NAME_CHARS: usize = 200;
-/// The longest line that says what the prompt has not of the PRD, in characters.
+/// The longest path of the PRD, and line that says what of it is not there, in characters.
 const MAX_NOTE_CHARS: usize = 4_000;
 /// The longest line of a check or a hook that a template renders, in characters.
 const MAX_LINE_CHARS: usize = 500;
@@ -146,8 +146,13 @@ fn quoted(context: &ContextView, parts: &PromptParts<'_>, prd: &str) -> Value {
         });
     }
     quote_tasks(&mut value);
-    for name in ["/Project/Name", "/Project/Branch", "/Paths/SourcePRD"] {
-        change(value.pointer_mut(name), |text| Some(one_line(text, MAX_NAME_CHARS).replace('`', "'")));
+    let names = [
+        ("/Project/Name", MAX_NAME_CHARS),
+        ("/Project/Branch", MAX_NAME_CHARS),
+        ("/Paths/SourcePRD", MAX_NOTE_CHARS),
+    ];
+    for (name, max_chars) in names {
+        change(value.pointer_mut(name), |text| Some(one_line(text, max_chars).replace('`', "'")));
     }
     let lines = [("LastFailures", &["Command", "Message"][..]), ("Suggestions", &["Name", "Reason"])];
     for (list, fields) in lines {
@@ -191,7 +196,8 @@ fn quoted_prd(prd: &SourcePrd, framing: &Framing) -> String {
     let left_out = bytes_left_out(text.len() - kept.len()).into_iter().chain(prd.left_out.clone());
     let left_out: Vec<String> = left_out.map(|what| one_line(&what, MAX_NOTE_CHARS)).collect();
     let left_out = (!left_out.is_empty()).then(|| left_out.join(", "));
-    framing.quote_part(&format!("the PRD {}", prd.path), &fenced("markdown", kept), left_out.as_deref())
+    let fenced = if kept.is_empty() { String::new() } else { fenced("markdown", kept) };
+    framing.quote_part(&format!("the PRD {}", prd.path), &fenced, left_out.as_deref())
 }
 
 /// Quotes every text of more than one line, or a long one; any other is a name or a number
@@ -260,7 +266,7 @@ impl Prompt<'_> {
         first.iter().for_each(|blob| self.add_blob(blob));
         if let Some((prd, told)) = prd {
             self.room -= told.len().min(self.room);
-            let path = one_line(&self.framing.strip(&prd.path), MAX_LINE_CHARS).replace('`', "'");
+            let path = one_line(&self.framing.strip(&prd.path), MAX_NOTE_CHARS).replace('`', "'");
             // Writing to a string cannot fail.
             let _ = write!(self.text, "\n## PRD\n\nFile: `{path}`\n\n{told}\n");
         }

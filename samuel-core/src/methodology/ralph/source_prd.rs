@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use crate::{
-    fs::Root,
+    fs::{FileError, Root},
     model::{Plan, Task, TaskId},
     prd::{Document, excerpt},
 };
@@ -21,11 +21,12 @@ const MAX_GROUPS: usize = 16;
 pub struct SourcePrd {
     /// Its path, relative to the project.
     pub path: String,
-    /// The sections around the task, Markdown; may be empty.
+    /// The sections around the task, Markdown; empty where none fits.
     pub text: String,
     /// What of them did not fit, in a few words; nothing where all did.
     pub left_out: Option<String>,
-    /// Why there is no text, one sentence without a full stop; nothing where there is.
+    /// Why there is nothing to quote, one sentence without a full stop and of Samuel's own
+    /// words; nothing where there is.
     pub problem: Option<String>,
 }
 
@@ -43,7 +44,9 @@ impl SourcePrd {
             Err(error) if error.is_not_found() => {
                 return Some(Self { problem: Some("The file is not there any more".to_owned()), ..told });
             }
-            Err(error) => return Some(Self { problem: Some(format!("It cannot be read: {error}")), ..told }),
+            Err(error) => {
+                return Some(Self { problem: Some(format!("It cannot be read: {}", why(&error))), ..told });
+            }
         };
         let max_tokens = usize::try_from(max_tokens).unwrap_or(usize::MAX);
         let tasks = task.map(|id| with_groups(plan, id)).unwrap_or_default();
@@ -51,15 +54,22 @@ impl SourcePrd {
         Some(match excerpt(&document, &tasks, &plan.project.description, max_tokens) {
             Ok(excerpt) => {
                 let (text, left_out) = (excerpt.text(), excerpt.left_out());
-                let problem = match (text.is_empty(), &left_out) {
-                    (false, _) => None,
-                    (true, Some(left_out)) => Some(format!("No line of it fits into the prompt: {left_out}")),
-                    (true, None) => Some("It says nothing beside its tasks and what stands above".to_owned()),
-                };
-                Self { text, left_out, problem, ..told }
+                let says_nothing = text.is_empty() && left_out.is_none();
+                let nothing = || "It says nothing beside its tasks and what stands above".to_owned();
+                Self { text, left_out, problem: says_nothing.then(nothing), ..told }
             }
             Err(error) => Self { problem: Some(format!("It cannot be read as a PRD: {error}")), ..told },
         })
+    }
+}
+
+/// Says why a file is not read, in words that are Samuel's own: names of links are not.
+fn why(error: &FileError) -> String {
+    match error {
+        FileError::Outside { .. } => "a link on the way to it leads out of the project".to_owned(),
+        FileError::Elsewhere { .. } => "it is not in the project".to_owned(),
+        FileError::NotADirectory { kind, .. } => format!("on the way to it is {kind}, not a directory"),
+        error => error.to_string(),
     }
 }
 
@@ -111,11 +121,9 @@ mod tests {
             (prd.text.as_str(), prd.left_out.as_deref()),
             ("## Goals\n\nFast.", Some("\"Risks\" (lines 7-9)"))
         );
-        let problem = read(&directory, "prd.md", 1).unwrap().problem.unwrap();
-        assert!(
-            problem.starts_with("No line of it fits into the prompt: \"Goals\" (lines 3-5)"),
-            "{problem}"
-        );
+        let prd = read(&directory, "prd.md", 1).unwrap();
+        let left_out = Some("\"Goals\" (lines 3-5), \"Risks\" (lines 7-9)");
+        assert_eq!((prd.text.as_str(), prd.left_out.as_deref(), prd.problem), ("", left_out, None));
         assert_eq!(read(&directory, "prd.md", 0), None);
     }
 
@@ -137,8 +145,9 @@ mod tests {
         fs::write(at("large"), "x\n".repeat(1 << 20)).unwrap();
         assert!(problem(&directory, "large").contains("it is larger than 1 MiB"));
         std::os::unix::fs::symlink("/etc/hosts", at("link")).unwrap();
-        assert!(problem(&directory, "link").contains("leads out of the project"));
-        assert!(problem(&directory, "/etc/hosts").contains("is not in"));
+        let link = problem(&directory, "link");
+        assert_eq!(link, "It cannot be read: a link on the way to it leads out of the project");
+        assert_eq!(problem(&directory, "/etc/hosts"), "It cannot be read: it is not in the project");
         fs::write(at("nul"), "a\0b").unwrap();
         assert!(problem(&directory, "nul").starts_with("It cannot be read as a PRD: "));
         fs::write(at("bare"), "- [ ] 1 Store\n").unwrap();
