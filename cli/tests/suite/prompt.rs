@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::bench::{Bench, says};
 
-const PRD: &str = "# Notes\n\n## Goals\n\nStart in 10 ms.\n\n## Non-goals\n\nNo cloud.\n\n## Appendix\n\nA long story.\n\n## Tasks\n\n\
+const PRD: &str = "# Notes\n\nAn application.\n\n## Goals\n\nStart in 10 ms.\n\n## Non-goals\n\nNo cloud.\n\n## Appendix\n\nA long story.\n\n## Tasks\n\n\
     One step at a time.\n\n### 1 Storage\n\nNotes live in one file.\n\n#### 1.1 Write\n\n**Acceptance:**\n- It survives a crash\n- \
     It is fast\n\n#### 1.2 Read\n";
 
@@ -55,7 +55,7 @@ fn a_budget_cuts_the_prd_and_none_leaves_it_out() {
     says(
         &cut,
         &[
-            "## Goals\n\nStart in 10 ms.\n```\n... \"Non-goals\" (lines 7-9), \"Appendix\" (lines 11-13) left out\n",
+            "## Goals\n\nStart in 10 ms.\n```\n... \"Non-goals\" (lines 9-11), \"Appendix\" (lines 13-15) left out\n",
         ],
     );
     let none = with(0);
@@ -108,7 +108,7 @@ fn the_stats_of_a_prompt_are_those_of_its_sections() {
     assert!((total..total + sections.len() as u64).contains(&sum("tokens")), "{} {total}", sum("tokens"));
     let prd = sections.iter().find(|section| section["title"] == "PRD").unwrap();
     let left_out: &Value = &prd["quotations"][0]["left_out"];
-    assert_eq!(left_out, "\"Non-goals\" (lines 7-9), \"Appendix\" (lines 11-13)");
+    assert_eq!(left_out, "\"Non-goals\" (lines 9-11), \"Appendix\" (lines 13-15)");
 
     let text = bench.ok(&["run", "prompt", "--stats"]).stdout;
     says(
@@ -120,7 +120,7 @@ fn the_stats_of_a_prompt_are_those_of_its_sections() {
             "\n  PRD ",
             "\ntotal ",
             "\nTokens are an estimate, characters/4: each model counts in its own way.\n",
-            "\nLeft out\n  PRD: \"Non-goals\" (lines 7-9), \"Appendix\" (lines 11-13)\n",
+            "\nLeft out\n  PRD: \"Non-goals\" (lines 9-11), \"Appendix\" (lines 13-15)\n",
         ],
     );
     bench.ok(&["run", "done", "1.1"]);

@@ -3170,6 +3170,97 @@ class HookOutcome(Record):
         _set(self, "skipped", skipped)
 
 
+class PromptQuotation(Record):
+    """A quotation in a prompt.
+
+    Attributes:
+        source: Whose text it is, such as `the plan`.
+        tokens: How many tokens it has, as an estimate, with the lines that mark it.
+        left_out: What was left out of it for its size, in a few words.
+    """
+
+    __slots__ = ("source", "tokens", "left_out")
+    __match_args__ = ("source", "tokens", "left_out")
+    source: str
+    tokens: int
+    left_out: str | None
+
+    def __init__(
+        self,
+        source: str,
+        tokens: int,
+        left_out: str | None = None,
+    ) -> None:
+        _set(self, "source", source)
+        _set(self, "tokens", tokens)
+        _set(self, "left_out", left_out)
+
+
+class PromptSection(Record):
+    """A section of a prompt, without those below it.
+
+    Attributes:
+        title: Its heading; empty for what stands before the first.
+        level: The level of the heading, 1 or 2; 0 before the first.
+        tokens: How many tokens it has, as an estimate.
+        characters: How many characters it has.
+        quotations: What is quoted in it, in its order.
+    """
+
+    __slots__ = ("title", "level", "tokens", "characters", "quotations")
+    __match_args__ = ("title", "level", "tokens", "characters", "quotations")
+    title: str
+    level: int
+    tokens: int
+    characters: int
+    quotations: tuple[PromptQuotation, ...]
+
+    def __init__(
+        self,
+        title: str,
+        level: int,
+        tokens: int,
+        characters: int,
+        quotations: Iterable[PromptQuotation],
+    ) -> None:
+        _set(self, "title", title)
+        _set(self, "level", level)
+        _set(self, "tokens", tokens)
+        _set(self, "characters", characters)
+        _set(self, "quotations", items(quotations))
+
+
+class PromptStats(Record):
+    """What a prompt consists of.
+
+    Attributes:
+        method: How tokens are estimated: `characters/4`. Each model counts in its own way.
+        tokens: How many tokens the prompt has, as an estimate.
+        characters: How many characters it has.
+        sections: Its sections, in their order. Each is rounded up, so together they may have
+            a few tokens more than the prompt.
+    """
+
+    __slots__ = ("method", "tokens", "characters", "sections")
+    __match_args__ = ("method", "tokens", "characters", "sections")
+    method: str
+    tokens: int
+    characters: int
+    sections: tuple[PromptSection, ...]
+
+    def __init__(
+        self,
+        method: str,
+        tokens: int,
+        characters: int,
+        sections: Iterable[PromptSection],
+    ) -> None:
+        _set(self, "method", method)
+        _set(self, "tokens", tokens)
+        _set(self, "characters", characters)
+        _set(self, "sections", items(sections))
+
+
 class ControlFileChange(Record):
     """A control file that is not as it was when a run was built.
 
@@ -5386,6 +5477,9 @@ __all__ = [
     "ProgressStatus",
     "ProjectStatus",
     "ProjectVars",
+    "PromptQuotation",
+    "PromptSection",
+    "PromptStats",
     "PromptSubmitInput",
     "PromptSubmitOutput",
     "QualityCheckInput",
