@@ -140,7 +140,7 @@ pub(crate) enum RunCommand {
     /// Put back a plan that was lost; the last ten are kept outside of the project
     Restore(RestoreArgs),
     /// Print the prompt that the agent would get next
-    Prompt(LookArgs),
+    Prompt(PromptArgs),
     /// Print the variables that prompt templates can use
     Vars(LookArgs),
 }
@@ -185,6 +185,15 @@ pub(crate) struct LookArgs {
     /// Run what plugins bring without asking
     #[arg(long, short)]
     pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PromptArgs {
+    /// Print what it consists of instead: the tokens of each section, and what was left out
+    #[arg(long)]
+    pub(crate) stats: bool,
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
 }
 
 #[derive(Debug, Args)]

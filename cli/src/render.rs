@@ -7,6 +7,7 @@ mod hooks;
 mod places;
 mod plugins;
 mod profile;
+mod prompt_stats;
 #[cfg(test)]
 mod properties;
 mod remedy;
@@ -24,6 +25,7 @@ pub(crate) use hooks::{chain_table, point_text};
 pub(crate) use places::Places;
 pub(crate) use plugins::{columns, fetched_data, fetched_text, info_text};
 pub(crate) use profile::profile_table;
+pub(crate) use prompt_stats::prompt_stats_text;
 pub(crate) use remedy::remedy_text;
 pub(crate) use repair::repair_text;
 pub(crate) use status::{end_text, status_text};

@@ -11,6 +11,21 @@
 pub const RUN_IS_UNDER_WAY: &str =
     "A run is under way: what is completed during an iteration stands once its check passes.";
 
+/// How many characters count as one token.
+pub const CHARS_PER_TOKEN: usize = 4;
+
+/// Estimates how many tokens a text has: one for every [`CHARS_PER_TOKEN`] characters, rounded up.
+///
+/// Each model has a tokenizer of its own; for English text and code this is within about a fifth of what they
+/// count, and for other scripts it may be half of it.
+///
+/// ```
+/// assert_eq!(samuel_core::text::tokens("one line"), 2);
+/// ```
+pub fn tokens(text: &str) -> usize {
+    text.chars().count().div_ceil(CHARS_PER_TOKEN)
+}
+
 /// Counts something in words: `1 task`, `2 tasks`, `0 entries`.
 ///
 /// The noun is given in the singular and takes the ending that English gives it.

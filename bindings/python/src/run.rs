@@ -17,9 +17,10 @@ use pyo3::{
     types::{PyAnyMethods, PyList},
 };
 use samuel_core::{
-    engine::{Events, Executables, Run, RunError, TrustPolicy},
+    engine::{Events, Executables, Glance, Run, RunError, TrustPolicy},
     machine::Command,
 };
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     convert::{event_to_python, to_python},
@@ -27,6 +28,7 @@ use crate::{
     error::raise,
     gate::detached,
     handler::{Registration, Shared, check_points},
+    job::{Job, Made},
     notifier::Notifier,
     options::Options,
     plugins::PyLoaded,
@@ -92,12 +94,28 @@ impl PyRun {
         to_python(py, &self.executables)
     }
 
+    /// Says what the next prompt consists of, or nothing where there is none; the run
+    /// cannot be started then. Handlers that are not built in are called where it is
+    /// `trusted`, and left out otherwise.
+    fn prompt_stats(&self, trusted: bool) -> PyResult<Job> {
+        let run = self.take()?;
+        let glance = if trusted { Glance::Exact } else { Glance::Still };
+        Job::begin(Arc::clone(&self.notifier), CancellationToken::new(), async move {
+            let seen = run.preview(glance).await;
+            let made: Made = Box::new(move |py| match &seen {
+                // In a tuple: a job without a result is one that is under way.
+                Ok(preview) => Ok(to_python(py, &[&preview.stats])?.unbind()),
+                Err(error) => Err(raise(py, error)),
+            });
+            made
+        })
+    }
+
     /// Starts the run, once; whether it could start is told by the handle. Whether
     /// it is trusted was `decided` by somebody who saw what would run. So many
     /// streams of events begin with the run.
     fn start(&self, trusted: bool, decided: bool, streams: usize) -> PyResult<PyRunHandle> {
-        let run = self.run.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let run = run.ok_or_else(|| PyRuntimeError::new_err("the run was started before"))?;
+        let run = self.take()?;
         let policy = match (decided, trusted) {
             (true, _) => TrustPolicy::ask(move |_| trusted),
             (false, true) => TrustPolicy::TrustAll,
@@ -105,6 +123,13 @@ impl PyRun {
         };
         let progress = Progress::start(run.trusting(policy), Arc::clone(&self.notifier), streams)?;
         Ok(PyRunHandle { progress, raised: Arc::clone(&self.raised) })
+    }
+}
+
+impl PyRun {
+    fn take(&self) -> PyResult<Run> {
+        let run = self.run.lock().unwrap_or_else(PoisonError::into_inner).take();
+        run.ok_or_else(|| PyRuntimeError::new_err("the run was started before"))
     }
 }
 

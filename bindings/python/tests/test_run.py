@@ -266,3 +266,30 @@ def test_a_check_is_text_a_table_or_a_pair_with_its_timeout(samuel_loop: MakeLoo
 def test_a_check_of_another_form_is_refused_in_words(samuel_loop: MakeLoop, check: Any, said: str) -> None:
     with pytest.raises(samuel.ConfigError, match=said):
         samuel_loop("First", quality_checks=[check])
+
+
+def test_a_loop_says_what_its_next_prompt_consists_of(samuel_loop: MakeLoop) -> None:
+    trusted = samuel_loop("First")
+    called: list[str] = []
+
+    def notes(call: Any) -> samuel.ContextExtraOutput:
+        called.append(call.header.run_id)
+        return samuel.ContextExtraOutput(extras=[samuel.Extra("Notes", "read me")])
+
+    trusted.hook("context.extra")(notes)
+    stats = trusted.prompt_stats()
+    assert stats is not None and stats.method == "characters/4"
+    titles = [section.title for section in stats.sections]
+    assert {"", "One task: 1 First", "Task context", "Notes"} <= set(titles)
+    assert sum(section.characters for section in stats.sections) == stats.characters
+    assert stats.sections[titles.index("Notes")].quotations[0].source == "hook at context.extra"
+    assert [task.status for task in trusted.project.tasks()] == ["pending"]
+
+    careful = samuel.Loop(trusted.project)
+    careful.hook("context.extra")(notes)
+    without = careful.prompt_stats()
+    assert without is not None and "Notes" not in [section.title for section in without.sections]
+    assert len(called) == 1
+
+    trusted.project.done("1")
+    assert trusted.prompt_stats() is None

@@ -13,24 +13,32 @@ use super::{
     setup::{Setting, builder},
 };
 use crate::{
-    args::LookArgs,
+    args::{LookArgs, PromptArgs},
     failure::Failure,
     host::Host,
-    render::{safe, safe_json},
+    render::{prompt_stats_text, safe, safe_json},
     reply::Reply,
     trust,
 };
 
-/// Prints the prompt that the agent would get next.
-pub(crate) fn prompt(project: Project, args: &LookArgs, host: &Host) -> Result<Reply, Failure> {
-    let preview = look(project, args, host)?;
-    match &preview.prompt {
-        Some(prompt) => {
-            // An agent is given it, perhaps by a pipe.
-            Ok(Reply::new(data(&preview), prompt.clone()).warn(preview.warnings).for_a_program())
+/// Prints the prompt that the agent would get next, or what it consists of.
+pub(crate) fn prompt(project: Project, args: &PromptArgs, host: &Host) -> Result<Reply, Failure> {
+    let preview = look(project, &args.look, host)?;
+    let reply = match (&preview.prompt, &preview.stats) {
+        (Some(_), Some(stats)) if args.stats => {
+            let data = json!({
+                "iteration": preview.iteration,
+                "mode": preview.mode,
+                "task": preview.task,
+                "stats": stats,
+            });
+            Reply::new(data, prompt_stats_text(stats))
         }
-        None => Err(no_prompt(&preview)),
-    }
+        // An agent is given it, perhaps by a pipe.
+        (Some(prompt), _) => Reply::new(data(&preview), prompt.clone()).for_a_program(),
+        (None, _) => return Err(no_prompt(&preview)),
+    };
+    Ok(reply.warn(preview.warnings))
 }
 
 /// Prints the variables that templates can use.

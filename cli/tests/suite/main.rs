@@ -15,6 +15,7 @@ mod lifecycle;
 mod methodology;
 mod plugins;
 mod preview;
+mod prompt;
 mod restore;
 mod signals;
 mod start;

@@ -120,6 +120,8 @@ settings! {
         max_progress_lines: u32 = 500, Count(1);
         /// The size of the project snapshot in tokens.
         snapshot_tokens: u32 = 4000, Count(1);
+        /// The most that a prompt quotes of the PRD, in tokens; 0 quotes nothing of it.
+        prd_tokens: u32 = 2000, Count(0);
     }
 }
 

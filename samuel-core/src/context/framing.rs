@@ -27,6 +27,21 @@ const MAX_SOURCE_CHARS: usize = 160;
 /// on both sides of it could be the nonce then.
 const TAKEN_OUT: &str = "…";
 
+/// What the last line of a quotation that was cut begins and ends with.
+const LEFT_OUT: &str = "... ";
+const LEFT_OUT_END: &str = " left out";
+
+/// Returns what the last line of a quotation says that was left out of it.
+pub(super) fn left_out(line: &str) -> Option<&str> {
+    line.strip_prefix(LEFT_OUT)?.strip_suffix(LEFT_OUT_END)
+}
+
+/// Says how many bytes were left out, if any were.
+pub(crate) fn bytes_left_out(bytes: usize) -> Option<String> {
+    let unit = if bytes == 1 { "byte" } else { "bytes" };
+    (bytes > 0).then(|| format!("{} {unit}", grouped(bytes)))
+}
+
 /// The marks of one run.
 ///
 /// The nonce is made anew at each start. The default has none and is for tests.
@@ -58,17 +73,24 @@ impl Framing {
     pub fn quote(&self, source: &str, text: &str, max_bytes: usize) -> String {
         let text = text.trim_end();
         let kept = text.get(..text.floor_char_boundary(max_bytes)).unwrap_or(text);
-        self.quote_part(source, kept, text.len() - kept.len())
+        self.quote_part(source, kept, bytes_left_out(text.len() - kept.len()).as_deref())
     }
 
-    /// Quotes a text of which so many bytes were left out already.
-    pub(crate) fn quote_part(&self, source: &str, kept: &str, left_out: usize) -> String {
+    /// Quotes a text of which something was left out already: its end says what.
+    pub(crate) fn quote_part(&self, source: &str, kept: &str, left_out: Option<&str>) -> String {
         let (mark, source, kept) = (self.mark(), self.source(source), self.strip(kept.trim_end()));
-        let cut = match left_out {
-            0 => String::new(),
-            bytes => format!("\n... {} bytes left out", grouped(bytes)),
-        };
-        format!("{mark} begin: {source}]\n{kept}{cut}\n{mark} end]")
+        let cut = left_out.map(|what| format!("\n{LEFT_OUT}{}{LEFT_OUT_END}", self.strip(what)));
+        format!("{mark} begin: {source}]\n{kept}{}\n{mark} end]", cut.unwrap_or_default())
+    }
+
+    /// Returns the source of the quotation that a line opens, if it opens one.
+    pub(super) fn opens<'l>(&self, line: &'l str) -> Option<&'l str> {
+        line.strip_prefix(&self.mark())?.strip_prefix(" begin: ")?.strip_suffix(']')
+    }
+
+    /// Says whether a line ends a quotation.
+    pub(super) fn ends(&self, line: &str) -> bool {
+        line.strip_prefix(&self.mark()) == Some(" end]")
     }
 
     /// Quotes the user.

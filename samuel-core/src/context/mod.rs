@@ -12,9 +12,11 @@
 //! ```
 
 mod framing;
+mod stats;
 mod task;
 pub mod template;
 
 pub use framing::Framing;
-pub(crate) use framing::one_line;
+pub(crate) use framing::{bytes_left_out, one_line};
 pub use samuel_contract::context::*;
+pub use stats::{PromptQuotation, PromptSection, PromptStats};

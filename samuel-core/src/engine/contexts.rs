@@ -1,6 +1,10 @@
 //! The prompt context of an iteration, filled from the plan.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use super::{
     fire::Place,
@@ -8,7 +12,7 @@ use super::{
     services::{Contexts, Services},
 };
 use crate::{
-    context::{CompletedTask, ContextView, FailedCheck, PromptContext, StateVars, TaskVars},
+    context::{CompletedTask, ContextView, FailedCheck, PromptContext, StateVars, TaskGroup, TaskVars},
     git::Repository,
     hook::{HookPoint, Registry},
     model::{
@@ -105,6 +109,9 @@ impl Contexts {
             base.project.name.clone_from(&plan.project.name);
         }
         base.project.description.clone_from(&plan.project.description);
+        let root = Path::new(&base.project.root);
+        let prd = plan.project.source_prd.as_ref().map(|prd| root.join(prd).display().to_string());
+        base.paths.source_prd = prd.unwrap_or_default();
         base.iteration.number = *iteration;
         base.iteration.kind = *mode;
         base.iteration.task_id = task.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -164,6 +171,7 @@ fn frozen_context(frozen: &Frozen, registry: &Registry) -> PromptContext {
 
 fn state_vars(plan: &Plan, failures: &[CheckFailure], task: Option<&TaskId>) -> StateVars {
     let count = |status| plan.count(status) as u64;
+    let family = task.and_then(|id| plan.family(id));
     let mut completed: Vec<_> = plan.tasks.iter().filter(|task| task.status == Status::Completed).collect();
     completed.sort_by_key(|task| std::cmp::Reverse(task.completed_at));
     StateVars {
@@ -174,6 +182,8 @@ fn state_vars(plan: &Plan, failures: &[CheckFailure], task: Option<&TaskId>) -> 
         blocked_tasks: count(Status::Blocked),
         skipped_tasks: count(Status::Skipped),
         next_task: task.and_then(|id| plan.task(id)).map(TaskVars::from),
+        parent: family.as_ref().map(TaskGroup::from),
+        siblings: family.iter().flat_map(|family| &family.siblings).map(|task| (*task).into()).collect(),
         recent_completed: completed.into_iter().take(RECENT).map(CompletedTask::from).collect(),
         last_failures: failures.iter().map(FailedCheck::from).collect(),
         suggestions: Vec::new(),

@@ -20,7 +20,7 @@ use super::{
     services::Services,
 };
 use crate::{
-    context::ContextView,
+    context::{ContextView, PromptStats},
     event::Event,
     hook::{HookCall, Warning, without_version},
     machine::{Effect, EffectResult, Input, Machine},
@@ -57,6 +57,8 @@ pub struct Preview {
     pub task: Option<TaskBrief>,
     /// What the agent would get; nothing where no iteration would be made.
     pub prompt: Option<String>,
+    /// What the prompt consists of; nothing where there is none.
+    pub stats: Option<PromptStats>,
     /// Why no iteration would be made, where that is so.
     pub stop: Option<PreviewStop>,
     /// What templates can use.
@@ -87,6 +89,7 @@ impl Run {
     pub async fn preview(mut self, glance: Glance) -> Result<Preview, RunError> {
         self.detect().await?;
         let begin = self.recover().await?;
+        let framing = self.frozen.framing.clone();
         let project = &self.frozen.project;
         let mut chains = HookReport::new(&self.registry, project.config(), project.methodology()).chains;
         if glance == Glance::Still {
@@ -120,11 +123,13 @@ impl Run {
             Seen::Prompt(prompt) => (Some(prompt), None),
             Seen::End(stop) => (None, Some(stop)),
         };
+        let stats = prompt.as_ref().map(|prompt| PromptStats::of(prompt, &framing));
         Ok(Preview {
             iteration: place.iteration,
             mode: place.mode,
             task,
             prompt,
+            stats,
             stop,
             context: services.contexts(|contexts| contexts.view.clone()),
             chains,

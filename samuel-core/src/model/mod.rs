@@ -13,6 +13,7 @@
 //! ```
 
 mod code;
+mod family;
 mod graph;
 mod groups;
 mod hex;
@@ -23,6 +24,7 @@ mod remedy;
 mod task;
 
 pub use code::{Coded, ErrorCode, Location};
+pub use family::{Family, MAX_SIBLINGS};
 pub(crate) use graph::cycles;
 pub use groups::Groups;
 pub(crate) use groups::settle;

@@ -155,7 +155,8 @@ pub(super) fn convert_with_uses(
     // From here on the document only takes room.
     drop(content);
     let Found { form, drafts, mut remarks, nearest, uses } = found;
-    let tasks = resolve::tasks(drafts, &mut remarks, now);
+    let placed = resolve::tasks(drafts, &mut remarks, now);
+    let tasks = placed.into_iter().map(|(task, _)| task).collect();
     let (mut warnings, errors) = remarks.finish();
     warnings.splice(..0, before);
     Ok((Conversion { tasks, name, description, form, warnings, errors, nearest }, uses))
@@ -173,14 +174,14 @@ pub fn companion_name(prd: &Path) -> Vec<PathBuf> {
 }
 
 /// What was found in one document.
-struct Found {
+pub(super) struct Found {
     form: Form,
-    drafts: Drafts,
-    remarks: Remarks,
+    pub(super) drafts: Drafts,
+    pub(super) remarks: Remarks,
     /// The forms that come nearest, if there are no tasks.
     nearest: Vec<Form>,
     /// For each line what became of it.
-    uses: Vec<Use>,
+    pub(super) uses: Vec<Use>,
 }
 
 /// Reads a companion; one without tasks gives a warning.
@@ -193,7 +194,8 @@ fn from_companion(companion: &Document) -> Result<Result<Found, Remark>, PrdErro
     Ok(Err(Remark::warning(companion.path.clone(), RemarkKind::EmptyCompanion, message)))
 }
 
-fn from_prd(form: Option<Form>, content: &Content<'_>) -> Result<Found, PrdError> {
+/// Finds the tasks of a PRD without a companion.
+pub(super) fn from_prd(form: Option<Form>, content: &Content<'_>) -> Result<Found, PrdError> {
     let ranked = ranked(content);
     for (reader, confidence) in &ranked {
         let is_asked_for = match form {

@@ -9,6 +9,8 @@
 //! [`Form`] that it is surest to have; [`forms`] lists them, [`convert_as`]
 //! forces one, and `docs/prd.md` shows each.
 //!
+//! [`excerpt`] reads a PRD once more, for what it says around one of its tasks.
+//!
 //! Nothing here touches a file. [`companion_name`] says where a companion
 //! would be; who looks there and writes the plan is the caller.
 //!
@@ -31,6 +33,7 @@ mod convert;
 mod cycle;
 mod draft;
 mod error;
+mod excerpt;
 mod form;
 mod forms;
 mod heading;
@@ -53,6 +56,7 @@ mod value;
 
 pub use convert::{Conversion, companion_name, convert, convert_as};
 pub use error::{BYTES_PER_MARK, MAX_DEPTH, MAX_INPUT_BYTES, MAX_MARKS, MAX_TASKS, PrdError};
+pub use excerpt::{Excerpt, Passage, Quoted, excerpt};
 pub use form::{Form, FormInfo, UnknownForm, forms};
 pub use remark::{MAX_REMARKS, Remark, RemarkKind, Severity};
 pub use source::Document;

@@ -17,8 +17,8 @@ use crate::text::is_odd;
 /// How many tasks of a cycle a message names.
 const SHOWN_IN_CYCLE: usize = 8;
 
-/// Turns the drafts of a document into tasks, in their order.
-pub(super) fn tasks(drafts: Drafts, remarks: &mut Remarks, now: jiff::Timestamp) -> Vec<Task> {
+/// Turns the drafts of a document into tasks, in their order, each with its place.
+pub(super) fn tasks(drafts: Drafts, remarks: &mut Remarks, now: jiff::Timestamp) -> Vec<(Task, Place)> {
     let ids = settle_ids(&drafts, remarks);
     let index = Index::new(&ids, &drafts);
     let mut placed: Vec<(Task, Place)> = Vec::with_capacity(drafts.len());
@@ -39,7 +39,7 @@ pub(super) fn tasks(drafts: Drafts, remarks: &mut Remarks, now: jiff::Timestamp)
     drop_references_to_unsound(&mut placed);
     break_parent_cycles(&mut placed, remarks);
     report_cycles(&placed, remarks);
-    placed.into_iter().map(|(task, _)| task).collect()
+    placed
 }
 
 /// Gives every draft its id; one whose id cannot be used has none.

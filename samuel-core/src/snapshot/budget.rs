@@ -13,10 +13,9 @@ use super::{
 };
 use crate::{
     state::{CommitLine, ProjectSnapshot, SnapshotFile, SnapshotSummary},
+    text::{self, CHARS_PER_TOKEN},
     toon,
 };
-
-const CHARS_PER_TOKEN: usize = 4;
 
 /// Shares of the budget in percent.
 const LOG_SHARE: usize = 10;
@@ -43,7 +42,7 @@ pub(super) struct Candidates<'a> {
 /// Estimates the tokens of a snapshot as it is written.
 fn tokens(snapshot: &ProjectSnapshot) -> usize {
     let text = toon::to_string(snapshot).expect("text, numbers and lists always have a TOON form");
-    text.chars().count().div_ceil(CHARS_PER_TOKEN)
+    text::tokens(&text)
 }
 
 /// Makes the snapshot that says as much as the budget allows.

@@ -24,6 +24,16 @@ pub struct TaskContext {
     /// The task to work on; in implementation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_task: Option<CurrentTask>,
+    /// The PRD that the plan was converted from, relative to the project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prd: Option<String>,
+    /// The group that the task is a part of; in implementation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<RelatedTask>,
+    /// The other parts of that group, at most 30, in the order of the plan; in
+    /// implementation.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub siblings: Vec<RelatedTask>,
     /// The last completed tasks, at most 5, last first; in implementation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub recent_completions: Vec<RecentCompletion>,
@@ -83,6 +93,23 @@ impl From<&Task> for CurrentTask {
             guardrails: task.guardrails,
             acceptance: task.acceptance,
         }
+    }
+}
+
+/// A task that has to do with the one at hand.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RelatedTask {
+    /// The id.
+    pub id: TaskId,
+    /// The title.
+    pub title: String,
+    /// Where it stands.
+    pub status: Status,
+}
+
+impl From<&Task> for RelatedTask {
+    fn from(task: &Task) -> Self {
+        Self { id: task.id.clone(), title: task.title.clone(), status: task.status }
     }
 }
 
@@ -263,6 +290,9 @@ mod tests {
         };
         let context = TaskContext {
             current_task: Some(CurrentTask::from(&task)),
+            prd: Some("docs/prd.md".into()),
+            parent: Some(RelatedTask::from(&self::task("1", "Read"))),
+            siblings: vec![RelatedTask::from(&self::task("1.10", "Lex, fast"))],
             recent_completions: vec![done],
             ..TaskContext::default()
         };
@@ -277,6 +307,13 @@ mod tests {
           description: ""
           depends_on[1]: "1.10"
           acceptance[1]: "a, b"
+        prd: docs/prd.md
+        parent:
+          id: "1"
+          title: Read
+          status: pending
+        siblings[1]{id,title,status}:
+          "1.10","Lex, fast",pending
         recent_completions[1]{id,title,commit_sha}:
           "1.10",Lex,"12e4567"
         "#);

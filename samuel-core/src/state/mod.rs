@@ -68,8 +68,8 @@ mod watched_files;
 pub use apply::apply;
 pub use baseline::set_baseline;
 pub use context::{
-    CommitLine, CurrentTask, LargeFile, ProjectSnapshot, RecentCompletion, SnapshotFile, SnapshotSummary,
-    TaskContext, TaskLine, TaskSummary, TodoCount,
+    CommitLine, CurrentTask, LargeFile, ProjectSnapshot, RecentCompletion, RelatedTask, SnapshotFile,
+    SnapshotSummary, TaskContext, TaskLine, TaskSummary, TodoCount,
 };
 pub use diagnostic::{Diagnostic, DiagnosticKind};
 pub use edit::Edit;

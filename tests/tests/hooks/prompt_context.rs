@@ -27,18 +27,27 @@ extra = ["No globals."]
 
 /// A project in which everything the context knows of is there.
 fn bench() -> Bench {
-    let first = Task { commit_sha: None, ..Task::new(TaskId::new("1"), "Lex") };
+    let group = Task { description: "Both kinds.".to_owned(), ..Task::new(TaskId::new("0"), "Read files") };
+    let parent_id = Some(group.id.clone());
+    let first = Task { commit_sha: None, parent_id: parent_id.clone(), ..Task::new(TaskId::new("1"), "Lex") };
     let second = Task {
         priority: Priority::Low,
         description: "Read version and flags.".to_owned(),
         files_to_modify: vec!["a.rs".to_owned()],
         files_to_create: vec!["b.rs".to_owned()],
         depends_on: vec![TaskId::new("1")],
+        acceptance: vec!["It refuses version 2.".to_owned()],
+        parent_id,
         ..Task::new(TaskId::new("1.2"), "Parse the header")
     };
-    let project = Project { name: "Parser".into(), description: "Reads files.".into(), ..Project::default() };
+    let project = Project {
+        name: "Parser".into(),
+        description: "Reads files.".into(),
+        source_prd: Some("docs/prd.md".into()),
+        ..Project::default()
+    };
     Bench::builder()
-        .plan(Plan { project, tasks: vec![first, second], ..Plan::default() })
+        .plan(Plan { project, tasks: vec![group, first, second], ..Plan::default() })
         .config(CONFIG)
         .file("a.rs", "fn a() {}\n")
         .file("AGENTS.md", "notes\n")
@@ -83,8 +92,8 @@ async fn every_field_of_the_context_is_filled_in_a_run() {
     Iteration {"Number":4,"Max":4,"Type":"implementation","TaskID":"1.2","LastDiscoveryAt":"2026-01-01T00:00:00Z"}
     Config {"Agent":"scripted","MaxIterations":4,"PauseSecs":0,"MaxConsecFails":3,"QualityChecks":["test -f b.rs"],"Pilot":{"DiscoverInterval":5,"MaxDiscoveryTasks":10,"Focus":"tests"},"Context":{"MaxLearnings":50,"MaxCompleted":10,"MaxProgressLines":500}}
     Guardrails {"MaxFunctionLines":50,"MaxFileLines":300,"RequireTests":true,"CommitConvention":"conventional","BranchConvention":"feat/<id>","Extra":["No globals."]}
-    Paths {"SamuelDir":"<root>/.samuel","RunDir":"<root>/.samuel/run","PRDFile":"<root>/.samuel/run/prd.toon","ProgressFile":"<root>/.samuel/run/progress.md","TaskContextFile":"<root>/.samuel/run/task-context.toon","ProgressContextFile":"<root>/.samuel/run/progress-context.md","SnapshotFile":"<root>/.samuel/run/project-snapshot.toon","AgentsMD":"<root>/AGENTS.md"}
-    State {"TotalTasks":2,"PendingTasks":0,"CompletedTasks":1,"InProgressTasks":1,"BlockedTasks":0,"SkippedTasks":0,"NextTask":{"ID":"1.2","Title":"Parse the header","Priority":"low","Complexity":"medium","Description":"Read version and flags.","FilesToModify":["a.rs"],"FilesToCreate":["b.rs"],"DependsOn":["1"]},"RecentCompleted":[{"ID":"1","Title":"Lex","CommitSHA":""}],"LastFailures":[{"Command":"test -f b.rs","Message":"exit code 1","ExitCode":1,"Tail":""}],"Suggestions":[{"Kind":"document","Name":"docs/style.md","Reason":"names the rules","Confidence":0.5}]}
+    Paths {"SamuelDir":"<root>/.samuel","RunDir":"<root>/.samuel/run","PRDFile":"<root>/.samuel/run/prd.toon","SourcePRD":"<root>/docs/prd.md","ProgressFile":"<root>/.samuel/run/progress.md","TaskContextFile":"<root>/.samuel/run/task-context.toon","ProgressContextFile":"<root>/.samuel/run/progress-context.md","SnapshotFile":"<root>/.samuel/run/project-snapshot.toon","AgentsMD":"<root>/AGENTS.md"}
+    State {"TotalTasks":3,"PendingTasks":1,"CompletedTasks":1,"InProgressTasks":1,"BlockedTasks":0,"SkippedTasks":0,"NextTask":{"ID":"1.2","Title":"Parse the header","Priority":"low","Complexity":"medium","Description":"Read version and flags.","FilesToModify":["a.rs"],"FilesToCreate":["b.rs"],"DependsOn":["1"],"Acceptance":["It refuses version 2."]},"Parent":{"ID":"0","Title":"Read files","Status":"pending","Description":"Both kinds.","Parts":2},"Siblings":[{"ID":"1","Title":"Lex","Status":"completed"}],"RecentCompleted":[{"ID":"1","Title":"Lex","CommitSHA":""}],"LastFailures":[{"Command":"test -f b.rs","Message":"exit code 1","ExitCode":1,"Tail":""}],"Suggestions":[{"Kind":"document","Name":"docs/style.md","Reason":"names the rules","Confidence":0.5}]}
     Mode {"IsDiscovery":false,"IsPilot":true,"Focus":"tests","MaxNewTasks":10}
     Hooks {"Registered":{"after:agent.invoke":["default"],"after:loop":["default"],"agent.invoke":["default"],"before:agent.invoke":["default","api:spy"],"before:loop":["default"],"context.progress":["default"],"context.snapshot":["default"],"context.task":["default"],"iteration.gate":["default"],"prompt.submit":["api:suggest"],"quality.check":["default"]}}
     Plugins {}

@@ -20,7 +20,7 @@ from .settings import TABLE_OF
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from .records import AgentInvokeInput, AgentInvokeOutput, Event, Executables
+    from .records import AgentInvokeInput, AgentInvokeOutput, Event, Executables, PromptStats
     from .settings import Settings
     from .testing import ScriptedAgent
 
@@ -160,6 +160,25 @@ class Loop(Registering):
         """What a run would execute."""
         return self._build(self._loaded()).executables
 
+    def prompt_stats(self) -> PromptStats | None:
+        """What the next prompt consists of: its sections, and the tokens of each as an estimate.
+
+        None where no iteration would be made. No agent is called and nothing is
+        written. Handlers that are not built in are called where the loop is
+        trusted; otherwise the prompt is the one without them.
+
+        Raises:
+            PluginError: An installed plugin cannot be loaded.
+            SamuelError: The plan cannot be read, or a handler breaks that the prompt depends on.
+        """
+        built = self._build(self._loaded())
+        job = built.prompt_stats(self._trusts(built))
+        (stats,) = wait_for(job, job.result)
+        return stats
+
+    def _trusts(self, built: _samuel.Run) -> bool:
+        return bool(self._trust(built.executables) if callable(self._trust) else self._trust)
+
     def _load(self) -> _samuel.Job[_samuel.LoadedPlugins] | None:
         """Begins to load the installed plugins, where there are any."""
         if not self._installed_plugins:
@@ -177,9 +196,7 @@ class Loop(Registering):
 
     def _begin(self, plugins: _samuel.LoadedPlugins | None) -> Run:
         built = self._build(plugins)
-        decided = callable(self._trust)
-        trusted = self._trust(built.executables) if callable(self._trust) else self._trust
-        return Run(built, bool(trusted), decided)
+        return Run(built, self._trusts(built), callable(self._trust))
 
     def _build(self, plugins: _samuel.LoadedPlugins | None) -> _samuel.Run:
         registrations = [*self._registrations, *of_plugins(self.project._native, self.plugins)]

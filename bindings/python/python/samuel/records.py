@@ -2192,10 +2192,11 @@ class TaskBrief(Record):
         files_to_modify: Files the task changes, relative to the project.
         files_to_create: Files the task creates, relative to the project.
         depends_on: Ids of the tasks it waits for.
+        acceptance: What must hold for it to be done.
     """
 
-    __slots__ = ("id", "title", "priority", "complexity", "description", "files_to_modify", "files_to_create", "depends_on")
-    __match_args__ = ("id", "title", "priority", "complexity", "description", "files_to_modify", "files_to_create", "depends_on")
+    __slots__ = ("id", "title", "priority", "complexity", "description", "files_to_modify", "files_to_create", "depends_on", "acceptance")
+    __match_args__ = ("id", "title", "priority", "complexity", "description", "files_to_modify", "files_to_create", "depends_on", "acceptance")
     id: str
     title: str
     priority: Priority
@@ -2204,6 +2205,7 @@ class TaskBrief(Record):
     files_to_modify: tuple[str, ...]
     files_to_create: tuple[str, ...]
     depends_on: tuple[str, ...]
+    acceptance: tuple[str, ...]
 
     def __init__(
         self,
@@ -2215,6 +2217,7 @@ class TaskBrief(Record):
         files_to_modify: Iterable[str] = (),
         files_to_create: Iterable[str] = (),
         depends_on: Iterable[str] = (),
+        acceptance: Iterable[str] = (),
     ) -> None:
         _set(self, "id", id)
         _set(self, "title", title)
@@ -2224,6 +2227,7 @@ class TaskBrief(Record):
         _set(self, "files_to_modify", items(files_to_modify))
         _set(self, "files_to_create", items(files_to_create))
         _set(self, "depends_on", items(depends_on))
+        _set(self, "acceptance", items(acceptance))
 
 
 AbilityStatus: TypeAlias = Literal["success", "error", "cancelled"]
@@ -2278,11 +2282,12 @@ class TaskVars(Record):
         files_to_modify: Files the task changes, relative to the project.
         files_to_create: Files the task creates, relative to the project.
         depends_on: Ids of the tasks it waits for.
+        acceptance: What must hold for it to be done.
     """
 
-    __slots__ = ("id", "title", "priority", "complexity", "description", "files_to_modify", "files_to_create", "depends_on")
-    __match_args__ = ("id", "title", "priority", "complexity", "description", "files_to_modify", "files_to_create", "depends_on")
-    _wire = {'ID': 'id', 'Title': 'title', 'Priority': 'priority', 'Complexity': 'complexity', 'Description': 'description', 'FilesToModify': 'files_to_modify', 'FilesToCreate': 'files_to_create', 'DependsOn': 'depends_on'}
+    __slots__ = ("id", "title", "priority", "complexity", "description", "files_to_modify", "files_to_create", "depends_on", "acceptance")
+    __match_args__ = ("id", "title", "priority", "complexity", "description", "files_to_modify", "files_to_create", "depends_on", "acceptance")
+    _wire = {'ID': 'id', 'Title': 'title', 'Priority': 'priority', 'Complexity': 'complexity', 'Description': 'description', 'FilesToModify': 'files_to_modify', 'FilesToCreate': 'files_to_create', 'DependsOn': 'depends_on', 'Acceptance': 'acceptance'}
     id: str
     title: str
     priority: Priority
@@ -2291,6 +2296,7 @@ class TaskVars(Record):
     files_to_modify: tuple[str, ...]
     files_to_create: tuple[str, ...]
     depends_on: tuple[str, ...]
+    acceptance: tuple[str, ...]
 
     def __init__(
         self,
@@ -2302,6 +2308,7 @@ class TaskVars(Record):
         files_to_modify: Iterable[str],
         files_to_create: Iterable[str],
         depends_on: Iterable[str],
+        acceptance: Iterable[str],
     ) -> None:
         _set(self, "id", id)
         _set(self, "title", title)
@@ -2311,6 +2318,7 @@ class TaskVars(Record):
         _set(self, "files_to_modify", items(files_to_modify))
         _set(self, "files_to_create", items(files_to_create))
         _set(self, "depends_on", items(depends_on))
+        _set(self, "acceptance", items(acceptance))
 
 
 class SamuelVars(Record):
@@ -2573,6 +2581,8 @@ class PathVars(Record):
         samuel_dir: The directory `.samuel`.
         run_dir: The run directory below it.
         prd_file: The plan, `prd.toon`.
+        source_prd: The PRD that the plan was converted from, which may be gone or changed
+            since; empty where there is none.
         progress_file: The progress log, `progress.md`.
         task_context_file: The blob of `context.task`, `task-context.toon`.
         progress_context_file: The blob of `context.progress`, `progress-context.md`.
@@ -2580,12 +2590,13 @@ class PathVars(Record):
         agents_md: The project's notes for agents, `AGENTS.md`; empty where there are none.
     """
 
-    __slots__ = ("samuel_dir", "run_dir", "prd_file", "progress_file", "task_context_file", "progress_context_file", "snapshot_file", "agents_md")
-    __match_args__ = ("samuel_dir", "run_dir", "prd_file", "progress_file", "task_context_file", "progress_context_file", "snapshot_file", "agents_md")
-    _wire = {'SamuelDir': 'samuel_dir', 'RunDir': 'run_dir', 'PRDFile': 'prd_file', 'ProgressFile': 'progress_file', 'TaskContextFile': 'task_context_file', 'ProgressContextFile': 'progress_context_file', 'SnapshotFile': 'snapshot_file', 'AgentsMD': 'agents_md'}
+    __slots__ = ("samuel_dir", "run_dir", "prd_file", "source_prd", "progress_file", "task_context_file", "progress_context_file", "snapshot_file", "agents_md")
+    __match_args__ = ("samuel_dir", "run_dir", "prd_file", "source_prd", "progress_file", "task_context_file", "progress_context_file", "snapshot_file", "agents_md")
+    _wire = {'SamuelDir': 'samuel_dir', 'RunDir': 'run_dir', 'PRDFile': 'prd_file', 'SourcePRD': 'source_prd', 'ProgressFile': 'progress_file', 'TaskContextFile': 'task_context_file', 'ProgressContextFile': 'progress_context_file', 'SnapshotFile': 'snapshot_file', 'AgentsMD': 'agents_md'}
     samuel_dir: str
     run_dir: str
     prd_file: str
+    source_prd: str
     progress_file: str
     task_context_file: str
     progress_context_file: str
@@ -2597,6 +2608,7 @@ class PathVars(Record):
         samuel_dir: str,
         run_dir: str,
         prd_file: str,
+        source_prd: str,
         progress_file: str,
         task_context_file: str,
         progress_context_file: str,
@@ -2606,6 +2618,7 @@ class PathVars(Record):
         _set(self, "samuel_dir", samuel_dir)
         _set(self, "run_dir", run_dir)
         _set(self, "prd_file", prd_file)
+        _set(self, "source_prd", source_prd)
         _set(self, "progress_file", progress_file)
         _set(self, "task_context_file", task_context_file)
         _set(self, "progress_context_file", progress_context_file)
@@ -2710,6 +2723,69 @@ class Suggestion(Record):
         _set(self, "confidence", confidence)
 
 
+class TaskGroup(Record):
+    """The group that a task is a part of.
+
+    Attributes:
+        id: Its id.
+        title: Its title.
+        status: Where it stands by its parts, such as `pending`.
+        description: Its description, any number of lines.
+        parts: How many tasks are directly a part of it.
+    """
+
+    __slots__ = ("id", "title", "status", "description", "parts")
+    __match_args__ = ("id", "title", "status", "description", "parts")
+    _wire = {'ID': 'id', 'Title': 'title', 'Status': 'status', 'Description': 'description', 'Parts': 'parts'}
+    id: str
+    title: str
+    status: str
+    description: str
+    parts: int
+
+    def __init__(
+        self,
+        id: str,
+        title: str,
+        status: str,
+        description: str,
+        parts: int,
+    ) -> None:
+        _set(self, "id", id)
+        _set(self, "title", title)
+        _set(self, "status", status)
+        _set(self, "description", description)
+        _set(self, "parts", parts)
+
+
+class SiblingTask(Record):
+    """Another part of the same group.
+
+    Attributes:
+        id: Its id.
+        title: Its title.
+        status: Where it stands: `pending`, `in_progress`, `completed`, `skipped` or
+            `blocked`.
+    """
+
+    __slots__ = ("id", "title", "status")
+    __match_args__ = ("id", "title", "status")
+    _wire = {'ID': 'id', 'Title': 'title', 'Status': 'status'}
+    id: str
+    title: str
+    status: str
+
+    def __init__(
+        self,
+        id: str,
+        title: str,
+        status: str,
+    ) -> None:
+        _set(self, "id", id)
+        _set(self, "title", title)
+        _set(self, "status", status)
+
+
 class StateVars(Record):
     """How far the plan is.
 
@@ -2721,14 +2797,17 @@ class StateVars(Record):
         blocked_tasks: How many of them are blocked.
         skipped_tasks: How many of them are skipped.
         next_task: The task that is or will be worked on; absent if there is none.
+        parent: The group that this task is a part of; absent if it is a part of none.
+        siblings: The other parts of that group, in the order of the plan: at most 30, those
+            around the task.
         recent_completed: The tasks completed last, at most 5, the latest first.
         last_failures: What the last quality check complained about; empty if it passed.
         suggestions: What repository hooks suggested to consider.
     """
 
-    __slots__ = ("total_tasks", "pending_tasks", "completed_tasks", "in_progress_tasks", "blocked_tasks", "skipped_tasks", "next_task", "recent_completed", "last_failures", "suggestions")
-    __match_args__ = ("total_tasks", "pending_tasks", "completed_tasks", "in_progress_tasks", "blocked_tasks", "skipped_tasks", "recent_completed", "last_failures", "suggestions", "next_task")
-    _wire = {'TotalTasks': 'total_tasks', 'PendingTasks': 'pending_tasks', 'CompletedTasks': 'completed_tasks', 'InProgressTasks': 'in_progress_tasks', 'BlockedTasks': 'blocked_tasks', 'SkippedTasks': 'skipped_tasks', 'NextTask': 'next_task', 'RecentCompleted': 'recent_completed', 'LastFailures': 'last_failures', 'Suggestions': 'suggestions'}
+    __slots__ = ("total_tasks", "pending_tasks", "completed_tasks", "in_progress_tasks", "blocked_tasks", "skipped_tasks", "next_task", "parent", "siblings", "recent_completed", "last_failures", "suggestions")
+    __match_args__ = ("total_tasks", "pending_tasks", "completed_tasks", "in_progress_tasks", "blocked_tasks", "skipped_tasks", "siblings", "recent_completed", "last_failures", "suggestions", "next_task", "parent")
+    _wire = {'TotalTasks': 'total_tasks', 'PendingTasks': 'pending_tasks', 'CompletedTasks': 'completed_tasks', 'InProgressTasks': 'in_progress_tasks', 'BlockedTasks': 'blocked_tasks', 'SkippedTasks': 'skipped_tasks', 'NextTask': 'next_task', 'Parent': 'parent', 'Siblings': 'siblings', 'RecentCompleted': 'recent_completed', 'LastFailures': 'last_failures', 'Suggestions': 'suggestions'}
     total_tasks: int
     pending_tasks: int
     completed_tasks: int
@@ -2736,6 +2815,8 @@ class StateVars(Record):
     blocked_tasks: int
     skipped_tasks: int
     next_task: TaskVars | None
+    parent: TaskGroup | None
+    siblings: tuple[SiblingTask, ...]
     recent_completed: tuple[CompletedTask, ...]
     last_failures: tuple[FailedCheck, ...]
     suggestions: tuple[Suggestion, ...]
@@ -2748,10 +2829,12 @@ class StateVars(Record):
         in_progress_tasks: int,
         blocked_tasks: int,
         skipped_tasks: int,
+        siblings: Iterable[SiblingTask],
         recent_completed: Iterable[CompletedTask],
         last_failures: Iterable[FailedCheck],
         suggestions: Iterable[Suggestion],
         next_task: TaskVars | None = None,
+        parent: TaskGroup | None = None,
     ) -> None:
         _set(self, "total_tasks", total_tasks)
         _set(self, "pending_tasks", pending_tasks)
@@ -2760,6 +2843,8 @@ class StateVars(Record):
         _set(self, "blocked_tasks", blocked_tasks)
         _set(self, "skipped_tasks", skipped_tasks)
         _set(self, "next_task", next_task)
+        _set(self, "parent", parent)
+        _set(self, "siblings", items(siblings))
         _set(self, "recent_completed", items(recent_completed))
         _set(self, "last_failures", items(last_failures))
         _set(self, "suggestions", items(suggestions))
@@ -3083,6 +3168,97 @@ class HookOutcome(Record):
         _set(self, "timings", items(timings))
         _set(self, "results", results)
         _set(self, "skipped", skipped)
+
+
+class PromptQuotation(Record):
+    """A quotation in a prompt.
+
+    Attributes:
+        source: Whose text it is, such as `the plan`.
+        tokens: How many tokens it has, as an estimate, with the lines that mark it.
+        left_out: What was left out of it for its size, in a few words.
+    """
+
+    __slots__ = ("source", "tokens", "left_out")
+    __match_args__ = ("source", "tokens", "left_out")
+    source: str
+    tokens: int
+    left_out: str | None
+
+    def __init__(
+        self,
+        source: str,
+        tokens: int,
+        left_out: str | None = None,
+    ) -> None:
+        _set(self, "source", source)
+        _set(self, "tokens", tokens)
+        _set(self, "left_out", left_out)
+
+
+class PromptSection(Record):
+    """A section of a prompt, without those below it.
+
+    Attributes:
+        title: Its heading; empty for what stands before the first.
+        level: The level of the heading, 1 or 2; 0 before the first.
+        tokens: How many tokens it has, as an estimate.
+        characters: How many characters it has.
+        quotations: What is quoted in it, in its order.
+    """
+
+    __slots__ = ("title", "level", "tokens", "characters", "quotations")
+    __match_args__ = ("title", "level", "tokens", "characters", "quotations")
+    title: str
+    level: int
+    tokens: int
+    characters: int
+    quotations: tuple[PromptQuotation, ...]
+
+    def __init__(
+        self,
+        title: str,
+        level: int,
+        tokens: int,
+        characters: int,
+        quotations: Iterable[PromptQuotation],
+    ) -> None:
+        _set(self, "title", title)
+        _set(self, "level", level)
+        _set(self, "tokens", tokens)
+        _set(self, "characters", characters)
+        _set(self, "quotations", items(quotations))
+
+
+class PromptStats(Record):
+    """What a prompt consists of.
+
+    Attributes:
+        method: How tokens are estimated: `characters/4`. Each model counts in its own way.
+        tokens: How many tokens the prompt has, as an estimate.
+        characters: How many characters it has.
+        sections: Its sections, in their order. Each is rounded up, so together they may have
+            a few tokens more than the prompt.
+    """
+
+    __slots__ = ("method", "tokens", "characters", "sections")
+    __match_args__ = ("method", "tokens", "characters", "sections")
+    method: str
+    tokens: int
+    characters: int
+    sections: tuple[PromptSection, ...]
+
+    def __init__(
+        self,
+        method: str,
+        tokens: int,
+        characters: int,
+        sections: Iterable[PromptSection],
+    ) -> None:
+        _set(self, "method", method)
+        _set(self, "tokens", tokens)
+        _set(self, "characters", characters)
+        _set(self, "sections", items(sections))
 
 
 class ControlFileChange(Record):
@@ -5009,137 +5185,6 @@ class Initialised(Record):
         _set(self, "converted", converted)
 
 
-class TaskTitle(Record):
-    """A task by name. One that is not in the plan has the id and title of the PRD.
-
-    Attributes:
-        id: The id.
-        title: The title.
-    """
-
-    __slots__ = ("id", "title")
-    __match_args__ = ("id", "title")
-    id: str
-    title: str
-
-    def __init__(
-        self,
-        id: str,
-        title: str,
-    ) -> None:
-        _set(self, "id", id)
-        _set(self, "title", title)
-
-
-class FieldDiff(Record):
-    """One field, as it is and as it is to be.
-
-    Attributes:
-        field: The field, as a task has it in JSON: `title`, `depends_on`. Of a project
-            `name`, `description` or `source_prd`.
-        before: What the plan says: the lines of a text, the entries of a list; none where
-            it says nothing.
-        after: What is said instead, in the same form.
-    """
-
-    __slots__ = ("field", "before", "after")
-    __match_args__ = ("field", "before", "after")
-    field: str
-    before: tuple[str, ...]
-    after: tuple[str, ...]
-
-    def __init__(
-        self,
-        field: str,
-        before: Iterable[str],
-        after: Iterable[str],
-    ) -> None:
-        _set(self, "field", field)
-        _set(self, "before", items(before))
-        _set(self, "after", items(after))
-
-
-class TaskDiff(Record):
-    """What a task says, and what it is to say.
-
-    Attributes:
-        id: The task's id in the plan.
-        title: Its title in the plan.
-        fields: The fields that differ; at least one.
-    """
-
-    __slots__ = ("id", "title", "fields")
-    __match_args__ = ("id", "title", "fields")
-    id: str
-    title: str
-    fields: tuple[FieldDiff, ...]
-
-    def __init__(
-        self,
-        id: str,
-        title: str,
-        fields: Iterable[FieldDiff],
-    ) -> None:
-        _set(self, "id", id)
-        _set(self, "title", title)
-        _set(self, "fields", items(fields))
-
-
-class UpdatedPrd(Record):
-    """What a changed PRD changes in a plan, or would.
-
-    Attributes:
-        added: Tasks that are new, in the order of the PRD.
-        changed: Tasks of which the plan says something else, in the order of the PRD.
-        removed: Tasks that are removed: the orphans, where that was asked for.
-        project: What is different of the project: its name, description and PRD.
-        conflicts: What was changed both in the plan and in the PRD, and stays as the plan
-            has it. Each is told at every update until one side gives way.
-        left_out: Tasks of the PRD that somebody removed from the plan. They stay away.
-        orphans: The tasks of an earlier PRD that are in this one no more.
-        revision: The plan's revision, the number of the change.
-        is_changed: Whether the plan was changed.
-        warnings: What the author of the PRD should know.
-    """
-
-    __slots__ = ("added", "changed", "removed", "project", "conflicts", "left_out", "orphans", "revision", "is_changed", "warnings")
-    __match_args__ = ("added", "changed", "removed", "project", "conflicts", "left_out", "orphans", "revision", "is_changed", "warnings")
-    added: tuple[Task, ...]
-    changed: tuple[TaskDiff, ...]
-    removed: tuple[TaskTitle, ...]
-    project: tuple[FieldDiff, ...]
-    conflicts: tuple[TaskDiff, ...]
-    left_out: tuple[TaskTitle, ...]
-    orphans: tuple[TaskTitle, ...]
-    revision: int
-    is_changed: bool
-    warnings: tuple[Remark, ...]
-
-    def __init__(
-        self,
-        added: Iterable[Task],
-        changed: Iterable[TaskDiff],
-        removed: Iterable[TaskTitle],
-        project: Iterable[FieldDiff],
-        conflicts: Iterable[TaskDiff],
-        left_out: Iterable[TaskTitle],
-        orphans: Iterable[TaskTitle],
-        revision: int,
-        is_changed: bool,
-        warnings: Iterable[Remark],
-    ) -> None:
-        _set(self, "added", items(added))
-        _set(self, "changed", items(changed))
-        _set(self, "removed", items(removed))
-        _set(self, "project", items(project))
-        _set(self, "conflicts", items(conflicts))
-        _set(self, "left_out", items(left_out))
-        _set(self, "orphans", items(orphans))
-        _set(self, "revision", revision)
-        _set(self, "is_changed", is_changed)
-        _set(self, "warnings", items(warnings))
-
-
 PluginKind: TypeAlias = Literal["wasm", "oci", "skill", "methodology"]
 """What a plugin is made of.
 
@@ -5378,7 +5423,6 @@ __all__ = [
     "Extra",
     "FailedCheck",
     "FailureClass",
-    "FieldDiff",
     "Form",
     "GuardrailVars",
     "Holder",
@@ -5433,6 +5477,9 @@ __all__ = [
     "ProgressStatus",
     "ProjectStatus",
     "ProjectVars",
+    "PromptQuotation",
+    "PromptSection",
+    "PromptStats",
     "PromptSubmitInput",
     "PromptSubmitOutput",
     "QualityCheckInput",
@@ -5458,6 +5505,7 @@ __all__ = [
     "SessionStopInput",
     "SessionStopOutput",
     "Severity",
+    "SiblingTask",
     "SoftDeadline",
     "Source",
     "Speaker",
@@ -5480,8 +5528,7 @@ __all__ = [
     "TaskCompletedInput",
     "TaskCompletedOutput",
     "TaskCounts",
-    "TaskDiff",
-    "TaskTitle",
+    "TaskGroup",
     "TaskVars",
     "TasksTakenBack",
     "TextItem",
@@ -5491,7 +5538,6 @@ __all__ = [
     "ToolCall",
     "ToolResult",
     "Turn",
-    "UpdatedPrd",
     "Usage",
     "VerifiedPlugin",
     "Waiting",

@@ -69,6 +69,9 @@ class Context(TypedDict, total=False):
     snapshot_tokens: int
     """The size of the project snapshot in tokens. A whole number of at least 1."""
 
+    prd_tokens: int
+    """The most that a prompt quotes of the PRD, in tokens; 0 quotes nothing of it."""
+
 
 class Settings(TypedDict, total=False):
     """The settings of a loop; what is not given comes from samuel.toml."""

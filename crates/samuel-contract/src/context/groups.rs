@@ -36,6 +36,8 @@ pub struct TaskVars {
     /// Ids of the tasks it waits for.
     #[cfg_attr(feature = "wasm", component(name = "depends-on"))]
     pub depends_on: Vec<String>,
+    /// What must hold for it to be done.
+    pub acceptance: Vec<String>,
 }
 
 /// The running Samuel.
@@ -194,6 +196,11 @@ pub struct PathVars {
     #[serde(rename = "PRDFile")]
     #[cfg_attr(feature = "wasm", component(name = "prd-file"))]
     pub prd_file: String,
+    /// The PRD that the plan was converted from, which may be gone or changed
+    /// since; empty where there is none.
+    #[serde(rename = "SourcePRD")]
+    #[cfg_attr(feature = "wasm", component(name = "source-prd"))]
+    pub source_prd: String,
     /// The progress log, `progress.md`.
     #[cfg_attr(feature = "wasm", component(name = "progress-file"))]
     pub progress_file: String,
@@ -271,6 +278,39 @@ pub struct Suggestion {
     pub confidence: Option<f64>,
 }
 
+/// The group that a task is a part of.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lower), component(record))]
+#[serde(rename_all = "PascalCase", default)]
+pub struct TaskGroup {
+    /// Its id.
+    #[serde(rename = "ID")]
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// Where it stands by its parts, such as `pending`.
+    pub status: String,
+    /// Its description, any number of lines.
+    pub description: String,
+    /// How many tasks are directly a part of it.
+    pub parts: u64,
+}
+
+/// Another part of the same group.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "wasm", derive(ComponentType, Lower), component(record))]
+#[serde(rename_all = "PascalCase", default)]
+pub struct SiblingTask {
+    /// Its id.
+    #[serde(rename = "ID")]
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// Where it stands: `pending`, `in_progress`, `completed`, `skipped` or
+    /// `blocked`.
+    pub status: String,
+}
+
 /// How far the plan is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "wasm", derive(ComponentType, Lower), component(record))]
@@ -297,6 +337,11 @@ pub struct StateVars {
     /// The task that is or will be worked on; absent if there is none.
     #[cfg_attr(feature = "wasm", component(name = "next-task"))]
     pub next_task: Option<TaskVars>,
+    /// The group that this task is a part of; absent if it is a part of none.
+    pub parent: Option<TaskGroup>,
+    /// The other parts of that group, in the order of the plan: at most 30,
+    /// those around the task.
+    pub siblings: Vec<SiblingTask>,
     /// The tasks completed last, at most 5, the latest first.
     #[cfg_attr(feature = "wasm", component(name = "recent-completed"))]
     pub recent_completed: Vec<CompletedTask>,

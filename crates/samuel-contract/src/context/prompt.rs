@@ -4,7 +4,7 @@
 //! `PascalCase` (`.Iteration.TaskID`), in Rust and Python in `snake_case`. Every
 //! field is always there, so that a template can ask for it without a warning:
 //! text that is not known is empty, and what may be missing as a whole
-//! (`Config.Pilot`, `State.NextTask`) is null then.
+//! (`Config.Pilot`, `State.NextTask`, `State.Parent`) is null then.
 //!
 //! One context is made per iteration and shared; a [`ContextView`] is that base
 //! together with what plugins contributed so far. Who fills it is the engine,
@@ -95,6 +95,7 @@ impl From<TaskVars> for TaskBrief {
             files_to_modify: task.files_to_modify,
             files_to_create: task.files_to_create,
             depends_on: task.depends_on,
+            acceptance: task.acceptance,
         }
     }
 }
@@ -251,6 +252,8 @@ mod tests {
         let mut context = PromptContext::default();
         context.config.pilot = Some(PilotVars::default());
         context.state.next_task = Some(TaskVars::default());
+        context.state.parent = Some(TaskGroup::default());
+        context.state.siblings = vec![SiblingTask::default()];
         context.state.recent_completed = vec![task];
         context.state.last_failures = vec![FailedCheck::from(&failure)];
         context.state.suggestions = vec![Suggestion::from(&ability)];
@@ -280,17 +283,20 @@ mod tests {
             ),
             (
                 "/Paths",
-                "SamuelDir RunDir PRDFile ProgressFile TaskContextFile ProgressContextFile SnapshotFile AgentsMD",
+                "SamuelDir RunDir PRDFile SourcePRD ProgressFile TaskContextFile ProgressContextFile SnapshotFile \
+                 AgentsMD",
             ),
             (
                 "/State",
                 "TotalTasks PendingTasks CompletedTasks InProgressTasks BlockedTasks SkippedTasks NextTask \
-                 RecentCompleted LastFailures Suggestions",
+                 Parent Siblings RecentCompleted LastFailures Suggestions",
             ),
             (
                 "/State/NextTask",
-                "ID Title Priority Complexity Description FilesToModify FilesToCreate DependsOn",
+                "ID Title Priority Complexity Description FilesToModify FilesToCreate DependsOn Acceptance",
             ),
+            ("/State/Parent", "ID Title Status Description Parts"),
+            ("/State/Siblings/0", "ID Title Status"),
             ("/State/RecentCompleted/0", "ID Title CommitSHA"),
             ("/State/LastFailures/0", "Command Message ExitCode Tail"),
             ("/State/Suggestions/0", "Kind Name Reason Confidence"),

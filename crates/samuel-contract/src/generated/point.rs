@@ -161,7 +161,8 @@ BeforeIteration(BeforeIterationInput) -> BeforeIterationOutput {
                     "description": "Read version and flags.",
                     "files_to_modify": ["src/parse.rs"],
                     "files_to_create": ["src/header.rs"],
-                    "depends_on": ["1.1"]
+                    "depends_on": ["1.1"],
+                    "acceptance": ["A file of another version is refused."]
                   }
             }"#,
         given: [
@@ -279,7 +280,8 @@ BeforeIteration(BeforeIterationInput) -> BeforeIterationOutput {
                         "description": "Read version and flags.",
                         "files_to_modify": ["src/parse.rs"],
                         "files_to_create": ["src/header.rs"],
-                        "depends_on": ["1.1"]
+                        "depends_on": ["1.1"],
+                        "acceptance": ["A file of another version is refused."]
                       },
                       "mode": "implementation"
                 }"#,
@@ -311,7 +313,8 @@ BeforeIteration(BeforeIterationInput) -> BeforeIterationOutput {
                             "description": "Read version and flags.",
                             "files_to_modify": ["src/parse.rs"],
                             "files_to_create": ["src/header.rs"],
-                            "depends_on": ["1.1"]
+                            "depends_on": ["1.1"],
+                            "acceptance": ["A file of another version is refused."]
                           }
                     }"#,
                 given: [
@@ -406,7 +409,8 @@ BeforeIteration(BeforeIterationInput) -> BeforeIterationOutput {
                                 "description": "Read version and flags.",
                                 "files_to_modify": ["src/parse.rs"],
                                 "files_to_create": ["src/header.rs"],
-                                "depends_on": ["1.1"]
+                                "depends_on": ["1.1"],
+                                "acceptance": ["A file of another version is refused."]
                               }
                         }"#,
                     given: [
@@ -505,7 +509,8 @@ BeforeIteration(BeforeIterationInput) -> BeforeIterationOutput {
                                         "description": "Read version and flags.",
                                         "files_to_modify": ["src/parse.rs"],
                                         "files_to_create": ["src/header.rs"],
-                                        "depends_on": ["1.1"]
+                                        "depends_on": ["1.1"],
+                                        "acceptance": ["A file of another version is refused."]
                                       },
                                       "outcome": "succeeded",
                                       "changed_files": ["src/parse.rs"]

@@ -48,6 +48,7 @@ fn every_key_is_read() {
             max_completed: 1,
             max_progress_lines: 2,
             snapshot_tokens: 3,
+            prd_tokens: 0,
         },
     };
     assert_eq!(settings, expected);
@@ -137,10 +138,10 @@ fn every_key_that_is_set_knows_its_place() {
     assert_eq!(place("default_methodology"), Some((3, 1)));
     assert_eq!(place("methodology.ralph.session_budget.max_tokens"), Some((17, 38)));
     assert_eq!(place("methodology.ralph.quality_checks[1].timeout"), Some((13, 61)));
-    assert_eq!(place("hooks.context.snapshot.order.samuel-python"), Some((46, 1)));
-    assert_eq!(place("hooks.quality.check.timeout"), Some((49, 1)));
-    assert_eq!(place("hooks.\"quality.check\".timeout"), Some((49, 1)));
-    assert_eq!(place("methodology.ralph.hooks.quality.check.strict"), Some((54, 1)));
+    assert_eq!(place("hooks.context.snapshot.order.samuel-python"), Some((47, 1)));
+    assert_eq!(place("hooks.quality.check.timeout"), Some((50, 1)));
+    assert_eq!(place("hooks.\"quality.check\".timeout"), Some((50, 1)));
+    assert_eq!(place("methodology.ralph.hooks.quality.check.strict"), Some((55, 1)));
     assert_eq!(place("methodology.ralph.max_tokens"), None);
     assert_eq!(config.origin("version").unwrap().to_string(), "samuel.toml:2:1");
     assert_eq!(Config::default().origin("version"), None);
@@ -156,21 +157,21 @@ fn a_chain_says_where_each_of_its_fields_comes_from() {
     assert_eq!(
         origins(HookPoint::QualityCheck, "ralph"),
         [
-            "hooks.\"quality.check\".enabled 50",
-            "methodology.ralph.hooks.\"quality.check\".strict 54",
-            "hooks.\"quality.check\".timeout 49",
-            "methodology.ralph.hooks.\"quality.check\".handlers 53",
+            "hooks.\"quality.check\".enabled 51",
+            "methodology.ralph.hooks.\"quality.check\".strict 55",
+            "hooks.\"quality.check\".timeout 50",
+            "methodology.ralph.hooks.\"quality.check\".handlers 54",
         ],
         "the on_failure of [hooks] has no say any more"
     );
     assert!(
-        origins(HookPoint::QualityCheck, "x").contains(&"hooks.\"quality.check\".on_failure 51".to_owned())
+        origins(HookPoint::QualityCheck, "x").contains(&"hooks.\"quality.check\".on_failure 52".to_owned())
     );
     assert_eq!(
         origins(HookPoint::ContextSnapshot, "ralph"),
         [
-            "hooks.\"context.snapshot\".order.\"samuel-default\" 47",
-            "hooks.\"context.snapshot\".order.\"samuel-python\" 46",
+            "hooks.\"context.snapshot\".order.\"samuel-default\" 48",
+            "hooks.\"context.snapshot\".order.\"samuel-python\" 47",
         ]
     );
 }

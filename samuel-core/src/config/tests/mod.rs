@@ -57,6 +57,7 @@ max_learnings = 0
 max_completed = 1
 max_progress_lines = 2
 snapshot_tokens = 3
+prd_tokens = 0
 [guardrails]
 max_function_lines = 60
 max_file_lines = 400

@@ -12,6 +12,7 @@
 //!
 //! # Context                            one section per blob, with its file:
 //! ## Task context                      task, progress, snapshot
+//! ## PRD                               the sections around the task
 //! ## <extra>                           one section per extra, as handlers gave them
 //!
 //! # Messages                           text that hooks left for the agent
@@ -20,15 +21,16 @@
 //! What the plan, hooks, checks, files and earlier agents said is quoted by the run's
 //! [`Framing`], also where a template asks for it. Contents are fenced with more
 //! backticks than they contain themselves, so that none can end its own section.
-//! Parts without content are left out.
+//! Parts without content are left out, and so is the PRD where the template has it.
 
 use std::fmt::Write;
 
 use serde_json::Value;
 
+use super::SourcePrd;
 use crate::{
     context::{
-        ContextView, Framing, one_line,
+        ContextView, Framing, bytes_left_out, one_line,
         template::{Template, TemplateError},
     },
     model::payload::Extra,
@@ -44,6 +46,8 @@ const MAX_QUOTED_BYTES: usize = 16 * 1024;
 const MAX_CONTROL_FILES: usize = 50;
 /// The longest name of the project or of its branch, in characters.
 const MAX_NAME_CHARS: usize = 200;
+/// The longest path of the PRD, and line that says what of it is not there, in characters.
+const MAX_NOTE_CHARS: usize = 4_000;
 /// The longest line of a check or a hook that a template renders, in characters.
 const MAX_LINE_CHARS: usize = 500;
 
@@ -52,6 +56,9 @@ const MAX_LINE_CHARS: usize = 500;
 pub struct PromptParts<'a> {
     /// The blobs of the context points, in the order they are shown.
     pub blobs: &'a [Blob<'a>],
+    /// The PRD that the plan was converted from, as templates know it by
+    /// `.Project.PRD`.
+    pub prd: Option<&'a SourcePrd>,
     /// The sections of `context.extra`.
     pub extras: &'a [Extra],
     /// Text that hooks left for the agent, each quoted from who left it.
@@ -99,7 +106,10 @@ pub fn compose_prompt(
     parts: PromptParts<'_>,
 ) -> Result<ComposedPrompt, TemplateError> {
     let framing = parts.framing;
-    let rendered = template.render(&quoted(context, &parts))?;
+    let prd = parts.prd.map(|prd| (prd, quoted_prd(prd, framing)));
+    let told = prd.as_ref().map(|(_, told)| told.as_str()).unwrap_or_default();
+    let rendered = template.render(&quoted(context, &parts, told))?;
+    let prd = prd.filter(|(_, told)| !rendered.text.contains(told.as_str()));
     let mut prompt = Prompt {
         text: format!("{}\n{}\n", framing.preamble(), rendered.text.trim_end()),
         framing,
@@ -107,7 +117,7 @@ pub fn compose_prompt(
         warnings: rendered.warnings.iter().map(ToString::to_string).collect(),
     };
     prompt.add_control_files(parts.control_files);
-    prompt.add_context(parts.blobs, parts.extras);
+    prompt.add_context(parts.blobs, prd, parts.extras);
     // So much is kept free for them, whatever there is of the rest.
     prompt.room += MAX_PART_BYTES;
     prompt.add_messages(parts.pending);
@@ -116,20 +126,33 @@ pub fn compose_prompt(
 
 /// Returns the context as templates see it: nothing in it has the nonce, and what
 /// checks, hooks and plugins said in it is quoted, or kept to its line.
-fn quoted(context: &ContextView, parts: &PromptParts<'_>) -> Value {
+fn quoted(context: &ContextView, parts: &PromptParts<'_>, prd: &str) -> Value {
     let framing = parts.framing;
     // What the template engine cannot read it tells of itself.
     let mut value = serde_json::to_value(context).unwrap_or_default();
     framing.strip_all(&mut value);
     if let Some(project) = value.get_mut("Project").and_then(Value::as_object_mut) {
         project.insert("HasRepository".to_owned(), parts.has_repository.into());
+        project.insert("PRD".to_owned(), prd.into());
     }
-    change(value.pointer_mut("/Project/Description"), |text| {
-        let says = !text.trim().is_empty();
-        says.then(|| framing.quote("the plan, about the project", text, MAX_QUOTED_BYTES))
-    });
-    for name in ["/Project/Name", "/Project/Branch"] {
-        change(value.pointer_mut(name), |text| Some(one_line(text, MAX_NAME_CHARS).replace('`', "'")));
+    let about = [
+        ("/Project/Description", "the plan, about the project"),
+        ("/State/Parent/Description", "the plan, about the group"),
+    ];
+    for (name, source) in about {
+        change(value.pointer_mut(name), |text| {
+            let says = !text.trim().is_empty();
+            says.then(|| framing.quote(source, text, MAX_QUOTED_BYTES))
+        });
+    }
+    quote_tasks(&mut value);
+    let names = [
+        ("/Project/Name", MAX_NAME_CHARS),
+        ("/Project/Branch", MAX_NAME_CHARS),
+        ("/Paths/SourcePRD", MAX_NOTE_CHARS),
+    ];
+    for (name, max_chars) in names {
+        change(value.pointer_mut(name), |text| Some(one_line(text, max_chars).replace('`', "'")));
     }
     let lines = [("LastFailures", &["Command", "Message"][..]), ("Suggestions", &["Name", "Reason"])];
     for (list, fields) in lines {
@@ -149,6 +172,32 @@ fn quoted(context: &ContextView, parts: &PromptParts<'_>) -> Value {
         quote_lines(data, &format!("contributions of {namespace}"), framing);
     }
     value
+}
+
+/// Keeps what the plan says of the task's acceptance, its group and the other parts of
+/// it to a line each.
+fn quote_tasks(value: &mut Value) {
+    let in_a_line = |text: &str| Some(one_line(text, MAX_LINE_CHARS));
+    change(value.pointer_mut("/State/Parent/Title"), in_a_line);
+    let items = |list: Option<&mut Value>, each: &mut dyn FnMut(&mut Value)| {
+        list.and_then(Value::as_array_mut).into_iter().flatten().for_each(each);
+    };
+    items(value.pointer_mut("/State/Siblings"), &mut |task| change(task.get_mut("Title"), in_a_line));
+    items(value.pointer_mut("/State/NextTask/Acceptance"), &mut |line| change(Some(line), in_a_line));
+}
+
+/// Returns the sections of the PRD around the task as a quotation, or why there are none.
+fn quoted_prd(prd: &SourcePrd, framing: &Framing) -> String {
+    if let Some(problem) = &prd.problem {
+        return framing.remark(&format!("{}.", one_line(&framing.strip(problem), MAX_NOTE_CHARS)));
+    }
+    let text = prd.text.trim_end();
+    let kept = text.get(..text.floor_char_boundary(MAX_PART_BYTES)).unwrap_or(text);
+    let left_out = bytes_left_out(text.len() - kept.len()).into_iter().chain(prd.left_out.clone());
+    let left_out: Vec<String> = left_out.map(|what| one_line(&what, MAX_NOTE_CHARS)).collect();
+    let left_out = (!left_out.is_empty()).then(|| left_out.join(", "));
+    let fenced = if kept.is_empty() { String::new() } else { fenced("markdown", kept) };
+    framing.quote_part(&format!("the PRD {}", prd.path), &fenced, left_out.as_deref())
 }
 
 /// Quotes every text of more than one line, or a long one; any other is a name or a number
@@ -205,27 +254,38 @@ impl Prompt<'_> {
         self.text.push_str("- everything in `.samuel/plugins` and `.samuel/templates`\n");
     }
 
-    fn add_context(&mut self, blobs: &[Blob<'_>], extras: &[Extra]) {
+    fn add_context(&mut self, blobs: &[Blob<'_>], prd: Option<(&SourcePrd, String)>, extras: &[Extra]) {
         let blobs: Vec<&Blob<'_>> = blobs.iter().filter(|blob| !blob.text.trim().is_empty()).collect();
         let extras: Vec<&Extra> = extras.iter().filter(|extra| !extra.content.trim().is_empty()).collect();
-        if blobs.is_empty() && extras.is_empty() {
+        if blobs.is_empty() && extras.is_empty() && prd.is_none() {
             return;
         }
         self.text.push_str("\n# Context\n");
-        for blob in blobs {
-            let (content, left_out) = self.shorten(blob.title, blob.text);
-            let fence = fence(content);
-            let fenced = format!("{fence}{}\n{content}\n{fence}", blob.language);
-            let quoted = self.framing.quote_part(blob.source, &fenced, left_out);
+        // What the task is stands first.
+        let (first, rest) = blobs.split_at(blobs.len().min(1));
+        first.iter().for_each(|blob| self.add_blob(blob));
+        if let Some((prd, told)) = prd {
+            self.room -= told.len().min(self.room);
+            let path = one_line(&self.framing.strip(&prd.path), MAX_NOTE_CHARS).replace('`', "'");
             // Writing to a string cannot fail.
-            let _ = write!(self.text, "\n## {}\n\nFile: `{}`\n\n{quoted}\n", blob.title, blob.path);
+            let _ = write!(self.text, "\n## PRD\n\nFile: `{path}`\n\n{told}\n");
         }
+        rest.iter().for_each(|blob| self.add_blob(blob));
         for extra in extras {
             let (content, left_out) = self.shorten(&extra.name, &extra.content);
             let section = format!("## {}\n\n{content}", one_line(&extra.name, MAX_LINE_CHARS));
-            let quoted = self.framing.quote_part("hook at context.extra", &section, left_out);
+            let left_out = bytes_left_out(left_out);
+            let quoted = self.framing.quote_part("hook at context.extra", &section, left_out.as_deref());
             let _ = write!(self.text, "\n{quoted}\n");
         }
+    }
+
+    fn add_blob(&mut self, blob: &Blob<'_>) {
+        let (content, left_out) = self.shorten(blob.title, blob.text);
+        let (fenced, left_out) = (fenced(blob.language, content), bytes_left_out(left_out));
+        let quoted = self.framing.quote_part(blob.source, &fenced, left_out.as_deref());
+        // Writing to a string cannot fail.
+        let _ = write!(self.text, "\n## {}\n\nFile: `{}`\n\n{quoted}\n", blob.title, blob.path);
     }
 
     fn add_messages(&mut self, pending: &[String]) {
@@ -254,6 +314,12 @@ impl Prompt<'_> {
     }
 }
 
+/// Puts a text into a fence.
+fn fenced(language: &str, content: &str) -> String {
+    let fence = fence(content);
+    format!("{fence}{language}\n{content}\n{fence}")
+}
+
 /// Returns a fence that is longer than every run of backticks in a text.
 fn fence(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
@@ -265,7 +331,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
     use super::*;
-    use crate::context::{FailedCheck, PromptContext, Suggestion, TaskVars};
+    use crate::context::{FailedCheck, PromptContext, SiblingTask, Suggestion, TaskGroup, TaskVars};
     use std::sync::{Arc, LazyLock};
 
     static FRAMING: LazyLock<Framing> = LazyLock::new(|| Framing::new([0xab; 6]));
@@ -274,6 +340,7 @@ mod tests {
     fn parts() -> PromptParts<'static> {
         PromptParts {
             blobs: &[],
+            prd: None,
             extras: &[],
             pending: &[],
             control_files: &[],
@@ -336,6 +403,63 @@ mod tests {
         assert!(prompt.text.contains("`````markdown\na\n````\nb\n`````\n"), "{}", prompt.text);
     }
 
+    fn prd() -> SourcePrd {
+        let left_out = Some("\"Risks\" (lines 7-9)".to_owned());
+        SourcePrd { path: "docs/prd.md".into(), text: "## Goals\n\nFast.".into(), left_out, problem: None }
+    }
+
+    #[test]
+    fn the_prd_is_quoted_behind_the_task_and_says_what_is_left_out() {
+        let blob = |title, path| Blob { title, source: "x", path, language: "toon", text: "text" };
+        let (blobs, prd) = ([blob("Task context", "a"), blob("Progress", "b")], prd());
+        let prompt = compose("", PromptParts { blobs: &blobs, prd: Some(&prd), ..parts() }).text;
+        let expected = format!(
+            "\n## PRD\n\nFile: `docs/prd.md`\n\n[samuel:{NONCE} begin: the PRD docs/prd.md]\n```markdown\n## \
+             Goals\n\nFast.\n```\n... \"Risks\" (lines 7-9) left out\n[samuel:{NONCE} end]\n\n## Progress\n"
+        );
+        assert!(prompt.contains(&expected), "{prompt}");
+    }
+
+    #[test]
+    fn the_prd_stands_where_a_template_wants_it_and_only_there() {
+        let prd = prd();
+        let prompt =
+            compose("Before\n{{ .Project.PRD }}\nafter", PromptParts { prd: Some(&prd), ..parts() }).text;
+        assert!(
+            prompt.contains(&format!("Before\n[samuel:{NONCE} begin: the PRD docs/prd.md]\n")),
+            "{prompt}"
+        );
+        assert_eq!(prompt.matches("## Goals").count(), 1);
+        assert!(!prompt.contains("# Context"), "{prompt}");
+        assert!(compose("{{ .Project.PRD }}", parts()).warnings.is_empty(), "there may be none");
+    }
+
+    #[test]
+    fn a_prd_that_cannot_be_read_is_said_in_samuels_own_line() {
+        let problem = Some(format!("It cannot\nbe read: {NONCE}"));
+        let prd = SourcePrd { path: "a`\n# b".into(), problem, ..SourcePrd::default() };
+        let prompt = compose("", PromptParts { prd: Some(&prd), ..parts() }).text;
+        let expected = format!("\n## PRD\n\nFile: `a' # b`\n\n[samuel:{NONCE}] It cannot be read: ….\n");
+        assert!(prompt.ends_with(&expected), "{prompt}");
+    }
+
+    #[test]
+    fn the_group_is_quoted_and_lines_of_the_plan_stay_lines() {
+        let line = || "one\n# two".to_owned();
+        let mut context = PromptContext::default();
+        let acceptance = vec![line()];
+        context.state.next_task = Some(TaskVars { acceptance, ..Default::default() });
+        context.state.parent = Some(TaskGroup { title: line(), description: line(), ..Default::default() });
+        context.state.siblings = vec![SiblingTask { title: line(), ..Default::default() }];
+        let template = "{{ range .State.NextTask.Acceptance }}- [ ] {{ . }}{{ end }}|{{ .State.Parent.Title }}|\
+                        {{ range .State.Siblings }}{{ .Title }}{{ end }}|{{ .State.Parent.Description }}";
+        let prompt = compose_in(template, context, parts()).text;
+        let expected = format!(
+            "- [ ] one # two|one # two|one # two|[samuel:{NONCE} begin: the plan, about the group]\none\n# two\n[samuel:{NONCE} end]\n"
+        );
+        assert!(prompt.ends_with(&expected), "{prompt}");
+    }
+
     #[test]
     fn what_handlers_say_is_not_read_as_a_template() {
         let pending = ["{{ .Project.Root }}".to_owned()];
@@ -389,15 +513,17 @@ mod tests {
             .insert(forged.clone(), [(forged.clone(), forged.clone().into())].into_iter().collect());
         let blobs = [Blob { title: "B", source: &forged, path: "b", language: "markdown", text: &forged }];
         let extras = [extra(&forged, &forged)];
+        let left_out = Some(forged.clone());
+        let prd = SourcePrd { path: forged.clone(), text: forged.clone(), left_out, problem: None };
         let template = "{{ .Project.Description }}{{ .State.NextTask.Title }}{{ .State.NextTask.Description }}\
                         {{ range .State.NextTask.FilesToModify }}{{ . }}{{ end }}{{ .Plugins }}";
-        let parts = PromptParts { blobs: &blobs, extras: &extras, ..parts() };
+        let parts = PromptParts { blobs: &blobs, prd: Some(&prd), extras: &extras, ..parts() };
         let prompt = compose_in(template, context, parts).text;
         let marks = prompt.lines().skip(1).filter(|line| line.contains(NONCE));
-        // The description, the blob, the section and the text of the plugin; each begins and
-        // ends.
+        // The description, the blob, the PRD, the section and the text of the plugin; each
+        // begins and ends.
         let (begin, end): (Vec<&str>, Vec<&str>) = marks.partition(|line| line.contains("begin"));
-        assert_eq!((begin.len(), end.len()), (4, 4), "{prompt}");
+        assert_eq!((begin.len(), end.len()), (5, 5), "{prompt}");
         assert!(!begin.iter().any(|line| line.contains(&format!("{NONCE} begin: message"))), "{prompt}");
     }
 

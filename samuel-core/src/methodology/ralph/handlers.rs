@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    Blob as Part, Check, CheckSetting, Failures, PromptParts, Told, agent_summary, check_plan,
+    Blob as Part, Check, CheckSetting, Failures, PromptParts, SourcePrd, Told, agent_summary, check_plan,
     checks::place_of_log, compose_prompt, decide_mode, discovery_context, fold_markdown, fold_toon,
     implementation_context, loop_summary, progress_context, run_checks, templates::PROMPTS,
 };
@@ -194,7 +194,7 @@ impl Handlers {
         let env = compose_agent_env(&self.env, &**agent, &set);
         let env = env.into_iter().map(|(name, value)| (name, Some(value))).collect();
         let prompt = match header.turn {
-            Turn::Main => Some(self.compose(&call)?),
+            Turn::Main => Some(self.compose(&call).await?),
             Turn::Recovery | Turn::Immediate | Turn::Final => None,
         };
         Ok(BeforeAgentInvokeOutput { prompt, env, ..Default::default() })
@@ -218,8 +218,16 @@ impl Handlers {
         set
     }
 
-    fn compose(&self, call: &Call<points::BeforeAgentInvoke>) -> Result<String, HookFailure> {
+    async fn compose(&self, call: &Call<points::BeforeAgentInvoke>) -> Result<String, HookFailure> {
         let input = call.input();
+        let plan = Arc::clone(call.plan());
+        let task = Some(&call.context().base().iteration.task_id).filter(|id| !id.is_empty());
+        let task = task.map(|id| TaskId::new(id.clone()));
+        let prd = self.blocking(move |ralph| {
+            let max_tokens = ralph.settings.context.prd_tokens;
+            SourcePrd::read(&ralph.project_root, &plan, task.as_ref(), max_tokens)
+        });
+        let prd = prd.await?;
         let path = |artifact| self.relative(artifact);
         let (task, progress, snapshot) =
             (path(Artifact::TaskContext), path(Artifact::ProgressContext), path(Artifact::ProjectSnapshot));
@@ -235,8 +243,8 @@ impl Handlers {
         let control_files = &*self.control_files.names;
         // One that cannot be read here is one all the same.
         let has_repository = !matches!(Repository::open(&self.project_root, &self.caller), Ok(None));
-        let parts =
-            PromptParts { blobs: &blobs, extras, pending: &pending, control_files, has_repository, framing };
+        let (blobs, prd, pending) = (&blobs[..], prd.as_ref(), &pending[..]);
+        let parts = PromptParts { blobs, prd, extras, pending, control_files, has_repository, framing };
         let composed =
             compose_prompt(&self.prompt_template(call.header().mode).template, call.context(), parts)?;
         warn(call, composed.warnings);

@@ -25,6 +25,7 @@ mod gate;
 mod handlers;
 mod progress;
 mod ready;
+mod source_prd;
 mod summary;
 mod task_context;
 pub mod templates;
@@ -35,6 +36,7 @@ pub use fold::{Folded, fold_markdown, fold_toon};
 pub use gate::decide_mode;
 pub use progress::{Failures, Told, progress_context};
 pub use ready::{PlanCheck, check_plan};
+pub use source_prd::SourcePrd;
 pub use summary::{agent_summary, loop_summary, plan_summary};
 pub use task_context::{discovery_context, implementation_context, recently_completed};
 

@@ -1,14 +1,14 @@
 //! What the agent is told of its task.
 //!
 //! [`implementation_context`] and [`discovery_context`] are the default of
-//! `context.task`: the task in full and what was completed before it, or an
+//! `context.task`: the task in full, its group and what was completed before it, or an
 //! overview of all tasks. How that is written is said by [`TaskContext`].
 
 use std::{cmp::Reverse, collections::BTreeSet};
 
 use crate::{
     model::{Plan, Status, Task, payload::Mode},
-    state::{CurrentTask, RecentCompletion, TaskContext, TaskLine, TaskSummary},
+    state::{CurrentTask, RecentCompletion, RelatedTask, TaskContext, TaskLine, TaskSummary},
 };
 
 /// Completions that are listed.
@@ -20,9 +20,13 @@ const MAX_FILES: usize = 500;
 
 /// Tells of one task.
 pub fn implementation_context(plan: &Plan, task: &Task) -> TaskContext {
+    let family = plan.family(&task.id);
     TaskContext {
         mode: Mode::Implementation,
         current_task: Some(CurrentTask::from(task)),
+        prd: plan.project.source_prd.clone(),
+        parent: family.as_ref().map(|family| RelatedTask::from(family.group)),
+        siblings: family.iter().flat_map(|family| &family.siblings).map(|task| (*task).into()).collect(),
         recent_completions: recently_completed(plan).take(MAX_COMPLETIONS).map(completion).collect(),
         ..TaskContext::default()
     }
@@ -34,6 +38,7 @@ pub fn discovery_context(plan: &Plan) -> TaskContext {
     let tasks = open.into_iter().chain(settled.into_iter().rev()).take(MAX_TASKS);
     TaskContext {
         mode: Mode::Discovery,
+        prd: plan.project.source_prd.clone(),
         summary: Some(summary(plan)),
         tasks: tasks.map(line).collect(),
         covered_files: covered_files(plan),
@@ -107,6 +112,26 @@ mod tests {
             (Mode::Implementation, Some(CurrentTask::from(&one)))
         );
         assert_eq!((context.summary, context.tasks.len()), (None, 0));
+    }
+
+    #[test]
+    fn a_part_is_told_with_its_group_and_the_other_parts() {
+        let part = |id, status| Task { parent_id: Some(TaskId::new("1")), ..task(id, status) };
+        let tasks = vec![
+            task("1", Status::Pending),
+            part("1.1", Status::Completed),
+            part("1.2", Status::InProgress),
+            part("1.3", Status::Skipped),
+            task("2", Status::Pending),
+        ];
+        let mut plan = plan(tasks);
+        plan.project.source_prd = Some("docs/prd.md".to_owned());
+        let context = implementation_context(&plan, &plan.tasks[2]);
+        assert_eq!(context.prd.as_deref(), Some("docs/prd.md"));
+        assert_eq!(context.parent, Some(RelatedTask::from(&plan.tasks[0])));
+        assert_eq!(context.siblings, [RelatedTask::from(&plan.tasks[1]), RelatedTask::from(&plan.tasks[3])]);
+        let alone = implementation_context(&plan, &plan.tasks[4]);
+        assert_eq!((alone.parent, alone.siblings), (None, Vec::new()));
     }
 
     #[test]

@@ -23,7 +23,9 @@ mod tests {
 
     use super::*;
     use crate::{
-        context::{FailedCheck, PromptContext, Suggestion, TaskVars, template::Template},
+        context::{
+            FailedCheck, PromptContext, SiblingTask, Suggestion, TaskGroup, TaskVars, template::Template,
+        },
         state::{ProgressBody, ProgressEntry},
     };
 
@@ -79,6 +81,40 @@ mod tests {
         assert!(
             section(&text, "The task").contains("  - `src/lex.rs`\n- Files to create:\n  - `tests/lex.rs`\n")
         );
+    }
+
+    #[test]
+    fn the_prompt_lists_what_acceptance_asks_for_and_what_the_task_is_a_part_of() {
+        let plain = render(PROMPT, &context());
+        assert!(!plain.contains("- [ ]") && !plain.contains("## What it is a part of"), "{plain}");
+        let mut part = context();
+        if let Some(task) = &mut part.state.next_task {
+            task.acceptance = vec!["It is fast".to_owned(), "It is small".to_owned()];
+        }
+        let (id, title, status) = ("1".to_owned(), "Parse".to_owned(), "pending".to_owned());
+        part.state.parent = Some(TaskGroup { id, title, status, description: "Both.".to_owned(), parts: 2 });
+        let (id, title, status) = ("1.1".to_owned(), "Read".to_owned(), "completed".to_owned());
+        part.state.siblings = vec![SiblingTask { id, title, status }];
+        let text = render(PROMPT, &part);
+        let task = section(&text, "The task");
+        assert!(
+            task.ends_with("\nIt is done when all of this holds:\n\n- [ ] It is fast\n- [ ] It is small\n"),
+            "{task}"
+        );
+        assert_eq!(
+            section(&text, "What it is a part of"),
+            "\n`1` Parse (tasks in it: 2)\n\nBoth.\n\nLeave to the others what is theirs:\n\n- `1.1` Read (completed)\n"
+        );
+    }
+
+    #[test]
+    fn the_prompts_name_the_prd_where_there_is_one() {
+        let mut with = context();
+        with.paths.source_prd = "/work/demo/docs/prd.md".to_owned();
+        for template in [PROMPT, DISCOVERY_PROMPT] {
+            assert!(render(template, &with).contains("- `docs/prd.md`: the PRD that the plan was made from"));
+            assert!(!render(template, &context()).contains("the PRD"));
+        }
     }
 
     #[test]

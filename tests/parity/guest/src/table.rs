@@ -27,7 +27,7 @@ record!(part HookResults { logs, messages_to_user, suggested_abilities, suggeste
 record!(part Extra { name, content, path });
 words!(Priority { Medium "medium", Critical "critical", High "high", Low "low" });
 words!(Complexity { Medium "medium", Simple "simple", Complex "complex" });
-record!(part TaskBrief { id, title, priority, complexity, description, files_to_modify, files_to_create, depends_on });
+record!(part TaskBrief { id, title, priority, complexity, description, files_to_modify, files_to_create, depends_on, acceptance });
 words!(AbilityStatus { Success "success", Error "error", Cancelled "cancelled" });
 record!(part Usage { input_tokens, output_tokens, cached_tokens, cost_usd });
 

@@ -44,6 +44,7 @@ const REPORTS: &[Source] = &[
             ("Outcome", "HookOutcome"),
         ],
     ),
+    ("context/stats.rs", &[("PromptQuotation", ""), ("PromptSection", ""), ("PromptStats", "")]),
     ("engine/control_files/change.rs", &[("ControlFileChange", "")]),
     ("engine/executables.rs", &[("ExecutableKind", ""), ("Executable", ""), ("Executables", "")]),
     ("hook/agent_event.rs", &[("AgentEvent", ""), ("AbilityDecision", "")]),

@@ -243,6 +243,9 @@ pub struct TaskBrief {
     #[serde(default)]
     #[cfg_attr(feature = "wasm", component(name = "depends-on"))]
     pub depends_on: Vec<String>,
+    /// What must hold for it to be done.
+    #[serde(default)]
+    pub acceptance: Vec<String>,
 }
 
 words! {
