@@ -11,8 +11,8 @@ use samuel_core::{
         Subject,
     },
     hook::{ChainMode, HookPoint, Kind, Layer, OnFailure, Tier},
-    model::{ErrorCode, ExitReason, Location, Progress, Status, Task, TaskId},
-    project::{NextStep, ProjectStatus, TaskCounts},
+    model::{ErrorCode, ExitReason, Location, Progress, Status, Task, TaskCounts, TaskId},
+    project::{NextStep, ProjectStatus},
     state::{LeftRow, Repair, RestoredRow, RunEnd},
 };
 

@@ -13,6 +13,7 @@
 //! ```
 
 mod code;
+mod counts;
 mod groups;
 mod hex;
 mod outcome;
@@ -22,6 +23,7 @@ mod remedy;
 mod task;
 
 pub use code::{Coded, ErrorCode, Location};
+pub use counts::TaskCounts;
 pub use groups::Groups;
 pub(crate) use groups::settle;
 pub use outcome::{ExitReason, FailureClass};
