@@ -111,7 +111,8 @@ fn pages(text: &str) -> Vec<(&'static str, String)> {
     let failure = Failure::new(ErrorCode::STATE_IO, text).at(Path::new(text));
     let places = Places::default();
     vec![
-        ("tasks", task_table(&[task(text)])),
+        ("tasks", task_table(&list(text))),
+        ("task", task_text(&history(text), &places)),
         ("status", status_text(&status(text), &places)),
         ("blocked", status_text(&ProjectStatus { next: step, ..status(text) }, &places)),
         ("checkup", checkup_text(&checkup(text))),

@@ -226,7 +226,8 @@ class Progress(Record):
 
     Attributes:
         status: Where the work stands.
-        total_tasks: How many tasks there are.
+        total_tasks: How many tasks the plan has, groups among them; what counts as work
+            says `TaskCounts`.
         completed_tasks: How many of them are completed.
         current_iteration: The iteration of the current or last run, from 1; 0 before the
             first.
@@ -2714,7 +2715,8 @@ class StateVars(Record):
     """How far the plan is.
 
     Attributes:
-        total_tasks: How many tasks there are.
+        total_tasks: How many tasks there are; groups, which are done with their parts,
+            count nowhere.
         pending_tasks: How many of them are pending.
         completed_tasks: How many of them are completed.
         in_progress_tasks: How many of them are in progress.
@@ -4605,23 +4607,31 @@ class StateDiagnostic(Record):
 class TaskCounts(Record):
     """How many tasks stand where.
 
+    What counts as work is decided here: every task but the groups, which are done with their parts
+    and would count these twice.
+
     Attributes:
-        total: All of them.
+        total: All of them, without the groups.
         pending: Those that wait.
         in_progress: Those that are worked on.
         completed: Those that are done.
         skipped: Those that are left out.
         blocked: Those that cannot be worked on.
+        groups: The groups, which count nowhere else.
+        percent: How much is done, in whole percent, rounded down: the completed tasks of
+            all that are not skipped. 100 where all are skipped, nothing where there are none.
     """
 
-    __slots__ = ("total", "pending", "in_progress", "completed", "skipped", "blocked")
-    __match_args__ = ("total", "pending", "in_progress", "completed", "skipped", "blocked")
+    __slots__ = ("total", "pending", "in_progress", "completed", "skipped", "blocked", "groups", "percent")
+    __match_args__ = ("total", "pending", "in_progress", "completed", "skipped", "blocked", "groups", "percent")
     total: int
     pending: int
     in_progress: int
     completed: int
     skipped: int
     blocked: int
+    groups: int
+    percent: int | None
 
     def __init__(
         self,
@@ -4631,6 +4641,8 @@ class TaskCounts(Record):
         completed: int,
         skipped: int,
         blocked: int,
+        groups: int,
+        percent: int | None = None,
     ) -> None:
         _set(self, "total", total)
         _set(self, "pending", pending)
@@ -4638,6 +4650,8 @@ class TaskCounts(Record):
         _set(self, "completed", completed)
         _set(self, "skipped", skipped)
         _set(self, "blocked", blocked)
+        _set(self, "groups", groups)
+        _set(self, "percent", percent)
 
 
 class NextTask(Record):
@@ -4765,6 +4779,351 @@ class ProjectStatus(Record):
         _set(self, "last_end", last_end)
         _set(self, "diagnostics", items(diagnostics))
         _set(self, "unparsed", unparsed)
+
+
+class GroupState(Record):
+    """Where the parts of a group stand.
+
+    Attributes:
+        parts: How many own parts it has.
+        settled: How many of them are completed or skipped.
+    """
+
+    __slots__ = ("parts", "settled")
+    __match_args__ = ("parts", "settled")
+    parts: int
+    settled: int
+
+    def __init__(
+        self,
+        parts: int,
+        settled: int,
+    ) -> None:
+        _set(self, "parts", parts)
+        _set(self, "settled", settled)
+
+
+class ListRow(Record):
+    """A task in a list.
+
+    Attributes:
+        id: The task.
+        depth: How many groups it is in, as far as the list shows them.
+        matches: Whether it was asked for. A group that was not is listed for the sake of a
+            part.
+        ready: Whether it could be worked on now.
+        group: Where its parts stand; nothing of a task without parts.
+    """
+
+    __slots__ = ("id", "depth", "matches", "ready", "group")
+    __match_args__ = ("id", "depth", "matches", "ready", "group")
+    id: str
+    depth: int
+    matches: bool
+    ready: bool
+    group: GroupState | None
+
+    def __init__(
+        self,
+        id: str,
+        depth: int,
+        matches: bool,
+        ready: bool,
+        group: GroupState | None = None,
+    ) -> None:
+        _set(self, "id", id)
+        _set(self, "depth", depth)
+        _set(self, "matches", matches)
+        _set(self, "ready", ready)
+        _set(self, "group", group)
+
+
+class TaskList(Record):
+    """Tasks as they are listed.
+
+    Attributes:
+        revision: The plan's revision.
+        total: How many tasks the plan has, groups among them.
+        matching: How many of them were asked for.
+        more: How many of these are left out, because of the limit.
+        tasks: The tasks, in the order of the list.
+        rows: What is known of each of them beside, in the same order.
+    """
+
+    __slots__ = ("revision", "total", "matching", "more", "tasks", "rows")
+    __match_args__ = ("revision", "total", "matching", "more", "tasks", "rows")
+    revision: int
+    total: int
+    matching: int
+    more: int
+    tasks: tuple[Task, ...]
+    rows: tuple[ListRow, ...]
+
+    def __init__(
+        self,
+        revision: int,
+        total: int,
+        matching: int,
+        more: int,
+        tasks: Iterable[Task],
+        rows: Iterable[ListRow],
+    ) -> None:
+        _set(self, "revision", revision)
+        _set(self, "total", total)
+        _set(self, "matching", matching)
+        _set(self, "more", more)
+        _set(self, "tasks", items(tasks))
+        _set(self, "rows", items(rows))
+
+
+AttemptEnd: TypeAlias = Literal[
+    "under_way",
+    "completed",
+    "skipped",
+    "blocked",
+    "taken_back",
+    "failed",
+    "open",
+    "cut_off",
+]
+"""What became of an attempt.
+
+- `under_way`: It is under way.
+- `completed`: The task was completed, and stands so.
+- `skipped`: The task was left out.
+- `blocked`: The task was marked as one that cannot be worked on.
+- `taken_back`: The task was completed, and taken back: no check has passed.
+- `failed`: The iteration failed.
+- `open`: The iteration ended, and the task was open as before.
+- `cut_off`: Nobody wrote down how it ended: its run was cut off.
+"""
+
+
+class Attempt(Record):
+    """One iteration that worked on a task.
+
+    Attributes:
+        run: The run, where that is known.
+        iteration: The iteration within the run, from 1, where that is known.
+        owner: Who worked on it: the run, or what its caller is called.
+        began_at: When it began.
+        ended_at: When it ended.
+        end: What became of it.
+        failures: What failed, the checks' failures among it, one line each; at most 10.
+        usage: What its agent calls consumed, where that is known.
+        logs: The files with what its agents were given and printed, and with what its
+            checks printed, as far as they are kept; at most 100.
+    """
+
+    __slots__ = ("run", "iteration", "owner", "began_at", "ended_at", "end", "failures", "usage", "logs")
+    __match_args__ = ("began_at", "end", "failures", "logs", "run", "iteration", "owner", "ended_at", "usage")
+    run: str | None
+    iteration: int | None
+    owner: str | None
+    began_at: str
+    ended_at: str | None
+    end: AttemptEnd
+    failures: tuple[str, ...]
+    usage: Usage | None
+    logs: tuple[str, ...]
+
+    def __init__(
+        self,
+        began_at: str,
+        end: AttemptEnd,
+        failures: Iterable[str],
+        logs: Iterable[str],
+        run: str | None = None,
+        iteration: int | None = None,
+        owner: str | None = None,
+        ended_at: str | None = None,
+        usage: Usage | None = None,
+    ) -> None:
+        _set(self, "run", run)
+        _set(self, "iteration", iteration)
+        _set(self, "owner", owner)
+        _set(self, "began_at", began_at)
+        _set(self, "ended_at", ended_at)
+        _set(self, "end", end)
+        _set(self, "failures", items(failures))
+        _set(self, "usage", usage)
+        _set(self, "logs", items(logs))
+
+
+class HistoryChange(Record):
+    """A change of a task.
+
+    Attributes:
+        change: Its number, with which it can be taken back: the plan's revision after it.
+        at: When it was made.
+        actor: What kind of caller asked for it.
+        by: What the caller is called, where that is known.
+        what: The word for it, such as `done`; `imported` for a plan that was stored as a
+            whole and `edited` for a plan file that was changed past the store.
+        from: Where the task stood before, where that changed.
+        to: Where it stood after, where that changed.
+        details: What is to be said of it, such as a reason, a commit, or the fields that
+            say something else; one line each, at most 10.
+    """
+
+    __slots__ = ("change", "at", "actor", "by", "what", "from", "to", "details")
+    __match_args__ = ("change", "at", "actor", "what", "details", "by", "from", "to")
+    change: int
+    at: str
+    actor: Actor
+    by: str | None
+    what: str
+    from: Status | None
+    to: Status | None
+    details: tuple[str, ...]
+
+    def __init__(
+        self,
+        change: int,
+        at: str,
+        actor: Actor,
+        what: str,
+        details: Iterable[str],
+        by: str | None = None,
+        from: Status | None = None,
+        to: Status | None = None,
+    ) -> None:
+        _set(self, "change", change)
+        _set(self, "at", at)
+        _set(self, "actor", actor)
+        _set(self, "by", by)
+        _set(self, "what", what)
+        _set(self, "from", from)
+        _set(self, "to", to)
+        _set(self, "details", items(details))
+
+
+class RelatedTask(Record):
+    """A task that another one has to do with.
+
+    Attributes:
+        id: Its id.
+        title: Its title; empty where there is no such task.
+        status: Where it stands; nothing where there is no such task.
+    """
+
+    __slots__ = ("id", "title", "status")
+    __match_args__ = ("id", "title", "status")
+    id: str
+    title: str
+    status: Status | None
+
+    def __init__(
+        self,
+        id: str,
+        title: str,
+        status: Status | None = None,
+    ) -> None:
+        _set(self, "id", id)
+        _set(self, "title", title)
+        _set(self, "status", status)
+
+
+class RelatedTasks(Record):
+    """Tasks that a task has to do with.
+
+    Attributes:
+        tasks: The tasks, at most 200.
+        more: How many more there are.
+    """
+
+    __slots__ = ("tasks", "more")
+    __match_args__ = ("tasks", "more")
+    tasks: tuple[RelatedTask, ...]
+    more: int
+
+    def __init__(
+        self,
+        tasks: Iterable[RelatedTask],
+        more: int,
+    ) -> None:
+        _set(self, "tasks", items(tasks))
+        _set(self, "more", more)
+
+
+class TaskHistory(Record):
+    """All that is known of a task, as `Project::task_history` read it.
+
+    Attributes:
+        revision: The plan's revision.
+        task: The task.
+        ready: Whether it could be worked on now.
+        waits_for: What it waits for: tasks that it, or a group that it is in, depends on
+            and that are neither completed nor skipped.
+        group: Where its parts stand; nothing of a task without parts.
+        parents: The groups that it is in, the innermost first.
+        parts: Its own parts.
+        depends_on: The tasks that it depends on.
+        dependents: The tasks that depend on it.
+        commits: The commits that were recorded for it, the first one first.
+        attempts: The iterations that worked on it, oldest first; at most the last 50.
+        more_attempts: How many earlier ones are left out.
+        changes: What changed it, oldest first; at most the last 100 changes.
+        more_changes: How many earlier ones are left out.
+        complete: Whether the journal goes back to the task's beginning; a long one does
+            not.
+        diagnostics: What is wrong with the plan file and was worked around.
+    """
+
+    __slots__ = ("revision", "task", "ready", "waits_for", "group", "parents", "parts", "depends_on", "dependents", "commits", "attempts", "more_attempts", "changes", "more_changes", "complete", "diagnostics")
+    __match_args__ = ("revision", "task", "ready", "waits_for", "parents", "parts", "depends_on", "dependents", "commits", "attempts", "more_attempts", "changes", "more_changes", "complete", "diagnostics", "group")
+    revision: int
+    task: Task
+    ready: bool
+    waits_for: tuple[str, ...]
+    group: GroupState | None
+    parents: RelatedTasks
+    parts: RelatedTasks
+    depends_on: RelatedTasks
+    dependents: RelatedTasks
+    commits: tuple[str, ...]
+    attempts: tuple[Attempt, ...]
+    more_attempts: int
+    changes: tuple[HistoryChange, ...]
+    more_changes: int
+    complete: bool
+    diagnostics: tuple[StateDiagnostic, ...]
+
+    def __init__(
+        self,
+        revision: int,
+        task: Task,
+        ready: bool,
+        waits_for: Iterable[str],
+        parents: RelatedTasks,
+        parts: RelatedTasks,
+        depends_on: RelatedTasks,
+        dependents: RelatedTasks,
+        commits: Iterable[str],
+        attempts: Iterable[Attempt],
+        more_attempts: int,
+        changes: Iterable[HistoryChange],
+        more_changes: int,
+        complete: bool,
+        diagnostics: Iterable[StateDiagnostic],
+        group: GroupState | None = None,
+    ) -> None:
+        _set(self, "revision", revision)
+        _set(self, "task", task)
+        _set(self, "ready", ready)
+        _set(self, "waits_for", items(waits_for))
+        _set(self, "group", group)
+        _set(self, "parents", parents)
+        _set(self, "parts", parts)
+        _set(self, "depends_on", depends_on)
+        _set(self, "dependents", dependents)
+        _set(self, "commits", items(commits))
+        _set(self, "attempts", items(attempts))
+        _set(self, "more_attempts", more_attempts)
+        _set(self, "changes", items(changes))
+        _set(self, "more_changes", more_changes)
+        _set(self, "complete", complete)
+        _set(self, "diagnostics", items(diagnostics))
 
 
 Severity: TypeAlias = Literal["warning", "error"]
@@ -5212,6 +5571,8 @@ __all__ = [
     "AgentUnreadable",
     "AgentUsage",
     "AllDone",
+    "Attempt",
+    "AttemptEnd",
     "BeforeAgentInvokeInput",
     "BeforeAgentInvokeOutput",
     "BeforeIterationInput",
@@ -5248,7 +5609,9 @@ __all__ = [
     "FailedCheck",
     "FailureClass",
     "Form",
+    "GroupState",
     "GuardrailVars",
+    "HistoryChange",
     "Holder",
     "HookFailure",
     "HookFired",
@@ -5275,6 +5638,7 @@ __all__ = [
     "IterationVars",
     "KeptPlan",
     "Lagged",
+    "ListRow",
     "ListedPlugin",
     "Location",
     "MethodologyVars",
@@ -5307,6 +5671,8 @@ __all__ = [
     "QualityCheckOutput",
     "QualityChecked",
     "RateLimited",
+    "RelatedTask",
+    "RelatedTasks",
     "Remark",
     "RemarkKind",
     "Restored",
@@ -5348,6 +5714,8 @@ __all__ = [
     "TaskCompletedInput",
     "TaskCompletedOutput",
     "TaskCounts",
+    "TaskHistory",
+    "TaskList",
     "TaskVars",
     "TasksTakenBack",
     "TextItem",
