@@ -86,7 +86,8 @@ impl Attempt {
 
     fn fail(&mut self, failure: &str) {
         let line = excerpt(&failure.lines().collect::<Vec<_>>().join(" "), MAX_FAILURE_BYTES);
-        let is_told = self.failures.iter().any(|told| told.contains(&line));
+        // One log names what failed, the other what kind of failure it was too.
+        let is_told = self.failures.iter().any(|told| told.contains(&line) || line.ends_with(told));
         if !is_told && self.failures.len() < MAX_FAILURES {
             self.failures.push(line);
         }
