@@ -23,18 +23,20 @@ pub(crate) struct TasksArgs {
     /// At most so many of them
     #[arg(long, value_name = "N", value_parser = super::whole_number::<usize>(1..=u64::MAX))]
     limit: Option<usize>,
-    /// Groups with their parts below them; the default
+    /// Groups with their parts below them; the default without --json
     #[arg(long, conflicts_with = "flat")]
     tree: bool,
-    /// Each task by itself, in the order of the plan
+    /// Each task by itself, in the order of the plan; the default with --json
     #[arg(long)]
     flat: bool,
 }
 
 impl TasksArgs {
-    /// Returns which tasks are listed.
-    pub(crate) fn filter(self) -> TaskFilter {
-        let form = if self.flat { ListForm::Flat } else { ListForm::Tree };
+    /// Returns which tasks are listed. Programs get them in the order of the plan, unless
+    /// they ask for a tree.
+    pub(crate) fn filter(self, for_program: bool) -> TaskFilter {
+        let is_flat = self.flat || (for_program && !self.tree);
+        let form = if is_flat { ListForm::Flat } else { ListForm::Tree };
         TaskFilter { statuses: self.status, ready: self.ready, limit: self.limit, form }
     }
 }

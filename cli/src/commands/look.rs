@@ -48,7 +48,7 @@ pub(crate) fn status(project: &Project, host: &Host) -> Result<Reply, Failure> {
 /// size, so it is only made where one is asked for.
 pub(crate) fn tasks(project: &Project, args: TasksArgs, global: &Global) -> Result<Reply, Failure> {
     let loaded = project.plan_store().load()?;
-    let list = TaskList::of(&loaded.plan, &args.filter());
+    let list = TaskList::of(&loaded.plan, &args.filter(global.json));
     let gaps: Vec<Diagnostic> = loaded.gaps(&project.run_dir().prd()).collect();
     let diagnostics = [&loaded.diagnostics[..], &gaps].concat();
     let warnings = file_warnings(&diagnostics, loaded.unread_lines());

@@ -61,7 +61,7 @@ fn tasks_are_listed_with_their_ids_in_a_column() {
     let listed = bench.ok(&["run", "tasks"]).stdout;
     assert_eq!(
         listed,
-        "[ ] 1     medium    medium   First  (0 of 1 part settled)\n  [ ] 1.10  medium    medium   Tenth\n"
+        "[ ] 1       medium    medium   First  (0 of 1 part settled)\n  [ ] 1.10  medium    medium   Tenth\n"
     );
 }
 
