@@ -158,12 +158,8 @@ pub(super) fn items(contract: &Contract, payloads: Vec<Item>) -> Result<Vec<Item
 
 /// Adds to these what only the documents of commands have.
 pub(super) fn with_documents(contract: &Contract, payloads: Vec<Item>) -> Result<Vec<Item>> {
-    let mut reader = Reader::new(contract, &payloads)?;
-    let mut items = payloads;
-    for sources in [PLAN, REPORTS, DOCUMENTS] {
-        items.extend(reader.read(sources)?);
-    }
-    Ok(items)
+    let documents = Reader::new(contract, &payloads)?.read(DOCUMENTS)?;
+    Ok(items(contract, payloads)?.into_iter().chain(documents).collect())
 }
 
 /// What a source defines.
