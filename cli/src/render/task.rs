@@ -28,7 +28,7 @@ pub(crate) fn task_text(history: &TaskHistory, places: &Places) -> String {
         line("Owner", name(owner));
     }
     if let Some(group) = history.group {
-        line("Parts", parts_text(group));
+        line("Group", parts_text(group));
     }
     for (name, files) in [("Creates", &task.files_to_create), ("Changes", &task.files_to_modify)] {
         if !files.is_empty() {

@@ -74,7 +74,7 @@ fn indent(row: &ListRow) -> String {
 /// Writes tasks, one a line, with their ids in a column.
 pub(crate) fn task_table(list: &TaskList) -> String {
     if list.tasks.is_empty() {
-        return if list.total == 0 { "no tasks\n" } else { "no task is so\n" }.to_owned();
+        return if list.total == 0 { "no tasks\n" } else { "no task matches\n" }.to_owned();
     }
     let listed = || list.tasks.iter().zip(&list.rows);
     let widths = listed().map(|(task, row)| indent(row).len() + name(task.id.as_str()).chars().count());

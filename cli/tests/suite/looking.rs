@@ -52,7 +52,7 @@ fn filters_keep_the_groups_above_and_say_what_is_left_out() {
     assert_eq!(ids(&["--ready", "--flat"]), ["1.2.1"]);
     assert_eq!(ids(&["--status", "completed"]), ["1", "1.1"]);
     assert_eq!(ids(&["--status", "completed,skipped", "--status", "blocked", "--flat"]), ["1.1"]);
-    assert_eq!(listed(&bench, &["--status", "blocked"]), "no task is so\n");
+    assert_eq!(listed(&bench, &["--status", "blocked"]), "no task matches\n");
     let limited = listed(&bench, &["--status", "pending", "--flat", "--limit", "1"]);
     assert!(limited.ends_with("\nand 3 more, of 4 tasks\n"), "{limited}");
     for wrong in [&["--status", "ready"][..], &["--limit", "0"]] {
@@ -99,7 +99,7 @@ fn a_task_is_shown_with_what_it_belongs_to_and_what_happened_to_it() {
     let waiting = bench.ok(&["run", "show", "2"]).stdout;
     says(&waiting, &["Status     pending, waits for 1\n", "Depends on\n  [ ] 1 Parser\n"]);
     let group = bench.ok(&["run", "show", "1"]).stdout;
-    says(&group, &["Parts      1 of 2 parts settled\n", "Needed by\n  [ ] 2 Docs\n"]);
+    says(&group, &["Group      1 of 2 parts settled\n", "Needed by\n  [ ] 2 Docs\n"]);
     let done = bench.ok(&["run", "show", "1.1", "--json"]).json()["data"].clone();
     assert_eq!(done["commits"], json!(["0a1b2c3d"]));
 }

@@ -107,22 +107,6 @@ pub struct HistoryChange {
     pub details: Vec<String>,
 }
 
-impl RelatedTasks {
-    fn of<'a>(places: &HashMap<&TaskId, &Task>, ids: impl Iterator<Item = &'a TaskId>) -> Self {
-        let mut ids = ids;
-        let named = ids.by_ref().take(MAX_RELATED).map(|id| {
-            let task = places.get(id);
-            RelatedTask {
-                id: id.clone(),
-                title: task.map(|task| task.title.clone()).unwrap_or_default(),
-                status: task.map(|task| task.status),
-            }
-        });
-        let tasks = named.collect();
-        Self { tasks, more: ids.count() }
-    }
-}
-
 impl Project {
     /// Says all that is known of a task. Changes nothing.
     ///
@@ -159,11 +143,13 @@ impl Project {
         }
         let (mut changes, begins) = changes(id, &journal.records);
         let mut commits = commits(id, &journal.records);
-        commits
-            .extend(task.commit_sha.iter().filter(|sha| !commits.contains(sha)).cloned().collect::<Vec<_>>());
+        if let Some(sha) = task.commit_sha.as_ref().filter(|sha| !commits.contains(sha)) {
+            commits.push(sha.clone());
+        }
         let more_changes = keep_last(&mut changes, MAX_CHANGES);
         let readiness = Readiness::of(plan);
-        let relations = Relations { plan, readiness: &readiness, place };
+        let tasks = plan.tasks.iter().map(|task| (&task.id, task)).collect();
+        let relations = Relations { plan, tasks, readiness: &readiness, place };
         let gaps: Vec<Diagnostic> = loaded.gaps(&self.run_dir().prd()).collect();
         Ok(TaskHistory {
             revision: loaded.revision,
@@ -196,14 +182,24 @@ fn keep_last<T>(list: &mut Vec<T>, max: usize) -> usize {
 /// What a task of a plan has to do with others.
 struct Relations<'a> {
     plan: &'a Plan,
+    /// Every task of the plan, by its id.
+    tasks: HashMap<&'a TaskId, &'a Task>,
     readiness: &'a Readiness<'a>,
     place: usize,
 }
 
 impl Relations<'_> {
-    fn of<'a>(&'a self, ids: impl Iterator<Item = &'a TaskId>) -> RelatedTasks {
-        let places = self.plan.tasks.iter().map(|task| (&task.id, task)).collect();
-        RelatedTasks::of(&places, ids)
+    fn of<'a>(&self, mut ids: impl Iterator<Item = &'a TaskId>) -> RelatedTasks {
+        let related = |id: &TaskId| {
+            let task = self.tasks.get(id);
+            RelatedTask {
+                id: id.clone(),
+                title: task.map(|task| task.title.clone()).unwrap_or_default(),
+                status: task.map(|task| task.status),
+            }
+        };
+        let tasks = ids.by_ref().take(MAX_RELATED).map(related).collect();
+        RelatedTasks { tasks, more: ids.count() }
     }
 
     fn task(&self) -> Option<&Task> {
