@@ -216,7 +216,7 @@ impl PyProject {
         limit: Option<usize>,
         flat: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let statuses = status.iter().map(|word| word.parse::<Status>()).collect::<Result<_, _>>();
+        let statuses = status.iter().map(|word| word.parse::<Status>()).collect::<Result<Vec<_>, _>>();
         let statuses = statuses.map_err(|error| PyValueError::new_err(error.to_string()))?;
         let form = if flat { ListForm::Flat } else { ListForm::Tree };
         let filter = TaskFilter { statuses, ready, limit, form };
