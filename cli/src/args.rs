@@ -1,10 +1,12 @@
 //! The command line: every command, argument and help text.
 
+mod look;
 mod plan;
 mod toon;
 
 use std::{num::IntErrorKind, ops::RangeInclusive, path::PathBuf};
 
+pub(crate) use look::{SchemaArgs, ShowTaskArgs, TasksArgs};
 pub(crate) use plan::{BlockArgs, EditArgs, MoveArgs, RmArgs, UndoArgs};
 pub(crate) use toon::{DecodeArgs, EncodeArgs, ReadArgs, ToonCommand};
 
@@ -83,6 +85,8 @@ pub(crate) enum Command {
     /// Encode, decode, check and mend TOON, and compare it with JSON
     #[command(subcommand)]
     Toon(ToonCommand),
+    /// Print the JSON Schema of what a command answers with --json
+    Schema(SchemaArgs),
     /// Run a small plan from start to end in a repository of its own, without network or agent
     Demo(DemoArgs),
 }
@@ -114,8 +118,10 @@ pub(crate) enum RunCommand {
     Start(Box<StartArgs>),
     /// Show where the plan stands
     Status,
-    /// List the tasks
-    Tasks,
+    /// List the tasks: all, or those that stand somewhere or are ready
+    Tasks(TasksArgs),
+    /// Show a task: what it says, what it belongs to, and what happened to it
+    Show(ShowTaskArgs),
     /// Record that a task is done
     Done(DoneArgs),
     /// Leave a task out

@@ -11,6 +11,7 @@ mod plugins;
 mod preview;
 mod restore;
 mod revise;
+mod schema;
 mod setup;
 mod start;
 mod toon;
@@ -81,6 +82,7 @@ pub(crate) fn run(cli: Cli, host: &Host) -> Result<Reply, Failure> {
         Command::Verify(args) => plugins::verify(&args, &cli.global, host),
         Command::Plugin(command) => plugin::run(command, &cli.global, host),
         Command::Toon(command) => toon::run(&command, host),
+        Command::Schema(args) => schema::print(&args),
         Command::Demo(args) => demo::run(&args, &cli.global, host),
     }
 }
@@ -100,7 +102,8 @@ fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply,
         Some(RunCommand::Convert(args)) => init::convert(&project, &args, host),
         Some(RunCommand::Start(args)) => start::start(project.clone(), *args, global, host),
         Some(RunCommand::Status) => look::status(&project, host),
-        Some(RunCommand::Tasks) => look::tasks(&project, global),
+        Some(RunCommand::Tasks(args)) => look::tasks(&project, args, global),
+        Some(RunCommand::Show(args)) => look::show(&project, &args, host),
         Some(RunCommand::Done(args)) => change::done(&project, args, host),
         Some(RunCommand::Skip(args)) => change::skip(&project, args, host),
         Some(RunCommand::Reset(args)) => change::reset(&project, args, host),

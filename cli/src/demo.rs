@@ -15,6 +15,7 @@ use samuel_core::{
     config::{CONFIG_FILE, Config},
     engine::{Run, TrustPolicy},
     lifecycle::make_ready,
+    plan::{TaskFilter, TaskList},
     project::{NewPlan, Project},
     text::counted,
 };
@@ -127,7 +128,7 @@ async fn shown(repository: &Repository, project: &Project, ran: Reply) -> Result
     };
     let text = format!(
         "\nTasks\n{}\nCommits\n{}\nFiles\n{}\n{place}",
-        task_table(&plan.tasks),
+        task_table(&TaskList::of(&plan, &TaskFilter::default())),
         indented(&commits),
         indented(&files)
     );

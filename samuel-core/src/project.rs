@@ -18,7 +18,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod attempts;
 mod error;
+mod history;
 mod init;
 mod locate;
 mod methodology;
@@ -27,11 +29,13 @@ mod status;
 mod update;
 mod upkeep;
 
+pub use attempts::{Attempt, AttemptEnd};
 pub use error::ProjectError;
+pub use history::{HistoryChange, RelatedTask, RelatedTasks, TaskHistory};
 pub use init::{ConvertedPrd, Initialised, NewPlan, PrdOptions};
 pub use locate::find_root;
 pub use plan_diff::{FieldDiff, TaskDiff};
-pub use status::{NextStep, ProjectStatus, TaskCounts};
+pub use status::{NextStep, ProjectStatus};
 pub use update::{PrdSource, UpdateOptions, UpdatedPrd};
 
 use std::{

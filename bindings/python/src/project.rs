@@ -16,7 +16,8 @@ use samuel_core::{
     git::Caller,
     hook::Registry,
     lifecycle::make_ready,
-    model::{Coded, Task, TaskId},
+    model::{Coded, Status, Task, TaskId},
+    plan::{ListForm, TaskFilter, TaskList},
     prd::{self, Document, Form},
     project::{Initialised, NewPlan, PrdOptions, PrdSource, Project, UpdateOptions, find_root},
     state::{Actor, Applied, Asker, Existing, Mutation, NewTask, Orphans, Prefer, StateError},
@@ -204,6 +205,27 @@ impl PyProject {
             let plan = self.0.plan_store().load()?.plan;
             plan.task(&id).cloned().ok_or(StateError::TaskNotFound { id })
         })
+    }
+
+    /// Lists tasks: those that stand somewhere, or are ready, as a tree or flat.
+    fn task_list<'py>(
+        &self,
+        py: Python<'py>,
+        status: Vec<String>,
+        ready: bool,
+        limit: Option<usize>,
+        flat: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let statuses = status.iter().map(|word| word.parse::<Status>()).collect::<Result<Vec<_>, _>>();
+        let statuses = statuses.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let form = if flat { ListForm::Flat } else { ListForm::Tree };
+        let filter = TaskFilter { statuses, ready, limit, form };
+        told(py, || self.0.plan_store().load().map(|loaded| TaskList::of(&loaded.plan, &filter)))
+    }
+
+    fn task_history<'py>(&self, py: Python<'py>, id: &str) -> PyResult<Bound<'py, PyAny>> {
+        let id = task_id(py, id)?;
+        told(py, || self.0.task_history(&id))
     }
 
     fn status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

@@ -33,6 +33,27 @@ def test_tasks_are_added_done_skipped_and_reset(samuel_project: MakeProject) -> 
     assert (added.id, added.parent_id, added.priority, added.acceptance) == ("2.1", "2", "high", ("it works",))
 
 
+def test_tasks_are_listed_and_shown_with_their_history(samuel_project: MakeProject) -> None:
+    project = samuel_project("First", "Second")
+    project.enqueue("Part", id="1.1", complexity="simple")
+    project.block("2", reason="later")
+    listed = project.task_list(ready=True)
+    assert [(row.id, row.depth, row.matches) for row in listed.rows] == [("1", 0, False), ("1.1", 1, True)]
+    assert [task.title for task in listed.tasks] == ["First", "Part"]
+    assert listed.rows[0].group == samuel.records.GroupState(parts=1, settled=0)
+    flat = project.task_list(["pending", "blocked"], limit=1, flat=True)
+    assert ([task.id for task in flat.tasks], flat.matching, flat.more) == (["1"], 3, 2)
+    with pytest.raises(ValueError, match="unknown status"):
+        project.task_list("finished")  # type: ignore[arg-type]
+    history = project.task_history("2")
+    assert [(change.what, change.to) for change in history.changes] == [("enqueue", None), ("block", "blocked")]
+    assert history.changes[1].details == ("later",) and history.attempts == () and not history.ready
+    assert project.status().tasks.percent == 0
+    with pytest.raises(samuel.StateError) as caught:
+        project.task_history("9")
+    assert caught.value.code == "E_TASK_NOT_FOUND"
+
+
 def test_a_prd_becomes_the_plan(tmp_path: Path) -> None:
     (tmp_path / "prd.md").write_text("# Greeter\n\n## Tasks\n\n- [ ] Greet the world\n- [ ] Greet by name\n")
     project = samuel.Project(tmp_path)

@@ -16,7 +16,7 @@ use samuel_core::{
 };
 use serde_json::json;
 
-use super::restore::is_at_work;
+use super::{look::with_nearest, restore::is_at_work};
 use crate::{
     args::{AddArgs, DoneArgs, EnqueueArgs, ResetArgs, SkipArgs, TaskDetails},
     failure::Failure,
@@ -77,8 +77,10 @@ pub(crate) fn add(project: &Project, args: AddArgs, host: &Host) -> Result<Reply
 
 pub(super) fn apply(project: &Project, host: &Host, mutation: Mutation) -> Result<Reply, Failure> {
     let store = project.plan_store();
+    let applied =
+        once_put_back(project, || store.mutate_as(host.plan(project), mutation.clone(), &host.asker()));
     let Applied { revision, change, task, diagnostics, .. } =
-        once_put_back(project, || store.mutate_as(host.plan(project), mutation.clone(), &host.asker()))?;
+        applied.map_err(|error| with_nearest(error, project))?;
     let text = match (&task, &change) {
         (Some(task), TaskChange::Unchanged) => {
             format!("{} was {} already\n", safe(task.id.as_str()), task.status)

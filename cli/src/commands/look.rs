@@ -1,18 +1,18 @@
-//! Commands that only look: bare `run`, `status`, `tasks`.
+//! Commands that only look: bare `run`, `status`, `tasks`, `show`.
 
 use samuel_core::{
     model::ErrorCode,
+    plan::TaskList,
     project::Project,
     state::{Diagnostic, StateError},
     text::counted,
 };
-use serde_json::json;
 
 use crate::{
-    args::{Global, RunCommand},
+    args::{Global, RunCommand, ShowTaskArgs, TasksArgs},
     failure::Failure,
     host::Host,
-    render::{Places, status_text, task_table},
+    render::{Places, safe, status_text, task_table, task_text},
     reply::Reply,
 };
 
@@ -44,19 +44,43 @@ pub(crate) fn status(project: &Project, host: &Host) -> Result<Reply, Failure> {
     Ok(Reply::new(&status, text).warn(warnings))
 }
 
-/// Lists the tasks. Of a large plan a document for programs takes many times its
+/// Lists tasks. Of a large plan a document for programs takes many times its
 /// size, so it is only made where one is asked for.
-pub(crate) fn tasks(project: &Project, global: &Global) -> Result<Reply, Failure> {
+pub(crate) fn tasks(project: &Project, args: TasksArgs, global: &Global) -> Result<Reply, Failure> {
     let loaded = project.plan_store().load()?;
-    let tasks = &loaded.plan.tasks;
+    let list = TaskList::of(&loaded.plan, &args.filter(global.json));
     let gaps: Vec<Diagnostic> = loaded.gaps(&project.run_dir().prd()).collect();
     let diagnostics = [&loaded.diagnostics[..], &gaps].concat();
     let warnings = file_warnings(&diagnostics, loaded.unread_lines());
     let reply = match global.json {
-        true => Reply::new(json!({ "revision": loaded.revision, "tasks": tasks }), ""),
-        false => Reply::new((), task_table(tasks)),
+        true => Reply::new(list, ""),
+        false => Reply::new((), task_table(&list)),
     };
     Ok(reply.warn(warnings))
+}
+
+/// Shows all that is known of a task.
+pub(crate) fn show(project: &Project, args: &ShowTaskArgs, host: &Host) -> Result<Reply, Failure> {
+    let history = project.task_history(&args.id).map_err(|error| with_nearest(error, project))?;
+    let text = task_text(&history, &Places::of(host, project.root()));
+    let warnings = file_warnings(&history.diagnostics, 0);
+    Ok(Reply::new(&history, text).warn(warnings))
+}
+
+/// Adds to an id that no task has those that could be meant.
+pub(super) fn with_nearest(error: StateError, project: &Project) -> Failure {
+    let StateError::TaskNotFound { id } = &error else { return error.into() };
+    // Without a plan there would be another error.
+    let plan = project.plan_store().load().map(|loaded| loaded.plan).unwrap_or_default();
+    let near: Vec<String> = plan.nearest_ids(id.as_str()).into_iter().map(|id| safe(id.as_str())).collect();
+    let failure = Failure::of(&error);
+    match near.is_empty() {
+        true => failure,
+        false => {
+            let help = format!("Did you mean {}? {}", near.join(" or "), failure.help);
+            failure.advise(help)
+        }
+    }
 }
 
 fn file_warnings(diagnostics: &[Diagnostic], unparsed: usize) -> Vec<String> {

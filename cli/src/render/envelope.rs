@@ -15,20 +15,30 @@ const SCHEMA_VERSION: u32 = 1;
 /// The document: what a command answered, or why it could not.
 #[derive(Debug, Serialize)]
 pub(crate) struct Envelope<'a> {
+    /// The version of the document's form.
     schema_version: u32,
+    /// The command, such as `run status`.
     command: &'a str,
+    /// Whether it did its work.
     ok: bool,
+    /// What it answers; where it could not do its work, what is known in spite of that.
     data: &'a Value,
+    /// What the user should know beside it.
     warnings: Vec<Cow<'a, str>>,
+    /// Why it could not do its work.
     error: Option<ErrorDocument<'a>>,
 }
 
 /// Why a command could not do its work.
 #[derive(Debug, Serialize)]
 struct ErrorDocument<'a> {
+    /// A stable name, `E_<AREA>_<NAME>`.
     code: &'static str,
+    /// What failed, with its causes.
     message: String,
+    /// What to do next.
     help: &'a str,
+    /// The place that it is about.
     location: Option<&'a Location>,
 }
 

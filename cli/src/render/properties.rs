@@ -11,13 +11,17 @@ use samuel_core::{
         Subject,
     },
     hook::{ChainMode, HookPoint, Kind, Layer, OnFailure, Tier},
-    model::{ErrorCode, ExitReason, Location, Progress, Status, Task, TaskId},
-    project::{NextStep, ProjectStatus, TaskCounts},
-    state::{LeftRow, Repair, RestoredRow, RunEnd},
+    model::{ErrorCode, ExitReason, Location, Plan, Progress, Status, Task, TaskCounts, TaskId},
+    plan::{TaskFilter, TaskList},
+    project::{
+        Attempt, AttemptEnd, HistoryChange, NextStep, ProjectStatus, RelatedTask, RelatedTasks, TaskHistory,
+    },
+    state::{Actor, LeftRow, Repair, RestoredRow, RunEnd},
 };
 
 use super::{
     Places, chain_table, checkup_text, columns, repair_text, safe, safe_lines, status_text, task_table,
+    task_text,
 };
 use crate::{failure::Failure, reply::described};
 
@@ -29,6 +33,65 @@ fn task(text: &str) -> Task {
         owner: Some(text.to_owned()),
         depends_on: vec![TaskId::new(text)],
         ..Task::new(TaskId::new(text), text)
+    }
+}
+
+fn list(text: &str) -> TaskList {
+    TaskList::of(&Plan { tasks: vec![task(text)], ..Plan::default() }, &TaskFilter::default())
+}
+
+fn history(text: &str) -> TaskHistory {
+    let related = |status| RelatedTasks {
+        tasks: vec![RelatedTask { id: TaskId::new(text), title: text.to_owned(), status }],
+        more: 1,
+    };
+    let attempt = Attempt {
+        run: Some(text.to_owned()),
+        iteration: Some(1),
+        owner: Some(text.to_owned()),
+        began_at: jiff::Timestamp::MIN,
+        ended_at: Some(jiff::Timestamp::MAX),
+        end: AttemptEnd::Failed,
+        failures: vec![text.to_owned()],
+        usage: None,
+        logs: vec![PathBuf::from(text)],
+    };
+    let change = HistoryChange {
+        change: 1,
+        at: jiff::Timestamp::MAX,
+        actor: Actor::User,
+        by: Some(text.to_owned()),
+        what: text.to_owned(),
+        from: None,
+        to: Some(Status::Pending),
+        details: vec![text.to_owned()],
+    };
+    let words = || vec![text.to_owned()];
+    let task = Task {
+        files_to_create: words(),
+        files_to_modify: words(),
+        acceptance: words(),
+        guardrails: words(),
+        description: "described".to_owned(),
+        ..task(text)
+    };
+    TaskHistory {
+        revision: 1,
+        task,
+        ready: false,
+        waits_for: vec![TaskId::new(text)],
+        group: None,
+        parents: related(Some(Status::Pending)),
+        parts: RelatedTasks::default(),
+        depends_on: related(None),
+        dependents: RelatedTasks::default(),
+        commits: words(),
+        attempts: vec![attempt],
+        more_attempts: 1,
+        changes: vec![change],
+        more_changes: 1,
+        complete: false,
+        diagnostics: Vec::new(),
     }
 }
 
@@ -111,7 +174,8 @@ fn pages(text: &str) -> Vec<(&'static str, String)> {
     let failure = Failure::new(ErrorCode::STATE_IO, text).at(Path::new(text));
     let places = Places::default();
     vec![
-        ("tasks", task_table(&[task(text)])),
+        ("tasks", task_table(&list(text))),
+        ("task", task_text(&history(text), &places)),
         ("status", status_text(&status(text), &places)),
         ("blocked", status_text(&ProjectStatus { next: step, ..status(text) }, &places)),
         ("checkup", checkup_text(&checkup(text))),

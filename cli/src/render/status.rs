@@ -30,7 +30,8 @@ pub(crate) fn status_text(status: &ProjectStatus, places: &Places) -> String {
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!(", {count} {what}"))
         .collect();
-    line("Tasks", format!("{} of {} completed{open}", tasks.completed, tasks.total));
+    let percent = tasks.percent.map(|percent| format!(" ({percent}%)")).unwrap_or_default();
+    line("Tasks", format!("{} of {} completed{percent}{open}", tasks.completed, tasks.total));
     let at_work = match &status.next {
         NextStep::Task { task } => status.running && task.status == Status::InProgress,
         _ => false,

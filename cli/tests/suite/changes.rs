@@ -59,7 +59,10 @@ fn tasks_are_listed_with_their_ids_in_a_column() {
     let bench = Bench::with_tasks(&["First"]);
     bench.ok(&["run", "task", "add", "1.10", "Tenth"]);
     let listed = bench.ok(&["run", "tasks"]).stdout;
-    assert_eq!(listed, "[ ] 1     medium    First\n[ ] 1.10  medium    Tenth\n");
+    assert_eq!(
+        listed,
+        "[ ] 1       medium    medium   First  (0 of 1 part settled)\n  [ ] 1.10  medium    medium   Tenth\n"
+    );
 }
 
 #[test]
@@ -179,7 +182,7 @@ fn a_change_from_inside_a_run_knows_its_project_and_iteration() {
 fn titles_cannot_act_on_the_terminal() {
     let bench = Bench::with_tasks(&["naïve 日本語 🚀 \u{202e}gnp.exe \u{1b}[2J"]);
     let listed = bench.ok(&["run", "tasks"]).stdout;
-    assert_eq!(listed, "[ ] 1  medium    naïve 日本語 🚀 \\u{202e}gnp.exe \\u{1b}[2J\n");
+    assert_eq!(listed, "[ ] 1  medium    medium   naïve 日本語 🚀 \\u{202e}gnp.exe \\u{1b}[2J\n");
     assert_eq!(bench.tasks()[0]["title"], "naïve 日本語 🚀 \u{202e}gnp.exe \u{1b}[2J");
 }
 

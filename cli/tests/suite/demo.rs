@@ -31,9 +31,12 @@ fn the_demonstration_does_the_whole_job_without_an_identity_or_a_home() {
 fn the_demonstration_shows_tasks_commits_and_files_and_leaves_nothing() {
     let bench = Bench::empty();
     let ran = bench.ok(&["demo"]);
-    for text in
-        ["[x] 3  low       Tell people about it", "feat: greet by name", "  tests/world.sh", "--keep DIR"]
-    {
+    for text in [
+        "[x] 3  low       simple   Tell people about it",
+        "feat: greet by name",
+        "  tests/world.sh",
+        "--keep DIR",
+    ] {
         assert!(ran.stdout.contains(text), "{text} is not in {}", ran.stdout);
     }
     assert_eq!(std::fs::read_dir(bench.tmp()).unwrap().count(), 0);

@@ -16,7 +16,7 @@ use crate::{
     git::Repository,
     hook::{HookPoint, Registry},
     model::{
-        Plan, Status, TaskId,
+        Plan, Status, TaskCounts, TaskId,
         payload::{CheckFailure, HookResults, Mode, TaskBrief},
     },
     project::Project,
@@ -170,17 +170,17 @@ fn frozen_context(frozen: &Frozen, registry: &Registry) -> PromptContext {
 }
 
 fn state_vars(plan: &Plan, failures: &[CheckFailure], task: Option<&TaskId>) -> StateVars {
-    let count = |status| plan.count(status) as u64;
     let family = task.and_then(|id| plan.family(id));
+    let counts = TaskCounts::of(plan);
     let mut completed: Vec<_> = plan.tasks.iter().filter(|task| task.status == Status::Completed).collect();
     completed.sort_by_key(|task| std::cmp::Reverse(task.completed_at));
     StateVars {
-        total_tasks: plan.tasks.len() as u64,
-        pending_tasks: count(Status::Pending),
-        completed_tasks: count(Status::Completed),
-        in_progress_tasks: count(Status::InProgress),
-        blocked_tasks: count(Status::Blocked),
-        skipped_tasks: count(Status::Skipped),
+        total_tasks: counts.total as u64,
+        pending_tasks: counts.pending as u64,
+        completed_tasks: counts.completed as u64,
+        in_progress_tasks: counts.in_progress as u64,
+        blocked_tasks: counts.blocked as u64,
+        skipped_tasks: counts.skipped as u64,
         next_task: task.and_then(|id| plan.task(id)).map(TaskVars::from),
         parent: family.as_ref().map(TaskGroup::from),
         siblings: family.iter().flat_map(|family| &family.siblings).map(|task| (*task).into()).collect(),

@@ -13,6 +13,7 @@
 //! ```
 
 mod code;
+mod counts;
 mod family;
 mod graph;
 mod groups;
@@ -24,6 +25,7 @@ mod remedy;
 mod task;
 
 pub use code::{Coded, ErrorCode, Location};
+pub use counts::TaskCounts;
 pub use family::{Family, MAX_SIBLINGS};
 pub(crate) use graph::cycles;
 pub use groups::Groups;

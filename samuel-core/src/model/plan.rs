@@ -10,6 +10,11 @@ use super::{Status, Task, TaskId, words};
 /// The version of the layout of `prd.toon`.
 pub const PLAN_VERSION: &str = "2";
 
+/// How alike two ids must be for one to be suggested for the other, from 0 to 1.
+const LIKENESS: f64 = 0.75;
+/// How many ids are suggested.
+const MAX_NEAREST: usize = 3;
+
 /// A project, its tasks and their progress.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
@@ -33,6 +38,15 @@ impl Plan {
     /// Returns the task with an id.
     pub fn task(&self, id: &TaskId) -> Option<&Task> {
         self.tasks.iter().find(|task| &task.id == id)
+    }
+
+    /// Returns the ids that are most like one that no task has, at most three, the likest
+    /// first.
+    pub fn nearest_ids(&self, id: &str) -> Vec<&TaskId> {
+        let alike = self.tasks.iter().map(|task| (strsim::jaro_winkler(id, task.id.as_str()), task));
+        let mut near: Vec<_> = alike.filter(|(likeness, _)| *likeness > LIKENESS).collect();
+        near.sort_by(|(left, a), (right, b)| right.total_cmp(left).then_with(|| a.id.cmp(&b.id)));
+        near.into_iter().take(MAX_NEAREST).map(|(_, task)| &task.id).collect()
     }
 
     /// Counts the tasks that stand somewhere.
@@ -82,7 +96,8 @@ pub struct Progress {
     /// Where the work stands.
     #[serde(default)]
     pub status: ProgressStatus,
-    /// How many tasks there are.
+    /// How many tasks the plan has, groups among them; what counts as work says
+    /// [`TaskCounts`](super::TaskCounts).
     #[serde(default)]
     pub total_tasks: u64,
     /// How many of them are completed.
@@ -112,4 +127,18 @@ pub struct Progress {
     /// Tokens read and written by all runs.
     #[serde(default)]
     pub tokens: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_that_is_not_there_is_answered_with_those_like_it() {
+        let task = |id: &str| Task::new(TaskId::new(id), "t");
+        let plan = Plan { tasks: ["2", "1.10", "1.2", "1.1", "parser"].map(task).into(), ..Plan::default() };
+        let near = |id: &str| plan.nearest_ids(id).into_iter().map(TaskId::as_str).collect::<Vec<_>>();
+        assert_eq!(near("1.11"), ["1.1", "1.10", "1.2"]);
+        assert_eq!((near("parsr"), near("9")), (vec!["parser"], vec![]));
+    }
 }

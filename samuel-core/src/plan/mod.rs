@@ -3,7 +3,8 @@
 //! [`Work::of`] reads from a plan what it leaves to do, and [`next`] makes of that
 //! what a run does: an iteration, the checks, or its end. Both are pure. A loop
 //! asks them, a preview does as it is the loop without the agent, and where a
-//! project stands is what the plan leaves.
+//! project stands is what the plan leaves. [`TaskList`] lists tasks with what
+//! [`Readiness`] says of them, as a [`Tree`] where there are groups.
 //!
 //! ```
 //! use samuel_core::model::{Plan, Task, TaskId, payload::Mode};
@@ -16,9 +17,13 @@
 //! assert_eq!(task.map(|task| task.title).as_deref(), Some("Write the parser"));
 //! ```
 
+mod list;
 mod next;
+mod tree;
 mod work;
 
+pub use list::{GroupState, ListForm, ListRow, TaskFilter, TaskList};
 pub(crate) use next::UNCHECKED;
 pub use next::{Evidence, Next, Standing, next};
-pub use work::Work;
+pub use tree::{Tree, TreeRow};
+pub use work::{Readiness, Work};

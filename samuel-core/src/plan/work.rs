@@ -33,17 +33,13 @@ impl Work {
     /// ([`LoadedPlan::unparsed`](crate::state::LoadedPlan::unparsed)) may be tasks that are not
     /// done.
     pub fn of(plan: &Plan, unread: &[String]) -> Self {
-        let view = View::of(plan);
-        let tasks = || plan.tasks.iter().enumerate().filter(|(place, _)| !view.groups.is_group(*place));
-        let in_progress = tasks().filter(|(_, task)| task.status == Status::InProgress).map(|(_, task)| task);
-        let is_ready = |(place, task): &(usize, &Task)| {
-            task.status == Status::Pending && view.waits_for(*place).is_none()
-        };
-        let ready = tasks().filter(is_ready).map(|(_, task)| task);
-        if let Some(task) = most_urgent(in_progress).or_else(|| most_urgent(ready)) {
+        let readiness = Readiness::of(plan);
+        let ready = || plan.tasks.iter().enumerate().filter(|(place, _)| readiness.is_ready(*place));
+        let in_progress = ready().filter(|(_, task)| task.status == Status::InProgress).map(|(_, task)| task);
+        if let Some(task) = most_urgent(in_progress).or_else(|| most_urgent(ready().map(|(_, task)| task))) {
             return Self::Task(TaskBrief::from(task));
         }
-        let mut reasons = block_reasons(plan, &view);
+        let mut reasons = block_reasons(plan, &readiness);
         if reasons.is_empty() {
             reasons.extend(doubt(unread));
         }
@@ -51,8 +47,11 @@ impl Work {
     }
 }
 
-/// A plan with what follows from its groups.
-struct View<'a> {
+/// Which tasks of a plan can be worked on, and what the others wait for.
+///
+/// A task is known by its place in the plan. [`Work::of`] chooses among those that are ready.
+#[derive(Debug)]
+pub struct Readiness<'a> {
     plan: &'a Plan,
     groups: Groups,
     places: HashMap<&'a TaskId, usize>,
@@ -63,24 +62,54 @@ struct View<'a> {
 }
 
 /// What keeps the parts of a group from being worked on.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Held<'a> {
     /// The group that depends on it.
     group: &'a TaskId,
     waits_for: &'a TaskId,
 }
 
-impl<'a> View<'a> {
-    fn of(plan: &'a Plan) -> Self {
+impl<'a> Readiness<'a> {
+    /// Reads it from a plan.
+    pub fn of(plan: &'a Plan) -> Self {
         let groups = Groups::of(&plan.tasks);
         let statuses = groups.statuses(plan.tasks.iter().map(|task| task.status));
         let settled =
             statuses.iter().map(|status| matches!(status, Status::Completed | Status::Skipped)).collect();
         let places = plan.tasks.iter().enumerate().map(|(place, task)| (&task.id, place)).collect();
         let held = vec![None; groups.order().len()];
-        let mut view = Self { plan, groups, places, settled, held };
-        view.hold_parts();
-        view
+        let mut readiness = Self { plan, groups, places, settled, held };
+        readiness.hold_parts();
+        readiness
+    }
+
+    /// Returns which tasks are a part of which.
+    pub fn groups(&self) -> &Groups {
+        &self.groups
+    }
+
+    /// Says whether a task could be worked on now: it is in progress, or pending and waits
+    /// for nothing. A group never is.
+    pub fn is_ready(&self, place: usize) -> bool {
+        let Some(task) = self.plan.tasks.get(place).filter(|_| !self.groups.is_group(place)) else {
+            return false;
+        };
+        match task.status {
+            Status::InProgress => true,
+            Status::Pending => self.open(place).next().is_none() && self.held_above(place).is_none(),
+            Status::Completed | Status::Skipped | Status::Blocked => false,
+        }
+    }
+
+    /// Returns what a task waits for: what it depends on itself and what is neither completed
+    /// nor skipped, and the first of what the groups depend on that it is in. Of one that is
+    /// completed or skipped too: what it would wait for if it were open again.
+    pub fn waits_for(&self, place: usize) -> Vec<&'a TaskId> {
+        let mut ids: Vec<&TaskId> = self.open(place).collect();
+        if let Some(held) = self.held_above(place).filter(|held| !ids.contains(&held.waits_for)) {
+            ids.push(held.waits_for);
+        }
+        ids
     }
 
     /// Finds what the parts of each group wait for, groups before their parts.
@@ -90,7 +119,7 @@ impl<'a> View<'a> {
             let Some(task) = self.plan.tasks.get(group).filter(|_| self.groups.is_group(group)) else {
                 continue;
             };
-            let own = self.open(group).map(|waits_for| Held { group: &task.id, waits_for });
+            let own = self.open(group).next().map(|waits_for| Held { group: &task.id, waits_for });
             let held = own.or_else(|| self.held_above(group));
             if let Some(place) = self.held.get_mut(group) {
                 *place = held;
@@ -102,23 +131,18 @@ impl<'a> View<'a> {
         self.groups.parent(place).and_then(|parent| self.held.get(parent).copied().flatten())
     }
 
-    /// Returns what a task itself depends on and what is not settled, the first of it.
-    /// A task never waits for a group that it is in, nor a group for its parts to begin.
-    fn open(&self, place: usize) -> Option<&'a TaskId> {
-        let is_open = |id: &&TaskId| match self.places.get(*id) {
+    /// Returns what a task itself depends on and what is not settled. A task never waits
+    /// for a group that it is in, nor a group for its parts to begin.
+    fn open(&self, place: usize) -> impl Iterator<Item = &'a TaskId> {
+        let is_open = move |id: &&TaskId| match self.places.get(*id) {
             None => true,
             Some(other) => {
                 let inside = self.groups.contains(*other, place) || self.groups.contains(place, *other);
                 !inside && self.settled.get(*other) == Some(&false)
             }
         };
-        self.plan.tasks.get(place)?.depends_on.iter().find(is_open)
-    }
-
-    /// Returns what a task waits for: what it depends on, or else what a group depends
-    /// on that it is in.
-    fn waits_for(&self, place: usize) -> Option<&'a TaskId> {
-        self.open(place).or_else(|| self.held_above(place).map(|held| held.waits_for))
+        let task = self.plan.tasks.get(place);
+        task.into_iter().flat_map(|task| &task.depends_on).filter(is_open)
     }
 
     fn is_settled(&self, place: usize) -> bool {
@@ -143,21 +167,21 @@ fn most_urgent<'a>(tasks: impl Iterator<Item = &'a Task>) -> Option<&'a Task> {
 /// Gives a reason for every task that is not settled. Of the tasks on one circle
 /// only the first in natural order is told to depend on itself. Groups are left out:
 /// what is left of them is said of their parts.
-fn block_reasons(plan: &Plan, view: &View<'_>) -> Vec<String> {
+fn block_reasons(plan: &Plan, readiness: &Readiness<'_>) -> Vec<String> {
     let tasks = plan.tasks.iter().enumerate();
-    let mut left: Vec<(usize, &Task)> = tasks.filter(|(place, _)| !view.is_settled(*place)).collect();
+    let mut left: Vec<(usize, &Task)> = tasks.filter(|(place, _)| !readiness.is_settled(*place)).collect();
     left.sort_by(|(_, a), (_, b)| a.id.cmp(&b.id));
     let mut circles: HashMap<TaskId, Vec<TaskId>> = cycles(left.iter().map(|(_, task)| *task))
         .into_iter()
         .filter_map(|path| Some((path.first()?.clone(), path)))
         .collect();
-    let why = |id: &TaskId| match view.places.contains_key(id) {
+    let why = |id: &TaskId| match readiness.places.contains_key(id) {
         true => "cannot be worked on",
         false => "does not exist",
     };
     let reason = |(place, task): &(usize, &Task)| {
         let id = &task.id;
-        if task.status == Status::Blocked && !view.groups.is_group(*place) {
+        if task.status == Status::Blocked && !readiness.groups.is_group(*place) {
             let why = task.skip_reason.as_deref().map(|reason| format!(": {reason}"));
             return Some(format!("{id} is marked as blocked{}", why.unwrap_or_default()));
         }
@@ -165,15 +189,15 @@ fn block_reasons(plan: &Plan, view: &View<'_>) -> Vec<String> {
             let path: Vec<String> = path.iter().map(ToString::to_string).collect();
             return Some(format!("{id} depends on itself: {}", path.join(" -> ")));
         }
-        if view.groups.is_group(*place) {
+        if readiness.groups.is_group(*place) {
             return None;
         }
         let mut own = task.depends_on.iter();
-        let unknown = own.find(|id| !view.places.contains_key(id));
-        if let Some(open) = unknown.or_else(|| view.open(*place)) {
+        let unknown = own.find(|id| !readiness.places.contains_key(id));
+        if let Some(open) = unknown.or_else(|| readiness.open(*place).next()) {
             return Some(format!("{id} depends on {open}, which {}", why(open)));
         }
-        let Held { group, waits_for } = view.held_above(*place)?;
+        let Held { group, waits_for } = readiness.held_above(*place)?;
         Some(format!("{id} is a part of {group}, which depends on {waits_for}, which {}", why(waits_for)))
     };
     left.iter().filter_map(reason).collect()
@@ -319,6 +343,30 @@ mod tests {
         );
         let other = part("2.1", "2", &[]);
         assert_eq!(id(work(tasks().into_iter().chain([other]).collect::<Vec<_>>())), "2.1");
+    }
+
+    #[test]
+    fn what_is_next_is_among_what_is_ready_and_the_rest_says_what_it_waits_for() {
+        use Status::{Completed, InProgress, Pending, Skipped};
+        let at = |status, task| Task { status, ..task };
+        let tasks = vec![
+            task("1", &["9"]),
+            at(Completed, part("1.1", "1", &[])),
+            part("1.2", "1", &["2", "3"]),
+            at(InProgress, task("2", &[])),
+            at(Skipped, task("3", &[])),
+            at(Pending, task("4", &["3"])),
+        ];
+        let plan = Plan { tasks, ..Plan::default() };
+        let readiness = Readiness::of(&plan);
+        let ready: Vec<&str> = (0..plan.tasks.len())
+            .filter(|place| readiness.is_ready(*place))
+            .filter_map(|place| plan.tasks.get(place).map(|task| task.id.as_str()))
+            .collect();
+        assert_eq!(ready, ["2", "4"]);
+        assert!(ready.contains(&id(Work::of(&plan, &[])).as_str()));
+        let waits = |place| readiness.waits_for(place).into_iter().map(TaskId::as_str).collect::<Vec<_>>();
+        assert_eq!((waits(2), waits(5)), (vec!["2", "9"], vec![]), "its own first, then its group's");
     }
 
     #[test]

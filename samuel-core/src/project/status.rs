@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::Project;
 use crate::{
-    model::{Plan, Progress, ProgressStatus, Status, Task, TaskId},
+    model::{Plan, Progress, ProgressStatus, Task, TaskCounts, TaskId},
     plan::Work,
     state::{Diagnostic, Holder, RunEnd, StateError},
 };
@@ -45,37 +45,6 @@ pub struct ProjectStatus {
     pub diagnostics: Vec<Diagnostic>,
     /// How many lines of the plan file could not be understood and are kept.
     pub unparsed: usize,
-}
-
-/// How many tasks stand where.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct TaskCounts {
-    /// All of them.
-    pub total: usize,
-    /// Those that wait.
-    pub pending: usize,
-    /// Those that are worked on.
-    pub in_progress: usize,
-    /// Those that are done.
-    pub completed: usize,
-    /// Those that are left out.
-    pub skipped: usize,
-    /// Those that cannot be worked on.
-    pub blocked: usize,
-}
-
-impl TaskCounts {
-    /// Counts the tasks of a plan.
-    pub fn of(plan: &Plan) -> Self {
-        Self {
-            total: plan.tasks.len(),
-            pending: plan.count(Status::Pending),
-            in_progress: plan.count(Status::InProgress),
-            completed: plan.count(Status::Completed),
-            skipped: plan.count(Status::Skipped),
-            blocked: plan.count(Status::Blocked),
-        }
-    }
 }
 
 /// What a run would do next.

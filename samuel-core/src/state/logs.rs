@@ -5,7 +5,11 @@
 //! many, or once they hold too much. The agent writes there what it wants, so
 //! nothing in it is followed, and only so much of it is looked at.
 
-use std::{ffi::OsStr, fmt, path::Path};
+use std::{
+    ffi::OsStr,
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use super::{RunDir, StateError};
 use crate::{
@@ -94,6 +98,29 @@ pub(crate) fn prune(dir: &RunDir, keep: KeptLogs, resumed: Option<&str>) -> Resu
         }
     }
     Ok(pruned)
+}
+
+/// How many files of one iteration are listed.
+const MAX_LISTED: usize = 100;
+
+/// Returns the files that an iteration of a run left, by name: what its agents were given
+/// and printed, and what its checks did. Nothing where none is kept any more. Blocks.
+pub(crate) fn of_iteration(dir: &RunDir, run_id: &str, iteration: u32) -> Vec<PathBuf> {
+    // The id comes from a journal that anybody may have written.
+    if !is_run_id(OsStr::new(run_id)) {
+        return Vec::new();
+    }
+    let (logs, begins) = (dir.logs(run_id), format!("{iteration}-"));
+    let is_its = |entry: &Entry| {
+        let name = entry.name.to_str().is_some_and(|name| name.starts_with(&begins));
+        name && entry.kind == FileKind::File
+    };
+    // What cannot be looked at is not there for whoever asks.
+    let mut found = dir.root().list(&logs, MAX_FILES).unwrap_or_default();
+    found.retain(is_its);
+    found.sort_by(|left, right| left.name.cmp(&right.name));
+    found.truncate(MAX_LISTED);
+    found.into_iter().map(|entry| logs.join(entry.name)).collect()
 }
 
 /// Says whether a name is that of a run; what else lies there is not Samuel's.
@@ -229,6 +256,21 @@ mod tests {
         prune(&run_dir, KeptLogs { runs: 1, bytes: 0 }, None).unwrap();
         assert_eq!(left(&run_dir), [id(2), "notes".to_owned()]);
         assert_eq!(fs::read_to_string(precious.join("file")).unwrap(), "mine");
+    }
+
+    #[test]
+    fn the_files_of_an_iteration_are_its_own_and_a_run_is_no_path() {
+        let (dir, run_dir) = logs(&[1]);
+        let logs = run_dir.logs(&id(1));
+        for name in ["1-1.err", "1-check-1.out", "11-1.out", "2-1.out"] {
+            fs::write(logs.join(name), "x").unwrap();
+        }
+        symlink("1-1.out", logs.join("1-2.out")).unwrap();
+        let found = |run: &str, iteration| of_iteration(&run_dir, run, iteration);
+        assert_eq!(found(&id(1), 1), ["1-1.err", "1-1.out", "1-check-1.out"].map(|name| logs.join(name)));
+        assert_eq!(found(&id(2), 1), [""; 0].map(PathBuf::from));
+        fs::write(dir.path().join("1-secret"), "x").unwrap();
+        assert_eq!(found("../../..", 1), [""; 0].map(PathBuf::from));
     }
 
     #[test]

@@ -85,7 +85,7 @@ pub use kept::{KeptPlan, KeptPlans};
 pub use kept_checkpoint::KeptCheckpoint;
 pub use lane_store::{LaneStore, LoopLock, SavedRun};
 pub use lock::{Holder, LOCK_WAIT};
-pub(crate) use logs::{KeptLogs, prune};
+pub(crate) use logs::{KeptLogs, of_iteration, prune};
 pub use memory::MemoryStore;
 pub use memory_lane::MemoryLane;
 pub use merge::{Merged, Orphans, Prefer, TaskTitle, merge};

@@ -199,6 +199,12 @@ impl Replaced {
         self.rows.iter().filter_map(|row| Some((&row.id, row.others.as_deref()?)))
     }
 
+    /// Returns the names of the fields that the change gave a task anew.
+    pub(crate) fn fields_of(&self, id: &TaskId) -> Vec<&str> {
+        let row = self.rows.iter().find(|row| row.id == *id && !row.follows && row.after.is_some());
+        row.and_then(|row| row.before.as_ref()).into_iter().flat_map(Map::keys).map(String::as_str).collect()
+    }
+
     /// Returns the tasks that the change itself touched.
     fn touched(&self) -> impl Iterator<Item = &TaskId> {
         self.rows.iter().filter(|row| !row.follows).map(|row| &row.id)

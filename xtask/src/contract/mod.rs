@@ -2,11 +2,13 @@
 //!
 //! `wit/v1` and `wit/points.toml` are read into a [`model::Contract`]; each
 //! generator writes some files from it. What follows from the settings is written
-//! from their table in samuel-core. `--check` writes nothing and fails
+//! from their table in samuel-core, what Python and documents of commands have of its
+//! types from their sources. `--check` writes nothing and fails
 //! where a file is not what would be written.
 
 mod abilities;
 mod docs;
+mod documents;
 mod guest;
 mod model;
 mod parity;
@@ -87,6 +89,7 @@ fn outputs() -> Result<Vec<Output>> {
     outputs.push((parity::PATH.to_owned(), parity::table(&contract)));
     outputs.push((format!("{}/{}", read::PACKAGE, read::WORLDS), worlds::worlds(&contract)));
     outputs.push((schema::PATH.to_owned(), schema::schemas(&contract)));
+    outputs.push((documents::PATH.to_owned(), documents::schemas(&contract)?));
     outputs.push(docs::page(&contract)?);
     #[cfg(feature = "core")]
     outputs.extend(settings::files()?);

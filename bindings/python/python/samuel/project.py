@@ -33,8 +33,11 @@ if TYPE_CHECKING:
         ProjectStatus,
         Restored,
         Source,
+        Status,
         Task,
         UpdatedPrd,
+        TaskHistory,
+        TaskList,
         VerifiedPlugin,
     )
 
@@ -160,6 +163,34 @@ class Project:
     def task(self, id: str) -> Task:
         """The task with an id; StateError if there is none."""
         return self._native.task(id)
+
+    def task_list(
+        self,
+        status: Status | Iterable[Status] = (),
+        *,
+        ready: bool = False,
+        limit: int | None = None,
+        flat: bool = False,
+    ) -> TaskList:
+        """Lists tasks as `samuel run tasks` does.
+
+        Args:
+            status: Only tasks that stand so, at one or several.
+            ready: Only tasks that could be worked on now.
+            limit: At most so many of them.
+            flat: Each task by itself, in the order of the plan; by default groups
+                stand above their parts, and come with a part that is asked for.
+
+        Raises:
+            ValueError: There is no such status.
+        """
+        statuses = [status] if isinstance(status, str) else list(status)
+        return self._native.task_list(statuses, ready, limit, flat)
+
+    def task_history(self, id: str) -> TaskHistory:
+        """All that is known of a task: what it belongs to, the iterations that worked on it,
+        and what changed it; StateError if there is none."""
+        return self._native.task_history(id)
 
     def status(self) -> ProjectStatus:
         """Where the project stands."""

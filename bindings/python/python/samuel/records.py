@@ -226,7 +226,8 @@ class Progress(Record):
 
     Attributes:
         status: Where the work stands.
-        total_tasks: How many tasks there are.
+        total_tasks: How many tasks the plan has, groups among them; what counts as work
+            says `TaskCounts`.
         completed_tasks: How many of them are completed.
         current_iteration: The iteration of the current or last run, from 1; 0 before the
             first.
@@ -2192,11 +2193,10 @@ class TaskBrief(Record):
         files_to_modify: Files the task changes, relative to the project.
         files_to_create: Files the task creates, relative to the project.
         depends_on: Ids of the tasks it waits for.
-        acceptance: What must hold for it to be done.
     """
 
-    __slots__ = ("id", "title", "priority", "complexity", "description", "files_to_modify", "files_to_create", "depends_on", "acceptance")
-    __match_args__ = ("id", "title", "priority", "complexity", "description", "files_to_modify", "files_to_create", "depends_on", "acceptance")
+    __slots__ = ("id", "title", "priority", "complexity", "description", "files_to_modify", "files_to_create", "depends_on")
+    __match_args__ = ("id", "title", "priority", "complexity", "description", "files_to_modify", "files_to_create", "depends_on")
     id: str
     title: str
     priority: Priority
@@ -2205,7 +2205,6 @@ class TaskBrief(Record):
     files_to_modify: tuple[str, ...]
     files_to_create: tuple[str, ...]
     depends_on: tuple[str, ...]
-    acceptance: tuple[str, ...]
 
     def __init__(
         self,
@@ -2217,7 +2216,6 @@ class TaskBrief(Record):
         files_to_modify: Iterable[str] = (),
         files_to_create: Iterable[str] = (),
         depends_on: Iterable[str] = (),
-        acceptance: Iterable[str] = (),
     ) -> None:
         _set(self, "id", id)
         _set(self, "title", title)
@@ -2227,7 +2225,6 @@ class TaskBrief(Record):
         _set(self, "files_to_modify", items(files_to_modify))
         _set(self, "files_to_create", items(files_to_create))
         _set(self, "depends_on", items(depends_on))
-        _set(self, "acceptance", items(acceptance))
 
 
 AbilityStatus: TypeAlias = Literal["success", "error", "cancelled"]
@@ -2282,12 +2279,11 @@ class TaskVars(Record):
         files_to_modify: Files the task changes, relative to the project.
         files_to_create: Files the task creates, relative to the project.
         depends_on: Ids of the tasks it waits for.
-        acceptance: What must hold for it to be done.
     """
 
-    __slots__ = ("id", "title", "priority", "complexity", "description", "files_to_modify", "files_to_create", "depends_on", "acceptance")
-    __match_args__ = ("id", "title", "priority", "complexity", "description", "files_to_modify", "files_to_create", "depends_on", "acceptance")
-    _wire = {'ID': 'id', 'Title': 'title', 'Priority': 'priority', 'Complexity': 'complexity', 'Description': 'description', 'FilesToModify': 'files_to_modify', 'FilesToCreate': 'files_to_create', 'DependsOn': 'depends_on', 'Acceptance': 'acceptance'}
+    __slots__ = ("id", "title", "priority", "complexity", "description", "files_to_modify", "files_to_create", "depends_on")
+    __match_args__ = ("id", "title", "priority", "complexity", "description", "files_to_modify", "files_to_create", "depends_on")
+    _wire = {'ID': 'id', 'Title': 'title', 'Priority': 'priority', 'Complexity': 'complexity', 'Description': 'description', 'FilesToModify': 'files_to_modify', 'FilesToCreate': 'files_to_create', 'DependsOn': 'depends_on'}
     id: str
     title: str
     priority: Priority
@@ -2296,7 +2292,6 @@ class TaskVars(Record):
     files_to_modify: tuple[str, ...]
     files_to_create: tuple[str, ...]
     depends_on: tuple[str, ...]
-    acceptance: tuple[str, ...]
 
     def __init__(
         self,
@@ -2308,7 +2303,6 @@ class TaskVars(Record):
         files_to_modify: Iterable[str],
         files_to_create: Iterable[str],
         depends_on: Iterable[str],
-        acceptance: Iterable[str],
     ) -> None:
         _set(self, "id", id)
         _set(self, "title", title)
@@ -2318,7 +2312,6 @@ class TaskVars(Record):
         _set(self, "files_to_modify", items(files_to_modify))
         _set(self, "files_to_create", items(files_to_create))
         _set(self, "depends_on", items(depends_on))
-        _set(self, "acceptance", items(acceptance))
 
 
 class SamuelVars(Record):
@@ -2581,8 +2574,6 @@ class PathVars(Record):
         samuel_dir: The directory `.samuel`.
         run_dir: The run directory below it.
         prd_file: The plan, `prd.toon`.
-        source_prd: The PRD that the plan was converted from, which may be gone or changed
-            since; empty where there is none.
         progress_file: The progress log, `progress.md`.
         task_context_file: The blob of `context.task`, `task-context.toon`.
         progress_context_file: The blob of `context.progress`, `progress-context.md`.
@@ -2590,13 +2581,12 @@ class PathVars(Record):
         agents_md: The project's notes for agents, `AGENTS.md`; empty where there are none.
     """
 
-    __slots__ = ("samuel_dir", "run_dir", "prd_file", "source_prd", "progress_file", "task_context_file", "progress_context_file", "snapshot_file", "agents_md")
-    __match_args__ = ("samuel_dir", "run_dir", "prd_file", "source_prd", "progress_file", "task_context_file", "progress_context_file", "snapshot_file", "agents_md")
-    _wire = {'SamuelDir': 'samuel_dir', 'RunDir': 'run_dir', 'PRDFile': 'prd_file', 'SourcePRD': 'source_prd', 'ProgressFile': 'progress_file', 'TaskContextFile': 'task_context_file', 'ProgressContextFile': 'progress_context_file', 'SnapshotFile': 'snapshot_file', 'AgentsMD': 'agents_md'}
+    __slots__ = ("samuel_dir", "run_dir", "prd_file", "progress_file", "task_context_file", "progress_context_file", "snapshot_file", "agents_md")
+    __match_args__ = ("samuel_dir", "run_dir", "prd_file", "progress_file", "task_context_file", "progress_context_file", "snapshot_file", "agents_md")
+    _wire = {'SamuelDir': 'samuel_dir', 'RunDir': 'run_dir', 'PRDFile': 'prd_file', 'ProgressFile': 'progress_file', 'TaskContextFile': 'task_context_file', 'ProgressContextFile': 'progress_context_file', 'SnapshotFile': 'snapshot_file', 'AgentsMD': 'agents_md'}
     samuel_dir: str
     run_dir: str
     prd_file: str
-    source_prd: str
     progress_file: str
     task_context_file: str
     progress_context_file: str
@@ -2608,7 +2598,6 @@ class PathVars(Record):
         samuel_dir: str,
         run_dir: str,
         prd_file: str,
-        source_prd: str,
         progress_file: str,
         task_context_file: str,
         progress_context_file: str,
@@ -2618,7 +2607,6 @@ class PathVars(Record):
         _set(self, "samuel_dir", samuel_dir)
         _set(self, "run_dir", run_dir)
         _set(self, "prd_file", prd_file)
-        _set(self, "source_prd", source_prd)
         _set(self, "progress_file", progress_file)
         _set(self, "task_context_file", task_context_file)
         _set(self, "progress_context_file", progress_context_file)
@@ -2723,91 +2711,26 @@ class Suggestion(Record):
         _set(self, "confidence", confidence)
 
 
-class TaskGroup(Record):
-    """The group that a task is a part of.
-
-    Attributes:
-        id: Its id.
-        title: Its title.
-        status: Where it stands by its parts, such as `pending`.
-        description: Its description, any number of lines.
-        parts: How many tasks are directly a part of it.
-    """
-
-    __slots__ = ("id", "title", "status", "description", "parts")
-    __match_args__ = ("id", "title", "status", "description", "parts")
-    _wire = {'ID': 'id', 'Title': 'title', 'Status': 'status', 'Description': 'description', 'Parts': 'parts'}
-    id: str
-    title: str
-    status: str
-    description: str
-    parts: int
-
-    def __init__(
-        self,
-        id: str,
-        title: str,
-        status: str,
-        description: str,
-        parts: int,
-    ) -> None:
-        _set(self, "id", id)
-        _set(self, "title", title)
-        _set(self, "status", status)
-        _set(self, "description", description)
-        _set(self, "parts", parts)
-
-
-class SiblingTask(Record):
-    """Another part of the same group.
-
-    Attributes:
-        id: Its id.
-        title: Its title.
-        status: Where it stands: `pending`, `in_progress`, `completed`, `skipped` or
-            `blocked`.
-    """
-
-    __slots__ = ("id", "title", "status")
-    __match_args__ = ("id", "title", "status")
-    _wire = {'ID': 'id', 'Title': 'title', 'Status': 'status'}
-    id: str
-    title: str
-    status: str
-
-    def __init__(
-        self,
-        id: str,
-        title: str,
-        status: str,
-    ) -> None:
-        _set(self, "id", id)
-        _set(self, "title", title)
-        _set(self, "status", status)
-
-
 class StateVars(Record):
     """How far the plan is.
 
     Attributes:
-        total_tasks: How many tasks there are.
+        total_tasks: How many tasks there are; groups, which are done with their parts,
+            count nowhere.
         pending_tasks: How many of them are pending.
         completed_tasks: How many of them are completed.
         in_progress_tasks: How many of them are in progress.
         blocked_tasks: How many of them are blocked.
         skipped_tasks: How many of them are skipped.
         next_task: The task that is or will be worked on; absent if there is none.
-        parent: The group that this task is a part of; absent if it is a part of none.
-        siblings: The other parts of that group, in the order of the plan: at most 30, those
-            around the task.
         recent_completed: The tasks completed last, at most 5, the latest first.
         last_failures: What the last quality check complained about; empty if it passed.
         suggestions: What repository hooks suggested to consider.
     """
 
-    __slots__ = ("total_tasks", "pending_tasks", "completed_tasks", "in_progress_tasks", "blocked_tasks", "skipped_tasks", "next_task", "parent", "siblings", "recent_completed", "last_failures", "suggestions")
-    __match_args__ = ("total_tasks", "pending_tasks", "completed_tasks", "in_progress_tasks", "blocked_tasks", "skipped_tasks", "siblings", "recent_completed", "last_failures", "suggestions", "next_task", "parent")
-    _wire = {'TotalTasks': 'total_tasks', 'PendingTasks': 'pending_tasks', 'CompletedTasks': 'completed_tasks', 'InProgressTasks': 'in_progress_tasks', 'BlockedTasks': 'blocked_tasks', 'SkippedTasks': 'skipped_tasks', 'NextTask': 'next_task', 'Parent': 'parent', 'Siblings': 'siblings', 'RecentCompleted': 'recent_completed', 'LastFailures': 'last_failures', 'Suggestions': 'suggestions'}
+    __slots__ = ("total_tasks", "pending_tasks", "completed_tasks", "in_progress_tasks", "blocked_tasks", "skipped_tasks", "next_task", "recent_completed", "last_failures", "suggestions")
+    __match_args__ = ("total_tasks", "pending_tasks", "completed_tasks", "in_progress_tasks", "blocked_tasks", "skipped_tasks", "recent_completed", "last_failures", "suggestions", "next_task")
+    _wire = {'TotalTasks': 'total_tasks', 'PendingTasks': 'pending_tasks', 'CompletedTasks': 'completed_tasks', 'InProgressTasks': 'in_progress_tasks', 'BlockedTasks': 'blocked_tasks', 'SkippedTasks': 'skipped_tasks', 'NextTask': 'next_task', 'RecentCompleted': 'recent_completed', 'LastFailures': 'last_failures', 'Suggestions': 'suggestions'}
     total_tasks: int
     pending_tasks: int
     completed_tasks: int
@@ -2815,8 +2738,6 @@ class StateVars(Record):
     blocked_tasks: int
     skipped_tasks: int
     next_task: TaskVars | None
-    parent: TaskGroup | None
-    siblings: tuple[SiblingTask, ...]
     recent_completed: tuple[CompletedTask, ...]
     last_failures: tuple[FailedCheck, ...]
     suggestions: tuple[Suggestion, ...]
@@ -2829,12 +2750,10 @@ class StateVars(Record):
         in_progress_tasks: int,
         blocked_tasks: int,
         skipped_tasks: int,
-        siblings: Iterable[SiblingTask],
         recent_completed: Iterable[CompletedTask],
         last_failures: Iterable[FailedCheck],
         suggestions: Iterable[Suggestion],
         next_task: TaskVars | None = None,
-        parent: TaskGroup | None = None,
     ) -> None:
         _set(self, "total_tasks", total_tasks)
         _set(self, "pending_tasks", pending_tasks)
@@ -2843,8 +2762,6 @@ class StateVars(Record):
         _set(self, "blocked_tasks", blocked_tasks)
         _set(self, "skipped_tasks", skipped_tasks)
         _set(self, "next_task", next_task)
-        _set(self, "parent", parent)
-        _set(self, "siblings", items(siblings))
         _set(self, "recent_completed", items(recent_completed))
         _set(self, "last_failures", items(last_failures))
         _set(self, "suggestions", items(suggestions))
@@ -3168,97 +3085,6 @@ class HookOutcome(Record):
         _set(self, "timings", items(timings))
         _set(self, "results", results)
         _set(self, "skipped", skipped)
-
-
-class PromptQuotation(Record):
-    """A quotation in a prompt.
-
-    Attributes:
-        source: Whose text it is, such as `the plan`.
-        tokens: How many tokens it has, as an estimate, with the lines that mark it.
-        left_out: What was left out of it for its size, in a few words.
-    """
-
-    __slots__ = ("source", "tokens", "left_out")
-    __match_args__ = ("source", "tokens", "left_out")
-    source: str
-    tokens: int
-    left_out: str | None
-
-    def __init__(
-        self,
-        source: str,
-        tokens: int,
-        left_out: str | None = None,
-    ) -> None:
-        _set(self, "source", source)
-        _set(self, "tokens", tokens)
-        _set(self, "left_out", left_out)
-
-
-class PromptSection(Record):
-    """A section of a prompt, without those below it.
-
-    Attributes:
-        title: Its heading; empty for what stands before the first.
-        level: The level of the heading, 1 or 2; 0 before the first.
-        tokens: How many tokens it has, as an estimate.
-        characters: How many characters it has.
-        quotations: What is quoted in it, in its order.
-    """
-
-    __slots__ = ("title", "level", "tokens", "characters", "quotations")
-    __match_args__ = ("title", "level", "tokens", "characters", "quotations")
-    title: str
-    level: int
-    tokens: int
-    characters: int
-    quotations: tuple[PromptQuotation, ...]
-
-    def __init__(
-        self,
-        title: str,
-        level: int,
-        tokens: int,
-        characters: int,
-        quotations: Iterable[PromptQuotation],
-    ) -> None:
-        _set(self, "title", title)
-        _set(self, "level", level)
-        _set(self, "tokens", tokens)
-        _set(self, "characters", characters)
-        _set(self, "quotations", items(quotations))
-
-
-class PromptStats(Record):
-    """What a prompt consists of.
-
-    Attributes:
-        method: How tokens are estimated: `characters/4`. Each model counts in its own way.
-        tokens: How many tokens the prompt has, as an estimate.
-        characters: How many characters it has.
-        sections: Its sections, in their order. Each is rounded up, so together they may have
-            a few tokens more than the prompt.
-    """
-
-    __slots__ = ("method", "tokens", "characters", "sections")
-    __match_args__ = ("method", "tokens", "characters", "sections")
-    method: str
-    tokens: int
-    characters: int
-    sections: tuple[PromptSection, ...]
-
-    def __init__(
-        self,
-        method: str,
-        tokens: int,
-        characters: int,
-        sections: Iterable[PromptSection],
-    ) -> None:
-        _set(self, "method", method)
-        _set(self, "tokens", tokens)
-        _set(self, "characters", characters)
-        _set(self, "sections", items(sections))
 
 
 class ControlFileChange(Record):
@@ -4781,23 +4607,31 @@ class StateDiagnostic(Record):
 class TaskCounts(Record):
     """How many tasks stand where.
 
+    What counts as work is decided here: every task but the groups, which are done with their parts
+    and would count these twice.
+
     Attributes:
-        total: All of them.
+        total: All of them, without the groups.
         pending: Those that wait.
         in_progress: Those that are worked on.
         completed: Those that are done.
         skipped: Those that are left out.
         blocked: Those that cannot be worked on.
+        groups: The groups, which count nowhere else.
+        percent: How much is done, in whole percent, rounded down: the completed tasks of
+            all that are not skipped. 100 where all are skipped, nothing where there are none.
     """
 
-    __slots__ = ("total", "pending", "in_progress", "completed", "skipped", "blocked")
-    __match_args__ = ("total", "pending", "in_progress", "completed", "skipped", "blocked")
+    __slots__ = ("total", "pending", "in_progress", "completed", "skipped", "blocked", "groups", "percent")
+    __match_args__ = ("total", "pending", "in_progress", "completed", "skipped", "blocked", "groups", "percent")
     total: int
     pending: int
     in_progress: int
     completed: int
     skipped: int
     blocked: int
+    groups: int
+    percent: int | None
 
     def __init__(
         self,
@@ -4807,6 +4641,8 @@ class TaskCounts(Record):
         completed: int,
         skipped: int,
         blocked: int,
+        groups: int,
+        percent: int | None = None,
     ) -> None:
         _set(self, "total", total)
         _set(self, "pending", pending)
@@ -4814,6 +4650,8 @@ class TaskCounts(Record):
         _set(self, "completed", completed)
         _set(self, "skipped", skipped)
         _set(self, "blocked", blocked)
+        _set(self, "groups", groups)
+        _set(self, "percent", percent)
 
 
 class NextTask(Record):
@@ -4941,6 +4779,351 @@ class ProjectStatus(Record):
         _set(self, "last_end", last_end)
         _set(self, "diagnostics", items(diagnostics))
         _set(self, "unparsed", unparsed)
+
+
+class GroupState(Record):
+    """Where the parts of a group stand.
+
+    Attributes:
+        parts: How many own parts it has.
+        settled: How many of them are completed or skipped.
+    """
+
+    __slots__ = ("parts", "settled")
+    __match_args__ = ("parts", "settled")
+    parts: int
+    settled: int
+
+    def __init__(
+        self,
+        parts: int,
+        settled: int,
+    ) -> None:
+        _set(self, "parts", parts)
+        _set(self, "settled", settled)
+
+
+class ListRow(Record):
+    """A task in a list.
+
+    Attributes:
+        id: The task.
+        depth: How many groups it is in, as far as the list shows them.
+        matches: Whether it was asked for. A group that was not is listed for the sake of a
+            part.
+        ready: Whether it could be worked on now.
+        group: Where its parts stand; nothing of a task without parts.
+    """
+
+    __slots__ = ("id", "depth", "matches", "ready", "group")
+    __match_args__ = ("id", "depth", "matches", "ready", "group")
+    id: str
+    depth: int
+    matches: bool
+    ready: bool
+    group: GroupState | None
+
+    def __init__(
+        self,
+        id: str,
+        depth: int,
+        matches: bool,
+        ready: bool,
+        group: GroupState | None = None,
+    ) -> None:
+        _set(self, "id", id)
+        _set(self, "depth", depth)
+        _set(self, "matches", matches)
+        _set(self, "ready", ready)
+        _set(self, "group", group)
+
+
+class TaskList(Record):
+    """Tasks as they are listed.
+
+    Attributes:
+        revision: The plan's revision.
+        total: How many tasks the plan has, groups among them.
+        matching: How many of them were asked for.
+        more: How many of these are left out, because of the limit.
+        tasks: The tasks, in the order of the list.
+        rows: What is known of each of them beside, in the same order.
+    """
+
+    __slots__ = ("revision", "total", "matching", "more", "tasks", "rows")
+    __match_args__ = ("revision", "total", "matching", "more", "tasks", "rows")
+    revision: int
+    total: int
+    matching: int
+    more: int
+    tasks: tuple[Task, ...]
+    rows: tuple[ListRow, ...]
+
+    def __init__(
+        self,
+        revision: int,
+        total: int,
+        matching: int,
+        more: int,
+        tasks: Iterable[Task],
+        rows: Iterable[ListRow],
+    ) -> None:
+        _set(self, "revision", revision)
+        _set(self, "total", total)
+        _set(self, "matching", matching)
+        _set(self, "more", more)
+        _set(self, "tasks", items(tasks))
+        _set(self, "rows", items(rows))
+
+
+AttemptEnd: TypeAlias = Literal[
+    "under_way",
+    "completed",
+    "skipped",
+    "blocked",
+    "taken_back",
+    "failed",
+    "open",
+    "cut_off",
+]
+"""What became of an attempt.
+
+- `under_way`: It is under way.
+- `completed`: The task was completed, and stands so.
+- `skipped`: The task was left out.
+- `blocked`: The task was marked as one that cannot be worked on.
+- `taken_back`: The task was completed, and taken back: no check has passed.
+- `failed`: The iteration failed.
+- `open`: The iteration ended, and the task was open as before.
+- `cut_off`: Nobody wrote down how it ended: its run was cut off.
+"""
+
+
+class Attempt(Record):
+    """One iteration that worked on a task.
+
+    Attributes:
+        run: The run, where that is known.
+        iteration: The iteration within the run, from 1, where that is known.
+        owner: Who worked on it: the run, or what its caller is called.
+        began_at: When it began.
+        ended_at: When it ended.
+        end: What became of it.
+        failures: What failed, the checks' failures among it, one line each; at most 10.
+        usage: What its agent calls consumed, where that is known.
+        logs: The files with what its agents were given and printed, and with what its
+            checks printed, as far as they are kept; at most 100.
+    """
+
+    __slots__ = ("run", "iteration", "owner", "began_at", "ended_at", "end", "failures", "usage", "logs")
+    __match_args__ = ("began_at", "end", "failures", "logs", "run", "iteration", "owner", "ended_at", "usage")
+    run: str | None
+    iteration: int | None
+    owner: str | None
+    began_at: str
+    ended_at: str | None
+    end: AttemptEnd
+    failures: tuple[str, ...]
+    usage: Usage | None
+    logs: tuple[str, ...]
+
+    def __init__(
+        self,
+        began_at: str,
+        end: AttemptEnd,
+        failures: Iterable[str],
+        logs: Iterable[str],
+        run: str | None = None,
+        iteration: int | None = None,
+        owner: str | None = None,
+        ended_at: str | None = None,
+        usage: Usage | None = None,
+    ) -> None:
+        _set(self, "run", run)
+        _set(self, "iteration", iteration)
+        _set(self, "owner", owner)
+        _set(self, "began_at", began_at)
+        _set(self, "ended_at", ended_at)
+        _set(self, "end", end)
+        _set(self, "failures", items(failures))
+        _set(self, "usage", usage)
+        _set(self, "logs", items(logs))
+
+
+class HistoryChange(Record):
+    """A change of a task.
+
+    Attributes:
+        change: Its number, with which it can be taken back: the plan's revision after it.
+        at: When it was made.
+        actor: What kind of caller asked for it.
+        by: What the caller is called, where that is known.
+        what: The word for it, such as `done`; `imported` for a plan that was stored as a
+            whole and `edited` for a plan file that was changed past the store.
+        from: Where the task stood before, where that changed.
+        to: Where it stood after, where that changed.
+        details: What is to be said of it, such as a reason, a commit, or the fields that
+            say something else; one line each, at most 10.
+    """
+
+    __slots__ = ("change", "at", "actor", "by", "what", "from", "to", "details")
+    __match_args__ = ("change", "at", "actor", "what", "details", "by", "from", "to")
+    change: int
+    at: str
+    actor: Actor
+    by: str | None
+    what: str
+    from: Status | None
+    to: Status | None
+    details: tuple[str, ...]
+
+    def __init__(
+        self,
+        change: int,
+        at: str,
+        actor: Actor,
+        what: str,
+        details: Iterable[str],
+        by: str | None = None,
+        from: Status | None = None,
+        to: Status | None = None,
+    ) -> None:
+        _set(self, "change", change)
+        _set(self, "at", at)
+        _set(self, "actor", actor)
+        _set(self, "by", by)
+        _set(self, "what", what)
+        _set(self, "from", from)
+        _set(self, "to", to)
+        _set(self, "details", items(details))
+
+
+class RelatedTask(Record):
+    """A task that another one has to do with.
+
+    Attributes:
+        id: Its id.
+        title: Its title; empty where there is no such task.
+        status: Where it stands; nothing where there is no such task.
+    """
+
+    __slots__ = ("id", "title", "status")
+    __match_args__ = ("id", "title", "status")
+    id: str
+    title: str
+    status: Status | None
+
+    def __init__(
+        self,
+        id: str,
+        title: str,
+        status: Status | None = None,
+    ) -> None:
+        _set(self, "id", id)
+        _set(self, "title", title)
+        _set(self, "status", status)
+
+
+class RelatedTasks(Record):
+    """Tasks that a task has to do with.
+
+    Attributes:
+        tasks: The tasks, at most 200.
+        more: How many more there are.
+    """
+
+    __slots__ = ("tasks", "more")
+    __match_args__ = ("tasks", "more")
+    tasks: tuple[RelatedTask, ...]
+    more: int
+
+    def __init__(
+        self,
+        tasks: Iterable[RelatedTask],
+        more: int,
+    ) -> None:
+        _set(self, "tasks", items(tasks))
+        _set(self, "more", more)
+
+
+class TaskHistory(Record):
+    """All that is known of a task, as `Project::task_history` read it.
+
+    Attributes:
+        revision: The plan's revision.
+        task: The task.
+        ready: Whether it could be worked on now.
+        waits_for: What it waits for: tasks that it, or a group that it is in, depends on
+            and that are neither completed nor skipped.
+        group: Where its parts stand; nothing of a task without parts.
+        parents: The groups that it is in, the innermost first.
+        parts: Its own parts.
+        depends_on: The tasks that it depends on.
+        dependents: The tasks that depend on it.
+        commits: The commits that were recorded for it, the first one first.
+        attempts: The iterations that worked on it, oldest first; at most the last 50.
+        more_attempts: How many earlier ones are left out.
+        changes: What changed it, oldest first; at most the last 100 changes.
+        more_changes: How many earlier ones are left out.
+        complete: Whether the journal goes back to the task's beginning; a long one does
+            not.
+        diagnostics: What is wrong with the plan file and was worked around.
+    """
+
+    __slots__ = ("revision", "task", "ready", "waits_for", "group", "parents", "parts", "depends_on", "dependents", "commits", "attempts", "more_attempts", "changes", "more_changes", "complete", "diagnostics")
+    __match_args__ = ("revision", "task", "ready", "waits_for", "parents", "parts", "depends_on", "dependents", "commits", "attempts", "more_attempts", "changes", "more_changes", "complete", "diagnostics", "group")
+    revision: int
+    task: Task
+    ready: bool
+    waits_for: tuple[str, ...]
+    group: GroupState | None
+    parents: RelatedTasks
+    parts: RelatedTasks
+    depends_on: RelatedTasks
+    dependents: RelatedTasks
+    commits: tuple[str, ...]
+    attempts: tuple[Attempt, ...]
+    more_attempts: int
+    changes: tuple[HistoryChange, ...]
+    more_changes: int
+    complete: bool
+    diagnostics: tuple[StateDiagnostic, ...]
+
+    def __init__(
+        self,
+        revision: int,
+        task: Task,
+        ready: bool,
+        waits_for: Iterable[str],
+        parents: RelatedTasks,
+        parts: RelatedTasks,
+        depends_on: RelatedTasks,
+        dependents: RelatedTasks,
+        commits: Iterable[str],
+        attempts: Iterable[Attempt],
+        more_attempts: int,
+        changes: Iterable[HistoryChange],
+        more_changes: int,
+        complete: bool,
+        diagnostics: Iterable[StateDiagnostic],
+        group: GroupState | None = None,
+    ) -> None:
+        _set(self, "revision", revision)
+        _set(self, "task", task)
+        _set(self, "ready", ready)
+        _set(self, "waits_for", items(waits_for))
+        _set(self, "group", group)
+        _set(self, "parents", parents)
+        _set(self, "parts", parts)
+        _set(self, "depends_on", depends_on)
+        _set(self, "dependents", dependents)
+        _set(self, "commits", items(commits))
+        _set(self, "attempts", items(attempts))
+        _set(self, "more_attempts", more_attempts)
+        _set(self, "changes", items(changes))
+        _set(self, "more_changes", more_changes)
+        _set(self, "complete", complete)
+        _set(self, "diagnostics", items(diagnostics))
 
 
 Severity: TypeAlias = Literal["warning", "error"]
@@ -5388,6 +5571,8 @@ __all__ = [
     "AgentUnreadable",
     "AgentUsage",
     "AllDone",
+    "Attempt",
+    "AttemptEnd",
     "BeforeAgentInvokeInput",
     "BeforeAgentInvokeOutput",
     "BeforeIterationInput",
@@ -5424,7 +5609,9 @@ __all__ = [
     "FailedCheck",
     "FailureClass",
     "Form",
+    "GroupState",
     "GuardrailVars",
+    "HistoryChange",
     "Holder",
     "HookFailure",
     "HookFired",
@@ -5451,6 +5638,7 @@ __all__ = [
     "IterationVars",
     "KeptPlan",
     "Lagged",
+    "ListRow",
     "ListedPlugin",
     "Location",
     "MethodologyVars",
@@ -5477,15 +5665,14 @@ __all__ = [
     "ProgressStatus",
     "ProjectStatus",
     "ProjectVars",
-    "PromptQuotation",
-    "PromptSection",
-    "PromptStats",
     "PromptSubmitInput",
     "PromptSubmitOutput",
     "QualityCheckInput",
     "QualityCheckOutput",
     "QualityChecked",
     "RateLimited",
+    "RelatedTask",
+    "RelatedTasks",
     "Remark",
     "RemarkKind",
     "Restored",
@@ -5505,7 +5692,6 @@ __all__ = [
     "SessionStopInput",
     "SessionStopOutput",
     "Severity",
-    "SiblingTask",
     "SoftDeadline",
     "Source",
     "Speaker",
@@ -5528,7 +5714,8 @@ __all__ = [
     "TaskCompletedInput",
     "TaskCompletedOutput",
     "TaskCounts",
-    "TaskGroup",
+    "TaskHistory",
+    "TaskList",
     "TaskVars",
     "TasksTakenBack",
     "TextItem",

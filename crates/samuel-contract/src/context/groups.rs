@@ -316,7 +316,7 @@ pub struct SiblingTask {
 #[cfg_attr(feature = "wasm", derive(ComponentType, Lower), component(record))]
 #[serde(rename_all = "PascalCase", default)]
 pub struct StateVars {
-    /// How many tasks there are.
+    /// How many tasks there are; groups, which are done with their parts, count nowhere.
     #[cfg_attr(feature = "wasm", component(name = "total-tasks"))]
     pub total_tasks: u64,
     /// How many of them are pending.

@@ -7,7 +7,7 @@ use std::{fmt::Write, time::Duration};
 
 use crate::{
     model::{
-        ExitReason, Plan, Status, Task, Usage,
+        ExitReason, Plan, Task, TaskCounts, Usage,
         payload::{AfterAgentInvokeInput, AfterLoopInput},
     },
     text::counted,
@@ -53,16 +53,15 @@ pub fn loop_summary(input: &AfterLoopInput, plan: &Plan) -> String {
 
 /// Says how far a plan is: `3 of 12 tasks completed, 8 pending, 1 blocked`.
 pub fn plan_summary(plan: &Plan) -> String {
-    let total = counted(plan.tasks.len() as u64, "task");
-    let mut summary = format!("{} of {total} completed", plan.count(Status::Completed));
+    let counts = TaskCounts::of(plan);
+    let mut summary = format!("{} of {} completed", counts.completed, counted(counts.total, "task"));
     let others = [
-        (Status::InProgress, "in progress"),
-        (Status::Pending, "pending"),
-        (Status::Blocked, "blocked"),
-        (Status::Skipped, "skipped"),
+        (counts.in_progress, "in progress"),
+        (counts.pending, "pending"),
+        (counts.blocked, "blocked"),
+        (counts.skipped, "skipped"),
     ];
-    for (status, word) in others {
-        let count = plan.count(status);
+    for (count, word) in others {
         if count > 0 {
             let _ = write!(summary, ", {count} {word}");
         }
@@ -103,7 +102,7 @@ pub(super) fn human_duration(duration: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::TaskId;
+    use crate::model::{Status, TaskId};
 
     fn plan(statuses: &[Status]) -> Plan {
         let task = |(n, status): (usize, &Status)| Task {

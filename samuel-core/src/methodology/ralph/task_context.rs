@@ -7,7 +7,7 @@
 use std::{cmp::Reverse, collections::BTreeSet};
 
 use crate::{
-    model::{Plan, Status, Task, payload::Mode},
+    model::{Plan, Status, Task, TaskCounts, payload::Mode},
     state::{CurrentTask, RecentCompletion, RelatedTask, TaskContext, TaskLine, TaskSummary},
 };
 
@@ -47,9 +47,9 @@ pub fn discovery_context(plan: &Plan) -> TaskContext {
 }
 
 fn summary(plan: &Plan) -> TaskSummary {
-    let count = |status| plan.count(status) as u64;
-    let (total, pending, completed) =
-        (plan.tasks.len() as u64, count(Status::Pending), count(Status::Completed));
+    let counts = TaskCounts::of(plan);
+    let [total, pending, completed] =
+        [counts.total, counts.pending, counts.completed].map(|count| count as u64);
     TaskSummary { total, pending, completed, other: total - pending - completed }
 }
 

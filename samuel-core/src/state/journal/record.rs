@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::super::{Actor, Edit, Mutation, Replaced, StateError, TaskChange};
-use crate::model::{ExitReason, Usage};
+use crate::model::{ExitReason, Status, TaskId, Usage};
 
 /// The longest record, as a line of the journal.
 pub const MAX_RECORD_BYTES: usize = 4 << 20;
@@ -98,6 +98,29 @@ pub enum JournalEntry {
 }
 
 impl JournalEntry {
+    /// Says where a task stood before and where it stands since, where that changed and is
+    /// told.
+    pub(crate) fn standing_of(&self, task: &TaskId) -> (Option<Status>, Option<Status>) {
+        let edits = match self {
+            Self::Mutation { change, .. } => match change {
+                TaskChange::Task { id, from, to } if id == task && from != to => {
+                    return (Some(*from), Some(*to));
+                }
+                TaskChange::TakenBack { ids } if ids.contains(task) => {
+                    return (Some(Status::Completed), Some(Status::Pending));
+                }
+                change => change.edits(),
+            },
+            Self::Edited { edits, .. } => edits,
+            _ => &[],
+        };
+        match edits.iter().find(|edit| edit.task() == Some(task)) {
+            Some(Edit::Status { from, to, .. }) => (Some(*from), Some(*to)),
+            Some(Edit::Added { status, .. }) => (None, Some(*status)),
+            _ => (None, None),
+        }
+    }
+
     /// Says for which work tree a process is noted, where this is a note of one.
     pub(crate) fn in_tree(self, tree: Option<WorkTreeId>) -> Self {
         match self {
@@ -297,7 +320,6 @@ pub(crate) fn active_supervisors<'a>(
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
-    use crate::model::TaskId;
 
     fn record(entry: JournalEntry) -> JournalRecord {
         JournalRecord { seq: 7, at: Timestamp::UNIX_EPOCH, revision: 3, digest: None, entry }

@@ -66,7 +66,14 @@ const REPORTS: &[Source] = &[
     ("state/kept.rs", &[("KeptPlan", "")]),
     ("state/restore.rs", &[("Restored", "")]),
     ("state/diagnostic.rs", &[("DiagnosticKind", ""), ("Diagnostic", "StateDiagnostic")]),
-    ("project/status.rs", &[("TaskCounts", ""), ("NextStep", ""), ("ProjectStatus", "")]),
+    ("model/counts.rs", &[("TaskCounts", "")]),
+    ("project/status.rs", &[("NextStep", ""), ("ProjectStatus", "")]),
+    ("plan/list.rs", &[("GroupState", ""), ("ListRow", ""), ("TaskList", "")]),
+    ("project/attempts.rs", &[("AttemptEnd", ""), ("Attempt", "")]),
+    (
+        "project/history.rs",
+        &[("HistoryChange", ""), ("RelatedTask", ""), ("RelatedTasks", ""), ("TaskHistory", "")],
+    ),
     ("prd/remark.rs", &[("Severity", ""), ("RemarkKind", ""), ("Remark", "")]),
     ("prd/form.rs", &[("Form", ""), ("FormInfo", "PrdForm")]),
     ("project/init.rs", &[("ConvertedPrd", ""), ("Initialised", "")]),
@@ -79,6 +86,10 @@ const REPORTS: &[Source] = &[
     ("plugin/installed.rs", &[("Difference", "PluginDifference")]),
     ("plugin/install.rs", &[("Listed", "ListedPlugin"), ("Verified", "VerifiedPlugin")]),
 ];
+
+/// What only the documents of commands have.
+const DOCUMENTS: &[Source] =
+    &[("../../cli/src/render/envelope.rs", &[("Envelope", ""), ("ErrorDocument", "")])];
 
 /// An enum whose cases are classes.
 struct Cases {
@@ -137,6 +148,7 @@ const SIMPLE: &[(&str, &str)] = &[
     ("i64", "int"),
     ("f64", "float"),
     ("Duration", "float"),
+    ("Value", "Any"),
 ];
 
 /// Adds the classes of samuel-core to those of the contract.
@@ -146,6 +158,12 @@ pub(super) fn items(contract: &Contract, payloads: Vec<Item>) -> Result<Vec<Item
     items.extend(payloads);
     items.extend(reader.read(REPORTS)?);
     Ok(items)
+}
+
+/// Adds to these what only the documents of commands have.
+pub(super) fn with_documents(contract: &Contract, payloads: Vec<Item>) -> Result<Vec<Item>> {
+    let documents = Reader::new(contract, &payloads)?.read(DOCUMENTS)?;
+    Ok(items(contract, payloads)?.into_iter().chain(documents).collect())
 }
 
 /// What a source defines.
@@ -187,7 +205,7 @@ impl Reader {
             }
             reader.names.insert(name.clone(), name);
         }
-        for (file, types) in PLAN.iter().chain(REPORTS) {
+        for (file, types) in PLAN.iter().chain(REPORTS).chain(DOCUMENTS) {
             reader.parse(file)?;
             for (rust, python) in *types {
                 let python = if python.is_empty() { rust } else { python };
@@ -323,7 +341,8 @@ impl Reader {
                 () => kind.is_optional().then(|| "None".to_owned()),
             };
             let wire = serde.rename.unwrap_or_else(|| renamed(&name, &owner.rename_all));
-            read.push(Field { name: ident(&name), wire, kind, docs: docs(&field.attrs), default });
+            let (docs, may_lack) = (docs(&field.attrs), serde.may_be_skipped);
+            read.push(Field { name: ident(&name), wire, kind, docs, default, may_lack });
         }
         Ok(read)
     }
@@ -336,7 +355,7 @@ impl Reader {
         let name = segment.ident.to_string();
         let inner = inner(segment);
         Ok(match (name.as_str(), &inner[..]) {
-            ("Box" | "Arc", [inner]) => self.kind(inner, serde)?,
+            ("Box" | "Arc" | "Cow", [inner]) => self.kind(inner, serde)?,
             ("Option", [inner]) => self.kind(inner, serde)?.optional(),
             _ if serde.is_json => Kind::plain("Any"),
             ("Vec", [Type::Tuple(_)]) => {
@@ -396,6 +415,7 @@ struct Serde {
     rename_all: String,
     rename: Option<String>,
     has_default: bool,
+    may_be_skipped: bool,
     is_json: bool,
 }
 
@@ -413,6 +433,7 @@ impl Serde {
                     Some("rename_all") => found.rename_all = value,
                     Some("rename") => found.rename = Some(value),
                     Some("default") => found.has_default = true,
+                    Some("skip_serializing_if") => found.may_be_skipped = true,
                     Some("with") => found.is_json = value.contains("json_text"),
                     _ => {}
                 }

@@ -2,7 +2,8 @@
 //!
 //! The payloads and the prompt context come from the contract. What runs tell
 //! and what files hold is no part of it: those classes mirror types of
-//! samuel-core, whose sources [`engine`] reads.
+//! samuel-core, whose sources [`engine`] reads. The schemas of what commands print
+//! ([`documents`](super::documents)) are made of the same classes.
 
 mod engine;
 mod payload;
@@ -13,55 +14,57 @@ use anyhow::Result;
 use super::model::Contract;
 
 /// A class, or a name for several words or classes.
-enum Item {
+pub(super) enum Item {
     Record(Record),
     Words(Words),
     Union(Union),
 }
 
 /// A class.
-struct Record {
-    name: String,
+pub(super) struct Record {
+    pub(super) name: String,
     /// Its name in Rust.
-    rust: String,
-    docs: String,
-    fields: Vec<Field>,
+    pub(super) rust: String,
+    pub(super) docs: String,
+    pub(super) fields: Vec<Field>,
     /// The key and the word by which JSON tells it from its siblings.
-    tag: Option<(String, String)>,
-    base: &'static str,
+    pub(super) tag: Option<(String, String)>,
+    pub(super) base: &'static str,
 }
 
 /// A field of a class.
 #[derive(Clone)]
-struct Field {
-    name: String,
+pub(super) struct Field {
+    pub(super) name: String,
     /// Its name in JSON.
-    wire: String,
-    kind: Kind,
-    docs: String,
+    pub(super) wire: String,
+    pub(super) kind: Kind,
+    pub(super) docs: String,
     /// What stands where no argument is given.
-    default: Option<String>,
+    pub(super) default: Option<String>,
+    /// Whether JSON may be without it.
+    pub(super) may_lack: bool,
 }
 
 /// The type of a field, and the function that makes it of an argument.
 #[derive(Clone)]
-struct Kind {
-    python: String,
-    coerce: &'static str,
+pub(super) struct Kind {
+    pub(super) python: String,
+    pub(super) coerce: &'static str,
 }
 
 /// One of several words.
-struct Words {
-    name: String,
-    docs: String,
-    words: Vec<(String, String)>,
+pub(super) struct Words {
+    pub(super) name: String,
+    pub(super) docs: String,
+    pub(super) words: Vec<(String, String)>,
 }
 
 /// One of several classes.
-struct Union {
-    name: String,
-    docs: String,
-    cases: Vec<String>,
+pub(super) struct Union {
+    pub(super) name: String,
+    pub(super) docs: String,
+    pub(super) cases: Vec<String>,
 }
 
 /// Writes `records.py` and `_registering.pyi`.
@@ -77,8 +80,16 @@ pub(super) fn files(contract: &Contract) -> Result<[(String, String); 2]> {
     ])
 }
 
+/// Reads every class, those that only documents of commands have among them.
+///
+/// # Errors
+/// As [`files`].
+pub(super) fn with_documents(contract: &Contract) -> Result<Vec<Item>> {
+    engine::with_documents(contract, payload::items(contract))
+}
+
 impl Item {
-    fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         match self {
             Self::Record(record) => &record.name,
             Self::Words(words) => &words.name,

@@ -58,7 +58,15 @@ fn field(contract: &Contract, record: &model::Record, field: &model::Field) -> F
         () if record.role == Role::Output || !field.required => Some(kind.zero(&words)),
         () => None,
     };
-    Field { name: ident(&field.ident()), wire: field.wire(), kind, docs: field.docs.clone(), default }
+    let may_lack = default.is_some();
+    Field {
+        name: ident(&field.ident()),
+        wire: field.wire(),
+        kind,
+        docs: field.docs.clone(),
+        default,
+        may_lack,
+    }
 }
 
 fn group(contract: &Contract, record: &model::Record, name: &str) -> Item {
@@ -67,7 +75,8 @@ fn group(contract: &Contract, record: &model::Record, name: &str) -> Item {
         kind.python = kind.python.replace(TASK.0, TASK.1);
         let default = kind.is_optional().then(|| "None".to_owned());
         let wire = template_key(name, &field.wit);
-        Field { name: ident(&field.ident()), wire, kind, docs: field.docs.clone(), default }
+        let may_lack = default.is_some();
+        Field { name: ident(&field.ident()), wire, kind, docs: field.docs.clone(), default, may_lack }
     });
     Item::Record(Record {
         name: name.to_owned(),

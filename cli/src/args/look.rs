@@ -1,0 +1,65 @@
+//! Arguments of the commands that only look at the plan.
+
+use clap::Args;
+use samuel_core::{
+    model::{Status, TaskId},
+    plan::{ListForm, TaskFilter},
+};
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Groups stand above their parts. With a task that is asked for come the groups that it is \
+                  in, unless the list is flat.\n\nExamples:\n  samuel run tasks --ready\n  samuel run tasks \
+                  --status pending,blocked --limit 20"
+)]
+pub(crate) struct TasksArgs {
+    /// Only tasks that stand so: pending, in_progress, completed, skipped or blocked; repeat it, or separate
+    /// them by commas
+    #[arg(long, value_name = "STATUS", value_delimiter = ',')]
+    status: Vec<Status>,
+    /// Only tasks that could be worked on now
+    #[arg(long)]
+    ready: bool,
+    /// At most so many of them
+    #[arg(long, value_name = "N", value_parser = super::whole_number::<usize>(1..=u64::MAX))]
+    limit: Option<usize>,
+    /// Groups with their parts below them; the default without --json
+    #[arg(long, conflicts_with = "flat")]
+    tree: bool,
+    /// Each task by itself, in the order of the plan; the default with --json
+    #[arg(long)]
+    flat: bool,
+}
+
+impl TasksArgs {
+    /// Returns which tasks are listed. Programs get them in the order of the plan, unless
+    /// they ask for a tree.
+    pub(crate) fn filter(self, for_program: bool) -> TaskFilter {
+        let is_flat = self.flat || (for_program && !self.tree);
+        let form = if is_flat { ListForm::Flat } else { ListForm::Tree };
+        TaskFilter { statuses: self.status, ready: self.ready, limit: self.limit, form }
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The history begins where the plan was last stored as a whole, and goes back as far as the \
+                  journal does. Of a long one the last 100 changes and 50 attempts are shown.\n\nExit codes: 0 \
+                  shown, 1 there is no such task"
+)]
+pub(crate) struct ShowTaskArgs {
+    /// The task
+    pub(crate) id: TaskId,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A document has what every command answers, such as ok and warnings, and in data what the \
+                  command is asked for.\n\nExamples:\n  samuel schema run status\n  samuel schema run tasks > \
+                  tasks.schema.json"
+)]
+pub(crate) struct SchemaArgs {
+    /// The command, such as run status [default: all whose documents have a schema]
+    #[arg(value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}

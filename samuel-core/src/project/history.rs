@@ -1,0 +1,333 @@
+//! All that is known of one task: what it says, what it belongs to, and what happened to it.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{Attempt, AttemptEnd, Project, attempts::attempts};
+use crate::{
+    model::{Plan, Status, Task, TaskId},
+    plan::{GroupState, Readiness},
+    state::{
+        Actor, Diagnostic, Edit, JournalEntry, JournalRecord, Mutation, StateError, TaskChange, of_iteration,
+    },
+    text::excerpt,
+};
+
+/// How many changes are told, the last ones.
+const MAX_CHANGES: usize = 100;
+/// How many attempts are told, the last ones.
+const MAX_ATTEMPTS: usize = 50;
+/// How many tasks of a kind are named.
+const MAX_RELATED: usize = 200;
+/// How many details of one change are told.
+const MAX_DETAILS: usize = 10;
+/// How much is kept of one detail, in bytes.
+const MAX_DETAIL_BYTES: usize = 500;
+
+/// All that is known of a task, as [`Project::task_history`] read it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TaskHistory {
+    /// The plan's revision.
+    pub revision: u64,
+    /// The task.
+    pub task: Task,
+    /// Whether it could be worked on now.
+    pub ready: bool,
+    /// What it waits for: tasks that it, or a group that it is in, depends on and that are
+    /// neither completed nor skipped.
+    pub waits_for: Vec<TaskId>,
+    /// Where its parts stand; nothing of a task without parts.
+    pub group: Option<GroupState>,
+    /// The groups that it is in, the innermost first.
+    pub parents: RelatedTasks,
+    /// Its own parts.
+    pub parts: RelatedTasks,
+    /// The tasks that it depends on.
+    pub depends_on: RelatedTasks,
+    /// The tasks that depend on it.
+    pub dependents: RelatedTasks,
+    /// The commits that were recorded for it, the first one first.
+    pub commits: Vec<String>,
+    /// The iterations that worked on it, oldest first; at most the last 50.
+    pub attempts: Vec<Attempt>,
+    /// How many earlier ones are left out.
+    pub more_attempts: usize,
+    /// What changed it, oldest first; at most the last 100 changes.
+    pub changes: Vec<HistoryChange>,
+    /// How many earlier ones are left out.
+    pub more_changes: usize,
+    /// Whether the journal goes back to the task's beginning; a long one does not.
+    pub complete: bool,
+    /// What is wrong with the plan file and was worked around.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Tasks that a task has to do with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RelatedTasks {
+    /// The tasks, at most 200.
+    pub tasks: Vec<RelatedTask>,
+    /// How many more there are.
+    pub more: usize,
+}
+
+/// A task that another one has to do with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RelatedTask {
+    /// Its id.
+    pub id: TaskId,
+    /// Its title; empty where there is no such task.
+    pub title: String,
+    /// Where it stands; nothing where there is no such task.
+    pub status: Option<Status>,
+}
+
+/// A change of a task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HistoryChange {
+    /// Its number, with which it can be taken back: the plan's revision after it.
+    pub change: u64,
+    /// When it was made.
+    pub at: Timestamp,
+    /// What kind of caller asked for it.
+    pub actor: Actor,
+    /// What the caller is called, where that is known.
+    pub by: Option<String>,
+    /// The word for it, such as `done`; `imported` for a plan that was stored as a whole and
+    /// `edited` for a plan file that was changed past the store.
+    pub what: String,
+    /// Where the task stood before, where that changed.
+    pub from: Option<Status>,
+    /// Where it stood after, where that changed.
+    pub to: Option<Status>,
+    /// What is to be said of it, such as a reason, a commit, or the fields that say
+    /// something else; one line each, at most 10.
+    pub details: Vec<String>,
+}
+
+impl Project {
+    /// Says all that is known of a task. Changes nothing.
+    ///
+    /// The history begins where the plan was last stored as a whole, and goes back as far as
+    /// the journal does.
+    ///
+    /// # Errors
+    /// Returns [`StateError::TaskNotFound`] for an id that no task has, and what
+    /// [`PlanStore::load`](crate::state::PlanStore::load) and
+    /// [`PlanStore::journal_since`](crate::state::PlanStore::journal_since) return.
+    pub fn task_history(&self, id: &TaskId) -> Result<TaskHistory, StateError> {
+        let (store, lane) = (self.plan_store(), self.lane_store());
+        let loaded = store.load()?;
+        let plan = &loaded.plan;
+        let found = plan.tasks.iter().enumerate().find(|(_, task)| task.id == *id);
+        let (place, task) = found.ok_or_else(|| StateError::TaskNotFound { id: id.clone() })?;
+        let journal = store.journal_since(0)?;
+        // Attempts can be told without it.
+        let log = store.progress().unwrap_or_default();
+        let is_at_work = lane.loop_holder().is_ok_and(|held| held.is_some());
+        let mut attempts = attempts(id, &journal.records, &log);
+        if let Some(last) = attempts.last_mut()
+            && last.end == AttemptEnd::CutOff
+            && is_at_work
+            && task.status == Status::InProgress
+        {
+            last.end = AttemptEnd::UnderWay;
+        }
+        let more_attempts = keep_last(&mut attempts, MAX_ATTEMPTS);
+        for attempt in &mut attempts {
+            if let (Some(run), Some(iteration)) = (&attempt.run, attempt.iteration) {
+                attempt.logs = of_iteration(&self.run_dir(), run, iteration);
+            }
+        }
+        let (mut changes, begins) = changes(id, &journal.records);
+        let mut commits = commits(id, &journal.records);
+        if let Some(sha) = task.commit_sha.as_ref().filter(|sha| !commits.contains(sha)) {
+            commits.push(sha.clone());
+        }
+        let more_changes = keep_last(&mut changes, MAX_CHANGES);
+        let readiness = Readiness::of(plan);
+        let tasks = plan.tasks.iter().map(|task| (&task.id, task)).collect();
+        let relations = Relations { plan, tasks, readiness: &readiness, place };
+        let gaps: Vec<Diagnostic> = loaded.gaps(&self.run_dir().prd()).collect();
+        Ok(TaskHistory {
+            revision: loaded.revision,
+            task: task.clone(),
+            ready: readiness.is_ready(place),
+            waits_for: relations.waits_for(),
+            group: GroupState::of(plan, readiness.groups(), place),
+            parents: relations.parents(),
+            parts: relations.parts(),
+            depends_on: relations.depends_on(),
+            dependents: relations.dependents(),
+            commits,
+            attempts,
+            more_attempts,
+            changes,
+            more_changes,
+            complete: begins || !journal.has_gap,
+            diagnostics: [&loaded.diagnostics[..], &gaps].concat(),
+        })
+    }
+}
+
+/// Leaves the last of a list, and says how many went.
+fn keep_last<T>(list: &mut Vec<T>, max: usize) -> usize {
+    let more = list.len().saturating_sub(max);
+    list.drain(..more);
+    more
+}
+
+/// What a task of a plan has to do with others.
+struct Relations<'a> {
+    plan: &'a Plan,
+    /// Every task of the plan, by its id.
+    tasks: HashMap<&'a TaskId, &'a Task>,
+    readiness: &'a Readiness<'a>,
+    place: usize,
+}
+
+impl Relations<'_> {
+    fn of<'a>(&self, mut ids: impl Iterator<Item = &'a TaskId>) -> RelatedTasks {
+        let related = |id: &TaskId| {
+            let task = self.tasks.get(id);
+            RelatedTask {
+                id: id.clone(),
+                title: task.map(|task| task.title.clone()).unwrap_or_default(),
+                status: task.map(|task| task.status),
+            }
+        };
+        let tasks = ids.by_ref().take(MAX_RELATED).map(related).collect();
+        RelatedTasks { tasks, more: ids.count() }
+    }
+
+    fn task(&self) -> Option<&Task> {
+        self.plan.tasks.get(self.place)
+    }
+
+    /// Of a task that is settled or blocked that is nobody's question.
+    fn waits_for(&self) -> Vec<TaskId> {
+        let is_pending = self.task().is_some_and(|task| task.status == Status::Pending);
+        let ids = is_pending.then(|| self.readiness.waits_for(self.place)).unwrap_or_default();
+        ids.into_iter().take(MAX_RELATED).cloned().collect()
+    }
+
+    fn parents(&self) -> RelatedTasks {
+        let groups = self.readiness.groups();
+        let above = std::iter::successors(groups.parent(self.place), |group| groups.parent(*group));
+        self.of(above.filter_map(|group| self.plan.tasks.get(group)).map(|group| &group.id))
+    }
+
+    fn parts(&self) -> RelatedTasks {
+        let parts = self.readiness.groups().parts(self.place).iter();
+        self.of(parts.filter_map(|part| self.plan.tasks.get(*part)).map(|part| &part.id))
+    }
+
+    fn depends_on(&self) -> RelatedTasks {
+        self.of(self.task().into_iter().flat_map(|task| &task.depends_on))
+    }
+
+    fn dependents(&self) -> RelatedTasks {
+        let Some(task) = self.task() else { return RelatedTasks::default() };
+        let depends = |other: &&Task| other.depends_on.contains(&task.id);
+        self.of(self.plan.tasks.iter().filter(depends).map(|other| &other.id))
+    }
+}
+
+/// Returns the commits that records name for a task, each once.
+fn commits(id: &TaskId, records: &[JournalRecord]) -> Vec<String> {
+    let mut commits: Vec<String> = Vec::new();
+    for record in records {
+        match &record.entry {
+            JournalEntry::Imported { .. } => commits.clear(),
+            JournalEntry::Mutation {
+                mutation: Mutation::Done { id: of, commit_sha: Some(sha), .. }, ..
+            } if of == id && !commits.contains(sha) => {
+                commits.push(sha.clone());
+            }
+            _ => {}
+        }
+    }
+    commits
+}
+
+/// Returns the changes of a task, oldest first, and whether they are all there are.
+fn changes(id: &TaskId, records: &[JournalRecord]) -> (Vec<HistoryChange>, bool) {
+    let (mut changes, mut begins): (Vec<HistoryChange>, _) = (Vec::new(), false);
+    for record in records {
+        let is_first = match &record.entry {
+            JournalEntry::Imported { .. } => true,
+            // One that was removed and put back is the same.
+            JournalEntry::Mutation { mutation: Mutation::Undo { .. }, .. } => false,
+            JournalEntry::Mutation { change: TaskChange::Added { id: added }, .. } => added == id,
+            JournalEntry::Mutation { change, .. } => adds(change.edits(), id),
+            JournalEntry::Edited { edits, .. } => adds(edits, id),
+            _ => false,
+        };
+        if is_first {
+            // What was before is of another task that had this id.
+            changes.clear();
+            begins = true;
+        }
+        changes.extend(change(id, record));
+    }
+    (changes, begins)
+}
+
+fn adds(edits: &[Edit], id: &TaskId) -> bool {
+    edits.iter().any(|edit| matches!(edit, Edit::Added { id: added, .. } if added == id))
+}
+
+/// Returns what a record tells of a task, if it does.
+fn change(id: &TaskId, record: &JournalRecord) -> Option<HistoryChange> {
+    let told = |actor: Actor, by: Option<&String>, what: &str, details: Vec<String>| {
+        let (from, to) = record.entry.standing_of(id);
+        let details = details.iter().take(MAX_DETAILS).map(|detail| {
+            let lines: Vec<&str> = detail.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+            excerpt(&lines.join(" "), MAX_DETAIL_BYTES)
+        });
+        HistoryChange {
+            change: record.revision,
+            at: record.at,
+            actor,
+            by: by.cloned(),
+            what: what.to_owned(),
+            from,
+            to,
+            details: details.collect(),
+        }
+    };
+    match &record.entry {
+        JournalEntry::Imported { actor, .. } => Some(told(*actor, None, "imported", Vec::new())),
+        JournalEntry::Edited { actor, edits } => {
+            let edit = edits.iter().find(|edit| edit.task() == Some(id))?;
+            Some(told(*actor, None, "edited", vec![edit.to_string()]))
+        }
+        JournalEntry::Mutation { actor, mutation, change, by, replaced, .. } => {
+            let fields = replaced.as_ref().map(|replaced| replaced.fields_of(id)).unwrap_or_default();
+            let details = match mutation {
+                Mutation::Done { commit_sha, iteration, .. } => {
+                    let commit = commit_sha.as_ref().map(|sha| format!("commit {sha}"));
+                    commit.into_iter().chain(iteration.map(|number| format!("iteration {number}"))).collect()
+                }
+                Mutation::Skip { reason, .. } | Mutation::Block { reason, .. } => {
+                    reason.iter().cloned().collect()
+                }
+                Mutation::StartTask { owner, .. } => {
+                    owner.iter().map(|owner| format!("by {owner}")).collect()
+                }
+                Mutation::TakeBack { failures, .. } => failures.clone(),
+                Mutation::Undo { change: Some(number), .. } => vec![format!("takes back change {number}")],
+                Mutation::Edit { .. } | Mutation::Update { .. } | Mutation::Move { .. }
+                    if !fields.is_empty() =>
+                {
+                    vec![fields.join(", ")]
+                }
+                _ => Vec::new(),
+            };
+            change.touches(id).then(|| told(*actor, by.as_ref(), mutation.name(), details))
+        }
+        _ => None,
+    }
+}
