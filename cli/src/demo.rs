@@ -13,10 +13,11 @@ use samuel_core::{
     agent::{AgentConfig, MutationRoute, Script, ScriptedAgent},
     clock::SystemClock,
     config::{CONFIG_FILE, Config},
-    engine::{Run, TrustPolicy},
+    engine::Run,
     lifecycle::make_ready,
     project::{NewPlan, Project},
     text::counted,
+    trust::TrustPolicy,
 };
 use serde_json::json;
 
