@@ -20,3 +20,4 @@ mod start;
 mod state_file;
 mod telling;
 mod toon;
+mod trust;

@@ -145,6 +145,8 @@ impl TrustStore {
         executables: &Executables,
         now: Timestamp,
     ) -> Result<(), TrustStoreError> {
+        // The permissions of one that others could have written to do not stay.
+        self.revoke(root)?;
         let (path, root) = self.place(root)?;
         let record =
             TrustRecord { version: VERSION, root, trusted_at: now, entries: executables.entries.clone() };
