@@ -66,6 +66,13 @@ pub(crate) enum Command {
                             something keeps `samuel run start` from starting; warnings do not."
     )]
     Doctor(DoctorArgs),
+    /// Trust what a run would execute, so that a start asks again only where that changes
+    #[command(
+        after_help = "What is trusted is kept outside of the project. A change of anything that would \
+                            execute asks again, and shows what is different; without a terminal the start ends \
+                            with 78."
+    )]
+    Trust(TrustArgs),
     /// Look at hook points
     #[command(subcommand)]
     Hooks(HooksCommand),
@@ -606,6 +613,19 @@ pub(crate) struct DoctorArgs {
     /// Repair without asking
     #[arg(long, short, requires = "fix")]
     pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TrustArgs {
+    /// Trust it without asking
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    /// Show what was trusted, and what is different now
+    #[arg(long, conflicts_with_all = ["yes", "revoke"])]
+    pub(crate) show: bool,
+    /// Forget what was trusted
+    #[arg(long, conflicts_with = "yes")]
+    pub(crate) revoke: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -15,6 +15,7 @@ mod schema;
 mod setup;
 mod start;
 mod toon;
+mod trust;
 mod update;
 
 pub(crate) use start::{Show, run_to_its_end};
@@ -74,6 +75,7 @@ pub(crate) fn run(cli: Cli, host: &Host) -> Result<Reply, Failure> {
         Command::Doctor(DoctorArgs { hooks: true, .. }) => doctor::hooks(&cli.global, host),
         Command::Doctor(DoctorArgs { fix: true, yes, .. }) => doctor::fix(yes, &cli.global, host),
         Command::Doctor(_) => doctor::check(&cli.global, host),
+        Command::Trust(args) => trust::trust(&args, &cli.global, host),
         Command::Hooks(HooksCommand::Show(args)) => hooks::show(&args, &cli.global, host),
         Command::Install(args) => plugins::install(&args, &cli.global, host),
         Command::Ls(args) => plugins::ls(&args, &cli.global, host),

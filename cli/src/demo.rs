@@ -13,11 +13,12 @@ use samuel_core::{
     agent::{AgentConfig, MutationRoute, Script, ScriptedAgent},
     clock::SystemClock,
     config::{CONFIG_FILE, Config},
-    engine::{Run, TrustPolicy},
+    engine::Run,
     lifecycle::make_ready,
     plan::{TaskFilter, TaskList},
     project::{NewPlan, Project},
     text::counted,
+    trust::TrustPolicy,
 };
 use serde_json::json;
 

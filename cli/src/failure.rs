@@ -6,7 +6,7 @@
 use std::{error::Error, io, ops::Deref, path::Path};
 
 use samuel_core::{
-    engine::{Executables, RunError},
+    engine::RunError,
     lifecycle::LifecycleError,
     model::{Coded, ErrorCode, Location},
     plugin::PluginError,
@@ -14,6 +14,7 @@ use samuel_core::{
     project::ProjectError,
     sandbox::SandboxError,
     state::StateError,
+    trust::{Refusal, RefusalReason, TrustStoreError},
 };
 use serde_json::Value;
 
@@ -216,24 +217,36 @@ impl From<StateError> for Failure {
     }
 }
 
+impl From<&Refusal> for Failure {
+    fn from(refusal: &Refusal) -> Self {
+        let (executables, digest) = (&refusal.executables, refusal.executables.digest());
+        let data = serde_json::json!({
+            "executables": executables, "digest": digest, "difference": refusal.difference,
+        });
+        let failure = Self::of(refusal).with_data(data);
+        let failure = match refusal.reason {
+            // Whoever declined was just shown the list.
+            RefusalReason::Declined => return failure.declined(),
+            RefusalReason::Unaccepted => {
+                failure.reword("the last run left control files changed, and nobody has accepted that")
+            }
+            _ => failure,
+        };
+        failure.detail(refusal.lines()).detail([format!("digest of all this: {digest}")])
+    }
+}
+
+impl From<TrustStoreError> for Failure {
+    fn from(error: TrustStoreError) -> Self {
+        Self::of(&error)
+    }
+}
+
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         let failure = Self::of(&error);
-        let data = |executables: &Executables| serde_json::json!({ "executables": executables, "digest": executables.digest() });
         match &error {
-            // Whoever declined was just shown the list.
-            RunError::Declined { executables } => failure.with_data(data(executables)).declined(),
-            RunError::Untrusted { executables } | RunError::OtherDigest { executables } => failure
-                .with_data(data(executables))
-                .detail(executables.change_lines())
-                .detail(executables.lines())
-                .detail([format!("digest of all this: {}", executables.digest())]),
-            RunError::Unaccepted { executables } => failure
-                .reword("the last run left control files changed, and nobody has accepted that")
-                .with_data(data(executables))
-                .detail(executables.change_lines())
-                .detail(executables.lines())
-                .detail([format!("digest of all this: {}", executables.digest())]),
+            RunError::Untrusted(refusal) => Self::from(&**refusal),
             RunError::State(error) => failure.held_by(error),
             _ => failure,
         }

@@ -17,6 +17,7 @@ use samuel_core::{
     process::{Supervisor, find_program},
     project::{Project, find_root},
     state::{Actor, Asker},
+    trust::TrustStore,
 };
 
 use crate::{args::Global, failure::Failure, terminal::Stream};
@@ -133,6 +134,12 @@ impl Host {
         let root = self.root(global)?;
         let project = Project::open_to_configure(self.caller(), root, Arc::new(SystemClock::new()))?;
         Ok(project.keeping_plans_in(self.state_dir()))
+    }
+
+    /// Opens what was trusted before; nothing where no place for it is known.
+    pub(crate) fn trust_store(&self) -> Result<Option<TrustStore>, Failure> {
+        let Some(dir) = self.state_dir() else { return Ok(None) };
+        Ok(Some(TrustStore::open(&dir.join("trust"))?))
     }
 
     /// Says whose projects may be looked at: this user's, that of the user who

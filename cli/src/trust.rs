@@ -1,13 +1,15 @@
 //! Asking whether what a project brings may run.
 
-use std::io::{self, BufRead};
-
-use samuel_core::{
-    engine::{Executables, TrustPolicy},
-    hook::{HookPoint, Registry},
-    model::ErrorCode,
+use std::{
+    io::{self, BufRead},
+    path::Path,
 };
-use serde_json::json;
+
+use jiff::Timestamp;
+use samuel_core::{
+    hook::{HookPoint, Registry},
+    trust::{Difference, Executables, RefusalReason, TrustPolicy},
+};
 
 use crate::{
     args::StartArgs,
@@ -15,10 +17,11 @@ use crate::{
     failure::Failure,
     host::Host,
     render::safe,
-    terminal::{self, Stream},
+    terminal::{self, Stream, remark},
 };
 
-/// Returns who decides: the flags, else the person at the terminal, else nobody.
+/// Returns who decides about a start: the flags, else what was trusted before, else the
+/// person at the terminal, else nobody.
 pub(crate) fn policy(args: &StartArgs, host: &Host) -> TrustPolicy {
     match &args.trust_hash {
         Some(digest) => TrustPolicy::Digest(digest.clone()),
@@ -26,22 +29,39 @@ pub(crate) fn policy(args: &StartArgs, host: &Host) -> TrustPolicy {
             TrustPolicy::ask(|executables| executables.changes.is_empty() || ask(executables))
         }
         None if args.yes => TrustPolicy::TrustAll,
-        None if host.can_ask => TrustPolicy::ask(ask),
-        None => TrustPolicy::Refuse,
+        None => remembered(asking("This run executes:", "Run this?", host), host),
     }
 }
 
-/// Shows what would run and asks.
-fn ask(executables: &Executables) -> bool {
-    let question = match executables.changes.is_empty() {
-        true => "Run this?",
-        false => "Accept these changes, and run this?",
-    };
-    confirm(&listed(executables), question)
+/// Puts what was trusted before in front of a policy, where that is kept.
+fn remembered(otherwise: TrustPolicy, host: &Host) -> TrustPolicy {
+    match host.trust_store() {
+        Ok(Some(store)) => TrustPolicy::recorded_or(store, otherwise),
+        Ok(None) => otherwise,
+        Err(failure) => {
+            remark(&format!("warning: what is trusted is not remembered: {}", failure.message));
+            otherwise
+        }
+    }
+}
+
+/// Asks the person at the terminal; without one, refuses.
+pub(crate) fn asking(title: &'static str, question: &'static str, host: &Host) -> TrustPolicy {
+    if !host.can_ask {
+        return TrustPolicy::Refuse;
+    }
+    TrustPolicy::ask(move |executables, difference| {
+        let listed = listed(title, executables, difference);
+        match executables.changes.is_empty() {
+            true => confirm(&listed, question),
+            false => confirm(&listed, "Accept these changes, and run this?"),
+        }
+    })
 }
 
 /// Refuses to fire points at handlers of plugins that nobody has allowed.
 pub(crate) fn allow(
+    root: &Path,
     registry: &Registry,
     fires: impl Fn(HookPoint) -> bool,
     yes: bool,
@@ -51,16 +71,24 @@ pub(crate) fn allow(
     if executables.is_empty() || yes {
         return Ok(());
     }
-    if host.can_ask {
-        let listed = shown("This command executes:", &executables.lines());
-        // A signal ends the command, and not the process with what it has made for itself.
-        let asked = async { tokio::task::spawn_blocking(move || confirm(&listed, "Run this?")).await };
-        let asked = block_on_or_leave(asked).inspect_err(|_| _ = terminal::show(Stream::Err, "\n"));
-        let is_allowed = asked?.unwrap_or(false);
-        return if is_allowed { Ok(()) } else { Err(declined(&executables)) };
-    }
-    let failure = Failure::new(ErrorCode::TRUST_REFUSED, "nobody has allowed what this command would run");
-    Err(failure.with_data(json!({ "executables": executables })).detail(executables.lines()))
+    let policy = remembered(asking("This command executes:", "Run this?", host), host);
+    let root = root.to_owned();
+    // A signal ends the command, and not the process with what it has made for itself.
+    let decided = async {
+        tokio::task::spawn_blocking(move || policy.decide(&root, &executables, Timestamp::now())).await
+    };
+    let decided = block_on_or_leave(decided).inspect_err(|_| _ = terminal::show(Stream::Err, "\n"))?;
+    let decided = decided.map_err(|error| Failure::internal("the question broke").because(&error))?;
+    decided.map_err(|refusal| {
+        let failure = Failure::from(&refusal);
+        match refusal.reason {
+            RefusalReason::Untrusted => failure.reword("nobody has allowed what this command would run"),
+            RefusalReason::Declined => failure
+                .reword("not run: what this command would run was declined")
+                .advise("Run it again and answer y, or pass --yes."),
+            _ => failure,
+        }
+    })
 }
 
 /// Shows something and asks; anything but a clear yes is a no.
@@ -76,22 +104,20 @@ pub(crate) fn confirm(shown: &str, question: &str) -> bool {
     ask().unwrap_or(false)
 }
 
-/// What a question that was answered with no ends with. The list was just shown.
-fn declined(executables: &Executables) -> Failure {
-    let failure = Failure::new(ErrorCode::TRUST_REFUSED, "not run: what this command would run was declined");
-    let failure = failure.with_data(json!({ "executables": executables }));
-    failure.advise("Run it again and answer y, or pass --yes.").declined()
-}
-
 /// Lists what a run executes that is not asked about.
 pub(crate) fn announced(executables: &Executables) -> String {
     shown("This run executes:", &executables.lines())
 }
 
-/// Lists what a run would execute, after what the last one left changed.
-fn listed(executables: &Executables) -> String {
-    let changes = left_changed(executables);
-    format!("{changes}{}  digest of all this: {}\n", announced(executables), executables.digest())
+/// Lists what would execute, or how it differs from what was trusted, after what the last
+/// run left changed.
+fn listed(title: &str, executables: &Executables, difference: Option<&Difference>) -> String {
+    let listed = match difference {
+        None => shown(title, &executables.lines()),
+        Some(difference) if difference.is_empty() => "The rest is as it was trusted.\n".to_owned(),
+        Some(difference) => shown("This is not as it was trusted:", &difference.lines()),
+    };
+    format!("{}{listed}  digest of all this: {}\n", left_changed(executables), executables.digest())
 }
 
 /// Lists what the last run left changed, if it did.

@@ -68,6 +68,7 @@ pub mod snapshot;
 pub mod state;
 pub mod testing;
 pub mod text;
+pub mod trust;
 
 pub use samuel_process as process;
 pub use samuel_toon as toon;
@@ -76,7 +77,7 @@ pub use samuel_toon as toon;
 pub use {
     agent::{Agent, Script, ScriptedCall},
     config::MethodologySettings,
-    engine::{Controller, Events, Run, RunBuilder, RunError, RunHandle, TrustPolicy},
+    engine::{Controller, Events, Run, RunBuilder, RunError, RunHandle},
     event::{Event, EventRecord, RunReport},
     hook::{Answer, Call, Handler, HookFailure, HookPoint, RegistryBuilder, blocking, points},
     model::{Coded, ErrorCode, ExitReason, Plan, Priority, Status, Task, TaskId, Usage, payload},
@@ -84,4 +85,5 @@ pub use {
     process::{Supervisor, supervisor_main},
     project::{Project, ProjectError, find_root},
     state::{Actor, Existing},
+    trust::TrustPolicy,
 };

@@ -6,13 +6,14 @@ use std::fs;
 use samuel_core::{
     agent::{self, AgentConfig, Script, ScriptedCall, Step},
     config::{CheckCommand, MethodologySettings},
-    engine::{Glance, TrustPolicy},
+    engine::Glance,
     event::Event,
     hook::{Call, HookPoint, points},
     model::{Coded, ExitReason, Status, TaskId, payload::*},
     process::Supervisor,
     state::{Actor, Mutation},
     testing::{Bench, FakeHandler, completes_each_task},
+    trust::TrustPolicy,
 };
 
 #[tokio::test(flavor = "multi_thread")]

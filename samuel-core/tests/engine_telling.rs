@@ -5,12 +5,13 @@ use std::{sync::Arc, time::Duration};
 
 use samuel_core::{
     agent::{Script, ScriptedCall, Step},
-    engine::{Run, TrustPolicy},
+    engine::Run,
     event::{CheckResult, Event, EventRecord},
     hook::{HookPoint, points},
     model::{ExitReason, TaskId, payload::*},
     process::Supervisor,
     testing::{Bench, FakeHandler, HeldAgent, Played, VirtualClock, completes_each_task},
+    trust::TrustPolicy,
 };
 
 fn warnings(played: &Played) -> Vec<&str> {

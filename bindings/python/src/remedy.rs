@@ -54,6 +54,9 @@ fn words(step: &Remedy) -> &'static str {
         Remedy::ReadProgressAndGoOn => "Read .samuel/run/progress.md, then go on by running the loop again.",
         Remedy::ReadMessageAndGoOn => "Read the message above, then go on by running the loop again.",
         Remedy::TrustRun => "Review what would run (Loop.executables), then pass trust=True.",
+        Remedy::RevokeTrust => {
+            "Forget it with TrustStore.revoke(), review what would run, and trust it anew."
+        }
         Remedy::TrustOtherDigest => "Review what would run (Loop.executables), then trust it.",
         Remedy::AcceptChanges | Remedy::AcceptDigest { .. } => {
             "Look at the changes, for instance with `git status` and `git diff`. Then undo them, or pass a function \

@@ -17,8 +17,9 @@ use pyo3::{
     types::{PyAnyMethods, PyList},
 };
 use samuel_core::{
-    engine::{Events, Executables, Glance, Run, RunError, TrustPolicy},
+    engine::{Events, Glance, Run, RunError},
     machine::Command,
+    trust::{Executables, TrustPolicy},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -117,7 +118,7 @@ impl PyRun {
     fn start(&self, trusted: bool, decided: bool, streams: usize) -> PyResult<PyRunHandle> {
         let run = self.take()?;
         let policy = match (decided, trusted) {
-            (true, _) => TrustPolicy::ask(move |_| trusted),
+            (true, _) => TrustPolicy::ask(move |_, _| trusted),
             (false, true) => TrustPolicy::TrustAll,
             (false, false) => TrustPolicy::Refuse,
         };
@@ -163,8 +164,8 @@ impl PyRunHandle {
 
 fn raise_end(py: Python<'_>, error: &RunError) -> PyErr {
     let message = raise(py, error);
-    if let RunError::Untrusted { executables } | RunError::Unaccepted { executables } = error {
-        let lines = [executables.change_lines(), executables.lines()].concat().join("\n");
+    if let RunError::Untrusted(refusal) = error {
+        let lines = refusal.lines().join("\n");
         // The note is a help; without it the error says the same.
         let _ = message.value(py).as_any().call_method1("add_note", (lines,));
     }

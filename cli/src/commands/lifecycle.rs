@@ -28,9 +28,10 @@ pub(crate) fn init(args: &ProjectInitArgs, global: &Global, host: &Host) -> Resu
         Err(_) if args.force => host.project_to_configure(global)?,
         opened => opened?,
     };
+    let root = project.root().to_owned();
     let lifecycle = lifecycle(project, host)?;
     let fires = |point| matches!(point, HookPoint::InitBefore | HookPoint::InitAfter);
-    trust::allow(lifecycle.registry(), fires, args.yes, host)?;
+    trust::allow(&root, lifecycle.registry(), fires, args.yes, host)?;
     let report = block_on_or_leave(lifecycle.init(&options))?.map_err(|error| of_hooks(&error))?;
     let warnings = lines_of(&report.warnings);
     Ok(Reply::new(&report, init_text(&report)).warn(warnings))
@@ -41,9 +42,10 @@ pub(crate) fn sync(args: &SyncArgs, global: &Global, host: &Host) -> Result<Repl
     let options = SyncOptions { dry_run: args.dry_run };
     let project = host.project(global, None)?;
     let places = Places::of(host, project.root());
+    let root = project.root().to_owned();
     let lifecycle = lifecycle(project, host)?;
     let fires = |point| matches!(point, HookPoint::SyncBefore | HookPoint::SyncAfter);
-    trust::allow(lifecycle.registry(), fires, args.yes, host)?;
+    trust::allow(&root, lifecycle.registry(), fires, args.yes, host)?;
     let report = block_on_or_leave(lifecycle.sync(&options))?.map_err(|error| of_hooks(&error))?;
     let warnings = lines_of(&report.warnings);
     Ok(Reply::new(&report, sync_text(&report, &places)).warn(warnings))

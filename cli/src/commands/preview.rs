@@ -82,8 +82,9 @@ pub(crate) fn dry_run(builder: RunBuilder) -> Result<Reply, Failure> {
 
 fn look(project: Project, args: &LookArgs, host: &Host) -> Result<Preview, Failure> {
     require_plan(&project)?;
+    let root = project.root().to_owned();
     let run = builder(project, &Setting::default(), host)?.build()?;
-    trust::allow(run.registry(), |_| true, args.yes, host)?;
+    trust::allow(&root, run.registry(), |_| true, args.yes, host)?;
     Ok(block_on_or_leave(run.preview(Glance::Exact))??)
 }
 

@@ -61,6 +61,9 @@ fn words(step: &Remedy) -> &'static str {
         Remedy::ReadProgressAndGoOn => "Read .samuel/run/progress.md, then go on with `samuel run start`.",
         Remedy::ReadMessageAndGoOn => "Read the message above, then go on with `samuel run start`.",
         Remedy::TrustRun => "Review what would run, then pass --yes.",
+        Remedy::RevokeTrust => {
+            "Forget it with `samuel trust --revoke`, review what would run, and run `samuel trust`."
+        }
         Remedy::TrustOtherDigest => {
             "Review what would run, then pass its digest, or start without --trust-hash to be asked."
         }

@@ -23,3 +23,4 @@ mod start;
 mod state_file;
 mod telling;
 mod toon;
+mod trust;

@@ -19,13 +19,14 @@ use samuel_core::{
     agent::{AgentConfig, MutationRoute, ScriptedAgent, StoreSink},
     clock::SystemClock,
     config::CheckCommand,
-    engine::{Run, TrustPolicy},
+    engine::Run,
     hook::{blocking, points},
     model::{ExitReason, Plan},
     prd::{Document, convert},
     process::{Supervisor, supervisor_main},
     project::Project,
     state::{Actor, Existing},
+    trust::TrustPolicy,
 };
 
 /// The PRD that the run carries out.

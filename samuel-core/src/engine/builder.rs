@@ -8,7 +8,6 @@ use std::sync::Arc;
 use super::{
     error::RunError,
     run::{Frozen, Run},
-    trust::TrustPolicy,
     unheld_budget::unheld,
 };
 use crate::{
@@ -20,6 +19,7 @@ use crate::{
     process::Supervisor,
     project::Project,
     sandbox::{Sandbox, Sandboxes},
+    trust::TrustPolicy,
 };
 
 /// Collects what a run needs.

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{
-    control_files::{ControlFileChange, Stamps},
-    services::Services,
+use super::{control_files::Stamps, services::Services};
+use crate::{
+    event::RunFault, hook::HookPoint, machine::EffectResult, text::listed, trust::ControlFileChange,
 };
-use crate::{event::RunFault, hook::HookPoint, machine::EffectResult, text::listed};
 
 impl Services {
     /// Looks at the control files before a check is made. Returns the stamps of the

@@ -1,6 +1,5 @@
 //! What can keep a run from being built, started or waited for.
 
-use super::executables::Executables;
 pub(super) use crate::text::described;
 use crate::{
     agent::AgentError,
@@ -10,6 +9,7 @@ use crate::{
     model::{Coded, ErrorCode, Location, Remedy},
     sandbox::SandboxError,
     state::StateError,
+    trust::Refusal,
 };
 
 /// A run that cannot be built, started or waited for.
@@ -34,33 +34,9 @@ pub enum RunError {
     /// The state cannot be used, or another loop runs.
     #[error(transparent)]
     State(#[from] StateError),
-    /// The trust policy refused.
-    #[error("nobody has allowed what this project would run")]
-    Untrusted {
-        /// What it would run.
-        executables: Box<Executables>,
-    },
-    /// Whoever was asked said no.
-    #[error("not started: what this project would run was declined")]
-    Declined {
-        /// What it would run.
-        executables: Box<Executables>,
-    },
-    /// The trust policy allows what runs, but not what the last run left changed.
-    #[error(
-        "the last run left control files changed, and nobody has accepted that: {}",
-        in_words(executables)
-    )]
-    Unaccepted {
-        /// What it would run, with the changes.
-        executables: Box<Executables>,
-    },
-    /// The trust policy allows something else.
-    #[error("what this project would run is not what was trusted: its digest is {}", executables.digest())]
-    OtherDigest {
-        /// What it would run.
-        executables: Box<Executables>,
-    },
+    /// What the project would run may not.
+    #[error(transparent)]
+    Untrusted(#[from] Box<Refusal>),
     /// The prompt of an iteration cannot be composed.
     #[error("the prompt could not be composed: {message}")]
     Prompt {
@@ -89,12 +65,6 @@ pub(super) async fn blocking<R: Send + 'static>(
     done.map_err(|error| RunError::Broken { message: error.to_string() })
 }
 
-/// Names the control files that the last run left changed.
-fn in_words(executables: &Executables) -> String {
-    let changes: Vec<String> = executables.changes.iter().map(ToString::to_string).collect();
-    changes.join("; ")
-}
-
 impl Coded for RunError {
     fn code(&self) -> ErrorCode {
         match self {
@@ -104,10 +74,7 @@ impl Coded for RunError {
             Self::Registry(error) => error.code(),
             Self::Template(error) => error.code(),
             Self::State(error) => error.code(),
-            Self::Untrusted { .. }
-            | Self::Declined { .. }
-            | Self::Unaccepted { .. }
-            | Self::OtherDigest { .. } => ErrorCode::TRUST_REFUSED,
+            Self::Untrusted(refusal) => refusal.code(),
             Self::Prompt { .. } => ErrorCode::HOOK_FAILED,
             Self::Unswept { .. } => ErrorCode::STATE_LOOP_RUNNING,
             Self::Broken { .. } => ErrorCode::INTERNAL,
@@ -130,13 +97,7 @@ impl Coded for RunError {
             Self::Config(error) => error.help(),
             Self::State(error) => error.help(),
             Self::Template(error) => error.help(),
-            Self::Declined { .. } => {
-                "Change what it would run in samuel.toml, or start it again and answer y.".into()
-            }
-            Self::Unaccepted { executables } => {
-                Remedy::AcceptDigest { digest: executables.digest().to_string() }
-            }
-            Self::OtherDigest { .. } => Remedy::TrustOtherDigest,
+            Self::Untrusted(refusal) => refusal.help(),
             Self::Agent(AgentError::Unknown { suggestion: Some(nearest), .. }) => did_you_mean(nearest),
             Self::Sandbox(error) => error.help(),
             Self::Registry(RegistryError::Resolve(unresolved)) => match unresolved.nearest() {

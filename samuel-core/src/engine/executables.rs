@@ -1,189 +1,31 @@
-//! What a run would execute, as a person is shown it.
-//!
-//! [`Executables`] lists everything that a project makes run: the agent with its
-//! whole command line, each plugin with what it was granted, each quality check,
-//! each hook point that is configured, each handler and each prompt template. The list is complete and its order is
-//! fixed, so whoever wants to know whether something else would run now than was
-//! approved once compares two of them, or their digests.
+//! Collecting what a run would execute.
 
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-
-use super::{
-    control_files::{ControlFileChange, ControlFiles},
-    run::Frozen,
-};
+use super::{control_files::ControlFiles, run::Frozen};
 use crate::{
     agent::compose_agent_env,
     config::{CheckCommand, format_duration},
-    hook::{ChainSpec, HookPoint, PluginIdentity, Registry, Tier},
-    plugin::digest_of,
+    hook::{ChainSpec, HookPoint, Registry},
+    trust::{Executable, ExecutableKind, Executables, command_line, handlers, plugin},
 };
 
-/// What a run would execute: the agent, then plugins, quality checks, hook points
-/// that are configured, handlers and prompt templates, each in the order in which they are configured or run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Executables {
-    /// Everything that would execute.
-    pub entries: Vec<Executable>,
-    /// The control files that the last run left changed, and that nobody has accepted
-    /// since. After a run that was cut off, those that are not as that run found them.
-    pub changes: Vec<ControlFileChange>,
-}
-
-/// One thing that would execute.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Executable {
-    /// What it is.
-    pub kind: ExecutableKind,
-    /// Which one: the agent, plugin or handler by its name, a quality check by
-    /// its number from 1, a hook point by its id, a template by its path.
-    pub id: String,
-    /// Where it is: the agent's program, a plugin's directory, the hook point
-    /// of a handler; absent where that says nothing more.
-    pub place: Option<String>,
-    /// What is started. Of an agent it is plain where each word ends; a quality
-    /// check is text for the shell.
-    pub command: Option<String>,
-    /// What changes how it runs, each by name.
-    pub details: Vec<(String, String)>,
-}
-
-/// What kind of thing would execute.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ExecutableKind {
-    /// The agent.
-    Agent,
-    /// An installed plugin.
-    Plugin,
-    /// A quality check.
-    QualityCheck,
-    /// A hook point whose chain is configured, which can turn off what checks.
-    HookPoint,
-    /// A handler of a hook point, beside the built-in ones.
-    Handler,
-    /// A prompt template in the place of a built-in one.
-    Template,
-}
-
-impl ExecutableKind {
-    /// Returns what people call it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Agent => "agent",
-            Self::Plugin => "plugin",
-            Self::QualityCheck => "quality check",
-            Self::HookPoint => "hook point",
-            Self::Handler => "handler",
-            Self::Template => "prompt template",
-        }
-    }
-}
-
-impl Executables {
-    /// Collects what a run would execute.
-    pub(super) fn of(
-        frozen: &Frozen,
-        agent_files: &[PathBuf],
-        registry: &Registry,
-        templates: &[PathBuf],
-        control_files: &ControlFiles,
-    ) -> Self {
-        let mut entries = vec![agent(frozen, agent_files, control_files)];
-        entries.extend(registry.plugins().iter().map(plugin));
-        let checks = frozen.settings.quality_checks.iter();
-        entries.extend((1..).zip(checks).map(|(number, check)| quality_check(number, check, control_files)));
-        entries.extend(HookPoint::ALL.iter().filter_map(|point| hook_point(*point, registry.spec(*point)?)));
-        entries.extend(handlers(registry, |_| true));
-        entries.extend(templates.iter().map(|path| template(path, control_files)));
-        Self { entries, changes: Vec::new() }
-    }
-
-    /// Collects what fires where only some points do, as in a preview: the
-    /// handlers that are not built in, and the plugins that they belong to.
-    pub fn of_points(registry: &Registry, fires: impl Fn(HookPoint) -> bool) -> Self {
-        let handlers = handlers(registry, fires);
-        let owns = |plugin: &&PluginIdentity| {
-            let is_of = |id: &str| id.strip_prefix(&plugin.name).is_some_and(|rest| rest.starts_with(':'));
-            handlers.iter().any(|handler| is_of(&handler.id))
-        };
-        let mut entries: Vec<Executable> = registry.plugins().iter().filter(owns).map(plugin).collect();
-        entries.extend(handlers);
-        Self { entries, changes: Vec::new() }
-    }
-
-    /// Lists those of one kind.
-    pub fn of_kind(&self, kind: ExecutableKind) -> impl Iterator<Item = &Executable> {
-        self.entries.iter().filter(move |entry| entry.kind == kind)
-    }
-
-    /// Returns one digest over all of it, `sha256:` and 64 digits. It stays the same as
-    /// long as the same would execute and the last run left the same changed.
-    pub fn digest(&self) -> String {
-        // Texts, lists and records alone, so that this cannot fail.
-        let written = serde_json::to_vec(self).unwrap_or_default();
-        digest_of(&written)
-    }
-
-    /// Returns the digest that the next start has if all of it is accepted now and nothing
-    /// is changed: that of the same without what the last run left changed.
-    pub fn accepted_digest(&self) -> String {
-        Self { changes: Vec::new(), ..self.clone() }.digest()
-    }
-
-    /// Says whether nothing would execute.
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
-    /// Returns all of it for reading: a line for each thing, and below it an
-    /// indented one for whatever changes how it runs. A text with a line end of
-    /// its own is quoted, so that none can look like another line.
-    pub fn lines(&self) -> Vec<String> {
-        self.entries.iter().flat_map(Executable::lines).collect()
-    }
-
-    /// Returns the changes for reading: a line for each, and below it an indented one
-    /// with the digests.
-    pub fn change_lines(&self) -> Vec<String> {
-        let lines = |change: &ControlFileChange| {
-            [quoted_line(&change.to_string()), format!("  {}", quoted_line(&change.digests()))]
-        };
-        self.changes.iter().flat_map(lines).collect()
-    }
-}
-
-impl Executable {
-    fn new(kind: ExecutableKind, id: impl Into<String>) -> Self {
-        Self { kind, id: id.into(), place: None, command: None, details: Vec::new() }
-    }
-
-    fn detail(&mut self, name: &str, value: impl Into<String>) {
-        self.details.push((name.to_owned(), value.into()));
-    }
-
-    fn lines(&self) -> Vec<String> {
-        let (kind, id) = (self.kind.as_str(), quoted_line(&self.id));
-        let place = self.place.as_deref().map(quoted_line);
-        let command = self.command.as_deref().map(quoted_line);
-        let mut head = match (self.kind, &place) {
-            (ExecutableKind::Handler, Some(point)) => format!("{kind} of {point}: {id}"),
-            _ => format!("{kind} {id}"),
-        };
-        if let Some(command) = command {
-            head = format!("{head}: {command}");
-        }
-        let mut lines = vec![head];
-        match (self.kind, place) {
-            (ExecutableKind::Agent, Some(program)) => lines.push(format!("  program: {program}")),
-            (ExecutableKind::Plugin, Some(directory)) => lines.push(format!("  directory: {directory}")),
-            _ => {}
-        }
-        lines.extend(self.details.iter().map(|(name, value)| format!("  {name}: {}", quoted_line(value))));
-        lines
-    }
+/// Collects what a run would execute.
+pub(super) fn executables(
+    frozen: &Frozen,
+    agent_files: &[PathBuf],
+    registry: &Registry,
+    templates: &[PathBuf],
+    control_files: &ControlFiles,
+) -> Executables {
+    let mut entries = vec![agent(frozen, agent_files, control_files)];
+    entries.extend(registry.plugins().iter().map(plugin));
+    let checks = frozen.settings.quality_checks.iter();
+    entries.extend((1..).zip(checks).map(|(number, check)| quality_check(number, check, control_files)));
+    entries.extend(HookPoint::ALL.iter().filter_map(|point| hook_point(*point, registry.spec(*point)?)));
+    entries.extend(handlers(registry, |_| true));
+    entries.extend(templates.iter().map(|path| template(path, control_files)));
+    Executables::of(entries)
 }
 
 fn agent(frozen: &Frozen, files: &[PathBuf], control_files: &ControlFiles) -> Executable {
@@ -202,24 +44,6 @@ fn agent(frozen: &Frozen, files: &[PathBuf], control_files: &ControlFiles) -> Ex
     }
     for (path, digest) in control_files.known(files) {
         entry.detail(&format!("file {path}"), digest);
-    }
-    entry
-}
-
-fn plugin(plugin: &PluginIdentity) -> Executable {
-    let mut entry = Executable {
-        place: Some(plugin.directory.clone()),
-        ..Executable::new(ExecutableKind::Plugin, plugin.name.clone())
-    };
-    entry.detail("version", plugin.version.clone());
-    entry.detail("kind", plugin.kind.clone());
-    entry.detail("digest", plugin.digest.clone());
-    for (capability, targets) in &plugin.granted {
-        let value = match targets.as_slice() {
-            [] => "granted".to_owned(),
-            targets => command_line(targets),
-        };
-        entry.detail(&format!("granted {capability}"), value);
     }
     entry
 }
@@ -261,87 +85,10 @@ fn hook_point(point: HookPoint, spec: &ChainSpec) -> Option<Executable> {
     (!entry.details.is_empty()).then_some(entry)
 }
 
-fn handlers(registry: &Registry, fires: impl Fn(HookPoint) -> bool) -> Vec<Executable> {
-    let points = HookPoint::ALL.iter().filter(|point| fires(**point));
-    let of_point = |point: &HookPoint| {
-        let foreign = registry.handlers(*point).filter(|(_, _, tier)| *tier != Tier::BuiltIn);
-        foreign.map(|(id, order, _)| handler(*point, id, order, registry)).collect::<Vec<_>>()
-    };
-    points.flat_map(of_point).collect()
-}
-
-fn handler(point: HookPoint, id: &str, order: i32, registry: &Registry) -> Executable {
-    let mut entry =
-        Executable { place: Some(point.to_string()), ..Executable::new(ExecutableKind::Handler, id) };
-    entry.detail("order", order.to_string());
-    let registered = registry.registered(point).iter().find(|registered| &*registered.info.id == id);
-    if let Some(timeout) = registered.and_then(|registered| registered.timeout) {
-        entry.detail("timeout", format_duration(timeout));
-    }
-    entry
-}
-
 fn template(path: &Path, control_files: &ControlFiles) -> Executable {
     let mut entry = Executable::new(ExecutableKind::Template, path.display().to_string());
     if let Some(digest) = control_files.digest(path) {
         entry.detail("digest", digest);
     }
     entry
-}
-
-/// Writes words so that it is plain where each of them ends, as a shell takes them.
-fn command_line(words: &[String]) -> String {
-    words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
-}
-
-/// Quotes a word where a shell would take it for something else: in single quotes, within
-/// which nothing is expanded, or as `$'\u202e'` where it holds what cannot be shown.
-fn shell_word(word: &str) -> String {
-    let is_shown = |c: char| c == ' ' || c.is_ascii_graphic() || c.is_alphanumeric();
-    let is_plain = |c: char| c.is_alphanumeric() || "-_./:=,@%+".contains(c);
-    if word.is_empty() || !word.chars().all(is_shown) {
-        let escaped = |c: char| match c {
-            '\'' | '\\' => format!("\\{c}"),
-            '\n' => "\\n".to_owned(),
-            c if is_shown(c) => c.to_string(),
-            c => format!("\\U{:08x}", u32::from(c)),
-        };
-        let escaped: String = word.chars().map(escaped).collect();
-        return if word.is_empty() { "''".to_owned() } else { format!("$'{escaped}'") };
-    }
-    match word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
-}
-
-/// Quotes a text that is more than one line.
-fn quoted_line(text: &str) -> String {
-    let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
-    if text.contains(breaks) { format!("{text:?}") } else { text.to_owned() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn it_is_plain_where_each_word_of_a_command_ends() {
-        let words = ["sh", "-c", "rm -rf $HOME", "", "it's", "a;b", "a\u{1b}[2K\n'", "\u{202e}txt", "größe"];
-        let shown = r"sh -c 'rm -rf $HOME' '' 'it'\''s' 'a;b' $'a\U0000001b[2K\n\'' $'\U0000202etxt' größe";
-        assert_eq!(command_line(&words.map(str::to_owned)), shown);
-    }
-
-    #[test]
-    fn nothing_that_is_shown_can_look_like_another_line() {
-        let command = "true\nagent claude: harmless".to_owned();
-        let mut entry =
-            Executable { command: Some(command), ..Executable::new(ExecutableKind::QualityCheck, "1") };
-        entry.detail("timeout", "1s\n  timeout: 2s");
-        let lines = Executables { entries: vec![entry], ..Executables::default() }.lines();
-        assert_eq!(
-            lines,
-            [r#"quality check 1: "true\nagent claude: harmless""#, r#"  timeout: "1s\n  timeout: 2s""#]
-        );
-    }
 }

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use super::{
     begin::last_control_record,
-    control_files::{ControlFileChange, ControlFiles},
+    control_files::ControlFiles,
     error::{RunError, blocking},
-    executables::Executables,
     run::Run,
 };
-use crate::state::{LaneStore, PlanStore, ProgressEntry, ProgressKind, StateError};
+use crate::{
+    state::{LaneStore, PlanStore, ProgressEntry, ProgressKind, StateError},
+    trust::{ControlFileChange, Executables},
+};
 
 impl Run {
     /// Returns what the run would execute, with the control files that the last run

@@ -7,7 +7,7 @@
 //! Which handlers there are by default is the methodology's.
 //!
 //! ```
-//! use samuel_core::{engine::{Run, TrustPolicy}, model::TaskId, testing::{Bench, completes_each_task}};
+//! use samuel_core::{engine::Run, model::TaskId, testing::{Bench, completes_each_task}, trust::TrustPolicy};
 //!
 //! # let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
 //! # runtime.block_on(async {
@@ -54,16 +54,13 @@ mod preview;
 mod profile;
 mod run;
 mod services;
-mod trust;
 mod unheld_budget;
 mod waiting;
 mod work_tree;
 
 pub use builder::RunBuilder;
 pub use checkup::{Checkup, Finding, Health, Subject};
-pub use control_files::ControlFileChange;
 pub use error::RunError;
-pub use executables::{Executable, ExecutableKind, Executables};
 pub use handle::{Controller, RunHandle};
 pub use hook_report::{
     ChainReport, HandlerReport, HookReport, OriginReport, PointReport, SettingReport, SkippedReport,
@@ -72,4 +69,3 @@ pub use hub::Events;
 pub use preview::{Glance, Preview, PreviewStop};
 pub use profile::{Profile, ProfileRow};
 pub use run::Run;
-pub use trust::TrustPolicy;

@@ -22,13 +22,12 @@ use super::{
     control_files::{ControlFiles, in_command_line, in_words},
     driver::Driver,
     error::{RunError, blocking, described},
-    executables::{ExecutableKind, Executables},
+    executables::executables,
     follow::Follower,
     handle::{Controller, RunHandle},
     hub::{Events, Hub},
     old_logs::OldLogs,
     services::{Known, Services, Tickets},
-    trust::TrustPolicy,
     unheld_budget::{self, unheld},
     work_tree::WorkTree,
 };
@@ -46,6 +45,7 @@ use crate::{
     project::Project,
     sandbox::Sandboxes,
     state::{LaneStore, LoopLock, PlanStore, RunDir},
+    trust::{ExecutableKind, Executables, TrustPolicy},
 };
 
 /// What a start says where the program that embeds the run named no supervisor.
@@ -150,7 +150,7 @@ impl Run {
         };
         methodology.register(kit, &mut handlers);
         let registry = frozen.project.registry::<RunError>(handlers, HookPoint::ALL)?;
-        let executables = Executables::of(&frozen, &agent_files, &registry, &replaced, &control_files);
+        let executables = executables(&frozen, &agent_files, &registry, &replaced, &control_files);
         let languages = OnceLock::new();
         Ok(Self { frozen, registry, executables, is_compared: false, control_files, languages, hub, inputs })
     }
@@ -181,8 +181,7 @@ impl Run {
     /// Starts the run, or goes on with one that did not end.
     ///
     /// # Errors
-    /// Returns [`RunError::Untrusted`], [`RunError::Declined`] or
-    /// [`RunError::Unaccepted`] where the policy refuses, [`RunError::Agent`] where the agent cannot be called, and
+    /// Returns [`RunError::Untrusted`] where the policy refuses, [`RunError::Agent`] where the agent cannot be called, and
     /// [`RunError::State`] where another loop runs or the state cannot be used.
     pub async fn start(mut self) -> Result<RunHandle, RunError> {
         self.ensure_compared().await?;
@@ -208,7 +207,8 @@ impl Run {
     /// not held up.
     async fn decide(&self) -> Result<(), RunError> {
         let (trust, executables) = (self.frozen.trust.clone(), self.executables.clone());
-        blocking(move || trust.decide(&executables)).await?
+        let (root, now) = (self.frozen.project.root().to_owned(), self.frozen.project.clock().now());
+        blocking(move || Ok(trust.decide(&root, &executables, now).map_err(Box::new)?)).await?
     }
 
     /// Says what a start and a checkup warn of in the quality checks: what they execute that is

@@ -31,6 +31,7 @@ mod kind;
 mod list;
 mod open;
 mod own;
+pub(crate) mod private;
 mod replace;
 mod root;
 mod walk;

@@ -62,6 +62,8 @@ pub enum Remedy {
     TrustRun,
     /// Say that exactly what would run may run, or be asked.
     TrustOtherDigest,
+    /// Forget what was trusted, and trust it anew.
+    RevokeTrust,
     /// Undo changes of control files, or accept them when asked.
     AcceptChanges,
     /// Undo changes of control files, or accept them when asked or by their digest.

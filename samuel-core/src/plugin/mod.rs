@@ -63,7 +63,6 @@ mod load;
 mod lock;
 mod manifest;
 mod name;
-mod private;
 mod private_copy;
 mod problem;
 mod profile;

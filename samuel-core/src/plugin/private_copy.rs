@@ -22,8 +22,8 @@ use std::{
 use super::{
     PluginError, Selection, Tree,
     contents::{Contents, Writing},
-    private,
 };
+use crate::fs::private;
 
 /// Where copies lie, below the private directory.
 const DIRECTORY: &str = "plugins";

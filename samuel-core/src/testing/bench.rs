@@ -12,13 +12,14 @@ use crate::{
     agent::{Agent, AgentConfig, MutationRoute, Script, ScriptedAgent, StoreSink},
     clock::Clock,
     config::CONFIG_FILE,
-    engine::{Run, RunBuilder, RunError, TrustPolicy},
+    engine::{Run, RunBuilder, RunError},
     git::Caller,
     methodology::Methodology,
     model::{Plan, Status, Task, TaskId},
     process::Supervisor,
     project::{Project, ProjectError},
     state::{Actor, Existing, LaneStore, MemoryLane, MemoryStore, PlanStore, StateError},
+    trust::TrustPolicy,
 };
 
 /// The environment of agents and checks.

@@ -10,9 +10,9 @@ use std::{fs, sync::Arc, time::Duration};
 use anyhow::{Result, ensure};
 use async_trait::async_trait;
 use samuel_core::{
+    Run, TrustPolicy,
     agent::{Agent, AgentError, AgentRequest},
     clock::SystemClock,
-    engine::{Run, TrustPolicy},
     git::Caller,
     hook::{AgentPort, Answer, Call, RegistryBuilder, blocking, points},
     methodology::{Kit, Methodology, built_in},

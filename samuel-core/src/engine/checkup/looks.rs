@@ -8,7 +8,6 @@ use crate::{
     engine::{
         builder::RunBuilder,
         error::{RunError, described},
-        executables::Executables,
     },
     git::{Caller, GitError, Head, Repository},
     hook::HookPoint,
@@ -17,6 +16,7 @@ use crate::{
     process::{Containment, find_program, strongest_containment},
     project::{Project, ProjectError},
     text::counted,
+    trust::Executables,
 };
 
 pub(super) fn configured(project: &Project) -> Finding {

@@ -8,8 +8,7 @@ use std::{
 };
 
 use super::{
-    ControlFileChange, ControlRecord, Stamps,
-    change::UNREADABLE,
+    ControlRecord, Stamps,
     executed::Executed,
     of_checks::OfChecks,
     pattern,
@@ -20,6 +19,7 @@ use crate::{
     fs::{FileError, Root},
     plugin::{LOCK_FILE, Selection, Tree, digest_of_stream, plugin_directory},
     project::Project,
+    trust::{ControlFileChange, UNREADABLE},
 };
 
 /// How long a file may be whose content is compared. Of a longer one its length

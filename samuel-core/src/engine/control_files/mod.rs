@@ -7,7 +7,6 @@
 //! A [`ControlRecord`] keeps what they were for the next start, which asks about
 //! what a run has left changed.
 
-mod change;
 mod command_words;
 mod executed;
 #[cfg(test)]
@@ -23,7 +22,6 @@ mod shell_line;
 mod stamp;
 mod variables;
 
-pub use change::ControlFileChange;
 pub(super) use executed::{in_command_line, in_words};
 pub(crate) use files::ControlFiles;
 pub(super) use programs::programs_of_shell;

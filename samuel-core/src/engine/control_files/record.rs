@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::ControlFileChange;
+use crate::trust::ControlFileChange;
 
 /// What a run saves of its control files, for the next start.
 ///

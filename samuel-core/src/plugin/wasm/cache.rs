@@ -22,9 +22,12 @@ use super::{
     key::{Key, TAG_BYTES},
 };
 use crate::{
-    fs::{FileError, Manner, Root, found, open_unlinked, read_up_to},
+    fs::{
+        FileError, Manner, Root, found, open_unlinked,
+        private::{self, Reach},
+        read_up_to,
+    },
     model::hex,
-    plugin::private::{self, Reach},
 };
 
 /// The most entries that are kept, and the most bytes; the oldest go first.

@@ -3,25 +3,19 @@
 //! It is made once for a user and lies in the private directory that the caller
 //! names. Whoever cannot read it cannot make an entry of the cache that is run.
 
-use std::{
-    fmt, fs,
-    io::{self, Read as _},
-    os::unix::fs::MetadataExt as _,
-    path::Path,
-};
+use std::{fmt, fs, io, path::Path};
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-use crate::{
-    fs::{Manner, Root, found, open_unlinked},
-    plugin::private,
-};
+use crate::fs::{Manner, Root, private};
 
 /// The name of the key's file.
 const KEY_FILE: &str = "component-cache.key";
 /// How many bytes the key has.
 const KEY_BYTES: usize = 32;
+/// How much is read of a file in its place, in bytes.
+const MAX_FILE_BYTES: u64 = 1 << 10;
 /// How many bytes a signature has.
 pub(super) const TAG_BYTES: usize = 32;
 /// What is signed is for nothing else.
@@ -87,15 +81,7 @@ impl Key {
 /// Reads a key; nothing where there is none. One of another length is removed,
 /// to be made anew.
 fn read(path: &Path) -> io::Result<Option<[u8; KEY_BYTES]>> {
-    let Some(file) = found(open_unlinked(path))? else { return Ok(None) };
-    let metadata = file.metadata()?;
-    let is_ours = metadata.uid() == rustix::process::geteuid().as_raw();
-    if !is_ours || metadata.mode() & 0o077 != 0 {
-        let problem = format!("{} is not this user's alone; remove it", path.display());
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, problem));
-    }
-    let mut bytes = Vec::new();
-    file.take(KEY_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    let Some(bytes) = private::read(path, MAX_FILE_BYTES)? else { return Ok(None) };
     match bytes.try_into() {
         Ok(key) => Ok(Some(key)),
         Err(_) => fs::remove_file(path).map(|()| None),

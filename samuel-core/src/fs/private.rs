@@ -11,9 +11,11 @@ use std::{
     path::Path,
 };
 
+use super::{found, open_unlinked, read_up_to};
+
 /// Who can reach a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(crate) enum Reach {
     /// This user alone.
     Private,
     /// Others could have put something there, or it is a link.
@@ -22,7 +24,7 @@ pub(super) enum Reach {
 
 /// Makes a directory, with those above it where they are missing, and says who
 /// can reach it. One of this user's that others could only read is closed.
-pub(super) fn make(path: &Path) -> io::Result<Reach> {
+pub(crate) fn make(path: &Path) -> io::Result<Reach> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
     let found = fs::symlink_metadata(path)?;
     if !found.is_dir() || found.uid() != rustix::process::geteuid().as_raw() || found.mode() & 0o022 != 0 {
@@ -35,7 +37,7 @@ pub(super) fn make(path: &Path) -> io::Result<Reach> {
 }
 
 /// Makes a directory and refuses one that others can reach.
-pub(super) fn require(path: &Path) -> io::Result<()> {
+pub(crate) fn require(path: &Path) -> io::Result<()> {
     match make(path)? {
         Reach::Private => Ok(()),
         Reach::Open => {
@@ -43,6 +45,22 @@ pub(super) fn require(path: &Path) -> io::Result<()> {
             Err(io::Error::new(io::ErrorKind::PermissionDenied, problem))
         }
     }
+}
+
+/// Reads a file of such a directory, up to a limit; nothing where there is none.
+///
+/// # Errors
+/// Returns an error for a link, for a longer file, and for one that is another user's or
+/// that others can reach.
+pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
+    let Some(file) = found(open_unlinked(path))? else { return Ok(None) };
+    let metadata = file.metadata()?;
+    let is_ours = metadata.uid() == rustix::process::geteuid().as_raw();
+    if !is_ours || metadata.mode() & 0o077 != 0 {
+        let problem = format!("{} is not this user's alone; remove it", path.display());
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, problem));
+    }
+    Ok(Some(read_up_to(file, limit)?))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// What stands before why a file has no digest.
-pub(super) const UNREADABLE: &str = "unreadable: ";
+pub(crate) const UNREADABLE: &str = "unreadable: ";
 
 /// A control file that is not as it was when a run was built.
 ///

@@ -1,0 +1,42 @@
+//! Whether what a repository brings may run.
+//!
+//! Agent commands, quality checks, plugins and templates come with the repository and
+//! execute on the user's machine. The library never decides by itself whether they may:
+//! the caller gives a [`TrustPolicy`], which is shown the [`Executables`]. A
+//! [`TrustStore`] keeps what was trusted, outside of every repository, so that a start
+//! asks again only where something else would run, and shows the [`Difference`].
+//!
+//! ```
+//! use samuel_core::{blocking, testing::Bench, trust::{TrustPolicy, TrustStore}};
+//!
+//! let state = tempfile::tempdir()?;
+//! let store = TrustStore::open(&state.path().join("trust"))?;
+//! let bench = Bench::with_titles(&["Write the notes"]);
+//! let mut run = bench.run().trust(TrustPolicy::recorded(store.clone())).build()?;
+//! let refused = run.decide().unwrap_err();
+//! assert!(refused.to_string().contains("nobody has allowed"));
+//!
+//! store.record(bench.project().root(), run.executables()?, bench.project().clock().now())?;
+//! assert!(run.decide().is_ok());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod control_file_change;
+mod difference;
+mod executables;
+mod policy;
+mod refusal;
+mod store;
+
+pub use self::{
+    control_file_change::ControlFileChange,
+    difference::{ChangedExecutable, Difference},
+    executables::{Executable, ExecutableKind, Executables},
+    policy::{RecordedTrust, TrustPolicy},
+    refusal::{Refusal, RefusalReason},
+    store::{TrustRecord, TrustStore, TrustStoreError},
+};
+pub(crate) use self::{
+    control_file_change::UNREADABLE,
+    executables::{command_line, handlers, plugin},
+};

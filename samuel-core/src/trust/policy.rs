@@ -1,0 +1,135 @@
+//! Who decides whether what a repository brings may run.
+
+use std::{fmt, path::Path, sync::Arc};
+
+use jiff::Timestamp;
+
+use super::{Difference, Executables, Refusal, RefusalReason, TrustStore};
+
+/// A closure that decides, knowing how it differs from what was trusted before.
+type Decide = Arc<dyn Fn(&Executables, Option<&Difference>) -> bool + Send + Sync>;
+
+/// Who decides whether what a repository brings may run.
+#[derive(Clone, Default)]
+pub enum TrustPolicy {
+    /// Nothing of it may run; the default.
+    #[default]
+    Refuse,
+    /// All of it may run: the caller knows the repository. What the last run left
+    /// changed is not covered, since an agent may have changed it.
+    TrustAll,
+    /// What has this [digest](Executables::digest) may run, which covers what the
+    /// last run left changed.
+    Digest(String),
+    /// A closure decides, also on what the last run left changed. It may block, for
+    /// instance to ask a user.
+    Ask(Decide),
+    /// What was trusted before may run; of anything else another policy decides.
+    Recorded(RecordedTrust),
+}
+
+/// What was trusted before, and who decides of anything else.
+#[derive(Clone, Debug)]
+pub struct RecordedTrust {
+    store: TrustStore,
+    otherwise: Box<TrustPolicy>,
+}
+
+impl TrustPolicy {
+    /// Creates a policy that asks a closure. It is given what would execute and, where
+    /// something was [recorded](Self::recorded) before, how that differs from it.
+    pub fn ask(decide: impl Fn(&Executables, Option<&Difference>) -> bool + Send + Sync + 'static) -> Self {
+        Self::Ask(Arc::new(decide))
+    }
+
+    /// Creates a policy that allows what was trusted before, and nothing else.
+    pub fn recorded(store: TrustStore) -> Self {
+        Self::recorded_or(store, Self::Refuse)
+    }
+
+    /// Creates a policy that allows what was trusted before, and has another decide of
+    /// anything else. What somebody who is asked allows is recorded.
+    pub fn recorded_or(store: TrustStore, otherwise: Self) -> Self {
+        Self::Recorded(RecordedTrust { store, otherwise: Box::new(otherwise) })
+    }
+
+    /// Says whether somebody is asked.
+    pub(crate) fn asks(&self) -> bool {
+        match self {
+            Self::Ask(_) => true,
+            Self::Recorded(recorded) => recorded.otherwise.asks(),
+            Self::Refuse | Self::TrustAll | Self::Digest(_) => false,
+        }
+    }
+
+    /// Decides whether what the project at `root` would execute may run. Blocks as long
+    /// as whoever is asked takes. `now` is the time that is recorded.
+    ///
+    /// # Errors
+    /// Returns a [`Refusal`] where it may not, or where what was trusted cannot be read
+    /// or kept.
+    pub fn decide(&self, root: &Path, executables: &Executables, now: Timestamp) -> Result<(), Refusal> {
+        match self {
+            Self::Recorded(recorded) => recorded.decide(root, executables, now),
+            policy => policy.decide_alone(executables, None, RefusalReason::Untrusted),
+        }
+    }
+
+    /// Decides without a record, knowing how what would execute differs from one.
+    fn decide_alone(
+        &self,
+        executables: &Executables,
+        difference: Option<&Difference>,
+        untrusted: RefusalReason,
+    ) -> Result<(), Refusal> {
+        let reason = match self {
+            Self::Refuse | Self::TrustAll if !executables.changes.is_empty() => RefusalReason::Unaccepted,
+            Self::Refuse | Self::Recorded(_) => untrusted,
+            Self::TrustAll => return Ok(()),
+            Self::Digest(trusted) if *trusted == executables.digest() => return Ok(()),
+            Self::Digest(_) => RefusalReason::OtherDigest,
+            Self::Ask(decide) if decide(executables, difference) => return Ok(()),
+            Self::Ask(_) => RefusalReason::Declined,
+        };
+        Err(refusal(reason, executables, difference))
+    }
+}
+
+impl RecordedTrust {
+    fn decide(&self, root: &Path, executables: &Executables, now: Timestamp) -> Result<(), Refusal> {
+        let unusable = |error| refusal(RefusalReason::Store(error), executables, None);
+        let record = self.store.recorded(root).map_err(unusable)?;
+        let difference =
+            record.as_ref().map(|record| Difference::between(&record.entries, &executables.entries));
+        if executables.changes.is_empty()
+            && difference.as_ref().is_some_and(|found| executables.is_allowed_by(found))
+        {
+            return Ok(());
+        }
+        let reason = match &record {
+            Some(record) => RefusalReason::Changed { trusted_at: record.trusted_at },
+            None => RefusalReason::Untrusted,
+        };
+        self.otherwise.decide_alone(executables, difference.as_ref(), reason)?;
+        if self.otherwise.asks() && executables.is_whole() {
+            self.store.record(root, executables, now).map_err(unusable)?;
+        }
+        Ok(())
+    }
+}
+
+fn refusal(reason: RefusalReason, executables: &Executables, difference: Option<&Difference>) -> Refusal {
+    Refusal { reason, executables: executables.clone(), difference: difference.cloned() }
+}
+
+impl fmt::Debug for TrustPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refuse => f.write_str("Refuse"),
+            Self::TrustAll => f.write_str("TrustAll"),
+            Self::Digest(_) => f.write_str("Digest"),
+            Self::Ask(_) => f.write_str("Ask"),
+            Self::Recorded(recorded) => f.debug_tuple("Recorded").field(recorded).finish(),
+        }
+    }
+}
