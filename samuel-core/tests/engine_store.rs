@@ -261,7 +261,11 @@ async fn what_is_edited_while_a_run_begins_is_found() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_person_edits_between_two_runs_of_one_project_stands_and_counts_for_the_second_alone() {
     let bench = Bench::builder().task("1", "First").task("2", "Second").on_disk().build().unwrap();
-    let run = || bench.run(completes_each_task()).settings(|settings| settings.max_iterations = 1);
+    let run = || {
+        bench
+            .run(completes_each_task())
+            .settings(|settings| settings.max_iterations = std::num::NonZero::new(1))
+    };
     bench.play(run()).await.unwrap();
     let (path, text) = {
         let path = bench.project().run_dir().prd();

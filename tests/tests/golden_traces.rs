@@ -79,7 +79,8 @@ fn bench() -> Bench {
 }
 
 fn run(bench: &Bench) -> RunBuilder {
-    let run = bench.run(second_fails()).settings(|settings| settings.max_iterations = 2);
+    let run =
+        bench.run(second_fails()).settings(|settings| settings.max_iterations = std::num::NonZero::new(2));
     run.hook("advice", advice())
 }
 

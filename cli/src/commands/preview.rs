@@ -48,6 +48,9 @@ pub(crate) fn vars(project: Project, args: &LookArgs, host: &Host) -> Result<Rep
 pub(crate) fn dry_run(builder: RunBuilder) -> Result<Reply, Failure> {
     let mut run = builder.build()?;
     let executables = run.executables()?.clone();
+    let warnings = block_on_or_leave(run.start_warnings())??;
+    let warnings = warnings.iter().map(|warning| format!("{warning}. {}", warning.help().prose()));
+    let warnings: Vec<String> = warnings.collect();
     let preview = block_on_or_leave(run.preview(Glance::Still))??;
     let mut text = String::from("Prompt\n\n");
     match (&preview.prompt, &preview.stop) {
@@ -69,7 +72,7 @@ pub(crate) fn dry_run(builder: RunBuilder) -> Result<Reply, Failure> {
         data.insert("executables".to_owned(), json!(executables));
         data.insert("digest".to_owned(), json!(executables.digest()));
     }
-    Ok(Reply::new(data, text).warn(preview.warnings))
+    Ok(Reply::new(data, text).warn(warnings).warn(preview.warnings))
 }
 
 fn look(project: Project, args: &LookArgs, host: &Host) -> Result<Preview, Failure> {

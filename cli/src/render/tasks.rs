@@ -1,12 +1,15 @@
 //! Tasks as text.
 
-use samuel_core::model::{Status, Task};
+use samuel_core::model::{Status, Task, TaskId};
 
 use super::{safe, safe_words};
 
 /// How much of an id, or of the name of who works on a task, is shown in a list, in
 /// characters. What Samuel stores is not longer, but another store's may be.
 const MAX_SHOWN: usize = 64;
+
+/// How many tasks are named where only their ids are.
+const MAX_NAMED: usize = 10;
 
 /// Returns a name as it stands in a list.
 fn name(text: &str) -> String {
@@ -54,10 +57,16 @@ pub(crate) fn task_table(tasks: &[Task]) -> String {
     tasks.iter().map(|task| task_line(task, width) + "\n").collect()
 }
 
+/// Names tasks by their ids, the first of them where they are many.
+pub(crate) fn named_ids(ids: &[TaskId]) -> String {
+    let named: Vec<String> = ids.iter().take(MAX_NAMED).map(|id| name(id.as_str())).collect();
+    let more = ids.len().saturating_sub(MAX_NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    named.join(", ") + &more
+}
+
 #[cfg(test)]
 mod tests {
-    use samuel_core::model::TaskId;
-
     use super::*;
 
     #[test]

@@ -159,9 +159,9 @@ impl Driver {
             Effect::Checkpoint => self.checkpoint().await,
             Effect::Interrupt(other) => flight.interrupt(other),
             Effect::Answer { ticket, decision } => services.tickets.answer(ticket, decision),
-            Effect::Load => {
+            Effect::Load(scope) => {
                 let follower = Arc::clone(&self.follower);
-                flight.launch(id, async move { look_and_load(&services, &follower).await });
+                flight.launch(id, async move { look_and_load(&services, &follower, &scope).await });
             }
             Effect::Mutate(mutation) => {
                 let follower = Arc::clone(&self.follower);
@@ -263,7 +263,8 @@ impl Driver {
         let state =
             encoded.map_err(|error| StateError::Encode { what: "the run", reason: error.to_string() })?;
         let (waits_until, end) = (saved.machine.waits_until(), saved.machine.end());
-        let note = Note::Checkpoint(Checkpoint { run_id: run_id.to_owned(), state, waits_until, end });
+        let (run_id, scope) = (run_id.to_owned(), saved.machine.scope().clone());
+        let note = Note::Checkpoint(Checkpoint { run_id, state, waits_until, end, scope });
         self.services.blocking(move |services| services.lane.note(note)).await?
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     config::ConfigError,
     hook::RegistryError,
     methodology::TemplatesError,
-    model::{Coded, ErrorCode, Location, Remedy},
+    model::{Coded, ErrorCode, Location, Remedy, UnknownTasks},
     sandbox::SandboxError,
     state::StateError,
 };
@@ -19,6 +19,14 @@ pub enum RunError {
     /// The agent cannot be used.
     #[error(transparent)]
     Agent(#[from] AgentError),
+    /// The agent that samuel.toml names cannot be called.
+    #[error("{source}")]
+    ConfiguredAgent {
+        /// Why not.
+        source: AgentError,
+        /// Where it names it, or its command.
+        location: Location,
+    },
     /// The sandbox cannot be used.
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
@@ -61,6 +69,9 @@ pub enum RunError {
         /// What it would run.
         executables: Box<Executables>,
     },
+    /// The run is to be for tasks that the plan does not have.
+    #[error(transparent)]
+    Tasks(#[from] UnknownTasks),
     /// The prompt of an iteration cannot be composed.
     #[error("the prompt could not be composed: {message}")]
     Prompt {
@@ -98,7 +109,7 @@ fn in_words(executables: &Executables) -> String {
 impl Coded for RunError {
     fn code(&self) -> ErrorCode {
         match self {
-            Self::Agent(error) => error.code(),
+            Self::Agent(source) | Self::ConfiguredAgent { source, .. } => source.code(),
             Self::Sandbox(error) => error.code(),
             Self::Config(error) => error.code(),
             Self::Registry(error) => error.code(),
@@ -108,6 +119,7 @@ impl Coded for RunError {
             | Self::Declined { .. }
             | Self::Unaccepted { .. }
             | Self::OtherDigest { .. } => ErrorCode::TRUST_REFUSED,
+            Self::Tasks(_) => ErrorCode::TASK_NOT_FOUND,
             Self::Prompt { .. } => ErrorCode::HOOK_FAILED,
             Self::Unswept { .. } => ErrorCode::STATE_LOOP_RUNNING,
             Self::Broken { .. } => ErrorCode::INTERNAL,
@@ -119,6 +131,7 @@ impl Coded for RunError {
             Self::Config(error) => error.location(),
             Self::State(error) => error.location(),
             Self::Template(error) => error.location(),
+            Self::ConfiguredAgent { location, .. } => Some(location.clone()),
             _ => None,
         }
     }
@@ -143,7 +156,8 @@ impl Coded for RunError {
                 Some(nearest) => did_you_mean(nearest),
                 None => self.code().help.clone(),
             },
-            Self::Agent(error) => error.help(),
+            Self::Agent(source) | Self::ConfiguredAgent { source, .. } => source.help(),
+            Self::Tasks(unknown) => self.code().help.clone().after(unknown.suggestion()),
             _ => self.code().help.clone(),
         }
     }

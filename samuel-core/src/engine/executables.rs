@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::{
     control_files::{ControlFileChange, ControlFiles},
-    run::Frozen,
+    run::{Frozen, in_place_of_agent},
 };
 use crate::{
     agent::compose_agent_env,
@@ -21,7 +21,7 @@ use crate::{
     plugin::digest_of,
 };
 
-/// What a run would execute: the agent, then plugins, quality checks, hook points
+/// What a run would execute: the agent, unless a handler is in its place, then plugins, quality checks, hook points
 /// that are configured, handlers and prompt templates, each in the order in which they are configured or run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Executables {
@@ -91,7 +91,9 @@ impl Executables {
         templates: &[PathBuf],
         control_files: &ControlFiles,
     ) -> Self {
-        let mut entries = vec![agent(frozen, agent_files, control_files)];
+        let is_called = in_place_of_agent(registry).is_none();
+        let agent = is_called.then(|| agent(frozen, agent_files, control_files));
+        let mut entries: Vec<Executable> = agent.into_iter().collect();
         entries.extend(registry.plugins().iter().map(plugin));
         let checks = frozen.settings.quality_checks.iter();
         entries.extend((1..).zip(checks).map(|(number, check)| quality_check(number, check, control_files)));

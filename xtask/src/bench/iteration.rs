@@ -109,7 +109,7 @@ async fn timed_run(project: Project, store: Arc<dyn PlanStore>) -> Result<Times>
         .env(fixture::git_env())
         .settings(|settings| {
             settings.pause = Duration::ZERO;
-            settings.max_iterations = ITERATIONS as u32;
+            settings.max_iterations = std::num::NonZero::new(ITERATIONS as u32);
         })
         .build()?;
     let mut handle = run.start().await?;

@@ -1044,19 +1044,19 @@ class BeforeLoopInput(Record):
 
     Attributes:
         prd_path: The task file, absolute.
-        max_iterations: How many iterations this run may make.
+        max_iterations: How many iterations this run may make; absent without a limit.
     """
 
     __slots__ = ("prd_path", "max_iterations", "extensions")
     __match_args__ = ("prd_path", "max_iterations", "extensions")
     prd_path: str
-    max_iterations: int
+    max_iterations: int | None
     extensions: tuple[tuple[str, str], ...]
 
     def __init__(
         self,
         prd_path: str,
-        max_iterations: int,
+        max_iterations: int | None = None,
         extensions: Pairs = (),
     ) -> None:
         _set(self, "prd_path", prd_path)
@@ -2399,17 +2399,17 @@ class IterationVars(Record):
 
     Attributes:
         number: Its number, from 1; 0 outside an iteration.
-        max: How many iterations the run may make.
+        max: How many iterations the run may make; absent without a limit.
         kind: What it is for. In templates and JSON it is `Type`.
         task_id: The id of its task; empty in discovery.
         last_discovery_at: When discovery ran last, as an RFC 3339 time; empty for never.
     """
 
     __slots__ = ("number", "max", "kind", "task_id", "last_discovery_at")
-    __match_args__ = ("number", "max", "kind", "task_id", "last_discovery_at")
+    __match_args__ = ("number", "kind", "task_id", "last_discovery_at", "max")
     _wire = {'Number': 'number', 'Max': 'max', 'Type': 'kind', 'TaskID': 'task_id', 'LastDiscoveryAt': 'last_discovery_at'}
     number: int
-    max: int
+    max: int | None
     kind: Mode
     task_id: str
     last_discovery_at: str
@@ -2417,10 +2417,10 @@ class IterationVars(Record):
     def __init__(
         self,
         number: int,
-        max: int,
         kind: Mode,
         task_id: str,
         last_discovery_at: str,
+        max: int | None = None,
     ) -> None:
         _set(self, "number", number)
         _set(self, "max", max)
@@ -2488,7 +2488,7 @@ class ConfigVars(Record):
 
     Attributes:
         agent: The agent, such as `claude`.
-        max_iterations: How many iterations a run may make.
+        max_iterations: How many iterations a run may make; absent without a limit.
         pause_secs: The pause between two iterations, in whole seconds, rounded up.
         max_consec_fails: After how many failed iterations in a row the run ends.
         quality_checks: The commands that check the work, in the order they run.
@@ -2497,10 +2497,10 @@ class ConfigVars(Record):
     """
 
     __slots__ = ("agent", "max_iterations", "pause_secs", "max_consec_fails", "quality_checks", "pilot", "context")
-    __match_args__ = ("agent", "max_iterations", "pause_secs", "max_consec_fails", "quality_checks", "context", "pilot")
+    __match_args__ = ("agent", "pause_secs", "max_consec_fails", "quality_checks", "context", "max_iterations", "pilot")
     _wire = {'Agent': 'agent', 'MaxIterations': 'max_iterations', 'PauseSecs': 'pause_secs', 'MaxConsecFails': 'max_consec_fails', 'QualityChecks': 'quality_checks', 'Pilot': 'pilot', 'Context': 'context'}
     agent: str
-    max_iterations: int
+    max_iterations: int | None
     pause_secs: int
     max_consec_fails: int
     quality_checks: tuple[str, ...]
@@ -2510,11 +2510,11 @@ class ConfigVars(Record):
     def __init__(
         self,
         agent: str,
-        max_iterations: int,
         pause_secs: int,
         max_consec_fails: int,
         quality_checks: Iterable[str],
         context: ContextLimits,
+        max_iterations: int | None = None,
         pilot: PilotVars | None = None,
     ) -> None:
         _set(self, "agent", agent)
@@ -3178,9 +3178,9 @@ class Executable(Record):
 
 
 class Executables(Record):
-    """What a run would execute: the agent, then plugins, quality checks, hook points that are
-    configured, handlers and prompt templates, each in the order in which they are configured or
-    run.
+    """What a run would execute: the agent, unless a handler is in its place, then plugins, quality
+    checks, hook points that are configured, handlers and prompt templates, each in the order in
+    which they are configured or run.
 
     Attributes:
         entries: Everything that would execute.
@@ -3566,21 +3566,25 @@ class RunStarted(EventBase):
     Attributes:
         resumed: Whether it goes on.
         agent: The agent's name.
-        max_iterations: How many iterations it may make.
+        max_iterations: How many iterations it may make; nothing where there is no limit.
+        tasks: The tasks that it is for, beside what they depend on; none where it is for
+            all.
     """
 
-    __slots__ = ("resumed", "agent", "max_iterations")
-    __match_args__ = ("resumed", "agent", "max_iterations")
+    __slots__ = ("resumed", "agent", "max_iterations", "tasks")
+    __match_args__ = ("resumed", "agent", "tasks", "max_iterations")
     _tag = ('event', 'run_started')
     resumed: bool
     agent: str
-    max_iterations: int
+    max_iterations: int | None
+    tasks: tuple[str, ...]
 
     def __init__(
         self,
         resumed: bool,
         agent: str,
-        max_iterations: int,
+        tasks: Iterable[str],
+        max_iterations: int | None = None,
         *,
         seq: int = 0,
         at: str = "",
@@ -3591,6 +3595,7 @@ class RunStarted(EventBase):
         _set(self, "resumed", resumed)
         _set(self, "agent", agent)
         _set(self, "max_iterations", max_iterations)
+        _set(self, "tasks", items(tasks))
 
 
 class IterationStarted(EventBase):
@@ -4705,7 +4710,9 @@ class ProjectStatus(Record):
         source_prd: The PRD the plan was converted from.
         revision: The plan's revision.
         tasks: How many tasks stand where.
-        next: What a run would do next.
+        next: What a run would do next: of these tasks, where `only` names some.
+        only: The tasks that the run is for that is under way, or was cut off; none where it
+            is for all, or there is no such run.
         progress: What all runs did so far.
         running: Whether a loop is running now.
         holder: Who runs it, where that is known.
@@ -4717,8 +4724,8 @@ class ProjectStatus(Record):
         unparsed: How many lines of the plan file could not be understood and are kept.
     """
 
-    __slots__ = ("project", "root", "methodology", "source_prd", "revision", "tasks", "next", "progress", "running", "holder", "waits_until", "last_end", "diagnostics", "unparsed")
-    __match_args__ = ("project", "root", "methodology", "revision", "tasks", "next", "progress", "running", "diagnostics", "unparsed", "source_prd", "holder", "waits_until", "last_end")
+    __slots__ = ("project", "root", "methodology", "source_prd", "revision", "tasks", "next", "only", "progress", "running", "holder", "waits_until", "last_end", "diagnostics", "unparsed")
+    __match_args__ = ("project", "root", "methodology", "revision", "tasks", "next", "only", "progress", "running", "diagnostics", "unparsed", "source_prd", "holder", "waits_until", "last_end")
     project: str
     root: str
     methodology: str
@@ -4726,6 +4733,7 @@ class ProjectStatus(Record):
     revision: int
     tasks: TaskCounts
     next: NextStep
+    only: tuple[str, ...]
     progress: Progress
     running: bool
     holder: Holder | None
@@ -4742,6 +4750,7 @@ class ProjectStatus(Record):
         revision: int,
         tasks: TaskCounts,
         next: NextStep,
+        only: Iterable[str],
         progress: Progress,
         running: bool,
         diagnostics: Iterable[StateDiagnostic],
@@ -4758,6 +4767,7 @@ class ProjectStatus(Record):
         _set(self, "revision", revision)
         _set(self, "tasks", tasks)
         _set(self, "next", next)
+        _set(self, "only", items(only))
         _set(self, "progress", progress)
         _set(self, "running", running)
         _set(self, "holder", holder)
@@ -4925,6 +4935,29 @@ class PrdForm(Record):
         _set(self, "description", description)
 
 
+class LongPlan(Record):
+    """A plan with more tasks left to do than a run may make iterations, in each of which it works on
+    one.
+
+    Attributes:
+        tasks: How many tasks are left to do.
+        iterations: How many iterations a run that starts now may make.
+    """
+
+    __slots__ = ("tasks", "iterations")
+    __match_args__ = ("tasks", "iterations")
+    tasks: int
+    iterations: int
+
+    def __init__(
+        self,
+        tasks: int,
+        iterations: int,
+    ) -> None:
+        _set(self, "tasks", tasks)
+        _set(self, "iterations", iterations)
+
+
 class ConvertedPrd(Record):
     """What came of a PRD.
 
@@ -4936,11 +4969,12 @@ class ConvertedPrd(Record):
         tasks: How many tasks there are.
         revision: The plan's revision.
         backup: Where the plan that was there before was put.
+        long: Whether the plan has more tasks than a run may make iterations.
         warnings: What the author of the PRD should know.
     """
 
-    __slots__ = ("prd", "companion", "form", "name", "tasks", "revision", "backup", "warnings")
-    __match_args__ = ("prd", "form", "name", "tasks", "revision", "warnings", "companion", "backup")
+    __slots__ = ("prd", "companion", "form", "name", "tasks", "revision", "backup", "long", "warnings")
+    __match_args__ = ("prd", "form", "name", "tasks", "revision", "warnings", "companion", "backup", "long")
     prd: str
     companion: str | None
     form: Form
@@ -4948,6 +4982,7 @@ class ConvertedPrd(Record):
     tasks: int
     revision: int
     backup: str | None
+    long: LongPlan | None
     warnings: tuple[Remark, ...]
 
     def __init__(
@@ -4960,6 +4995,7 @@ class ConvertedPrd(Record):
         warnings: Iterable[Remark],
         companion: str | None = None,
         backup: str | None = None,
+        long: LongPlan | None = None,
     ) -> None:
         _set(self, "prd", prd)
         _set(self, "companion", companion)
@@ -4968,6 +5004,7 @@ class ConvertedPrd(Record):
         _set(self, "tasks", tasks)
         _set(self, "revision", revision)
         _set(self, "backup", backup)
+        _set(self, "long", long)
         _set(self, "warnings", items(warnings))
 
 
@@ -5277,6 +5314,7 @@ __all__ = [
     "Lagged",
     "ListedPlugin",
     "Location",
+    "LongPlan",
     "MethodologyVars",
     "Mode",
     "ModeVars",
