@@ -67,7 +67,7 @@ pub enum Event {
         /// How many iterations it may make; nothing where there is no limit.
         max_iterations: Option<NonZeroU32>,
         /// The tasks that it is for, beside what they depend on; none where it is for all.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tasks: Vec<TaskId>,
     },
     /// An iteration started.

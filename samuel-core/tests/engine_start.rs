@@ -114,9 +114,11 @@ fn a_run_for_some_tasks_that_is_cut_off_goes_on_with_them_and_status_says_so() {
     let preview = runtime.block_on(run_for(&bench, &[]).build().unwrap().preview(Glance::Still)).unwrap();
     assert_eq!(preview.task.unwrap().id, "2");
     let played = runtime.block_on(bench.play(bench.run(completes_each_task()))).unwrap();
-    let Event::RunStarted { resumed: true, tasks, .. } = &played.events[0].event else {
-        panic!("{:?}", played.events[0]);
-    };
+    let resumed = played.events.iter().find_map(|record| match &record.event {
+        Event::RunStarted { resumed: true, tasks, .. } => Some(tasks),
+        _ => None,
+    });
+    let tasks = resumed.unwrap();
     assert_eq!((tasks.as_slice(), played.report.exit_reason), (&[id("3")][..], ExitReason::Completed));
     assert_eq!([bench.status("3"), bench.status("1")], [Some(Status::Completed), Some(Status::Pending)]);
     assert!(bench.project().status().unwrap().only.is_empty());

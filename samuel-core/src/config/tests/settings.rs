@@ -171,9 +171,9 @@ fn all_settings_that_a_caller_gives_wrong_are_told_at_once() {
     for error in [of_record, of_values] {
         assert_eq!(
             error.to_string(),
-            "pause: 25h is out of range, expected a duration from 0s to 24h. \
+            "max_consecutive_failures: 0 is out of range, expected a whole number of at least 1. \
              Change the value, or remove the key.\n\
-             max_consecutive_failures: 0 is out of range, expected a whole number of at least 1. \
+             pause: 25h is out of range, expected a duration from 0s to 24h. \
              Change the value, or remove the key.\n\
              clocks.idle: 0s is out of range, expected a duration from 1s to 24h. \
              Change the value, or remove the key."

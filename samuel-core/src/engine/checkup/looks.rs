@@ -181,9 +181,10 @@ pub(super) fn repository(root: &Path, caller: &Caller, env: &[(String, String)])
     };
     let path = env.iter().rev().find(|(name, _)| name == "PATH").map_or("", |(_, value)| value);
     match find_program("git", path, root) {
-        Some(_) => match uncommitted {
-            Some(warning) => Finding::warning(Subject::Git, format!("{on}: {warning}"), warning.help()),
-            None => Finding::ok(Subject::Git, on),
+        // A start warns of it; of the project it says nothing.
+        Some(_) => Finding {
+            details: uncommitted.iter().map(ToString::to_string).collect(),
+            ..Finding::ok(Subject::Git, on)
         },
         None => Finding::warning(
             Subject::Git,
