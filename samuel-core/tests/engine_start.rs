@@ -160,7 +160,7 @@ async fn a_start_warns_once_of_what_makes_a_run_worth_less() {
     assert_eq!(run().build().unwrap().start_warnings().await.unwrap(), expected);
     let told = warnings(&bench.play(run()).await.unwrap());
     for warning in &expected {
-        let line = format!("{warning}. {}", warning.help().prose());
+        let line = warning.told();
         assert_eq!(told.iter().filter(|told| **told == line).count(), 1, "{line}: {told:?}");
     }
     let checked = bench.run(completes_each_task()).settings(|settings| {

@@ -1,7 +1,7 @@
 //! `prompt`, `vars` and `start --dry-run`: what would come next.
 
 use samuel_core::{
-    engine::{ChainReport, Glance, Preview, RunBuilder},
+    engine::{ChainReport, Glance, Preview, RunBuilder, StartWarning},
     model::ErrorCode,
     project::Project,
 };
@@ -49,8 +49,7 @@ pub(crate) fn dry_run(builder: RunBuilder) -> Result<Reply, Failure> {
     let mut run = builder.build()?;
     let executables = run.executables()?.clone();
     let warnings = block_on_or_leave(run.start_warnings())??;
-    let warnings = warnings.iter().map(|warning| format!("{warning}. {}", warning.help().prose()));
-    let warnings: Vec<String> = warnings.collect();
+    let warnings: Vec<String> = warnings.iter().map(StartWarning::told).collect();
     let preview = block_on_or_leave(run.preview(Glance::Still))??;
     let mut text = String::from("Prompt\n\n");
     match (&preview.prompt, &preview.stop) {

@@ -11,6 +11,7 @@ mod changes;
 mod demo;
 mod init;
 mod lifecycle;
+mod limits;
 mod methodology;
 mod plugins;
 mod preview;

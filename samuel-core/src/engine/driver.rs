@@ -22,6 +22,7 @@ use super::{
     follow::Follower,
     plan_effects::{change, look_and_load},
     services::Services,
+    start_warning::StartWarning,
     waiting::in_whole_seconds,
 };
 use crate::{
@@ -48,6 +49,8 @@ pub(super) struct Driver {
     pub(super) told: u64,
     /// How long the run was under way before it was interrupted.
     pub(super) elapsed_before: Duration,
+    /// What is warned of once the run has announced itself.
+    pub(super) warnings: Vec<StartWarning>,
     /// How long the whole run may take.
     pub(super) max_wall_time: Option<Duration>,
 }
@@ -154,7 +157,11 @@ impl Driver {
                 if let Event::RunFinished(report) = &event {
                     flight.report = Some(report.clone());
                 }
+                let starts = matches!(event, Event::RunStarted { .. });
                 services.emit(event);
+                // A run announces itself once.
+                let warnings = self.warnings.iter().filter(|_| starts);
+                warnings.for_each(|warning| services.warn(warning.told()));
             }
             Effect::Checkpoint => self.checkpoint().await,
             Effect::Interrupt(other) => flight.interrupt(other),

@@ -347,9 +347,6 @@ impl Run {
                 "{reason}; a start that can keep them has a check decide on what this run completes"
             ));
         }
-        for warning in warnings {
-            services.warn(format!("{warning}. {}", warning.help().prose()));
-        }
         if let Some(unheld) = unheld {
             services.warn(format!("{unheld}. {}", unheld_budget::HELP));
         }
@@ -391,6 +388,7 @@ impl Run {
             machine: begin.machine,
             inputs,
             elapsed_before: begin.elapsed,
+            warnings,
             max_wall_time: frozen.settings.session_budget.max_wall_time,
         };
         let first = begin.first;

@@ -56,6 +56,11 @@ pub enum StartWarning {
 }
 
 impl StartWarning {
+    /// Returns it with what to do about it, on one line.
+    pub fn told(&self) -> String {
+        format!("{self}. {}", self.help().prose())
+    }
+
     /// Returns what to do about it.
     pub fn help(&self) -> Remedy {
         match self {
@@ -196,7 +201,7 @@ mod tests {
         let told = |ids: &[&str]| {
             let scope = ids.iter().map(|id| TaskId::new(*id)).collect::<Vec<_>>().into();
             let told = not_open(&plan, &scope).into_iter();
-            told.map(|warning| format!("{warning}. {}", warning.help().prose())).collect::<Vec<_>>()
+            told.map(|warning| warning.told()).collect::<Vec<_>>()
         };
         assert_eq!(
             told(&["1", "2", "3", "5"]),
