@@ -109,8 +109,8 @@ fn what_makes_a_run_worth_less_is_warned_of_once_with_what_to_do() {
     assert!(!quiet.stderr.contains("warning: "), "{quiet:?}");
     bench.write("new.txt", "");
     let dirty = bench.start("exit 1", &["--max-failures", "1"]).ends(4);
-    let told = "warning: 1 file not committed (new.txt), which cannot be told from what the agent does. Commit or \
-                stash them first.";
+    let told = "warning: 1 file is not committed (new.txt), so it cannot be told from what the agent does. Commit \
+                or stash what is not committed first.";
     assert_eq!(dirty.stderr.matches("warning: ").count(), 1, "{dirty:?}");
     says(&dirty.stderr, &[told]);
 }

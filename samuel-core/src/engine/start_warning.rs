@@ -17,7 +17,7 @@ use crate::{
     machine::Input,
     model::{Groups, Plan, Remedy, Scope, Status, TaskId},
     plan::LongPlan,
-    text::counted,
+    text::counted_are,
 };
 
 /// How long a look at the work tree may take.
@@ -72,7 +72,7 @@ impl StartWarning {
             Self::NoChecks => "Set quality_checks in samuel.toml, such as [\"cargo test\"].".into(),
             Self::NoRepository => "Run `git init` and commit what there is.".into(),
             Self::NoCommit => "Commit what there is.".into(),
-            Self::Uncommitted { .. } => "Commit or stash them first.".into(),
+            Self::Uncommitted { .. } => "Commit or stash what is not committed first.".into(),
         }
     }
 }
@@ -96,10 +96,11 @@ impl fmt::Display for StartWarning {
             Self::Uncommitted { files, first } => {
                 let more = files.saturating_sub(first.len());
                 let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-                let (count, first) = (counted(*files, "file"), first.join(", "));
+                let (are, first) = (counted_are(*files, "file"), first.join(", "));
+                let they = if *files == 1 { "it" } else { "they" };
                 write!(
                     f,
-                    "{count} not committed ({first}{more}), which cannot be told from what the agent does"
+                    "{are} not committed ({first}{more}), so {they} cannot be told from what the agent does"
                 )
             }
         }
@@ -183,7 +184,7 @@ mod tests {
             made.write(name, "new\n");
         }
         let told = uncommitted(&made.opened()).map(|warning| warning.to_string());
-        let expected = "4 files not committed (a.rs, b.rs, c.rs and 1 more), which cannot be told from what the agent does";
+        let expected = "4 files are not committed (a.rs, b.rs, c.rs and 1 more), so they cannot be told from what the agent does";
         assert_eq!(told.as_deref(), Some(expected));
         assert_eq!(uncommitted(&Made::empty().opened()), Some(StartWarning::NoCommit));
     }
