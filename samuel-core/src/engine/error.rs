@@ -23,7 +23,7 @@ pub enum RunError {
     #[error("{source}")]
     ConfiguredAgent {
         /// Why not.
-        source: AgentError,
+        source: Box<AgentError>,
         /// Where it names it, or its command.
         location: Location,
     },
@@ -109,7 +109,8 @@ fn in_words(executables: &Executables) -> String {
 impl Coded for RunError {
     fn code(&self) -> ErrorCode {
         match self {
-            Self::Agent(source) | Self::ConfiguredAgent { source, .. } => source.code(),
+            Self::Agent(error) => error.code(),
+            Self::ConfiguredAgent { source, .. } => source.code(),
             Self::Sandbox(error) => error.code(),
             Self::Config(error) => error.code(),
             Self::Registry(error) => error.code(),
@@ -156,7 +157,8 @@ impl Coded for RunError {
                 Some(nearest) => did_you_mean(nearest),
                 None => self.code().help.clone(),
             },
-            Self::Agent(source) | Self::ConfiguredAgent { source, .. } => source.help(),
+            Self::Agent(error) => error.help(),
+            Self::ConfiguredAgent { source, .. } => source.help(),
             Self::Tasks(unknown) => self.code().help.clone().after(unknown.suggestion()),
             _ => self.code().help.clone(),
         }

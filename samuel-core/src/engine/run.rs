@@ -446,7 +446,7 @@ pub(super) fn check_agent(
 ) -> Result<(), RunError> {
     let checked = agent.check(&compose_agent_env(env, agent, &[]), project.root());
     checked.map_err(|error| match agent_origin(project, agent.name(), settings) {
-        Some(origin) => RunError::ConfiguredAgent { source: error, location: origin.into() },
+        Some(origin) => RunError::ConfiguredAgent { source: Box::new(error), location: origin.into() },
         None => error.into(),
     })
 }
