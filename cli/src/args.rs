@@ -1,23 +1,23 @@
 //! The command line: every command, argument and help text.
 
+mod limits;
 mod look;
 mod plan;
 mod toon;
 
-use std::{num::IntErrorKind, ops::RangeInclusive, path::PathBuf};
+use std::{ops::RangeInclusive, path::PathBuf};
 
+pub(crate) use limits::{Given, LimitArgs, option_of};
 pub(crate) use look::{SchemaArgs, ShowTaskArgs, TasksArgs};
 pub(crate) use plan::{BlockArgs, EditArgs, MoveArgs, RmArgs, UndoArgs};
 pub(crate) use toon::{DecodeArgs, EncodeArgs, ReadArgs, ToonCommand};
 
 use clap::{Args, Parser, Subcommand};
 use samuel_core::{
-    config::{MethodologySettings, ProblemKind},
     model::{Complexity, InvalidTask, Priority, Source, TaskId, commit_hash},
     plugin::{Kind, Language},
     prd::Form,
 };
-use serde_json::Value as Json;
 
 /// Autonomous coding loops: a plan, an agent, checks, and a record of it all.
 #[derive(Debug, Parser)]
@@ -298,12 +298,14 @@ pub(crate) struct StartArgs {
     /// Where the agent runs; only "host" so far
     #[arg(long, value_name = "NAME")]
     pub(crate) sandbox: Option<String>,
-    /// How many iterations the run may make
-    #[arg(long, value_name = "N", value_parser = setting("max_iterations"))]
-    pub(crate) max_iterations: Option<Json>,
-    /// The pause between two iterations, such as 5s, 1m30s or whole seconds
-    #[arg(long, value_name = "TIME", value_parser = setting("pause"))]
-    pub(crate) pause: Option<Json>,
+    /// Work on this task alone, and on what it depends on; a group stands for its parts
+    ///
+    /// Given more than once, on each of them. The run is completed once they are. One that is cut off goes
+    /// on with them.
+    #[arg(long = "task", value_name = "ID")]
+    pub(crate) tasks: Vec<TaskId>,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
     /// The name of the session, which hooks see
     #[arg(long, value_name = "NAME")]
     pub(crate) session: Option<String>,
@@ -340,34 +342,6 @@ fn whole_number<T: TryFrom<u64>>(
 
 /// How many iterations there can be, and which numbers they have.
 const ITERATIONS: RangeInclusive<u64> = 1..=u32::MAX as u64;
-
-/// Reads a setting of samuel.toml, and holds it against its rule.
-fn setting(key: &'static str) -> impl Fn(&str) -> Result<Json, String> + Clone + Send + Sync {
-    move |text| {
-        let number = text.parse::<i64>().map_err(|error| *error.kind());
-        let value = match &number {
-            Ok(number) => Json::from(*number),
-            // The largest is beyond every limit that an option has.
-            Err(IntErrorKind::PosOverflow) => Json::from(i64::MAX),
-            Err(IntErrorKind::NegOverflow) => Json::from(i64::MIN),
-            Err(_) => Json::from(text),
-        };
-        let given = serde_json::Map::from_iter([(key.to_owned(), value.clone())]);
-        // The option names the setting already.
-        MethodologySettings::default().set(&given).map(|()| value.clone()).map_err(|error| {
-            match error.problems() {
-                [only] => match &only.kind {
-                    ProblemKind::OutOfRange { expected, .. } if number.is_err() && value.is_i64() => {
-                        ProblemKind::OutOfRange { found: text.to_owned(), expected: expected.clone() }
-                            .to_string()
-                    }
-                    kind => kind.to_string(),
-                },
-                _ => error.to_string(),
-            }
-        })
-    }
-}
 
 /// The hash of a commit. An option of this name is one value to clap, not one
 /// that may be missing: what a shell makes of a failed `$(git rev-parse HEAD)`

@@ -31,7 +31,7 @@ pub(crate) use remedy::remedy_text;
 pub(crate) use repair::repair_text;
 pub(crate) use status::{end_text, status_text};
 pub(crate) use task::task_text;
-pub(crate) use tasks::task_table;
+pub(crate) use tasks::{named_ids, task_table};
 pub(crate) use time::{holder_text, time_of_day, with_local_time};
 pub(crate) use toon::toon_sizes;
 pub(crate) use watch::Watch;

@@ -20,16 +20,22 @@ use crate::{
     terminal::{self, Stream, remark},
 };
 
+/// What stands above what a run executes.
+const RUN: &str = "This run executes:";
+
+/// What is asked below it.
+const RUN_IT: &str = "Run this?";
+
 /// Returns who decides about a start: the flags, else what was trusted before, else the
 /// person at the terminal, else nobody.
 pub(crate) fn policy(args: &StartArgs, host: &Host) -> TrustPolicy {
     match &args.trust_hash {
         Some(digest) => TrustPolicy::Digest(digest.clone()),
-        None if args.yes && args.accept && host.can_ask => {
-            TrustPolicy::ask(|executables| executables.changes.is_empty() || ask(executables))
-        }
+        None if args.yes && args.accept && host.can_ask => TrustPolicy::ask(|executables, difference| {
+            executables.changes.is_empty() || ask(RUN, RUN_IT, executables, difference)
+        }),
         None if args.yes => TrustPolicy::TrustAll,
-        None => remembered(asking("This run executes:", "Run this?", host), host),
+        None => remembered(asking(RUN, RUN_IT, host), host),
     }
 }
 
@@ -50,13 +56,15 @@ pub(crate) fn asking(title: &'static str, question: &'static str, host: &Host) -
     if !host.can_ask {
         return TrustPolicy::Refuse;
     }
-    TrustPolicy::ask(move |executables, difference| {
-        let listed = listed(title, executables, difference);
-        match executables.changes.is_empty() {
-            true => confirm(&listed, question),
-            false => confirm(&listed, "Accept these changes, and run this?"),
-        }
-    })
+    TrustPolicy::ask(move |executables, difference| ask(title, question, executables, difference))
+}
+
+fn ask(title: &str, question: &str, executables: &Executables, difference: Option<&Difference>) -> bool {
+    let listed = listed(title, executables, difference);
+    match executables.changes.is_empty() {
+        true => confirm(&listed, question),
+        false => confirm(&listed, "Accept these changes, and run this?"),
+    }
 }
 
 /// Refuses to fire points at handlers of plugins that nobody has allowed.
@@ -71,7 +79,7 @@ pub(crate) fn allow(
     if executables.is_empty() || yes {
         return Ok(());
     }
-    let policy = remembered(asking("This command executes:", "Run this?", host), host);
+    let policy = remembered(asking("This command executes:", RUN_IT, host), host);
     let root = root.to_owned();
     // A signal ends the command, and not the process with what it has made for itself.
     let decided = async {
@@ -106,7 +114,7 @@ pub(crate) fn confirm(shown: &str, question: &str) -> bool {
 
 /// Lists what a run executes that is not asked about.
 pub(crate) fn announced(executables: &Executables) -> String {
-    shown("This run executes:", &executables.lines())
+    shown(RUN, &executables.lines())
 }
 
 /// Lists what would execute, or how it differs from what was trusted, after what the last

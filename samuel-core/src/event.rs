@@ -14,6 +14,8 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
+use std::num::NonZeroU32;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -62,8 +64,11 @@ pub enum Event {
         resumed: bool,
         /// The agent's name.
         agent: String,
-        /// How many iterations it may make.
-        max_iterations: u32,
+        /// How many iterations it may make; nothing where there is no limit.
+        max_iterations: Option<NonZeroU32>,
+        /// The tasks that it is for, beside what they depend on; none where it is for all.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tasks: Vec<TaskId>,
     },
     /// An iteration started.
     IterationStarted {

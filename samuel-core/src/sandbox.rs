@@ -217,7 +217,7 @@ mod tests {
         let script = Script::default()
             .call(ScriptedCall::any().repeated().run("echo \"inside=$INSIDE\" > seen").done());
         let mut run = bench.run(script).sandbox(Arc::new(Marked)).settings(|settings| {
-            settings.max_iterations = 1;
+            settings.max_iterations = std::num::NonZero::new(1);
             settings.quality_checks = vec![CheckCommand::new("test \"$INSIDE\" = yes")];
         });
         if let Some(name) = chosen {

@@ -37,7 +37,10 @@ async fn a_handler_in_the_agents_place_tells_of_its_work_and_has_its_tool_calls_
         ..Default::default()
     });
     let run = bench.run(Script::default()).hook("agent", agent).hook("gate", gate.clone());
-    let played = bench.play(run.settings(|settings| settings.max_iterations = 1)).await.unwrap();
+    let played = bench
+        .play(run.settings(|settings| settings.max_iterations = std::num::NonZero::new(1)))
+        .await
+        .unwrap();
 
     assert_eq!(failures(&played), ["scripted ended with exit code 3: not today"]);
     let input = gate.last_input().unwrap();
@@ -62,7 +65,7 @@ async fn the_agent_that_a_handler_names_is_called_and_gets_its_own_variables_alo
         .run(Script::default())
         .env(env.map(|(name, value)| (name.to_owned(), value.to_owned())))
         .hook("choice", FakeHandler::<points::BeforeAgentInvoke>::answers(named))
-        .settings(|settings| settings.max_iterations = 1);
+        .settings(|settings| settings.max_iterations = std::num::NonZero::new(1));
     let played = bench.play(run).await.unwrap();
     let called = fs::read_to_string(bench.path().join("called"));
     let called = called.unwrap_or_else(|_| format!("{:?}", failures(&played)));
@@ -80,7 +83,10 @@ async fn an_agent_or_sandbox_that_there_is_not_fails_the_iteration_and_nothing_r
         let bench = Bench::with_tasks(&[("1", "First")]).unwrap();
         let handler = FakeHandler::<points::BeforeAgentInvoke>::answers(answer);
         let run = bench.run(samuel_core::testing::completes_each_task()).hook("choice", handler);
-        let played = bench.play(run.settings(|settings| settings.max_iterations = 1)).await.unwrap();
+        let played = bench
+            .play(run.settings(|settings| settings.max_iterations = std::num::NonZero::new(1)))
+            .await
+            .unwrap();
         let failures = failures(&played);
         assert!(failures[0].starts_with(expected), "{failures:?}");
         assert!(!bench.path().join("made.txt").exists());
@@ -107,7 +113,7 @@ async fn an_agent_that_panics_is_named() {
     let run = bench.run(Script::default()).agent(Arc::new(Panics));
     let run = run.settings(|settings| {
         settings.agent = "mine".to_owned();
-        settings.max_iterations = 1;
+        settings.max_iterations = std::num::NonZero::new(1);
     });
     let played = bench.play(run).await.unwrap();
     let broken = &played.outcomes(HookPoint::AgentInvoke)[0].broken;

@@ -54,12 +54,13 @@ fn a_table_of_a_methodology_that_is_not_there_is_refused_when_the_project_is_ope
 fn a_program_that_breaks_the_rule_of_a_setting_gets_no_run() {
     let root = tempfile::tempdir().unwrap();
     let project = open(root.path(), "version = \"2\"\n").unwrap();
-    let error = Run::builder(project).settings(|settings| settings.max_iterations = 0).build().unwrap_err();
+    let error =
+        Run::builder(project).settings(|settings| settings.max_consecutive_failures = 0).build().unwrap_err();
     assert_eq!(
         (error.code(), error.to_string().as_str(), error.location()),
         (
             ErrorCode::CONFIG_INVALID,
-            "max_iterations: 0 is out of range, expected a whole number of at least 1",
+            "max_consecutive_failures: 0 is out of range, expected a whole number of at least 1",
             None
         )
     );

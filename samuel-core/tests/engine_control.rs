@@ -296,7 +296,10 @@ impl Agent for Careless {
 async fn a_row_that_is_damaged_during_a_run_is_told_once_with_its_place() {
     let bench = Arc::new(shared_bench(&[("1", "First"), ("2", "Second")]));
     let builder = bench.run(completes_each_task()).agent(Arc::new(Careless(Arc::clone(&bench))));
-    let played = bench.play(builder.settings(|settings| settings.max_iterations = 1)).await.unwrap();
+    let played = bench
+        .play(builder.settings(|settings| settings.max_iterations = std::num::NonZero::new(1)))
+        .await
+        .unwrap();
     let told: Vec<&str> =
         warnings(&played.events).into_iter().filter(|told| told.contains("`urgent`")).collect();
     assert!(matches!(told[..], [one] if one.contains("prd.toon:")), "{:?}", warnings(&played.events));
@@ -328,8 +331,13 @@ async fn a_plan_that_breaks_during_a_run_is_put_back_with_a_warning() {
     let bench = shared_bench(&[("1", "First")]);
     let agent = Arc::new(HeldAgent::new());
     let builder = bench.run(completes_each_task()).agent(agent.clone());
-    let mut handle =
-        builder.settings(|settings| settings.max_iterations = 1).build().unwrap().start().await.unwrap();
+    let mut handle = builder
+        .settings(|settings| settings.max_iterations = std::num::NonZero::new(1))
+        .build()
+        .unwrap()
+        .start()
+        .await
+        .unwrap();
     let mut events = handle.events();
     agent.called().await;
     let plan = bench.path().join(".samuel/run/prd.toon");
@@ -376,7 +384,7 @@ async fn a_repository_that_cannot_be_read_is_warned_of_and_its_changes_are_seen_
     let writes = |script: Script, name: &str| script.call(ScriptedCall::any().write(name, "x"));
     let script = ["a", "b", "c", "d"].into_iter().fold(Script::default(), writes);
     let builder = bench.run(script).settings(|settings| {
-        settings.max_iterations = 4;
+        settings.max_iterations = std::num::NonZero::new(4);
     });
     let played = bench.play(builder).await.unwrap();
     let told: Vec<&str> = warnings(&played.events)

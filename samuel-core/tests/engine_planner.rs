@@ -93,7 +93,7 @@ async fn of_preview(bench: &Bench, glance: Glance) -> Answer {
 
 async fn of_run(bench: &Bench) -> Answer {
     let nothing = Script::default().call(ScriptedCall::any().repeated().step(Step::Exit { code: 1 }));
-    let run = bench.run(nothing).settings(|settings| settings.max_iterations = 1);
+    let run = bench.run(nothing).settings(|settings| settings.max_iterations = std::num::NonZero::new(1));
     let played = bench.play(run).await.unwrap();
     let first = played.events.iter().find_map(|record| match &record.event {
         Event::IterationStarted { task, .. } => task.clone(),

@@ -81,7 +81,7 @@ async fn the_log_claims_no_check_where_there_is_none() {
 async fn what_failed_at_the_end_of_a_run_is_in_the_first_prompt_of_the_next() {
     let bench = Bench::with_tasks(&[("1", "First")]).unwrap();
     let failing = |settings: &mut MethodologySettings| {
-        settings.max_iterations = 1;
+        settings.max_iterations = std::num::NonZero::new(1);
         settings.quality_checks = vec![CheckCommand::new("printf 'missing %s' part; false")];
     };
     let report = bench.play(bench.run(completes_each_task()).settings(failing)).await.unwrap().report;

@@ -66,7 +66,7 @@ async fn an_attempt_whose_check_failed_and_the_next_are_told_with_their_logs() {
 async fn an_iteration_that_failed_is_told_with_why() {
     let bench = Bench::with_tasks(&[("1", "First"), ("2", "Second")]).unwrap();
     let script = Script::default().call(ScriptedCall::any().repeated().step(Step::Exit { code: 7 }));
-    let run = bench.run(script).settings(|settings| settings.max_iterations = 1);
+    let run = bench.run(script).settings(|settings| settings.max_iterations = std::num::NonZeroU32::new(1));
     bench.play(run).await.unwrap();
     let history_of_first = history(&bench, "1");
     let [only] = &history_of_first.attempts[..] else { unreachable!("there is one") };

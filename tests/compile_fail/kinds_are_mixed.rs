@@ -9,7 +9,7 @@ fn main() {
     let mut handlers = Registry::builder();
     handlers.api::<points::BeforeLoop, _>("start", None, async |call: Call<points::BeforeLoop>| {
         match call.input().max_iterations {
-            0 => Ok(BeforeLoopOutput::refuse("nothing to do")),
+            None => Ok(BeforeLoopOutput::refuse("nothing to do")),
             _ => Ok(AfterLoopOutput::default()),
         }
     });

@@ -79,7 +79,8 @@ fn bench() -> Bench {
 }
 
 fn run(bench: &Bench) -> RunBuilder {
-    let run = bench.run(second_fails()).settings(|settings| settings.max_iterations = 2);
+    let run =
+        bench.run(second_fails()).settings(|settings| settings.max_iterations = std::num::NonZero::new(2));
     run.hook("advice", advice())
 }
 
@@ -138,6 +139,8 @@ async fn a_run_whose_second_iteration_fails_reads_the_same_every_time() {
     assert_eq!(transcripts[2], transcripts[0]);
     insta::assert_snapshot!(transcripts[0], @r#"
     run starts with scripted, at most 2 iterations
+    warning: no quality checks are configured, so what an agent calls done is done. Set quality_checks in samuel.toml, such as ["cargo test"].
+    warning: the project is not in a git repository, so nothing an agent does can be undone. Run `git init` and commit what there is.
     session.start
     before:loop: default ok
     before:iteration

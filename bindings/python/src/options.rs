@@ -12,7 +12,7 @@ use samuel_core::{
     agent::{Agent, AgentError, AgentPort, AgentRequest, Script},
     config::MethodologySettings,
     engine::{Run, RunBuilder},
-    model::payload::AgentInvokeOutput,
+    model::{TaskId, payload::AgentInvokeOutput},
     process::Supervisor,
     project::Project,
 };
@@ -33,6 +33,8 @@ pub(crate) struct Options<'py> {
     pub(crate) env: Vec<(String, String)>,
     binary: Option<String>,
     session: Option<String>,
+    /// The ids of the tasks that the run is for.
+    tasks: Vec<String>,
     log_timings: bool,
     /// The program and its arguments that supervise processes.
     supervisor: Vec<String>,
@@ -50,6 +52,7 @@ impl Options<'_> {
         let mut builder = Run::builder(project)
             .supervisor(self.supervisor())
             .env(self.env.iter().cloned())
+            .tasks(self.tasks.iter().map(|id| TaskId::new(id.as_str())))
             .log_timings(self.log_timings);
         if let Some(script) = &self.script {
             builder = builder.script(Script::from_json(script).map_err(|error| refused(&error))?);

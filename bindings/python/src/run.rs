@@ -112,6 +112,12 @@ impl PyRun {
         })
     }
 
+    /// Checks that the agent can be called, as a start does before it asks anything.
+    fn check_agent(&self, py: Python<'_>) -> PyResult<()> {
+        let run = self.run.lock().unwrap_or_else(PoisonError::into_inner);
+        run.as_ref().map_or(Ok(()), Run::check_agent).map_err(|error| raise(py, &error))
+    }
+
     /// Starts the run, once; whether it could start is told by the handle. Whether
     /// it is trusted was `decided` by somebody who saw what would run. So many
     /// streams of events begin with the run.

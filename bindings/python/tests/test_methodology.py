@@ -122,7 +122,7 @@ def test_what_is_no_methodology_or_has_wrong_settings_is_refused(tmp_path: Path)
     "attribute, value",
     [
         ("settings", 5),
-        ("settings", {"max_iterations": 0}),
+        ("settings", {"max_consecutive_failures": 0}),
         ("settings", {"sandbox": "\ud800"}),
         ("aliases", 5),
         ("aliases", "xyz"),

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use samuel_core::{
     lifecycle::make_ready,
+    plan::LongPlan,
     prd,
     project::{ConvertedPrd, NewPlan, PrdOptions, Project},
     state::Existing,
@@ -107,7 +108,8 @@ fn replaced_text(project: &Project, backup: Option<&Path>, force: bool) -> Strin
 }
 
 fn warnings_of(converted: &ConvertedPrd) -> Vec<String> {
-    converted.warnings.iter().map(ToString::to_string).collect()
+    let long = converted.long.map(|long| format!("{long}. {}", LongPlan::HELP));
+    converted.warnings.iter().map(ToString::to_string).chain(long).collect()
 }
 
 fn next_step(tasks: usize) -> &'static str {

@@ -1,7 +1,7 @@
 //! `prompt`, `vars` and `start --dry-run`: what would come next.
 
 use samuel_core::{
-    engine::{ChainReport, Glance, Preview, RunBuilder},
+    engine::{ChainReport, Glance, Preview, RunBuilder, StartWarning},
     model::ErrorCode,
     project::Project,
 };
@@ -56,6 +56,8 @@ pub(crate) fn vars(project: Project, args: &LookArgs, host: &Host) -> Result<Rep
 pub(crate) fn dry_run(builder: RunBuilder) -> Result<Reply, Failure> {
     let mut run = builder.build()?;
     let executables = run.executables()?.clone();
+    let warnings = block_on_or_leave(run.start_warnings())??;
+    let warnings: Vec<String> = warnings.iter().map(StartWarning::told).collect();
     let preview = block_on_or_leave(run.preview(Glance::Still))??;
     let mut text = String::from("Prompt\n\n");
     match (&preview.prompt, &preview.stop) {
@@ -77,7 +79,7 @@ pub(crate) fn dry_run(builder: RunBuilder) -> Result<Reply, Failure> {
         data.insert("executables".to_owned(), json!(executables));
         data.insert("digest".to_owned(), json!(executables.digest()));
     }
-    Ok(Reply::new(data, text).warn(preview.warnings))
+    Ok(Reply::new(data, text).warn(warnings).warn(preview.warnings))
 }
 
 fn look(project: Project, args: &LookArgs, host: &Host) -> Result<Preview, Failure> {

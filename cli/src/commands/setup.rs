@@ -2,18 +2,20 @@
 
 use std::sync::Arc;
 
+use super::plugins;
+use crate::{
+    args::{Given, StartArgs},
+    failure::Failure,
+    host::Host,
+};
 use samuel_core::{
     agent::{Agent, AgentConfig, MutationRoute, Script, ScriptedAgent},
     config::MethodologySettings,
     engine::{Run, RunBuilder},
-    model::ErrorCode,
+    model::{ErrorCode, TaskId},
     project::Project,
     sandbox::Sandboxes,
 };
-use serde_json::{Map, Value};
-
-use super::plugins;
-use crate::{args::StartArgs, failure::Failure, host::Host};
 
 /// What flags say of a run; nothing where samuel.toml decides.
 #[derive(Clone, Debug, Default)]
@@ -24,7 +26,8 @@ pub(crate) struct Setting {
     is_agent_configured: bool,
     sandbox: Option<String>,
     /// What takes the place of a setting as it is.
-    given: Map<String, Value>,
+    given: Vec<Given>,
+    tasks: Vec<TaskId>,
     session: Option<String>,
     log_timings: bool,
 }
@@ -41,14 +44,13 @@ impl Setting {
         let key = format!("methodology.{}.agent", project.methodology());
         let is_configured = project.config().origin(&key).is_some();
         let implied = (agent_command.is_some() && !is_configured).then(|| "command".to_owned());
-        let given = [("max_iterations", &args.max_iterations), ("pause", &args.pause)];
-        let given = given.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value.clone()?)));
         Ok(Self {
             agent: args.agent.clone().or(implied),
             agent_command,
             is_agent_configured: is_configured,
             sandbox: args.sandbox.clone(),
-            given: given.collect(),
+            given: args.limits.given(),
+            tasks: args.tasks.clone(),
             session: args.session.clone(),
             log_timings: args.profile,
         })
@@ -71,7 +73,7 @@ impl Setting {
         if let Some(sandbox) = &self.sandbox {
             settings.sandbox.clone_from(sandbox);
         }
-        settings.set(&self.given).map_err(|error| Failure::of(&error))
+        self.given.iter().try_for_each(|given| settings.set(given)).map_err(|error| Failure::of(&error))
     }
 }
 
@@ -103,7 +105,7 @@ pub(crate) fn builder(project: Project, setting: &Setting, host: &Host) -> Resul
         _ => None,
     };
     let run = equip(project, host)?.settings(|frozen| *frozen = settings);
-    let mut builder = run.log_timings(setting.log_timings);
+    let mut builder = run.log_timings(setting.log_timings).tasks(setting.tasks.iter().cloned());
     if let Some(session) = &setting.session {
         builder = builder.session(session.clone());
     }

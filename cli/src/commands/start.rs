@@ -129,6 +129,7 @@ pub(crate) async fn run_to_its_end(
 /// Lists what a run executes that nobody is asked about. That can wait for a lock.
 async fn announced(mut run: Run) -> Result<Run, RunError> {
     let listed = tokio::task::spawn_blocking(move || {
+        run.check_agent()?;
         let executables = run.executables()?;
         // What --yes does not cover is refused by the start, with this list.
         if executables.changes.is_empty() {

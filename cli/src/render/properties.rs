@@ -104,6 +104,7 @@ fn status(text: &str) -> ProjectStatus {
         revision: 1,
         tasks: TaskCounts::default(),
         next: NextStep::Task { task: Box::new(task(text)) },
+        only: vec![TaskId::new(text)],
         progress: Progress::default(),
         running: false,
         holder: None,

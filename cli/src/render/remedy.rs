@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use samuel_core::model::Remedy;
 
+use crate::args::option_of;
+
 /// Words what to do next.
 pub(crate) fn remedy_text(remedy: &Remedy) -> String {
     remedy.in_words(&|step| match step {
@@ -14,8 +16,7 @@ pub(crate) fn remedy_text(remedy: &Remedy) -> String {
         Remedy::RaiseLimit { setting } => format!(
             "Read .samuel/run/progress.md, then go on with `samuel run start`. To let a run go further, raise \
              {setting} in samuel.toml{}.",
-            // The other limits have no option.
-            if setting == "max_iterations" { ", or pass a higher --max-iterations" } else { "" }
+            option_of(setting).map(|option| format!(", or pass a higher {option}")).unwrap_or_default()
         )
         .into(),
         Remedy::AcceptDigest { digest } => format!(

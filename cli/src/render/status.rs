@@ -6,7 +6,7 @@ use samuel_core::{
     text::{counted, dollars},
 };
 
-use super::{Places, holder_text, safe, time_of_day, with_local_time};
+use super::{Places, holder_text, named_ids, safe, time_of_day, with_local_time};
 
 /// How many reasons for being blocked are shown.
 const REASONS: usize = 10;
@@ -37,6 +37,9 @@ pub(crate) fn status_text(status: &ProjectStatus, places: &Places) -> String {
         _ => false,
     };
     line(if at_work { "At work" } else { "Next" }, next(status));
+    if !status.only.is_empty() {
+        line("Run for", format!("{}, and what they depend on", named_ids(&status.only)));
+    }
     let progress = &status.progress;
     if progress.total_iterations_run > 0 {
         let cost =

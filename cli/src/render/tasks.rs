@@ -1,7 +1,7 @@
 //! Tasks as text.
 
 use samuel_core::{
-    model::{Status, Task},
+    model::{Status, Task, TaskId},
     plan::{GroupState, ListRow, TaskList},
     text::counted,
 };
@@ -13,6 +13,9 @@ use super::{safe, safe_words};
 const MAX_SHOWN: usize = 64;
 /// How deep a list is moved in.
 const MAX_DEPTH: usize = 8;
+
+/// How many tasks are named where only their ids are.
+const MAX_NAMED: usize = 10;
 
 /// Returns a name as it stands in a list.
 pub(super) fn name(text: &str) -> String {
@@ -86,12 +89,17 @@ pub(crate) fn task_table(list: &TaskList) -> String {
     text
 }
 
+/// Names tasks by their ids, the first of them where they are many.
+pub(crate) fn named_ids(ids: &[TaskId]) -> String {
+    let named: Vec<String> = ids.iter().take(MAX_NAMED).map(|id| name(id.as_str())).collect();
+    let more = ids.len().saturating_sub(MAX_NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    named.join(", ") + &more
+}
+
 #[cfg(test)]
 mod tests {
-    use samuel_core::{
-        model::{Plan, TaskId},
-        plan::TaskFilter,
-    };
+    use samuel_core::{model::Plan, plan::TaskFilter};
 
     use super::*;
 

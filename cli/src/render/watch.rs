@@ -3,7 +3,7 @@
 //! Lines go to stdout, one as an iteration starts and one as it ends. The
 //! moving line goes to stderr and only where both are a terminal.
 
-use std::time::Duration;
+use std::{num::NonZeroU32, time::Duration};
 
 use samuel_core::{
     agent::AgentEvent,
@@ -16,7 +16,7 @@ use samuel_core::{
     text::{counted, dollars},
 };
 
-use super::{Places, end_text, safe, safe_words, time_of_day, with_local_time};
+use super::{Places, end_text, named_ids, safe, safe_words, time_of_day, with_local_time};
 use crate::{
     signals::Order,
     terminal::{self, MovingLine, Stream, remark},
@@ -29,16 +29,13 @@ const ACTIVITY: usize = 60;
 const TAIL_LINES: usize = 10;
 const TAIL_WIDTH: usize = 200;
 
-/// How many tasks are named that a run left.
-const TASKS: usize = 10;
-
 /// Shows a run to a person.
 pub(crate) struct Watch {
     /// Whether there is a terminal to draw on.
     draws: bool,
     places: Places,
     bar: Option<MovingLine>,
-    max_iterations: u32,
+    max_iterations: Option<NonZeroU32>,
     /// The iteration under way: its number, what it is about, and when it began, in
     /// milliseconds since the run was built.
     iteration: Option<(u32, String, u64)>,
@@ -62,7 +59,7 @@ impl Watch {
             draws,
             places,
             bar: None,
-            max_iterations: 0,
+            max_iterations: None,
             iteration: None,
             spent: Usage::default(),
             call: Usage::default(),
@@ -120,13 +117,16 @@ impl Watch {
     /// Prints the lines of an event that is worth some.
     fn tell(&mut self, record: &EventRecord) {
         match &record.event {
-            Event::RunStarted { resumed, agent, max_iterations } => {
+            Event::RunStarted { resumed, agent, max_iterations, tasks } => {
                 let verb = if *resumed { "going on as" } else { "starting" };
                 let (run, agent) = (&record.run_id, safe(agent));
-                self.line(&format!(
-                    "{verb} run {run} with {agent}, at most {}",
-                    counted(*max_iterations, "iteration")
-                ));
+                let limit =
+                    max_iterations.map(|max| format!(", at most {}", counted(max.get(), "iteration")));
+                let tasks = match tasks.as_slice() {
+                    [] => String::new(),
+                    tasks => format!(", for {}, and what that depends on", named_ids(tasks)),
+                };
+                self.line(&format!("{verb} run {run} with {agent}{}{tasks}", limit.unwrap_or_default()));
             }
             Event::IterationStarted { iteration, mode, task } => {
                 self.line(&format!("iteration {iteration}: {}", about(*mode, task.as_ref())));
@@ -345,7 +345,10 @@ impl Watch {
         let mut total = self.spent;
         total += self.call;
         let what = match &self.iteration {
-            Some((number, about, _)) => format!("{number}/{} · {about} · ", self.max_iterations),
+            Some((number, about, _)) => {
+                let limit = self.max_iterations.map(|max| format!("/{max}")).unwrap_or_default();
+                format!("{number}{limit} · {about} · ")
+            }
             None => String::new(),
         };
         let cost = total.cost_usd.map(|cost| format!(" · {}", dollars(cost))).unwrap_or_default();
@@ -391,10 +394,7 @@ fn ids(tasks: &[TaskId]) -> String {
 
 /// Counts tasks and names the first of them.
 fn some_ids(tasks: &[TaskId]) -> String {
-    let named = ids(tasks.get(..tasks.len().min(TASKS)).unwrap_or_default());
-    let more = tasks.len().saturating_sub(TASKS);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{} ({named}{more})", tasks.len())
+    format!("{} ({})", tasks.len(), named_ids(tasks))
 }
 
 fn consumed(usage: Usage) -> String {

@@ -39,7 +39,7 @@ fn an_agent_or_a_sandbox_that_is_unknown_is_refused_before_anything_runs() {
         (["--agent", "cluade"], "unknown agent \"cluade\"", "Did you mean \"claude\"?"),
         (["--sandbox", "dokcer"], "unknown sandbox \"dokcer\"", "Use sandbox \"host\""),
         (["--sandbox", "bwrap"], "sandbox \"bwrap\" is not available yet", "Use sandbox \"host\""),
-        (["--max-iterations", "0"], "0 is out of range, expected a whole number of at least 1", "--help"),
+        (["--max-failures", "0"], "0 is out of range, expected a whole number of at least 1", "--help"),
         (
             ["--max-iterations", "99999999999999999999"],
             "99999999999999999999 is out of range, expected a whole number of at most 4294967295",

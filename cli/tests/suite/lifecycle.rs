@@ -151,11 +151,12 @@ fn doctor_alone_says_what_keeps_a_run_from_starting_and_what_does_not() {
         "FAILED   agent           agent \"claude\" could not be run: program `/nowhere/agent` was not found: \
          there is no directory `/nowhere`"
     );
+    assert!(lines[5].ends_with("/samuel.toml:3:1"), "{lines:?}");
     assert!(
-        lines[5].starts_with("                         help: Correct the path, or create `/nowhere`."),
+        lines[6].starts_with("                         help: Correct the path, or create `/nowhere`."),
         "{lines:?}"
     );
-    assert!(lines[6].starts_with("warning  checks "), "{lines:?}");
+    assert!(lines[7].starts_with("warning  checks "), "{lines:?}");
     let document = bench.samuel(&["doctor", "--json"]).json();
     assert_eq!(
         (&document["ok"], &document["error"]["code"], &document["data"]["findings"][4]["health"]),

@@ -12,6 +12,7 @@ mod demo;
 mod documents;
 mod init;
 mod lifecycle;
+mod limits;
 mod looking;
 mod methodology;
 mod plugins;

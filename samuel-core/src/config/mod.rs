@@ -15,7 +15,7 @@
 //!
 //! let text = "version = \"2\"\n[methodology.ralph]\nmax_iterations = 5\n";
 //! let config = Config::parse(Path::new("samuel.toml"), text)?;
-//! assert_eq!(config.methodology("ralph").max_iterations, 5);
+//! assert_eq!(config.methodology("ralph").max_iterations.map(|max| max.get()), Some(5));
 //!
 //! let text = "version = \"2\"\n[methodology.ralph]\nmax_iteration = 5\n";
 //! let error = Config::parse(Path::new("samuel.toml"), text).unwrap_err();

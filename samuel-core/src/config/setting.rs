@@ -5,7 +5,7 @@
 //! it; a field shows itself as TOML, so that one reader serves files, callers, and the
 //! record that a program filled in.
 
-use std::{ops::RangeInclusive, time::Duration};
+use std::{num::NonZeroU32, ops::RangeInclusive, time::Duration};
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json, json};
@@ -202,6 +202,19 @@ impl<T: Field + DeserializeOwned> Field for Option<T> {
 
     fn shown(&self) -> Option<Toml> {
         self.as_ref()?.shown()
+    }
+}
+
+/// A limit, which files and callers lift by 0.
+impl Field for Option<NonZeroU32> {
+    fn put(&mut self, given: &Json) {
+        if let Some(number) = given.as_u64().and_then(|number| u32::try_from(number).ok()) {
+            *self = NonZeroU32::new(number);
+        }
+    }
+
+    fn shown(&self) -> Option<Toml> {
+        self.map_or(0, NonZeroU32::get).shown()
     }
 }
 

@@ -6,7 +6,7 @@
 //! rule, and its text, which is that of the documentation, of the samuel.toml
 //! that `init` writes, of the JSON Schema and of Python.
 
-use std::{ops::RangeInclusive, time::Duration};
+use std::{num::NonZeroU32, ops::RangeInclusive, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
@@ -36,8 +36,8 @@ settings! {
         agent_command: Vec<String> = Vec::new(), Texts;
         /// Arguments that are added for any agent. The question before a run shows them.
         agent_args: Vec<String> = Vec::new(), Texts;
-        /// How many iterations a run may make.
-        max_iterations: u32 = 20, Count(1);
+        /// How many iterations a run may make; 0 sets no limit.
+        max_iterations: Option<NonZeroU32> = NonZeroU32::new(20), Count(0);
         /// The pause between two iterations.
         pause: Duration = Duration::from_secs(2), Time(Duration::ZERO..=DAY);
         /// After so many failed iterations in a row the run ends.

@@ -1,5 +1,7 @@
 //! The settings as prompts know them.
 
+use std::num::NonZeroU32;
+
 use super::MethodologySettings;
 use crate::context::{ConfigVars, ContextLimits, PilotVars};
 
@@ -9,7 +11,7 @@ impl MethodologySettings {
         let pilot = &self.pilot;
         ConfigVars {
             agent: agent.to_owned(),
-            max_iterations: self.max_iterations,
+            max_iterations: self.max_iterations.map(NonZeroU32::get),
             pause_secs: self.pause.as_millis().div_ceil(1_000).try_into().unwrap_or(u64::MAX),
             max_consec_fails: self.max_consecutive_failures,
             quality_checks: self.quality_checks.iter().map(|check| check.command.clone()).collect(),

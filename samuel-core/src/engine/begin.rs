@@ -168,10 +168,11 @@ impl Run {
         Ok(())
     }
 
-    /// Says whether a handler beside the default looks at the work.
-    fn checks_otherwise(&self) -> bool {
+    /// Says whether anything looks at the work: a configured check, or a handler beside
+    /// the default.
+    pub(super) fn has_checks(&self) -> bool {
         let mut handlers = self.registry.handlers(HookPoint::QualityCheck);
-        handlers.any(|(_, _, tier)| tier != Tier::BuiltIn)
+        !self.frozen.settings.quality_checks.is_empty() || handlers.any(|(_, _, tier)| tier != Tier::BuiltIn)
     }
 
     /// Says what the machine has to know of a run.
@@ -187,7 +188,8 @@ impl Run {
             binary: self.frozen.binary.clone(),
             sandbox: settings.sandbox.as_str().to_owned(),
             checks: settings.quality_checks.iter().map(|check| check.command.clone()).collect(),
-            has_checks: !settings.quality_checks.is_empty() || self.checks_otherwise(),
+            has_checks: self.has_checks(),
+            scope: self.frozen.scope.clone(),
             limits: RunLimits {
                 max_iterations: settings.max_iterations,
                 max_consecutive_failures: settings.max_consecutive_failures,

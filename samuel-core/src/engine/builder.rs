@@ -7,15 +7,15 @@ use std::sync::Arc;
 
 use super::{
     error::RunError,
-    run::{Frozen, Run},
+    run::{Frozen, Run, check_agent},
     unheld_budget::unheld,
 };
 use crate::{
-    agent::{Agent, AgentConfig, AgentError, MutationRoute, Script, StoreSink, compose_agent_env},
+    agent::{Agent, AgentConfig, AgentError, MutationRoute, Script, StoreSink},
     config::MethodologySettings,
     context::Framing,
     hook::{Registry, RegistryBuilder, handler_methods},
-    model::hex,
+    model::{Scope, TaskId, hex},
     process::Supervisor,
     project::Project,
     sandbox::{Sandbox, Sandboxes},
@@ -37,6 +37,7 @@ pub struct RunBuilder {
     binary: String,
     session: Option<String>,
     owner: Option<String>,
+    scope: Scope,
     log_timings: bool,
 }
 
@@ -57,6 +58,7 @@ impl RunBuilder {
             binary: "samuel".to_owned(),
             session: None,
             owner: None,
+            scope: Scope::All,
             log_timings: false,
         }
     }
@@ -135,6 +137,15 @@ impl RunBuilder {
         self
     }
 
+    /// Works on these tasks alone, and on what they depend on; a group stands for its
+    /// parts. The run is completed once they are. By default, and without any, it is all
+    /// tasks: those of the run before where that was cut off.
+    #[must_use]
+    pub fn tasks(mut self, ids: impl IntoIterator<Item = TaskId>) -> Self {
+        self.scope = ids.into_iter().collect::<Vec<_>>().into();
+        self
+    }
+
     /// Writes the time of every handler to the progress log.
     #[must_use]
     pub fn log_timings(mut self, log: bool) -> Self {
@@ -185,7 +196,7 @@ impl RunBuilder {
             Some(agent) => Arc::clone(agent),
             None => self.configured_agent()?,
         };
-        agent.check(&compose_agent_env(&self.env, &*agent, &[]), self.project.root())?;
+        check_agent(&*agent, &self.env, &self.project, &self.settings)?;
         let unheld = unheld(&*agent, &self.settings.session_budget);
         Ok((format!("{} can be called", agent.name()), unheld))
     }
@@ -212,6 +223,7 @@ impl RunBuilder {
             sandboxes: Sandboxes::with(self.sandboxes)?,
             session: self.session.unwrap_or_else(|| self.project.name()),
             owner: self.owner,
+            scope: self.scope,
             run_id: new_run_id(self.project.clock().now()),
             framing: new_framing(),
             run_dir: self.project.run_dir(),

@@ -148,24 +148,29 @@ impl Checkup {
             Ok(project) => {
                 findings.push(configured(&project));
                 let builder = || Run::builder(project.clone()).env(env.iter().cloned());
-                let agent = Finding::of_agent(builder().check_agent());
                 let prepared = prepare(&project, builder());
                 findings.push(plugins(&project, prepared.as_ref().err()));
-                let (of_run, control_files) = match prepared {
+                let (of_chains, of_run) = match prepared {
                     Ok(builder) => chains(builder),
                     Err(_) => {
-                        let ([_, templates], control_files) = chains(builder());
+                        let ([_, templates], of_run) = chains(builder());
                         let hooks = Finding::skipped(Subject::Hooks, "the plugins cannot be used");
-                        ([hooks, templates], control_files)
+                        ([hooks, templates], of_run)
                     }
                 };
-                findings.extend(of_run);
+                findings.extend(of_chains);
+                let agent = match of_run.in_place_of_agent {
+                    Some(handler) => {
+                        Finding::ok(Subject::Agent, format!("{handler} answers in the agent's place"))
+                    }
+                    None => Finding::of_agent(builder().check_agent()),
+                };
                 findings.extend([
                     agent,
-                    checks(&project, control_files.warnings),
+                    checks(&project, of_run.warnings),
                     repository(root, caller, env),
                     containment(),
-                    state(&project, control_files.changes),
+                    state(&project, of_run.changes),
                 ]);
             }
             Err(error) => {

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    num::NonZeroU32,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -141,7 +142,7 @@ fn frozen_context(frozen: &Frozen, registry: &Registry) -> PromptContext {
     context.project.branch = branch(&frozen.project).unwrap_or_default();
     context.methodology.name = frozen.project.methodology().to_owned();
     context.methodology.source = frozen.project.methodology_source().to_owned();
-    context.iteration.max = settings.max_iterations;
+    context.iteration.max = settings.max_iterations.map(NonZeroU32::get);
     context.config = settings.vars(frozen.agent.name());
     context.guardrails = frozen.project.config().guardrails.clone();
     let dir = &frozen.run_dir;

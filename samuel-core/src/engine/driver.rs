@@ -22,6 +22,7 @@ use super::{
     follow::Follower,
     plan_effects::{change, look_and_load},
     services::Services,
+    start_warning::StartWarning,
     waiting::in_whole_seconds,
 };
 use crate::{
@@ -48,6 +49,8 @@ pub(super) struct Driver {
     pub(super) told: u64,
     /// How long the run was under way before it was interrupted.
     pub(super) elapsed_before: Duration,
+    /// What is warned of once the run has announced itself.
+    pub(super) warnings: Vec<StartWarning>,
     /// How long the whole run may take.
     pub(super) max_wall_time: Option<Duration>,
 }
@@ -154,14 +157,18 @@ impl Driver {
                 if let Event::RunFinished(report) = &event {
                     flight.report = Some(report.clone());
                 }
+                let starts = matches!(event, Event::RunStarted { .. });
                 services.emit(event);
+                // A run announces itself once.
+                let warnings = self.warnings.iter().filter(|_| starts);
+                warnings.for_each(|warning| services.warn(warning.told()));
             }
             Effect::Checkpoint => self.checkpoint().await,
             Effect::Interrupt(other) => flight.interrupt(other),
             Effect::Answer { ticket, decision } => services.tickets.answer(ticket, decision),
-            Effect::Load => {
+            Effect::Load(scope) => {
                 let follower = Arc::clone(&self.follower);
-                flight.launch(id, async move { look_and_load(&services, &follower).await });
+                flight.launch(id, async move { look_and_load(&services, &follower, &scope).await });
             }
             Effect::Mutate(mutation) => {
                 let follower = Arc::clone(&self.follower);
@@ -263,7 +270,8 @@ impl Driver {
         let state =
             encoded.map_err(|error| StateError::Encode { what: "the run", reason: error.to_string() })?;
         let (waits_until, end) = (saved.machine.waits_until(), saved.machine.end());
-        let note = Note::Checkpoint(Checkpoint { run_id: run_id.to_owned(), state, waits_until, end });
+        let (run_id, scope) = (run_id.to_owned(), saved.machine.scope().clone());
+        let note = Note::Checkpoint(Checkpoint { run_id, state, waits_until, end, scope });
         self.services.blocking(move |services| services.lane.note(note)).await?
     }
 }

@@ -6,7 +6,7 @@ use crate::{
     config::ConfigError,
     hook::RegistryError,
     methodology::TemplatesError,
-    model::{Coded, ErrorCode, Location, Remedy},
+    model::{Coded, ErrorCode, Location, Remedy, UnknownTasks},
     sandbox::SandboxError,
     state::StateError,
     trust::Refusal,
@@ -19,6 +19,14 @@ pub enum RunError {
     /// The agent cannot be used.
     #[error(transparent)]
     Agent(#[from] AgentError),
+    /// The agent that samuel.toml names cannot be called.
+    #[error("{source}")]
+    ConfiguredAgent {
+        /// Why not.
+        source: Box<AgentError>,
+        /// Where it names it, or its command.
+        location: Location,
+    },
     /// The sandbox cannot be used.
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
@@ -37,6 +45,9 @@ pub enum RunError {
     /// What the project would run may not.
     #[error(transparent)]
     Untrusted(#[from] Box<Refusal>),
+    /// The run is to be for tasks that the plan does not have.
+    #[error(transparent)]
+    Tasks(#[from] UnknownTasks),
     /// The prompt of an iteration cannot be composed.
     #[error("the prompt could not be composed: {message}")]
     Prompt {
@@ -69,12 +80,14 @@ impl Coded for RunError {
     fn code(&self) -> ErrorCode {
         match self {
             Self::Agent(error) => error.code(),
+            Self::ConfiguredAgent { source, .. } => source.code(),
             Self::Sandbox(error) => error.code(),
             Self::Config(error) => error.code(),
             Self::Registry(error) => error.code(),
             Self::Template(error) => error.code(),
             Self::State(error) => error.code(),
             Self::Untrusted(refusal) => refusal.code(),
+            Self::Tasks(_) => ErrorCode::TASK_NOT_FOUND,
             Self::Prompt { .. } => ErrorCode::HOOK_FAILED,
             Self::Unswept { .. } => ErrorCode::STATE_LOOP_RUNNING,
             Self::Broken { .. } => ErrorCode::INTERNAL,
@@ -86,6 +99,7 @@ impl Coded for RunError {
             Self::Config(error) => error.location(),
             Self::State(error) => error.location(),
             Self::Template(error) => error.location(),
+            Self::ConfiguredAgent { location, .. } => Some(location.clone()),
             _ => None,
         }
     }
@@ -105,6 +119,8 @@ impl Coded for RunError {
                 None => self.code().help.clone(),
             },
             Self::Agent(error) => error.help(),
+            Self::ConfiguredAgent { source, .. } => source.help(),
+            Self::Tasks(unknown) => self.code().help.clone().after(unknown.suggestion()),
             _ => self.code().help.clone(),
         }
     }

@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{control_files::ControlFiles, run::Frozen};
+use super::{
+    control_files::ControlFiles,
+    run::{Frozen, in_place_of_agent},
+};
 use crate::{
     agent::compose_agent_env,
     config::{CheckCommand, format_duration},
@@ -18,7 +21,9 @@ pub(super) fn executables(
     templates: &[PathBuf],
     control_files: &ControlFiles,
 ) -> Executables {
-    let mut entries = vec![agent(frozen, agent_files, control_files)];
+    let is_called = in_place_of_agent(registry).is_none();
+    let agent = is_called.then(|| agent(frozen, agent_files, control_files));
+    let mut entries: Vec<Executable> = agent.into_iter().collect();
     entries.extend(registry.plugins().iter().map(plugin));
     let checks = frozen.settings.quality_checks.iter();
     entries.extend((1..).zip(checks).map(|(number, check)| quality_check(number, check, control_files)));

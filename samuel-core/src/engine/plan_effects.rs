@@ -6,20 +6,24 @@ use super::{follow::Follower, services::Services};
 use crate::{
     event::RunFault,
     machine::{EffectResult, WorkLeft},
-    model::{Groups, Status, Task, payload::Mode},
+    model::{Scope, payload::Mode},
     plan::Work,
     state::{Actor, JournalEntry, JournalRecord, Mutation, StateError},
     text::listed,
 };
 
 /// Loads the plan, and looks what others did to it, so that the machine is told of that first.
-pub(super) async fn look_and_load(services: &Arc<Services>, follower: &Follower) -> EffectResult {
-    let mut loaded = load(services).await;
+pub(super) async fn look_and_load(
+    services: &Arc<Services>,
+    follower: &Follower,
+    scope: &Scope,
+) -> EffectResult {
+    let mut loaded = load(services, scope).await;
     // What the plan says was completed is told before it.
     let _ = follower.look().await;
     if matches!(loaded, EffectResult::Failed(_)) {
         // What was gone is back by now.
-        loaded = load(services).await;
+        loaded = load(services, scope).await;
     }
     loaded
 }
@@ -57,8 +61,8 @@ async fn try_to_change(
     made
 }
 
-/// Loads the plan and says what it leaves to do.
-pub(super) async fn load(services: &Arc<Services>) -> EffectResult {
+/// Loads the plan and says what it leaves to do of a scope.
+pub(super) async fn load(services: &Arc<Services>, scope: &Scope) -> EffectResult {
     let loaded = services
         .blocking(|services| {
             // An agent may have put links in their place since the start.
@@ -84,13 +88,9 @@ pub(super) async fn load(services: &Arc<Services>) -> EffectResult {
         known.unread = unread.len();
     });
     services.refresh();
-    let groups = Groups::of(&plan.tasks);
-    let waits = |(place, task): &(usize, &Task)| {
-        !groups.is_group(*place) && matches!(task.status, Status::Pending | Status::InProgress)
-    };
-    let queue = plan.tasks.iter().enumerate().filter(waits).count();
+    let (work, queue) = Work::with_queue(&plan, &unread, scope);
     EffectResult::Loaded(WorkLeft {
-        work: Work::of(&plan, &unread),
+        work,
         changed: (!changes.is_empty()).then(|| listed(&changes)),
         queue_size: u32::try_from(queue).unwrap_or(u32::MAX),
         mode: Mode::Implementation,

@@ -83,10 +83,12 @@ impl Run {
     /// Says what the next iteration would be.
     ///
     /// # Errors
-    /// Returns [`RunError::State`] where the plan cannot be read, and
+    /// Returns [`RunError::State`] where the plan cannot be read,
+    /// [`RunError::Tasks`] where the run is to be for tasks that there are not, and
     /// [`RunError::Prompt`] where a handler breaks that the prompt depends on, or
     /// refuses the iteration.
     pub async fn preview(mut self, glance: Glance) -> Result<Preview, RunError> {
+        self.check_tasks().await?;
         self.detect().await?;
         let begin = self.recover().await?;
         let framing = self.frozen.framing.clone();
@@ -214,7 +216,7 @@ impl Looking {
                         }
                         call => answer = Some((id, self.fire(call, turn).await)),
                     },
-                    Effect::Load => answer = Some((id, load(&self.services).await)),
+                    Effect::Load(scope) => answer = Some((id, load(&self.services, &scope).await)),
                     Effect::Mutate(mutation) => {
                         answer = Some((id, mutate(&self.services, mutation).await?));
                     }

@@ -28,12 +28,13 @@ use super::{
     hub::{Events, Hub},
     old_logs::OldLogs,
     services::{Known, Services, Tickets},
+    start_warning::StartWarning,
     unheld_budget::{self, unheld},
     work_tree::WorkTree,
 };
 use crate::{
     agent::{Agent, AgentConfig, Agents, compose_agent_env},
-    config::MethodologySettings,
+    config::{MethodologySettings, Origin},
     context::Framing,
     detect::detect_languages,
     environment::kept_from_checks,
@@ -41,6 +42,7 @@ use crate::{
     hook::{HookPoint, Registry, RegistryBuilder, Tier},
     machine::Input,
     methodology::{Kit, Templates, WatchedFiles},
+    model::Scope,
     process::{Remains, Supervisor},
     project::Project,
     sandbox::Sandboxes,
@@ -52,7 +54,7 @@ use crate::{
 const UNSUPERVISED: &str = "no supervisor is named: what leaves the process group of the agent or of a check outlives \
                             it, and all of it outlives a program that is killed; RunBuilder::supervisor names one";
 /// The repository that a project is in, or why it cannot be read.
-type Opened = Result<Option<Repository>, GitError>;
+pub(super) type Opened = Result<Option<Repository>, GitError>;
 
 /// A run that is ready to start. Nothing of it changes any more.
 #[derive(Debug)]
@@ -88,6 +90,8 @@ pub(crate) struct Frozen {
     pub(crate) binary: String,
     pub(crate) session: String,
     pub(crate) owner: Option<String>,
+    /// The tasks that the caller wants the run to be for.
+    pub(crate) scope: Scope,
     pub(crate) run_id: Arc<str>,
     pub(crate) framing: Framing,
     pub(crate) log_timings: bool,
@@ -181,26 +185,51 @@ impl Run {
     /// Starts the run, or goes on with one that did not end.
     ///
     /// # Errors
-    /// Returns [`RunError::Untrusted`] where the policy refuses, [`RunError::Agent`] where the agent cannot be called, and
+    /// Returns [`RunError::Untrusted`] where the policy refuses, [`RunError::Agent`] or [`RunError::ConfiguredAgent`] where the agent cannot be called,
+    /// [`RunError::Tasks`] where the run is to be for tasks that there are not, and
     /// [`RunError::State`] where another loop runs or the state cannot be used.
     pub async fn start(mut self) -> Result<RunHandle, RunError> {
+        self.check_tasks().await?;
         self.ensure_compared().await?;
-        let composed = compose_agent_env(&self.frozen.env, &*self.frozen.agent, &[]);
-        let check_agent = || self.frozen.agent.check(&composed, self.frozen.project.root());
         // Without the agent nothing would come of a yes. It is looked for again once there is one.
         if self.frozen.trust.asks() {
-            check_agent()?;
+            self.check_agent()?;
         }
         self.decide().await?;
-        check_agent()?;
+        self.check_agent()?;
         let (lock, remains) = self.lock().await?;
         self.know_plan().await?;
         let begin = self.recover().await?;
         self.log_accepted().await?;
         let (detected, repository) = tokio::join!(self.detect(), self.repository());
         detected?;
+        let repository = repository?;
+        let warnings = self.warnings_of(&begin, &repository).await?;
         let old_logs = self.prune_logs(&begin).await;
-        Ok(self.launch(lock, begin, repository?, old_logs, remains))
+        Ok(self.launch(lock, begin, repository, warnings, old_logs, remains))
+    }
+
+    /// Checks that the plan has the tasks that the run is to be for.
+    pub(super) async fn check_tasks(&self) -> Result<(), RunError> {
+        if self.frozen.scope.is_all() {
+            return Ok(());
+        }
+        let (store, scope) = (Arc::clone(&self.frozen.store), self.frozen.scope.clone());
+        let loaded = blocking(move || store.load()).await??;
+        Ok(scope.check(&loaded.plan)?)
+    }
+
+    /// Checks that the agent can be called, which a start does before it asks anything;
+    /// not where a handler is in the agent's place.
+    ///
+    /// # Errors
+    /// Returns [`RunError::Agent`] or [`RunError::ConfiguredAgent`] where it cannot.
+    pub fn check_agent(&self) -> Result<(), RunError> {
+        if in_place_of_agent(&self.registry).is_some() {
+            return Ok(());
+        }
+        let Frozen { agent, env, project, settings, .. } = &self.frozen;
+        check_agent(&**agent, env, project, settings)
     }
 
     /// Has the policy decide where it may block: whoever gives up the start meanwhile is
@@ -232,7 +261,7 @@ impl Run {
     /// Finds out whether the repository can be read that tells what changes in
     /// the project. One that cannot would make every iteration look as if nothing
     /// did.
-    async fn repository(&self) -> Result<Opened, RunError> {
+    pub(super) async fn repository(&self) -> Result<Opened, RunError> {
         let project = self.frozen.project.clone();
         blocking(move || {
             let repository = Repository::open(project.root(), project.caller())?;
@@ -245,9 +274,8 @@ impl Run {
     /// Says which limits of the budget do not hold; nothing where a handler calls the
     /// agent, which may report more than it does.
     fn unheld_budget(&self) -> Option<String> {
-        let mut callers = self.registry.handlers(HookPoint::AgentInvoke);
-        let is_called_by_default = callers.all(|(_, _, tier)| tier == Tier::BuiltIn);
-        is_called_by_default.then(|| unheld(&*self.frozen.agent, &self.frozen.settings.session_budget))?
+        let is_called = in_place_of_agent(&self.registry).is_none();
+        is_called.then(|| unheld(&*self.frozen.agent, &self.frozen.settings.session_budget))?
     }
 
     /// Puts together what all effects of the run share, around two stores. What they tell
@@ -298,6 +326,7 @@ impl Run {
         lock: Arc<dyn LoopLock>,
         begin: Begin,
         opened: Opened,
+        warnings: Vec<StartWarning>,
         old_logs: OldLogs,
         remains: Remains,
     ) -> RunHandle {
@@ -360,6 +389,7 @@ impl Run {
             machine: begin.machine,
             inputs,
             elapsed_before: begin.elapsed,
+            warnings,
             max_wall_time: frozen.settings.session_budget.max_wall_time,
         };
         let first = begin.first;
@@ -400,6 +430,37 @@ fn shared_with_checks(control_files: &Arc<ControlFiles>) -> WatchedFiles {
         changes.first().map(ToString::to_string)
     };
     WatchedFiles { names: control_files.names(), changed: Arc::new(changed) }
+}
+
+/// Returns the handler that answers `agent.invoke` in the agent's place, if one does.
+pub(super) fn in_place_of_agent(registry: &Registry) -> Option<&str> {
+    let (id, _, tier) = registry.handlers(HookPoint::AgentInvoke).last()?;
+    (tier != Tier::BuiltIn).then_some(id)
+}
+
+/// Checks that an agent can be called with settings of a project.
+pub(super) fn check_agent(
+    agent: &dyn Agent,
+    env: &[(String, String)],
+    project: &Project,
+    settings: &MethodologySettings,
+) -> Result<(), RunError> {
+    let checked = agent.check(&compose_agent_env(env, agent, &[]), project.root());
+    checked.map_err(|error| match agent_origin(project, agent.name(), settings) {
+        Some(origin) => RunError::ConfiguredAgent { source: Box::new(error), location: origin.into() },
+        None => error.into(),
+    })
+}
+
+/// Returns where samuel.toml sets the agent that is used, or its command; nothing where
+/// the caller gives it, or nobody does.
+fn agent_origin(project: &Project, agent: &str, used: &MethodologySettings) -> Option<Origin> {
+    let (config, configured) = (project.config(), project.settings());
+    let origin = |key: &str| config.origin(&format!("methodology.{}.{key}", project.methodology()));
+    if (configured.agent.as_str(), &configured.agent_command) != (agent, &used.agent_command) {
+        return None;
+    }
+    origin("agent_command").or_else(|| origin("agent"))
 }
 
 /// Returns the files of the project that the agent's command line names.

@@ -13,7 +13,7 @@
 //!
 //! A template that renders nothing makes no section.
 
-use std::path::Path;
+use std::{num::NonZeroU32, path::Path};
 
 use serde::Serialize;
 
@@ -118,7 +118,7 @@ pub(super) fn base(project: &Project, registry: &Registry, survey: &Survey, bina
     context.project.detected.clone_from(&survey.detected.languages);
     context.methodology.name = project.methodology().to_owned();
     context.methodology.source = project.methodology_source().to_owned();
-    context.iteration.max = settings.max_iterations;
+    context.iteration.max = settings.max_iterations.map(NonZeroU32::get);
     context.config = settings.vars(&settings.agent);
     context.guardrails = project.config().guardrails.clone();
     context.paths.samuel_dir = show(project.root().join(".samuel"));

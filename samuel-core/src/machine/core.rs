@@ -271,6 +271,12 @@ impl Core {
         state
     }
 
+    /// Loads the plan and waits in a state for what it leaves to do.
+    pub(super) fn load(&mut self, state: State) -> State {
+        let scope = self.setup.scope.clone();
+        self.wait_for(state, Effect::Load(scope))
+    }
+
     /// Waits no longer for the effect that the state waited for.
     pub(super) fn let_go(&mut self) {
         if let Some(Waiting { id, .. }) = self.waiting.take() {

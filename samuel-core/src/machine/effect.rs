@@ -8,7 +8,7 @@ use crate::{
     event::{Event, IterationFailure, RunFault},
     hook::{HookCall, Outcome},
     model::{
-        TaskId, Usage,
+        Scope, TaskId, Usage,
         payload::{Actor, AgentInvokeOutput, BeforeAgentInvokeInput, CheckFailure, Json, Mode, Turn},
     },
     plan::Work,
@@ -123,8 +123,8 @@ pub enum Effect {
         /// The answer.
         decision: AbilityDecision,
     },
-    /// Load the plan and say what it leaves to do.
-    Load,
+    /// Load the plan and say what it leaves to do of the run's tasks.
+    Load(Scope),
     /// Change the plan.
     Mutate(Mutation),
     /// Fire a hook point.
@@ -194,7 +194,7 @@ pub struct WorkLeft {
     pub work: Work,
     /// The control files that were changed, in one line, where any were: the run ends.
     pub changed: Option<String>,
-    /// How many tasks are pending or in progress.
+    /// How many of the run's tasks are pending or in progress.
     pub queue_size: u32,
     /// The mode the iteration will have unless a handler of the gate says
     /// otherwise.

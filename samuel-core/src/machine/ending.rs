@@ -133,7 +133,12 @@ impl Core {
         self.checks.leave_unchecked();
         // Completions of the last turns were never checked.
         let status = match self.reason() {
-            ExitReason::Completed if self.checks.unchecked_outside.is_empty() => ProgressStatus::Completed,
+            // Of the plan nothing is said where the run was for some of its tasks.
+            ExitReason::Completed
+                if self.checks.unchecked_outside.is_empty() && self.setup.scope.is_all() =>
+            {
+                ProgressStatus::Completed
+            }
             _ => ProgressStatus::Stopped,
         };
         self.take_back_outside();

@@ -1,6 +1,6 @@
 //! One iteration up to the agent call: the plan, the gate and the context.
 
-use std::time::Duration;
+use std::{num::NonZeroU32, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -80,6 +80,7 @@ impl Core {
             resumed: self.resumed,
             agent: self.setup.agent.clone(),
             max_iterations: self.setup.limits.max_iterations,
+            tasks: self.setup.scope.tasks().to_vec(),
         });
     }
 
@@ -96,7 +97,7 @@ impl Core {
         }
         let input = BeforeLoopInput {
             prd_path: self.setup.prd_path.clone(),
-            max_iterations: self.setup.limits.max_iterations,
+            max_iterations: self.setup.limits.max_iterations.map(NonZeroU32::get),
             ..Default::default()
         };
         self.fire::<points::BeforeLoop>(State::BeforeLoop, input)
@@ -134,7 +135,7 @@ impl Core {
             return self.fire_quality_check(State::Check);
         }
         let state = if self.limit.until.is_some() { State::Peek } else { State::Load };
-        self.wait_for(state, Effect::Load)
+        self.load(state)
     }
 
     /// Returns the reason not to begin another iteration, if there is one.
@@ -222,7 +223,10 @@ impl Core {
             }
             None => {}
         }
-        if let ReplyData::Mode(Some(mode)) = reply.data {
+        // A run that is for some tasks looks for no others.
+        if let ReplyData::Mode(Some(mode)) = reply.data
+            && self.setup.scope.is_all()
+        {
             loaded.mode = mode;
         }
         iteration.mode = loaded.mode;

@@ -60,7 +60,7 @@ use state::{AgentCall, CallPhase, Closing, Owner, Phase, Proposed, State, Then};
 use crate::{
     event::IterationFailure,
     model::{
-        Usage,
+        Scope, Usage,
         payload::{Mode, TaskBrief},
     },
 };
@@ -141,9 +141,18 @@ impl Machine {
         self.state.iteration()?.failure.as_ref()
     }
 
-    /// Puts another set-up in place, as a caller that resumes a run may want.
+    /// Puts another set-up in place, as a caller that resumes a run may want. The run
+    /// stays for the tasks that it is for, unless the other names some.
     pub fn set_setup(&mut self, setup: Setup) {
-        self.core.setup = setup;
+        let before = std::mem::replace(&mut self.core.setup, setup);
+        if self.core.setup.scope.is_all() {
+            self.core.setup.scope = before.scope;
+        }
+    }
+
+    /// Returns the tasks that the run is for.
+    pub fn scope(&self) -> &Scope {
+        &self.core.setup.scope
     }
 
     /// Takes one input and returns what follows from it, in order.

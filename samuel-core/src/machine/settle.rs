@@ -204,7 +204,7 @@ impl Core {
         if self.setup.limits.pause_ms == 0 || self.requests.hold || self.cap().is_some() {
             return self.begin_iteration();
         }
-        self.wait_for(State::Peek, Effect::Load)
+        self.load(State::Peek)
     }
 
     /// Pauses, if there is anything to pause for.

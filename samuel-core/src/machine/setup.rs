@@ -1,8 +1,10 @@
 //! What a run is about, frozen at its start.
 
+use std::num::NonZeroU32;
+
 use serde::{Deserialize, Serialize};
 
-use crate::{config::RateLimitPolicy, context::Framing};
+use crate::{config::RateLimitPolicy, context::Framing, model::Scope};
 
 /// What a run is about, frozen at its start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -27,6 +29,9 @@ pub struct Setup {
     /// Whether anything stands at `quality.check`: these, or a handler.
     #[serde(default)]
     pub has_checks: bool,
+    /// The tasks that the run is for.
+    #[serde(default)]
+    pub scope: Scope,
     /// When to stop.
     pub limits: RunLimits,
     /// How text of others is marked in prompts. A resumed run has another one.
@@ -37,8 +42,8 @@ pub struct Setup {
 /// When a run stops by itself, and how long it pauses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunLimits {
-    /// How many iterations it may make.
-    pub max_iterations: u32,
+    /// How many iterations it may make; nothing sets no limit.
+    pub max_iterations: Option<NonZeroU32>,
     /// How many iterations in a row may fail; 0 is read as 1.
     pub max_consecutive_failures: u32,
     /// How much it may cost, in US dollars.
@@ -75,7 +80,7 @@ fn six_hours() -> u64 {
 impl Default for RunLimits {
     fn default() -> Self {
         Self {
-            max_iterations: 20,
+            max_iterations: NonZeroU32::new(20),
             max_consecutive_failures: 3,
             max_cost_usd: None,
             max_tokens: None,

@@ -242,7 +242,7 @@ impl Core {
                 Some((ExitReason::Blocked, format!("the last turn left task {} open", task.id)))
             }
             (None, Work::Blocked(reasons)) => Some((ExitReason::Blocked, listed(reasons))),
-            (None, Work::AllDone) => None,
+            (None, Work::AllDone | Work::ScopeDone(_)) => None,
         };
         match undone {
             Some((reason, detail)) => {
@@ -267,7 +267,7 @@ impl Core {
         match owner {
             // What the run was about to say may not be so any more.
             Owner::Closing(closing) if self.reason() == ExitReason::Completed => {
-                self.wait_for(State::LookAgain(closing), Effect::Load)
+                self.load(State::LookAgain(closing))
             }
             Owner::Closing(closing) => self.after_closing(closing),
             Owner::Iteration(mut iteration) => match iteration.turn {

@@ -32,7 +32,7 @@ impl Methodology for Terse {
     }
 
     fn settings(&self) -> MethodologySettings {
-        MethodologySettings { max_iterations: 7, ..MethodologySettings::default() }
+        MethodologySettings { max_iterations: std::num::NonZero::new(7), ..MethodologySettings::default() }
     }
 
     fn templates(&self) -> Vec<(&str, &str)> {
@@ -58,11 +58,10 @@ async fn a_methodology_of_the_program_decides_what_the_points_do_by_default() {
     let config = "default_methodology = \"ralph\"\n[methodology.terse]\nkeep_runs = 3\n";
     let bench = Bench::builder().methodology(terse()).config(config).task("1", "Write it").build().unwrap();
     let (told, heard) = std::sync::mpsc::channel();
-    let run =
-        bench
-            .run(Script::default())
-            .settings(|settings| settings.max_iterations = 1)
-            .hook::<points::BeforeAgentInvoke, _>("listen", move |call: Call<points::BeforeAgentInvoke>| {
+    let run = bench
+        .run(Script::default())
+        .settings(|settings| settings.max_iterations = std::num::NonZero::new(1))
+        .hook::<points::BeforeAgentInvoke, _>("listen", move |call: Call<points::BeforeAgentInvoke>| {
             told.send(call.previous().and_then(|previous| previous.prompt.clone()).unwrap()).unwrap();
             async { Ok(BeforeAgentInvokeOutput::default()) }
         });
@@ -71,7 +70,11 @@ async fn a_methodology_of_the_program_decides_what_the_points_do_by_default() {
     assert!(prompt.contains("\n\nDo 1 by program.\n"), "{prompt}");
     assert!(prompt.contains(&format!("root: {}", bench.path().display())), "{prompt}");
     let settings = bench.project().settings();
-    assert_eq!((settings.max_iterations, settings.keep_runs), (7, 3), "samuel.toml goes over its settings");
+    assert_eq!(
+        (settings.max_iterations, settings.keep_runs),
+        (std::num::NonZero::new(7), 3),
+        "samuel.toml goes over its settings"
+    );
     let registry = bench.run(Script::default()).registry().unwrap();
     let chain: Vec<_> = registry.handlers(HookPoint::ContextTask).collect();
     assert_eq!(chain, [("default", 100, Tier::BuiltIn)], "the later default replaces the earlier");
@@ -109,7 +112,7 @@ fn a_methodology_of_the_program_cannot_have_a_name_that_means_another_or_a_path(
     let own = instead(terse()).unwrap();
     assert_eq!(
         (own.methodology(), own.methodology_source(), own.settings().max_iterations),
-        ("terse", "program", 7)
+        ("terse", "program", std::num::NonZero::new(7))
     );
     std::fs::write(directory.path().join("samuel.toml"), "[methodology.tt]\n").unwrap();
     let error = open(terse()).unwrap_err();

@@ -22,6 +22,7 @@ mod outcome;
 mod plan;
 mod redact;
 mod remedy;
+mod scope;
 mod task;
 
 pub use code::{Coded, ErrorCode, Location};
@@ -34,6 +35,7 @@ pub use outcome::{ExitReason, FailureClass};
 pub use plan::{PLAN_VERSION, Plan, Progress, ProgressStatus, Project};
 pub use redact::{redacted, without_credentials};
 pub use remedy::Remedy;
+pub use scope::{Scope, UnknownTask, UnknownTasks};
 pub(crate) use task::MAX_OWNER_CHARS;
 pub use task::{InvalidTask, MAX_ID_CHARS, MAX_TITLE_CHARS, Source, Status, Task, TaskId, commit_hash};
 

@@ -7,22 +7,25 @@
 //! [`Readiness`] says of them, as a [`Tree`] where there are groups.
 //!
 //! ```
-//! use samuel_core::model::{Plan, Task, TaskId, payload::Mode};
+//! use std::num::NonZeroU32;
+//! use samuel_core::model::{Plan, Scope, Task, TaskId, payload::Mode};
 //! use samuel_core::plan::{Evidence, Next, Standing, Work, next};
 //!
 //! let tasks = vec![Task::new(TaskId::new("1"), "Write the parser")];
-//! let work = Work::of(&Plan { tasks, ..Plan::default() }, &[]);
-//! let begins = Standing::new(20, 3, Evidence::NoChecks);
+//! let work = Work::of(&Plan { tasks, ..Plan::default() }, &[], &Scope::All);
+//! let begins = Standing::new(NonZeroU32::new(20), 3, Evidence::NoChecks);
 //! let Next::Iteration { task } = next(&work, Mode::Implementation, &begins) else { unreachable!() };
 //! assert_eq!(task.map(|task| task.title).as_deref(), Some("Write the parser"));
 //! ```
 
 mod list;
+mod long;
 mod next;
 mod tree;
 mod work;
 
 pub use list::{GroupState, ListForm, ListRow, TaskFilter, TaskList};
+pub use long::LongPlan;
 pub(crate) use next::UNCHECKED;
 pub use next::{Evidence, Next, Standing, next};
 pub use tree::{Tree, TreeRow};

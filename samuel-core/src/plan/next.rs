@@ -1,5 +1,7 @@
 //! What a run does next.
 
+use std::num::NonZeroU32;
+
 use super::Work;
 use crate::{
     model::{
@@ -16,6 +18,9 @@ const MAX_REPEATS: u32 = 3;
 /// How many checks in a row are made for the end of the run alone. A check
 /// that completes tasks itself would be asked for ever.
 const MAX_END_CHECKS: u32 = 3;
+
+/// How many of the tasks that a run is for are named.
+const SHOWN_TASKS: usize = 10;
 
 /// Why a run is not completed although every task is settled.
 pub(crate) const UNCHECKED: &str =
@@ -65,8 +70,8 @@ pub enum Evidence {
 pub struct Standing {
     /// How many iterations it made.
     pub iterations: u32,
-    /// How many it may make.
-    pub max_iterations: u32,
+    /// How many it may make; nothing sets no limit.
+    pub max_iterations: Option<NonZeroU32>,
     /// How many in a row have failed.
     pub consecutive_failures: u32,
     /// How many in a row may fail; 0 is read as 1.
@@ -84,7 +89,11 @@ pub struct Standing {
 
 impl Standing {
     /// Creates the standing of a run that begins.
-    pub fn new(max_iterations: u32, max_consecutive_failures: u32, evidence: Evidence) -> Self {
+    pub fn new(
+        max_iterations: Option<NonZeroU32>,
+        max_consecutive_failures: u32,
+        evidence: Evidence,
+    ) -> Self {
         Self {
             iterations: 0,
             max_iterations,
@@ -97,11 +106,12 @@ impl Standing {
         }
     }
 
-    /// Says what follows where every task is settled.
-    fn settled(&self) -> Next {
+    /// Says what follows where every task is settled; where those of a scope are, in
+    /// its words.
+    fn settled(&self, scope: Option<String>) -> Next {
         match self.evidence {
             Evidence::NoChecks | Evidence::Passed => {
-                Next::End { reason: ExitReason::Completed, detail: None }
+                Next::End { reason: ExitReason::Completed, detail: scope }
             }
             Evidence::Missing if self.end_checks < MAX_END_CHECKS => Next::Check,
             Evidence::Missing => Next::end(ExitReason::Blocked, UNCHECKED),
@@ -145,7 +155,8 @@ pub fn next(work: &Work, mode: Mode, run: &Standing) -> Next {
     let futile = run.futile();
     let task = match (mode, work) {
         (Mode::Discovery, _) => None,
-        (Mode::Implementation, Work::AllDone) => return run.settled(),
+        (Mode::Implementation, Work::AllDone) => return run.settled(None),
+        (Mode::Implementation, Work::ScopeDone(ids)) => return run.settled(Some(done(ids))),
         (Mode::Implementation, Work::Blocked(reasons)) => {
             return futile.unwrap_or_else(|| Next::end(ExitReason::Blocked, listed(reasons)));
         }
@@ -154,17 +165,26 @@ pub fn next(work: &Work, mode: Mode, run: &Standing) -> Next {
     if let Some(end) = futile {
         return end;
     }
-    if run.iterations >= run.max_iterations {
-        let limit = counted(run.max_iterations, "iteration");
+    if let Some(max) = run.max_iterations.filter(|max| run.iterations >= max.get()) {
+        let limit = counted(max.get(), "iteration");
         return Next::end(ExitReason::MaxIterations, format!("the limit of {limit} was reached"));
     }
     Next::Iteration { task: task.cloned() }
 }
 
+/// Says that the tasks are done that a run is for.
+fn done(ids: &[TaskId]) -> String {
+    let are = if ids.len() == 1 { "is" } else { "are" };
+    let shown: Vec<&str> = ids.iter().take(SHOWN_TASKS).map(TaskId::as_str).collect();
+    let more = ids.len().saturating_sub(SHOWN_TASKS);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}, which the run was for, {are} completed or skipped", shown.join(", "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Plan, Status, Task};
+    use crate::model::{Plan, Scope, Status, Task};
 
     const DONE: [Status; 2] = [Status::Completed, Status::Skipped];
     const OPEN: [Status; 2] = [Status::Completed, Status::Pending];
@@ -178,9 +198,9 @@ mod tests {
         };
         let plan = Plan { tasks: (1..).zip(tasks).map(task).collect(), ..Plan::default() };
         let unread: Vec<String> = unread.iter().map(|line| (*line).to_owned()).collect();
-        let mut run = Standing::new(20, 3, Evidence::NoChecks);
+        let mut run = Standing::new(NonZeroU32::new(20), 3, Evidence::NoChecks);
         change(&mut run);
-        match next(&Work::of(&plan, &unread), mode, &run) {
+        match next(&Work::of(&plan, &unread, &Scope::All), mode, &run) {
             Next::Iteration { task } => task.map_or("look".to_owned(), |task| format!("task {}", task.id)),
             Next::Check => "check".to_owned(),
             Next::End { reason, detail } => {
@@ -257,6 +277,13 @@ mod tests {
                 "max-iterations: the limit of 20 iterations was reached",
             ),
             (&DONE, &[], Implementation, |run| run.iterations = 20, "completed"),
+            (
+                &OPEN,
+                &[],
+                Implementation,
+                |run| (run.iterations, run.max_iterations) = (u32::MAX, None),
+                "task 2",
+            ),
             (&OPEN, &[], Implementation, |run| run.consecutive_failures = 2, "task 2"),
             (
                 &OPEN,
@@ -293,5 +320,20 @@ mod tests {
         for (tasks, unread, mode, change, expected) in cases {
             assert_eq!(said(tasks, unread, *mode, *change), *expected, "{tasks:?} {unread:?} {mode:?}");
         }
+    }
+
+    #[test]
+    fn a_run_for_some_tasks_is_completed_once_they_are_and_a_check_stands_behind_them() {
+        let end = |ids: &[&str], evidence| {
+            let ids = ids.iter().map(|id| TaskId::new(*id)).collect();
+            next(&Work::ScopeDone(ids), Mode::Implementation, &Standing::new(None, 3, evidence))
+        };
+        let completed = |detail: &str| Next::end(ExitReason::Completed, detail);
+        let one = completed("1.2, which the run was for, is completed or skipped");
+        assert_eq!(end(&["1.2"], Evidence::NoChecks), one);
+        let two = completed("1, 2, which the run was for, are completed or skipped");
+        assert_eq!(end(&["1", "2"], Evidence::Passed), two);
+        assert_eq!(end(&["1"], Evidence::Missing), Next::Check);
+        assert!(matches!(end(&["1"], Evidence::Failed), Next::End { reason: ExitReason::Blocked, .. }));
     }
 }

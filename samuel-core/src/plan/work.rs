@@ -1,11 +1,11 @@
 //! What a plan leaves to do.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, mem};
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    model::{Groups, Plan, Status, Task, TaskId, cycles, payload::TaskBrief},
+    model::{Groups, Plan, Scope, Status, Task, TaskId, cycles, payload::TaskBrief},
     state::is_gap,
     text::counted,
 };
@@ -18,32 +18,50 @@ pub enum Work {
     Task(TaskBrief),
     /// Nothing: every task is completed or skipped, or there are none.
     AllDone,
+    /// Nothing for a run that is for some tasks: these are completed or skipped.
+    ScopeDone(Vec<TaskId>),
     /// Tasks are left, or may be, and none can be worked on: the reason for each, in
     /// natural order.
     Blocked(Vec<String>),
 }
 
 impl Work {
-    /// Says what a plan leaves to do: a task in progress, else a pending one whose
+    /// Says what a plan leaves to do of a scope: a task in progress, else a pending one whose
     /// dependencies are all completed or skipped; of several the most urgent, of
     /// those the first in natural order. A [group](Groups) is never worked on: its parts
     /// are, once what it depends on is completed or skipped.
     ///
     /// The lines of the plan's file that cannot be read
     /// ([`LoadedPlan::unparsed`](crate::state::LoadedPlan::unparsed)) may be tasks that are not
-    /// done.
-    pub fn of(plan: &Plan, unread: &[String]) -> Self {
-        let readiness = Readiness::of(plan);
-        let ready = || plan.tasks.iter().enumerate().filter(|(place, _)| readiness.is_ready(*place));
-        let in_progress = ready().filter(|(_, task)| task.status == Status::InProgress).map(|(_, task)| task);
-        if let Some(task) = most_urgent(in_progress).or_else(|| most_urgent(ready().map(|(_, task)| task))) {
-            return Self::Task(TaskBrief::from(task));
+    /// done, but none that a scope names.
+    pub fn of(plan: &Plan, unread: &[String], scope: &Scope) -> Self {
+        Self::with_queue(plan, unread, scope).0
+    }
+
+    /// Says the same, and how many tasks are pending or in progress.
+    pub fn with_queue(plan: &Plan, unread: &[String], scope: &Scope) -> (Self, usize) {
+        let readiness = Readiness::within(plan, scope);
+        let is_work = |place: usize| !readiness.groups.is_group(place) && readiness.is_wanted(place);
+        let tasks = || plan.tasks.iter().enumerate().filter(|(place, _)| is_work(*place));
+        let waits = |task: &Task| matches!(task.status, Status::Pending | Status::InProgress);
+        let queue = tasks().filter(|(_, task)| waits(task)).count();
+        let ready = || tasks().filter(|(place, _)| readiness.is_ready(*place)).map(|(_, task)| task);
+        let in_progress = ready().filter(|task| task.status == Status::InProgress);
+        if let Some(task) = most_urgent(in_progress).or_else(|| most_urgent(ready())) {
+            return (Self::Task(TaskBrief::from(task)), queue);
         }
         let mut reasons = block_reasons(plan, &readiness);
-        if reasons.is_empty() {
+        if reasons.is_empty() && scope.is_all() {
             reasons.extend(doubt(unread));
         }
-        if reasons.is_empty() { Self::AllDone } else { Self::Blocked(reasons) }
+        let gone = scope.tasks().iter().filter(|id| !readiness.places.contains_key(id));
+        reasons.extend(gone.map(|id| format!("{id} is in the plan no more")));
+        let left = match (scope, reasons.is_empty()) {
+            (_, false) => Self::Blocked(reasons),
+            (Scope::All, true) => Self::AllDone,
+            (Scope::Tasks(ids), true) => Self::ScopeDone(ids.clone()),
+        };
+        (left, queue)
     }
 }
 
@@ -59,6 +77,8 @@ pub struct Readiness<'a> {
     settled: Vec<bool>,
     /// For each group what its parts wait for, if they wait for something.
     held: Vec<Option<Held<'a>>>,
+    /// Whether each task is one that the work is for; nothing where all are.
+    wanted: Option<Vec<bool>>,
 }
 
 /// What keeps the parts of a group from being worked on.
@@ -72,14 +92,22 @@ struct Held<'a> {
 impl<'a> Readiness<'a> {
     /// Reads it from a plan.
     pub fn of(plan: &'a Plan) -> Self {
+        Self::within(plan, &Scope::All)
+    }
+
+    /// Reads it from a plan of which only a scope is wanted.
+    fn within(plan: &'a Plan, scope: &Scope) -> Self {
         let groups = Groups::of(&plan.tasks);
         let statuses = groups.statuses(plan.tasks.iter().map(|task| task.status));
         let settled =
             statuses.iter().map(|status| matches!(status, Status::Completed | Status::Skipped)).collect();
         let places = plan.tasks.iter().enumerate().map(|(place, task)| (&task.id, place)).collect();
         let held = vec![None; groups.order().len()];
-        let mut readiness = Self { plan, groups, places, settled, held };
+        let mut readiness = Self { plan, groups, places, settled, held, wanted: None };
         readiness.hold_parts();
+        if let Scope::Tasks(ids) = scope {
+            readiness.wanted = Some(readiness.needed_for(ids));
+        }
         readiness
     }
 
@@ -112,6 +140,34 @@ impl<'a> Readiness<'a> {
         ids
     }
 
+    /// Marks tasks and all that has to be settled for them: the parts of groups, what
+    /// they depend on, and what the groups depend on that they are in. Of what is
+    /// settled nothing is needed.
+    fn needed_for(&self, ids: &[TaskId]) -> Vec<bool> {
+        let mut needed = vec![false; self.plan.tasks.len()];
+        // Those whose dependencies were looked at, groups around tasks among them.
+        let mut seen = needed.clone();
+        let mut next: Vec<usize> = ids.iter().filter_map(|id| self.places.get(id).copied()).collect();
+        while let Some(place) = next.pop() {
+            if self.is_settled(place) || needed.get_mut(place).is_none_or(|mark| mem::replace(mark, true)) {
+                continue;
+            }
+            next.extend(self.groups.parts(place));
+            let mut at = Some(place);
+            while let Some(around) = at
+                && seen.get_mut(around).is_some_and(|mark| !mem::replace(mark, true))
+            {
+                next.extend(self.depends_on(around));
+                at = self.groups.parent(around);
+            }
+        }
+        needed
+    }
+
+    fn is_wanted(&self, place: usize) -> bool {
+        self.wanted.as_ref().is_none_or(|wanted| wanted.get(place) == Some(&true))
+    }
+
     /// Finds what the parts of each group wait for, groups before their parts.
     fn hold_parts(&mut self) {
         for index in 0..self.held.len() {
@@ -131,15 +187,24 @@ impl<'a> Readiness<'a> {
         self.groups.parent(place).and_then(|parent| self.held.get(parent).copied().flatten())
     }
 
-    /// Returns what a task itself depends on and what is not settled. A task never waits
-    /// for a group that it is in, nor a group for its parts to begin.
+    /// Says whether one of two tasks is a part of the other: a task never waits for a
+    /// group that it is in, nor a group for its parts to begin.
+    fn is_around(&self, one: usize, other: usize) -> bool {
+        self.groups.contains(one, other) || self.groups.contains(other, one)
+    }
+
+    /// Returns the tasks that one itself depends on.
+    fn depends_on(&self, place: usize) -> impl Iterator<Item = usize> {
+        let ids = self.plan.tasks.get(place).into_iter().flat_map(|task| &task.depends_on);
+        let others = ids.filter_map(|id| self.places.get(id).copied());
+        others.filter(move |other| !self.is_around(*other, place))
+    }
+
+    /// Returns what a task itself depends on and what is not settled.
     fn open(&self, place: usize) -> impl Iterator<Item = &'a TaskId> {
         let is_open = move |id: &&TaskId| match self.places.get(*id) {
             None => true,
-            Some(other) => {
-                let inside = self.groups.contains(*other, place) || self.groups.contains(place, *other);
-                !inside && self.settled.get(*other) == Some(&false)
-            }
+            Some(other) => !self.is_around(*other, place) && self.settled.get(*other) == Some(&false),
         };
         let task = self.plan.tasks.get(place);
         task.into_iter().flat_map(|task| &task.depends_on).filter(is_open)
@@ -169,7 +234,8 @@ fn most_urgent<'a>(tasks: impl Iterator<Item = &'a Task>) -> Option<&'a Task> {
 /// what is left of them is said of their parts.
 fn block_reasons(plan: &Plan, readiness: &Readiness<'_>) -> Vec<String> {
     let tasks = plan.tasks.iter().enumerate();
-    let mut left: Vec<(usize, &Task)> = tasks.filter(|(place, _)| !readiness.is_settled(*place)).collect();
+    let is_left = |place: usize| !readiness.is_settled(place) && readiness.is_wanted(place);
+    let mut left: Vec<(usize, &Task)> = tasks.filter(|(place, _)| is_left(*place)).collect();
     left.sort_by(|(_, a), (_, b)| a.id.cmp(&b.id));
     let mut circles: HashMap<TaskId, Vec<TaskId>> = cycles(left.iter().map(|(_, task)| *task))
         .into_iter()
@@ -214,7 +280,12 @@ mod tests {
     }
 
     fn work(tasks: impl Into<Vec<Task>>) -> Work {
-        Work::of(&Plan { tasks: tasks.into(), ..Plan::default() }, &[])
+        work_for(tasks, &[])
+    }
+
+    fn work_for(tasks: impl Into<Vec<Task>>, ids: &[&str]) -> Work {
+        let scope = ids.iter().map(|id| TaskId::new(*id)).collect::<Vec<_>>().into();
+        Work::of(&Plan { tasks: tasks.into(), ..Plan::default() }, &[], &scope)
     }
 
     /// Returns the id of the task that is next.
@@ -223,6 +294,17 @@ mod tests {
             Work::Task(task) => task.id,
             other => format!("{other:?}"),
         }
+    }
+
+    /// Completes what is next until nothing is, and returns what was, in order.
+    fn order(mut tasks: Vec<Task>, ids: &[&str]) -> String {
+        let mut made = Vec::new();
+        while let Work::Task(next) = work_for(tasks.clone(), ids) {
+            let task = tasks.iter_mut().find(|task| task.id.as_str() == next.id);
+            task.expect("it is in the plan").status = Status::Completed;
+            made.push(next.id);
+        }
+        made.join(" ")
     }
 
     fn reasons(work: Work) -> Vec<String> {
@@ -364,14 +446,69 @@ mod tests {
             .filter_map(|place| plan.tasks.get(place).map(|task| task.id.as_str()))
             .collect();
         assert_eq!(ready, ["2", "4"]);
-        assert!(ready.contains(&id(Work::of(&plan, &[])).as_str()));
+        assert!(ready.contains(&id(Work::of(&plan, &[], &Scope::All)).as_str()));
         let waits = |place| readiness.waits_for(place).into_iter().map(TaskId::as_str).collect::<Vec<_>>();
         assert_eq!((waits(2), waits(5)), (vec!["2", "9"], vec![]), "its own first, then its group's");
     }
 
     #[test]
+    fn a_scope_is_its_tasks_with_all_that_they_need_and_nothing_else() {
+        let urgent = Task { priority: Priority::Critical, ..task("5", &[]) };
+        let plan = vec![
+            task("1", &[]),
+            task("2", &["1"]),
+            task("3", &["2"]),
+            task("4", &[]),
+            urgent,
+            task("6", &["4"]),
+            part("6.1", "6", &["6"]),
+            part("6.2", "6", &["6.1"]),
+            part("6.2.1", "6.2", &["5"]),
+        ];
+        for (ids, expected) in [
+            (&["1"][..], "1"),
+            (&["3"], "1 2 3"),
+            (&["3", "4"], "1 2 3 4"),
+            (&["6"], "5 4 6.1 6.2.1"),
+            (&["6.1"], "4 6.1"),
+            (&["6.2.1"], "5 4 6.1 6.2.1"),
+            (&["6.1", "6"], "5 4 6.1 6.2.1"),
+        ] {
+            assert_eq!(order(plan.clone(), ids), expected, "{ids:?}");
+        }
+        assert_eq!(order(plan, &[]), "5 1 2 3 4 6.1 6.2.1");
+    }
+
+    #[test]
+    fn of_what_is_settled_nothing_is_needed() {
+        let done = Task { status: Status::Completed, ..task("2", &["1"]) };
+        let plan = || vec![task("1", &[]), done.clone(), task("3", &["2"])];
+        assert_eq!(order(plan(), &["3"]), "3");
+        assert_eq!(work_for(plan(), &["2"]), Work::ScopeDone(vec![TaskId::new("2")]));
+    }
+
+    #[test]
+    fn only_what_keeps_a_scope_from_being_done_is_a_reason() {
+        let blocked = |id| Task { status: Status::Blocked, ..task(id, &[]) };
+        let plan = || vec![blocked("1"), task("2", &["1"]), task("3", &["9"]), task("4", &[])];
+        assert_eq!(
+            reasons(work_for(plan(), &["2"])),
+            ["1 is marked as blocked", "2 depends on 1, which cannot be worked on"]
+        );
+        assert_eq!(reasons(work_for(plan(), &["3"])), ["3 depends on 9, which does not exist"]);
+        assert_eq!(reasons(work_for(plan(), &["7"])), ["7 is in the plan no more"]);
+        let plan = Plan { tasks: plan(), ..Plan::default() };
+        let scope = vec![TaskId::new("4")].into();
+        assert_eq!(Work::with_queue(&plan, &[], &scope).1, 1);
+        assert_eq!(Work::with_queue(&plan, &[], &Scope::All).1, 3);
+    }
+
+    #[test]
     fn a_chain_of_100_000_tasks_does_not_exhaust_the_stack() {
         let tasks: Vec<Task> = (0..100_000).map(|n| task(&n.to_string(), &[&(n + 1).to_string()])).collect();
-        assert_eq!(reasons(work(tasks)).len(), 100_000);
+        assert_eq!(reasons(work(tasks.clone())).len(), 100_000);
+        assert_eq!(reasons(work_for(tasks, &["0"])).len(), 100_000);
+        let nested = |n: usize| part(&n.to_string(), &(n + 1).to_string(), if n > 0 { &["0"] } else { &[] });
+        assert_eq!(order((0..100_000).map(nested).collect(), &["99999"]), "0");
     }
 }

@@ -15,7 +15,8 @@ use serde::Serialize;
 use super::{Project, ProjectError};
 use crate::{
     fs::{FileError, Manner, read_anywhere},
-    model::{Plan, Project as PlanProject},
+    model::{Plan, Project as PlanProject, Scope},
+    plan::LongPlan,
     prd::{self, Conversion, Document, Form, MAX_INPUT_BYTES, PrdError, Remark},
     state::{Actor, Existing, Holder, Imported, StateError, set_baseline},
 };
@@ -74,6 +75,8 @@ pub struct ConvertedPrd {
     pub revision: u64,
     /// Where the plan that was there before was put.
     pub backup: Option<PathBuf>,
+    /// Whether the plan has more tasks than a run may make iterations.
+    pub long: Option<LongPlan>,
     /// What the author of the PRD should know.
     pub warnings: Vec<Remark>,
 }
@@ -93,6 +96,7 @@ impl Project {
             Some(read) => self.plan_of(read),
             None => Plan { project: self.plan_project(String::new()), ..Plan::default() },
         };
+        let long = self.long(&plan);
         let imported = self.import(plan, new.existing)?;
         self.ignore_run_dir()?;
         Ok(Initialised {
@@ -101,7 +105,7 @@ impl Project {
             config: None,
             plan: self.run_dir().prd(),
             backup: imported.backup.clone(),
-            converted: read.map(|read| read.converted(&imported)),
+            converted: read.map(|read| read.converted(&imported, long)),
         })
     }
 
@@ -126,9 +130,16 @@ impl Project {
         options: PrdOptions,
     ) -> Result<ConvertedPrd, ProjectError> {
         let read = self.read_prd(path, options)?;
-        let imported = self.import(self.plan_of(&read), existing)?;
+        let plan = self.plan_of(&read);
+        let long = self.long(&plan);
+        let imported = self.import(plan, existing)?;
         self.ignore_run_dir()?;
-        Ok(read.converted(&imported))
+        Ok(read.converted(&imported, long))
+    }
+
+    /// Compares a plan with the limit of a run.
+    fn long(&self, plan: &Plan) -> Option<LongPlan> {
+        LongPlan::of(plan, &Scope::All, self.settings().max_iterations, 0)
     }
 
     pub(super) fn read_prd(&self, path: &Path, options: PrdOptions) -> Result<ReadPrd, ProjectError> {
@@ -229,7 +240,7 @@ pub(super) struct ReadPrd {
 }
 
 impl ReadPrd {
-    fn converted(self, imported: &Imported) -> ConvertedPrd {
+    fn converted(self, imported: &Imported, long: Option<LongPlan>) -> ConvertedPrd {
         let Conversion { tasks, name, form, warnings, .. } = self.conversion;
         ConvertedPrd {
             prd: self.path,
@@ -239,6 +250,7 @@ impl ReadPrd {
             tasks: tasks.len(),
             revision: imported.revision,
             backup: imported.backup.clone(),
+            long,
             warnings,
         }
     }

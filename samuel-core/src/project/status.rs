@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::Project;
 use crate::{
-    model::{Plan, Progress, ProgressStatus, Task, TaskCounts, TaskId},
+    model::{Plan, Progress, ProgressStatus, Scope, Task, TaskCounts, TaskId},
     plan::Work,
     state::{Diagnostic, Holder, RunEnd, StateError},
 };
@@ -27,8 +27,11 @@ pub struct ProjectStatus {
     pub revision: u64,
     /// How many tasks stand where.
     pub tasks: TaskCounts,
-    /// What a run would do next.
+    /// What a run would do next: of these tasks, where `only` names some.
     pub next: NextStep,
+    /// The tasks that the run is for that is under way, or was cut off; none where it is
+    /// for all, or there is no such run.
+    pub only: Vec<TaskId>,
     /// What all runs did so far.
     pub progress: Progress,
     /// Whether a loop is running now.
@@ -67,12 +70,14 @@ pub enum NextStep {
 }
 
 impl NextStep {
-    /// Finds the next step of a plan, of which some lines may be unread.
-    pub fn of(plan: &Plan, unread: &[String]) -> Self {
-        match Work::of(plan, unread) {
+    /// Finds the next step of a plan, of which some lines may be unread, for a run that
+    /// is for some of its tasks. Once these are done, it is that of the next run.
+    pub fn of(plan: &Plan, unread: &[String], scope: &Scope) -> Self {
+        match Work::of(plan, unread, scope) {
             Work::Task(brief) => plan
                 .task(&TaskId::new(brief.id))
                 .map_or(Self::AllDone, |task| Self::Task { task: Box::new(task.clone()) }),
+            Work::ScopeDone(_) => Self::of(plan, unread, &Scope::All),
             Work::AllDone => Self::AllDone,
             Work::Blocked(reasons) => Self::Blocked { reasons },
         }
@@ -99,6 +104,10 @@ impl Project {
             Err(_) if held.is_none() => None,
             saved => saved?.map(|saved| saved.checkpoint),
         };
+        let is_under_way = loaded.plan.progress.status == ProgressStatus::Running;
+        // What was saved last may be of the plan before.
+        let of_run = saved.as_ref().filter(|saved| is_under_way && saved.end.is_none());
+        let scope = of_run.map(|saved| saved.scope.clone()).unwrap_or_default();
         let (waits_until, end) = saved.map_or((None, None), |saved| (saved.waits_until, saved.end));
         let gaps: Vec<Diagnostic> = loaded.gaps(&self.run_dir().prd()).collect();
         let plan = &loaded.plan;
@@ -109,13 +118,13 @@ impl Project {
             source_prd: plan.project.source_prd.clone(),
             revision: loaded.revision,
             tasks: TaskCounts::of(plan),
-            next: NextStep::of(plan, &loaded.unparsed),
+            next: NextStep::of(plan, &loaded.unparsed, &scope),
+            only: scope.into(),
             progress: plan.progress.clone(),
             running: held.is_some(),
             holder: held.clone().flatten(),
             // A limit that is over is waited for no more, whatever was saved last.
             waits_until: waits_until.filter(|until| held.is_some() && *until > self.clock().now()),
-            // What was saved last may be of the plan before.
             last_end: end.filter(|_| held.is_none() && has_ended(plan.progress.status)),
             unparsed: loaded.unread_lines(),
             diagnostics: [&loaded.diagnostics[..], &gaps].concat(),

@@ -157,7 +157,7 @@ mod tests {
     use super::*;
     use crate::{
         clock::SystemClock,
-        model::{ExitReason, Plan},
+        model::{ExitReason, Plan, Scope},
         state::{Actor, Existing, KeptPlans, LaneStore as _, Note, PlanStore as _, RunDir, RunEnd},
     };
 
@@ -171,7 +171,7 @@ mod tests {
     }
 
     fn checkpoint(number: u64, end: Option<RunEnd>) -> Checkpoint {
-        Checkpoint { run_id: "r".to_owned(), state: number.into(), waits_until: None, end }
+        Checkpoint { run_id: "r".to_owned(), state: number.into(), waits_until: None, end, scope: Scope::All }
     }
 
     fn note(store: &FileStore, number: u64) {

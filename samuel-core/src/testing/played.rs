@@ -6,7 +6,10 @@ use crate::{
     agent::AgentEvent,
     event::{Event, EventRecord, RunReport},
     hook::{HookPoint, Outcome},
-    model::payload::{Deliver, Turn},
+    model::{
+        TaskId,
+        payload::{Deliver, Turn},
+    },
     process,
     text::counted,
 };
@@ -70,9 +73,12 @@ pub fn transcript(events: &[EventRecord]) -> String {
 
 fn write_event(text: &mut String, event: &Event) -> fmt::Result {
     match event {
-        Event::RunStarted { resumed, agent, max_iterations } => {
+        Event::RunStarted { resumed, agent, max_iterations, tasks } => {
             let verb = if *resumed { "goes on" } else { "starts" };
-            writeln!(text, "run {verb} with {agent}, at most {}", counted(*max_iterations, "iteration"))
+            let limit = max_iterations.map(|max| format!(", at most {}", counted(max.get(), "iteration")));
+            let ids: Vec<&str> = tasks.iter().map(TaskId::as_str).collect();
+            let tasks = if ids.is_empty() { String::new() } else { format!(", for {}", ids.join(", ")) };
+            writeln!(text, "run {verb} with {agent}{}{tasks}", limit.unwrap_or_default())
         }
         Event::IterationStarted { iteration, mode, task } => {
             let mode = format!("{mode:?}").to_lowercase();

@@ -29,7 +29,7 @@ use serde_json::json;
 use tokio::{runtime::Builder, time::timeout};
 
 use crate::{
-    model::{Coded, ErrorCode, Plan, Priority, ProgressStatus, Status, Task, TaskId, Usage},
+    model::{Coded, ErrorCode, Plan, Priority, ProgressStatus, Scope, Status, Task, TaskId, Usage},
     state::{
         Actor, Artifact, Checkpoint, Existing, Holder, JournalEntry, JournalPart, JournalRecord, LaneStore,
         Mutation, NewTask, Note, PlanStore, ProgressEntry, ProgressKind, SavedRun, StateError, Supervisor,
@@ -298,6 +298,7 @@ fn the_last_checkpoint_is_found_behind_later_notes(lane: &dyn LaneStore) {
         state: json!({"step": step}),
         waits_until: None,
         end: None,
+        scope: Scope::Tasks(vec![TaskId::new("1")]),
     };
     let usage = |input_tokens| Usage { input_tokens, ..Usage::default() };
     let used = |tokens| Note::Used(Used { run_id: "r1".into(), usage: usage(tokens) });

@@ -15,8 +15,8 @@ use crate::{
     plugin::digest_of,
 };
 
-/// What a run would execute: the agent, then plugins, quality checks, hook points
-/// that are configured, handlers and prompt templates, each in the order in which they are configured or run.
+/// What a run would execute: the agent, unless a handler is in its place, then plugins,
+/// quality checks, hook points that are configured, handlers and prompt templates, each in the order in which they are configured or run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Executables {
     /// Everything that would execute.

@@ -88,7 +88,7 @@ handlers = ["samuel-tdd:gate", "default"]
     let profile = &manifest.profiles[0];
     assert_eq!((profile.name.as_str(), profile.aliases[0].as_str()), ("tdd-strict", "tdd"));
     let settings = profile.settings();
-    assert!(settings.pilot.enabled && settings.max_iterations == 7);
+    assert!(settings.pilot.enabled && settings.max_iterations == std::num::NonZero::new(7));
     assert_eq!(profile.chain(HookPoint::IterationGate).handlers.unwrap().len(), 2);
     assert_eq!(parse(&wasm("")).unwrap().namespace, "samuel_python");
 }

@@ -43,7 +43,7 @@ async fn a_script_gets_the_envelope_and_answers_with_one() {
     assert_eq!((&seen["protocol"], &seen["call"]["handler_id"]), (&json!(1), &json!("lint:hooks/0.sh")));
     assert_eq!((&seen["call"]["point"], &seen["call"]["iteration"]), (&json!("before:loop"), &json!(3)));
     assert_eq!((&seen["call"]["namespace"], &seen["previous"]), (&json!("python"), &Value::Null));
-    assert!(seen["input"]["max_iterations"].is_number() && seen["context"]["Samuel"].is_object());
+    assert!(seen["input"]["prd_path"].is_string() && seen["context"]["Samuel"].is_object());
     assert_eq!(bench.read("where").trim(), bench.root().display().to_string());
     let plugins = serde_json::to_value(done.context.plugins()).unwrap();
     assert_eq!(plugins, json!({"python": {"Venv": ".venv"}}));

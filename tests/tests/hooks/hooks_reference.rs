@@ -16,7 +16,7 @@ async fn spied<P: Point>(act: Act<P>) -> (Played, Vec<Call<P>>) {
     let bench = Bench::with_tasks(&[("1", "First"), ("2", "Second")]).unwrap();
     let spy = FakeHandler::<P>::always(act);
     let run = bench.run(completes_each_task()).hook("spy", spy.clone());
-    let run = run.settings(|settings| settings.max_iterations = 2);
+    let run = run.settings(|settings| settings.max_iterations = std::num::NonZero::new(2));
     (bench.play(run).await.unwrap(), spy.calls())
 }
 
@@ -94,10 +94,12 @@ mod event_table {
             assert!(held.loop_holder().unwrap().is_some(), "the lock is acquired");
             Ok(returns(json!({ "ok": true })))
         }));
-        let run = bench.run(completes_each_task()).settings(|settings| settings.max_iterations = 2);
+        let run = bench
+            .run(completes_each_task())
+            .settings(|settings| settings.max_iterations = std::num::NonZero::new(2));
         let played = bench.play(run.hook("spy", spy.clone())).await.unwrap();
         let calls = spy.calls();
-        assert_eq!((calls.len(), calls[0].input().max_iterations), (1, 2));
+        assert_eq!((calls.len(), calls[0].input().max_iterations), (1, Some(2)));
         assert!(calls[0].input().prd_path.ends_with(".samuel/run/prd.toon"));
         has_fields(calls[0].input(), &["prd_path", "max_iterations"]);
         assert!(has_default(&played, HookPoint::BeforeLoop));
@@ -351,7 +353,7 @@ mod composition {
         let agent = FakeHandler::<points::AgentInvoke>::passes();
         let run = bench
             .run(completes_each_task())
-            .settings(|settings| settings.max_iterations = 1)
+            .settings(|settings| settings.max_iterations = std::num::NonZero::new(1))
             .hook("first", says("one"))
             .hook("second", says("two"))
             .hook("agent", agent.clone());

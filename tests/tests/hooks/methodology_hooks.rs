@@ -108,7 +108,7 @@ async fn the_default_gate_decides_between_implementation_and_discovery() {
         Ok(call.previous().cloned().unwrap_or_default())
     }));
     let run = bench.run(completes_each_task()).hook("spy", gate.clone());
-    bench.play(run.settings(|settings| settings.max_iterations = 2)).await.unwrap();
+    bench.play(run.settings(|settings| settings.max_iterations = std::num::NonZero::new(2))).await.unwrap();
     assert_eq!(gate.calls()[0].input().mode, Mode::Discovery);
 }
 
@@ -124,7 +124,10 @@ async fn a_chain_that_is_kept_to_a_mode_is_skipped_in_iterations_of_the_other() 
         .call(ScriptedCall::for_iteration(1).say("nothing is missing"))
         .call(ScriptedCall::for_iteration(2).done());
     let run = bench.run(script).hook("areas", areas.clone());
-    let played = bench.play(run.settings(|settings| settings.max_iterations = 2)).await.unwrap();
+    let played = bench
+        .play(run.settings(|settings| settings.max_iterations = std::num::NonZero::new(2)))
+        .await
+        .unwrap();
     let modes: Vec<Mode> = areas.calls().iter().map(|call| call.header().mode).collect();
     assert_eq!(modes, [Mode::Discovery]);
     let transcript = played.transcript();
@@ -268,7 +271,7 @@ async fn at_a_replace_style_hook_the_last_handler_wins_with_a_warning() {
     let (one, two) = (agent(), agent());
     let run = bench
         .run(completes_each_task())
-        .settings(|settings| settings.max_iterations = 1)
+        .settings(|settings| settings.max_iterations = std::num::NonZero::new(1))
         .register(|all| FakePlugin::new("one").handler("run", one.clone()).register(all))
         .register(|all| FakePlugin::new("two").place(1).handler("run", two.clone()).register(all));
     let played = bench.play(run).await.unwrap();

@@ -11,12 +11,13 @@ use anyhow::{Result, ensure};
 use async_trait::async_trait;
 use samuel_core::{
     agent::{Agent, AgentError, AgentPort, AgentRequest},
-    engine::{Run, TrustPolicy},
+    engine::Run,
     event::{Event, RunReport},
     hook::HookPoint,
     model::{ExitReason, TaskId, payload::AgentInvokeOutput},
     project::Project,
     state::{Actor, Mutation, PlanStore, RunDir},
+    trust::TrustPolicy,
 };
 
 use super::{
@@ -109,7 +110,7 @@ async fn timed_run(project: Project, store: Arc<dyn PlanStore>) -> Result<Times>
         .env(fixture::git_env())
         .settings(|settings| {
             settings.pause = Duration::ZERO;
-            settings.max_iterations = ITERATIONS as u32;
+            settings.max_iterations = std::num::NonZero::new(ITERATIONS as u32);
         })
         .build()?;
     let mut handle = run.start().await?;

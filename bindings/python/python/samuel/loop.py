@@ -67,6 +67,9 @@ class Loop(Registering):
         env: The environment of agents and checks; by default this process's.
         binary: The command by which agents call Samuel.
         session: The name of the session; by default the project's.
+        tasks: The ids of tasks to work on alone, with what they depend on; a
+            group stands for its parts. By default all, or those of the run
+            before where that was cut off.
         plugins: Plugins of this program whose handlers run. One that
             samuel.toml lists too need not be installed.
         installed_plugins: Whether the handlers of the plugins that samuel.toml
@@ -89,6 +92,7 @@ class Loop(Registering):
         env: Mapping[str, str] | None = None,
         binary: str | None = None,
         session: str | None = None,
+        tasks: Iterable[str] = (),
         plugins: Iterable[Plugin] = (),
         installed_plugins: bool = True,
         log_timings: bool = False,
@@ -106,6 +110,7 @@ class Loop(Registering):
             "settings": own,
             "binary": binary,
             "session": session,
+            "tasks": _ids(tasks),
             "log_timings": log_timings,
         }
         self._env = env
@@ -196,6 +201,9 @@ class Loop(Registering):
 
     def _begin(self, plugins: _samuel.LoadedPlugins | None) -> Run:
         built = self._build(plugins)
+        if callable(self._trust):
+            # Without the agent nothing would come of a yes.
+            built.check_agent()
         return Run(built, self._trusts(built), callable(self._trust))
 
     def _build(self, plugins: _samuel.LoadedPlugins | None) -> _samuel.Run:
@@ -226,6 +234,13 @@ class Loop(Registering):
 
     def __repr__(self) -> str:
         return f"Loop({self.project.root!r}, handlers={len(self._registrations)})"
+
+
+def _ids(tasks: Iterable[str]) -> list[str]:
+    """Ids in a list; a single one is no list of its letters."""
+    if isinstance(tasks, str):
+        raise TypeError("tasks are a list of ids, such as [\"1.2\"], not one text")
+    return list(tasks)
 
 
 def given(settings: Mapping[str, Any]) -> dict[str, Any]:

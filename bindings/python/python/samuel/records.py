@@ -1045,19 +1045,19 @@ class BeforeLoopInput(Record):
 
     Attributes:
         prd_path: The task file, absolute.
-        max_iterations: How many iterations this run may make.
+        max_iterations: How many iterations this run may make; absent without a limit.
     """
 
     __slots__ = ("prd_path", "max_iterations", "extensions")
     __match_args__ = ("prd_path", "max_iterations", "extensions")
     prd_path: str
-    max_iterations: int
+    max_iterations: int | None
     extensions: tuple[tuple[str, str], ...]
 
     def __init__(
         self,
         prd_path: str,
-        max_iterations: int,
+        max_iterations: int | None = None,
         extensions: Pairs = (),
     ) -> None:
         _set(self, "prd_path", prd_path)
@@ -2193,10 +2193,11 @@ class TaskBrief(Record):
         files_to_modify: Files the task changes, relative to the project.
         files_to_create: Files the task creates, relative to the project.
         depends_on: Ids of the tasks it waits for.
+        acceptance: What must hold for it to be done.
     """
 
-    __slots__ = ("id", "title", "priority", "complexity", "description", "files_to_modify", "files_to_create", "depends_on")
-    __match_args__ = ("id", "title", "priority", "complexity", "description", "files_to_modify", "files_to_create", "depends_on")
+    __slots__ = ("id", "title", "priority", "complexity", "description", "files_to_modify", "files_to_create", "depends_on", "acceptance")
+    __match_args__ = ("id", "title", "priority", "complexity", "description", "files_to_modify", "files_to_create", "depends_on", "acceptance")
     id: str
     title: str
     priority: Priority
@@ -2205,6 +2206,7 @@ class TaskBrief(Record):
     files_to_modify: tuple[str, ...]
     files_to_create: tuple[str, ...]
     depends_on: tuple[str, ...]
+    acceptance: tuple[str, ...]
 
     def __init__(
         self,
@@ -2216,6 +2218,7 @@ class TaskBrief(Record):
         files_to_modify: Iterable[str] = (),
         files_to_create: Iterable[str] = (),
         depends_on: Iterable[str] = (),
+        acceptance: Iterable[str] = (),
     ) -> None:
         _set(self, "id", id)
         _set(self, "title", title)
@@ -2225,6 +2228,7 @@ class TaskBrief(Record):
         _set(self, "files_to_modify", items(files_to_modify))
         _set(self, "files_to_create", items(files_to_create))
         _set(self, "depends_on", items(depends_on))
+        _set(self, "acceptance", items(acceptance))
 
 
 AbilityStatus: TypeAlias = Literal["success", "error", "cancelled"]
@@ -2279,11 +2283,12 @@ class TaskVars(Record):
         files_to_modify: Files the task changes, relative to the project.
         files_to_create: Files the task creates, relative to the project.
         depends_on: Ids of the tasks it waits for.
+        acceptance: What must hold for it to be done.
     """
 
-    __slots__ = ("id", "title", "priority", "complexity", "description", "files_to_modify", "files_to_create", "depends_on")
-    __match_args__ = ("id", "title", "priority", "complexity", "description", "files_to_modify", "files_to_create", "depends_on")
-    _wire = {'ID': 'id', 'Title': 'title', 'Priority': 'priority', 'Complexity': 'complexity', 'Description': 'description', 'FilesToModify': 'files_to_modify', 'FilesToCreate': 'files_to_create', 'DependsOn': 'depends_on'}
+    __slots__ = ("id", "title", "priority", "complexity", "description", "files_to_modify", "files_to_create", "depends_on", "acceptance")
+    __match_args__ = ("id", "title", "priority", "complexity", "description", "files_to_modify", "files_to_create", "depends_on", "acceptance")
+    _wire = {'ID': 'id', 'Title': 'title', 'Priority': 'priority', 'Complexity': 'complexity', 'Description': 'description', 'FilesToModify': 'files_to_modify', 'FilesToCreate': 'files_to_create', 'DependsOn': 'depends_on', 'Acceptance': 'acceptance'}
     id: str
     title: str
     priority: Priority
@@ -2292,6 +2297,7 @@ class TaskVars(Record):
     files_to_modify: tuple[str, ...]
     files_to_create: tuple[str, ...]
     depends_on: tuple[str, ...]
+    acceptance: tuple[str, ...]
 
     def __init__(
         self,
@@ -2303,6 +2309,7 @@ class TaskVars(Record):
         files_to_modify: Iterable[str],
         files_to_create: Iterable[str],
         depends_on: Iterable[str],
+        acceptance: Iterable[str],
     ) -> None:
         _set(self, "id", id)
         _set(self, "title", title)
@@ -2312,6 +2319,7 @@ class TaskVars(Record):
         _set(self, "files_to_modify", items(files_to_modify))
         _set(self, "files_to_create", items(files_to_create))
         _set(self, "depends_on", items(depends_on))
+        _set(self, "acceptance", items(acceptance))
 
 
 class SamuelVars(Record):
@@ -2400,17 +2408,17 @@ class IterationVars(Record):
 
     Attributes:
         number: Its number, from 1; 0 outside an iteration.
-        max: How many iterations the run may make.
+        max: How many iterations the run may make; absent without a limit.
         kind: What it is for. In templates and JSON it is `Type`.
         task_id: The id of its task; empty in discovery.
         last_discovery_at: When discovery ran last, as an RFC 3339 time; empty for never.
     """
 
     __slots__ = ("number", "max", "kind", "task_id", "last_discovery_at")
-    __match_args__ = ("number", "max", "kind", "task_id", "last_discovery_at")
+    __match_args__ = ("number", "kind", "task_id", "last_discovery_at", "max")
     _wire = {'Number': 'number', 'Max': 'max', 'Type': 'kind', 'TaskID': 'task_id', 'LastDiscoveryAt': 'last_discovery_at'}
     number: int
-    max: int
+    max: int | None
     kind: Mode
     task_id: str
     last_discovery_at: str
@@ -2418,10 +2426,10 @@ class IterationVars(Record):
     def __init__(
         self,
         number: int,
-        max: int,
         kind: Mode,
         task_id: str,
         last_discovery_at: str,
+        max: int | None = None,
     ) -> None:
         _set(self, "number", number)
         _set(self, "max", max)
@@ -2489,7 +2497,7 @@ class ConfigVars(Record):
 
     Attributes:
         agent: The agent, such as `claude`.
-        max_iterations: How many iterations a run may make.
+        max_iterations: How many iterations a run may make; absent without a limit.
         pause_secs: The pause between two iterations, in whole seconds, rounded up.
         max_consec_fails: After how many failed iterations in a row the run ends.
         quality_checks: The commands that check the work, in the order they run.
@@ -2498,10 +2506,10 @@ class ConfigVars(Record):
     """
 
     __slots__ = ("agent", "max_iterations", "pause_secs", "max_consec_fails", "quality_checks", "pilot", "context")
-    __match_args__ = ("agent", "max_iterations", "pause_secs", "max_consec_fails", "quality_checks", "context", "pilot")
+    __match_args__ = ("agent", "pause_secs", "max_consec_fails", "quality_checks", "context", "max_iterations", "pilot")
     _wire = {'Agent': 'agent', 'MaxIterations': 'max_iterations', 'PauseSecs': 'pause_secs', 'MaxConsecFails': 'max_consec_fails', 'QualityChecks': 'quality_checks', 'Pilot': 'pilot', 'Context': 'context'}
     agent: str
-    max_iterations: int
+    max_iterations: int | None
     pause_secs: int
     max_consec_fails: int
     quality_checks: tuple[str, ...]
@@ -2511,11 +2519,11 @@ class ConfigVars(Record):
     def __init__(
         self,
         agent: str,
-        max_iterations: int,
         pause_secs: int,
         max_consec_fails: int,
         quality_checks: Iterable[str],
         context: ContextLimits,
+        max_iterations: int | None = None,
         pilot: PilotVars | None = None,
     ) -> None:
         _set(self, "agent", agent)
@@ -2574,6 +2582,8 @@ class PathVars(Record):
         samuel_dir: The directory `.samuel`.
         run_dir: The run directory below it.
         prd_file: The plan, `prd.toon`.
+        source_prd: The PRD that the plan was converted from, which may be gone or changed
+            since; empty where there is none.
         progress_file: The progress log, `progress.md`.
         task_context_file: The blob of `context.task`, `task-context.toon`.
         progress_context_file: The blob of `context.progress`, `progress-context.md`.
@@ -2581,12 +2591,13 @@ class PathVars(Record):
         agents_md: The project's notes for agents, `AGENTS.md`; empty where there are none.
     """
 
-    __slots__ = ("samuel_dir", "run_dir", "prd_file", "progress_file", "task_context_file", "progress_context_file", "snapshot_file", "agents_md")
-    __match_args__ = ("samuel_dir", "run_dir", "prd_file", "progress_file", "task_context_file", "progress_context_file", "snapshot_file", "agents_md")
-    _wire = {'SamuelDir': 'samuel_dir', 'RunDir': 'run_dir', 'PRDFile': 'prd_file', 'ProgressFile': 'progress_file', 'TaskContextFile': 'task_context_file', 'ProgressContextFile': 'progress_context_file', 'SnapshotFile': 'snapshot_file', 'AgentsMD': 'agents_md'}
+    __slots__ = ("samuel_dir", "run_dir", "prd_file", "source_prd", "progress_file", "task_context_file", "progress_context_file", "snapshot_file", "agents_md")
+    __match_args__ = ("samuel_dir", "run_dir", "prd_file", "source_prd", "progress_file", "task_context_file", "progress_context_file", "snapshot_file", "agents_md")
+    _wire = {'SamuelDir': 'samuel_dir', 'RunDir': 'run_dir', 'PRDFile': 'prd_file', 'SourcePRD': 'source_prd', 'ProgressFile': 'progress_file', 'TaskContextFile': 'task_context_file', 'ProgressContextFile': 'progress_context_file', 'SnapshotFile': 'snapshot_file', 'AgentsMD': 'agents_md'}
     samuel_dir: str
     run_dir: str
     prd_file: str
+    source_prd: str
     progress_file: str
     task_context_file: str
     progress_context_file: str
@@ -2598,6 +2609,7 @@ class PathVars(Record):
         samuel_dir: str,
         run_dir: str,
         prd_file: str,
+        source_prd: str,
         progress_file: str,
         task_context_file: str,
         progress_context_file: str,
@@ -2607,6 +2619,7 @@ class PathVars(Record):
         _set(self, "samuel_dir", samuel_dir)
         _set(self, "run_dir", run_dir)
         _set(self, "prd_file", prd_file)
+        _set(self, "source_prd", source_prd)
         _set(self, "progress_file", progress_file)
         _set(self, "task_context_file", task_context_file)
         _set(self, "progress_context_file", progress_context_file)
@@ -2711,6 +2724,69 @@ class Suggestion(Record):
         _set(self, "confidence", confidence)
 
 
+class TaskGroup(Record):
+    """The group that a task is a part of.
+
+    Attributes:
+        id: Its id.
+        title: Its title.
+        status: Where it stands by its parts, such as `pending`.
+        description: Its description, any number of lines.
+        parts: How many tasks are directly a part of it.
+    """
+
+    __slots__ = ("id", "title", "status", "description", "parts")
+    __match_args__ = ("id", "title", "status", "description", "parts")
+    _wire = {'ID': 'id', 'Title': 'title', 'Status': 'status', 'Description': 'description', 'Parts': 'parts'}
+    id: str
+    title: str
+    status: str
+    description: str
+    parts: int
+
+    def __init__(
+        self,
+        id: str,
+        title: str,
+        status: str,
+        description: str,
+        parts: int,
+    ) -> None:
+        _set(self, "id", id)
+        _set(self, "title", title)
+        _set(self, "status", status)
+        _set(self, "description", description)
+        _set(self, "parts", parts)
+
+
+class SiblingTask(Record):
+    """Another part of the same group.
+
+    Attributes:
+        id: Its id.
+        title: Its title.
+        status: Where it stands: `pending`, `in_progress`, `completed`, `skipped` or
+            `blocked`.
+    """
+
+    __slots__ = ("id", "title", "status")
+    __match_args__ = ("id", "title", "status")
+    _wire = {'ID': 'id', 'Title': 'title', 'Status': 'status'}
+    id: str
+    title: str
+    status: str
+
+    def __init__(
+        self,
+        id: str,
+        title: str,
+        status: str,
+    ) -> None:
+        _set(self, "id", id)
+        _set(self, "title", title)
+        _set(self, "status", status)
+
+
 class StateVars(Record):
     """How far the plan is.
 
@@ -2723,14 +2799,17 @@ class StateVars(Record):
         blocked_tasks: How many of them are blocked.
         skipped_tasks: How many of them are skipped.
         next_task: The task that is or will be worked on; absent if there is none.
+        parent: The group that this task is a part of; absent if it is a part of none.
+        siblings: The other parts of that group, in the order of the plan: at most 30, those
+            around the task.
         recent_completed: The tasks completed last, at most 5, the latest first.
         last_failures: What the last quality check complained about; empty if it passed.
         suggestions: What repository hooks suggested to consider.
     """
 
-    __slots__ = ("total_tasks", "pending_tasks", "completed_tasks", "in_progress_tasks", "blocked_tasks", "skipped_tasks", "next_task", "recent_completed", "last_failures", "suggestions")
-    __match_args__ = ("total_tasks", "pending_tasks", "completed_tasks", "in_progress_tasks", "blocked_tasks", "skipped_tasks", "recent_completed", "last_failures", "suggestions", "next_task")
-    _wire = {'TotalTasks': 'total_tasks', 'PendingTasks': 'pending_tasks', 'CompletedTasks': 'completed_tasks', 'InProgressTasks': 'in_progress_tasks', 'BlockedTasks': 'blocked_tasks', 'SkippedTasks': 'skipped_tasks', 'NextTask': 'next_task', 'RecentCompleted': 'recent_completed', 'LastFailures': 'last_failures', 'Suggestions': 'suggestions'}
+    __slots__ = ("total_tasks", "pending_tasks", "completed_tasks", "in_progress_tasks", "blocked_tasks", "skipped_tasks", "next_task", "parent", "siblings", "recent_completed", "last_failures", "suggestions")
+    __match_args__ = ("total_tasks", "pending_tasks", "completed_tasks", "in_progress_tasks", "blocked_tasks", "skipped_tasks", "siblings", "recent_completed", "last_failures", "suggestions", "next_task", "parent")
+    _wire = {'TotalTasks': 'total_tasks', 'PendingTasks': 'pending_tasks', 'CompletedTasks': 'completed_tasks', 'InProgressTasks': 'in_progress_tasks', 'BlockedTasks': 'blocked_tasks', 'SkippedTasks': 'skipped_tasks', 'NextTask': 'next_task', 'Parent': 'parent', 'Siblings': 'siblings', 'RecentCompleted': 'recent_completed', 'LastFailures': 'last_failures', 'Suggestions': 'suggestions'}
     total_tasks: int
     pending_tasks: int
     completed_tasks: int
@@ -2738,6 +2817,8 @@ class StateVars(Record):
     blocked_tasks: int
     skipped_tasks: int
     next_task: TaskVars | None
+    parent: TaskGroup | None
+    siblings: tuple[SiblingTask, ...]
     recent_completed: tuple[CompletedTask, ...]
     last_failures: tuple[FailedCheck, ...]
     suggestions: tuple[Suggestion, ...]
@@ -2750,10 +2831,12 @@ class StateVars(Record):
         in_progress_tasks: int,
         blocked_tasks: int,
         skipped_tasks: int,
+        siblings: Iterable[SiblingTask],
         recent_completed: Iterable[CompletedTask],
         last_failures: Iterable[FailedCheck],
         suggestions: Iterable[Suggestion],
         next_task: TaskVars | None = None,
+        parent: TaskGroup | None = None,
     ) -> None:
         _set(self, "total_tasks", total_tasks)
         _set(self, "pending_tasks", pending_tasks)
@@ -2762,6 +2845,8 @@ class StateVars(Record):
         _set(self, "blocked_tasks", blocked_tasks)
         _set(self, "skipped_tasks", skipped_tasks)
         _set(self, "next_task", next_task)
+        _set(self, "parent", parent)
+        _set(self, "siblings", items(siblings))
         _set(self, "recent_completed", items(recent_completed))
         _set(self, "last_failures", items(last_failures))
         _set(self, "suggestions", items(suggestions))
@@ -3087,6 +3172,97 @@ class HookOutcome(Record):
         _set(self, "skipped", skipped)
 
 
+class PromptQuotation(Record):
+    """A quotation in a prompt.
+
+    Attributes:
+        source: Whose text it is, such as `the plan`.
+        tokens: How many tokens it has, as an estimate, with the lines that mark it.
+        left_out: What was left out of it for its size, in a few words.
+    """
+
+    __slots__ = ("source", "tokens", "left_out")
+    __match_args__ = ("source", "tokens", "left_out")
+    source: str
+    tokens: int
+    left_out: str | None
+
+    def __init__(
+        self,
+        source: str,
+        tokens: int,
+        left_out: str | None = None,
+    ) -> None:
+        _set(self, "source", source)
+        _set(self, "tokens", tokens)
+        _set(self, "left_out", left_out)
+
+
+class PromptSection(Record):
+    """A section of a prompt, without those below it.
+
+    Attributes:
+        title: Its heading; empty for what stands before the first.
+        level: The level of the heading, 1 or 2; 0 before the first.
+        tokens: How many tokens it has, as an estimate.
+        characters: How many characters it has.
+        quotations: What is quoted in it, in its order.
+    """
+
+    __slots__ = ("title", "level", "tokens", "characters", "quotations")
+    __match_args__ = ("title", "level", "tokens", "characters", "quotations")
+    title: str
+    level: int
+    tokens: int
+    characters: int
+    quotations: tuple[PromptQuotation, ...]
+
+    def __init__(
+        self,
+        title: str,
+        level: int,
+        tokens: int,
+        characters: int,
+        quotations: Iterable[PromptQuotation],
+    ) -> None:
+        _set(self, "title", title)
+        _set(self, "level", level)
+        _set(self, "tokens", tokens)
+        _set(self, "characters", characters)
+        _set(self, "quotations", items(quotations))
+
+
+class PromptStats(Record):
+    """What a prompt consists of.
+
+    Attributes:
+        method: How tokens are estimated: `characters/4`. Each model counts in its own way.
+        tokens: How many tokens the prompt has, as an estimate.
+        characters: How many characters it has.
+        sections: Its sections, in their order. Each is rounded up, so together they may
+            have a few tokens more than the prompt.
+    """
+
+    __slots__ = ("method", "tokens", "characters", "sections")
+    __match_args__ = ("method", "tokens", "characters", "sections")
+    method: str
+    tokens: int
+    characters: int
+    sections: tuple[PromptSection, ...]
+
+    def __init__(
+        self,
+        method: str,
+        tokens: int,
+        characters: int,
+        sections: Iterable[PromptSection],
+    ) -> None:
+        _set(self, "method", method)
+        _set(self, "tokens", tokens)
+        _set(self, "characters", characters)
+        _set(self, "sections", items(sections))
+
+
 class ControlFileChange(Record):
     """A control file that is not as it was when a run was built.
 
@@ -3180,29 +3356,33 @@ class Executable(Record):
 
 
 class Executables(Record):
-    """What a run would execute: the agent, then plugins, quality checks, hook points that are
-    configured, handlers and prompt templates, each in the order in which they are configured or
-    run.
+    """What a run would execute: the agent, unless a handler is in its place, then plugins, quality
+    checks, hook points that are configured, handlers and prompt templates, each in the order in
+    which they are configured or run.
 
     Attributes:
         entries: Everything that would execute.
         changes: The control files that the last run left changed, and that nobody has
             accepted since. After a run that was cut off, those that are not as that run found
             them.
+        is_part: Whether it is only what a command executes that fires a few points.
     """
 
-    __slots__ = ("entries", "changes")
-    __match_args__ = ("entries", "changes")
+    __slots__ = ("entries", "changes", "is_part")
+    __match_args__ = ("entries", "changes", "is_part")
     entries: tuple[Executable, ...]
     changes: tuple[ControlFileChange, ...]
+    is_part: bool
 
     def __init__(
         self,
         entries: Iterable[Executable],
         changes: Iterable[ControlFileChange],
+        is_part: bool,
     ) -> None:
         _set(self, "entries", items(entries))
         _set(self, "changes", items(changes))
+        _set(self, "is_part", is_part)
 
 
 class AgentReady(Record):
@@ -3568,21 +3748,25 @@ class RunStarted(EventBase):
     Attributes:
         resumed: Whether it goes on.
         agent: The agent's name.
-        max_iterations: How many iterations it may make.
+        max_iterations: How many iterations it may make; nothing where there is no limit.
+        tasks: The tasks that it is for, beside what they depend on; none where it is for
+            all.
     """
 
-    __slots__ = ("resumed", "agent", "max_iterations")
-    __match_args__ = ("resumed", "agent", "max_iterations")
+    __slots__ = ("resumed", "agent", "max_iterations", "tasks")
+    __match_args__ = ("resumed", "agent", "tasks", "max_iterations")
     _tag = ('event', 'run_started')
     resumed: bool
     agent: str
-    max_iterations: int
+    max_iterations: int | None
+    tasks: tuple[str, ...]
 
     def __init__(
         self,
         resumed: bool,
         agent: str,
-        max_iterations: int,
+        tasks: Iterable[str],
+        max_iterations: int | None = None,
         *,
         seq: int = 0,
         at: str = "",
@@ -3593,6 +3777,7 @@ class RunStarted(EventBase):
         _set(self, "resumed", resumed)
         _set(self, "agent", agent)
         _set(self, "max_iterations", max_iterations)
+        _set(self, "tasks", items(tasks))
 
 
 class IterationStarted(EventBase):
@@ -4719,7 +4904,9 @@ class ProjectStatus(Record):
         source_prd: The PRD the plan was converted from.
         revision: The plan's revision.
         tasks: How many tasks stand where.
-        next: What a run would do next.
+        next: What a run would do next: of these tasks, where `only` names some.
+        only: The tasks that the run is for that is under way, or was cut off; none where it
+            is for all, or there is no such run.
         progress: What all runs did so far.
         running: Whether a loop is running now.
         holder: Who runs it, where that is known.
@@ -4731,8 +4918,8 @@ class ProjectStatus(Record):
         unparsed: How many lines of the plan file could not be understood and are kept.
     """
 
-    __slots__ = ("project", "root", "methodology", "source_prd", "revision", "tasks", "next", "progress", "running", "holder", "waits_until", "last_end", "diagnostics", "unparsed")
-    __match_args__ = ("project", "root", "methodology", "revision", "tasks", "next", "progress", "running", "diagnostics", "unparsed", "source_prd", "holder", "waits_until", "last_end")
+    __slots__ = ("project", "root", "methodology", "source_prd", "revision", "tasks", "next", "only", "progress", "running", "holder", "waits_until", "last_end", "diagnostics", "unparsed")
+    __match_args__ = ("project", "root", "methodology", "revision", "tasks", "next", "only", "progress", "running", "diagnostics", "unparsed", "source_prd", "holder", "waits_until", "last_end")
     project: str
     root: str
     methodology: str
@@ -4740,6 +4927,7 @@ class ProjectStatus(Record):
     revision: int
     tasks: TaskCounts
     next: NextStep
+    only: tuple[str, ...]
     progress: Progress
     running: bool
     holder: Holder | None
@@ -4756,6 +4944,7 @@ class ProjectStatus(Record):
         revision: int,
         tasks: TaskCounts,
         next: NextStep,
+        only: Iterable[str],
         progress: Progress,
         running: bool,
         diagnostics: Iterable[StateDiagnostic],
@@ -4772,6 +4961,7 @@ class ProjectStatus(Record):
         _set(self, "revision", revision)
         _set(self, "tasks", tasks)
         _set(self, "next", next)
+        _set(self, "only", items(only))
         _set(self, "progress", progress)
         _set(self, "running", running)
         _set(self, "holder", holder)
@@ -5284,6 +5474,29 @@ class PrdForm(Record):
         _set(self, "description", description)
 
 
+class LongPlan(Record):
+    """A plan with more tasks left to do than a run may make iterations, in each of which it works on
+    one.
+
+    Attributes:
+        tasks: How many tasks are left to do.
+        iterations: How many iterations a run that starts now may make.
+    """
+
+    __slots__ = ("tasks", "iterations")
+    __match_args__ = ("tasks", "iterations")
+    tasks: int
+    iterations: int
+
+    def __init__(
+        self,
+        tasks: int,
+        iterations: int,
+    ) -> None:
+        _set(self, "tasks", tasks)
+        _set(self, "iterations", iterations)
+
+
 class ConvertedPrd(Record):
     """What came of a PRD.
 
@@ -5295,11 +5508,12 @@ class ConvertedPrd(Record):
         tasks: How many tasks there are.
         revision: The plan's revision.
         backup: Where the plan that was there before was put.
+        long: Whether the plan has more tasks than a run may make iterations.
         warnings: What the author of the PRD should know.
     """
 
-    __slots__ = ("prd", "companion", "form", "name", "tasks", "revision", "backup", "warnings")
-    __match_args__ = ("prd", "form", "name", "tasks", "revision", "warnings", "companion", "backup")
+    __slots__ = ("prd", "companion", "form", "name", "tasks", "revision", "backup", "long", "warnings")
+    __match_args__ = ("prd", "form", "name", "tasks", "revision", "warnings", "companion", "backup", "long")
     prd: str
     companion: str | None
     form: Form
@@ -5307,6 +5521,7 @@ class ConvertedPrd(Record):
     tasks: int
     revision: int
     backup: str | None
+    long: LongPlan | None
     warnings: tuple[Remark, ...]
 
     def __init__(
@@ -5319,6 +5534,7 @@ class ConvertedPrd(Record):
         warnings: Iterable[Remark],
         companion: str | None = None,
         backup: str | None = None,
+        long: LongPlan | None = None,
     ) -> None:
         _set(self, "prd", prd)
         _set(self, "companion", companion)
@@ -5327,6 +5543,7 @@ class ConvertedPrd(Record):
         _set(self, "tasks", tasks)
         _set(self, "revision", revision)
         _set(self, "backup", backup)
+        _set(self, "long", long)
         _set(self, "warnings", items(warnings))
 
 
@@ -5366,6 +5583,137 @@ class Initialised(Record):
         _set(self, "plan", plan)
         _set(self, "backup", backup)
         _set(self, "converted", converted)
+
+
+class TaskTitle(Record):
+    """A task by name. One that is not in the plan has the id and title of the PRD.
+
+    Attributes:
+        id: The id.
+        title: The title.
+    """
+
+    __slots__ = ("id", "title")
+    __match_args__ = ("id", "title")
+    id: str
+    title: str
+
+    def __init__(
+        self,
+        id: str,
+        title: str,
+    ) -> None:
+        _set(self, "id", id)
+        _set(self, "title", title)
+
+
+class FieldDiff(Record):
+    """One field, as it is and as it is to be.
+
+    Attributes:
+        field: The field, as a task has it in JSON: `title`, `depends_on`. Of a project
+            `name`, `description` or `source_prd`.
+        before: What the plan says: the lines of a text, the entries of a list; none where
+            it says nothing.
+        after: What is said instead, in the same form.
+    """
+
+    __slots__ = ("field", "before", "after")
+    __match_args__ = ("field", "before", "after")
+    field: str
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+    def __init__(
+        self,
+        field: str,
+        before: Iterable[str],
+        after: Iterable[str],
+    ) -> None:
+        _set(self, "field", field)
+        _set(self, "before", items(before))
+        _set(self, "after", items(after))
+
+
+class TaskDiff(Record):
+    """What a task says, and what it is to say.
+
+    Attributes:
+        id: The task's id in the plan.
+        title: Its title in the plan.
+        fields: The fields that differ; at least one.
+    """
+
+    __slots__ = ("id", "title", "fields")
+    __match_args__ = ("id", "title", "fields")
+    id: str
+    title: str
+    fields: tuple[FieldDiff, ...]
+
+    def __init__(
+        self,
+        id: str,
+        title: str,
+        fields: Iterable[FieldDiff],
+    ) -> None:
+        _set(self, "id", id)
+        _set(self, "title", title)
+        _set(self, "fields", items(fields))
+
+
+class UpdatedPrd(Record):
+    """What a changed PRD changes in a plan, or would.
+
+    Attributes:
+        added: Tasks that are new, in the order of the PRD.
+        changed: Tasks of which the plan says something else, in the order of the PRD.
+        removed: Tasks that are removed: the orphans, where that was asked for.
+        project: What is different of the project: its name, description and PRD.
+        conflicts: What was changed both in the plan and in the PRD, and stays as the plan
+            has it. Each is told at every update until one side gives way.
+        left_out: Tasks of the PRD that somebody removed from the plan. They stay away.
+        orphans: The tasks of an earlier PRD that are in this one no more.
+        revision: The plan's revision, the number of the change.
+        is_changed: Whether the plan was changed.
+        warnings: What the author of the PRD should know.
+    """
+
+    __slots__ = ("added", "changed", "removed", "project", "conflicts", "left_out", "orphans", "revision", "is_changed", "warnings")
+    __match_args__ = ("added", "changed", "removed", "project", "conflicts", "left_out", "orphans", "revision", "is_changed", "warnings")
+    added: tuple[Task, ...]
+    changed: tuple[TaskDiff, ...]
+    removed: tuple[TaskTitle, ...]
+    project: tuple[FieldDiff, ...]
+    conflicts: tuple[TaskDiff, ...]
+    left_out: tuple[TaskTitle, ...]
+    orphans: tuple[TaskTitle, ...]
+    revision: int
+    is_changed: bool
+    warnings: tuple[Remark, ...]
+
+    def __init__(
+        self,
+        added: Iterable[Task],
+        changed: Iterable[TaskDiff],
+        removed: Iterable[TaskTitle],
+        project: Iterable[FieldDiff],
+        conflicts: Iterable[TaskDiff],
+        left_out: Iterable[TaskTitle],
+        orphans: Iterable[TaskTitle],
+        revision: int,
+        is_changed: bool,
+        warnings: Iterable[Remark],
+    ) -> None:
+        _set(self, "added", items(added))
+        _set(self, "changed", items(changed))
+        _set(self, "removed", items(removed))
+        _set(self, "project", items(project))
+        _set(self, "conflicts", items(conflicts))
+        _set(self, "left_out", items(left_out))
+        _set(self, "orphans", items(orphans))
+        _set(self, "revision", revision)
+        _set(self, "is_changed", is_changed)
+        _set(self, "warnings", items(warnings))
 
 
 PluginKind: TypeAlias = Literal["wasm", "oci", "skill", "methodology"]
@@ -5608,6 +5956,7 @@ __all__ = [
     "Extra",
     "FailedCheck",
     "FailureClass",
+    "FieldDiff",
     "Form",
     "GroupState",
     "GuardrailVars",
@@ -5641,6 +5990,7 @@ __all__ = [
     "ListRow",
     "ListedPlugin",
     "Location",
+    "LongPlan",
     "MethodologyVars",
     "Mode",
     "ModeVars",
@@ -5665,6 +6015,9 @@ __all__ = [
     "ProgressStatus",
     "ProjectStatus",
     "ProjectVars",
+    "PromptQuotation",
+    "PromptSection",
+    "PromptStats",
     "PromptSubmitInput",
     "PromptSubmitOutput",
     "QualityCheckInput",
@@ -5692,6 +6045,7 @@ __all__ = [
     "SessionStopInput",
     "SessionStopOutput",
     "Severity",
+    "SiblingTask",
     "SoftDeadline",
     "Source",
     "Speaker",
@@ -5714,8 +6068,11 @@ __all__ = [
     "TaskCompletedInput",
     "TaskCompletedOutput",
     "TaskCounts",
+    "TaskDiff",
+    "TaskGroup",
     "TaskHistory",
     "TaskList",
+    "TaskTitle",
     "TaskVars",
     "TasksTakenBack",
     "TextItem",
@@ -5725,6 +6082,7 @@ __all__ = [
     "ToolCall",
     "ToolResult",
     "Turn",
+    "UpdatedPrd",
     "Usage",
     "VerifiedPlugin",
     "Waiting",

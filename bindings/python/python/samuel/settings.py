@@ -84,7 +84,7 @@ class Settings(TypedDict, total=False):
     """Arguments that are added for any agent. The question before a run shows them."""
 
     max_iterations: int | None
-    """How many iterations a run may make. A whole number of at least 1."""
+    """How many iterations a run may make; 0 sets no limit."""
 
     pause: float | str | None
     """The pause between two iterations. A duration from 0s to 24h."""

@@ -86,8 +86,8 @@ pub struct MethodologyVars {
 pub struct IterationVars {
     /// Its number, from 1; 0 outside an iteration.
     pub number: u32,
-    /// How many iterations the run may make.
-    pub max: u32,
+    /// How many iterations the run may make; absent without a limit.
+    pub max: Option<u32>,
     /// What it is for. In templates and JSON it is `Type`.
     #[serde(rename = "Type")]
     pub kind: Mode,
@@ -138,9 +138,9 @@ pub struct ContextLimits {
 pub struct ConfigVars {
     /// The agent, such as `claude`.
     pub agent: String,
-    /// How many iterations a run may make.
+    /// How many iterations a run may make; absent without a limit.
     #[cfg_attr(feature = "wasm", component(name = "max-iterations"))]
-    pub max_iterations: u32,
+    pub max_iterations: Option<u32>,
     /// The pause between two iterations, in whole seconds, rounded up.
     #[cfg_attr(feature = "wasm", component(name = "pause-secs"))]
     pub pause_secs: u64,

@@ -132,7 +132,7 @@ BeforeLoop(BeforeLoopInput) -> BeforeLoopOutput {
     sample: r#"{"prd_path": "/home/ada/parser/.samuel/run/prd.toon", "max_iterations": 20}"#,
     given: [
         ("prd_path", "text", true),
-        ("max_iterations", "integer", true),
+        ("max_iterations", "optional integer", false),
         ("extensions", "list of tuple", false),
     ],
     answered: [

@@ -5,12 +5,13 @@ use std::{fs, sync::Arc};
 
 use anyhow::{Result, ensure};
 use samuel_core::{
-    engine::{Run, TrustPolicy},
+    engine::Run,
     model::ExitReason,
     process::CommandSpec,
     project::{NewPlan, Project},
     sandbox::{Sandbox, SandboxError},
     testing::completes_each_task,
+    trust::TrustPolicy,
 };
 
 /// Commands without a network.

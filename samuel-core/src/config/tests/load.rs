@@ -22,7 +22,7 @@ fn a_project_without_the_file_has_the_defaults() {
 fn a_project_is_configured_by_its_file() {
     let directory = project(b"\xef\xbb\xbf[methodology.ralph]\r\nmax_iterations = 3\r\n");
     let config = Config::load(directory.path()).unwrap();
-    assert_eq!(config.methodology("ralph").max_iterations, 3);
+    assert_eq!(config.methodology("ralph").max_iterations, std::num::NonZero::new(3));
     let origin = config.origin("methodology.ralph.max_iterations").unwrap();
     assert_eq!((origin.file, origin.line, origin.column), (directory.path().join("samuel.toml"), 2, 1));
 }

@@ -14,7 +14,7 @@ fn every_key_is_read() {
         agent: "command".to_owned(),
         agent_command: vec!["my-agent".to_owned(), "--fast".to_owned()],
         agent_args: vec!["-v".to_owned()],
-        max_iterations: 7,
+        max_iterations: std::num::NonZero::new(7),
         pause: Duration::ZERO,
         max_consecutive_failures: 2,
         quality_checks: vec![
@@ -84,10 +84,14 @@ fn an_empty_file_is_the_default_and_other_methodologies_have_the_defaults() {
 #[test]
 fn a_methodologys_own_defaults_stand_below_the_file() {
     let config = parse("[methodology.tdd-strict]\npause = 9\nclocks.idle = 7").unwrap();
-    let mut defaults = MethodologySettings { max_iterations: 4, ..Default::default() };
+    let mut defaults =
+        MethodologySettings { max_iterations: std::num::NonZero::new(4), ..Default::default() };
     defaults.clocks.wall = Duration::from_secs(8);
     let settings = config.methodology_over("tdd-strict", defaults);
-    assert_eq!((settings.max_iterations, settings.pause), (4, Duration::from_secs(9)));
+    assert_eq!(
+        (settings.max_iterations, settings.pause),
+        (std::num::NonZero::new(4), Duration::from_secs(9))
+    );
     assert_eq!(
         settings.clocks,
         AgentClocks { idle: Duration::from_secs(7), wall: Duration::from_secs(8), ..Default::default() }

@@ -138,7 +138,7 @@ handlers = ["a\u0000"]
 fn values_out_of_range_are_refused() {
     insta::assert_snapshot!(problems(r#"
 [methodology.ralph]
-max_iterations = 0
+max_iterations = -1
 max_consecutive_failures = -1
 pause = "25h"
 quality_checks = [{ command = "x", timeout = 0 }]
@@ -152,7 +152,7 @@ max_progress_lines = 0
 [hooks."quality.check".order]
 a = 3000000000
 "#), @r#"
-3:18 methodology.ralph.max_iterations: 0 is out of range, expected a whole number of at least 1 | Change the value, or remove the key.
+3:18 methodology.ralph.max_iterations: -1 is out of range, expected a whole number of at least 0 | Change the value, or remove the key.
 4:28 methodology.ralph.max_consecutive_failures: -1 is out of range, expected a whole number of at least 1 | Change the value, or remove the key.
 5:9 methodology.ralph.pause: 25h is out of range, expected a duration from 0s to 24h | Change the value, or remove the key.
 6:46 methodology.ralph.quality_checks[0].timeout: 0 is out of range, expected a duration from 1s to 24h | Change the value, or remove the key.

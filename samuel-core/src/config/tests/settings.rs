@@ -1,6 +1,6 @@
 //! What holds for every setting, whoever sets it.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, num::NonZeroU32, time::Duration};
 
 use serde_json::{Map, Value as Json, json};
 
@@ -100,7 +100,7 @@ fn a_program_that_fills_in_the_record_is_held_to_the_same_rules() {
         settings.check().expect_err("beyond its rule").to_string()
     };
     let told = [
-        broken(|settings| settings.max_iterations = 0),
+        broken(|settings| settings.max_consecutive_failures = 0),
         broken(|settings| settings.pause = Duration::from_hours(25)),
         broken(|settings| settings.clocks.idle = Duration::ZERO),
         broken(|settings| settings.session_budget.max_cost_usd = Some(0.0)),
@@ -110,7 +110,7 @@ fn a_program_that_fills_in_the_record_is_held_to_the_same_rules() {
     assert_eq!(
         told,
         [
-            "max_iterations: 0 is out of range, expected a whole number of at least 1",
+            "max_consecutive_failures: 0 is out of range, expected a whole number of at least 1",
             "pause: 25h is out of range, expected a duration from 0s to 24h",
             "clocks.idle: 0s is out of range, expected a duration from 1s to 24h",
             "session_budget.max_cost_usd: 0.0 is out of range, expected a number above 0",
@@ -135,7 +135,7 @@ fn a_number_that_json_lacks_is_refused_whoever_gives_it() {
         settings.session_budget.max_cost_usd = Some(number);
         assert_eq!(settings.check().unwrap_err().to_string(), of_budget);
         settings.set(&json!({ "max_iterations": 3 })).unwrap();
-        assert_eq!(settings.max_iterations, 3);
+        assert_eq!(settings.max_iterations, NonZeroU32::new(3));
         assert_eq!(settings.check().unwrap_err().to_string(), of_budget, "what is set besides keeps it");
     }
     let mut settings = MethodologySettings { pause: Duration::MAX, ..Default::default() };
@@ -154,7 +154,7 @@ fn a_whole_number_that_toml_cannot_write_is_out_of_range() {
         [1e20, -1e20, 1.5].map(|given| refused(given).to_string()),
         [
             "max_iterations: 100000000000000000000 is out of range, expected a whole number of at most 4294967295",
-            "max_iterations: -100000000000000000000 is out of range, expected a whole number of at least 1",
+            "max_iterations: -100000000000000000000 is out of range, expected a whole number of at least 0",
             "max_iterations: expected a whole number, found a number with a fraction",
         ]
     );
@@ -162,16 +162,16 @@ fn a_whole_number_that_toml_cannot_write_is_out_of_range() {
 
 #[test]
 fn all_settings_that_a_caller_gives_wrong_are_told_at_once() {
-    let mut settings = MethodologySettings { max_iterations: 0, ..Default::default() };
+    let mut settings = MethodologySettings { max_consecutive_failures: 0, ..Default::default() };
     settings.pause = Duration::from_hours(25);
     settings.clocks.idle = Duration::ZERO;
     let of_record = settings.check().expect_err("three are wrong");
-    let given = json!({ "max_iterations": 0, "pause": "25h", "clocks": { "idle": "0s" } });
+    let given = json!({ "max_consecutive_failures": 0, "pause": "25h", "clocks": { "idle": "0s" } });
     let of_values = settings.set(given.as_object().unwrap()).expect_err("three are wrong");
     for error in [of_record, of_values] {
         assert_eq!(
             error.to_string(),
-            "max_iterations: 0 is out of range, expected a whole number of at least 1. \
+            "max_consecutive_failures: 0 is out of range, expected a whole number of at least 1. \
              Change the value, or remove the key.\n\
              pause: 25h is out of range, expected a duration from 0s to 24h. \
              Change the value, or remove the key.\n\
@@ -180,5 +180,19 @@ fn all_settings_that_a_caller_gives_wrong_are_told_at_once() {
         );
         assert_eq!(error.help(), Remedy::from("Correct each of the settings named above."));
         assert_eq!((error.problems().len(), error.location()), (3, None));
+    }
+}
+
+#[test]
+fn a_limit_of_0_iterations_is_none_whoever_sets_it() {
+    assert_eq!(MethodologySettings::default().max_iterations, NonZeroU32::new(20));
+    let of_file = parse("[methodology.ralph]\nmax_iterations = 0\n").unwrap().methodology("ralph");
+    let mut of_caller = MethodologySettings::default();
+    of_caller.set(&json!({ "max_iterations": 0 })).unwrap();
+    for mut settings in [of_file, of_caller] {
+        assert_eq!((settings.max_iterations, settings.vars("a").max_iterations), (None, None));
+        settings.check().unwrap();
+        settings.set(&json!({ "max_iterations": 4 })).unwrap();
+        assert_eq!(settings.vars("a").max_iterations, Some(4));
     }
 }

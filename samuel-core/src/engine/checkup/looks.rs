@@ -8,6 +8,8 @@ use crate::{
     engine::{
         builder::RunBuilder,
         error::{RunError, described},
+        run::in_place_of_agent,
+        start_warning::{StartWarning, uncommitted},
     },
     git::{Caller, GitError, Head, Repository},
     hook::HookPoint,
@@ -77,24 +79,26 @@ pub(super) fn plugins(project: &Project, error: Option<&PluginError>) -> Finding
     Finding { details, ..Finding::failed(Subject::Plugins, error) }
 }
 
-/// What is to be said of control files.
+/// What a run that was put together says of other subjects.
 #[derive(Default)]
-pub(super) struct OfControlFiles {
-    /// Those that the last run left changed.
+pub(super) struct OfRun {
+    /// The handler that answers in the agent's place, if one does.
+    pub(super) in_place_of_agent: Option<String>,
+    /// The control files that the last run left changed.
     pub(super) changes: Vec<String>,
-    /// What a start warns of.
+    /// What a start warns of in the quality checks.
     pub(super) warnings: Vec<String>,
 }
 
 /// Looks at the chains and the templates, which are loaded together.
-/// Returns with them what is to be said of control files.
-pub(super) fn chains(builder: RunBuilder) -> ([Finding; 2], OfControlFiles) {
+/// Returns with them what the run says of other subjects.
+pub(super) fn chains(builder: RunBuilder) -> ([Finding; 2], OfRun) {
     use Subject::{Hooks, Templates};
     let mut run = match builder.build_idle() {
         Ok(run) => run,
         Err(error @ RunError::Template(_)) => {
             let of_hooks = Finding::skipped(Hooks, "the templates cannot be used");
-            return ([of_hooks, Finding::failed(Templates, &error)], OfControlFiles::default());
+            return ([of_hooks, Finding::failed(Templates, &error)], OfRun::default());
         }
         Err(error) => {
             let of_templates = Finding::ok(Templates, "the project's templates can be used");
@@ -102,7 +106,7 @@ pub(super) fn chains(builder: RunBuilder) -> ([Finding; 2], OfControlFiles) {
             if let RunError::Config(error) = &error {
                 of_hooks.list_problems(error);
             }
-            return ([of_hooks, of_templates], OfControlFiles::default());
+            return ([of_hooks, of_templates], OfRun::default());
         }
     };
     let registry = run.registry();
@@ -126,7 +130,8 @@ pub(super) fn chains(builder: RunBuilder) -> ([Finding; 2], OfControlFiles) {
     };
     // State that cannot be read is found fault with on its own.
     let changes = run.executables().map(Executables::change_lines).unwrap_or_default();
-    ([hooks, templates], OfControlFiles { changes, warnings: run.warnings_of_checks() })
+    let in_place_of_agent = in_place_of_agent(run.registry()).map(str::to_owned);
+    ([hooks, templates], OfRun { in_place_of_agent, changes, warnings: run.warnings_of_checks() })
 }
 
 pub(super) fn checks(project: &Project, warnings: Vec<String>) -> Finding {
@@ -134,8 +139,8 @@ pub(super) fn checks(project: &Project, warnings: Vec<String>) -> Finding {
     match checks.len() {
         0 => Finding::warning(
             Subject::Checks,
-            "no quality checks are configured, so what an agent calls done is done",
-            "Set quality_checks in samuel.toml, such as [\"cargo test\"].",
+            StartWarning::NoChecks.to_string(),
+            StartWarning::NoChecks.help(),
         ),
         _ => {
             let commands: Vec<&str> = checks.iter().map(|check| check.command.as_str()).collect();
@@ -169,17 +174,19 @@ pub(super) fn containment() -> Finding {
 pub(super) fn repository(root: &Path, caller: &Caller, env: &[(String, String)]) -> Finding {
     let opened = Repository::open(root, caller).and_then(|repository| {
         repository.iter().try_for_each(Repository::check)?;
-        repository.map(|repository| repository.head()).transpose()
+        let head = |repository: Repository| Ok((repository.head()?, uncommitted(&repository)));
+        repository.map(head).transpose()
     });
-    let on = match opened {
-        Ok(Some(Head::Branch { name, .. })) => format!("a repository on branch {name}"),
-        Ok(Some(Head::Detached(_))) => "a repository without a branch checked out".to_owned(),
+    let (on, uncommitted) = match opened {
+        Ok(Some((Head::Branch { name, .. }, uncommitted))) => {
+            (format!("a repository on branch {name}"), uncommitted)
+        }
+        Ok(Some((Head::Detached(_), uncommitted))) => {
+            ("a repository without a branch checked out".to_owned(), uncommitted)
+        }
         Ok(None) => {
-            return Finding::warning(
-                Subject::Git,
-                "the project is not in a git repository, so nothing an agent does can be undone",
-                "Run `git init` and commit what there is.",
-            );
+            let warning = StartWarning::NoRepository;
+            return Finding::warning(Subject::Git, warning.to_string(), warning.help());
         }
         Err(GitError::Owner(error)) => return Finding::failed(Subject::Git, &error),
         Err(error) => {
@@ -189,7 +196,11 @@ pub(super) fn repository(root: &Path, caller: &Caller, env: &[(String, String)])
     };
     let path = env.iter().rev().find(|(name, _)| name == "PATH").map_or("", |(_, value)| value);
     match find_program("git", path, root) {
-        Some(_) => Finding::ok(Subject::Git, on),
+        // A start warns of it; of the project it says nothing.
+        Some(_) => Finding {
+            details: uncommitted.iter().map(ToString::to_string).collect(),
+            ..Finding::ok(Subject::Git, on)
+        },
         None => Finding::warning(
             Subject::Git,
             format!("{on}, but git was not found, so agents cannot commit"),

@@ -85,7 +85,7 @@ fn a_check_that_is_kept_to_the_other_mode_says_nothing_and_lets_nothing_stand() 
 #[test]
 fn a_check_that_failed_is_not_forgotten_over_one_that_was_skipped() {
     let sim = Sim::new(1)
-        .limits(|limits| limits.max_iterations = 3)
+        .limits(|limits| limits.max_iterations = std::num::NonZero::new(3))
         .hooks(|fired| {
             let outcome =
                 Outcome { skipped: Some(SkipReason::OtherMode(Mode::Discovery)), ..Default::default() };
@@ -142,7 +142,9 @@ fn what_is_completed_in_an_extra_turn_is_taken_back() {
         (Turn::Final, AfterIteration, Deliver::Next, MaxIterations),
     ] {
         let sim = Sim::new(1)
-            .limits(|limits| (limits.max_iterations, limits.max_consecutive_failures) = (1, 1))
+            .limits(|limits| {
+                (limits.max_iterations, limits.max_consecutive_failures) = (std::num::NonZero::new(1), 1)
+            })
             .agent(move |fired, _| match fired.turn {
                 Turn::Main if turn == Turn::Recovery => exits(1),
                 now if now == turn => Work { during: vec![completed("1")], ..Default::default() },
@@ -158,7 +160,7 @@ fn what_is_completed_in_an_extra_turn_is_taken_back() {
 
 #[test]
 fn what_is_completed_while_the_check_is_at_work_has_no_check_behind_it() {
-    let mut sim = Sim::new(2).limits(|limits| limits.max_iterations = 1);
+    let mut sim = Sim::new(2).limits(|limits| limits.max_iterations = std::num::NonZero::new(1));
     sim.go_until(|fired| fired.point == HookPoint::QualityCheck);
     sim.feed(completed("2"));
     let sim = sim.run();
@@ -354,7 +356,7 @@ fn files_that_were_changed_before_or_during_the_check_let_nothing_stand() {
 
 #[test]
 fn what_is_completed_while_an_iteration_is_closed_is_taken_back() {
-    let mut sim = Sim::new(2).limits(|limits| limits.max_iterations = 1);
+    let mut sim = Sim::new(2).limits(|limits| limits.max_iterations = std::num::NonZero::new(1));
     sim.go_until_it(|machine| matches!(machine.state, State::Mutate(Then::CloseIteration(_))));
     sim.completed_by_hand("2");
     let sim = sim.run();
@@ -386,8 +388,10 @@ fn a_refusal_in_the_words_of_a_handler_names_the_handler() {
         reply.outcome.timings = vec![timing("default", "ok"), timing("lint:check.sh", "refused")];
         reply
     };
-    let sim =
-        Sim::new(1).hook(HookPoint::QualityCheck, refusal).limits(|limits| limits.max_iterations = 1).run();
+    let sim = Sim::new(1)
+        .hook(HookPoint::QualityCheck, refusal)
+        .limits(|limits| limits.max_iterations = std::num::NonZero::new(1))
+        .run();
     let told = sim.events().find_map(|event| match event {
         Event::QualityChecked { reason, .. } => reason.clone(),
         _ => None,

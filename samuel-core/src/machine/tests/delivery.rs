@@ -186,7 +186,10 @@ fn text_that_is_left_is_delivered_once_where_the_loop_ended_by_itself() {
     let runs = [
         (talkative(), ExitReason::Completed),
         (blocked, ExitReason::Blocked),
-        (talkative().limits(|limits| limits.max_iterations = 1), ExitReason::MaxIterations),
+        (
+            talkative().limits(|limits| limits.max_iterations = std::num::NonZero::new(1)),
+            ExitReason::MaxIterations,
+        ),
         (
             talkative().hooks(|fired| {
                 (fired.point == HookPoint::IterationGate && fired.iteration == 2).then(|| refuses("enough"))

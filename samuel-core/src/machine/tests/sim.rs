@@ -18,7 +18,7 @@ use crate::{
     event::PlanChange,
     hook::{BreakClass, HookCall, HookPoint},
     model::{
-        FailureClass, Plan, Status, Task,
+        FailureClass, Plan, Scope, Task,
         payload::{Actor, AgentInvokeOutput, Mode, Turn},
     },
     plan,
@@ -379,7 +379,7 @@ impl Sim {
 
     fn carry_out(&mut self, id: EffectId, effect: Effect) -> EffectResult {
         match effect {
-            Effect::Load => EffectResult::Loaded(self.load()),
+            Effect::Load(scope) => EffectResult::Loaded(self.load(&scope)),
             Effect::Mutate(mutation) => {
                 self.unsaved_commit |= matches!(mutation, Mutation::CommitIteration { .. });
                 match apply(&mut self.plan, &mutation, Timestamp::UNIX_EPOCH) {
@@ -427,10 +427,11 @@ impl Sim {
         }
     }
 
-    fn load(&self) -> WorkLeft {
-        let queue_size = u32::try_from(self.plan.count(Status::Pending)).expect("a small plan");
+    fn load(&self, scope: &Scope) -> WorkLeft {
+        let (work, queue) = plan::Work::with_queue(&self.plan, &[], scope);
+        let queue_size = u32::try_from(queue).expect("a small plan");
         let changed = self.changed.clone();
-        WorkLeft { work: plan::Work::of(&self.plan, &[]), changed, queue_size, mode: self.mode }
+        WorkLeft { work, changed, queue_size, mode: self.mode }
     }
 
     /// Returns the lines of the progress log.

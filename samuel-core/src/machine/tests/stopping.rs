@@ -46,7 +46,7 @@ fn a_success_sets_the_count_of_failures_back() {
 
 #[test]
 fn the_cap_on_iterations_ends_the_run() {
-    let sim = Sim::new(3).limits(|limits| limits.max_iterations = 2).run();
+    let sim = Sim::new(3).limits(|limits| limits.max_iterations = std::num::NonZero::new(2)).run();
     assert_eq!((sim.report().exit_reason, sim.report().iterations), (ExitReason::MaxIterations, 2));
 }
 
@@ -68,7 +68,7 @@ fn the_report_names_the_setting_of_the_limit_that_was_reached() {
     let cases = [
         (Sim::new(1), "", ""),
         (
-            spends(|limits| limits.max_iterations = 1),
+            spends(|limits| limits.max_iterations = std::num::NonZero::new(1)),
             "max_iterations",
             "the limit of 1 iteration was reached",
         ),
@@ -100,7 +100,7 @@ fn a_plan_that_the_last_allowed_iteration_finishes_is_completed() {
     for pause_ms in [0, 2_000] {
         let sim = Sim::new(2)
             .limits(|limits| {
-                limits.max_iterations = 2;
+                limits.max_iterations = std::num::NonZero::new(2);
                 limits.pause_ms = pause_ms;
             })
             .run();
@@ -151,7 +151,9 @@ fn something_completed_between_is_progress() {
 fn three_successes_that_change_nothing_are_no_progress() {
     let sim = Sim::new(1).agent(|_, _| Work::default()).run();
     assert_eq!((sim.report().exit_reason, sim.report().iterations), (ExitReason::NoProgress, 3));
-    let mut moving = Sim::new(1).agent(|_, _| Work::default()).limits(|limits| limits.max_iterations = 5);
+    let mut moving = Sim::new(1)
+        .agent(|_, _| Work::default())
+        .limits(|limits| limits.max_iterations = std::num::NonZero::new(5));
     moving.tree = |iteration| iteration.to_string();
     assert_eq!(moving.run().report().exit_reason, ExitReason::MaxIterations);
 }
@@ -381,7 +383,7 @@ fn a_reason_outside_the_plan_ends_the_run() {
 #[test]
 fn the_gate_can_turn_an_iteration_into_one_of_discovery() {
     let mut sim = Sim::new(1)
-        .limits(|limits| limits.max_iterations = 1)
+        .limits(|limits| limits.max_iterations = std::num::NonZero::new(1))
         .hook(HookPoint::IterationGate, |_| with(ReplyData::Mode(Some(Mode::Discovery))));
     sim = sim.run();
     assert!(!sim.order().contains(&"start_task".into()));

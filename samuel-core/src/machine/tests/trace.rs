@@ -94,7 +94,7 @@ fn label(effect: &Effect) -> Option<String> {
         Effect::Dispatch { call, turn } => {
             format!("{} ({})", call.point(), format!("{turn:?}").to_lowercase())
         }
-        Effect::Load => "load".into(),
+        Effect::Load(_) => "load".into(),
         Effect::Mutate(mutation) => mutation.name().into(),
         Effect::Fingerprint => "fingerprint".into(),
         Effect::Sleep(_) => "sleep".into(),

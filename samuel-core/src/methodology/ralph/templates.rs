@@ -35,7 +35,7 @@ mod tests {
         context.project.name = "demo".to_owned();
         context.project.root = "/work/demo".to_owned();
         context.iteration.number = 3;
-        context.iteration.max = 20;
+        context.iteration.max = Some(20);
         context.mode.max_new_tasks = 10;
         context.paths.samuel_dir = "/work/demo/.samuel".to_owned();
         context.paths.progress_file = "/work/demo/.samuel/run/progress.md".to_owned();

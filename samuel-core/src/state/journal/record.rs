@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::super::{Actor, Edit, Mutation, Replaced, StateError, TaskChange};
-use crate::model::{ExitReason, Status, TaskId, Usage};
+use crate::model::{ExitReason, Scope, Status, TaskId, Usage};
 
 /// The longest record, as a line of the journal.
 pub const MAX_RECORD_BYTES: usize = 4 << 20;
@@ -182,6 +182,9 @@ pub struct Checkpoint {
     /// version of Samuel made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<RunEnd>,
+    /// The tasks that the run is for.
+    #[serde(default, skip_serializing_if = "Scope::is_all")]
+    pub scope: Scope,
 }
 
 /// How a run ended.
@@ -345,8 +348,13 @@ mod tests {
     #[test]
     fn a_record_beyond_the_size_limit_is_refused() {
         let state = Value::String("x".repeat(MAX_RECORD_BYTES));
-        let entry =
-            JournalEntry::Checkpoint(Checkpoint { run_id: "r".into(), state, waits_until: None, end: None });
+        let entry = JournalEntry::Checkpoint(Checkpoint {
+            run_id: "r".into(),
+            state,
+            waits_until: None,
+            end: None,
+            scope: Scope::All,
+        });
         assert!(matches!(record(entry).to_line(), Err(StateError::TooLarge { .. })));
     }
 

@@ -96,11 +96,14 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::state::{
-        Checkpoint, Supervisor, SupervisorRole,
-        journal::{
-            ROTATE_BYTES,
-            file::tests::{add, event, in_new_dir},
+    use crate::{
+        model::Scope,
+        state::{
+            Checkpoint, Supervisor, SupervisorRole,
+            journal::{
+                ROTATE_BYTES,
+                file::tests::{add, event, in_new_dir},
+            },
         },
     };
 
@@ -117,7 +120,13 @@ mod tests {
         let state = serde_json::json!({"step": 4});
         let checkpoint = add(
             &journal,
-            JournalEntry::Checkpoint(Checkpoint { run_id: "r".into(), state, waits_until: None, end: None }),
+            JournalEntry::Checkpoint(Checkpoint {
+                run_id: "r".into(),
+                state,
+                waits_until: None,
+                end: None,
+                scope: Scope::All,
+            }),
         );
         for number in 0..40 {
             add(&journal, event(&number.to_string()));
@@ -142,6 +151,7 @@ mod tests {
                 state: 1.into(),
                 waits_until: None,
                 end: None,
+                scope: Scope::All,
             }),
         );
         fs::rename(dir.journal(), dir.old_journal()).unwrap();

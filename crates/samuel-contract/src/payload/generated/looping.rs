@@ -18,9 +18,10 @@ pub struct BeforeLoopInput {
     /// The task file, absolute.
     #[cfg_attr(feature = "wasm", component(name = "prd-path"))]
     pub prd_path: String,
-    /// How many iterations this run may make.
+    /// How many iterations this run may make; absent without a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "wasm", component(name = "max-iterations"))]
-    pub max_iterations: u32,
+    pub max_iterations: Option<u32>,
     /// Fields of later protocol versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extensions: Extensions,

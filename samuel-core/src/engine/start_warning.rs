@@ -1,0 +1,217 @@
+//! What a start warns of: a run starts, but somebody should know.
+//!
+//! [`Run::start_warnings`] finds them; a start tells each once, as a
+//! [`Warning`](crate::event::Event::Warning) with what to do about it.
+
+use std::{fmt, time::Duration};
+
+use serde::Serialize;
+
+use super::{
+    begin::Begin,
+    error::{RunError, blocking},
+    run::{Opened, Run},
+};
+use crate::{
+    git::Repository,
+    machine::Input,
+    model::{Groups, Plan, Remedy, Scope, Status, TaskId},
+    plan::LongPlan,
+    text::counted_are,
+};
+
+/// How long a look at the work tree may take.
+const MAX_LOOK: Duration = Duration::from_secs(4);
+
+/// How many files are named that are not committed.
+const MAX_FILES: usize = 3;
+
+/// Something that a start warns of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum StartWarning {
+    /// A task that the run is for is not open.
+    NotOpen {
+        /// The task.
+        task: TaskId,
+        /// Where it stands: completed, skipped or blocked.
+        status: Status,
+    },
+    /// The plan has more tasks left than the run may make iterations.
+    LongPlan(LongPlan),
+    /// Nothing checks what an agent calls done.
+    NoChecks,
+    /// The project is in no git repository.
+    NoRepository,
+    /// Nothing is committed in the project's repository.
+    NoCommit,
+    /// Files of the project differ from the last commit, or are not in it.
+    Uncommitted {
+        /// How many.
+        files: usize,
+        /// The first of them, relative to the project's root.
+        first: Vec<String>,
+    },
+}
+
+impl StartWarning {
+    /// Returns it with what to do about it, on one line.
+    pub fn told(&self) -> String {
+        format!("{self}. {}", self.help().prose())
+    }
+
+    /// Returns what to do about it.
+    pub fn help(&self) -> Remedy {
+        match self {
+            Self::NotOpen { status: Status::Blocked, .. } => {
+                "Reset the task once it can be worked on.".into()
+            }
+            Self::NotOpen { .. } => "Reset the task to have it worked on again.".into(),
+            Self::LongPlan(_) => LongPlan::HELP.into(),
+            Self::NoChecks => "Set quality_checks in samuel.toml, such as [\"cargo test\"].".into(),
+            Self::NoRepository => "Run `git init` and commit what there is.".into(),
+            Self::NoCommit => "Commit what there is.".into(),
+            Self::Uncommitted { .. } => "Commit or stash what is not committed first.".into(),
+        }
+    }
+}
+
+impl fmt::Display for StartWarning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotOpen { task, status } => {
+                write!(f, "task {task}, which the run is for, is {status} already")
+            }
+            Self::LongPlan(long) => long.fmt(f),
+            Self::NoChecks => {
+                f.write_str("no quality checks are configured, so what an agent calls done is done")
+            }
+            Self::NoRepository => {
+                f.write_str("the project is not in a git repository, so nothing an agent does can be undone")
+            }
+            Self::NoCommit => {
+                f.write_str("the repository has no commit yet, so nothing an agent does can be undone")
+            }
+            Self::Uncommitted { files, first } => {
+                let more = files.saturating_sub(first.len());
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                let (are, first) = (counted_are(*files, "file"), first.join(", "));
+                let they = if *files == 1 { "it" } else { "they" };
+                write!(
+                    f,
+                    "{are} not committed ({first}{more}), so {they} cannot be told from what the agent does"
+                )
+            }
+        }
+    }
+}
+
+impl Run {
+    /// Returns what a start would warn of beside what handlers and files say. Changes
+    /// nothing and starts no process.
+    ///
+    /// # Errors
+    /// Returns [`RunError::State`] where the plan cannot be read, and [`RunError::Tasks`]
+    /// where the run is to be for tasks that there are not.
+    pub async fn start_warnings(&self) -> Result<Vec<StartWarning>, RunError> {
+        self.check_tasks().await?;
+        let begin = self.recover().await?;
+        let repository = self.repository().await?;
+        self.warnings_of(&begin, &repository).await
+    }
+
+    /// Returns what to warn of where a run begins.
+    pub(super) async fn warnings_of(
+        &self,
+        begin: &Begin,
+        repository: &Opened,
+    ) -> Result<Vec<StartWarning>, RunError> {
+        let (plan, machine) = (&begin.loaded.plan, &begin.machine);
+        let mut warnings = not_open(plan, &self.frozen.scope);
+        let limit = self.frozen.settings.max_iterations;
+        let long = LongPlan::of(plan, machine.scope(), limit, machine.iteration_number());
+        warnings.extend(long.map(StartWarning::LongPlan));
+        if !self.has_checks() {
+            warnings.push(StartWarning::NoChecks);
+        }
+        match repository {
+            Ok(None) => warnings.push(StartWarning::NoRepository),
+            // What an interrupted run left is its own.
+            Ok(Some(repository)) if begin.first == Input::Start => {
+                let repository = repository.clone();
+                warnings.extend(blocking(move || uncommitted(&repository)).await?);
+            }
+            Ok(Some(_)) | Err(_) => {}
+        }
+        Ok(warnings)
+    }
+}
+
+/// Returns the tasks of a scope that are not open.
+fn not_open(plan: &Plan, scope: &Scope) -> Vec<StartWarning> {
+    if scope.is_all() {
+        return Vec::new();
+    }
+    let statuses = Groups::of(&plan.tasks).statuses(plan.tasks.iter().map(|task| task.status));
+    let stands = plan.tasks.iter().zip(statuses).filter(|(task, _)| scope.tasks().contains(&task.id));
+    let closed = stands.filter(|(_, status)| !matches!(status, Status::Pending | Status::InProgress));
+    closed.map(|(task, status)| StartWarning::NotOpen { task: task.id.clone(), status }).collect()
+}
+
+/// Looks what of the project is not committed; nothing where that cannot be told in time.
+pub(super) fn uncommitted(repository: &Repository) -> Option<StartWarning> {
+    let Some(commit) = repository.head().ok()?.commit() else { return Some(StartWarning::NoCommit) };
+    let mut first = repository.changes_since(&commit, MAX_LOOK).ok()?;
+    let files = first.len();
+    first.truncate(MAX_FILES);
+    (files > 0).then_some(StartWarning::Uncommitted { files, first })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{git::testing::Repository as Made, model::Task};
+
+    #[test]
+    fn files_that_are_not_committed_are_counted_and_the_first_are_named() {
+        let made = Made::with(&[("a.rs", "a\n"), (".gitignore", "*.log\n")]);
+        assert_eq!(uncommitted(&made.opened()), None);
+        made.write("noise.log", "");
+        made.write(".samuel/run/x", "");
+        assert_eq!(uncommitted(&made.opened()), None);
+        for name in ["a.rs", "b.rs", "c.rs", "d.rs"] {
+            made.write(name, "new\n");
+        }
+        let told = uncommitted(&made.opened()).map(|warning| warning.to_string());
+        let expected = "4 files are not committed (a.rs, b.rs, c.rs and 1 more), so they cannot be told from what the agent does";
+        assert_eq!(told.as_deref(), Some(expected));
+        assert_eq!(uncommitted(&Made::empty().opened()), Some(StartWarning::NoCommit));
+    }
+
+    #[test]
+    fn tasks_of_the_run_that_are_not_open_are_told_with_where_they_stand() {
+        use Status::{Blocked, Completed, Pending, Skipped};
+        let task = |(id, status): (&str, Status)| Task { status, ..Task::new(TaskId::new(id), "t") };
+        let mut tasks: Vec<Task> =
+            [("1", Completed), ("2", Pending), ("3", Blocked), ("4", Skipped), ("5", Pending)]
+                .map(task)
+                .into();
+        tasks.push(Task { parent_id: Some(TaskId::new("5")), ..task(("5.1", Completed)) });
+        let plan = Plan { tasks, ..Plan::default() };
+        let told = |ids: &[&str]| {
+            let scope = ids.iter().map(|id| TaskId::new(*id)).collect::<Vec<_>>().into();
+            let told = not_open(&plan, &scope).into_iter();
+            told.map(|warning| warning.told()).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            told(&["1", "2", "3", "5"]),
+            [
+                "task 1, which the run is for, is completed already. Reset the task to have it worked on again.",
+                "task 3, which the run is for, is blocked already. Reset the task once it can be worked on.",
+                "task 5, which the run is for, is completed already. Reset the task to have it worked on again.",
+            ]
+        );
+        assert!(told(&[]).is_empty());
+    }
+}
