@@ -134,7 +134,7 @@ async fn tasks_that_the_plan_does_not_have_are_refused_before_anything_is_asked(
     let bench = bench();
     let asked = Arc::new(AtomicBool::new(false));
     let asks = Arc::clone(&asked);
-    let policy = TrustPolicy::ask(move |_| !asks.swap(true, Ordering::Relaxed));
+    let policy = TrustPolicy::ask(move |_, _| !asks.swap(true, Ordering::Relaxed));
     let run = run_for(&bench, &["4.2", "1"]).trust(policy).build().unwrap();
     let error = run.start().await.unwrap_err();
     assert_eq!(
@@ -196,7 +196,7 @@ async fn an_agent_that_is_missing_is_told_before_anything_is_asked_with_its_plac
     let bench = Bench::builder().task("1", "First").config(config).build().unwrap();
     let asked = Arc::new(AtomicBool::new(false));
     let asks = Arc::clone(&asked);
-    let policy = TrustPolicy::ask(move |_| !asks.swap(true, Ordering::Relaxed));
+    let policy = TrustPolicy::ask(move |_, _| !asks.swap(true, Ordering::Relaxed));
     let error = without_agent(&bench).trust(policy).build().unwrap().start().await.unwrap_err();
     assert!(!asked.load(Ordering::Relaxed));
     assert_eq!(error.code(), ErrorCode::AGENT_NOT_FOUND);

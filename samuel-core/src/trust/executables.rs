@@ -26,7 +26,7 @@ pub struct Executables {
     pub changes: Vec<ControlFileChange>,
     /// Whether it is only what a command executes that fires a few points.
     #[serde(skip)]
-    is_part: bool,
+    pub(super) is_part: bool,
 }
 
 /// One thing that would execute.

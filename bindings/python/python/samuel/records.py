@@ -3365,24 +3365,20 @@ class Executables(Record):
         changes: The control files that the last run left changed, and that nobody has
             accepted since. After a run that was cut off, those that are not as that run found
             them.
-        is_part: Whether it is only what a command executes that fires a few points.
     """
 
-    __slots__ = ("entries", "changes", "is_part")
-    __match_args__ = ("entries", "changes", "is_part")
+    __slots__ = ("entries", "changes")
+    __match_args__ = ("entries", "changes")
     entries: tuple[Executable, ...]
     changes: tuple[ControlFileChange, ...]
-    is_part: bool
 
     def __init__(
         self,
         entries: Iterable[Executable],
         changes: Iterable[ControlFileChange],
-        is_part: bool,
     ) -> None:
         _set(self, "entries", items(entries))
         _set(self, "changes", items(changes))
-        _set(self, "is_part", is_part)
 
 
 class AgentReady(Record):
