@@ -99,7 +99,10 @@ fn make(directory: &Path, path: &Path) -> io::Result<()> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
-    use std::{os::unix::fs::PermissionsExt as _, thread};
+    use std::{
+        os::unix::fs::{MetadataExt as _, PermissionsExt as _},
+        thread,
+    };
 
     use super::*;
 
