@@ -31,6 +31,7 @@ mod remedy;
 mod reply;
 mod run;
 mod toon;
+mod trust;
 
 /// The module `samuel._samuel`.
 #[pyo3::pymodule]
@@ -52,6 +53,7 @@ mod _samuel {
         reply::Reply,
         run::{EventStream, PyRun, PyRunHandle},
         toon::{toon_dumps, toon_loads, toon_recover},
+        trust::PyTrustStore,
     };
     use samuel_core::{hook::HookPoint, process::supervisor_main};
 

@@ -4,6 +4,7 @@
 //! notifier tells of news.
 
 use std::{
+    path::PathBuf,
     pin::Pin,
     sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll, Waker},
@@ -17,9 +18,10 @@ use pyo3::{
     types::{PyAnyMethods, PyList},
 };
 use samuel_core::{
+    clock::{Clock as _, SystemClock},
     engine::{Events, Glance, Run, RunError},
     machine::Command,
-    trust::{Executables, TrustPolicy},
+    trust::{Executables, Refusal, RefusalReason, TrustPolicy},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -35,12 +37,14 @@ use crate::{
     plugins::PyLoaded,
     project::PyProject,
     reply::Raised,
+    trust::PyTrustStore,
 };
 
 /// A run that is ready to start.
 #[pyclass(frozen, name = "Run", module = "samuel._samuel")]
 pub(crate) struct PyRun {
     run: Mutex<Option<Run>>,
+    root: PathBuf,
     executables: Executables,
     notifier: Arc<Notifier>,
     raised: Raised,
@@ -66,8 +70,9 @@ impl PyRun {
             supervisor: options.supervisor(),
             env: Arc::new(options.env.clone()),
         };
-        let build = || -> PyResult<(Run, Executables)> {
+        let build = || -> PyResult<(PathBuf, Run, Executables)> {
             let (project, failed) = project.of_run(py, &shared)?;
+            let root = project.root().to_owned();
             let mut registered = Ok(());
             let builder = options.builder(py, project)?.register(|registry| {
                 if let Some(plugins) = &plugins {
@@ -79,14 +84,14 @@ impl PyRun {
             let built = detached(py, || {
                 let mut run = builder.build()?;
                 let executables = run.executables()?.clone();
-                Ok((run, executables))
+                Ok((root, run, executables))
             });
             let failed = failed.lock().unwrap_or_else(PoisonError::into_inner).take();
             failed.map_or_else(|| built.map_err(|error: RunError| raise(py, &error)), Err)
         };
         let built = build();
-        let (run, executables) = built.inspect_err(|_| notifier.end())?;
-        Ok(Self { executables, run: Mutex::new(Some(run)), notifier, raised })
+        let (root, run, executables) = built.inspect_err(|_| notifier.end())?;
+        Ok(Self { root, executables, run: Mutex::new(Some(run)), notifier, raised })
     }
 
     /// What the run would execute.
@@ -118,15 +123,38 @@ impl PyRun {
         run.as_ref().map_or(Ok(()), Run::check_agent).map_err(|error| raise(py, &error))
     }
 
+    /// Says whether what the run would execute is what a store has as trusted.
+    fn is_trusted(&self, py: Python<'_>, store: &PyTrustStore) -> PyResult<bool> {
+        let policy = TrustPolicy::recorded(store.0.clone());
+        match detached(py, || policy.decide(&self.root, &self.executables, SystemClock::new().now())) {
+            Ok(()) => Ok(true),
+            Err(Refusal { reason: RefusalReason::Store(error), .. }) => Err(raise(py, &error)),
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// Keeps in a store that what the run would execute is trusted, without what the last
+    /// run left changed.
+    fn record_trust(&self, py: Python<'_>, store: &PyTrustStore) -> PyResult<()> {
+        store.record(py, &self.root, &self.executables.without_changes())
+    }
+
     /// Starts the run, once; whether it could start is told by the handle. Whether
-    /// it is trusted was `decided` by somebody who saw what would run. So many
-    /// streams of events begin with the run.
-    fn start(&self, trusted: bool, decided: bool, streams: usize) -> PyResult<PyRunHandle> {
+    /// it is trusted was `decided` by somebody who saw what would run, or is what a
+    /// `store` has. So many streams of events begin with the run.
+    fn start(
+        &self,
+        trusted: bool,
+        decided: bool,
+        streams: usize,
+        store: Option<&PyTrustStore>,
+    ) -> PyResult<PyRunHandle> {
         let run = self.take()?;
-        let policy = match (decided, trusted) {
-            (true, _) => TrustPolicy::ask(move |_, _| trusted),
-            (false, true) => TrustPolicy::TrustAll,
-            (false, false) => TrustPolicy::Refuse,
+        let policy = match (store, decided, trusted) {
+            (Some(store), ..) => TrustPolicy::recorded(store.0.clone()),
+            (None, true, _) => TrustPolicy::ask(move |_, _| trusted),
+            (None, false, true) => TrustPolicy::TrustAll,
+            (None, false, false) => TrustPolicy::Refuse,
         };
         let progress = Progress::start(run.trusting(policy), Arc::clone(&self.notifier), streams)?;
         Ok(PyRunHandle { progress, raised: Arc::clone(&self.raised) })

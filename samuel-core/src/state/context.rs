@@ -29,11 +29,11 @@ pub struct TaskContext {
     pub prd: Option<String>,
     /// The group that the task is a part of; in implementation.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub parent: Option<RelatedTask>,
+    pub parent: Option<FamilyTask>,
     /// The other parts of that group, at most 30, in the order of the plan; in
     /// implementation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub siblings: Vec<RelatedTask>,
+    pub siblings: Vec<FamilyTask>,
     /// The last completed tasks, at most 5, last first; in implementation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub recent_completions: Vec<RecentCompletion>,
@@ -96,9 +96,9 @@ impl From<&Task> for CurrentTask {
     }
 }
 
-/// A task that has to do with the one at hand.
+/// The group of the task at hand, or another part of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RelatedTask {
+pub struct FamilyTask {
     /// The id.
     pub id: TaskId,
     /// The title.
@@ -107,7 +107,7 @@ pub struct RelatedTask {
     pub status: Status,
 }
 
-impl From<&Task> for RelatedTask {
+impl From<&Task> for FamilyTask {
     fn from(task: &Task) -> Self {
         Self { id: task.id.clone(), title: task.title.clone(), status: task.status }
     }
@@ -291,8 +291,8 @@ mod tests {
         let context = TaskContext {
             current_task: Some(CurrentTask::from(&task)),
             prd: Some("docs/prd.md".into()),
-            parent: Some(RelatedTask::from(&self::task("1", "Read"))),
-            siblings: vec![RelatedTask::from(&self::task("1.10", "Lex, fast"))],
+            parent: Some(FamilyTask::from(&self::task("1", "Read"))),
+            siblings: vec![FamilyTask::from(&self::task("1.10", "Lex, fast"))],
             recent_completions: vec![done],
             ..TaskContext::default()
         };

@@ -68,7 +68,7 @@ mod watched_files;
 pub use apply::apply;
 pub use baseline::set_baseline;
 pub use context::{
-    CommitLine, CurrentTask, LargeFile, ProjectSnapshot, RecentCompletion, RelatedTask, SnapshotFile,
+    CommitLine, CurrentTask, FamilyTask, LargeFile, ProjectSnapshot, RecentCompletion, SnapshotFile,
     SnapshotSummary, TaskContext, TaskLine, TaskSummary, TodoCount,
 };
 pub use diagnostic::{Diagnostic, DiagnosticKind};

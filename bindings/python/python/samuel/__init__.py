@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ._samuel import Call as Call
     from ._samuel import FetchedPlugin as FetchedPlugin
     from ._samuel import PromptContext as PromptContext
+    from ._samuel import TrustStore as TrustStore
     from ._samuel import __version__ as __version__
     from .errors import *
     from .loop import Loop as Loop
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 # Where names are found that are not records.
 _HOMES = {
-    "_samuel": ("AgentPort", "HOOK_POINTS", "Call", "FetchedPlugin", "PromptContext", "__version__"),
+    "_samuel": ("AgentPort", "HOOK_POINTS", "Call", "FetchedPlugin", "PromptContext", "TrustStore", "__version__"),
     "errors": (
         "AgentError",
         "BudgetError",

@@ -39,6 +39,7 @@ from .records import (
     TaskList,
     ToolCall,
     ToolResult,
+    TrustRecord,
     UpdatedPrd,
     VerifiedPlugin,
 )
@@ -247,7 +248,28 @@ class Run:
     def executables(self) -> Executables: ...
     def prompt_stats(self, trusted: bool) -> Job[tuple[PromptStats | None]]: ...
     def check_agent(self) -> None: ...
-    def start(self, trusted: bool, decided: bool, streams: int) -> RunHandle: ...
+    def is_trusted(self, store: TrustStore) -> bool: ...
+    def record_trust(self, store: TrustStore) -> None: ...
+    def start(
+        self, trusted: bool, decided: bool, streams: int, store: TrustStore | None
+    ) -> RunHandle: ...
+
+@final
+class TrustStore:
+    """What was trusted, kept in a directory outside of the projects that it is about.
+
+    The directory is made where it is missing, and must be this user's alone. What a
+    project would execute is recorded by `Loop.record_trust`.
+
+    Raises:
+        SamuelError: The directory cannot be used, or others can write to it.
+    """
+
+    def __new__(cls, directory: str | PathLike[str]) -> TrustStore: ...
+    def recorded(self, root: str | PathLike[str]) -> TrustRecord | None:
+        """What was trusted of the project at `root`; None where nothing was."""
+    def revoke(self, root: str | PathLike[str]) -> bool:
+        """Forgets what was trusted of a project, and says whether anything was."""
 
 def check_settings(given: dict[str, Any]) -> None: ...
 def report_json(name: str, value: Any) -> str: ...

@@ -20,6 +20,7 @@ from .settings import TABLE_OF
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from ._samuel import TrustStore
     from .records import AgentInvokeInput, AgentInvokeOutput, Event, Executables, PromptStats
     from .settings import Settings
     from .testing import ScriptedAgent
@@ -63,7 +64,8 @@ class Loop(Registering):
         trust: Whether what the project brings may run: its agent, its checks
             and its handlers. A function is asked, with what would run; only
             its yes covers control files that the last run left changed
-            (`executables.changes`).
+            (`executables.changes`). A `TrustStore` allows what was recorded
+            there, and nothing else.
         env: The environment of agents and checks; by default this process's.
         binary: The command by which agents call Samuel.
         session: The name of the session; by default the project's.
@@ -88,7 +90,7 @@ class Loop(Registering):
         project: Project | str | os.PathLike[str] = ".",
         *,
         agent: str | AgentFunction | ScriptedAgent | None = None,
-        trust: bool | Callable[[Executables], bool] = False,
+        trust: bool | Callable[[Executables], bool] | TrustStore = False,
         env: Mapping[str, str] | None = None,
         binary: str | None = None,
         session: str | None = None,
@@ -165,6 +167,16 @@ class Loop(Registering):
         """What a run would execute."""
         return self._build(self._loaded()).executables
 
+    def record_trust(self, store: TrustStore) -> None:
+        """Keeps in `store` that what the loop would execute now is trusted.
+
+        What the last run left changed is not accepted with it.
+
+        Raises:
+            SamuelError: The store cannot be written, or lies within the project.
+        """
+        self._build(self._loaded()).record_trust(store)
+
     def prompt_stats(self) -> PromptStats | None:
         """What the next prompt consists of: its sections, and the tokens of each as an estimate.
 
@@ -182,6 +194,8 @@ class Loop(Registering):
         return stats
 
     def _trusts(self, built: _samuel.Run) -> bool:
+        if isinstance(self._trust, _samuel.TrustStore):
+            return built.is_trusted(self._trust)
         return bool(self._trust(built.executables) if callable(self._trust) else self._trust)
 
     def _load(self) -> _samuel.Job[_samuel.LoadedPlugins] | None:
@@ -204,7 +218,8 @@ class Loop(Registering):
         if callable(self._trust):
             # Without the agent nothing would come of a yes.
             built.check_agent()
-        return Run(built, self._trusts(built), callable(self._trust))
+        store = self._trust if isinstance(self._trust, _samuel.TrustStore) else None
+        return Run(built, store is None and self._trusts(built), callable(self._trust), store)
 
     def _build(self, plugins: _samuel.LoadedPlugins | None) -> _samuel.Run:
         registrations = [*self._registrations, *of_plugins(self.project._native, self.plugins)]

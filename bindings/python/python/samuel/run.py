@@ -26,10 +26,12 @@ _BATCH = 256
 class Run:
     """A run that is under way. Its methods can be called from any thread."""
 
-    def __init__(self, built: _samuel.Run, trusted: bool, decided: bool) -> None:
+    def __init__(
+        self, built: _samuel.Run, trusted: bool, decided: bool, store: _samuel.TrustStore | None
+    ) -> None:
         self._logger = _logger()
         # One stream is the caller's, one the logger's.
-        self._native = built.start(trusted, decided, 1 if self._logger is None else 2)
+        self._native = built.start(trusted, decided, 1 if self._logger is None else 2, store)
         live.add(self)
 
     def _wait_for_start(self) -> None:

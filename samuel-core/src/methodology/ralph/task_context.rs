@@ -8,7 +8,7 @@ use std::{cmp::Reverse, collections::BTreeSet};
 
 use crate::{
     model::{Plan, Status, Task, TaskCounts, payload::Mode},
-    state::{CurrentTask, RecentCompletion, RelatedTask, TaskContext, TaskLine, TaskSummary},
+    state::{CurrentTask, FamilyTask, RecentCompletion, TaskContext, TaskLine, TaskSummary},
 };
 
 /// Completions that are listed.
@@ -25,7 +25,7 @@ pub fn implementation_context(plan: &Plan, task: &Task) -> TaskContext {
         mode: Mode::Implementation,
         current_task: Some(CurrentTask::from(task)),
         prd: plan.project.source_prd.clone(),
-        parent: family.as_ref().map(|family| RelatedTask::from(family.group)),
+        parent: family.as_ref().map(|family| FamilyTask::from(family.group)),
         siblings: family.iter().flat_map(|family| &family.siblings).map(|task| (*task).into()).collect(),
         recent_completions: recently_completed(plan).take(MAX_COMPLETIONS).map(completion).collect(),
         ..TaskContext::default()
@@ -128,8 +128,8 @@ mod tests {
         plan.project.source_prd = Some("docs/prd.md".to_owned());
         let context = implementation_context(&plan, &plan.tasks[2]);
         assert_eq!(context.prd.as_deref(), Some("docs/prd.md"));
-        assert_eq!(context.parent, Some(RelatedTask::from(&plan.tasks[0])));
-        assert_eq!(context.siblings, [RelatedTask::from(&plan.tasks[1]), RelatedTask::from(&plan.tasks[3])]);
+        assert_eq!(context.parent, Some(FamilyTask::from(&plan.tasks[0])));
+        assert_eq!(context.siblings, [FamilyTask::from(&plan.tasks[1]), FamilyTask::from(&plan.tasks[3])]);
         let alone = implementation_context(&plan, &plan.tasks[4]);
         assert_eq!((alone.parent, alone.siblings), (None, Vec::new()));
     }

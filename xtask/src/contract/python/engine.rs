@@ -47,6 +47,7 @@ const REPORTS: &[Source] = &[
     ("context/stats.rs", &[("PromptQuotation", ""), ("PromptSection", ""), ("PromptStats", "")]),
     ("trust/control_file_change.rs", &[("ControlFileChange", "")]),
     ("trust/executables.rs", &[("ExecutableKind", ""), ("Executable", ""), ("Executables", "")]),
+    ("trust/store.rs", &[("TrustRecord", "")]),
     ("hook/agent_event.rs", &[("AgentEvent", ""), ("AbilityDecision", "")]),
     ("model/code.rs", &[("Location", "")]),
     (
