@@ -88,7 +88,7 @@ pub(crate) fn allow(
     let decided = block_on_or_leave(decided).inspect_err(|_| _ = terminal::show(Stream::Err, "\n"))?;
     let decided = decided.map_err(|error| Failure::internal("the question broke").because(&error))?;
     decided.map_err(|refusal| {
-        let failure = Failure::from(&refusal);
+        let failure = Failure::from(&*refusal);
         match refusal.reason {
             RefusalReason::Untrusted => failure.reword("nobody has allowed what this command would run"),
             RefusalReason::Declined => failure

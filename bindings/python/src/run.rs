@@ -21,7 +21,7 @@ use samuel_core::{
     clock::{Clock as _, SystemClock},
     engine::{Events, Glance, Run, RunError},
     machine::Command,
-    trust::{Executables, Refusal, RefusalReason, TrustPolicy},
+    trust::{Executables, RefusalReason, TrustPolicy},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -128,8 +128,10 @@ impl PyRun {
         let policy = TrustPolicy::recorded(store.0.clone());
         match detached(py, || policy.decide(&self.root, &self.executables, SystemClock::new().now())) {
             Ok(()) => Ok(true),
-            Err(Refusal { reason: RefusalReason::Store(error), .. }) => Err(raise(py, &error)),
-            Err(_) => Ok(false),
+            Err(refusal) => match &refusal.reason {
+                RefusalReason::Store(error) => Err(raise(py, error)),
+                _ => Ok(false),
+            },
         }
     }
 

@@ -47,7 +47,7 @@ pub(crate) fn trust(args: &TrustArgs, global: &Global, host: &Host) -> Result<Re
     } else {
         let asking = asking("A run of this project executes:", "Trust this?", host);
         let decided = TrustPolicy::recorded_or(store, asking).decide(&root, &wanted, now);
-        decided.map_err(|refusal| Failure::from(&refusal))?;
+        decided.map_err(|refusal| Failure::from(&*refusal))?;
     }
     let text = format!("Trusted: {}\n", in_words(&wanted));
     Ok(Reply::new(data(&wanted), text + &left_changed(&executables)))

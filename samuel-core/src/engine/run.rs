@@ -237,7 +237,7 @@ impl Run {
     async fn decide(&self) -> Result<(), RunError> {
         let (trust, executables) = (self.frozen.trust.clone(), self.executables.clone());
         let (root, now) = (self.frozen.project.root().to_owned(), self.frozen.project.clock().now());
-        blocking(move || Ok(trust.decide(&root, &executables, now).map_err(Box::new)?)).await?
+        blocking(move || Ok(trust.decide(&root, &executables, now)?)).await?
     }
 
     /// Says what a start and a checkup warn of in the quality checks: what they execute that is

@@ -415,7 +415,7 @@ fn passage(part: &Part, lines: &[(usize, &str)]) -> Option<Passage> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed set-up fails the test")]
 
     use super::*;
     use crate::model::TaskId;

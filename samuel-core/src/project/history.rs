@@ -209,7 +209,7 @@ impl Relations<'_> {
     /// Of a task that is settled or blocked that is nobody's question.
     fn waits_for(&self) -> Vec<TaskId> {
         let is_pending = self.task().is_some_and(|task| task.status == Status::Pending);
-        let ids = is_pending.then(|| self.readiness.waits_for(self.place)).unwrap_or_default();
+        let ids = if is_pending { self.readiness.waits_for(self.place) } else { Vec::new() };
         ids.into_iter().take(MAX_RELATED).cloned().collect()
     }
 

@@ -90,7 +90,7 @@ impl Executables {
         };
         let mut entries: Vec<Executable> = registry.plugins().iter().filter(owns).map(plugin).collect();
         entries.extend(handlers);
-        Self::of(entries).as_part()
+        Self::of(entries).into_part()
     }
 
     /// Makes a list of what a run would execute, before anybody looks what the last one
@@ -100,7 +100,7 @@ impl Executables {
     }
 
     /// Says that it is only what a command executes that fires a few points.
-    pub(super) fn as_part(self) -> Self {
+    pub(super) fn into_part(self) -> Self {
         Self { is_part: true, ..self }
     }
 

@@ -68,7 +68,7 @@ impl TrustPolicy {
     /// # Errors
     /// Returns a [`Refusal`] where it may not, or where what was trusted cannot be read
     /// or kept.
-    pub fn decide(&self, root: &Path, executables: &Executables, now: Timestamp) -> Result<(), Refusal> {
+    pub fn decide(&self, root: &Path, executables: &Executables, now: Timestamp) -> Result<(), Box<Refusal>> {
         match self {
             Self::Recorded(recorded) => recorded.decide(root, executables, now),
             policy => policy.decide_alone(executables, None, RefusalReason::Untrusted),
@@ -81,7 +81,7 @@ impl TrustPolicy {
         executables: &Executables,
         difference: Option<&Difference>,
         untrusted: RefusalReason,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Box<Refusal>> {
         let reason = match self {
             Self::Refuse | Self::TrustAll if !executables.changes.is_empty() => RefusalReason::Unaccepted,
             Self::Refuse | Self::Recorded(_) => untrusted,
@@ -96,7 +96,7 @@ impl TrustPolicy {
 }
 
 impl RecordedTrust {
-    fn decide(&self, root: &Path, executables: &Executables, now: Timestamp) -> Result<(), Refusal> {
+    fn decide(&self, root: &Path, executables: &Executables, now: Timestamp) -> Result<(), Box<Refusal>> {
         let unusable = |error| refusal(RefusalReason::Store(error), executables, None);
         let record = self.store.recorded(root).map_err(unusable)?;
         let difference =
@@ -118,8 +118,12 @@ impl RecordedTrust {
     }
 }
 
-fn refusal(reason: RefusalReason, executables: &Executables, difference: Option<&Difference>) -> Refusal {
-    Refusal { reason, executables: executables.clone(), difference: difference.cloned() }
+fn refusal(
+    reason: RefusalReason,
+    executables: &Executables,
+    difference: Option<&Difference>,
+) -> Box<Refusal> {
+    Box::new(Refusal { reason, executables: executables.clone(), difference: difference.cloned() })
 }
 
 impl fmt::Debug for TrustPolicy {

@@ -185,7 +185,7 @@ impl TrustStore {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed set-up fails the test")]
 
     use std::{fs, os::unix::fs::PermissionsExt as _};
 
@@ -211,7 +211,7 @@ mod tests {
             self.store.place(&self.root).unwrap().0
         }
 
-        fn decide(&self, policy: &TrustPolicy, executables: &Executables) -> Result<(), Refusal> {
+        fn decide(&self, policy: &TrustPolicy, executables: &Executables) -> Result<(), Box<Refusal>> {
             policy.decide(&self.root, executables, Timestamp::UNIX_EPOCH)
         }
 
@@ -249,8 +249,8 @@ mod tests {
     fn a_part_of_what_was_trusted_may_run_too() {
         let bench = Bench::new();
         bench.store.record(&bench.root, &executables(&["true", "make"]), Timestamp::UNIX_EPOCH).unwrap();
-        bench.decide(&bench.recorded(), &executables(&["true"]).as_part()).unwrap();
-        bench.decide(&bench.recorded(), &executables(&["ls"]).as_part()).unwrap_err();
+        bench.decide(&bench.recorded(), &executables(&["true"]).into_part()).unwrap();
+        bench.decide(&bench.recorded(), &executables(&["ls"]).into_part()).unwrap_err();
     }
 
     #[test]
@@ -263,7 +263,7 @@ mod tests {
             bench.decide(&answers(false), &wanted).unwrap_err().reason,
             RefusalReason::Declined
         ));
-        bench.decide(&answers(true), &wanted.clone().as_part()).unwrap();
+        bench.decide(&answers(true), &wanted.clone().into_part()).unwrap();
         assert_eq!(bench.store.recorded(&bench.root).unwrap(), None);
         bench.decide(&answers(true), &wanted).unwrap();
         bench.decide(&bench.recorded(), &wanted).unwrap();
