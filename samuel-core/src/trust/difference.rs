@@ -1,6 +1,6 @@
 //! What would execute now, held against what was trusted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
@@ -32,11 +32,14 @@ type Key<'a> = (ExecutableKind, &'a str, Option<&'a str>);
 impl Difference {
     /// Compares what was trusted with what would execute.
     pub fn between(trusted: &[Executable], now: &[Executable]) -> Self {
-        let mut left: BTreeMap<Key<'_>, &Executable> =
-            trusted.iter().map(|entry| (key(entry), entry)).collect();
+        // Each list is in order, so that of several with one name the first meet first.
+        let mut left: BTreeMap<Key<'_>, VecDeque<&Executable>> = BTreeMap::new();
+        for entry in trusted {
+            left.entry(key(entry)).or_default().push_back(entry);
+        }
         let mut difference = Self::default();
         for entry in now {
-            match left.remove(&key(entry)) {
+            match left.get_mut(&key(entry)).and_then(VecDeque::pop_front) {
                 None => difference.new.push(entry.clone()),
                 Some(before) if before == entry => {}
                 Some(before) => {
@@ -44,7 +47,7 @@ impl Difference {
                 }
             }
         }
-        difference.gone = left.into_values().cloned().collect();
+        difference.gone = left.into_values().flatten().cloned().collect();
         difference
     }
 
@@ -121,6 +124,9 @@ mod tests {
         ];
         assert_eq!(difference.lines(), expected);
         assert!(Difference::between(&trusted, &trusted).is_empty());
+        let twice = [check("1", "true", "1m"), check("1", "true", "2m")];
+        assert!(Difference::between(&twice, &twice).is_empty());
+        assert_eq!(Difference::between(&twice, &twice[..1]).gone, twice[1..]);
         let less = Difference::between(&trusted, &trusted[..1]);
         assert!(less.adds_nothing() && !less.is_empty());
     }

@@ -11,6 +11,7 @@ type Decide = Arc<dyn Fn(&Executables, Option<&Difference>) -> bool + Send + Syn
 
 /// Who decides whether what a repository brings may run.
 #[derive(Clone, Default)]
+#[non_exhaustive]
 pub enum TrustPolicy {
     /// Nothing of it may run; the default.
     #[default]
@@ -48,9 +49,10 @@ impl TrustPolicy {
     }
 
     /// Creates a policy that allows what was trusted before, and has another decide of
-    /// anything else. What somebody who is asked allows is recorded.
+    /// anything else. What somebody who is asked allows is recorded. One record is looked
+    /// at: of another recorded policy only what stands behind its record decides.
     pub fn recorded_or(store: TrustStore, otherwise: Self) -> Self {
-        Self::Recorded(RecordedTrust { store, otherwise: Box::new(otherwise) })
+        Self::Recorded(RecordedTrust { store, otherwise: Box::new(otherwise.unrecorded()) })
     }
 
     /// Says whether somebody is asked.
@@ -72,6 +74,14 @@ impl TrustPolicy {
         match self {
             Self::Recorded(recorded) => recorded.decide(root, executables, now),
             policy => policy.decide_alone(executables, None, RefusalReason::Untrusted),
+        }
+    }
+
+    /// Returns the policy without a record in front of it.
+    fn unrecorded(self) -> Self {
+        match self {
+            Self::Recorded(recorded) => *recorded.otherwise,
+            policy => policy,
         }
     }
 
@@ -97,7 +107,7 @@ impl TrustPolicy {
 
 impl RecordedTrust {
     fn decide(&self, root: &Path, executables: &Executables, now: Timestamp) -> Result<(), Box<Refusal>> {
-        let unusable = |error| refusal(RefusalReason::Store(error), executables, None);
+        let unusable = |error| refusal(RefusalReason::Unreadable(error), executables, None);
         let record = self.store.recorded(root).map_err(unusable)?;
         let difference =
             record.as_ref().map(|record| Difference::between(&record.entries, &executables.entries));
@@ -112,7 +122,8 @@ impl RecordedTrust {
         };
         self.otherwise.decide_alone(executables, difference.as_ref(), reason)?;
         if self.otherwise.asks() && executables.is_whole() {
-            self.store.record(root, executables, now).map_err(unusable)?;
+            let kept = self.store.record(root, executables, now);
+            kept.map_err(|error| refusal(RefusalReason::NotKept(error), executables, difference.as_ref()))?;
         }
         Ok(())
     }

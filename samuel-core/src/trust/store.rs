@@ -91,9 +91,13 @@ impl Coded for TrustStoreError {
 
     fn help(&self) -> Remedy {
         match self {
-            Self::Io { .. } | Self::Root { .. } => {
-                Remedy::Say("Make it this user's alone, readable and with mode 0700.")
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => Remedy::Say(
+                "Make it this user's alone: a directory with mode 0700, its files with mode 0600.",
+            ),
+            Self::Io { .. } => {
+                Remedy::Say("Check that the directory can be written to and the disk has room.")
             }
+            Self::Root { .. } => Remedy::Say("Check that the project's directory exists."),
             Self::Inside { .. } => Remedy::Say("Name a directory outside of the project."),
             Self::Record { .. } => Remedy::RevokeTrust,
         }
@@ -281,7 +285,7 @@ mod tests {
         let trust = || bench.store.record(&bench.root, &wanted, Timestamp::UNIX_EPOCH).unwrap();
         let refused = |words: &str| {
             let refused = bench.decide(&bench.recorded(), &wanted).unwrap_err();
-            let RefusalReason::Store(error) = refused.reason else { panic!("{words}: {refused}") };
+            let RefusalReason::Unreadable(error) = refused.reason else { panic!("{words}: {refused}") };
             let source = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
             assert!(format!("{error}: {source}").contains(words), "{error}: {source}");
         };
