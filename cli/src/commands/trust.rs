@@ -17,7 +17,7 @@ use crate::{
     host::Host,
     render::{safe, time_of_day},
     reply::Reply,
-    trust::{asking, left_changed},
+    trust::{TRUST_IT, asking, left_changed},
 };
 
 /// Trusts what a run would execute, shows what was trusted, or forgets it.
@@ -45,12 +45,16 @@ pub(crate) fn trust(args: &TrustArgs, global: &Global, host: &Host) -> Result<Re
     if args.yes {
         store.record(&root, &wanted, now)?;
     } else {
-        let asking = asking("A run of this project executes:", "Trust this?", host);
-        let decided = TrustPolicy::recorded_or(store, asking).decide(&root, &wanted, now);
+        let asking = asking("A run of this project executes:", TRUST_IT, host);
+        let decided = TrustPolicy::recording(store, asking).decide(&root, &wanted, now);
         decided.map_err(|refusal| Failure::from(&*refusal))?;
     }
-    let text = format!("Trusted: {}\n", in_words(&wanted));
-    Ok(Reply::new(data(&wanted), text + &left_changed(&executables)))
+    let mut text = format!("Trusted: {}\n", in_words(&wanted));
+    if !executables.changes.is_empty() {
+        text += &left_changed(&executables);
+        text += "A start refuses these until they are accepted: `samuel run start --accept` shows them and asks.\n";
+    }
+    Ok(Reply::new(data(&wanted), text))
 }
 
 fn revoke(store: &TrustStore, root: &Path) -> Result<Reply, Failure> {

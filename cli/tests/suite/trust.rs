@@ -70,7 +70,7 @@ fn without_a_terminal_nothing_is_trusted_and_an_agent_trusts_nothing() {
 }
 
 #[test]
-fn a_yes_at_the_terminal_is_remembered() {
+fn a_yes_to_a_start_counts_once_and_a_yes_to_trust_until_something_differs() {
     let bench = bench("\"true\"");
     let answered = |args: &[&str], answer: &str| {
         let mut typed = AtTerminal::spawn(&bench, args);
@@ -83,12 +83,33 @@ fn a_yes_at_the_terminal_is_remembered() {
     let (code, shown) = answered(&["run", "start"], "y\n");
     assert_eq!(code, 0, "{shown}");
     bench.ok(&["run", "reset", "1"]);
+    start(&bench).ends(78);
+    let (code, shown) = answered(&["trust"], "y\n");
+    assert_eq!(code, 0, "{shown}");
     start(&bench).ends(0);
     configure(&bench, "\"false\"");
     let (code, shown) = answered(&["trust"], "y\n");
     assert_eq!(code, 0, "{shown}");
     says(&shown, &["This is not as it was trusted:", "- quality check 1: true", "+ quality check 1: false"]);
     bench.ok(&["trust"]);
+}
+
+#[test]
+fn what_agents_execute_by_themselves_and_what_plugins_are_configured_with_is_trusted_too() {
+    let bench = bench("");
+    for (path, more) in [(".claude/settings.json", ""), (".mcp.json", ""), (".github/hooks/a.json", "x")] {
+        bench.ok(&["trust", "--yes"]);
+        bench.write(path, "{}");
+        let refused = start(&bench).ends(78);
+        says(&refused.stderr, &["changed: agent command", &format!("+ file {path}: sha256:"), more]);
+    }
+    bench.ok(&["trust", "--yes"]);
+    bench.ok(&["run", "reset", "1"]);
+    let agent = AGENT.replace("$SAMUEL_BINARY", "echo {} > .mcp.json; $SAMUEL_BINARY");
+    bench.configure(&agent);
+    fs::remove_file(bench.path(".mcp.json")).unwrap();
+    let changed = bench.samuel(&["run", "start", "--yes"]).ends(4);
+    says(&changed.stderr, &["new: .mcp.json (read by the agent's program by itself)"]);
 }
 
 #[test]

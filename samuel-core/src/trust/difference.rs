@@ -15,6 +15,8 @@ pub struct Difference {
     pub changed: Vec<ChangedExecutable>,
     /// What was trusted and would not execute any more, such as a quality check.
     pub gone: Vec<Executable>,
+    /// Whether the same would execute in another order, as of two plugins.
+    pub reordered: bool,
 }
 
 /// One thing that would execute in another way.
@@ -48,12 +50,13 @@ impl Difference {
             }
         }
         difference.gone = left.into_values().flatten().cloned().collect();
+        difference.reordered = difference.is_empty() && !trusted.iter().map(key).eq(now.iter().map(key));
         difference
     }
 
     /// Says whether exactly what was trusted would execute.
     pub fn is_empty(&self) -> bool {
-        self.adds_nothing() && self.gone.is_empty()
+        self.adds_nothing() && self.gone.is_empty() && !self.reordered
     }
 
     /// Says whether nothing would execute that was not trusted.
@@ -68,7 +71,9 @@ impl Difference {
             entries.iter().flat_map(|entry| headed(how, entry.lines())).collect()
         };
         let changed = self.changed.iter().flat_map(ChangedExecutable::lines);
-        whole("new", &self.new).into_iter().chain(changed).chain(whole("gone", &self.gone)).collect()
+        let order = self.reordered.then(|| "changed: the order in which this runs".to_owned());
+        let lines = whole("new", &self.new).into_iter().chain(changed).chain(whole("gone", &self.gone));
+        lines.chain(order).collect()
     }
 }
 
@@ -127,6 +132,8 @@ mod tests {
         let twice = [check("1", "true", "1m"), check("1", "true", "2m")];
         assert!(Difference::between(&twice, &twice).is_empty());
         assert_eq!(Difference::between(&twice, &twice[..1]).gone, twice[1..]);
+        let turned = Difference::between(&trusted, &[trusted[1].clone(), trusted[0].clone()]);
+        assert_eq!(turned.lines(), ["changed: the order in which this runs"]);
         let less = Difference::between(&trusted, &trusted[..1]);
         assert!(less.adds_nothing() && !less.is_empty());
     }

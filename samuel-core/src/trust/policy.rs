@@ -34,6 +34,8 @@ pub enum TrustPolicy {
 pub struct RecordedTrust {
     store: TrustStore,
     otherwise: Box<TrustPolicy>,
+    /// Whether it is recorded what whoever is asked allows.
+    is_recording: bool,
 }
 
 impl TrustPolicy {
@@ -49,10 +51,21 @@ impl TrustPolicy {
     }
 
     /// Creates a policy that allows what was trusted before, and has another decide of
-    /// anything else. What somebody who is asked allows is recorded. One record is looked
-    /// at: of another recorded policy only what stands behind its record decides.
+    /// anything else, for this once. One record is looked at: of another recorded policy
+    /// only what stands behind its record decides.
     pub fn recorded_or(store: TrustStore, otherwise: Self) -> Self {
-        Self::Recorded(RecordedTrust { store, otherwise: Box::new(otherwise.unrecorded()) })
+        Self::with_record(store, otherwise, false)
+    }
+
+    /// Creates a policy as [`recorded_or`](Self::recorded_or) does, which records what
+    /// somebody who is asked allows, in the place of what was trusted before.
+    pub fn recording(store: TrustStore, otherwise: Self) -> Self {
+        Self::with_record(store, otherwise, true)
+    }
+
+    fn with_record(store: TrustStore, otherwise: Self, is_recording: bool) -> Self {
+        let otherwise = Box::new(otherwise.unrecorded());
+        Self::Recorded(RecordedTrust { store, otherwise, is_recording })
     }
 
     /// Says whether somebody is asked.
@@ -121,7 +134,7 @@ impl RecordedTrust {
             None => RefusalReason::Untrusted,
         };
         self.otherwise.decide_alone(executables, difference.as_ref(), reason)?;
-        if self.otherwise.asks() && executables.is_whole() {
+        if self.is_recording && self.otherwise.asks() && executables.is_whole() {
             let kept = self.store.record(root, executables, now);
             kept.map_err(|error| refusal(RefusalReason::NotKept(error), executables, difference.as_ref()))?;
         }

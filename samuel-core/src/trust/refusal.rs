@@ -112,5 +112,7 @@ fn in_numbers(difference: &Difference) -> String {
         (difference.gone.len(), "gone"),
     ];
     let counts = counts.into_iter().filter(|(count, _)| *count > 0);
-    counts.map(|(count, how)| format!("{count} {how}")).collect::<Vec<_>>().join(", ")
+    let order = difference.reordered.then(|| "in another order".to_owned());
+    let parts = counts.map(|(count, how)| format!("{count} {how}")).chain(order);
+    parts.collect::<Vec<_>>().join(", ")
 }

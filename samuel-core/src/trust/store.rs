@@ -261,13 +261,15 @@ mod tests {
     fn what_somebody_allows_is_recorded_and_a_part_is_not() {
         let bench = Bench::new();
         let answers =
-            |yes: bool| TrustPolicy::recorded_or(bench.store.clone(), TrustPolicy::ask(move |_, _| yes));
+            |yes: bool| TrustPolicy::recording(bench.store.clone(), TrustPolicy::ask(move |_, _| yes));
         let wanted = executables(&["true"]);
         assert!(matches!(
             bench.decide(&answers(false), &wanted).unwrap_err().reason,
             RefusalReason::Declined
         ));
         bench.decide(&answers(true), &wanted.clone().into_part()).unwrap();
+        let once = TrustPolicy::recorded_or(bench.store.clone(), TrustPolicy::ask(|_, _| true));
+        bench.decide(&once, &wanted).unwrap();
         assert_eq!(bench.store.recorded(&bench.root).unwrap(), None);
         bench.decide(&answers(true), &wanted).unwrap();
         bench.decide(&bench.recorded(), &wanted).unwrap();
