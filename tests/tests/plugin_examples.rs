@@ -23,7 +23,7 @@ use async_trait::async_trait;
 use samuel_core::{
     hook::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, points},
     model::payload::{AgentInvokeInput, ContextExtraInput, QualityCheckInput},
-    plugin::{Capabilities, Capability, wasm::interface_of},
+    plugin::{Capability, wasm::interface_of},
 };
 use samuel_tests::example::{Built, Example, NotBuilt};
 use serde_json::json;
