@@ -26,6 +26,12 @@ pub(crate) fn trust(args: &TrustArgs, global: &Global, host: &Host) -> Result<Re
         return Err(Failure::usage("there is no place to keep what is trusted")
             .advise("Set HOME, or name a directory with SAMUEL_STATE_DIR."));
     };
+    // To the system the agent of a run is the user.
+    if host.actor() == Actor::Agent && !args.show {
+        let failure =
+            Failure::new(ErrorCode::TRUST_REFUSED, "an agent cannot change what is trusted of its run");
+        return Err(failure.advise("Have a person run `samuel trust` in another terminal."));
+    }
     let project = host.project(global, None)?;
     let root = project.root().to_owned();
     if args.revoke {
@@ -35,11 +41,6 @@ pub(crate) fn trust(args: &TrustArgs, global: &Global, host: &Host) -> Result<Re
     let executables = builder(project, &Setting::default(), host)?.build()?.executables()?.clone();
     if args.show {
         return Ok(shown(store.recorded(&root)?.as_ref(), &executables));
-    }
-    // To the system the agent of a run is the user.
-    if host.actor() == Actor::Agent {
-        let failure = Failure::new(ErrorCode::TRUST_REFUSED, "an agent cannot trust what its run executes");
-        return Err(failure.advise("Have a person run `samuel trust` in another terminal."));
     }
     let wanted = executables.without_changes();
     if args.yes {

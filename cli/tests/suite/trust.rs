@@ -65,7 +65,7 @@ fn without_a_terminal_nothing_is_trusted_and_an_agent_trusts_nothing() {
     says(&bench.samuel(&["trust"]).ends(78).stderr, &["nobody has allowed", "digest of all this: sha256:"]);
     let asked =
         bench.samuel_where("SAMUEL_RUN_ID", "20260101T000000Z-00000000", &["trust", "--yes"]).ends(78);
-    says(&asked.stderr, &["an agent cannot trust what its run executes"]);
+    says(&asked.stderr, &["an agent cannot change what is trusted of its run"]);
     start(&bench).ends(78);
 }
 

@@ -4,7 +4,7 @@ use std::{fmt, path::Path, sync::Arc};
 
 use jiff::Timestamp;
 
-use super::{Difference, Executables, Refusal, RefusalReason, TrustStore};
+use super::{Difference, Executables, Refusal, RefusalReason, TrustStore, TrustStoreError};
 
 /// A closure that decides, knowing how it differs from what was trusted before.
 type Decide = Arc<dyn Fn(&Executables, Option<&Difference>) -> bool + Send + Sync>;
@@ -121,7 +121,11 @@ impl TrustPolicy {
 impl RecordedTrust {
     fn decide(&self, root: &Path, executables: &Executables, now: Timestamp) -> Result<(), Box<Refusal>> {
         let unusable = |error| refusal(RefusalReason::Unreadable(error), executables, None);
-        let record = self.store.recorded(root).map_err(unusable)?;
+        let record = match self.store.recorded(root) {
+            // Of a project around the store nothing can be recorded; whoever is asked decides.
+            Err(TrustStoreError::Inside { .. }) => None,
+            record => record.map_err(unusable)?,
+        };
         let difference =
             record.as_ref().map(|record| Difference::between(&record.entries, &executables.entries));
         if executables.changes.is_empty()

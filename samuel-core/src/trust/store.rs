@@ -149,9 +149,12 @@ impl TrustStore {
         executables: &Executables,
         now: Timestamp,
     ) -> Result<(), TrustStoreError> {
-        // The permissions of one that others could have written to do not stay.
-        self.revoke(root)?;
         let (path, root) = self.place(root)?;
+        // The permissions of one that others could have written to do not stay.
+        if private::read(&path, MAX_RECORD_BYTES).is_err() {
+            let removed = std::fs::remove_file(&path);
+            removed.map_err(|source| TrustStoreError::Io { path: path.clone(), source })?;
+        }
         let record =
             TrustRecord { version: VERSION, root, trusted_at: now, entries: executables.entries.clone() };
         // Texts, lists and records alone, so that this cannot fail.
@@ -320,6 +323,10 @@ mod tests {
         assert_eq!(mode(bench.file()), 0o600);
         let inside = TrustStore::open(&bench.root.join("trust")).unwrap();
         assert!(matches!(inside.recorded(&bench.root), Err(TrustStoreError::Inside { .. })));
+        let asking = TrustPolicy::recorded_or(inside.clone(), TrustPolicy::ask(|_, _| true));
+        bench.decide(&asking, &executables(&["true"])).unwrap();
+        let refused = bench.decide(&TrustPolicy::recorded(inside), &executables(&["true"])).unwrap_err();
+        assert!(matches!(refused.reason, RefusalReason::Untrusted));
         let open = bench.dir.path().join("open");
         fs::create_dir(&open).unwrap();
         fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();

@@ -67,13 +67,12 @@ impl ControlFiles {
     /// Looks at the files of a project, at those that the commands of its checks
     /// run, and at those of its agent. Blocks.
     ///
-    /// What the agent's program reads unasked is given by `own`, in patterns relative to
-    /// the root.
+    /// What the agent's program reads unasked, `unasked`, is patterns relative to the root.
     pub(in crate::engine) fn of(
         project: &Project,
         checks: &[CheckCommand],
         agent: &[PathBuf],
-        own: impl IntoIterator<Item = &'static str>,
+        unasked: impl IntoIterator<Item = &'static str>,
     ) -> Self {
         let root = project.root().to_owned();
         let names = project.base().templates();
@@ -89,7 +88,7 @@ impl ControlFiles {
             OfChecks::of(project, checks, is_watched);
         // What is at any depth is often what is installed there, and not the project's.
         patterns.retain(|pattern, _| !pattern::is_deep(pattern));
-        patterns.extend(own.into_iter().map(|pattern| (pattern.into(), OF_AGENT.to_owned())));
+        patterns.extend(unasked.into_iter().map(|pattern| (pattern.into(), OF_AGENT.to_owned())));
         for path in agent {
             scripts.entry(path.clone()).or_insert_with(|| "run or read by the agent's command".to_owned());
         }
@@ -272,11 +271,20 @@ impl ControlFiles {
     }
 
     fn shown(&self, path: &Path) -> String {
-        path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
+        named(path.strip_prefix(&self.root).unwrap_or(path))
     }
 
     fn shown_directory(&self, path: &Path) -> String {
         format!("{}/", self.shown(path))
+    }
+}
+
+/// Writes a path so that no two have the same name: what is not UTF-8 as a shell writes it,
+/// `$'a\xff'`.
+fn named(path: &Path) -> String {
+    match path.to_str() {
+        Some(text) if !text.starts_with("$'") => text.to_owned(),
+        _ => format!("$'{}'", path.as_os_str().as_encoded_bytes().escape_ascii()),
     }
 }
 
@@ -378,6 +386,20 @@ mod tests {
         assert!(control.changes().is_empty());
         let told = told(&control.changes_since(&stamps));
         assert_eq!(told, ["written to: check.sh (run by quality check `sh check.sh`)"]);
+    }
+
+    #[test]
+    fn two_scripts_whose_names_are_not_utf_8_are_told_apart() {
+        use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
+        let (dir, project) = project(&[("ci/z.sh", "exit 1")]);
+        let path = |name: &[u8]| dir.path().join("ci").join(OsStr::from_bytes(name));
+        fs::write(path(b"a\xfe.sh"), "exit 1").unwrap();
+        fs::write(path(b"a\xff.sh"), "exit 0").unwrap();
+        let check = CheckCommand::new("for f in ci/*.sh; do sh \"$f\" || exit 1; done");
+        let control = ControlFiles::of(&project, &[check], &[], []);
+        fs::write(path(b"a\xfe.sh"), "exit 0").unwrap();
+        let told = told(&control.changes());
+        assert!(told.len() == 1 && told[0].starts_with("changed: $'ci/a\\xfe.sh'"), "{told:?}");
     }
 
     #[test]
