@@ -95,13 +95,13 @@ fn a_yes_to_a_start_counts_once_and_a_yes_to_trust_until_something_differs() {
 }
 
 #[test]
-fn what_agents_execute_by_themselves_and_what_plugins_are_configured_with_is_trusted_too() {
+fn what_an_agents_program_executes_by_itself_is_trusted_with_it_and_watched() {
     let bench = bench("");
-    for (path, more) in [(".claude/settings.json", ""), (".mcp.json", ""), (".github/hooks/a.json", "x")] {
+    for path in [".claude/settings.json", ".mcp.json", ".github/hooks/a.json"] {
         bench.ok(&["trust", "--yes"]);
         bench.write(path, "{}");
         let refused = start(&bench).ends(78);
-        says(&refused.stderr, &["changed: agent command", &format!("+ file {path}: sha256:"), more]);
+        says(&refused.stderr, &["changed: agent command", &format!("+ file {path}: sha256:")]);
     }
     bench.ok(&["trust", "--yes"]);
     bench.ok(&["run", "reset", "1"]);
