@@ -146,10 +146,13 @@ def test_nothing_runs_that_is_not_trusted(samuel_loop: MakeLoop) -> None:
     assert [one.command for one in asked[0].entries if one.kind == "quality_check"] == ["true"]
 
 
-def test_what_was_trusted_runs_until_something_else_would(samuel_loop: MakeLoop, tmp_path: Path) -> None:
-    store = samuel.TrustStore(tmp_path / "trust")
-    assert store.recorded(tmp_path) is None
+def test_what_was_trusted_runs_until_something_else_would(
+    samuel_loop: MakeLoop, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    state = tmp_path_factory.mktemp("state")
+    store = samuel.TrustStore(state / "trust")
     loop = samuel_loop("First", quality_checks=["true"], trust=store)
+    assert store.recorded(loop.project.root) is None
     with pytest.raises(samuel.SamuelError) as caught:
         loop.run()
     assert caught.value.code == "E_TRUST_REFUSED"
@@ -162,9 +165,9 @@ def test_what_was_trusted_runs_until_something_else_would(samuel_loop: MakeLoop,
         other.run()
     assert store.revoke(loop.project.root) and not store.revoke(loop.project.root)
     with pytest.raises(samuel.SamuelError, match="others can write"):
-        (tmp_path / "open").mkdir()
-        (tmp_path / "open").chmod(0o777)
-        samuel.TrustStore(tmp_path / "open")
+        (state / "open").mkdir()
+        (state / "open").chmod(0o777)
+        samuel.TrustStore(state / "open")
 
 
 def test_a_second_loop_and_a_missing_agent_are_errors(samuel_loop: MakeLoop) -> None:
