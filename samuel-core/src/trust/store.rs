@@ -37,7 +37,7 @@ pub struct TrustStore {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrustRecord {
     /// The version of the format, 1.
-    pub(super) version: u32,
+    pub version: u32,
     /// The project's canonical root, as it is shown.
     pub root: String,
     /// When it was trusted.

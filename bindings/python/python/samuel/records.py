@@ -3385,23 +3385,27 @@ class TrustRecord(Record):
     """What was trusted of a project.
 
     Attributes:
+        version: The version of the format, 1.
         root: The project's canonical root, as it is shown.
         trusted_at: When it was trusted.
         entries: What was trusted to execute.
     """
 
-    __slots__ = ("root", "trusted_at", "entries")
-    __match_args__ = ("root", "trusted_at", "entries")
+    __slots__ = ("version", "root", "trusted_at", "entries")
+    __match_args__ = ("version", "root", "trusted_at", "entries")
+    version: int
     root: str
     trusted_at: str
     entries: tuple[Executable, ...]
 
     def __init__(
         self,
+        version: int,
         root: str,
         trusted_at: str,
         entries: Iterable[Executable],
     ) -> None:
+        _set(self, "version", version)
         _set(self, "root", root)
         _set(self, "trusted_at", trusted_at)
         _set(self, "entries", items(entries))
