@@ -12,6 +12,7 @@ use samuel_core::{
                   in, unless the list is flat.\n\nExamples:\n  samuel run tasks --ready\n  samuel run tasks \
                   --status pending,blocked --limit 20"
 )]
+#[expect(clippy::doc_markdown, reason = "the terminal shows it, where no Markdown is")]
 pub(crate) struct TasksArgs {
     /// Only tasks that stand so: pending, in_progress, completed, skipped or blocked; repeat it, or separate
     /// them by commas
