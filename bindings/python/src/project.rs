@@ -6,10 +6,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use pyo3::{
-    Bound, PyAny, PyResult, Python,
-    exceptions::{PyTypeError, PyValueError},
-    pyclass, pymethods,
-    types::PyAnyMethods,
+    Bound, PyAny, PyResult, Python, exceptions::PyValueError, pyclass, pymethods, types::PyAnyMethods,
 };
 use samuel_core::{
     clock::SystemClock,
@@ -203,7 +200,7 @@ impl PyProject {
         let id = task_id(py, id)?;
         told(py, || {
             let plan = self.0.plan_store().load()?.plan;
-            plan.task(&id).cloned().ok_or(StateError::TaskNotFound { id })
+            plan.task(&id).cloned().ok_or_else(|| StateError::no_task(&plan, &id))
         })
     }
 
@@ -272,14 +269,13 @@ impl PyProject {
         actor: &str,
         task: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let refused = |error: &dyn std::fmt::Display| PyTypeError::new_err(error.to_string());
-        if task.get_item("id")?.is_none() {
+        let refused = |error: &dyn std::fmt::Display| PyValueError::new_err(error.to_string());
+        if !task.contains("id")? {
             let task: NewTask = from_python(task).map_err(|error| refused(&error))?;
             return self.change(py, actor, Mutation::Enqueue { task });
         }
-        let mut task: Task = from_python(task).map_err(|error| refused(&error))?;
-        let id = task_id(py, task.id.as_str())?;
-        task.parent_id = task.parent_id.or_else(|| self.0.numbered_parent(&id));
+        let task: Task = from_python(task).map_err(|error| refused(&error))?;
+        task_id(py, task.id.as_str())?;
         self.change(py, actor, Mutation::Add { task: Box::new(task) })
     }
 
@@ -292,7 +288,7 @@ impl PyProject {
         mutation: &Bound<'py, PyAny>,
     ) -> PyResult<(u64, Bound<'py, PyAny>)> {
         let mutation: Mutation =
-            from_python(mutation).map_err(|error| PyTypeError::new_err(error.to_string()))?;
+            from_python(mutation).map_err(|error| PyValueError::new_err(error.to_string()))?;
         let asker = asker(actor);
         let applied = detached(py, || self.0.plan_store().mutate_as(None, mutation, &asker));
         let Applied { revision, task, .. } = applied.map_err(|error| raise(py, &error))?;

@@ -122,7 +122,7 @@ impl Project {
         let loaded = store.load()?;
         let plan = &loaded.plan;
         let found = plan.tasks.iter().enumerate().find(|(_, task)| task.id == *id);
-        let (place, task) = found.ok_or_else(|| StateError::TaskNotFound { id: id.clone() })?;
+        let (place, task) = found.ok_or_else(|| StateError::no_task(plan, id))?;
         let journal = store.journal_since(0)?;
         // Attempts can be told without it.
         let log = store.progress().unwrap_or_default();

@@ -235,6 +235,7 @@ class Project:
         Raises:
             StateError: The task is not there, what it would say is not valid, or
                 an agent asks (`E_TASK_DENIED`).
+            ValueError: A word is none of those there are.
         """
         words = {"title": title, "description": description, "priority": priority, "complexity": complexity}
         lists = {
@@ -349,10 +350,14 @@ class Project:
         Args:
             title: One line.
             id: Its id; by default the next free number.
-            parent_id: The task it is a part of; only with an id of its own.
+            parent_id: The task it is a part of; by default the one that its id places
+                it under, such as `1` for `1.2`, where the plan has that.
+
+        Raises:
+            StateError: There is no such parent, or what the task would say is not valid.
+            ValueError: A word is none of those there are.
         """
-        task = {
-            "id": id,
+        task: dict[str, object] = {
             "title": title,
             "description": description,
             "priority": priority,
@@ -365,6 +370,8 @@ class Project:
             "guardrails": list(guardrails),
             "acceptance": list(acceptance),
         }
+        if id is not None:
+            task["id"] = id
         return self._native.enqueue(self._actor, task)
 
     def plugins(self) -> tuple[ListedPlugin, ...]:
