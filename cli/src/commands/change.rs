@@ -28,7 +28,7 @@ use crate::{
 /// Records that a task is done.
 pub(crate) fn done(project: &Project, args: DoneArgs, host: &Host) -> Result<Reply, Failure> {
     let DoneArgs { id, commit_sha, iteration } = args;
-    let iteration = iteration.or_else(|| host.iteration());
+    let iteration = iteration.or_else(|| host.origin().iteration());
     let mut reply = apply(project, host, Mutation::Done { id, commit_sha, iteration })?;
     // Whoever asks: while an agent is at work nobody can tell them apart.
     let run_is_under_way = is_at_work(project);
@@ -85,8 +85,8 @@ pub(crate) fn add(project: &Project, args: AddArgs, host: &Host) -> Result<Reply
 
 pub(super) fn apply(project: &Project, host: &Host, mutation: Mutation) -> Result<Reply, Failure> {
     let store = project.plan_store();
-    let applied =
-        once_put_back(project, || store.mutate_as(host.plan(project), mutation.clone(), &host.asker()));
+    let (plan, asker) = (host.origin().plan_of(project), host.asker());
+    let applied = once_put_back(project, || store.mutate_as(plan, mutation.clone(), &asker));
     let Applied { revision, change, task, diagnostics, .. } = applied?;
     let text = match (&task, &change) {
         (Some(task), TaskChange::Unchanged) => {

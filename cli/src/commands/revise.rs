@@ -31,7 +31,7 @@ pub(crate) fn edit(project: &Project, args: EditArgs, host: &Host) -> Result<Rep
 
 /// Removes tasks.
 pub(crate) fn rm(project: &Project, args: RmArgs, host: &Host) -> Result<Reply, Failure> {
-    let parts = if args.with_parts { Parts::Take } else { Parts::Keep };
+    let parts = if args.with_parts { Parts::Remove } else { Parts::Refuse };
     apply(project, host, Mutation::Remove { ids: args.ids, parts })
 }
 

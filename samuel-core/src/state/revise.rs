@@ -137,9 +137,11 @@ impl TaskEdit {
 pub enum Parts {
     /// A task that has parts is not removed.
     #[default]
-    Keep,
+    #[serde(alias = "keep")]
+    Refuse,
     /// They are removed with it.
-    Take,
+    #[serde(alias = "take")]
+    Remove,
 }
 
 /// Where a task is moved, with what is a part of it.
@@ -326,7 +328,7 @@ pub(super) fn remove(
     }
     let asked: HashSet<&TaskId> = ids.iter().collect();
     let mut goes: Vec<bool> = plan.tasks.iter().map(|task| asked.contains(&task.id)).collect();
-    if parts == Parts::Take {
+    if parts == Parts::Remove {
         Groups::of(&plan.tasks).mark_parts(&mut goes);
     }
     refuse_used(&plan.tasks, &goes, may)?;
@@ -415,7 +417,7 @@ fn bring_up_to_date(plan: &mut Plan, update: &PlanUpdate, now: Timestamp) -> Res
     for id in placed.chain(update.added.iter().map(|added| &added.task.id)) {
         plan.task(id).map_or(Ok(()), |task| refuse_part_of_itself(plan, task))?;
     }
-    remove(plan, &update.removed, Parts::Keep, &HashSet::new())?;
+    remove(plan, &update.removed, Parts::Refuse, &HashSet::new())?;
     let project = &mut plan.project;
     if let Some(name) = &update.name {
         project.name.clone_from(name);
