@@ -8,7 +8,7 @@ use std::{
 use jiff::Timestamp;
 use samuel_core::{
     hook::{HookPoint, Registry},
-    trust::{Difference, Executables, RefusalReason, TrustPolicy},
+    trust::{Difference, Executables, RefusalReason, TrustPolicy, TrustStore},
 };
 
 use crate::{
@@ -23,8 +23,18 @@ use crate::{
 /// What stands above what a run executes.
 const RUN: &str = "This run executes:";
 
-/// What is asked below it.
-const RUN_IT: &str = "Run this?";
+/// What is asked below it, without and with what the last run left changed.
+type Question = [&'static str; 2];
+
+/// What is asked for once.
+const RUN_IT: Question = ["Run this?", "Accept these changes, and run this?"];
+
+/// What is asked where the answer is recorded.
+const RUN_AND_TRUST: Question =
+    ["Run this, and trust it from now on?", "Accept these changes, run this, and trust it from now on?"];
+
+/// What `samuel trust` asks, which accepts no changes.
+pub(crate) const TRUST_IT: Question = ["Trust this?"; 2];
 
 /// Returns who decides about a start: the flags, else what was trusted before, else the
 /// person at the terminal, else nobody.
@@ -35,14 +45,19 @@ pub(crate) fn policy(args: &StartArgs, host: &Host) -> TrustPolicy {
             executables.changes.is_empty() || ask(RUN, RUN_IT, executables, difference)
         }),
         None if args.yes => TrustPolicy::TrustAll,
-        None => remembered(asking(RUN, RUN_IT, host), host),
+        None if args.accept => remembered(asking(RUN, RUN_AND_TRUST, host), TrustPolicy::recording, host),
+        None => remembered(asking(RUN, RUN_IT, host), TrustPolicy::recorded_or, host),
     }
 }
 
 /// Puts what was trusted before in front of a policy, where that is kept.
-fn remembered(otherwise: TrustPolicy, host: &Host) -> TrustPolicy {
+fn remembered(
+    otherwise: TrustPolicy,
+    recorded: impl FnOnce(TrustStore, TrustPolicy) -> TrustPolicy,
+    host: &Host,
+) -> TrustPolicy {
     match host.trust_store() {
-        Ok(Some(store)) => TrustPolicy::recorded_or(store, otherwise),
+        Ok(Some(store)) => recorded(store, otherwise),
         Ok(None) => otherwise,
         Err(failure) => {
             remark(&format!("warning: what is trusted is not remembered: {}", failure.message));
@@ -52,19 +67,17 @@ fn remembered(otherwise: TrustPolicy, host: &Host) -> TrustPolicy {
 }
 
 /// Asks the person at the terminal; without one, refuses.
-pub(crate) fn asking(title: &'static str, question: &'static str, host: &Host) -> TrustPolicy {
+pub(crate) fn asking(title: &'static str, question: Question, host: &Host) -> TrustPolicy {
     if !host.can_ask {
         return TrustPolicy::Refuse;
     }
     TrustPolicy::ask(move |executables, difference| ask(title, question, executables, difference))
 }
 
-fn ask(title: &str, question: &str, executables: &Executables, difference: Option<&Difference>) -> bool {
-    let listed = listed(title, executables, difference);
-    match executables.changes.is_empty() {
-        true => confirm(&listed, question),
-        false => confirm(&listed, "Accept these changes, and run this?"),
-    }
+fn ask(title: &str, question: Question, executables: &Executables, difference: Option<&Difference>) -> bool {
+    let [plain, of_changes] = question;
+    let question = if executables.changes.is_empty() { plain } else { of_changes };
+    confirm(&listed(title, executables, difference), question)
 }
 
 /// Refuses to fire points at handlers of plugins that nobody has allowed.
@@ -79,7 +92,7 @@ pub(crate) fn allow(
     if executables.is_empty() || yes {
         return Ok(());
     }
-    let policy = remembered(asking("This command executes:", RUN_IT, host), host);
+    let policy = remembered(asking("This command executes:", RUN_IT, host), TrustPolicy::recorded_or, host);
     let root = root.to_owned();
     // A signal ends the command, and not the process with what it has made for itself.
     let decided = async {

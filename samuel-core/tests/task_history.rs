@@ -25,8 +25,8 @@ fn word(change: &HistoryChange) -> String {
         "{} {}: {} to {} {}",
         change.actor,
         change.what,
-        word(change.from),
-        word(change.to),
+        word(change.before),
+        word(change.after),
         change.details.join("; ")
     );
     line.trim_end().to_owned()

@@ -23,7 +23,7 @@ use async_trait::async_trait;
 use samuel_core::{
     hook::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, points},
     model::payload::{AgentInvokeInput, ContextExtraInput, QualityCheckInput},
-    plugin::{Capabilities, Capability, wasm::interface_of},
+    plugin::{Capability, wasm::interface_of},
 };
 use samuel_tests::example::{Built, Example, NotBuilt};
 use serde_json::json;
@@ -209,16 +209,16 @@ fn the_javascript_example_tells_of_a_node_project() {
 fn the_javascript_agent_reports_and_asks_before_it_runs_a_command() {
     let Some(built) = build(Example::JavaScriptAgent) else { return };
     assert_fits(&built);
-    let tried = |capabilities: &Capabilities, may: bool| {
+    let granting = || Project::granting(&built.manifest.capabilities).file("here.txt", "");
+    let tried = |project: Project, may: bool| {
         let port = Arc::new(Port { may, told: Mutex::default() });
-        let project = Project::granting(capabilities).file("here.txt", "");
         let input = AgentInvokeInput::default();
         let done = project.fire_at::<points::AgentInvoke>(&built.component, input, Arc::clone(&port) as _);
         let told = std::mem::take(&mut *port.told.lock().unwrap());
         (done.unwrap(), told)
     };
 
-    let (done, told) = tried(&built.manifest.capabilities, true);
+    let (done, told) = tried(granting(), true);
     assert!(done.outcome.broken.is_empty(), "{:?}", done.outcome.broken);
     assert_eq!(done.output.usage.map(|usage| usage.input_tokens), Some(10));
     let usage = r#"{"type":"usage","input_tokens":10,"output_tokens":2,"cached_tokens":0,"cost_usd":null}"#;
@@ -234,11 +234,11 @@ fn the_javascript_agent_reports_and_asks_before_it_runs_a_command() {
         ]
     );
 
-    let (done, told) = tried(&built.manifest.capabilities, false);
+    let (done, told) = tried(granting(), false);
     assert_eq!(done.outcome.warnings[0].message, "ls may not be run: not here");
     assert_eq!(told, [&said("I work on no task."), r#"asked: Bash {"command":"ls"}"#, usage]);
 
-    let (done, _) = tried(&Capabilities::default(), true);
+    let (done, _) = tried(granting().denying(), true);
     assert_eq!(broke(&done).0, "denied");
 }
 

@@ -53,7 +53,11 @@ fn words(step: &Remedy) -> &'static str {
         Remedy::GoOn => "Go on by running the loop again.",
         Remedy::ReadProgressAndGoOn => "Read .samuel/run/progress.md, then go on by running the loop again.",
         Remedy::ReadMessageAndGoOn => "Read the message above, then go on by running the loop again.",
-        Remedy::TrustRun => "Review what would run (Loop.executables), then pass trust=True.",
+        Remedy::TrustRun => {
+            "Review what would run (Loop.executables), then pass trust=True, or a TrustStore that has it \
+             (Loop.record_trust)."
+        }
+        Remedy::ChangeWhatRuns => "Change what it would run in samuel.toml, or allow it.",
         Remedy::RevokeTrust => {
             "Forget it with TrustStore.revoke(), review what would run, and trust it anew."
         }

@@ -129,7 +129,7 @@ impl PyRun {
         match detached(py, || policy.decide(&self.root, &self.executables, SystemClock::new().now())) {
             Ok(()) => Ok(true),
             Err(refusal) => match &refusal.reason {
-                RefusalReason::Store(error) => Err(raise(py, error)),
+                RefusalReason::Unreadable(error) => Err(raise(py, error)),
                 _ => Ok(false),
             },
         }

@@ -70,7 +70,7 @@ def test_tasks_are_listed_and_shown_with_their_history(samuel_project: MakeProje
     with pytest.raises(ValueError, match="unknown status"):
         project.task_list("finished")  # type: ignore[arg-type]
     history = project.task_history("2")
-    assert [(change.what, change.to) for change in history.changes] == [("enqueue", None), ("block", "blocked")]
+    assert [(change.what, change.after) for change in history.changes] == [("enqueue", None), ("block", "blocked")]
     assert history.changes[1].details == ("later",) and history.attempts == () and not history.ready
     assert project.status().tasks.percent == 0
     with pytest.raises(samuel.StateError) as caught:

@@ -17,7 +17,7 @@ use crate::{
     host::Host,
     render::{safe, time_of_day},
     reply::Reply,
-    trust::{asking, left_changed},
+    trust::{TRUST_IT, asking, left_changed},
 };
 
 /// Trusts what a run would execute, shows what was trusted, or forgets it.
@@ -26,6 +26,12 @@ pub(crate) fn trust(args: &TrustArgs, global: &Global, host: &Host) -> Result<Re
         return Err(Failure::usage("there is no place to keep what is trusted")
             .advise("Set HOME, or name a directory with SAMUEL_STATE_DIR."));
     };
+    // To the system the agent of a run is the user.
+    if host.actor() == Actor::Agent && !args.show {
+        let failure =
+            Failure::new(ErrorCode::TRUST_REFUSED, "an agent cannot change what is trusted of its run");
+        return Err(failure.advise("Have a person run `samuel trust` in another terminal."));
+    }
     let project = host.project(global, None)?;
     let root = project.root().to_owned();
     if args.revoke {
@@ -36,21 +42,20 @@ pub(crate) fn trust(args: &TrustArgs, global: &Global, host: &Host) -> Result<Re
     if args.show {
         return Ok(shown(store.recorded(&root)?.as_ref(), &executables));
     }
-    // To the system the agent of a run is the user.
-    if host.actor() == Actor::Agent {
-        let failure = Failure::new(ErrorCode::TRUST_REFUSED, "an agent cannot trust what its run executes");
-        return Err(failure.advise("Have a person run `samuel trust` in another terminal."));
-    }
     let wanted = executables.without_changes();
     if args.yes {
         store.record(&root, &wanted, now)?;
     } else {
-        let asking = asking("A run of this project executes:", "Trust this?", host);
-        let decided = TrustPolicy::recorded_or(store, asking).decide(&root, &wanted, now);
+        let asking = asking("A run of this project executes:", TRUST_IT, host);
+        let decided = TrustPolicy::recording(store, asking).decide(&root, &wanted, now);
         decided.map_err(|refusal| Failure::from(&*refusal))?;
     }
-    let text = format!("Trusted: {}\n", in_words(&wanted));
-    Ok(Reply::new(data(&wanted), text + &left_changed(&executables)))
+    let mut text = format!("Trusted: {}\n", in_words(&wanted));
+    if !executables.changes.is_empty() {
+        text += &left_changed(&executables);
+        text += "A start refuses these until they are accepted: `samuel run start --accept` shows them and asks.\n";
+    }
+    Ok(Reply::new(data(&wanted), text))
 }
 
 fn revoke(store: &TrustStore, root: &Path) -> Result<Reply, Failure> {

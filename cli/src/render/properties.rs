@@ -62,8 +62,8 @@ fn history(text: &str) -> TaskHistory {
         actor: Actor::User,
         by: Some(text.to_owned()),
         what: text.to_owned(),
-        from: None,
-        to: Some(Status::Pending),
+        before: None,
+        after: Some(Status::Pending),
         details: vec![text.to_owned()],
     };
     let words = || vec![text.to_owned()];

@@ -61,7 +61,8 @@ fn words(step: &Remedy) -> &'static str {
         Remedy::GoOn => "Go on with `samuel run start`.",
         Remedy::ReadProgressAndGoOn => "Read .samuel/run/progress.md, then go on with `samuel run start`.",
         Remedy::ReadMessageAndGoOn => "Read the message above, then go on with `samuel run start`.",
-        Remedy::TrustRun => "Review what would run, then pass --yes.",
+        Remedy::TrustRun => "Review what would run, then run `samuel trust`, or pass --yes for once.",
+        Remedy::ChangeWhatRuns => "Change what it would run in samuel.toml, or start it again and answer y.",
         Remedy::RevokeTrust => {
             "Forget it with `samuel trust --revoke`, review what would run, and run `samuel trust`."
         }

@@ -168,9 +168,9 @@ fn change_line(change: &HistoryChange) -> String {
         change.actor,
         safe(&change.what.replace('_', " "))
     );
-    match (change.from, change.to) {
-        (Some(from), Some(to)) => line.push_str(&format!(", {from} to {to}")),
-        (None, Some(to)) => line.push_str(&format!(", {to}")),
+    match (change.before, change.after) {
+        (Some(before), Some(after)) => line.push_str(&format!(", {before} to {after}")),
+        (None, Some(after)) => line.push_str(&format!(", {after}")),
         _ => {}
     }
     if !change.details.is_empty() {

@@ -47,11 +47,13 @@ fn no_iterations_is_no_limit_in_the_file_and_as_an_option() {
 #[test]
 fn each_limit_has_an_option_that_its_end_names() {
     let ends = |agent: &str, option: [&str; 2], reason: &str| {
-        let bench = Bench::with_tasks(&["First"]);
+        let bench = Bench::with_tasks(&["First", "Second"]);
         let ran = bench.start(agent, &option).ends(4);
         says(&ran.stderr, &[reason, &format!("or pass a higher {}", option[0])]);
     };
-    ends("exit 3", ["--max-failures", "1"], "consecutive-failures: an iteration failed, and the limit is 1");
+    let fails_later = "test -e made && exit 3; touch made; $SAMUEL_BINARY run done $SAMUEL_TASK_ID";
+    let reason = "consecutive-failures: an iteration failed, and the limit is 1";
+    ends(fails_later, ["--max-failures", "1"], reason);
     ends("sleep 60", ["--max-time", "1s"], "wall-clock: the limit of 1s was reached");
     let bench = Bench::with_tasks(&["First"]);
     let ran = bench.start(DONE, &["--max-cost", "0.5"]).ends(0);

@@ -65,12 +65,12 @@ fn without_a_terminal_nothing_is_trusted_and_an_agent_trusts_nothing() {
     says(&bench.samuel(&["trust"]).ends(78).stderr, &["nobody has allowed", "digest of all this: sha256:"]);
     let asked =
         bench.samuel_where("SAMUEL_RUN_ID", "20260101T000000Z-00000000", &["trust", "--yes"]).ends(78);
-    says(&asked.stderr, &["an agent cannot trust what its run executes"]);
+    says(&asked.stderr, &["an agent cannot change what is trusted of its run"]);
     start(&bench).ends(78);
 }
 
 #[test]
-fn a_yes_at_the_terminal_is_remembered() {
+fn a_yes_to_a_start_counts_once_and_a_yes_to_trust_until_something_differs() {
     let bench = bench("\"true\"");
     let answered = |args: &[&str], answer: &str| {
         let mut typed = AtTerminal::spawn(&bench, args);
@@ -83,12 +83,33 @@ fn a_yes_at_the_terminal_is_remembered() {
     let (code, shown) = answered(&["run", "start"], "y\n");
     assert_eq!(code, 0, "{shown}");
     bench.ok(&["run", "reset", "1"]);
+    start(&bench).ends(78);
+    let (code, shown) = answered(&["trust"], "y\n");
+    assert_eq!(code, 0, "{shown}");
     start(&bench).ends(0);
     configure(&bench, "\"false\"");
     let (code, shown) = answered(&["trust"], "y\n");
     assert_eq!(code, 0, "{shown}");
     says(&shown, &["This is not as it was trusted:", "- quality check 1: true", "+ quality check 1: false"]);
     bench.ok(&["trust"]);
+}
+
+#[test]
+fn what_an_agents_program_executes_by_itself_is_trusted_with_it_and_watched() {
+    let bench = bench("");
+    for path in [".claude/settings.json", ".mcp.json", ".github/hooks/a.json"] {
+        bench.ok(&["trust", "--yes"]);
+        bench.write(path, "{}");
+        let refused = start(&bench).ends(78);
+        says(&refused.stderr, &["changed: agent command", &format!("+ file {path}: sha256:")]);
+    }
+    bench.ok(&["trust", "--yes"]);
+    bench.ok(&["run", "reset", "1"]);
+    let agent = AGENT.replace("$SAMUEL_BINARY", "echo {} > .mcp.json; $SAMUEL_BINARY");
+    bench.configure(&agent);
+    fs::remove_file(bench.path(".mcp.json")).unwrap();
+    let changed = bench.samuel(&["run", "start", "--yes"]).ends(4);
+    says(&changed.stderr, &["new: .mcp.json (read by the agent's program by itself)"]);
 }
 
 #[test]

@@ -23,6 +23,7 @@ mod build;
 mod config;
 mod limit;
 mod mutation;
+mod own_files;
 mod port;
 mod prompt_file;
 mod run;
@@ -32,6 +33,7 @@ mod stream;
 mod text;
 mod watch;
 
+pub(crate) use self::own_files::own_files;
 pub use crate::hook::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort};
 pub use build::{Agents, build, names};
 pub use config::{AgentClocks, AgentConfig};

@@ -47,7 +47,7 @@ fn agent(frozen: &Frozen, files: &[PathBuf], control_files: &ControlFiles) -> Ex
     if let Some(notice) = frozen.agent.permission_notice() {
         entry.detail("note", notice);
     }
-    for (path, digest) in control_files.known(files) {
+    for (path, digest) in control_files.known(files).into_iter().chain(control_files.of_agent()) {
         entry.detail(&format!("file {path}"), digest);
     }
     entry

@@ -33,7 +33,7 @@ use super::{
     work_tree::WorkTree,
 };
 use crate::{
-    agent::{Agent, AgentConfig, Agents, compose_agent_env},
+    agent::{Agent, AgentConfig, Agents, compose_agent_env, own_files},
     config::{MethodologySettings, Origin},
     context::Framing,
     detect::detect_languages,
@@ -126,7 +126,8 @@ impl Run {
         // Before anything of them is used, so that no change falls in between.
         let agent_files = agent_files(&frozen);
         let checks = &frozen.settings.quality_checks;
-        let control_files = Arc::new(ControlFiles::of(&frozen.project, checks, &agent_files));
+        let control_files =
+            Arc::new(ControlFiles::of(&frozen.project, checks, &agent_files, own_files(frozen.agent.name())));
         let methodology = frozen.project.base();
         let templates = Templates::load(&frozen.project.templates(), &methodology.templates())?;
         let replaced = templates.replaced();

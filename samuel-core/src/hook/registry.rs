@@ -85,6 +85,8 @@ pub struct PluginIdentity {
     pub digest: String,
     /// What it was granted: each capability with its targets.
     pub granted: Vec<(String, Vec<String>)>,
+    /// What samuel.toml configures of it: each key with its value as JSON.
+    pub config: Vec<(String, String)>,
 }
 
 /// Every point's handlers, in the order they run.

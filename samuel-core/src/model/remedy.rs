@@ -62,6 +62,8 @@ pub enum Remedy {
     TrustRun,
     /// Say that exactly what would run may run, or be asked.
     TrustOtherDigest,
+    /// Change what would run, or allow it.
+    ChangeWhatRuns,
     /// Forget what was trusted, and trust it anew.
     RevokeTrust,
     /// Undo changes of control files, or accept them when asked.

@@ -124,6 +124,7 @@ fn identity(plugin: &Plugin) -> PluginIdentity {
         directory: plugin.directory.display().to_string(),
         digest: plugin.entry.digest.clone(),
         granted: granted.map(|(capability, targets)| (capability.to_string(), targets.to_vec())).collect(),
+        config: plugin.config.iter().map(|(key, value)| (key.clone(), value.to_string())).collect(),
     }
 }
 

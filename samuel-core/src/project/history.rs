@@ -99,9 +99,9 @@ pub struct HistoryChange {
     /// `edited` for a plan file that was changed past the store.
     pub what: String,
     /// Where the task stood before, where that changed.
-    pub from: Option<Status>,
+    pub before: Option<Status>,
     /// Where it stood after, where that changed.
-    pub to: Option<Status>,
+    pub after: Option<Status>,
     /// What is to be said of it, such as a reason, a commit, or the fields that say
     /// something else; one line each, at most 10.
     pub details: Vec<String>,
@@ -282,7 +282,7 @@ fn adds(edits: &[Edit], id: &TaskId) -> bool {
 /// Returns what a record tells of a task, if it does.
 fn change(id: &TaskId, record: &JournalRecord) -> Option<HistoryChange> {
     let told = |actor: Actor, by: Option<&String>, what: &str, details: Vec<String>| {
-        let (from, to) = record.entry.standing_of(id);
+        let (before, after) = record.entry.standing_of(id);
         let details = details.iter().take(MAX_DETAILS).map(|detail| {
             let lines: Vec<&str> = detail.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
             excerpt(&lines.join(" "), MAX_DETAIL_BYTES)
@@ -293,8 +293,8 @@ fn change(id: &TaskId, record: &JournalRecord) -> Option<HistoryChange> {
             actor,
             by: by.cloned(),
             what: what.to_owned(),
-            from,
-            to,
+            before,
+            after,
             details: details.collect(),
         }
     };

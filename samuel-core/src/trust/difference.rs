@@ -1,6 +1,6 @@
 //! What would execute now, held against what was trusted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +15,8 @@ pub struct Difference {
     pub changed: Vec<ChangedExecutable>,
     /// What was trusted and would not execute any more, such as a quality check.
     pub gone: Vec<Executable>,
+    /// Whether the same would execute in another order, as of two plugins.
+    pub reordered: bool,
 }
 
 /// One thing that would execute in another way.
@@ -32,11 +34,14 @@ type Key<'a> = (ExecutableKind, &'a str, Option<&'a str>);
 impl Difference {
     /// Compares what was trusted with what would execute.
     pub fn between(trusted: &[Executable], now: &[Executable]) -> Self {
-        let mut left: BTreeMap<Key<'_>, &Executable> =
-            trusted.iter().map(|entry| (key(entry), entry)).collect();
+        // Each list is in order, so that of several with one name the first meet first.
+        let mut left: BTreeMap<Key<'_>, VecDeque<&Executable>> = BTreeMap::new();
+        for entry in trusted {
+            left.entry(key(entry)).or_default().push_back(entry);
+        }
         let mut difference = Self::default();
         for entry in now {
-            match left.remove(&key(entry)) {
+            match left.get_mut(&key(entry)).and_then(VecDeque::pop_front) {
                 None => difference.new.push(entry.clone()),
                 Some(before) if before == entry => {}
                 Some(before) => {
@@ -44,13 +49,14 @@ impl Difference {
                 }
             }
         }
-        difference.gone = left.into_values().cloned().collect();
+        difference.gone = left.into_values().flatten().cloned().collect();
+        difference.reordered = difference.is_empty() && !trusted.iter().map(key).eq(now.iter().map(key));
         difference
     }
 
     /// Says whether exactly what was trusted would execute.
     pub fn is_empty(&self) -> bool {
-        self.adds_nothing() && self.gone.is_empty()
+        self.adds_nothing() && self.gone.is_empty() && !self.reordered
     }
 
     /// Says whether nothing would execute that was not trusted.
@@ -65,7 +71,9 @@ impl Difference {
             entries.iter().flat_map(|entry| headed(how, entry.lines())).collect()
         };
         let changed = self.changed.iter().flat_map(ChangedExecutable::lines);
-        whole("new", &self.new).into_iter().chain(changed).chain(whole("gone", &self.gone)).collect()
+        let order = self.reordered.then(|| "changed: the order in which this runs".to_owned());
+        let lines = whole("new", &self.new).into_iter().chain(changed).chain(whole("gone", &self.gone));
+        lines.chain(order).collect()
     }
 }
 
@@ -121,6 +129,11 @@ mod tests {
         ];
         assert_eq!(difference.lines(), expected);
         assert!(Difference::between(&trusted, &trusted).is_empty());
+        let twice = [check("1", "true", "1m"), check("1", "true", "2m")];
+        assert!(Difference::between(&twice, &twice).is_empty());
+        assert_eq!(Difference::between(&twice, &twice[..1]).gone, twice[1..]);
+        let turned = Difference::between(&trusted, &[trusted[1].clone(), trusted[0].clone()]);
+        assert_eq!(turned.lines(), ["changed: the order in which this runs"]);
         let less = Difference::between(&trusted, &trusted[..1]);
         assert!(less.adds_nothing() && !less.is_empty());
     }

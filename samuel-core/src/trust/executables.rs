@@ -208,6 +208,9 @@ pub(crate) fn plugin(plugin: &PluginIdentity) -> Executable {
         };
         entry.detail(&format!("granted {capability}"), value);
     }
+    for (key, value) in &plugin.config {
+        entry.detail(&format!("config {key}"), value.clone());
+    }
     entry
 }
 

@@ -7,17 +7,20 @@
 //! asks again only where something else would run, and shows the [`Difference`].
 //!
 //! ```
-//! use samuel_core::{blocking, testing::Bench, trust::{TrustPolicy, TrustStore}};
+//! use samuel_core::{testing::{Bench, completes_each_task}, trust::{TrustPolicy, TrustStore}};
 //!
 //! let state = tempfile::tempdir()?;
 //! let store = TrustStore::open(&state.path().join("trust"))?;
-//! let bench = Bench::with_titles(&["Write the notes"]);
-//! let mut run = bench.run().trust(TrustPolicy::recorded(store.clone())).build()?;
-//! let refused = run.decide().unwrap_err();
-//! assert!(refused.to_string().contains("nobody has allowed"));
+//! let bench = Bench::with_tasks(&[("1", "Write the notes")])?;
+//! let (root, now) = (bench.project().root(), bench.project().clock().now());
+//! let mut run = bench.run(completes_each_task()).build()?;
 //!
-//! store.record(bench.project().root(), run.executables()?, bench.project().clock().now())?;
-//! assert!(run.decide().is_ok());
+//! let policy = TrustPolicy::recorded(store.clone());
+//! let refused = policy.decide(root, run.executables()?, now).unwrap_err();
+//! assert_eq!(refused.to_string(), "nobody has allowed what this project would run");
+//!
+//! store.record(root, run.executables()?, now)?;
+//! assert!(policy.decide(root, run.executables()?, now).is_ok());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

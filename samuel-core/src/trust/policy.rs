@@ -4,13 +4,14 @@ use std::{fmt, path::Path, sync::Arc};
 
 use jiff::Timestamp;
 
-use super::{Difference, Executables, Refusal, RefusalReason, TrustStore};
+use super::{Difference, Executables, Refusal, RefusalReason, TrustStore, TrustStoreError};
 
 /// A closure that decides, knowing how it differs from what was trusted before.
 type Decide = Arc<dyn Fn(&Executables, Option<&Difference>) -> bool + Send + Sync>;
 
 /// Who decides whether what a repository brings may run.
 #[derive(Clone, Default)]
+#[non_exhaustive]
 pub enum TrustPolicy {
     /// Nothing of it may run; the default.
     #[default]
@@ -33,6 +34,8 @@ pub enum TrustPolicy {
 pub struct RecordedTrust {
     store: TrustStore,
     otherwise: Box<TrustPolicy>,
+    /// Whether it is recorded what whoever is asked allows.
+    is_recording: bool,
 }
 
 impl TrustPolicy {
@@ -48,9 +51,21 @@ impl TrustPolicy {
     }
 
     /// Creates a policy that allows what was trusted before, and has another decide of
-    /// anything else. What somebody who is asked allows is recorded.
+    /// anything else, for this once. One record is looked at: of another recorded policy
+    /// only what stands behind its record decides.
     pub fn recorded_or(store: TrustStore, otherwise: Self) -> Self {
-        Self::Recorded(RecordedTrust { store, otherwise: Box::new(otherwise) })
+        Self::with_record(store, otherwise, false)
+    }
+
+    /// Creates a policy as [`recorded_or`](Self::recorded_or) does, which records what
+    /// somebody who is asked allows, in the place of what was trusted before.
+    pub fn recording(store: TrustStore, otherwise: Self) -> Self {
+        Self::with_record(store, otherwise, true)
+    }
+
+    fn with_record(store: TrustStore, otherwise: Self, is_recording: bool) -> Self {
+        let otherwise = Box::new(otherwise.unrecorded());
+        Self::Recorded(RecordedTrust { store, otherwise, is_recording })
     }
 
     /// Says whether somebody is asked.
@@ -72,6 +87,14 @@ impl TrustPolicy {
         match self {
             Self::Recorded(recorded) => recorded.decide(root, executables, now),
             policy => policy.decide_alone(executables, None, RefusalReason::Untrusted),
+        }
+    }
+
+    /// Returns the policy without a record in front of it.
+    fn unrecorded(self) -> Self {
+        match self {
+            Self::Recorded(recorded) => *recorded.otherwise,
+            policy => policy,
         }
     }
 
@@ -97,8 +120,12 @@ impl TrustPolicy {
 
 impl RecordedTrust {
     fn decide(&self, root: &Path, executables: &Executables, now: Timestamp) -> Result<(), Box<Refusal>> {
-        let unusable = |error| refusal(RefusalReason::Store(error), executables, None);
-        let record = self.store.recorded(root).map_err(unusable)?;
+        let unusable = |error| refusal(RefusalReason::Unreadable(error), executables, None);
+        let record = match self.store.recorded(root) {
+            // Of a project around the store nothing can be recorded; whoever is asked decides.
+            Err(TrustStoreError::Inside { .. }) => None,
+            record => record.map_err(unusable)?,
+        };
         let difference =
             record.as_ref().map(|record| Difference::between(&record.entries, &executables.entries));
         if executables.changes.is_empty()
@@ -111,8 +138,9 @@ impl RecordedTrust {
             None => RefusalReason::Untrusted,
         };
         self.otherwise.decide_alone(executables, difference.as_ref(), reason)?;
-        if self.otherwise.asks() && executables.is_whole() {
-            self.store.record(root, executables, now).map_err(unusable)?;
+        if self.is_recording && self.otherwise.asks() && executables.is_whole() {
+            let kept = self.store.record(root, executables, now);
+            kept.map_err(|error| refusal(RefusalReason::NotKept(error), executables, difference.as_ref()))?;
         }
         Ok(())
     }

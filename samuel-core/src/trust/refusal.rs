@@ -9,6 +9,7 @@ use crate::model::{Coded, ErrorCode, Remedy};
 
 /// That what would execute may not run.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Refusal {
     /// Why not.
     pub reason: RefusalReason,
@@ -36,8 +37,10 @@ pub enum RefusalReason {
     Unaccepted,
     /// Something else is allowed, by its digest.
     OtherDigest,
-    /// What was trusted cannot be read, or what is trusted now cannot be kept.
-    Store(TrustStoreError),
+    /// What was trusted cannot be read.
+    Unreadable(TrustStoreError),
+    /// What was allowed now cannot be kept.
+    NotKept(TrustStoreError),
 }
 
 impl Refusal {
@@ -70,7 +73,8 @@ impl fmt::Display for Refusal {
                 let digest = self.executables.digest();
                 write!(f, "what this project would run is not what was trusted: its digest is {digest}")
             }
-            RefusalReason::Store(_) => f.write_str("what was trusted cannot be looked up"),
+            RefusalReason::Unreadable(_) => f.write_str("what was trusted cannot be looked up"),
+            RefusalReason::NotKept(_) => f.write_str("what was allowed cannot be kept"),
         }
     }
 }
@@ -78,7 +82,7 @@ impl fmt::Display for Refusal {
 impl std::error::Error for Refusal {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.reason {
-            RefusalReason::Store(error) => Some(error),
+            RefusalReason::Unreadable(error) | RefusalReason::NotKept(error) => Some(error),
             _ => None,
         }
     }
@@ -91,13 +95,11 @@ impl Coded for Refusal {
 
     fn help(&self) -> Remedy {
         match &self.reason {
-            RefusalReason::Declined => {
-                "Change what it would run in samuel.toml, or start it again and answer y.".into()
-            }
+            RefusalReason::Declined => Remedy::ChangeWhatRuns,
             RefusalReason::Unaccepted => Remedy::AcceptDigest { digest: self.executables.digest() },
             RefusalReason::OtherDigest => Remedy::TrustOtherDigest,
             RefusalReason::Changed { .. } | RefusalReason::Untrusted => Remedy::TrustRun,
-            RefusalReason::Store(error) => error.help(),
+            RefusalReason::Unreadable(error) | RefusalReason::NotKept(error) => error.help(),
         }
     }
 }
@@ -110,5 +112,7 @@ fn in_numbers(difference: &Difference) -> String {
         (difference.gone.len(), "gone"),
     ];
     let counts = counts.into_iter().filter(|(count, _)| *count > 0);
-    counts.map(|(count, how)| format!("{count} {how}")).collect::<Vec<_>>().join(", ")
+    let order = difference.reordered.then(|| "in another order".to_owned());
+    let parts = counts.map(|(count, how)| format!("{count} {how}")).chain(order);
+    parts.collect::<Vec<_>>().join(", ")
 }

@@ -91,9 +91,13 @@ impl Coded for TrustStoreError {
 
     fn help(&self) -> Remedy {
         match self {
-            Self::Io { .. } | Self::Root { .. } => {
-                Remedy::Say("Make it this user's alone, readable and with mode 0700.")
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => Remedy::Say(
+                "Make it this user's alone: a directory with mode 0700, its files with mode 0600.",
+            ),
+            Self::Io { .. } => {
+                Remedy::Say("Check that the directory can be written to and the disk has room.")
             }
+            Self::Root { .. } => Remedy::Say("Check that the project's directory exists."),
             Self::Inside { .. } => Remedy::Say("Name a directory outside of the project."),
             Self::Record { .. } => Remedy::RevokeTrust,
         }
@@ -145,9 +149,12 @@ impl TrustStore {
         executables: &Executables,
         now: Timestamp,
     ) -> Result<(), TrustStoreError> {
-        // The permissions of one that others could have written to do not stay.
-        self.revoke(root)?;
         let (path, root) = self.place(root)?;
+        // The permissions of one that others could have written to do not stay.
+        if private::read(&path, MAX_RECORD_BYTES).is_err() {
+            let removed = std::fs::remove_file(&path);
+            removed.map_err(|source| TrustStoreError::Io { path: path.clone(), source })?;
+        }
         let record =
             TrustRecord { version: VERSION, root, trusted_at: now, entries: executables.entries.clone() };
         // Texts, lists and records alone, so that this cannot fail.
@@ -257,13 +264,15 @@ mod tests {
     fn what_somebody_allows_is_recorded_and_a_part_is_not() {
         let bench = Bench::new();
         let answers =
-            |yes: bool| TrustPolicy::recorded_or(bench.store.clone(), TrustPolicy::ask(move |_, _| yes));
+            |yes: bool| TrustPolicy::recording(bench.store.clone(), TrustPolicy::ask(move |_, _| yes));
         let wanted = executables(&["true"]);
         assert!(matches!(
             bench.decide(&answers(false), &wanted).unwrap_err().reason,
             RefusalReason::Declined
         ));
         bench.decide(&answers(true), &wanted.clone().into_part()).unwrap();
+        let once = TrustPolicy::recorded_or(bench.store.clone(), TrustPolicy::ask(|_, _| true));
+        bench.decide(&once, &wanted).unwrap();
         assert_eq!(bench.store.recorded(&bench.root).unwrap(), None);
         bench.decide(&answers(true), &wanted).unwrap();
         bench.decide(&bench.recorded(), &wanted).unwrap();
@@ -281,7 +290,7 @@ mod tests {
         let trust = || bench.store.record(&bench.root, &wanted, Timestamp::UNIX_EPOCH).unwrap();
         let refused = |words: &str| {
             let refused = bench.decide(&bench.recorded(), &wanted).unwrap_err();
-            let RefusalReason::Store(error) = refused.reason else { panic!("{words}: {refused}") };
+            let RefusalReason::Unreadable(error) = refused.reason else { panic!("{words}: {refused}") };
             let source = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
             assert!(format!("{error}: {source}").contains(words), "{error}: {source}");
         };
@@ -314,6 +323,10 @@ mod tests {
         assert_eq!(mode(bench.file()), 0o600);
         let inside = TrustStore::open(&bench.root.join("trust")).unwrap();
         assert!(matches!(inside.recorded(&bench.root), Err(TrustStoreError::Inside { .. })));
+        let asking = TrustPolicy::recorded_or(inside.clone(), TrustPolicy::ask(|_, _| true));
+        bench.decide(&asking, &executables(&["true"])).unwrap();
+        let refused = bench.decide(&TrustPolicy::recorded(inside), &executables(&["true"])).unwrap_err();
+        assert!(matches!(refused.reason, RefusalReason::Untrusted));
         let open = bench.dir.path().join("open");
         fs::create_dir(&open).unwrap();
         fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();

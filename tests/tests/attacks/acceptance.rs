@@ -101,7 +101,7 @@ fn at_a_terminal_the_change_is_shown_and_one_answer_decides() {
     assert!(!no.hung && !target.path("taken").exists());
     assert_eq!(text.matches("changed: samuel.toml").count(), 1, "{text}");
     assert_eq!(text.matches("quality check 1: touch taken").count(), 1, "a no prints no list: {text}");
-    says(&text, &["Accept these changes, and run this? [y/N]", "was declined"]);
+    says(&text, &["Accept these changes, run this, and trust it from now on? [y/N]", "was declined"]);
 
     // With --yes the change is asked about as well, and nothing else is.
     let no = answered(target.samuel(&["run", "start", "--yes", "--accept"]), "n");

@@ -58,6 +58,18 @@ fn grants_that_were_raised_change_what_is_shown() {
 }
 
 #[test]
+fn what_a_plugin_is_configured_with_is_shown_and_a_change_of_it_is_not_trusted() {
+    let target = Target::with_tasks(&["One"]);
+    target.plugin("lint", "lint", "quality.check", PASSES);
+    target.ok(&["install", "lint", "--yes"]);
+    target.ok(&["trust", "--yes"]);
+    let config = target.read("samuel.toml");
+    target.write("samuel.toml", format!("{config}\n[plugins.config]\ncmd = \"touch taken\"\n"));
+    let refused = target.run(&["run", "start"]).ends(78);
+    says(&refused.text(), &["changed: plugin lint", "+ config cmd: \"touch taken\""]);
+}
+
+#[test]
 fn a_long_list_is_shown_whole_and_always_in_one_order() {
     let target = Target::with_tasks(&["One"]);
     let checks: Vec<String> =

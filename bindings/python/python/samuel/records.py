@@ -5172,21 +5172,21 @@ class HistoryChange(Record):
         by: What the caller is called, where that is known.
         what: The word for it, such as `done`; `imported` for a plan that was stored as a
             whole and `edited` for a plan file that was changed past the store.
-        from: Where the task stood before, where that changed.
-        to: Where it stood after, where that changed.
+        before: Where the task stood before, where that changed.
+        after: Where it stood after, where that changed.
         details: What is to be said of it, such as a reason, a commit, or the fields that
             say something else; one line each, at most 10.
     """
 
-    __slots__ = ("change", "at", "actor", "by", "what", "from", "to", "details")
-    __match_args__ = ("change", "at", "actor", "what", "details", "by", "from", "to")
+    __slots__ = ("change", "at", "actor", "by", "what", "before", "after", "details")
+    __match_args__ = ("change", "at", "actor", "what", "details", "by", "before", "after")
     change: int
     at: str
     actor: Actor
     by: str | None
     what: str
-    from: Status | None
-    to: Status | None
+    before: Status | None
+    after: Status | None
     details: tuple[str, ...]
 
     def __init__(
@@ -5197,16 +5197,16 @@ class HistoryChange(Record):
         what: str,
         details: Iterable[str],
         by: str | None = None,
-        from: Status | None = None,
-        to: Status | None = None,
+        before: Status | None = None,
+        after: Status | None = None,
     ) -> None:
         _set(self, "change", change)
         _set(self, "at", at)
         _set(self, "actor", actor)
         _set(self, "by", by)
         _set(self, "what", what)
-        _set(self, "from", from)
-        _set(self, "to", to)
+        _set(self, "before", before)
+        _set(self, "after", after)
         _set(self, "details", items(details))
 
 

@@ -29,6 +29,9 @@ const MAX_FILE_BYTES: u64 = 64 << 20;
 /// What is shown in place of the digest of a file that is not watched.
 const NOT_WATCHED: &str = "ignored by git, not watched";
 
+/// Why a file is watched that an agent's program reads unasked.
+const OF_AGENT: &str = "read by the agent's program by itself";
+
 /// Samuel's own directory, all of which is watched where a check executes it.
 const OWN_DIRECTORY: &str = ".samuel";
 
@@ -63,7 +66,14 @@ struct Look {
 impl ControlFiles {
     /// Looks at the files of a project, at those that the commands of its checks
     /// run, and at those of its agent. Blocks.
-    pub(in crate::engine) fn of(project: &Project, checks: &[CheckCommand], agent: &[PathBuf]) -> Self {
+    ///
+    /// What the agent's program reads unasked, `unasked`, is patterns relative to the root.
+    pub(in crate::engine) fn of(
+        project: &Project,
+        checks: &[CheckCommand],
+        agent: &[PathBuf],
+        unasked: impl IntoIterator<Item = &'static str>,
+    ) -> Self {
         let root = project.root().to_owned();
         let names = project.base().templates();
         let templates = project.template_directories().into_iter();
@@ -78,6 +88,7 @@ impl ControlFiles {
             OfChecks::of(project, checks, is_watched);
         // What is at any depth is often what is installed there, and not the project's.
         patterns.retain(|pattern, _| !pattern::is_deep(pattern));
+        patterns.extend(unasked.into_iter().map(|pattern| (pattern.into(), OF_AGENT.to_owned())));
         for path in agent {
             scripts.entry(path.clone()).or_insert_with(|| "run or read by the agent's command".to_owned());
         }
@@ -191,6 +202,15 @@ impl ControlFiles {
         names
     }
 
+    /// Returns the files that the agent's program reads unasked, each with what it was when
+    /// the run was built.
+    pub(in crate::engine) fn of_agent(&self) -> Vec<(String, String)> {
+        let patterns = self.patterns.iter().filter(|(_, named_by)| *named_by == OF_AGENT);
+        let paths: Vec<PathBuf> =
+            patterns.flat_map(|(pattern, _)| pattern::matches(pattern, &self.root)).collect();
+        self.known(&paths)
+    }
+
     /// Returns files by their names, each with what it was when the run was built.
     pub(in crate::engine) fn known(&self, paths: &[PathBuf]) -> Vec<(String, String)> {
         let known = |path: &PathBuf| Some((self.shown(path), self.digest(path)?.to_owned()));
@@ -251,11 +271,20 @@ impl ControlFiles {
     }
 
     fn shown(&self, path: &Path) -> String {
-        path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
+        named(path.strip_prefix(&self.root).unwrap_or(path))
     }
 
     fn shown_directory(&self, path: &Path) -> String {
         format!("{}/", self.shown(path))
+    }
+}
+
+/// Writes a path so that no two have the same name: what is not UTF-8 as a shell writes it,
+/// `$'a\xff'`.
+fn named(path: &Path) -> String {
+    match path.to_str() {
+        Some(text) if !text.starts_with("$'") => text.to_owned(),
+        _ => format!("$'{}'", path.as_os_str().as_encoded_bytes().escape_ascii()),
     }
 }
 
@@ -306,7 +335,7 @@ mod tests {
         write(".samuel/plugins/lint/hook.sh", "true");
         write(".samuel/plugins/lint/old.sh", "true");
         let project = Project::open(dir.path(), None, Arc::new(SystemClock::new())).unwrap();
-        let control = ControlFiles::of(&project, &[], &[]);
+        let control = ControlFiles::of(&project, &[], &[], []);
         assert!(control.changes().is_empty());
 
         write("src/main.rs", "fn main() {}");
@@ -333,7 +362,7 @@ mod tests {
         let (dir, project) = project(&[("ci/check.sh", "exit 1"), ("check.sh", "exit 1"), ("agent.sh", "")]);
         let root = dir.path();
         let control =
-            ControlFiles::of(&project, &[CheckCommand::new("sh ci/check.sh")], &[root.join("agent.sh")]);
+            ControlFiles::of(&project, &[CheckCommand::new("sh ci/check.sh")], &[root.join("agent.sh")], []);
         fs::write(root.join("check.sh"), "exit 0").unwrap();
         assert!(control.changes().is_empty(), "nothing names it");
         fs::write(root.join("ci/check.sh"), "exit 0").unwrap();
@@ -349,7 +378,7 @@ mod tests {
     #[test]
     fn a_script_that_was_written_to_and_put_back_is_told_of() {
         let (dir, project) = project(&[("check.sh", "exit 1")]);
-        let control = ControlFiles::of(&project, &[CheckCommand::new("sh check.sh")], &[]);
+        let control = ControlFiles::of(&project, &[CheckCommand::new("sh check.sh")], &[], []);
         let stamps = control.stamps();
         assert!(control.changes_since(&stamps).is_empty());
         fs::write(dir.path().join("copy"), "exit 1").unwrap();
@@ -360,12 +389,26 @@ mod tests {
     }
 
     #[test]
+    fn two_scripts_whose_names_are_not_utf_8_are_told_apart() {
+        use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
+        let (dir, project) = project(&[("ci/z.sh", "exit 1")]);
+        let path = |name: &[u8]| dir.path().join("ci").join(OsStr::from_bytes(name));
+        fs::write(path(b"a\xfe.sh"), "exit 1").unwrap();
+        fs::write(path(b"a\xff.sh"), "exit 0").unwrap();
+        let check = CheckCommand::new("for f in ci/*.sh; do sh \"$f\" || exit 1; done");
+        let control = ControlFiles::of(&project, &[check], &[], []);
+        fs::write(path(b"a\xfe.sh"), "exit 0").unwrap();
+        let told = told(&control.changes());
+        assert!(told.len() == 1 && told[0].starts_with("changed: $'ci/a\\xfe.sh'"), "{told:?}");
+    }
+
+    #[test]
     fn what_a_run_left_changed_is_compared_with_what_it_was_built_from() {
         let plugin = ".samuel/plugins/lint/hook.sh";
         let config = "[[plugins]]\nname = \"lint\"\n";
         let (dir, opened) = project(&[("samuel.toml", config), (plugin, "true"), ("check.sh", "exit 1")]);
         let checks = [CheckCommand::new("sh check.sh")];
-        let before = ControlFiles::of(&opened, &checks, &[]);
+        let before = ControlFiles::of(&opened, &checks, &[], []);
         let (under_way, ended) = (before.record(), before.record_of_end());
         let text = serde_json::to_string(&under_way).unwrap();
         let under_way: ControlRecord = serde_json::from_str(&text).unwrap();
@@ -375,7 +418,7 @@ mod tests {
         fs::write(dir.path().join(plugin), "nice").unwrap();
         fs::write(dir.path().join("samuel.lock"), "").unwrap();
         // The next run asks nothing of the script.
-        let now = ControlFiles::of(&opened, &[], &[]);
+        let now = ControlFiles::of(&opened, &[], &[], []);
         let expected = ["changed: .samuel/plugins/lint/", "changed: check.sh", "new: samuel.lock"];
         let mut found = told(&now.changes_of(&under_way));
         found.sort();
@@ -395,7 +438,7 @@ mod tests {
         let length = MAX_FILE_BYTES + 1;
         fs::File::create(root.join("check")).unwrap().set_len(length).unwrap();
         let project = Project::open(&root, None, Arc::new(SystemClock::new())).unwrap();
-        let control = ControlFiles::of(&project, &[CheckCommand::new("./check")], &[]);
+        let control = ControlFiles::of(&project, &[CheckCommand::new("./check")], &[], []);
         assert!(control.changes().is_empty());
         let file = fs::File::options().write(true).open(root.join("check")).unwrap();
         std::os::unix::fs::FileExt::write_at(&file, b"x", length - 1).unwrap();
