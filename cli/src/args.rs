@@ -391,6 +391,9 @@ pub(crate) struct ResetArgs {
 pub(crate) struct EnqueueArgs {
     /// The title, one line
     pub(crate) title: String,
+    /// The task this one is a part of
+    #[arg(long, value_name = "ID")]
+    pub(crate) parent: Option<TaskId>,
     #[command(flatten)]
     pub(crate) details: TaskDetails,
 }

@@ -10,12 +10,11 @@ use std::{
     sync::Arc,
 };
 
-use jiff::Timestamp;
 use samuel_core::{
     clock::SystemClock,
     git::Caller,
     process::{Supervisor, find_program},
-    project::{Project, find_root},
+    project::{Origin, Project, find_root},
     state::{Actor, Asker},
     trust::TrustStore,
 };
@@ -184,11 +183,14 @@ impl Host {
         })
     }
 
-    /// Says on whose behalf the command changes tasks, as far as the caller
-    /// says so: for the records, since an agent can leave that out. Whether a
-    /// completion stands does not depend on it.
+    /// Says from which run the command is called, as far as the caller says so.
+    pub(crate) fn origin(&self) -> Origin {
+        Origin::of_env(|name| self.var(name))
+    }
+
+    /// Says on whose behalf the command changes tasks.
     pub(crate) fn actor(&self) -> Actor {
-        if self.var("SAMUEL_RUN_ID").is_some() { Actor::Agent } else { Actor::User }
+        self.origin().actor()
     }
 
     /// Says who asks for a change, so that `undo` knows which changes are theirs: a
@@ -196,19 +198,6 @@ impl Host {
     pub(crate) fn asker(&self) -> Asker {
         let user = rustix::process::getuid().as_raw();
         Asker { actor: self.actor(), name: Some(format!("{user}/{}", session())) }
-    }
-
-    /// Returns when the plan was made that the run works on which this command is
-    /// called from; nothing outside of a run, or where another plan is meant.
-    pub(crate) fn plan(&self, project: &Project) -> Option<Timestamp> {
-        let of_run = self.var("SAMUEL_PROJECT_ROOT").is_some_and(|root| Path::new(root) == project.root());
-        let (methodology, created_at) = self.var("SAMUEL_PLAN").filter(|_| of_run)?.split_once('@')?;
-        created_at.parse().ok().filter(|_| methodology == project.methodology())
-    }
-
-    /// Returns the iteration of the run this command is called from.
-    pub(crate) fn iteration(&self) -> Option<u32> {
-        self.var("SAMUEL_ITERATION")?.parse().ok().filter(|iteration| *iteration > 0)
     }
 
     /// Returns where compiled components of plugins are kept: below

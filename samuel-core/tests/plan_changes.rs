@@ -111,9 +111,9 @@ fn what_would_break_the_plan_is_refused_and_changes_nothing() {
         (depends("2", "9"), "task 2 depends on 9, which does not exist", ErrorCode::TASK_INVALID),
         (depends("2", "3"), "task 2 would depend on itself: 2 -> 3 -> 2", ErrorCode::TASK_INVALID),
         (depends("2", "2"), "task 2 would depend on itself: 2 -> 2", ErrorCode::TASK_INVALID),
-        (remove(&["2"], Parts::Keep), "task 2 cannot be removed: 3 depends on it", ErrorCode::TASK_IN_USE),
+        (remove(&["2"], Parts::Refuse), "task 2 cannot be removed: 3 depends on it", ErrorCode::TASK_IN_USE),
         (
-            remove(&["1"], Parts::Keep),
+            remove(&["1"], Parts::Refuse),
             "task 1 cannot be removed: 1.1, 1.2 are parts of it",
             ErrorCode::TASK_IN_USE,
         ),
@@ -144,9 +144,9 @@ fn what_would_break_the_plan_is_refused_and_changes_nothing() {
 #[test]
 fn what_others_need_is_removed_with_them() {
     let store = in_memory();
-    ask(&store, "a", remove(&["2", "3"], Parts::Keep)).unwrap();
+    ask(&store, "a", remove(&["2", "3"], Parts::Refuse)).unwrap();
     assert_eq!(order(&store), "1 1.1 1.2");
-    ask(&store, "a", remove(&["1"], Parts::Take)).unwrap();
+    ask(&store, "a", remove(&["1"], Parts::Remove)).unwrap();
     assert_eq!(order(&store), "");
     ask(&store, "a", undo(None)).unwrap();
     ask(&store, "a", undo(None)).unwrap();
@@ -247,7 +247,7 @@ fn an_agent_changes_no_tasks_and_takes_nothing_back() {
     let update = PlanUpdate { removed: vec![id("3")], ..PlanUpdate::default() };
     for mutation in [
         title("2", "easier"),
-        remove(&["3"], Parts::Keep),
+        remove(&["3"], Parts::Refuse),
         moved("3", Place::First),
         undo(None),
         Mutation::Update { update: Box::new(update) },
@@ -302,7 +302,7 @@ fn mutation() -> impl Strategy<Value = Mutation> {
             task: Box::new(Task { parent_id: Some(parent), ..Task::new(id, "t") })
         }),
         (ids(), edit()).prop_map(|(id, edit)| Mutation::Edit { id, edit: Box::new(edit) }),
-        (vec(ids(), 1..3), select(vec![Parts::Keep, Parts::Take]))
+        (vec(ids(), 1..3), select(vec![Parts::Refuse, Parts::Remove]))
             .prop_map(|(ids, parts)| Mutation::Remove { ids, parts }),
         (ids(), place()).prop_map(|(id, to)| Mutation::Move { id, to }),
         update.prop_map(|update| Mutation::Update { update: Box::new(update) }),
@@ -427,7 +427,7 @@ fn work() -> impl Strategy<Value = Vec<Mutation>> {
         ids().prop_map(|id| Mutation::Skip { id, reason: None }),
         "[a-d]".prop_map(|title| Mutation::Enqueue { task: NewTask::new(title) }),
         (ids(), edit).prop_map(|(id, edit)| Mutation::Edit { id, edit: Box::new(edit) }),
-        (vec(ids(), 1..3), select(vec![Parts::Keep, Parts::Take]))
+        (vec(ids(), 1..3), select(vec![Parts::Refuse, Parts::Remove]))
             .prop_map(|(ids, parts)| Mutation::Remove { ids, parts }),
         (ids(), ids()).prop_map(|(id, parent)| Mutation::Move { id, to: Place::Under(parent) }),
         ids().prop_map(|id| Mutation::Move { id, to: Place::Top }),
@@ -576,7 +576,7 @@ fn each_field_follows_the_side_that_changed_it_and_a_conflict_is_told_until_one_
 fn what_somebody_removed_stays_away_until_the_prd_is_preferred() {
     let prd = prd_of(&[("1", "One", ""), ("2", "Two", ""), ("3", "Three", "")]);
     let store = imported(&prd);
-    ask(&store, "a", remove(&["3"], Parts::Keep)).unwrap();
+    ask(&store, "a", remove(&["3"], Parts::Refuse)).unwrap();
     ask(&store, "a", Mutation::Enqueue { task: NewTask::new("Mine") }).unwrap();
     assert_eq!(order(&store), "1 2 4", "the number of a task of the PRD is not given away");
     let merged = merge(&store.load().unwrap().plan, &prd, Orphans::Keep, Prefer::Plan);

@@ -59,7 +59,7 @@ async fn an_attempt_whose_check_failed_and_the_next_are_told_with_their_logs() {
     }
     let changes: Vec<String> = history.changes.iter().map(|change| change.what.clone()).collect();
     assert_eq!(changes, ["imported", "start_task", "done", "take_back", "start_task", "done"]);
-    assert!(history.complete && history.more_changes == 0 && !history.ready);
+    assert!(history.whole && history.more_changes == 0 && !history.ready);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -149,7 +149,7 @@ fn a_plan_that_is_stored_anew_has_other_tasks_and_long_histories_are_cut_with_a_
     let plan = Plan::clone(&store.load().unwrap().plan);
     store.import(plan, Actor::User, Existing::Replace).unwrap();
     let told = history(&bench, "1");
-    assert_eq!((told.changes.len(), told.changes[0].what.as_str(), told.complete), (1, "imported", true));
+    assert_eq!((told.changes.len(), told.changes[0].what.as_str(), told.whole), (1, "imported", true));
 }
 
 #[test]

@@ -6,10 +6,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use pyo3::{
-    Bound, PyAny, PyResult, Python,
-    exceptions::{PyTypeError, PyValueError},
-    pyclass, pymethods,
-    types::PyAnyMethods,
+    Bound, PyAny, PyResult, Python, exceptions::PyValueError, pyclass, pymethods, types::PyAnyMethods,
 };
 use samuel_core::{
     clock::SystemClock,
@@ -19,8 +16,8 @@ use samuel_core::{
     model::{Coded, Status, Task, TaskId},
     plan::{ListForm, TaskFilter, TaskList},
     prd::{self, Document, Form},
-    project::{Initialised, NewPlan, PrdOptions, PrdSource, Project, UpdateOptions, find_root},
-    state::{Actor, Applied, Asker, Existing, Mutation, NewTask, Orphans, Prefer, StateError},
+    project::{Initialised, NewPlan, Origin, PrdOptions, PrdSource, Project, UpdateOptions, find_root},
+    state::{Applied, Asker, Existing, Mutation, NewTask, Orphans, Prefer, StateError},
 };
 use serde::Serialize;
 
@@ -37,7 +34,7 @@ use crate::{
 
 /// A project on disk.
 #[pyclass(frozen, name = "Project", module = "samuel._samuel")]
-pub(crate) struct PyProject(pub(crate) Project, Option<PyMethodology>);
+pub(crate) struct PyProject(pub(crate) Project, Option<PyMethodology>, Origin);
 
 impl PyProject {
     /// Returns the project for one run, and what keeps its methodology from registering
@@ -69,9 +66,18 @@ impl PyProject {
         made.map_err(|error| raise(py, &error))
     }
 
-    fn change<'py>(&self, py: Python<'py>, actor: &str, mutation: Mutation) -> PyResult<Bound<'py, PyAny>> {
-        let asker = asker(actor);
-        told(py, || self.0.plan_store().mutate_as(None, mutation, &asker).map(|applied| applied.task))
+    fn change<'py>(&self, py: Python<'py>, mutation: Mutation) -> PyResult<Bound<'py, PyAny>> {
+        told(py, || self.apply(mutation).map(|applied| applied.task))
+    }
+
+    /// Makes a change of the plan, if need be of that alone which the caller's run works on.
+    fn apply(&self, mutation: Mutation) -> Result<Applied, StateError> {
+        self.0.plan_store().mutate_as(self.2.plan_of(&self.0), mutation, &self.asker())
+    }
+
+    /// Says who asks: this process, so that what it takes back is its own.
+    fn asker(&self) -> Asker {
+        Asker { actor: self.2.actor(), name: Some(format!("python/{}", std::process::id())) }
     }
 }
 
@@ -107,6 +113,7 @@ impl PyProject {
         root: PathBuf,
         methodology: Option<Bound<'_, PyAny>>,
         state_dir: Option<PathBuf>,
+        env: Vec<(String, String)>,
     ) -> PyResult<Self> {
         let clock = Arc::new(SystemClock::new());
         let named: Option<String> = methodology.as_ref().and_then(|given| given.extract().ok());
@@ -117,7 +124,8 @@ impl PyProject {
             None => Project::open(root, named.as_deref(), clock),
         });
         let opened = opened.map_err(|error| raise(py, &error))?;
-        Ok(Self(opened.keeping_plans_in(state_dir), brought))
+        let var = |name: &str| env.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
+        Ok(Self(opened.keeping_plans_in(state_dir), brought, Origin::of_env(var)))
     }
 
     #[staticmethod]
@@ -203,7 +211,7 @@ impl PyProject {
         let id = task_id(py, id)?;
         told(py, || {
             let plan = self.0.plan_store().load()?.plan;
-            plan.task(&id).cloned().ok_or(StateError::TaskNotFound { id })
+            plan.task(&id).cloned().ok_or_else(|| StateError::no_task(&plan, &id))
         })
     }
 
@@ -240,47 +248,35 @@ impl PyProject {
     fn done<'py>(
         &self,
         py: Python<'py>,
-        actor: &str,
         id: &str,
         commit_sha: Option<String>,
         iteration: Option<u32>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let id = task_id(py, id)?;
-        self.change(py, actor, Mutation::Done { id, commit_sha, iteration })
+        let iteration = iteration.or_else(|| self.2.iteration());
+        self.change(py, Mutation::Done { id, commit_sha, iteration })
     }
 
-    fn skip<'py>(
-        &self,
-        py: Python<'py>,
-        actor: &str,
-        id: &str,
-        reason: Option<String>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn skip<'py>(&self, py: Python<'py>, id: &str, reason: Option<String>) -> PyResult<Bound<'py, PyAny>> {
         let id = task_id(py, id)?;
-        self.change(py, actor, Mutation::Skip { id, reason })
+        self.change(py, Mutation::Skip { id, reason })
     }
 
-    fn reset<'py>(&self, py: Python<'py>, actor: &str, id: &str) -> PyResult<Bound<'py, PyAny>> {
+    fn reset<'py>(&self, py: Python<'py>, id: &str) -> PyResult<Bound<'py, PyAny>> {
         let id = task_id(py, id)?;
-        self.change(py, actor, Mutation::Reset { id })
+        self.change(py, Mutation::Reset { id })
     }
 
     /// Adds a task: with an id of its own if it has one, else with the next.
-    fn enqueue<'py>(
-        &self,
-        py: Python<'py>,
-        actor: &str,
-        task: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let refused = |error: &dyn std::fmt::Display| PyTypeError::new_err(error.to_string());
-        if task.get_item("id")?.is_none() {
+    fn enqueue<'py>(&self, py: Python<'py>, task: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let refused = |error: &dyn std::fmt::Display| PyValueError::new_err(error.to_string());
+        if !task.contains("id")? {
             let task: NewTask = from_python(task).map_err(|error| refused(&error))?;
-            return self.change(py, actor, Mutation::Enqueue { task });
+            return self.change(py, Mutation::Enqueue { task });
         }
-        let mut task: Task = from_python(task).map_err(|error| refused(&error))?;
-        let id = task_id(py, task.id.as_str())?;
-        task.parent_id = task.parent_id.or_else(|| self.0.numbered_parent(&id));
-        self.change(py, actor, Mutation::Add { task: Box::new(task) })
+        let task: Task = from_python(task).map_err(|error| refused(&error))?;
+        task_id(py, task.id.as_str())?;
+        self.change(py, Mutation::Add { task: Box::new(task) })
     }
 
     /// Makes any change, as the dictionary that the journal has of it, and returns its
@@ -288,13 +284,11 @@ impl PyProject {
     fn mutate<'py>(
         &self,
         py: Python<'py>,
-        actor: &str,
         mutation: &Bound<'py, PyAny>,
     ) -> PyResult<(u64, Bound<'py, PyAny>)> {
         let mutation: Mutation =
-            from_python(mutation).map_err(|error| PyTypeError::new_err(error.to_string()))?;
-        let asker = asker(actor);
-        let applied = detached(py, || self.0.plan_store().mutate_as(None, mutation, &asker));
+            from_python(mutation).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let applied = detached(py, || self.apply(mutation));
         let Applied { revision, task, .. } = applied.map_err(|error| raise(py, &error))?;
         Ok((revision, to_python(py, &task)?))
     }
@@ -304,7 +298,6 @@ impl PyProject {
     fn update<'py>(
         &self,
         py: Python<'py>,
-        actor: &str,
         prd: Option<PathBuf>,
         text: Option<String>,
         prune: bool,
@@ -322,18 +315,11 @@ impl PyProject {
             }
         };
         let options = UpdateOptions { orphans, prefer, dry_run, reading: reading(format, allow_empty)? };
-        let asker = asker(actor);
         let updated = detached(py, || {
             let text = Document::new("the PRD", text.unwrap_or_default());
             let source = prd.as_deref().map_or(PrdSource::Text(&text), PrdSource::File);
-            self.0.update_prd(source, options, &asker)
+            self.0.update_prd(source, options, &self.asker())
         });
         to_python(py, &updated.map_err(|error| raise(py, &error))?)
     }
-}
-
-/// Says who asks: this process, so that what it takes back is its own.
-fn asker(actor: &str) -> Asker {
-    let actor = if actor == "agent" { Actor::Agent } else { Actor::User };
-    Asker { actor, name: Some(format!("python/{}", std::process::id())) }
 }

@@ -31,6 +31,30 @@ def test_tasks_are_added_done_skipped_and_reset(samuel_project: MakeProject) -> 
             raise AssertionError(other)
     added = project.enqueue("Third", id="2.1", priority="high", depends_on=["1"], acceptance=["it works"])
     assert (added.id, added.parent_id, added.priority, added.acceptance) == ("2.1", "2", "high", ("it works",))
+    numbered = project.enqueue("Fourth", parent_id="2")
+    assert (numbered.id, numbered.parent_id) == ("3", "2")
+    for change in (
+        lambda: project.edit("1", priority="urgent"),  # type: ignore[arg-type]
+        lambda: project.enqueue("Fifth", complexity="hard"),  # type: ignore[arg-type]
+        lambda: project.enqueue("Fifth", id="5", source="dream"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(ValueError, match="urgent|hard|dream"):
+            change()
+
+
+def test_what_is_left_of_a_run_changes_no_plan_that_replaced_its_own(
+    samuel_project: MakeProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = samuel_project("First")
+    monkeypatch.setenv("SAMUEL_RUN_ID", "r")
+    monkeypatch.setenv("SAMUEL_ITERATION", "4")
+    monkeypatch.setenv("SAMUEL_PROJECT_ROOT", project.root)
+    monkeypatch.setenv("SAMUEL_PLAN", "ralph@2000-01-01T00:00:00Z")
+    with pytest.raises(samuel.StateError) as caught:
+        samuel.Project(project.root).done("1")
+    assert caught.value.code == "E_STATE_REPLACED" and project.task("1").status == "pending"
+    monkeypatch.delenv("SAMUEL_PLAN")
+    assert samuel.Project(project.root).done("1").iteration == 4
 
 
 def test_tasks_are_listed_and_shown_with_their_history(samuel_project: MakeProject) -> None:
@@ -52,6 +76,9 @@ def test_tasks_are_listed_and_shown_with_their_history(samuel_project: MakeProje
     with pytest.raises(samuel.StateError) as caught:
         project.task_history("9")
     assert caught.value.code == "E_TASK_NOT_FOUND"
+    with pytest.raises(samuel.StateError) as caught:
+        project.done("1.2")
+    assert caught.value.help is not None and "Did you mean 1.1 or 1?" in caught.value.help
 
 
 def test_a_prd_becomes_the_plan(tmp_path: Path) -> None:
@@ -62,7 +89,8 @@ def test_a_prd_becomes_the_plan(tmp_path: Path) -> None:
     with pytest.raises(samuel.StateError) as caught:
         project.init("prd.md")
     assert caught.value.code == "E_STATE_EXISTS" and caught.value.help
-    assert project.init("prd.md", force=True).backup is None
+    again = project.init("prd.md", force=True)
+    assert (again.backup, again.kept) == (None, 1)
     assert len(project.kept_plans()) == 2
     (tmp_path / "inner").mkdir()
     assert samuel.Project.find(tmp_path / "inner").root == str(tmp_path)

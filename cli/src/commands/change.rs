@@ -16,7 +16,7 @@ use samuel_core::{
 };
 use serde_json::json;
 
-use super::{look::with_nearest, restore::is_at_work};
+use super::restore::is_at_work;
 use crate::{
     args::{AddArgs, DoneArgs, EnqueueArgs, ResetArgs, SkipArgs, TaskDetails},
     failure::Failure,
@@ -28,7 +28,7 @@ use crate::{
 /// Records that a task is done.
 pub(crate) fn done(project: &Project, args: DoneArgs, host: &Host) -> Result<Reply, Failure> {
     let DoneArgs { id, commit_sha, iteration } = args;
-    let iteration = iteration.or_else(|| host.iteration());
+    let iteration = iteration.or_else(|| host.origin().iteration());
     let mut reply = apply(project, host, Mutation::Done { id, commit_sha, iteration })?;
     // Whoever asks: while an agent is at work nobody can tell them apart.
     let run_is_under_way = is_at_work(project);
@@ -55,21 +55,29 @@ pub(crate) fn reset(project: &Project, args: ResetArgs, host: &Host) -> Result<R
 /// Adds a task.
 pub(crate) fn enqueue(project: &Project, args: EnqueueArgs, host: &Host) -> Result<Reply, Failure> {
     let TaskDetails { priority, complexity, source, description, depends_on } = args.details;
-    let task = NewTask { priority, complexity, source, description, depends_on, ..NewTask::new(args.title) };
+    let parent_id = args.parent;
+    let task = NewTask {
+        parent_id,
+        priority,
+        complexity,
+        source,
+        description,
+        depends_on,
+        ..NewTask::new(args.title)
+    };
     apply(project, host, Mutation::Enqueue { task })
 }
 
 /// Adds a task with an id of the caller's choice.
 pub(crate) fn add(project: &Project, args: AddArgs, host: &Host) -> Result<Reply, Failure> {
     let TaskDetails { priority, complexity, source, description, depends_on } = args.details;
-    let parent_id = args.parent.or_else(|| project.numbered_parent(&args.id));
     let task = Task {
         priority,
         complexity,
         source,
         description,
         depends_on,
-        parent_id,
+        parent_id: args.parent,
         ..Task::new(args.id, args.title)
     };
     apply(project, host, Mutation::Add { task: Box::new(task) })
@@ -77,10 +85,9 @@ pub(crate) fn add(project: &Project, args: AddArgs, host: &Host) -> Result<Reply
 
 pub(super) fn apply(project: &Project, host: &Host, mutation: Mutation) -> Result<Reply, Failure> {
     let store = project.plan_store();
-    let applied =
-        once_put_back(project, || store.mutate_as(host.plan(project), mutation.clone(), &host.asker()));
-    let Applied { revision, change, task, diagnostics, .. } =
-        applied.map_err(|error| with_nearest(error, project))?;
+    let (plan, asker) = (host.origin().plan_of(project), host.asker());
+    let applied = once_put_back(project, || store.mutate_as(plan, mutation.clone(), &asker));
+    let Applied { revision, change, task, diagnostics, .. } = applied?;
     let text = match (&task, &change) {
         (Some(task), TaskChange::Unchanged) => {
             format!("{} was {} already\n", safe(task.id.as_str()), task.status)

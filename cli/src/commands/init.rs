@@ -4,7 +4,6 @@ use std::path::Path;
 
 use samuel_core::{
     lifecycle::make_ready,
-    plan::LongPlan,
     prd,
     project::{ConvertedPrd, NewPlan, PrdOptions, Project},
     state::Existing,
@@ -42,7 +41,7 @@ pub(crate) fn init(project: &Project, args: &InitArgs, host: &Host) -> Result<Re
         text.push_str(&converted_text(converted));
         warnings = warnings_of(converted);
     }
-    text.push_str(&replaced_text(project, done.backup.as_deref(), args.force));
+    text.push_str(&replaced_text(done.backup.as_deref(), done.kept));
     text.push_str(next_step(done.converted.as_ref().map_or(0, |converted| converted.tasks)));
     Ok(Reply::new(&done, text).warn(warnings))
 }
@@ -55,7 +54,7 @@ pub(crate) fn convert(project: &Project, args: &ConvertArgs, host: &Host) -> Res
     }
     let prd = host.absolute(path)?;
     let converted = project.convert_prd_as(&prd, existing(args.force), reading(&args.reading))?;
-    let replaced = replaced_text(project, converted.backup.as_deref(), args.force);
+    let replaced = replaced_text(converted.backup.as_deref(), converted.kept);
     let text = converted_text(&converted) + &replaced + next_step(converted.tasks);
     Ok(Reply::new(&converted, text).warn(warnings_of(&converted)))
 }
@@ -95,20 +94,18 @@ fn shown(path: &Path) -> String {
 }
 
 /// Says where a plan is that was replaced.
-fn replaced_text(project: &Project, backup: Option<&Path>, force: bool) -> String {
-    let is_kept =
-        || project.kept_plans().is_ok_and(|plans| plans.iter().any(|plan| !plan.current && plan.tasks > 0));
-    match backup {
-        Some(path) => format!("  the plan that was there is kept as {}\n", shown(path)),
-        None if force && is_kept() => {
+fn replaced_text(backup: Option<&Path>, kept: Option<u64>) -> String {
+    match (backup, kept) {
+        (Some(path), _) => format!("  the plan that was there is kept as {}\n", shown(path)),
+        (None, Some(_)) => {
             "  the plan that was there is kept; `samuel run restore` puts it back\n".to_owned()
         }
-        None => String::new(),
+        (None, None) => String::new(),
     }
 }
 
 fn warnings_of(converted: &ConvertedPrd) -> Vec<String> {
-    let long = converted.long.map(|long| format!("{long}. {}", LongPlan::HELP));
+    let long = converted.long.map(|long| long.told());
     converted.warnings.iter().map(ToString::to_string).chain(long).collect()
 }
 

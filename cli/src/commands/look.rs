@@ -12,7 +12,7 @@ use crate::{
     args::{Global, RunCommand, ShowTaskArgs, TasksArgs},
     failure::Failure,
     host::Host,
-    render::{Places, safe, status_text, task_table, task_text},
+    render::{Places, status_text, task_table, task_text},
     reply::Reply,
 };
 
@@ -61,26 +61,10 @@ pub(crate) fn tasks(project: &Project, args: TasksArgs, global: &Global) -> Resu
 
 /// Shows all that is known of a task.
 pub(crate) fn show(project: &Project, args: &ShowTaskArgs, host: &Host) -> Result<Reply, Failure> {
-    let history = project.task_history(&args.id).map_err(|error| with_nearest(error, project))?;
+    let history = project.task_history(&args.id)?;
     let text = task_text(&history, &Places::of(host, project.root()));
     let warnings = file_warnings(&history.diagnostics, 0);
     Ok(Reply::new(&history, text).warn(warnings))
-}
-
-/// Adds to an id that no task has those that could be meant.
-pub(super) fn with_nearest(error: StateError, project: &Project) -> Failure {
-    let StateError::TaskNotFound { id } = &error else { return error.into() };
-    // Without a plan there would be another error.
-    let plan = project.plan_store().load().map(|loaded| loaded.plan).unwrap_or_default();
-    let near: Vec<String> = plan.nearest_ids(id.as_str()).into_iter().map(|id| safe(id.as_str())).collect();
-    let failure = Failure::of(&error);
-    match near.is_empty() {
-        true => failure,
-        false => {
-            let help = format!("Did you mean {}? {}", near.join(" or "), failure.help);
-            failure.advise(help)
-        }
-    }
 }
 
 fn file_warnings(diagnostics: &[Diagnostic], unparsed: usize) -> Vec<String> {

@@ -31,7 +31,7 @@ pub(crate) fn edit(project: &Project, args: EditArgs, host: &Host) -> Result<Rep
 
 /// Removes tasks.
 pub(crate) fn rm(project: &Project, args: RmArgs, host: &Host) -> Result<Reply, Failure> {
-    let parts = if args.with_parts { Parts::Take } else { Parts::Keep };
+    let parts = if args.with_parts { Parts::Remove } else { Parts::Refuse };
     apply(project, host, Mutation::Remove { ids: args.ids, parts })
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn undo(project: &Project, args: &UndoArgs, host: &Host) -> Result<Re
 /// Opens an editor with what a task says, and returns what was changed there.
 fn in_editor(project: &Project, id: &TaskId, host: &Host) -> Result<TaskEdit, Failure> {
     let plan = project.plan_store().load()?.plan;
-    let task = plan.task(id).ok_or_else(|| StateError::TaskNotFound { id: id.clone() })?;
+    let task = plan.task(id).ok_or_else(|| StateError::no_task(&plan, id))?;
     let editor = ["VISUAL", "EDITOR"].into_iter().find_map(|name| host.var(name));
     let editor = editor.filter(|editor| !editor.trim().is_empty()).ok_or_else(|| {
         Failure::usage("nothing is to be changed")

@@ -90,7 +90,7 @@ fn history(text: &str) -> TaskHistory {
         more_attempts: 1,
         changes: vec![change],
         more_changes: 1,
-        complete: false,
+        whole: false,
         diagnostics: Vec::new(),
     }
 }

@@ -68,7 +68,7 @@ pub(crate) fn task_text(history: &TaskHistory, places: &Places) -> String {
     let attempts = history.attempts.iter().flat_map(|attempt| attempt_lines(attempt, places));
     section(&mut text, "Attempts", history.more_attempts, attempts);
     section(&mut text, "History", history.more_changes, history.changes.iter().map(change_line));
-    if !history.complete {
+    if !history.whole {
         text.push_str("  what was before is in the journal no more\n");
     }
     text

@@ -202,6 +202,17 @@ fn a_plan_with_tasks_is_replaced_only_by_force_and_kept_among_the_last_ten() {
 }
 
 #[test]
+fn nothing_is_said_to_be_kept_where_no_plan_was_replaced() {
+    let bench = Bench::with_tasks(&["Mine"]);
+    bench.write("prd.md", PRD);
+    std::fs::remove_file(bench.root().join(".samuel/run/prd.toon")).unwrap();
+    let text = bench.ok(&["run", "convert", "prd.md", "--force"]).stdout;
+    assert!(!text.contains("kept"), "{text}");
+    let document = bench.ok(&["run", "init", "--force", "--json"]).json();
+    assert!(document["data"]["kept"].is_u64(), "{document}");
+}
+
+#[test]
 fn a_plan_without_tasks_makes_way_for_a_prd() {
     let bench = Bench::with_tasks(&[]);
     bench.write("prd.md", PRD);

@@ -37,6 +37,7 @@ pub(super) fn to_args(mutation: &Mutation) -> Option<Vec<String>> {
             args.extend(option("--priority", Some(task.priority.to_string())));
             args.extend(option("--complexity", Some(task.complexity.to_string())));
             args.extend(option("--source", Some(task.source.to_string())));
+            args.extend(option("--parent", task.parent_id.as_ref().map(ToString::to_string)));
             // A title may start with a dash.
             args.extend(["--".to_owned(), task.title.clone()]);
         }

@@ -58,7 +58,10 @@ pub enum StartWarning {
 impl StartWarning {
     /// Returns it with what to do about it, on one line.
     pub fn told(&self) -> String {
-        format!("{self}. {}", self.help().prose())
+        match self {
+            Self::LongPlan(long) => long.told(),
+            other => format!("{other}. {}", other.help().prose()),
+        }
     }
 
     /// Returns what to do about it.

@@ -42,17 +42,24 @@ impl Plan {
 
     /// Returns the ids that are most like one that no task has, at most three, the likest
     /// first.
-    pub fn nearest_ids(&self, id: &str) -> Vec<&TaskId> {
-        let alike = self.tasks.iter().map(|task| (strsim::jaro_winkler(id, task.id.as_str()), task));
+    pub fn nearest_ids(&self, id: &TaskId) -> Vec<TaskId> {
+        let alike = |task: &Task| strsim::jaro_winkler(id.as_str(), task.id.as_str());
+        let alike = self.tasks.iter().map(|task| (alike(task), task));
         let mut near: Vec<_> = alike.filter(|(likeness, _)| *likeness > LIKENESS).collect();
         near.sort_by(|(left, a), (right, b)| right.total_cmp(left).then_with(|| a.id.cmp(&b.id)));
-        near.into_iter().take(MAX_NEAREST).map(|(_, task)| &task.id).collect()
+        near.into_iter().take(MAX_NEAREST).map(|(_, task)| task.id.clone()).collect()
     }
 
     /// Counts the tasks that stand somewhere.
     pub fn count(&self, status: Status) -> usize {
         self.tasks.iter().filter(|task| task.status == status).count()
     }
+}
+
+/// Asks whether one of some ids was meant; nothing where there are none.
+pub fn did_you_mean(nearest: &[TaskId]) -> Option<String> {
+    let words = nearest.iter().map(TaskId::as_str).collect::<Vec<_>>().join(" or ");
+    (!nearest.is_empty()).then(|| format!("Did you mean {words}?"))
 }
 
 /// What a plan is about.
@@ -137,8 +144,8 @@ mod tests {
     fn an_id_that_is_not_there_is_answered_with_those_like_it() {
         let task = |id: &str| Task::new(TaskId::new(id), "t");
         let plan = Plan { tasks: ["2", "1.10", "1.2", "1.1", "parser"].map(task).into(), ..Plan::default() };
-        let near = |id: &str| plan.nearest_ids(id).into_iter().map(TaskId::as_str).collect::<Vec<_>>();
-        assert_eq!(near("1.11"), ["1.1", "1.10", "1.2"]);
-        assert_eq!((near("parsr"), near("9")), (vec!["parser"], vec![]));
+        let asked = |id: &str| did_you_mean(&plan.nearest_ids(&TaskId::new(id)));
+        assert_eq!(asked("1.11").as_deref(), Some("Did you mean 1.1 or 1.10 or 1.2?"));
+        assert_eq!((asked("parsr").as_deref(), asked("9")), (Some("Did you mean parser?"), None));
     }
 }

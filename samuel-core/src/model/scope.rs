@@ -5,13 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Plan, TaskId};
-
-/// How alike two ids must be for one to be suggested, from 0 to 1.
-const LIKENESS: f64 = 0.75;
-
-/// How many ids are suggested in the place of one.
-const SUGGESTED: usize = 3;
+use super::{Plan, TaskId, did_you_mean};
 
 /// The tasks of a plan that a run is for. Written down it is a list of ids, which is
 /// empty where it is for all.
@@ -46,7 +40,8 @@ impl Scope {
     /// Returns the tasks that the plan does not have.
     pub fn check(&self, plan: &Plan) -> Result<(), UnknownTasks> {
         let unknown = self.tasks().iter().filter(|id| plan.task(id).is_none());
-        let unknown: Vec<UnknownTask> = unknown.map(|id| UnknownTask::of(id, plan)).collect();
+        let unknown: Vec<UnknownTask> =
+            unknown.map(|id| UnknownTask { id: id.clone(), nearest: plan.nearest_ids(id) }).collect();
         if unknown.is_empty() { Ok(()) } else { Err(UnknownTasks { unknown }) }
     }
 }
@@ -88,27 +83,14 @@ pub struct UnknownTask {
 impl UnknownTasks {
     /// Asks whether the nearest were meant, in one line; empty where none is near.
     pub fn suggestion(&self) -> String {
-        let near = self.unknown.iter().filter(|unknown| !unknown.nearest.is_empty());
-        let asked = near.map(|UnknownTask { id, nearest }| {
-            let nearest = ids(nearest.iter(), " or ");
-            match self.unknown.len() {
-                1 => format!("Did you mean {nearest}?"),
-                _ => format!("Did you mean {nearest} by {id}?"),
-            }
+        let asked = self.unknown.iter().filter_map(|UnknownTask { id, nearest }| {
+            let asked = did_you_mean(nearest)?;
+            Some(match self.unknown.len() {
+                1 => asked,
+                _ => format!("{} by {id}?", asked.trim_end_matches('?')),
+            })
         });
         asked.collect::<Vec<_>>().join(" ")
-    }
-}
-
-impl UnknownTask {
-    fn of(id: &TaskId, plan: &Plan) -> Self {
-        let likeness = |known: &TaskId| strsim::jaro_winkler(id.as_str(), known.as_str());
-        let ranked = plan.tasks.iter().map(|task| (likeness(&task.id), &task.id));
-        let mut ranked: Vec<_> = ranked.filter(|(likeness, _)| *likeness > LIKENESS).collect();
-        ranked
-            .sort_by(|(left, first), (right, second)| right.total_cmp(left).then_with(|| first.cmp(second)));
-        let nearest = ranked.into_iter().take(SUGGESTED).map(|(_, known)| known.clone()).collect();
-        Self { id: id.clone(), nearest }
     }
 }
 

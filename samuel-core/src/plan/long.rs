@@ -25,6 +25,11 @@ impl LongPlan {
     pub const HELP: &str = "Start again as often as it takes, or raise max_iterations in samuel.toml, where 0 sets no \
                             limit.";
 
+    /// Returns it with what to do about it, on one line.
+    pub fn told(&self) -> String {
+        format!("{self}. {}", Self::HELP)
+    }
+
     /// Compares a plan with the limit of a run that is for some of its tasks, or for all,
     /// and has made some iterations; nothing where the limit suffices, or there is none.
     pub fn of(plan: &Plan, scope: &Scope, limit: Option<NonZeroU32>, made: u32) -> Option<Self> {
@@ -59,6 +64,8 @@ mod tests {
         };
         let expected = "22 tasks are left to do, but a run that starts now makes at most 20 iterations, with one task in each";
         assert_eq!(told(&plan, &Scope::All, 20, 0).as_deref(), Some(expected));
+        let long = LongPlan { tasks: 2, iterations: 1 };
+        assert_eq!(long.told(), format!("{long}. {}", LongPlan::HELP));
         assert_eq!(told(&plan, &Scope::All, 0, 0), None, "there is no limit");
         assert_eq!(told(&plan, &Scope::All, 22, 0), None);
         assert!(told(&plan, &Scope::All, 22, 1).is_some());

@@ -59,7 +59,7 @@ pub struct TaskHistory {
     /// How many earlier ones are left out.
     pub more_changes: usize,
     /// Whether the journal goes back to the task's beginning; a long one does not.
-    pub complete: bool,
+    pub whole: bool,
     /// What is wrong with the plan file and was worked around.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -122,7 +122,7 @@ impl Project {
         let loaded = store.load()?;
         let plan = &loaded.plan;
         let found = plan.tasks.iter().enumerate().find(|(_, task)| task.id == *id);
-        let (place, task) = found.ok_or_else(|| StateError::TaskNotFound { id: id.clone() })?;
+        let (place, task) = found.ok_or_else(|| StateError::no_task(plan, id))?;
         let journal = store.journal_since(0)?;
         // Attempts can be told without it.
         let log = store.progress().unwrap_or_default();
@@ -166,7 +166,7 @@ impl Project {
             more_attempts,
             changes,
             more_changes,
-            complete: begins || !journal.has_gap,
+            whole: begins || !journal.has_gap,
             diagnostics: [&loaded.diagnostics[..], &gaps].concat(),
         })
     }

@@ -52,8 +52,12 @@ pub struct Initialised {
     pub quality_checks: Vec<String>,
     /// The plan file.
     pub plan: PathBuf,
-    /// Where the plan that was there before was put.
+    /// Where the plan that was there before was put; nothing where it is one of the kept
+    /// plans, or there was none.
     pub backup: Option<PathBuf>,
+    /// The number of the plan that was there before among the kept plans; nothing where
+    /// there was none with tasks, or it is not kept there.
+    pub kept: Option<u64>,
     /// What came of the PRD, where one was given.
     pub converted: Option<ConvertedPrd>,
 }
@@ -73,8 +77,12 @@ pub struct ConvertedPrd {
     pub tasks: usize,
     /// The plan's revision.
     pub revision: u64,
-    /// Where the plan that was there before was put.
+    /// Where the plan that was there before was put; nothing where it is one of the kept
+    /// plans, or there was none.
     pub backup: Option<PathBuf>,
+    /// The number of the plan that was there before among the kept plans; nothing where
+    /// there was none with tasks, or it is not kept there.
+    pub kept: Option<u64>,
     /// Whether the plan has more tasks than a run may make iterations.
     pub long: Option<LongPlan>,
     /// What the author of the PRD should know.
@@ -105,6 +113,7 @@ impl Project {
             config: None,
             plan: self.run_dir().prd(),
             backup: imported.backup.clone(),
+            kept: imported.kept,
             converted: read.map(|read| read.converted(&imported, long)),
         })
     }
@@ -250,6 +259,7 @@ impl ReadPrd {
             tasks: tasks.len(),
             revision: imported.revision,
             backup: imported.backup.clone(),
+            kept: imported.kept,
             long,
             warnings,
         }

@@ -85,12 +85,6 @@ impl NextStep {
 }
 
 impl Project {
-    /// Returns the task of the plan that a number such as `1.2` places a new one under.
-    pub fn numbered_parent(&self, id: &TaskId) -> Option<TaskId> {
-        let plan = self.plan_store().load().ok()?.plan;
-        id.numbered_parent().filter(|parent| plan.task(parent).is_some())
-    }
-
     /// Says where the project stands. Changes nothing.
     ///
     /// # Errors

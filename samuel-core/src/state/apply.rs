@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::{
     Mutation, StateError, TaskChange,
     baseline::Baseline,
-    new_task::{add, enqueue},
+    new_task::{add_numbered, enqueue},
     revise::revise,
 };
 use crate::model::{
@@ -62,7 +62,7 @@ pub(crate) fn apply_reserving(
                 reserved.iter().chain(known.tasks().map(|(id, _)| id)).cloned().collect();
             enqueue(plan, task, now, &reserved)?
         }
-        Mutation::Add { task } => add(plan, (**task).clone(), now)?,
+        Mutation::Add { task } => add_numbered(plan, (**task).clone(), now)?,
         Mutation::StartTask { id, owner } => start(find(plan, id)?, owner.as_deref())?,
         Mutation::ReturnToPending { id } => {
             let task = find(plan, id)?;
@@ -123,10 +123,9 @@ pub(crate) fn count_tasks(plan: &mut Plan) {
 }
 
 fn find<'a>(plan: &'a mut Plan, id: &TaskId) -> Result<&'a mut Task, StateError> {
-    plan.tasks
-        .iter_mut()
-        .find(|task| task.id == *id)
-        .ok_or_else(|| StateError::TaskNotFound { id: id.clone() })
+    let nearest = if plan.task(id).is_none() { plan.nearest_ids(id) } else { Vec::new() };
+    let found = plan.tasks.iter_mut().find(|task| task.id == *id);
+    found.ok_or_else(|| StateError::TaskNotFound { id: id.clone(), nearest })
 }
 
 fn set_status(task: &mut Task, to: Status) -> TaskChange {
@@ -328,7 +327,7 @@ mod tests {
         let mut plan = before.clone();
         for mutation in [done("999", None), Mutation::Reset { id: id("999") }] {
             let error = apply(&mut plan, &mutation, NOW).unwrap_err();
-            assert!(matches!(error, StateError::TaskNotFound { id } if id.as_str() == "999"));
+            assert!(matches!(error, StateError::TaskNotFound { id, .. } if id.as_str() == "999"));
         }
         assert_eq!(plan, before);
     }

@@ -2,7 +2,7 @@
 //!
 //! A plan is compared with a changed PRD field by field, and which side changed a field
 //! shows only beside what both said before. [`Baseline`] has that, as a digest of each
-//! field of each task of the PRD: enough to tell a change, 50 bytes a task, and in
+//! field of each task of the PRD: enough to tell a change, 90 bytes a task, and in
 //! `prd.toon` itself, so that it comes back with a plan that is put back. Whoever edits
 //! the plan, through the store or past it, leaves it alone.
 
@@ -60,12 +60,13 @@ impl Field {
     }
 }
 
-/// How many hexadecimal digits tell a version of a field from others.
-const DIGITS: usize = 4;
+/// How many hexadecimal digits tell a version of a field from others: 32 bits, so of
+/// 4,294,967,296 edits one is taken for none, and follows the PRD.
+const DIGITS: usize = 8;
+/// How many did so in earlier plans, whose rows are read as far as they go.
+const EARLIER_DIGITS: usize = 4;
 /// How many tell a title from those of all other tasks, by which tasks are found.
 const TITLE_DIGITS: usize = 12;
-/// How many a task has.
-const TASK_DIGITS: usize = TITLE_DIGITS + (Field::ALL.len() - 1) * DIGITS;
 
 fn digest(value: &serde_json::Value, digits: usize) -> String {
     let mut text = hex(&Sha256::digest(value.to_string()));
@@ -89,25 +90,41 @@ impl Said {
 
     /// Returns the digest of the title.
     pub(super) fn title(&self) -> &str {
-        self.field(Field::Title)
+        self.field(Field::Title, 0)
     }
 
     /// Says whether another version has the same in a field.
     pub(super) fn agrees(&self, other: &Self, field: Field) -> bool {
-        self.field(field) == other.field(field)
+        let digits = self.digits().min(other.digits());
+        self.field(field, digits) == other.field(field, digits)
     }
 
-    fn field(&self, field: Field) -> &str {
+    /// Returns how long a row of a task is with so many digits a field.
+    const fn len_with(digits: usize) -> usize {
+        TITLE_DIGITS + (Field::ALL.len() - 1) * digits
+    }
+
+    /// Returns how many digits it has of each field but the title.
+    fn digits(&self) -> usize {
+        if self.0.len() == Self::len_with(EARLIER_DIGITS) { EARLIER_DIGITS } else { DIGITS }
+    }
+
+    /// Returns the first digits of a field, all of a title.
+    fn field(&self, field: Field, digits: usize) -> &str {
         let range = match field as usize {
             0 => 0..TITLE_DIGITS,
-            place => TITLE_DIGITS + (place - 1) * DIGITS..TITLE_DIGITS + place * DIGITS,
+            place => {
+                let start = TITLE_DIGITS + (place - 1) * self.digits();
+                start..start + digits
+            }
         };
         self.0.get(range).unwrap_or_default()
     }
 
     /// Returns this version, with what another has in some fields.
     pub(super) fn with(&self, other: &Self, takes: impl Fn(Field) -> bool) -> Self {
-        let of = |field: Field| if takes(field) { other.field(field) } else { self.field(field) };
+        let digits = self.digits().min(other.digits());
+        let of = |field| if takes(field) { other } else { self }.field(field, digits);
         Self(Field::ALL.into_iter().map(of).collect())
     }
 
@@ -128,8 +145,11 @@ impl Baseline {
     pub(super) fn parse(text: &str) -> Self {
         let row = |row: &str| {
             let (id, digits) = row.rsplit_once('=')?;
-            let expected = if id == PROJECT { TITLE_DIGITS } else { TASK_DIGITS };
-            let is_whole = digits.len() == expected && digits.is_ascii();
+            let is_whole = digits.is_ascii()
+                && match id {
+                    PROJECT => digits.len() == TITLE_DIGITS,
+                    _ => [DIGITS, EARLIER_DIGITS].map(Said::len_with).contains(&digits.len()),
+                };
             is_whole.then(|| (TaskId::new(id), Said(digits.to_owned())))
         };
         Self(text.split_whitespace().filter_map(row).collect())
@@ -201,4 +221,46 @@ pub fn set_baseline(plan: &mut Plan) {
     }
     baseline.insert_project(&plan.project);
     plan.baseline = baseline.to_text();
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+
+    fn said(description: &str) -> Said {
+        Said::of(&Task { description: description.to_owned(), ..Task::new(TaskId::new("1"), "t") })
+    }
+
+    /// Returns the row that an earlier version wrote.
+    fn earlier(said: &Said) -> Said {
+        Said(Field::ALL.into_iter().map(|field| said.field(field, EARLIER_DIGITS)).collect())
+    }
+
+    #[test]
+    fn two_versions_of_a_field_differ_although_the_first_digits_of_their_digests_do_not() {
+        let mut seen = HashMap::new();
+        let alike = (0..10_000).map(|number| said(&number.to_string())).find_map(|now| {
+            let start = now.field(Field::Description, EARLIER_DIGITS).to_owned();
+            seen.insert(start, now.clone()).map(|before| (before, now))
+        });
+        let (before, now) = alike.expect("of ten thousand two begin alike");
+        assert!(!now.agrees(&before, Field::Description));
+        assert!(now.agrees(&earlier(&before), Field::Description), "it cannot be told");
+    }
+
+    #[test]
+    fn a_row_of_an_earlier_plan_is_read_as_far_as_it_goes() {
+        let (before, now) = (said("before"), said("now"));
+        let text = format!("1={}", earlier(&before).as_str());
+        let baseline = Baseline::parse(&text);
+        let read = baseline.task(&TaskId::new("1")).expect("the row can be read");
+        assert_eq!(read.title(), before.title());
+        assert!(Field::ALL.into_iter().all(|field| before.agrees(read, field)));
+        let differ: Vec<Field> = Field::ALL.into_iter().filter(|field| !now.agrees(read, *field)).collect();
+        assert_eq!(differ, [Field::Description]);
+        let mixed = now.with(read, |field| field == Field::Description);
+        assert!(Field::ALL.into_iter().all(|field| before.agrees(&mixed, field)));
+    }
 }

@@ -13,7 +13,7 @@ use std::{
 use super::{Holder, NotUndone};
 use crate::{
     fs::FileError,
-    model::{Coded, ErrorCode, InvalidTask, Location, Remedy, Status, TaskId},
+    model::{Coded, ErrorCode, InvalidTask, Location, Plan, Remedy, Status, TaskId, did_you_mean},
 };
 
 /// An error of the state module.
@@ -99,6 +99,8 @@ pub enum StateError {
     TaskNotFound {
         /// The id that was asked for.
         id: TaskId,
+        /// The ids of the plan that are most like it, at most three, the likest first.
+        nearest: Vec<TaskId>,
     },
     /// A task is not what it was when a change of it was made out.
     #[error("task {id} was changed meanwhile")]
@@ -215,6 +217,11 @@ pub enum StateError {
 }
 
 impl StateError {
+    /// Makes a [`StateError::TaskNotFound`] with the ids of the plan that are like it.
+    pub fn no_task(plan: &Plan, id: &TaskId) -> Self {
+        Self::TaskNotFound { id: id.clone(), nearest: plan.nearest_ids(id) }
+    }
+
     /// Makes an [`StateError::Io`] of a system error.
     pub(crate) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
@@ -277,11 +284,15 @@ impl Coded for StateError {
     }
 
     fn help(&self) -> Remedy {
-        let of_file = match self {
-            Self::Io { source, .. } => FileError::help_of(source),
-            _ => None,
-        };
-        of_file.map_or_else(|| self.code().help.clone(), Remedy::from)
+        let general = self.code().help.clone();
+        match self {
+            Self::Io { source, .. } => FileError::help_of(source).map_or(general, Remedy::from),
+            Self::TaskNotFound { nearest, .. } => match did_you_mean(nearest) {
+                Some(asked) => general.after(asked),
+                None => general,
+            },
+            _ => general,
+        }
     }
 
     fn location(&self) -> Option<Location> {

@@ -228,16 +228,19 @@ impl PlanStore for FileStore {
             return Err(StateError::Exists { path: self.dir.prd() });
         }
         let (now, tail) = (self.clock.now(), self.journal().tail()?);
-        let before = self.read_plan().map_or(0, |file| file.document.plan.revision);
-        let revision = revision_after(before.max(tail.revision));
+        let before = self.read_plan().ok();
+        let there = before.as_ref().map_or(0, |file| file.document.plan.revision);
+        let revision = revision_after(there.max(tail.revision));
         let plan = import::prepare(plan, revision, now)?;
-        let backup = if exists && !self.keeps_present() { Some(self.back_up(now)?) } else { None };
+        let kept = self.keep_present();
+        let backup = if exists && kept.is_none() { Some(self.back_up(now)?) } else { None };
+        let kept = kept.filter(|_| before.is_some_and(|file| !file.document.plan.tasks.is_empty()));
         if tail.seq == 0 {
             // Whoever stores a new plan where there is no journal begins anew.
             self.forget_checkpoint();
         }
         self.commit_whole(&Document::new(plan), backup.as_deref(), &tail, now, actor)?;
-        Ok(Imported { revision, backup })
+        Ok(Imported { revision, backup, kept })
     }
 
     fn mutate_only(

@@ -120,8 +120,8 @@ impl KeptPlans {
         numbers.into_iter().filter_map(|number| self.read(number).ok().flatten()).collect()
     }
 
-    /// Keeps a plan.
-    fn keep(&self, text: &str, place: Place) -> Result<(), StateError> {
+    /// Keeps a plan, and returns its number.
+    fn keep(&self, text: &str, place: Place) -> Result<u64, StateError> {
         let unusable = |error| StateError::io("use", &self.dir)(error);
         let numbers = self.numbers().map_err(unusable)?;
         if numbers.is_empty() {
@@ -130,7 +130,7 @@ impl KeptPlans {
         let number = match numbers.last() {
             None => 1,
             Some(last) => match self.read(*last)? {
-                Some(before) if before == text.as_bytes() => return Ok(()),
+                Some(before) if before == text.as_bytes() => return Ok(*last),
                 Some(before) if place == Place::OfLast && has_all_of(text, &before) => *last,
                 _ => last.saturating_add(1),
             },
@@ -141,7 +141,7 @@ impl KeptPlans {
             // The next one that is kept tries again.
             let _ = std::fs::remove_file(self.path(*old));
         }
-        Ok(())
+        Ok(number)
     }
 }
 
@@ -194,11 +194,11 @@ impl FileStore {
         }
     }
 
-    /// Keeps the plan that is there, before another one replaces it. Says whether it is
-    /// kept then: not where the caller named no place, nor where it cannot be read.
-    pub(super) fn keeps_present(&self) -> bool {
-        let (Some(kept), Ok(file)) = (&self.kept, self.read_plan()) else { return false };
-        str::from_utf8(&file.content).is_ok_and(|text| kept.keep(text, Place::OfLast).is_ok())
+    /// Keeps the plan that is there, before another one replaces it, and returns its
+    /// number: none where the caller named no place, nor where it cannot be read.
+    pub(super) fn keep_present(&self) -> Option<u64> {
+        let (kept, file) = (self.kept.as_ref()?, self.read_plan().ok()?);
+        kept.keep(str::from_utf8(&file.content).ok()?, Place::OfLast).ok()
     }
 
     /// Says why no plan can be kept outside of the work tree; nothing where it can be,

@@ -118,7 +118,7 @@ impl PlanStore for MemoryStore {
             JournalEntry::Imported { actor, tasks: plan.tasks.len(), backup: None },
         )?;
         state.plan = Some(Arc::new(plan));
-        Ok(Imported { revision, backup: None })
+        Ok(Imported { revision, backup: None, kept: None })
     }
 
     fn mutate_only(

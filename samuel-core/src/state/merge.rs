@@ -24,12 +24,9 @@ use serde::Serialize;
 use super::{
     AddedTask, ChangedTask, Place, PlanUpdate, TaskEdit,
     baseline::{Baseline, Field, Said},
-    new_task::{top_level, used_ids},
+    new_task::{UsedNumbers, used_ids},
 };
 use crate::model::{Plan, Source, Task, TaskId};
-
-/// From where on a number is somebody's name for a task and not a count.
-const MAX_COUNTED: u64 = 1 << 53;
 
 /// What happens to tasks that the PRD has no more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -192,7 +189,8 @@ struct Ids<'a> {
 impl<'a> Ids<'a> {
     fn of(plan: &Plan, prd: &'a Plan, known: &Known<'_>, found: &[Option<usize>], prefer: Prefer) -> Self {
         let taken: HashSet<&TaskId> = known.rows.iter().map(|row| row.id).collect();
-        let mut free = free_numbers(plan, prd, known);
+        let used = plan.tasks.iter().chain(&prd.tasks).flat_map(used_ids);
+        let mut numbers = UsedNumbers::of(used.chain(known.rows.iter().map(|row| row.id)));
         let mut ids = Self { of: HashMap::new(), renamed: HashSet::new(), left_out: HashSet::new() };
         for (task, found) in prd.tasks.iter().zip(found) {
             let row = found.and_then(|row| Some((known.rows.get(row)?, known.place(row).is_none())));
@@ -206,7 +204,7 @@ impl<'a> Ids<'a> {
                     row.id.clone()
                 }
                 None if taken.contains(&task.id) => {
-                    let id = TaskId::new(free.next().unwrap_or_default().to_string());
+                    let id = numbers.take_next();
                     ids.renamed.insert(id.clone());
                     id
                 }
@@ -354,13 +352,4 @@ fn paired(plan: &[Row<'_>], prd: &[Row<'_>]) -> Vec<Option<usize>> {
         *found = by_title.get_mut(row.title.as_str()).and_then(VecDeque::pop_front);
     }
     found
-}
-
-/// Returns numbers that neither plan nor PRD uses or used, after the highest that they do.
-fn free_numbers(plan: &Plan, prd: &Plan, known: &Known<'_>) -> impl Iterator<Item = u64> + use<> {
-    let used = plan.tasks.iter().chain(&prd.tasks).flat_map(used_ids);
-    let used = used.chain(known.rows.iter().map(|row| row.id)).filter_map(top_level);
-    let used: HashSet<u64> = used.collect();
-    let highest = used.iter().filter(|number| **number < MAX_COUNTED).max().copied().unwrap_or(0);
-    (highest + 1..).filter(move |number| !used.contains(number))
 }

@@ -52,7 +52,8 @@ pub enum Mutation {
     },
     /// A new task with an id of the caller's choice.
     Add {
-        /// The task.
+        /// The task. One that names no parent becomes a part of the task that its
+        /// number places it under, such as `1` for `1.2`, where the plan has that.
         task: Box<Task>,
     },
     /// The loop begins to work on a pending task.
@@ -207,10 +208,13 @@ impl Mutation {
 
 /// A task that has no id yet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct NewTask {
     /// The title: one line, not empty.
     pub title: String,
+    /// The task it is a part of, which must exist; none by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_id: Option<TaskId>,
     /// The description, any number of lines.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub description: String,
@@ -247,6 +251,7 @@ impl NewTask {
     #[must_use]
     pub fn with_id(self, id: TaskId) -> Task {
         Task {
+            parent_id: self.parent_id,
             description: self.description,
             priority: self.priority,
             complexity: self.complexity,

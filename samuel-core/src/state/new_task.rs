@@ -1,5 +1,7 @@
 //! New tasks of a plan, and the numbers they get.
 
+use std::collections::HashSet;
+
 use jiff::Timestamp;
 
 use super::{NewTask, StateError, TaskChange};
@@ -12,15 +14,31 @@ pub(super) fn enqueue(
     now: Timestamp,
     reserved: &[TaskId],
 ) -> Result<TaskChange, StateError> {
-    let id = next_free_id(plan, reserved);
+    let id = UsedNumbers::of(plan.tasks.iter().flat_map(used_ids).chain(reserved)).take_next();
+    if let Some(parent) = new.parent_id.as_ref().filter(|parent| plan.task(parent).is_none()) {
+        return Err(StateError::no_task(plan, parent));
+    }
     if let Some(dependency) = new.depends_on.iter().find(|id| plan.task(id).is_none()) {
         return Err(StateError::UnknownDependency { id, dependency: dependency.clone() });
     }
     add(plan, new.clone().with_id(id), now)
 }
 
+/// Adds a task under an id of the caller's choice, whose number says what it is a part of
+/// unless the task does.
+pub(super) fn add_numbered(
+    plan: &mut Plan,
+    mut task: Task,
+    now: Timestamp,
+) -> Result<TaskChange, StateError> {
+    if task.parent_id.is_none() {
+        task.parent_id = task.id.numbered_parent().filter(|parent| plan.task(parent).is_some());
+    }
+    add(plan, task, now)
+}
+
 /// Adds a task under its own id.
-pub(super) fn add(plan: &mut Plan, task: Task, now: Timestamp) -> Result<TaskChange, StateError> {
+fn add(plan: &mut Plan, task: Task, now: Timestamp) -> Result<TaskChange, StateError> {
     task.validate().map_err(|source| StateError::TaskInvalid { id: task.id.clone(), source })?;
     if plan.task(&task.id).is_some() {
         return Err(StateError::TaskExists { id: task.id });
@@ -50,20 +68,42 @@ pub(super) fn refuse_part_of_itself(plan: &Plan, task: &Task) -> Result<(), Stat
     Ok(())
 }
 
-/// Returns the number after the highest one in use at the top level. Ids that
-/// are only referred to count as used: a task must not become somebody's
-/// dependency or parent by accident.
-pub(crate) fn next_free_id(plan: &Plan, reserved: &[TaskId]) -> TaskId {
-    let highest =
-        plan.tasks.iter().flat_map(used_ids).chain(reserved).filter_map(top_level).max().unwrap_or(0);
-    let mut number = highest.saturating_add(1);
-    loop {
-        // Only an id like 18446744073709551615 can make a number be taken.
-        let id = TaskId::new(number.to_string());
-        if plan.task(&id).is_none() {
-            return id;
+/// From where on a number is somebody's name for a task and not a count.
+const MAX_COUNTED: u64 = 1 << 53;
+
+/// The numbers that ids begin with, and so the next free one. Ids that are only referred
+/// to count as used: a task must not become somebody's dependency or parent by accident.
+#[derive(Debug, Default)]
+pub(crate) struct UsedNumbers {
+    used: HashSet<u64>,
+    /// The highest that is a count.
+    highest: u64,
+}
+
+impl UsedNumbers {
+    pub(crate) fn of<'a>(ids: impl IntoIterator<Item = &'a TaskId>) -> Self {
+        let mut numbers = Self::default();
+        ids.into_iter().for_each(|id| numbers.count(id));
+        numbers
+    }
+
+    /// Counts an id as used.
+    pub(crate) fn count(&mut self, id: &TaskId) {
+        let Some(number) = top_level(id) else { return };
+        self.used.insert(number);
+        if number < MAX_COUNTED {
+            self.highest = self.highest.max(number);
         }
-        number = number.wrapping_add(1);
+    }
+
+    /// Returns the number after the highest one in use, which is used from now on.
+    pub(crate) fn take_next(&mut self) -> TaskId {
+        loop {
+            self.highest += 1;
+            if self.used.insert(self.highest) {
+                return TaskId::new(self.highest.to_string());
+            }
+        }
     }
 }
 
@@ -73,7 +113,7 @@ pub(crate) fn used_ids(task: &Task) -> impl Iterator<Item = &TaskId> {
 }
 
 /// Returns the number that an id begins with.
-pub(crate) fn top_level(id: &TaskId) -> Option<u64> {
+fn top_level(id: &TaskId) -> Option<u64> {
     id.as_str().split('.').next().and_then(|number| number.parse().ok())
 }
 
@@ -116,7 +156,34 @@ mod tests {
     #[test]
     fn the_highest_possible_number_does_not_stop_the_counting() {
         let mut plan = plan(&[&u64::MAX.to_string()]);
-        assert_eq!(apply(&mut plan, &enqueue("a"), NOW).unwrap(), TaskChange::Added { id: id("0") });
+        assert_eq!(apply(&mut plan, &enqueue("a"), NOW).unwrap(), TaskChange::Added { id: id("1") });
+    }
+
+    #[test]
+    fn an_enqueued_task_is_a_part_of_the_task_that_it_names() {
+        let mut plan = plan(&["1", "2"]);
+        let part = |parent: &str| Mutation::Enqueue {
+            task: NewTask { parent_id: Some(id(parent)), ..NewTask::new("part") },
+        };
+        assert_eq!(apply(&mut plan, &part("2"), NOW).unwrap(), TaskChange::Added { id: id("3") });
+        assert_eq!(plan.tasks[2].parent_id, Some(id("2")));
+        let error = apply(&mut plan, &part("9"), NOW).unwrap_err();
+        assert!(matches!(error, StateError::TaskNotFound { id, .. } if id.as_str() == "9"));
+        let misspelt = serde_json::from_str::<NewTask>(r#"{"title": "t", "parent": "1"}"#).unwrap_err();
+        assert!(misspelt.to_string().contains("unknown field `parent`"), "{misspelt}");
+    }
+
+    #[test]
+    fn a_number_places_a_task_under_another_that_the_plan_has() {
+        let mut plan = plan(&["1", "2"]);
+        let parent = |plan: &mut Plan, task: Task| {
+            apply(plan, &Mutation::Add { task: Box::new(task) }, NOW).unwrap();
+            plan.tasks.last().unwrap().parent_id.clone()
+        };
+        assert_eq!(parent(&mut plan, Task::new(id("1.2"), "t")), Some(id("1")));
+        let own = Task { parent_id: Some(id("2")), ..Task::new(id("1.3"), "t") };
+        assert_eq!(parent(&mut plan, own), Some(id("2")));
+        assert_eq!(parent(&mut plan, Task::new(id("7.1"), "t")), None);
     }
 
     #[test]

@@ -254,6 +254,9 @@ pub struct Imported {
     /// Where the plan that was there before was put; nothing where it is one of the
     /// [kept plans](super::KeptPlans).
     pub backup: Option<PathBuf>,
+    /// The number that the plan that was there before has among the kept plans; nothing
+    /// where there was none with tasks, or it is not kept there.
+    pub kept: Option<u64>,
 }
 
 /// What to do with a plan that exists already.

@@ -137,9 +137,11 @@ impl TaskEdit {
 pub enum Parts {
     /// A task that has parts is not removed.
     #[default]
-    Keep,
+    #[serde(alias = "keep")]
+    Refuse,
     /// They are removed with it.
-    Take,
+    #[serde(alias = "take")]
+    Remove,
 }
 
 /// Where a task is moved, with what is a part of it.
@@ -300,12 +302,12 @@ fn check(plan: &Plan, before: &[Task]) -> Result<(), StateError> {
     }
 }
 
-fn place_of(tasks: &[Task], id: &TaskId) -> Result<usize, StateError> {
-    tasks.iter().position(|task| task.id == *id).ok_or_else(|| StateError::TaskNotFound { id: id.clone() })
+fn place_of(plan: &Plan, id: &TaskId) -> Result<usize, StateError> {
+    plan.tasks.iter().position(|task| task.id == *id).ok_or_else(|| StateError::no_task(plan, id))
 }
 
 fn edit_task(plan: &mut Plan, id: &TaskId, edit: &TaskEdit) -> Result<(), StateError> {
-    let place = place_of(&plan.tasks, id)?;
+    let place = place_of(plan, id)?;
     if let Some(task) = plan.tasks.get_mut(place) {
         edit.write(task);
         task.validate().map_err(|source| StateError::TaskInvalid { id: id.clone(), source })?;
@@ -322,11 +324,11 @@ pub(super) fn remove(
     may: &HashSet<&TaskId>,
 ) -> Result<(), StateError> {
     for id in ids {
-        place_of(&plan.tasks, id)?;
+        place_of(plan, id)?;
     }
     let asked: HashSet<&TaskId> = ids.iter().collect();
     let mut goes: Vec<bool> = plan.tasks.iter().map(|task| asked.contains(&task.id)).collect();
-    if parts == Parts::Take {
+    if parts == Parts::Remove {
         Groups::of(&plan.tasks).mark_parts(&mut goes);
     }
     refuse_used(&plan.tasks, &goes, may)?;
@@ -352,10 +354,10 @@ fn refuse_used(tasks: &[Task], goes: &[bool], may: &HashSet<&TaskId>) -> Result<
 }
 
 fn move_task(plan: &mut Plan, id: &TaskId, to: &Place) -> Result<(), StateError> {
-    let place = place_of(&plan.tasks, id)?;
+    let place = place_of(plan, id)?;
     let groups = Groups::of(&plan.tasks);
     if let Place::Before(other) | Place::After(other) | Place::Under(other) = to {
-        let target = place_of(&plan.tasks, other)?;
+        let target = place_of(plan, other)?;
         if target == place || groups.contains(place, target) {
             return Err(StateError::MovedIntoItself { id: id.clone(), to: other.clone() });
         }
@@ -392,13 +394,13 @@ fn set_parent(plan: &mut Plan, place: usize, to: &Place) {
 
 fn bring_up_to_date(plan: &mut Plan, update: &PlanUpdate, now: Timestamp) -> Result<(), StateError> {
     for ChangedTask { id, edit, parent, was } in &update.changed {
-        let task = plan.task(id).ok_or_else(|| StateError::TaskNotFound { id: id.clone() })?;
+        let task = plan.task(id).ok_or_else(|| StateError::no_task(plan, id))?;
         if was.as_ref().is_some_and(|was| was != Said::of(task).as_str()) {
             return Err(StateError::TaskChanged { id: id.clone() });
         }
         edit_task(plan, id, edit)?;
         if let Some(to) = parent {
-            let place = place_of(&plan.tasks, id)?;
+            let place = place_of(plan, id)?;
             set_parent(plan, place, to);
         }
     }
@@ -407,7 +409,7 @@ fn bring_up_to_date(plan: &mut Plan, update: &PlanUpdate, now: Timestamp) -> Res
         if plan.task(&task.id).is_some() {
             return Err(StateError::TaskExists { id: task.id.clone() });
         }
-        let after = behind.as_ref().and_then(|id| place_of(&plan.tasks, id).ok());
+        let after = behind.as_ref().and_then(|id| place_of(plan, id).ok());
         let at = after.map_or(plan.tasks.len(), |place| place + 1);
         plan.tasks.insert(at, Task { created_at: task.created_at.or(Some(now)), ..task.clone() });
     }
@@ -415,7 +417,7 @@ fn bring_up_to_date(plan: &mut Plan, update: &PlanUpdate, now: Timestamp) -> Res
     for id in placed.chain(update.added.iter().map(|added| &added.task.id)) {
         plan.task(id).map_or(Ok(()), |task| refuse_part_of_itself(plan, task))?;
     }
-    remove(plan, &update.removed, Parts::Keep, &HashSet::new())?;
+    remove(plan, &update.removed, Parts::Refuse, &HashSet::new())?;
     let project = &mut plan.project;
     if let Some(name) = &update.name {
         project.name.clone_from(name);

@@ -324,7 +324,7 @@ pub(super) fn put_back(plan: &mut Plan, change: Option<u64>, back: &Replaced) ->
     let added = || back.rows.iter().filter(|row| row.before.is_none());
     let ids: Vec<TaskId> = added().map(|row| row.id.clone()).collect();
     let wanted_by: HashSet<&TaskId> = added().flat_map(|row| &row.wanted_by).collect();
-    remove(plan, &ids, Parts::Keep, &wanted_by)?;
+    remove(plan, &ids, Parts::Refuse, &wanted_by)?;
     put_in_order(plan, &back.order);
     if let Some([name, description, source_prd]) = &back.project {
         plan.project.name = name.clone().unwrap_or_default();

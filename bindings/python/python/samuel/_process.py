@@ -26,7 +26,7 @@ class Surroundings:
         self.state_dir = state_dir()
 
 
-def environment(env: Mapping[str, str] | None) -> list[tuple[str, str]]:
+def environment(env: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
     """Returns an environment, by default this process's, as far as it is text."""
     pairs = (os.environ if env is None else env).items()
     return [(name, value) for name, value in pairs if _is_text(name) and _is_text(value)]

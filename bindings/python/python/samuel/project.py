@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 
 from . import _samuel
-from ._process import Surroundings, state_dir
+from ._process import Surroundings, environment, state_dir
 from ._waiting import wait_for
 from .errors import PluginError
 
@@ -61,9 +61,7 @@ class Project:
         self, path: str | os.PathLike[str] = ".", *, methodology: str | Methodology | None = None
     ) -> None:
         self._methodology = methodology
-        self._native = _samuel.Project(os.path.abspath(path), methodology, state_dir())
-        # A change from within a loop is the agent's, as with the command.
-        self._actor = "agent" if "SAMUEL_RUN_ID" in os.environ else "user"
+        self._native = _samuel.Project(os.path.abspath(path), methodology, state_dir(), environment())
 
     @classmethod
     def find(
@@ -202,15 +200,15 @@ class Project:
 
     def done(self, id: str, *, commit_sha: str | None = None, iteration: int | None = None) -> Task:
         """Records that a task is done."""
-        return self._native.done(self._actor, id, commit_sha, iteration)
+        return self._native.done(id, commit_sha, iteration)
 
     def skip(self, id: str, *, reason: str | None = None) -> Task:
         """Leaves a task out."""
-        return self._native.skip(self._actor, id, reason)
+        return self._native.skip(id, reason)
 
     def reset(self, id: str) -> Task:
         """Makes a task pending again."""
-        return self._native.reset(self._actor, id)
+        return self._native.reset(id)
 
     def block(self, id: str, *, reason: str | None = None) -> Task:
         """Says that a task cannot be worked on until it is reset."""
@@ -235,6 +233,7 @@ class Project:
         Raises:
             StateError: The task is not there, what it would say is not valid, or
                 an agent asks (`E_TASK_DENIED`).
+            ValueError: A word is none of those there are.
         """
         words = {"title": title, "description": description, "priority": priority, "complexity": complexity}
         lists = {
@@ -254,7 +253,7 @@ class Project:
         Raises:
             StateError: Others need one of them (`E_TASK_IN_USE`).
         """
-        parts = "take" if with_parts else "keep"
+        parts = "remove" if with_parts else "refuse"
         return self._change({"type": "remove", "ids": list(ids), "parts": parts})[0]
 
     def move(
@@ -323,10 +322,10 @@ class Project:
         if (prd is None) == (text is None):
             raise TypeError("name a PRD, or give its text")
         path = None if prd is None else os.path.join(self.root, prd)
-        return self._native.update(self._actor, path, text, prune, prefer, dry_run, format, allow_empty)
+        return self._native.update(path, text, prune, prefer, dry_run, format, allow_empty)
 
     def _change(self, mutation: dict[str, Any]) -> tuple[int, Task]:
-        return self._native.mutate(self._actor, mutation)
+        return self._native.mutate(mutation)
 
     def enqueue(
         self,
@@ -349,10 +348,14 @@ class Project:
         Args:
             title: One line.
             id: Its id; by default the next free number.
-            parent_id: The task it is a part of; only with an id of its own.
+            parent_id: The task it is a part of; by default the one that its id places
+                it under, such as `1` for `1.2`, where the plan has that.
+
+        Raises:
+            StateError: There is no such parent, or what the task would say is not valid.
+            ValueError: A word is none of those there are.
         """
-        task = {
-            "id": id,
+        task: dict[str, object] = {
             "title": title,
             "description": description,
             "priority": priority,
@@ -365,7 +368,9 @@ class Project:
             "guardrails": list(guardrails),
             "acceptance": list(acceptance),
         }
-        return self._native.enqueue(self._actor, task)
+        if id is not None:
+            task["id"] = id
+        return self._native.enqueue(task)
 
     def plugins(self) -> tuple[ListedPlugin, ...]:
         """The plugins: those that samuel.toml lists, in its order, then those
@@ -415,7 +420,7 @@ class Project:
 
     def _reopen(self) -> None:
         """Reads samuel.toml again, which was written."""
-        self._native = _samuel.Project(self.root, self._methodology, state_dir())
+        self._native = _samuel.Project(self.root, self._methodology, state_dir(), environment())
 
     def __repr__(self) -> str:
         return f"Project({self.root!r})"

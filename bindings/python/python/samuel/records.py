@@ -5105,7 +5105,7 @@ AttemptEnd: TypeAlias = Literal[
 """What became of an attempt.
 
 - `under_way`: It is under way.
-- `completed`: The task was completed, and stands so.
+- `completed`: The task was completed when the iteration ended. What became of it later, such as by `undo` or `reset`, is among the changes.
 - `skipped`: The task was left out.
 - `blocked`: The task was marked as one that cannot be worked on.
 - `taken_back`: The task was completed, and taken back: no check has passed.
@@ -5281,13 +5281,12 @@ class TaskHistory(Record):
         more_attempts: How many earlier ones are left out.
         changes: What changed it, oldest first; at most the last 100 changes.
         more_changes: How many earlier ones are left out.
-        complete: Whether the journal goes back to the task's beginning; a long one does
-            not.
+        whole: Whether the journal goes back to the task's beginning; a long one does not.
         diagnostics: What is wrong with the plan file and was worked around.
     """
 
-    __slots__ = ("revision", "task", "ready", "waits_for", "group", "parents", "parts", "depends_on", "dependents", "commits", "attempts", "more_attempts", "changes", "more_changes", "complete", "diagnostics")
-    __match_args__ = ("revision", "task", "ready", "waits_for", "parents", "parts", "depends_on", "dependents", "commits", "attempts", "more_attempts", "changes", "more_changes", "complete", "diagnostics", "group")
+    __slots__ = ("revision", "task", "ready", "waits_for", "group", "parents", "parts", "depends_on", "dependents", "commits", "attempts", "more_attempts", "changes", "more_changes", "whole", "diagnostics")
+    __match_args__ = ("revision", "task", "ready", "waits_for", "parents", "parts", "depends_on", "dependents", "commits", "attempts", "more_attempts", "changes", "more_changes", "whole", "diagnostics", "group")
     revision: int
     task: Task
     ready: bool
@@ -5302,7 +5301,7 @@ class TaskHistory(Record):
     more_attempts: int
     changes: tuple[HistoryChange, ...]
     more_changes: int
-    complete: bool
+    whole: bool
     diagnostics: tuple[StateDiagnostic, ...]
 
     def __init__(
@@ -5320,7 +5319,7 @@ class TaskHistory(Record):
         more_attempts: int,
         changes: Iterable[HistoryChange],
         more_changes: int,
-        complete: bool,
+        whole: bool,
         diagnostics: Iterable[StateDiagnostic],
         group: GroupState | None = None,
     ) -> None:
@@ -5338,7 +5337,7 @@ class TaskHistory(Record):
         _set(self, "more_attempts", more_attempts)
         _set(self, "changes", items(changes))
         _set(self, "more_changes", more_changes)
-        _set(self, "complete", complete)
+        _set(self, "whole", whole)
         _set(self, "diagnostics", items(diagnostics))
 
 
@@ -5533,13 +5532,16 @@ class ConvertedPrd(Record):
         name: The project's name, from the PRD's title.
         tasks: How many tasks there are.
         revision: The plan's revision.
-        backup: Where the plan that was there before was put.
+        backup: Where the plan that was there before was put; nothing where it is one of the
+            kept plans, or there was none.
+        kept: The number of the plan that was there before among the kept plans; nothing
+            where there was none with tasks, or it is not kept there.
         long: Whether the plan has more tasks than a run may make iterations.
         warnings: What the author of the PRD should know.
     """
 
-    __slots__ = ("prd", "companion", "form", "name", "tasks", "revision", "backup", "long", "warnings")
-    __match_args__ = ("prd", "form", "name", "tasks", "revision", "warnings", "companion", "backup", "long")
+    __slots__ = ("prd", "companion", "form", "name", "tasks", "revision", "backup", "kept", "long", "warnings")
+    __match_args__ = ("prd", "form", "name", "tasks", "revision", "warnings", "companion", "backup", "kept", "long")
     prd: str
     companion: str | None
     form: Form
@@ -5547,6 +5549,7 @@ class ConvertedPrd(Record):
     tasks: int
     revision: int
     backup: str | None
+    kept: int | None
     long: LongPlan | None
     warnings: tuple[Remark, ...]
 
@@ -5560,6 +5563,7 @@ class ConvertedPrd(Record):
         warnings: Iterable[Remark],
         companion: str | None = None,
         backup: str | None = None,
+        kept: int | None = None,
         long: LongPlan | None = None,
     ) -> None:
         _set(self, "prd", prd)
@@ -5569,6 +5573,7 @@ class ConvertedPrd(Record):
         _set(self, "tasks", tasks)
         _set(self, "revision", revision)
         _set(self, "backup", backup)
+        _set(self, "kept", kept)
         _set(self, "long", long)
         _set(self, "warnings", items(warnings))
 
@@ -5581,17 +5586,21 @@ class Initialised(Record):
         config: The samuel.toml that was written; nothing where there was one.
         quality_checks: The quality checks that were guessed for it.
         plan: The plan file.
-        backup: Where the plan that was there before was put.
+        backup: Where the plan that was there before was put; nothing where it is one of the
+            kept plans, or there was none.
+        kept: The number of the plan that was there before among the kept plans; nothing
+            where there was none with tasks, or it is not kept there.
         converted: What came of the PRD, where one was given.
     """
 
-    __slots__ = ("methodology", "config", "quality_checks", "plan", "backup", "converted")
-    __match_args__ = ("methodology", "quality_checks", "plan", "config", "backup", "converted")
+    __slots__ = ("methodology", "config", "quality_checks", "plan", "backup", "kept", "converted")
+    __match_args__ = ("methodology", "quality_checks", "plan", "config", "backup", "kept", "converted")
     methodology: str
     config: str | None
     quality_checks: tuple[str, ...]
     plan: str
     backup: str | None
+    kept: int | None
     converted: ConvertedPrd | None
 
     def __init__(
@@ -5601,6 +5610,7 @@ class Initialised(Record):
         plan: str,
         config: str | None = None,
         backup: str | None = None,
+        kept: int | None = None,
         converted: ConvertedPrd | None = None,
     ) -> None:
         _set(self, "methodology", methodology)
@@ -5608,6 +5618,7 @@ class Initialised(Record):
         _set(self, "quality_checks", items(quality_checks))
         _set(self, "plan", plan)
         _set(self, "backup", backup)
+        _set(self, "kept", kept)
         _set(self, "converted", converted)
 
 

@@ -11,7 +11,7 @@ use serde::de::{DeserializeSeed, IgnoredAny, IntoDeserializer, MapAccess};
 use super::{Document, record::Record, task::COLUMNS};
 use crate::{
     model::{Task, TaskId},
-    state::new_task::{top_level, used_ids},
+    state::new_task::{UsedNumbers, used_ids},
     toon::{self, DecodeOptions, ErrorKind, Limits, Map, NumberText, Value},
 };
 
@@ -34,7 +34,7 @@ pub(crate) fn salvage(document: &mut Document) -> Vec<(String, Salvaged)> {
         let salvaged = match read_row(document, &row) {
             Ok((mut task, others, mut changes)) => {
                 if ids.taken.contains(&task.id) {
-                    let id = ids.free();
+                    let id = ids.numbers.take_next();
                     changes.push(format!("another task has the id {}: this one is {id}", task.id));
                     task.id = id;
                 }
@@ -57,38 +57,20 @@ pub(crate) fn salvage(document: &mut Document) -> Vec<(String, Salvaged)> {
 struct Ids {
     /// The ids of tasks.
     taken: HashSet<TaskId>,
-    /// The highest number of an id that is used in any way.
-    highest: u64,
+    /// The numbers of ids that are used in any way.
+    numbers: UsedNumbers,
 }
 
 impl Ids {
     fn of(document: &Document) -> Self {
-        let mut ids = Self { taken: HashSet::new(), highest: 0 };
+        let mut ids = Self { taken: HashSet::new(), numbers: UsedNumbers::of(document.lost_ids().iter()) };
         document.plan.tasks.iter().for_each(|task| ids.take(task));
-        document.lost_ids().iter().for_each(|id| ids.count(id));
         ids
     }
 
     fn take(&mut self, task: &Task) {
-        used_ids(task).for_each(|id| self.count(id));
+        used_ids(task).for_each(|id| self.numbers.count(id));
         self.taken.insert(task.id.clone());
-    }
-
-    fn count(&mut self, id: &TaskId) {
-        self.highest = self.highest.max(top_level(id).unwrap_or(0));
-    }
-
-    /// Returns an id that no task has.
-    fn free(&self) -> TaskId {
-        let mut number = self.highest.saturating_add(1);
-        loop {
-            // Only an id like 18446744073709551615 can make a number be taken.
-            let id = TaskId::new(number.to_string());
-            if !self.taken.contains(&id) {
-                return id;
-            }
-            number = number.wrapping_add(1);
-        }
     }
 }
 
