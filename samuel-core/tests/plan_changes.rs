@@ -15,8 +15,8 @@ use samuel_core::{
     model::{Coded, ErrorCode, Groups, Plan, Priority, Source, Status, Task, TaskId},
     state::{
         Actor, AddedTask, Applied, Asker, ChangedTask, Existing, FileStore, MemoryStore, Merged, Mutation,
-        NewTask, Orphans, Parts, Place, PlanStore, PlanUpdate, Prefer, RunDir, StateError, TaskChange,
-        TaskEdit, merge, set_baseline,
+        NewTask, Orphans, Parts, Place, PlanStore, PlanUpdate, Prefer, RemovedTask, RunDir, StateError,
+        TaskChange, TaskEdit, merge, set_baseline,
     },
 };
 
@@ -244,7 +244,8 @@ fn the_loops_own_changes_and_those_of_another_plan_are_not_undone() {
 fn an_agent_changes_no_tasks_and_takes_nothing_back() {
     let store = in_memory();
     let before = tasks(&store);
-    let update = PlanUpdate { removed: vec![id("3")], ..PlanUpdate::default() };
+    let update =
+        PlanUpdate { removed: vec![RemovedTask { id: id("3"), was: None }], ..PlanUpdate::default() };
     for mutation in [
         title("2", "easier"),
         remove(&["3"], Parts::Keep),
@@ -288,6 +289,7 @@ fn mutation() -> impl Strategy<Value = Mutation> {
     let update = (vec(added, 0..2), vec(changed, 0..3), vec(ids(), 0..2), baseline).prop_map(
         |(added, changed, removed, baseline)| {
             let name = Some("other".to_owned());
+            let removed = removed.into_iter().map(|id| RemovedTask { id, was: None }).collect();
             PlanUpdate { added, changed, removed, name, baseline, ..PlanUpdate::default() }
         },
     );
@@ -599,6 +601,21 @@ fn an_update_that_was_made_out_for_another_version_of_a_task_is_refused() {
         ("task 2 was changed meanwhile", ErrorCode::TASK_CHANGED)
     );
     assert_eq!(tasks(&store), before);
+}
+
+#[test]
+fn a_task_that_was_worked_on_since_an_update_was_made_out_is_not_removed_by_it() {
+    let store = imported(&prd_of(&[("1", "One", ""), ("2", "Two", "")]));
+    let second = prd_of(&[("1", "One", "")]);
+    let made_out = || merge(&store.load().unwrap().plan, &second, Orphans::Remove, Prefer::Plan).update;
+    let update = made_out();
+    let done = Mutation::Done { id: id("2"), commit_sha: None, iteration: None };
+    ask(&store, "b", done).unwrap();
+    let error = ask(&store, "a", Mutation::Update { update: Box::new(update.clone()) }).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::TASK_CHANGED);
+    assert_ne!(made_out(), update, "whoever agreed to the one is asked about the other");
+    ask(&store, "a", Mutation::Update { update: Box::new(made_out()) }).unwrap();
+    assert_eq!(tasks(&store).len(), 1);
 }
 
 #[test]

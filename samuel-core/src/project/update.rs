@@ -79,7 +79,7 @@ impl UpdatedPrd {
         Self {
             added: update.added.iter().map(|added| added.task.clone()).collect(),
             changed: update.changed.iter().filter_map(diff).collect(),
-            removed: update.removed.iter().filter_map(title).collect(),
+            removed: update.removed.iter().filter_map(|removed| title(&removed.id)).collect(),
             project: FieldDiff::of_project(&plan.project, update),
             conflicts: merged.conflicts.iter().filter_map(diff).collect(),
             left_out: merged.left_out.clone(),
