@@ -311,6 +311,10 @@ fn mutation() -> impl Strategy<Value = Mutation> {
     ]
 }
 
+fn parts() -> impl Strategy<Value = TaskId> {
+    select(vec!["2", "3", "4", "5", "6"]).prop_map(id)
+}
+
 fn project_of(store: &dyn PlanStore) -> (String, String, String) {
     let plan = store.load().unwrap().plan;
     (plan.project.name.clone(), plan.project.description.clone(), plan.baseline.clone())
@@ -337,6 +341,36 @@ proptest! {
             prop_assert_eq!(project_of(&store), before.1);
             ask(&store, "a", undo(Some(undone))).unwrap();
             prop_assert_eq!(tasks(&store), after);
+        }
+    }
+
+    #[test]
+    fn no_completed_task_becomes_pending_by_parts_that_come_and_go(
+        changes in vec(prop_oneof![
+            (parts(), parts()).prop_map(|(id, parent)| Mutation::Add {
+                task: Box::new(Task { parent_id: Some(parent), ..Task::new(id, "t") })
+            }),
+            parts().prop_map(|id| Mutation::Remove { ids: vec![id], parts: Parts::Keep }),
+            (parts(), parts()).prop_map(|(id, parent)| Mutation::Move { id, to: Place::Under(parent) }),
+            parts().prop_map(|id| Mutation::Move { id, to: Place::Top }),
+        ], 0..16)
+    ) {
+        let store = in_memory();
+        for text in ["2", "3"] {
+            let done = Mutation::Done { id: id(text), commit_sha: Some("abcd".to_owned()), iteration: None };
+            ask(&store, "a", done).unwrap();
+        }
+        let completed: Vec<Task> =
+            tasks(&store).into_iter().filter(|task| task.status == Status::Completed).collect();
+        for change in changes {
+            let _ = ask(&store, "a", change);
+            let now = tasks(&store);
+            let is_group = |id: &TaskId| now.iter().any(|task| task.parent_id.as_ref() == Some(id));
+            // One that was removed and added anew is another task.
+            for task in now.iter().filter(|task| task.commit_sha.is_some() && !is_group(&task.id)) {
+                let before = completed.iter().find(|before| before.id == task.id).unwrap();
+                prop_assert_eq!(&Task { parent_id: None, ..task.clone() }, &Task { parent_id: None, ..before.clone() });
+            }
         }
     }
 

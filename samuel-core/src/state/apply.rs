@@ -11,7 +11,7 @@ use super::{
     Mutation, StateError, TaskChange,
     baseline::Baseline,
     new_task::{add, enqueue},
-    regroup::Before,
+    regroup::{Before, forget_above},
     revise::revise,
 };
 use crate::model::{
@@ -95,6 +95,11 @@ pub(crate) fn apply_reserving(
             }
             None if change != TaskChange::Progress => drop(settle(&mut plan.tasks, Some(now))),
             None => {}
+        }
+        match (mutation, &change) {
+            (Mutation::Reset { id }, _) => forget_above(&mut plan.tasks, std::slice::from_ref(id)),
+            (_, TaskChange::TakenBack { ids }) => forget_above(&mut plan.tasks, ids),
+            _ => {}
         }
         if plan.progress.status == ProgressStatus::Completed && change.leaves_work() {
             // Nobody may read of a plan with work left that it is done.

@@ -1,8 +1,8 @@
 //! What becomes of a completed task that is given parts, and of one whose parts go.
 //!
 //! Where a group stands follows from its parts alone. A task that was completed before it
-//! had any keeps, while they are open, the time at which it was: without parts it is
-//! completed again.
+//! was given an open part keeps the time at which it was: without parts it is completed
+//! again, unless one of them was taken back or reset.
 
 use std::collections::HashSet;
 
@@ -38,11 +38,11 @@ impl Before {
         let mut edits = Vec::new();
         for (place, task) in tasks.iter_mut().enumerate() {
             match (self.groups.contains(&task.id), groups.is_group(place)) {
-                (true, false) if task.status == Status::Pending && task.completed_at.is_some() => {
-                    edits.push(stands(task, Status::Pending, Status::Completed));
+                (true, false) if task.status != Status::Completed && task.completed_at.is_some() => {
+                    edits.push(stands(task, task.status, Status::Completed));
                     task.status = Status::Completed;
                 }
-                (false, true) if task.status == Status::Completed => {
+                (_, true) if task.completed_at.is_some() => {
                     completions.push((place, task.completed_at));
                 }
                 _ => {}
@@ -59,6 +59,23 @@ impl Before {
         });
         edits.extend(reopened.map(|(_, task)| stands(task, Status::Completed, task.status)));
         edits
+    }
+}
+
+/// Has the groups that tasks are in, and that are open, not be completed again by losing
+/// their parts: work in them was taken back.
+pub(super) fn forget_above(tasks: &mut [Task], ids: &[TaskId]) {
+    let groups = Groups::of(tasks.iter());
+    let places: Vec<usize> =
+        tasks.iter().enumerate().filter(|(_, task)| ids.contains(&task.id)).map(|(place, _)| place).collect();
+    for place in places {
+        let mut at = groups.parent(place);
+        while let Some(task) = at.and_then(|at| tasks.get_mut(at)) {
+            if task.status != Status::Completed {
+                task.completed_at = None;
+            }
+            at = at.and_then(|at| groups.parent(at));
+        }
     }
 }
 
