@@ -40,6 +40,9 @@ pub(super) fn sweep(reading: &mut Reading<'_, '_>, content: &Content<'_>) {
             }
             Block::List { items, .. } => items.iter().for_each(|item| sweeper.item(item)),
             Block::Table { rows, .. } => {
+                if let Some(last) = rows.last() {
+                    sweeper.cut_off(&last.range);
+                }
                 // One that names tasks would be read if it were alone.
                 let is_of_tasks = rows.first().is_some_and(|header| table_names_tasks(&header.cells));
                 let rows = match (sweeper.scope, is_of_tasks) {
@@ -52,18 +55,9 @@ pub(super) fn sweep(reading: &mut Reading<'_, '_>, content: &Content<'_>) {
                 }
             }
             Block::Other { range } => sweeper.hidden(range),
-            Block::Paragraph { range, .. }
-                if index.checked_sub(1).is_some_and(|at| is_table(content, at)) =>
-            {
-                sweeper.cut_off(range);
-            }
             _ => {}
         }
     }
-}
-
-fn is_table(content: &Content<'_>, index: usize) -> bool {
-    matches!(content.blocks.get(index), Some(Block::Table { .. }))
 }
 
 /// Where something is left over.
@@ -111,15 +105,14 @@ impl Sweeper<'_, '_, '_> {
         }
     }
 
-    /// Warns of rows behind a table that is too wide to have them.
-    fn cut_off(&mut self, range: &Range<usize>) {
-        for index in self.reading.source.line_range(range) {
-            let line = self.reading.source.line(index).trim();
-            if line.starts_with('|') {
-                let what =
-                    format!("\"{}\": the table above has so many columns that it ends before", shorten(line));
-                self.left_in(RemarkKind::IgnoredRow, index, &what);
-            }
+    /// Warns of rows behind the last that a table has: it was too wide to have them.
+    fn cut_off(&mut self, last: &Range<usize>) {
+        let source = self.reading.source;
+        let behind = source.line_index(last.start) + 1..source.line_count();
+        let rows = behind.map(|index| (index, source.line(index).trim()));
+        for (index, row) in rows.take_while(|(_, row)| row.starts_with('|')) {
+            let what = format!("\"{}\": the table has so many columns that it ends above", shorten(row));
+            self.left_in(RemarkKind::IgnoredRow, index, &what);
         }
     }
 
