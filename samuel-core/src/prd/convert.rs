@@ -218,7 +218,7 @@ pub(super) fn from_prd(form: Option<Form>, content: &Content<'_>) -> Result<Foun
     let mut nearest: Vec<Form> = Vec::new();
     for reader in others {
         // What is advised has to help.
-        let is_readable = readable.len() < SHOWN_NEAREST && read(reader, content)?.is_some();
+        let is_readable = readable.len() < SHOWN_NEAREST && matches!(read(reader, content), Ok(Some(_)));
         if is_readable { &mut readable } else { &mut nearest }.push(reader.form());
     }
     let nearest = readable.iter().copied().chain(nearest).take(SHOWN_NEAREST).collect();

@@ -3381,6 +3381,32 @@ class Executables(Record):
         _set(self, "changes", items(changes))
 
 
+class TrustRecord(Record):
+    """What was trusted of a project.
+
+    Attributes:
+        root: The project's canonical root, as it is shown.
+        trusted_at: When it was trusted.
+        entries: What was trusted to execute.
+    """
+
+    __slots__ = ("root", "trusted_at", "entries")
+    __match_args__ = ("root", "trusted_at", "entries")
+    root: str
+    trusted_at: str
+    entries: tuple[Executable, ...]
+
+    def __init__(
+        self,
+        root: str,
+        trusted_at: str,
+        entries: Iterable[Executable],
+    ) -> None:
+        _set(self, "root", root)
+        _set(self, "trusted_at", trusted_at)
+        _set(self, "entries", items(entries))
+
+
 class AgentReady(Record):
     """The agent is up; some name their own session.
 
@@ -4388,8 +4414,8 @@ class RunFinished(EventBase):
         completed: The tasks that it completed.
         unrecorded: Tasks that an agent worked on, ending well, and that nobody recorded as
             done or put aside since.
-        skipped: The tasks of the plan that are skipped, whoever skipped them.
-        left: The tasks of the plan that are neither completed nor skipped.
+        skipped: The tasks of the plan but groups that are skipped, whoever skipped them.
+        left: The tasks of the plan but groups that are neither completed nor skipped.
         undelivered: How many texts waited for the agent and did not reach it any more.
         settled: Whether every task of the plan was completed or skipped at the end,
             whatever the reason why the run ended.
@@ -4520,8 +4546,8 @@ class RunReport(Record):
         completed: The tasks that it completed.
         unrecorded: Tasks that an agent worked on, ending well, and that nobody recorded as
             done or put aside since.
-        skipped: The tasks of the plan that are skipped, whoever skipped them.
-        left: The tasks of the plan that are neither completed nor skipped.
+        skipped: The tasks of the plan but groups that are skipped, whoever skipped them.
+        left: The tasks of the plan but groups that are neither completed nor skipped.
         undelivered: How many texts waited for the agent and did not reach it any more.
         settled: Whether every task of the plan was completed or skipped at the end,
             whatever the reason why the run ended.
@@ -6077,6 +6103,7 @@ __all__ = [
     "ToolBlocked",
     "ToolCall",
     "ToolResult",
+    "TrustRecord",
     "Turn",
     "UpdatedPrd",
     "Usage",

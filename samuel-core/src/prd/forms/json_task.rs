@@ -84,7 +84,7 @@ fn keep_order(reading: &mut Reading<'_, '_>, order: &[Ranked]) {
     let priorities: &[Priority] = match level {
         0 => &[Priority::Medium],
         1 | 2 => &[Priority::High, Priority::Medium, Priority::Low],
-        _ => &Priority::ALL,
+        _ => Priority::ALL,
     };
     for (task, level) in order.iter().zip(&levels) {
         let priority = priorities.get(*level).or(priorities.last()).copied().unwrap_or_default();
