@@ -348,10 +348,10 @@ pub struct RunReport {
     /// or put aside since.
     #[serde(default)]
     pub unrecorded: Vec<TaskId>,
-    /// The tasks of the plan that are skipped, whoever skipped them.
+    /// The tasks of the plan but groups that are skipped, whoever skipped them.
     #[serde(default)]
     pub skipped: Vec<TaskId>,
-    /// The tasks of the plan that are neither completed nor skipped.
+    /// The tasks of the plan but groups that are neither completed nor skipped.
     #[serde(default)]
     pub left: Vec<TaskId>,
     /// How many texts waited for the agent and did not reach it any more.

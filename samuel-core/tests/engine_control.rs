@@ -10,9 +10,9 @@ use samuel_core::{
     engine::Events,
     event::{Event, EventRecord},
     hook::{HookPoint, points},
-    model::{ErrorCode, ExitReason, Status, TaskId, Usage, payload::*},
+    model::{ErrorCode, ExitReason, Status, Task, TaskId, Usage, payload::*},
     process::Supervisor,
-    state::{Actor, Mutation},
+    state::{Actor, Mutation, Parts},
     testing::{Act, Bench, FakeHandler, HeldAgent, VirtualClock, completes_each_task},
 };
 
@@ -73,6 +73,33 @@ async fn a_completion_is_told_while_the_agent_is_still_at_work() {
     let report = handle.wait().await.unwrap();
     assert_eq!((report.exit_reason, report.completed), (ExitReason::Completed, vec![TaskId::new("1")]));
     assert_eq!(report.usage.cost_usd, Some(0.5));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_that_is_removed_while_it_is_worked_on_is_told_once() {
+    let bench = shared_bench(&[("1", "First"), ("2", "Second"), ("3", "Group")]);
+    let part = Box::new(Task { parent_id: Some(TaskId::new("3")), ..Task::new(TaskId::new("3.1"), "Part") });
+    bench.project().plan_store().mutate(Mutation::Add { task: part }, Actor::User).unwrap();
+    let agent = Arc::new(HeldAgent::new());
+    let mut handle =
+        bench.run(completes_each_task()).agent(agent.clone()).build().unwrap().start().await.unwrap();
+    let mut events = handle.events();
+    agent.called().await;
+    let remove = Mutation::Remove { ids: vec![TaskId::new("1")], parts: Parts::Keep };
+    bench.project().plan_store().mutate(remove, Actor::User).unwrap();
+    agent.release();
+    let is_told =
+        |event: &Event| matches!(event, Event::Warning { message } if message.contains("removed while"));
+    let mut seen = vec![until(&mut events, is_told).await];
+    agent.called().await;
+    handle.stop();
+    let report = handle.wait().await.unwrap();
+    while let Some(record) = events.next().await {
+        seen.push(record);
+    }
+    let told: Vec<&str> = warnings(&seen).into_iter().filter(|told| told.contains("task 1")).collect();
+    assert_eq!(told, ["task 1 was removed while it was worked on"]);
+    assert_eq!(report.left, [TaskId::new("2"), TaskId::new("3.1")], "a group is no work");
 }
 
 #[tokio::test(flavor = "multi_thread")]

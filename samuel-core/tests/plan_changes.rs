@@ -15,8 +15,8 @@ use samuel_core::{
     model::{Coded, ErrorCode, Groups, Plan, Priority, Source, Status, Task, TaskId},
     state::{
         Actor, AddedTask, Applied, Asker, ChangedTask, Existing, FileStore, MemoryStore, Merged, Mutation,
-        NewTask, Orphans, Parts, Place, PlanStore, PlanUpdate, Prefer, RunDir, StateError, TaskChange,
-        TaskEdit, merge, set_baseline,
+        NewTask, Orphans, Parts, Place, PlanStore, PlanUpdate, Prefer, RemovedTask, RunDir, StateError,
+        TaskChange, TaskEdit, merge, set_baseline,
     },
 };
 
@@ -244,7 +244,8 @@ fn the_loops_own_changes_and_those_of_another_plan_are_not_undone() {
 fn an_agent_changes_no_tasks_and_takes_nothing_back() {
     let store = in_memory();
     let before = tasks(&store);
-    let update = PlanUpdate { removed: vec![id("3")], ..PlanUpdate::default() };
+    let update =
+        PlanUpdate { removed: vec![RemovedTask { id: id("3"), was: None }], ..PlanUpdate::default() };
     for mutation in [
         title("2", "easier"),
         remove(&["3"], Parts::Refuse),
@@ -288,6 +289,7 @@ fn mutation() -> impl Strategy<Value = Mutation> {
     let update = (vec(added, 0..2), vec(changed, 0..3), vec(ids(), 0..2), baseline).prop_map(
         |(added, changed, removed, baseline)| {
             let name = Some("other".to_owned());
+            let removed = removed.into_iter().map(|id| RemovedTask { id, was: None }).collect();
             PlanUpdate { added, changed, removed, name, baseline, ..PlanUpdate::default() }
         },
     );
@@ -307,6 +309,10 @@ fn mutation() -> impl Strategy<Value = Mutation> {
         (ids(), place()).prop_map(|(id, to)| Mutation::Move { id, to }),
         update.prop_map(|update| Mutation::Update { update: Box::new(update) }),
     ]
+}
+
+fn parts() -> impl Strategy<Value = TaskId> {
+    select(vec!["2", "3", "4", "5", "6"]).prop_map(id)
 }
 
 fn project_of(store: &dyn PlanStore) -> (String, String, String) {
@@ -335,6 +341,36 @@ proptest! {
             prop_assert_eq!(project_of(&store), before.1);
             ask(&store, "a", undo(Some(undone))).unwrap();
             prop_assert_eq!(tasks(&store), after);
+        }
+    }
+
+    #[test]
+    fn no_completed_task_becomes_pending_by_parts_that_come_and_go(
+        changes in vec(prop_oneof![
+            (parts(), parts()).prop_map(|(id, parent)| Mutation::Add {
+                task: Box::new(Task { parent_id: Some(parent), ..Task::new(id, "t") })
+            }),
+            parts().prop_map(|id| Mutation::Remove { ids: vec![id], parts: Parts::Refuse }),
+            (parts(), parts()).prop_map(|(id, parent)| Mutation::Move { id, to: Place::Under(parent) }),
+            parts().prop_map(|id| Mutation::Move { id, to: Place::Top }),
+        ], 0..16)
+    ) {
+        let store = in_memory();
+        for text in ["2", "3"] {
+            let done = Mutation::Done { id: id(text), commit_sha: Some("abcd".to_owned()), iteration: None };
+            ask(&store, "a", done).unwrap();
+        }
+        let completed: Vec<Task> =
+            tasks(&store).into_iter().filter(|task| task.status == Status::Completed).collect();
+        for change in changes {
+            let _ = ask(&store, "a", change);
+            let now = tasks(&store);
+            let is_group = |id: &TaskId| now.iter().any(|task| task.parent_id.as_ref() == Some(id));
+            // One that was removed and added anew is another task.
+            for task in now.iter().filter(|task| task.commit_sha.is_some() && !is_group(&task.id)) {
+                let before = completed.iter().find(|before| before.id == task.id).unwrap();
+                prop_assert_eq!(&Task { parent_id: None, ..task.clone() }, &Task { parent_id: None, ..before.clone() });
+            }
         }
     }
 
@@ -599,6 +635,21 @@ fn an_update_that_was_made_out_for_another_version_of_a_task_is_refused() {
         ("task 2 was changed meanwhile", ErrorCode::TASK_CHANGED)
     );
     assert_eq!(tasks(&store), before);
+}
+
+#[test]
+fn a_task_that_was_worked_on_since_an_update_was_made_out_is_not_removed_by_it() {
+    let store = imported(&prd_of(&[("1", "One", ""), ("2", "Two", "")]));
+    let second = prd_of(&[("1", "One", "")]);
+    let made_out = || merge(&store.load().unwrap().plan, &second, Orphans::Remove, Prefer::Plan).update;
+    let update = made_out();
+    let done = Mutation::Done { id: id("2"), commit_sha: None, iteration: None };
+    ask(&store, "b", done).unwrap();
+    let error = ask(&store, "a", Mutation::Update { update: Box::new(update.clone()) }).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::TASK_CHANGED);
+    assert_ne!(made_out(), update, "whoever agreed to the one is asked about the other");
+    ask(&store, "a", Mutation::Update { update: Box::new(made_out()) }).unwrap();
+    assert_eq!(tasks(&store).len(), 1);
 }
 
 #[test]

@@ -9,19 +9,19 @@ use serde_json::{Map, Value as Json, json};
 #[derive(Debug, Args)]
 pub(crate) struct LimitArgs {
     /// How many iterations the run may make; 0 sets no limit
-    #[arg(long, value_name = "N", value_parser = setting("max_iterations"))]
+    #[arg(long, allow_negative_numbers = true, value_name = "N", value_parser = setting("max_iterations"))]
     max_iterations: Option<Given>,
     /// The cost in US dollars that ends the run, as far as the agent reports what it costs
-    #[arg(long, value_name = "USD", value_parser = setting("session_budget.max_cost_usd"))]
+    #[arg(long, allow_negative_numbers = true, value_name = "USD", value_parser = setting("session_budget.max_cost_usd"))]
     max_cost: Option<Given>,
     /// The time that ends the run, such as 8h, 1h30m or whole seconds
-    #[arg(long, value_name = "TIME", value_parser = setting("session_budget.max_wall_time"))]
+    #[arg(long, allow_negative_numbers = true, value_name = "TIME", value_parser = setting("session_budget.max_wall_time"))]
     max_time: Option<Given>,
     /// After so many failed iterations in a row the run ends
-    #[arg(long, value_name = "N", value_parser = setting("max_consecutive_failures"))]
+    #[arg(long, allow_negative_numbers = true, value_name = "N", value_parser = setting("max_consecutive_failures"))]
     max_failures: Option<Given>,
     /// The pause between two iterations, such as 5s, 1m30s or whole seconds
-    #[arg(long, value_name = "TIME", value_parser = setting("pause"))]
+    #[arg(long, allow_negative_numbers = true, value_name = "TIME", value_parser = setting("pause"))]
     pause: Option<Given>,
 }
 

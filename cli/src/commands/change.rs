@@ -93,7 +93,8 @@ pub(super) fn apply(project: &Project, host: &Host, mutation: Mutation) -> Resul
             format!("{} was {} already\n", safe(task.id.as_str()), task.status)
         }
         (Some(task), TaskChange::Added { .. }) => {
-            format!("added {} {}\n", safe(task.id.as_str()), safe(&task.title))
+            let part = task.parent_id.as_ref().map(|group| format!(", a part of {}", safe(group.as_str())));
+            format!("added {} {}{}\n", safe(task.id.as_str()), safe(&task.title), part.unwrap_or_default())
         }
         (Some(task), TaskChange::Task { from: Status::Completed, to: Status::Skipped, .. }) => {
             format!("{} is skipped; it was completed before\n", safe(task.id.as_str()))

@@ -52,6 +52,9 @@ pub(crate) fn convert(project: &Project, args: &ConvertArgs, host: &Host) -> Res
     if args.update {
         return super::update::update(project, args, path, host);
     }
+    if path == Path::new("-") {
+        return Err(Failure::usage("a first conversion reads a file: stdin is for --update"));
+    }
     let prd = host.absolute(path)?;
     let converted = project.convert_prd_as(&prd, existing(args.force), reading(&args.reading))?;
     let replaced = replaced_text(converted.backup.as_deref(), converted.kept);

@@ -8,6 +8,8 @@ use samuel_core::{
     state::{Actor, Mutation, Parts, StateError, TaskEdit},
 };
 
+use tempfile::NamedTempFile;
+
 use super::change::apply;
 use crate::{
     args::{BlockArgs, EditArgs, MoveArgs, RmArgs, UndoArgs},
@@ -24,9 +26,23 @@ pub(crate) fn edit(project: &Project, args: EditArgs, host: &Host) -> Result<Rep
         if host.actor() == Actor::Agent {
             return Err(Failure::of(&StateError::NotForAgents { what: "edit" }));
         }
-        edit = in_editor(project, &id, host)?;
+        let written;
+        (edit, written) = in_editor(project, &id, host)?;
+        return apply(project, host, Mutation::Edit { id, edit: Box::new(edit) })
+            .map_err(|failure| kept(failure, written));
     }
     apply(project, host, Mutation::Edit { id, edit: Box::new(edit) })
+}
+
+/// Keeps what somebody wrote and what could not be taken, and says where.
+fn kept(failure: Failure, written: NamedTempFile) -> Failure {
+    match written.keep() {
+        Ok((_, path)) => {
+            let path = path.display();
+            failure.advise(format!("What you wrote is kept in {path}: copy it from there into another edit."))
+        }
+        Err(_) => failure,
+    }
 }
 
 /// Removes tasks.
@@ -52,8 +68,9 @@ pub(crate) fn undo(project: &Project, args: &UndoArgs, host: &Host) -> Result<Re
     apply(project, host, Mutation::Undo { change: args.change, back: None })
 }
 
-/// Opens an editor with what a task says, and returns what was changed there.
-fn in_editor(project: &Project, id: &TaskId, host: &Host) -> Result<TaskEdit, Failure> {
+/// Opens an editor with what a task says, and returns what was changed there, and the
+/// file in which it was.
+fn in_editor(project: &Project, id: &TaskId, host: &Host) -> Result<(TaskEdit, NamedTempFile), Failure> {
     let plan = project.plan_store().load()?.plan;
     let task = plan.task(id).ok_or_else(|| StateError::no_task(&plan, id))?;
     let editor = ["VISUAL", "EDITOR"].into_iter().find_map(|name| host.var(name));
@@ -69,11 +86,11 @@ fn in_editor(project: &Project, id: &TaskId, host: &Host) -> Result<TaskEdit, Fa
     let before = text_of(task)?;
     fs::write(file.path(), &before).map_err(|error| io_failure("write", file.path(), &error))?;
     let (program, rest) = words.split_first().ok_or_else(|| Failure::usage("EDITOR is empty"))?;
-    let status = Command::new(program)
-        .args(rest)
-        .arg(file.path())
-        .status()
-        .map_err(|error| io_failure("start", Path::new(program), &error))?;
+    let status = Command::new(program).args(rest).arg(file.path()).status().map_err(|error| {
+        Failure::new(ErrorCode::PROCESS_FAILED, format!("the editor {program} cannot be started"))
+            .because(&error)
+            .advise("Set VISUAL or EDITOR to an editor that is there, or say with options what to change.")
+    })?;
     if !status.success() {
         return Err(Failure::new(
             ErrorCode::PROCESS_FAILED,
@@ -81,11 +98,13 @@ fn in_editor(project: &Project, id: &TaskId, host: &Host) -> Result<TaskEdit, Fa
         ));
     }
     let text = fs::read_to_string(file.path()).map_err(|error| io_failure("read", file.path(), &error))?;
-    let said: TaskEdit = toml::from_str(&text).map_err(|error| {
-        Failure::new(ErrorCode::TASK_INVALID, "the text of the task cannot be read; nothing was changed")
-            .because(&error)
-    })?;
-    Ok(said.beside(task))
+    match toml::from_str::<TaskEdit>(&text) {
+        Ok(said) => Ok((said.beside(task), file)),
+        Err(error) => {
+            let failure = "the text of the task cannot be read; nothing was changed";
+            Err(kept(Failure::new(ErrorCode::TASK_INVALID, failure).because(&error), file))
+        }
+    }
 }
 
 /// Writes what a task says as TOML.

@@ -40,8 +40,9 @@ pub(crate) fn update(
     let asks = host.can_ask && !args.yes;
     let mut was_shown = false;
     let agrees = |updated: &UpdatedPrd| {
+        let meanwhile = if was_shown { "The plan was changed meanwhile. Now:\n" } else { "" };
         was_shown = asks;
-        !asks || confirm(&text_of(updated, args), "Change the plan?")
+        !asks || confirm(&(meanwhile.to_owned() + &text_of(updated, args)), "Change the plan?")
     };
     let updated = if prd == Path::new("-") {
         let input = Input::read(None, host)?;

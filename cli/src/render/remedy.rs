@@ -41,7 +41,10 @@ fn words(step: &Remedy) -> &'static str {
         Remedy::MakeProject => "Run `samuel init` first.",
         Remedy::MakePlan => "Run `samuel run init` or `samuel run init --prd <path>` first.",
         Remedy::ConvertPrd => "Make one with `samuel run init --prd <path>`.",
-        Remedy::ReplacePlan => "Pass --force to replace it; a backup is kept.",
+        Remedy::ReplacePlan => {
+            "Run `samuel run convert --update <PRD>` to have it follow a PRD, which keeps where tasks stand, or pass \
+             --force to replace it; a backup is kept."
+        }
         Remedy::ListKeptPlans => "List the plans that are kept with `samuel run restore --list`.",
         Remedy::LookAtPlan => "Look at the plan that is there now with `samuel run tasks`.",
         Remedy::LookAtCompleted => {

@@ -274,6 +274,20 @@ fn without_options_an_editor_opens_with_the_task_as_toml() {
         assert_eq!((ran.code, ran.stdout.as_str()), (code, ""), "{editor}: {ran:?}");
     }
     assert_eq!(bench.tasks()[0]["title"], "Second");
+    // What somebody typed is not lost by a slip.
+    for slip in ["sed -i s/medium/urgent/", "sed -i s/Second//"] {
+        let ran = edit(slip);
+        let (_, path) =
+            ran.stderr.split_once("What you wrote is kept in ").unwrap_or_else(|| panic!("{ran:?}"));
+        let path = path.split(": ").next().unwrap();
+        assert!(std::fs::read_to_string(path).unwrap().contains("title = "), "{ran:?}");
+        std::fs::remove_file(path).unwrap();
+    }
+    let ran = edit("no-such-editor");
+    assert!(
+        ran.stderr.contains("no-such-editor cannot be started") && ran.stderr.contains("Set VISUAL"),
+        "{ran:?}"
+    );
 }
 
 #[test]
@@ -426,4 +440,18 @@ fn at_a_terminal_an_update_is_shown_before_it_is_made() {
     let (code, shown) = AtTerminal::spawn(&bench, &["run", "convert", "--update", "--yes", "prd.md"]).end();
     assert!(code == 0 && !shown.contains("Change the plan?"), "{code}: {shown}");
     assert_eq!(bench.tasks()[0]["description"], "More.");
+}
+
+#[test]
+fn a_prd_is_found_again_whatever_directory_it_was_named_from() {
+    let bench = Bench::empty();
+    bench.write("docs/prd.md", "# Notes\n\n## Tasks\n\n### 1 One\n");
+    bench.write("sub/x", "");
+    bench.ok(&["run", "init", "--prd", "sub/../docs/prd.md"]);
+    let status = bench.ok(&["run", "status", "--json"]).json()["data"].clone();
+    assert_eq!(status["source_prd"], "docs/prd.md");
+    let ran = bench.samuel(&["run", "convert", "-"]);
+    assert!(ran.code == 2 && ran.stderr.contains("stdin is for --update"), "{ran:?}");
+    let ran = bench.samuel(&["run", "convert", "docs/prd.md"]);
+    assert!(ran.stderr.contains("samuel run convert --update"), "{ran:?}");
 }

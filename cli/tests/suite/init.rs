@@ -106,7 +106,7 @@ fn what_is_no_prd_is_named_with_its_place_and_the_plan_stays() {
     for (file, words, line) in [
         ("nul.md", "U+0000", Some(3)),
         ("page.md", "is HTML", None),
-        ("prd.json", "is not JSON", Some(3)),
+        ("prd.json", "cannot be read as JSON", Some(3)),
         ("twice.md", "must be corrected", Some(5)),
         ("cycle.md", "must be corrected", Some(3)),
         ("forms.md", "must be corrected", Some(6)),
@@ -146,7 +146,7 @@ fn what_comes_in_by_a_pipe_is_held_to_the_same() {
         (b"# P\n\n- [ ] a\0b\n", "U+0000", Some(3)),
         (b"<!DOCTYPE html>\n", "is HTML", None),
         // The pipe of a JSON document that ends early.
-        (b"{\n  \"userStories\": [\n    {\"id\": \"US-1\",", "is not JSON", Some(3)),
+        (b"{\n  \"userStories\": [\n    {\"id\": \"US-1\",", "cannot be read as JSON", Some(3)),
     ] {
         let (code, document) = update(bytes, &["--prune"]);
         let error = &document["error"];

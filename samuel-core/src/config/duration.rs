@@ -37,9 +37,10 @@ fn parse_seconds(text: &str) -> Result<u64, &'static str> {
     }
     let (mut rest, mut total, mut units) = (text, 0_u64, UNITS.iter());
     while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit()).ok_or("it has no unit")?;
+        let digits =
+            rest.find(|c: char| !c.is_ascii_digit()).ok_or("its last number has no unit: h, m or s")?;
         let (number, after) = rest.split_at(digits);
-        let unit = after.chars().next().ok_or("it has no unit")?;
+        let unit = after.chars().next().ok_or("its last number has no unit: h, m or s")?;
         if number.is_empty() {
             return Err("a whole number must stand before each unit");
         }
@@ -93,8 +94,8 @@ mod tests {
     fn what_is_no_duration_is_refused_with_the_reason() {
         for (text, problem) in [
             ("", "it is empty"),
-            ("30", "it has no unit"),
-            ("1h30", "it has no unit"),
+            ("30", "its last number has no unit: h, m or s"),
+            ("1h30", "its last number has no unit: h, m or s"),
             ("m", "a whole number must stand before each unit"),
             ("-1s", "a whole number must stand before each unit"),
             ("5 m", "its units are h, m and s"),

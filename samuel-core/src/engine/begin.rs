@@ -30,6 +30,8 @@ pub(super) struct Begin {
     pub(super) elapsed: Duration,
     /// The id that the run had before it was interrupted.
     pub(super) resumed: Option<String>,
+    /// The limits that the run had before it was interrupted.
+    pub(super) limits_before: Option<RunLimits>,
     /// What the journal does not tell of the loops that worked on the plan.
     pub(super) lost: Option<Lost>,
     /// The plan as it was found, and what was wrong with it. The first change rewrites
@@ -122,6 +124,7 @@ impl Run {
         let known = Known { plan: Arc::clone(plan), last_failures, ..Known::default() };
         Ok(match saved {
             Some(Saved { mut machine, elapsed_ms, completed, .. }) if is_under_way && !is_replaced => {
+                let limits_before = Some(machine.limits().clone());
                 machine.set_setup(self.setup());
                 let now = self.frozen.project.clock().now();
                 machine.doubt_limit(now, lost != Some(Lost::Witness));
@@ -137,7 +140,7 @@ impl Run {
                     machine.doubt(all_completed(&[], plan, completed));
                 }
                 let elapsed = Duration::from_millis(elapsed_ms);
-                Begin { machine, first, seq, elapsed, resumed: run_id, lost, loaded, known }
+                Begin { machine, first, seq, elapsed, resumed: run_id, limits_before, lost, loaded, known }
             }
             earlier => {
                 let mut machine = Machine::new(self.setup());
@@ -153,7 +156,17 @@ impl Run {
                     }
                 }
                 let (first, elapsed) = (Input::Start, Duration::ZERO);
-                Begin { machine, first, seq, elapsed, resumed: None, lost, loaded, known }
+                Begin {
+                    machine,
+                    first,
+                    seq,
+                    elapsed,
+                    resumed: None,
+                    limits_before: None,
+                    lost,
+                    loaded,
+                    known,
+                }
             }
         })
     }

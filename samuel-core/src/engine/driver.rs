@@ -30,7 +30,7 @@ use crate::{
     hook::{HookCall, HookPoint},
     machine::{Effect, EffectId, EffectResult, Input, LogLine, Machine},
     model::{
-        Status, Task, TaskId,
+        Groups, Status, Task, TaskId,
         payload::{CheckFailure, Turn},
     },
     state::{Checkpoint, Note, ProgressEntry, StateError},
@@ -287,8 +287,12 @@ impl Services {
             Event::RunFinished(report) => {
                 report.swept = self.swept.load(Ordering::Relaxed);
                 let (plan, unread) = self.known(|known| (Arc::clone(&known.plan), known.unread));
+                // Groups are no work: what is left of them are their parts.
+                let groups = Groups::of(&plan.tasks);
                 let ids = |wanted: fn(&Task) -> bool| {
-                    plan.tasks.iter().filter(|task| wanted(task)).map(|task| task.id.clone()).collect()
+                    let tasks = plan.tasks.iter().enumerate();
+                    let work = tasks.filter(|(place, task)| !groups.is_group(*place) && wanted(task));
+                    work.map(|(_, task)| task.id.clone()).collect()
                 };
                 report.skipped = ids(|task| task.status == Status::Skipped);
                 report.left = ids(|task| !task.is_settled());

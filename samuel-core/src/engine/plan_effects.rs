@@ -129,6 +129,7 @@ async fn mutate_once(
 /// Makes one change and reads what came of it.
 pub(super) async fn mutate(services: &Arc<Services>, mutation: Mutation) -> Result<EffectResult, StateError> {
     let name = mutation.name();
+    let gives_back = matches!(mutation, Mutation::ReturnToPending { .. });
     let stored = services
         .blocking(move |services| {
             let applied = services.store.mutate(mutation, Actor::Runtime)?;
@@ -146,13 +147,18 @@ pub(super) async fn mutate(services: &Arc<Services>, mutation: Mutation) -> Resu
             }
             Ok(EffectResult::Done)
         }
-        // Somebody else settled or removed the task in the meantime.
+        // Whoever removed the task took it off the hands of the loop.
+        Err(StateError::TaskNotFound { id, .. }) if gives_back => {
+            services.warn(format!("task {id} was removed while it was worked on"));
+            Ok(EffectResult::Done)
+        }
+        // Somebody else settled or removed the task in the meantime; the machine tells.
         Err(
             error @ (StateError::TaskNotFound { .. }
             | StateError::NotStartable { .. }
             | StateError::IsGroup { .. }),
         ) => {
-            services.warn(format!("{name} was left out: {error}"));
+            tracing::debug!(mutation = name, %error, "a change of the plan was refused");
             Ok(EffectResult::Refused(error.to_string()))
         }
         Err(error) => Err(error),

@@ -13,8 +13,9 @@ use super::{
     run::{Opened, Run},
 };
 use crate::{
+    config::format_duration,
     git::Repository,
-    machine::Input,
+    machine::{Input, RunLimits},
     model::{Groups, Plan, Remedy, Scope, Status, TaskId},
     plan::LongPlan,
     text::counted_are,
@@ -37,6 +38,16 @@ pub enum StartWarning {
         task: TaskId,
         /// Where it stands: completed, skipped or blocked.
         status: Status,
+    },
+    /// The run goes on with a limit that is gone, or is higher than it was when the run was
+    /// interrupted: limits are those of the start that goes on.
+    LooserLimit {
+        /// Its setting, such as `session_budget.max_wall_time`.
+        setting: &'static str,
+        /// What it was, as in samuel.toml.
+        before: String,
+        /// What it is; nothing where there is none.
+        now: Option<String>,
     },
     /// The plan has more tasks left than the run may make iterations.
     LongPlan(LongPlan),
@@ -71,6 +82,7 @@ impl StartWarning {
                 "Reset the task once it can be worked on.".into()
             }
             Self::NotOpen { .. } => "Reset the task to have it worked on again.".into(),
+            Self::LooserLimit { .. } => "Give it again with the start, or set it in samuel.toml.".into(),
             Self::LongPlan(_) => LongPlan::HELP.into(),
             Self::NoChecks => "Set quality_checks in samuel.toml, such as [\"cargo test\"].".into(),
             Self::NoRepository => "Run `git init` and commit what there is.".into(),
@@ -85,6 +97,11 @@ impl fmt::Display for StartWarning {
         match self {
             Self::NotOpen { task, status } => {
                 write!(f, "task {task}, which the run is for, is {status} already")
+            }
+            Self::LooserLimit { setting, before, now } => {
+                let now =
+                    now.as_ref().map_or_else(|| "there is none".to_owned(), |now| format!("it is {now}"));
+                write!(f, "the run that goes on had the limit {setting} = {before}, and now {now}")
             }
             Self::LongPlan(long) => long.fmt(f),
             Self::NoChecks => {
@@ -132,6 +149,7 @@ impl Run {
     ) -> Result<Vec<StartWarning>, RunError> {
         let (plan, machine) = (&begin.loaded.plan, &begin.machine);
         let mut warnings = not_open(plan, &self.frozen.scope);
+        warnings.extend(begin.limits_before.iter().flat_map(|before| looser(before, machine.limits())));
         let limit = self.frozen.settings.max_iterations;
         let long = LongPlan::of(plan, machine.scope(), limit, machine.iteration_number());
         warnings.extend(long.map(StartWarning::LongPlan));
@@ -149,6 +167,34 @@ impl Run {
         }
         Ok(warnings)
     }
+}
+
+/// Returns the limits that hold a run less than others did.
+fn looser(before: &RunLimits, now: &RunLimits) -> Vec<StartWarning> {
+    fn is_looser<T: PartialOrd>(before: Option<T>, now: Option<T>) -> bool {
+        before.is_some_and(|before| now.is_none_or(|now| now > before))
+    }
+    let time = |ms: u64| format_duration(Duration::from_millis(ms));
+    let limit = |is_looser: bool, setting, before: Option<String>, now: Option<String>| {
+        Some(StartWarning::LooserLimit { setting, before: before.filter(|_| is_looser)?, now })
+    };
+    let text = |number: Option<u64>| number.map(|number| number.to_string());
+    let iterations = |limits: &RunLimits| limits.max_iterations.map(|max| u64::from(max.get()));
+    let failures = |limits: &RunLimits| Some(u64::from(limits.max_consecutive_failures));
+    let cost = |limits: &RunLimits| limits.max_cost_usd.map(|cost| cost.to_string());
+    let numbers = [
+        ("max_iterations", iterations(before), iterations(now)),
+        ("max_consecutive_failures", failures(before), failures(now)),
+        ("session_budget.max_tokens", before.max_tokens, now.max_tokens),
+    ];
+    let numbers =
+        numbers.map(|(setting, before, now)| limit(is_looser(before, now), setting, text(before), text(now)));
+    let is_dearer = is_looser(before.max_cost_usd, now.max_cost_usd);
+    let dearer = limit(is_dearer, "session_budget.max_cost_usd", cost(before), cost(now));
+    let is_longer = is_looser(before.max_wall_ms, now.max_wall_ms);
+    let (was, is) = (before.max_wall_ms.map(time), now.max_wall_ms.map(time));
+    let longer = limit(is_longer, "session_budget.max_wall_time", was, is);
+    numbers.into_iter().chain([dearer, longer]).flatten().collect()
 }
 
 /// Returns the tasks of a scope that are not open.
@@ -190,6 +236,27 @@ mod tests {
         let expected = "4 files are not committed (a.rs, b.rs, c.rs and 1 more), so they cannot be told from what the agent does";
         assert_eq!(told.as_deref(), Some(expected));
         assert_eq!(uncommitted(&Made::empty().opened()), Some(StartWarning::NoCommit));
+    }
+
+    #[test]
+    fn limits_that_a_run_had_and_that_hold_it_no_more_are_told() {
+        let before =
+            RunLimits { max_wall_ms: Some(300_000), max_cost_usd: Some(3.5), ..RunLimits::default() };
+        let told = |now: &RunLimits| looser(&before, now).iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert!(told(&before).is_empty());
+        assert!(told(&RunLimits { max_cost_usd: Some(1.0), ..before.clone() }).is_empty());
+        assert_eq!(
+            told(&RunLimits { max_iterations: None, ..RunLimits::default() }),
+            [
+                "the run that goes on had the limit max_iterations = 20, and now there is none",
+                "the run that goes on had the limit session_budget.max_cost_usd = 3.5, and now there is none",
+                "the run that goes on had the limit session_budget.max_wall_time = 5m, and now there is none",
+            ]
+        );
+        let higher = RunLimits { max_wall_ms: Some(600_000), ..before.clone() };
+        let expected =
+            "the run that goes on had the limit session_budget.max_wall_time = 5m, and now it is 10m";
+        assert_eq!(told(&higher), [expected]);
     }
 
     #[test]

@@ -150,6 +150,11 @@ impl Machine {
         }
     }
 
+    /// Returns when the run stops by itself.
+    pub fn limits(&self) -> &RunLimits {
+        &self.core.setup.limits
+    }
+
     /// Returns the tasks that the run is for.
     pub fn scope(&self) -> &Scope {
         &self.core.setup.scope

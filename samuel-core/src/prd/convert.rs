@@ -39,6 +39,8 @@ pub struct Conversion {
     /// The forms that come nearest, the nearest first; only where there are no
     /// tasks.
     pub nearest: Vec<Form>,
+    /// Those among [`nearest`](Self::nearest) as which the PRD has tasks, if it is forced.
+    pub readable: Vec<Form>,
 }
 
 impl Conversion {
@@ -54,7 +56,8 @@ impl Conversion {
         let told = told.or(self.warnings.first());
         let (line, reason) =
             told.map_or((1, "no tasks found".to_owned()), |remark| (remark.line, remark.message.clone()));
-        Err(PrdError::NoTasks { path: path.into(), line, reason, nearest: self.nearest })
+        let Self { nearest, readable, .. } = self;
+        Err(PrdError::NoTasks { path: path.into(), line, reason, nearest, readable })
     }
 
     /// Returns the conversion unless it has errors.
@@ -154,12 +157,12 @@ pub(super) fn convert_with_uses(
     let (name, description) = about::project(&content, first_task.map(|draft| draft.place.line));
     // From here on the document only takes room.
     drop(content);
-    let Found { form, drafts, mut remarks, nearest, uses } = found;
+    let Found { form, drafts, mut remarks, nearest, readable, uses } = found;
     let placed = resolve::tasks(drafts, &mut remarks, now);
     let tasks = placed.into_iter().map(|(task, _)| task).collect();
     let (mut warnings, errors) = remarks.finish();
     warnings.splice(..0, before);
-    Ok((Conversion { tasks, name, description, form, warnings, errors, nearest }, uses))
+    Ok((Conversion { tasks, name, description, form, warnings, errors, nearest, readable }, uses))
 }
 
 /// Returns where the companion of a PRD may be, the likeliest first.
@@ -180,6 +183,8 @@ pub(super) struct Found {
     pub(super) remarks: Remarks,
     /// The forms that come nearest, if there are no tasks.
     nearest: Vec<Form>,
+    /// Those among them as which the document has tasks.
+    readable: Vec<Form>,
     /// For each line what became of it.
     pub(super) uses: Vec<Use>,
 }
@@ -208,9 +213,16 @@ pub(super) fn from_prd(form: Option<Form>, content: &Content<'_>) -> Result<Foun
     }
     let mut remarks = Remarks::new(&content.source);
     warn_of_nothing(form, content, &mut remarks);
-    let nearest = ranked.iter().map(|(reader, _)| reader.form()).filter(|near| Some(*near) != form);
-    let nearest = nearest.take(SHOWN_NEAREST).collect();
-    Ok(Found { form: Form::None, drafts: Vec::new(), remarks, nearest, uses: Vec::new() })
+    let others = ranked.into_iter().map(|(reader, _)| reader).filter(|reader| Some(reader.form()) != form);
+    let mut readable: Vec<Form> = Vec::new();
+    let mut nearest: Vec<Form> = Vec::new();
+    for reader in others {
+        // What is advised has to help.
+        let is_readable = readable.len() < SHOWN_NEAREST && matches!(read(reader, content), Ok(Some(_)));
+        if is_readable { &mut readable } else { &mut nearest }.push(reader.form());
+    }
+    let nearest = readable.iter().copied().chain(nearest).take(SHOWN_NEAREST).collect();
+    Ok(Found { form: Form::None, drafts: Vec::new(), remarks, nearest, readable, uses: Vec::new() })
 }
 
 /// Returns the readers, the surest first.
@@ -232,7 +244,7 @@ fn read(reader: &dyn Reader, content: &Content<'_>) -> Result<Option<Found>, Prd
     }
     sweep(&mut reading, content);
     let (drafts, uses) = reading.into_parts();
-    Ok(Some(Found { form: reader.form(), drafts, remarks, nearest: Vec::new(), uses }))
+    Ok(Some(Found { form: reader.form(), drafts, remarks, nearest: Vec::new(), readable: Vec::new(), uses }))
 }
 
 /// What reads a companion.

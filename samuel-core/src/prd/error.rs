@@ -77,8 +77,8 @@ pub enum PrdError {
         /// The line of the list that is too deep, from 1.
         line: usize,
     },
-    /// The document starts as JSON does, and is none.
-    #[error("{} is not JSON", path.display())]
+    /// The document starts as JSON does, and is none, or has a key twice.
+    #[error("{} cannot be read as JSON", path.display())]
     Json {
         /// The document.
         path: PathBuf,
@@ -131,6 +131,8 @@ pub enum PrdError {
         reason: String,
         /// The forms that come nearest, the nearest first.
         nearest: Vec<Form>,
+        /// Those among them as which it has tasks, if it is forced.
+        readable: Vec<Form>,
     },
     /// The conversion found errors; see
     /// [`Conversion::require_valid`](super::Conversion::require_valid).
@@ -178,13 +180,17 @@ impl Coded for PrdError {
         if matches!(self, Self::Encoding { .. }) {
             return Remedy::from("Save it as UTF-8.");
         }
-        if let Self::NoTasks { nearest, .. } = self {
-            let forms: Vec<String> =
-                nearest.iter().map(|form| format!("{form} ({})", form.description())).collect();
-            return Remedy::from(format!(
-                "Nearest are {}. `--format <NAME>` reads it as one of them, `--allow-empty` makes an empty plan.",
-                forms.join("; ")
-            ));
+        if let Self::NoTasks { nearest, readable, .. } = self {
+            let listed = |forms: &[Form]| {
+                let forms = forms.iter().map(|form| format!("{form} ({})", form.description()));
+                forms.collect::<Vec<_>>().join("; ")
+            };
+            let advice = match readable.as_slice() {
+                [] => format!("Nearest are {}. Write the tasks as one of them;", listed(nearest)),
+                [one] => format!("`--format {one}` finds tasks in it ({});", one.description()),
+                some => format!("`--format <NAME>` finds tasks in it as {};", listed(some)),
+            };
+            return Remedy::from(format!("{advice} `--allow-empty` makes an empty plan."));
         }
         of_file.map_or_else(|| self.code().help.clone(), Remedy::from)
     }

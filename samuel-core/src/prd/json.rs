@@ -3,16 +3,20 @@
 //! [`Json`] keeps the values as they are written, so that a reader knows the
 //! line of each and reads only what it needs.
 
-use std::fmt;
+use std::{collections::HashSet, fmt};
 
 use serde::{
     Deserialize, Deserializer,
-    de::{MapAccess, Visitor},
+    de::{self, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::value::RawValue;
 
 use super::error::PrdError;
 use super::source::Source;
+use crate::text::excerpt;
+
+/// How many characters are shown of a key.
+const SHOWN_KEY: usize = 100;
 
 /// A JSON document.
 #[derive(Clone, Copy, Debug)]
@@ -31,16 +35,82 @@ impl<'a> Json<'a> {
         if !(is_object || text.starts_with(['{', '['])) {
             return Ok(None);
         }
+        let refused = |error: serde_json::Error| PrdError::Json {
+            path: source.path.to_owned(),
+            line: error.line(),
+            column: error.column(),
+            source: error,
+        };
         match serde_json::from_str(source.text) {
-            Ok(root) => Ok(Some(Self { root })),
-            Err(error) if is_named || is_object => Err(PrdError::Json {
-                path: source.path.to_owned(),
-                line: error.line(),
-                column: error.column(),
-                source: error,
-            }),
+            Ok(root) => {
+                serde_json::from_str::<UniqueKeys>(source.text).map_err(refused)?;
+                Ok(Some(Self { root }))
+            }
+            Err(error) if is_named || is_object => Err(refused(error)),
             Err(_) => Ok(None),
         }
+    }
+}
+
+/// A value in which no object has a key twice: tools do not agree on
+/// which of the two counts.
+struct UniqueKeys;
+
+impl<'de> Deserialize<'de> for UniqueKeys {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(UniqueKeysVisitor)
+    }
+}
+
+struct UniqueKeysVisitor;
+
+impl<'de> Visitor<'de> for UniqueKeysVisitor {
+    type Value = UniqueKeys;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<UniqueKeys, E> {
+        Ok(UniqueKeys)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<UniqueKeys, E> {
+        Ok(UniqueKeys)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<UniqueKeys, E> {
+        Ok(UniqueKeys)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<UniqueKeys, E> {
+        Ok(UniqueKeys)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<UniqueKeys, E> {
+        Ok(UniqueKeys)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<UniqueKeys, E> {
+        Ok(UniqueKeys)
+    }
+
+    fn visit_seq<S: SeqAccess<'de>>(self, mut values: S) -> Result<UniqueKeys, S::Error> {
+        while values.next_element::<UniqueKeys>()?.is_some() {}
+        Ok(UniqueKeys)
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<UniqueKeys, M::Error> {
+        let mut keys = HashSet::new();
+        while let Some(key) = map.next_key::<String>()? {
+            if keys.contains(&key) {
+                let key = excerpt(&key, SHOWN_KEY);
+                return Err(de::Error::custom(format_args!("the key \"{key}\" is there twice")));
+            }
+            keys.insert(key);
+            map.next_value::<UniqueKeys>()?;
+        }
+        Ok(UniqueKeys)
     }
 }
 

@@ -43,6 +43,14 @@ pub(super) fn holds_tasks(heading: &Heading) -> bool {
     TITLES.contains(&title(heading).as_str())
 }
 
+/// Says whether a heading opens a plan, such as `Implementation plan for the cache`.
+pub(super) fn is_plan(heading: &Heading) -> bool {
+    let title = title(heading);
+    let rest = title.strip_prefix("implementation plan").or_else(|| title.strip_prefix("plan"));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', ':', '-', '–', '—']))
+        || title.ends_with(" implementation plan")
+}
+
 /// Says whether a checklist below a heading is something else than tasks.
 pub(super) fn holds_other_checklists(heading: &Heading) -> bool {
     let title = title(heading);

@@ -119,9 +119,14 @@ impl<'a> Source<'a> {
 
     /// Returns a line, from 0, without its end.
     pub(super) fn line(&self, index: usize) -> &'a str {
-        let start = self.line_starts.get(index).copied().unwrap_or(self.text.len());
+        let start = self.line_start(index);
         let end = self.line_starts.get(index + 1).copied().unwrap_or(self.text.len());
         self.text.get(start..end).unwrap_or_default().trim_end_matches(['\n', '\r'])
+    }
+
+    /// Returns the offset of a line, from 0.
+    pub(super) fn line_start(&self, index: usize) -> usize {
+        self.line_starts.get(index).copied().unwrap_or(self.text.len())
     }
 
     /// Returns how many lines there are, at least one.

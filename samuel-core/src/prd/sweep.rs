@@ -10,9 +10,12 @@ use super::block::{Block, Item};
 use super::body::shorten;
 use super::content::Content;
 use super::draft::{Reading, Use};
+use super::forms::table_names_tasks;
 use super::line::Line;
+use super::mark::Mark;
 use super::remark::RemarkKind;
 use super::section;
+use super::title::Title;
 
 /// Warns of what became no task and no part of one.
 pub(super) fn sweep(reading: &mut Reading<'_, '_>, content: &Content<'_>) {
@@ -37,10 +40,21 @@ pub(super) fn sweep(reading: &mut Reading<'_, '_>, content: &Content<'_>) {
             }
             Block::List { items, .. } => items.iter().for_each(|item| sweeper.item(item)),
             Block::Table { rows, .. } => {
+                if let Some(last) = rows.last() {
+                    sweeper.cut_off(&last.range);
+                }
+                // One that names tasks would be read if it were alone.
+                let is_of_tasks = rows.first().is_some_and(|header| table_names_tasks(&header.cells));
+                let rows = match (sweeper.scope, is_of_tasks) {
+                    (Scope::Section, _) => rows.as_slice(),
+                    (Scope::Document, true) => rows.get(1..).unwrap_or_default(),
+                    (Scope::Document, false) => &[],
+                };
                 for row in rows {
                     sweeper.left(RemarkKind::IgnoredRow, row.range.start, &Line::join(row.cells.clone(), 0));
                 }
             }
+            Block::Other { range } => sweeper.hidden(range),
             _ => {}
         }
     }
@@ -70,9 +84,43 @@ impl Sweeper<'_, '_, '_> {
             self.left(RemarkKind::IgnoredItem, item.range.start, line);
         }
         for block in &item.blocks {
-            if let Block::List { items, .. } = block {
-                items.iter().for_each(|item| self.item(item));
+            match block {
+                Block::List { items, .. } => items.iter().for_each(|item| self.item(item)),
+                Block::Other { range } => self.hidden(range),
+                _ => {}
             }
+        }
+    }
+
+    /// Warns of lines that look like tasks where Markdown has none: in HTML, and in code
+    /// of which the end is missing.
+    fn hidden(&mut self, range: &Range<usize>) {
+        let text = self.reading.source.text.get(range.clone()).unwrap_or_default();
+        let Some(within) = swallows(text.trim_start()) else { return };
+        for index in self.reading.source.line_range(range) {
+            let line = self.reading.source.line(index).trim_start();
+            if let Some((kind, words)) = like_a_task(line) {
+                self.left_in(kind, index, &format!("\"{}\": this is in {within}", shorten(words)));
+            }
+        }
+    }
+
+    /// Warns of rows behind the last that a table has: it was too wide to have them.
+    fn cut_off(&mut self, last: &Range<usize>) {
+        let source = self.reading.source;
+        let behind = source.line_index(last.start) + 1..source.line_count();
+        let rows = behind.map(|index| (index, source.line(index).trim()));
+        for (index, row) in rows.take_while(|(_, row)| row.starts_with('|')) {
+            let what = format!("\"{}\": the table has so many columns that it ends above", shorten(row));
+            self.left_in(RemarkKind::IgnoredRow, index, &what);
+        }
+    }
+
+    /// Warns of a line, unless something has it.
+    fn left_in(&mut self, kind: RemarkKind, index: usize, what: &str) {
+        if self.reading.line_use(index) == Use::Text {
+            let start = self.reading.source.line_start(index);
+            self.reading.leave_out(kind, start, format!("{what}; it is left out"));
         }
     }
 
@@ -84,7 +132,8 @@ impl Sweeper<'_, '_, '_> {
             RemarkKind::IgnoredRow => "row",
             _ => "numbered line",
         };
-        let is_told = kind == RemarkKind::IgnoredChecklist || self.scope == Scope::Section;
+        let is_told = matches!(kind, RemarkKind::IgnoredChecklist | RemarkKind::IgnoredRow)
+            || self.scope == Scope::Section;
         if is_told && self.reading.line_use(self.reading.source.line_index(start)) == Use::Text {
             let message = match self.scope {
                 Scope::Section => format!(
@@ -99,6 +148,35 @@ impl Sweeper<'_, '_, '_> {
             self.reading.leave_out(kind, start, message);
         }
     }
+}
+
+/// Says what a block is in which tasks are hidden; nothing of code that is closed and of
+/// comments, which are meant to hide.
+fn swallows(text: &str) -> Option<&'static str> {
+    match text.get(..3)? {
+        fence @ ("```" | "~~~") => {
+            let last = text.trim_end().lines().skip(1).last().unwrap_or_default().trim();
+            let is_closed = last.starts_with(fence) && last.trim_matches(['`', '~']).is_empty();
+            (!is_closed).then_some("a code block that is not closed")
+        }
+        "<!-" if text.contains("-->") => None,
+        "<!-" => Some("a comment that is not closed"),
+        start if start.starts_with(['-', '*', '+']) => Some("an indented code block"),
+        start => {
+            start.starts_with('<').then_some("HTML, which has no tasks without a blank line before them")
+        }
+    }
+}
+
+/// Returns what kind of task a line looks like, and its words.
+fn like_a_task(line: &str) -> Option<(RemarkKind, &str)> {
+    if line.starts_with('#') {
+        let words = line.trim_start_matches('#').trim();
+        return Title::parse(words).id.map(|_| (RemarkKind::IgnoredHeading, words));
+    }
+    let rest = line.strip_prefix(['-', '*', '+'])?.trim_start();
+    let (_, _, words) = Mark::split(rest)?;
+    Some((RemarkKind::IgnoredChecklist, words.trim()))
 }
 
 /// Says whether a text opens with a box whose mark nobody knows: `[?] Title`.

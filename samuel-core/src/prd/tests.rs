@@ -5,6 +5,7 @@ mod checklists;
 mod corpus;
 mod coverage;
 mod headings;
+mod json;
 mod limits;
 mod mutate;
 mod properties;

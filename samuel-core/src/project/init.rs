@@ -6,8 +6,8 @@
 //! samuel.toml, [`make_ready`](crate::lifecycle::make_ready) writes.
 
 use std::{
-    io,
-    path::{Path, PathBuf},
+    fs, io,
+    path::{Component, Path, PathBuf},
 };
 
 use serde::Serialize;
@@ -87,6 +87,15 @@ pub struct ConvertedPrd {
     pub long: Option<LongPlan>,
     /// What the author of the PRD should know.
     pub warnings: Vec<Remark>,
+}
+
+/// Returns a path without `..`, which may lead through a directory that is gone one day.
+fn without_detours(path: &Path) -> PathBuf {
+    let has_detour = path.components().any(|part| part == Component::ParentDir);
+    let (Some(directory), Some(name), true) = (path.parent(), path.file_name(), has_detour) else {
+        return path.to_owned();
+    };
+    fs::canonicalize(directory).map_or_else(|_| path.to_owned(), |directory| directory.join(name))
 }
 
 impl Project {
@@ -188,7 +197,8 @@ impl Project {
 
     pub(super) fn plan_of(&self, read: &ReadPrd) -> Plan {
         let Conversion { tasks, name, description, .. } = &read.conversion;
-        let source = read.path.strip_prefix(self.root()).unwrap_or(&read.path);
+        let path = without_detours(&read.path);
+        let source = path.strip_prefix(self.root()).unwrap_or(&path);
         let project = PlanProject {
             name: if name.is_empty() { self.name() } else { name.clone() },
             source_prd: Some(source.display().to_string()),
@@ -278,6 +288,6 @@ fn read_document(path: &Path) -> Result<Document, PrdError> {
 
 /// Returns how large a file says it is.
 fn size(path: &Path) -> usize {
-    let size = std::fs::metadata(path).map(|metadata| metadata.len()).unwrap_or_default();
+    let size = fs::metadata(path).map(|metadata| metadata.len()).unwrap_or_default();
     usize::try_from(size).unwrap_or(usize::MAX)
 }

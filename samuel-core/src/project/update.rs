@@ -79,7 +79,7 @@ impl UpdatedPrd {
         Self {
             added: update.added.iter().map(|added| added.task.clone()).collect(),
             changed: update.changed.iter().filter_map(diff).collect(),
-            removed: update.removed.iter().filter_map(title).collect(),
+            removed: update.removed.iter().filter_map(|removed| title(&removed.id)).collect(),
             project: FieldDiff::of_project(&plan.project, update),
             conflicts: merged.conflicts.iter().filter_map(diff).collect(),
             left_out: merged.left_out.clone(),
@@ -131,7 +131,11 @@ impl Project {
         let mut attempts = 0;
         loop {
             let plan = store.load()?.plan;
-            if matches!(prd, PrdSource::Text(_)) {
+            if let PrdSource::Text(document) = prd {
+                if document.path.file_stem().is_some_and(|stem| *stem == *wanted.project.name) {
+                    // It has no title, and what it was read from is none.
+                    wanted.project.name.clone_from(&plan.project.name);
+                }
                 wanted.project.source_prd.clone_from(&plan.project.source_prd);
             }
             let merged = merge(&plan, &wanted, options.orphans, options.prefer);

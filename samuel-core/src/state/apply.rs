@@ -11,6 +11,7 @@ use super::{
     Mutation, StateError, TaskChange,
     baseline::Baseline,
     new_task::{add_numbered, enqueue},
+    regroup::{Before, forget_above},
     revise::revise,
 };
 use crate::model::{
@@ -42,7 +43,8 @@ pub(crate) fn apply_reserving(
     if let Some(refused) = refused_of_group(plan, mutation) {
         return Err(refused);
     }
-    let change = match mutation {
+    let before = may_regroup(mutation).then(|| Before::of(&plan.tasks));
+    let mut change = match mutation {
         Mutation::Edit { .. }
         | Mutation::Remove { .. }
         | Mutation::Move { .. }
@@ -84,8 +86,20 @@ pub(crate) fn apply_reserving(
         }
     };
     if change != TaskChange::Unchanged {
-        if change != TaskChange::Progress {
-            settle(&mut plan.tasks, Some(now));
+        match before {
+            Some(before) => {
+                let follows = before.settle(&mut plan.tasks, now);
+                if let TaskChange::Several { edits } = &mut change {
+                    edits.extend(follows);
+                }
+            }
+            None if change != TaskChange::Progress => drop(settle(&mut plan.tasks, Some(now))),
+            None => {}
+        }
+        match (mutation, &change) {
+            (Mutation::Reset { id }, _) => forget_above(&mut plan.tasks, std::slice::from_ref(id)),
+            (_, TaskChange::TakenBack { ids }) => forget_above(&mut plan.tasks, ids),
+            _ => {}
         }
         if plan.progress.status == ProgressStatus::Completed && change.leaves_work() {
             // Nobody may read of a plan with work left that it is done.
@@ -95,6 +109,19 @@ pub(crate) fn apply_reserving(
         count_tasks(plan);
     }
     Ok(change)
+}
+
+/// Says whether a change may give parts to tasks, or take them away.
+fn may_regroup(mutation: &Mutation) -> bool {
+    matches!(
+        mutation,
+        Mutation::Add { .. }
+            | Mutation::Enqueue { .. }
+            | Mutation::Remove { .. }
+            | Mutation::Move { .. }
+            | Mutation::Update { .. }
+            | Mutation::Undo { .. }
+    )
 }
 
 /// Refuses to have a group stand elsewhere than its parts say. What it says of itself
@@ -215,7 +242,12 @@ fn take_back(plan: &mut Plan, ids: &[TaskId]) -> TaskChange {
     groups.mark_parts(&mut is_asked);
     let mut taken = Vec::new();
     for (place, (task, is_asked)) in plan.tasks.iter_mut().zip(is_asked).enumerate() {
-        if task.status == Status::Completed && is_asked && !groups.is_group(place) {
+        let is_completed = match groups.is_group(place) {
+            // It was before it had parts, and would be again without them.
+            true => task.status != Status::Completed && task.completed_at.is_some(),
+            false => task.status == Status::Completed,
+        };
+        if is_completed && is_asked {
             reset(task);
             taken.push(task.id.clone());
         }
@@ -253,7 +285,10 @@ fn add_usage(progress: &mut Progress, usage: Usage) -> TaskChange {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
     use super::*;
-    use crate::{model::InvalidTask, state::NewTask};
+    use crate::{
+        model::InvalidTask,
+        state::{NewTask, Parts, Place},
+    };
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -371,6 +406,43 @@ mod tests {
         let task = Box::new(Task { parent_id: Some(id("1")), ..Task::new(id("1.3"), "t") });
         apply(&mut plan, &Mutation::Add { task }, NOW).unwrap();
         assert_eq!(stands(&plan), "1 pending, 1.1 completed, 1.2 skipped, 2 pending, 1.3 pending");
+    }
+
+    #[test]
+    fn a_completed_task_is_completed_again_once_its_parts_are_gone() {
+        let part = || Box::new(Task { parent_id: Some(id("1")), ..Task::new(id("1.1"), "t") });
+        let add = || Mutation::Add { task: part() };
+        let under = || Mutation::Move { id: id("2"), to: Place::Under(id("1")) };
+        let remove = || Mutation::Remove { ids: vec![id("1.1")], parts: Parts::Refuse };
+        let top = || Mutation::Move { id: id("2"), to: Place::Top };
+        for (given, taken) in [(add(), remove()), (under(), top())] {
+            let mut plan = plan(&["1", "2"]);
+            apply(&mut plan, &done("1", Some("abcd")), NOW).unwrap();
+            let before = plan.tasks[0].clone();
+            let later = NOW + jiff::SignedDuration::from_secs(9);
+            apply(&mut plan, &given, later).unwrap();
+            assert_eq!(plan.tasks[0].status, Status::Pending);
+            let change = apply(&mut plan, &taken, later).unwrap();
+            assert_eq!(plan.tasks[0], before);
+            assert!(change.completed().eq([&id("1")]), "{change:?}");
+        }
+        // A part that is taken back takes the completion with it.
+        let mut plan = plan(&["1"]);
+        apply(&mut plan, &done("1", None), NOW).unwrap();
+        apply(&mut plan, &add(), NOW).unwrap();
+        apply(&mut plan, &Mutation::TakeBack { ids: vec![id("1")], failures: Vec::new() }, NOW).unwrap();
+        apply(&mut plan, &remove(), NOW).unwrap();
+        assert_eq!(stands(&plan), "1 pending");
+    }
+
+    #[test]
+    fn a_completed_task_that_is_open_again_by_a_part_is_told() {
+        let mut plan = plan(&["1", "2"]);
+        apply(&mut plan, &done("1", None), NOW).unwrap();
+        let change =
+            apply(&mut plan, &Mutation::Move { id: id("2"), to: Place::Under(id("1")) }, NOW).unwrap();
+        let told: Vec<String> = change.edits().iter().map(ToString::to_string).collect();
+        assert_eq!(told, ["task 2 was changed", "task 1 was completed and is pending"]);
     }
 
     #[test]

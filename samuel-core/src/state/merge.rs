@@ -22,7 +22,7 @@ use std::{
 use serde::Serialize;
 
 use super::{
-    AddedTask, ChangedTask, Place, PlanUpdate, TaskEdit,
+    AddedTask, ChangedTask, Place, PlanUpdate, RemovedTask, TaskEdit,
     baseline::{Baseline, Field, Said},
     new_task::{UsedNumbers, used_ids},
 };
@@ -119,7 +119,10 @@ pub fn merge(plan: &Plan, prd: &Plan, orphans: Orphans, prefer: Prefer) -> Merge
     merged.orphans =
         plan.tasks.iter().enumerate().filter(is_orphan).map(|(_, task)| task.id.clone()).collect();
     match orphans {
-        Orphans::Remove => merged.update.removed.clone_from(&merged.orphans),
+        Orphans::Remove => {
+            let orphans = merged.orphans.iter().filter_map(|id| plan.task(id));
+            merged.update.removed = orphans.map(RemovedTask::of).collect();
+        }
         // Should the PRD have them again one day, it is known what it said of them.
         Orphans::Keep => {
             let said = merged.orphans.iter().filter_map(|id| Some((id.clone(), baseline.task(id)?.clone())));

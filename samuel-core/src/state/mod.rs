@@ -54,6 +54,7 @@ mod plan_file;
 mod plan_store;
 mod progress;
 mod put_back;
+mod regroup;
 mod repair;
 mod restore;
 mod revise;
@@ -98,7 +99,7 @@ pub use progress::{
 };
 pub use repair::{LeftRow, Repair, RestoredRow};
 pub use restore::Restored;
-pub use revise::{AddedTask, ChangedTask, Parts, Place, PlanUpdate, TaskEdit};
+pub use revise::{AddedTask, ChangedTask, Parts, Place, PlanUpdate, RemovedTask, TaskEdit};
 pub use run_dir::{Artifact, RunDir};
 pub(crate) use stores::Stores;
 pub use undo::{NotUndone, Replaced};

@@ -174,7 +174,7 @@ pub struct PlanUpdate {
     pub changed: Vec<ChangedTask>,
     /// Tasks that are removed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub removed: Vec<TaskId>,
+    pub removed: Vec<RemovedTask>,
     /// What the project is called and what it is about, where that is different.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -214,6 +214,28 @@ pub struct ChangedTask {
     /// version the change is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub was: Option<String>,
+}
+
+/// A task that an update removes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RemovedTask {
+    /// The task.
+    pub id: TaskId,
+    /// What tells the version of the task that was looked at from others, and where it
+    /// stood. Another one is not removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub was: Option<String>,
+}
+
+impl RemovedTask {
+    /// Names a task as it is.
+    pub(super) fn of(task: &Task) -> Self {
+        Self { id: task.id.clone(), was: Some(Self::version(task)) }
+    }
+
+    fn version(task: &Task) -> String {
+        format!("{} {}", Said::of(task).as_str(), task.status)
+    }
 }
 
 impl PlanUpdate {
@@ -393,6 +415,12 @@ fn set_parent(plan: &mut Plan, place: usize, to: &Place) {
 }
 
 fn bring_up_to_date(plan: &mut Plan, update: &PlanUpdate, now: Timestamp) -> Result<(), StateError> {
+    for RemovedTask { id, was } in &update.removed {
+        let is_other = |task: &Task| was.as_ref().is_some_and(|was| *was != RemovedTask::version(task));
+        if plan.task(id).is_some_and(is_other) {
+            return Err(StateError::TaskChanged { id: id.clone() });
+        }
+    }
     for ChangedTask { id, edit, parent, was } in &update.changed {
         let task = plan.task(id).ok_or_else(|| StateError::no_task(plan, id))?;
         if was.as_ref().is_some_and(|was| was != Said::of(task).as_str()) {
@@ -417,7 +445,8 @@ fn bring_up_to_date(plan: &mut Plan, update: &PlanUpdate, now: Timestamp) -> Res
     for id in placed.chain(update.added.iter().map(|added| &added.task.id)) {
         plan.task(id).map_or(Ok(()), |task| refuse_part_of_itself(plan, task))?;
     }
-    remove(plan, &update.removed, Parts::Refuse, &HashSet::new())?;
+    let removed: Vec<TaskId> = update.removed.iter().map(|removed| removed.id.clone()).collect();
+    remove(plan, &removed, Parts::Refuse, &HashSet::new())?;
     let project = &mut plan.project;
     if let Some(name) = &update.name {
         project.name.clone_from(name);

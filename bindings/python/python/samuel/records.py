@@ -4418,8 +4418,8 @@ class RunFinished(EventBase):
         completed: The tasks that it completed.
         unrecorded: Tasks that an agent worked on, ending well, and that nobody recorded as
             done or put aside since.
-        skipped: The tasks of the plan that are skipped, whoever skipped them.
-        left: The tasks of the plan that are neither completed nor skipped.
+        skipped: The tasks of the plan but groups that are skipped, whoever skipped them.
+        left: The tasks of the plan but groups that are neither completed nor skipped.
         undelivered: How many texts waited for the agent and did not reach it any more.
         settled: Whether every task of the plan was completed or skipped at the end,
             whatever the reason why the run ended.
@@ -4550,8 +4550,8 @@ class RunReport(Record):
         completed: The tasks that it completed.
         unrecorded: Tasks that an agent worked on, ending well, and that nobody recorded as
             done or put aside since.
-        skipped: The tasks of the plan that are skipped, whoever skipped them.
-        left: The tasks of the plan that are neither completed nor skipped.
+        skipped: The tasks of the plan but groups that are skipped, whoever skipped them.
+        left: The tasks of the plan but groups that are neither completed nor skipped.
         undelivered: How many texts waited for the agent and did not reach it any more.
         settled: Whether every task of the plan was completed or skipped at the end,
             whatever the reason why the run ended.

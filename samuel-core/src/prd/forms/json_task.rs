@@ -1,8 +1,10 @@
 //! A task in JSON, with the names that its fields have in the wild.
 
+use std::ops::Range;
+
 use serde_json::value::RawValue;
 
-use crate::model::{Complexity, Status};
+use crate::model::{Complexity, Priority, Status, TaskId};
 use crate::prd::draft::{Reading, Reference};
 use crate::prd::error::PrdError;
 use crate::prd::json::{self, Fields};
@@ -38,8 +40,69 @@ const SUBTASKS: &[&str] = &["subtasks", "subTasks", "tasks", "children"];
 /// How deep tasks may be nested in tasks.
 const MAX_NESTED: usize = 8;
 
+/// Reads tasks and their subtasks. A priority that is a number is the place of a task in
+/// the order of work, 1 first: they are read in that order, and get priorities that keep it.
+pub(super) fn read_all(reading: &mut Reading<'_, '_>, tasks: Vec<&RawValue>) -> Result<(), PrdError> {
+    let mut ranked: Vec<(f64, &RawValue)> =
+        tasks.into_iter().map(|raw| (rank(raw).unwrap_or(f64::MAX), raw)).collect();
+    ranked.sort_by(|left, right| left.0.total_cmp(&right.0));
+    let mut order = Vec::new();
+    for (rank, raw) in ranked {
+        let start = reading.drafts.len();
+        read(reading, raw, None, 0)?;
+        if rank < f64::MAX && start < reading.drafts.len() {
+            order.push(Ranked { rank, drafts: start..reading.drafts.len() });
+        }
+    }
+    keep_order(reading, &order);
+    Ok(())
+}
+
+/// A task with a place in the order of work.
+struct Ranked {
+    rank: f64,
+    /// Its draft, and those of its subtasks.
+    drafts: Range<usize>,
+}
+
+/// Gives tasks the priorities with which they are worked on in their order: those of one
+/// priority are by their ids, so another begins wherever the ids go back.
+fn keep_order(reading: &mut Reading<'_, '_>, order: &[Ranked]) {
+    let mut levels: Vec<usize> = Vec::with_capacity(order.len());
+    let (mut level, mut last): (usize, Option<TaskId>) = (0, None);
+    for same in order.chunk_by(|one, next| one.rank == next.rank) {
+        let ids = || {
+            let drafts = same.iter().filter_map(|task| reading.drafts.get(task.drafts.start));
+            drafts.filter_map(|draft| draft.id.as_ref()?.as_ref().ok())
+        };
+        if last.as_ref().zip(ids().min()).is_some_and(|(last, first)| first < last) {
+            (level, last) = (level + 1, None);
+        }
+        last = last.into_iter().chain(ids().max().cloned()).max();
+        levels.extend(same.iter().map(|_| level));
+    }
+    let priorities: &[Priority] = match level {
+        0 => &[Priority::Medium],
+        1 | 2 => &[Priority::High, Priority::Medium, Priority::Low],
+        _ => Priority::ALL,
+    };
+    for (task, level) in order.iter().zip(&levels) {
+        let priority = priorities.get(*level).or(priorities.last()).copied().unwrap_or_default();
+        let drafts = reading.drafts.get_mut(task.drafts.clone()).into_iter().flatten();
+        drafts
+            .filter(|draft| draft.priority == Priority::default())
+            .for_each(|draft| draft.priority = priority);
+    }
+    let beyond = levels.iter().position(|level| *level >= Priority::ALL.len());
+    if let Some(draft) = beyond.and_then(|at| reading.drafts.get(order.get(at)?.drafts.start)) {
+        let message = "from here on tasks are worked on in the order of their ids, not of their priorities: \
+                       there are only critical, high, medium and low; number them anew, or say what they depend on";
+        reading.remarks.warn(RemarkKind::UnknownPriority, draft.place, message);
+    }
+}
+
 /// Reads a task and its subtasks. `parent` is its draft and id.
-pub(super) fn read(
+fn read(
     reading: &mut Reading<'_, '_>,
     raw: &RawValue,
     parent: Option<(usize, &str)>,
@@ -110,7 +173,7 @@ fn fill(
             match value::priority(&text) {
                 Some(priority) => draft.priority = priority,
                 // A rank: the order of the tasks says it.
-                None if text.parse::<f64>().is_ok() => {}
+                None if text.trim().parse::<f64>().is_ok() => {}
                 None => warned = Some(text),
             }
         } else if is(COMPLEXITY)
@@ -171,6 +234,6 @@ pub(super) fn offset(reading: &Reading<'_, '_>, raw: &RawValue) -> usize {
 }
 
 /// Returns the priority that is a number, by which tasks are ordered.
-pub(super) fn rank(raw: &RawValue) -> Option<f64> {
-    Fields::of(raw)?.get(PRIORITY)?.get().parse().ok()
+fn rank(raw: &RawValue) -> Option<f64> {
+    json::text(Fields::of(raw)?.get(PRIORITY)?).trim().parse().ok().filter(|rank: &f64| rank.is_finite())
 }

@@ -23,11 +23,7 @@ impl Reader for Ralph {
 
     fn read(&self, reading: &mut Reading<'_, '_>, content: &Content<'_>) -> Result<(), PrdError> {
         let stories = content.json.and_then(|json| stories(json.root)).unwrap_or_default();
-        let mut ranked: Vec<(f64, &RawValue)> =
-            stories.into_iter().map(|raw| (json_task::rank(raw).unwrap_or(f64::MAX), raw)).collect();
-        // A priority of ralph is the place of a story in the order of work.
-        ranked.sort_by(|left, right| left.0.total_cmp(&right.0));
-        ranked.into_iter().try_for_each(|(_, raw)| json_task::read(reading, raw, None, 0))
+        json_task::read_all(reading, stories)
     }
 }
 

@@ -96,9 +96,12 @@ fn runs(blocks: &[Block]) -> Vec<Run> {
         let rest = headings.get(index..).unwrap_or_default();
         let len = rest.iter().position(|heading| heading.level < level).unwrap_or(rest.len());
         let siblings = rest.iter().take(len).filter(|heading| heading.level == level);
+        let is_plan = above(&headings, index).is_some_and(section::is_plan);
         let is_of_tasks = siblings.clone().all(|heading| {
             let name = section::title(heading);
-            !section::is_of_another_kind(heading) && !PARTS.contains(&name.as_str())
+            // Beside the numbered steps of a plan there may be notes about all of it.
+            (is_plan && !is_numbered(heading))
+                || !section::is_of_another_kind(heading) && !PARTS.contains(&name.as_str())
         });
         if is_of_tasks && siblings.filter(|heading| is_numbered(heading)).count() > 1 {
             let end = headings.get(index + len).map_or(usize::MAX, |next| next.range.start);
@@ -115,9 +118,14 @@ fn is_numbered(heading: &Heading) -> bool {
 
 /// Says whether the heading that one is below has a number, too.
 fn is_numbered_above(headings: &[&Heading], index: usize) -> bool {
-    let Some(heading) = headings.get(index) else { return false };
+    above(headings, index).is_some_and(is_numbered)
+}
+
+/// Returns the heading that one is below.
+fn above<'b>(headings: &[&'b Heading], index: usize) -> Option<&'b Heading> {
+    let heading = headings.get(index)?;
     let above = headings.get(..index).unwrap_or_default().iter().rev();
-    above.take(MAX_ABOVE).find(|above| above.level < heading.level).is_some_and(|above| is_numbered(above))
+    above.take(MAX_ABOVE).find(|above| above.level < heading.level).copied()
 }
 
 /// How far up the heading is looked for that another one is below.

@@ -31,7 +31,7 @@ impl Reader for TaskMaster {
         let main = lists.iter().position(|(tag, _)| tag == MAIN_TAG).unwrap_or(0);
         for (index, (tag, tasks)) in lists.into_iter().enumerate() {
             if index == main {
-                tasks.into_iter().try_for_each(|raw| json_task::read(reading, raw, None, 0))?;
+                json_task::read_all(reading, tasks)?;
             } else if let Some(first) = tasks.first() {
                 let start = json_task::offset(reading, first);
                 let message = format!("the tasks of the tag \"{tag}\" are left out: {}", tasks.len());

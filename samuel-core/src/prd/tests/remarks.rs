@@ -175,3 +175,40 @@ fn a_conversion_with_errors_is_no_valid_one() {
     assert_eq!(missing.code(), ErrorCode::PRD_NOT_FOUND);
     assert_eq!(missing.to_string(), "gone.md not found");
 }
+
+#[test]
+fn what_looks_like_a_task_where_markdown_has_none_is_told() {
+    for (text, lines) in [
+        ("- [ ] 1 One\n<details>\n- [ ] 2 Two\n### 4 Four\n</details>\n- [ ] 3 Three\n", &[5, 6, 8][..]),
+        ("- [ ] 1 One\n\n```\n- [ ] 2 Two\n", &[6]),
+        ("- [ ] 1 One\n\n<!--\n- [ ] 2 Two\n", &[6]),
+        ("- [ ] 1 One\n\n```\n- [ ] 2 Two\n```\n\n<!--\n- [ ] 3 Three\n-->\n\n> - [ ] 4\n", &[]),
+    ] {
+        let conversion = tasks(text);
+        assert_eq!(ids(&conversion), ["1"], "{text}");
+        let told: Vec<usize> = conversion.warnings.iter().map(|remark| remark.line).collect();
+        assert_eq!(told, lines, "{text}\n{:?}", conversion.warnings);
+    }
+}
+
+#[test]
+fn rows_that_a_table_has_no_room_for_are_told() {
+    let more = "|".repeat(20_000);
+    let row = |n: usize| format!("| {n} | Task {n} | open |\n");
+    let rows: String = (1..=200).map(row).collect();
+    let conversion =
+        prd(&format!("# X\n\n| id | task | status |{more}\n|-|-|-|{}\n{rows}", "-|".repeat(20_000)));
+    let read = conversion.tasks.len();
+    assert!((1..200).contains(&read), "{read}");
+    let first = conversion.warnings.first().unwrap();
+    assert_eq!((first.line, first.kind), (read + 5, RemarkKind::IgnoredRow), "{first:?}");
+}
+
+#[test]
+fn rows_of_a_table_of_tasks_beside_a_checklist_are_told() {
+    let table = "## Work\n\n| id | task | status |\n|-|-|-|\n| A1 | One | open |\n| A2 | Two | open |\n\n";
+    let plain = "## Costs\n\n| what | costs |\n|-|-|\n| disk | 3 |\n\n";
+    let conversion = prd(&format!("# X\n\n{table}{plain}## Tasks\n\n- [ ] 1 One\n"));
+    assert_eq!(ids(&conversion), ["1"]);
+    assert_eq!(places(&conversion.warnings), [(7, RemarkKind::IgnoredRow), (8, RemarkKind::IgnoredRow)]);
+}
