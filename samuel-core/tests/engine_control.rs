@@ -85,7 +85,7 @@ async fn a_task_that_is_removed_while_it_is_worked_on_is_told_once() {
         bench.run(completes_each_task()).agent(agent.clone()).build().unwrap().start().await.unwrap();
     let mut events = handle.events();
     agent.called().await;
-    let remove = Mutation::Remove { ids: vec![TaskId::new("1")], parts: Parts::Keep };
+    let remove = Mutation::Remove { ids: vec![TaskId::new("1")], parts: Parts::Refuse };
     bench.project().plan_store().mutate(remove, Actor::User).unwrap();
     agent.release();
     let is_told =
