@@ -8,7 +8,8 @@
 //! A task is found by id and title, then by id, then by title. An id alone says nothing
 //! where either title stands elsewhere under another id: the PRD was numbered anew then,
 //! and the work that was done stays with its title. A task keeps the id that it has in the
-//! plan. A new one whose id is taken gets the next free number.
+//! plan. A new one whose id is taken gets the next free number. Two tasks of one title in
+//! a PRD that is also numbered anew cannot be told apart: one may be taken for the other.
 //!
 //! Fields are merged three ways, with what the PRD said last ([`Baseline`]): what only the
 //! PRD changed follows it, what only the plan changed stays, and what both changed is a
@@ -318,6 +319,15 @@ impl<'a> Row<'a> {
     }
 }
 
+/// Counts how many rows have each title.
+fn counted_titles<'a>(rows: impl Iterator<Item = &'a Row<'a>>) -> HashMap<&'a str, usize> {
+    let mut counts = HashMap::new();
+    for row in rows {
+        *counts.entry(row.title.as_str()).or_default() += 1;
+    }
+    counts
+}
+
 /// Finds for each task of a PRD its place among those of the plan.
 fn paired(plan: &[Row<'_>], prd: &[Row<'_>]) -> Vec<Option<usize>> {
     let places: HashMap<&TaskId, usize> =
@@ -329,17 +339,19 @@ fn paired(plan: &[Row<'_>], prd: &[Row<'_>]) -> Vec<Option<usize>> {
         .collect();
     let taken: HashSet<usize> = found.iter().flatten().copied().collect();
     let left = || plan.iter().enumerate().filter(|(place, _)| !taken.contains(place));
-    let titles_there: HashSet<&str> = left().map(|(_, row)| row.title.as_str()).collect();
+    let titles_there = counted_titles(left().map(|(_, row)| row));
     let open = || prd.iter().zip(&found).filter(|(_, found)| found.is_none()).map(|(row, _)| row);
-    let titles_here: HashSet<&str> = open().map(|row| row.title.as_str()).collect();
+    let titles_here = counted_titles(open());
+    // A title that the PRD has more often than the plan does not lead from an id elsewhere.
+    let is_there =
+        |title: &str| titles_there.get(title).is_some_and(|there| titles_here.get(title) <= Some(there));
     let by_id: Vec<Option<usize>> = prd
         .iter()
         .zip(&found)
         .map(|(row, found)| {
             let (place, there) =
                 same_id(row).filter(|(place, _)| found.is_none() && !taken.contains(place))?;
-            let stands_elsewhere =
-                titles_there.contains(row.title.as_str()) || titles_here.contains(there.title.as_str());
+            let stands_elsewhere = is_there(&row.title) || titles_here.contains_key(there.title.as_str());
             (!stands_elsewhere && there.source == Source::Prd).then_some(place)
         })
         .collect();
