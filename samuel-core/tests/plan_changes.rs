@@ -427,15 +427,10 @@ proptest! {
 /// A PRD of few ids and titles, so that they meet.
 fn prd() -> impl Strategy<Value = Plan> {
     let row =
-        (select(vec!["1", "1.1", "2", "3", "4", "7"]), "[a-f]", "[x-z]?", option::of(select(vec!["1", "2"])));
+        (select(vec!["1", "1.1", "2", "3", "4", "7"]), "[a-d]", "[x-z]?", option::of(select(vec!["1", "2"])));
     vec(row, 0..6).prop_map(|rows| {
         let mut seen = std::collections::HashSet::new();
-        let mut titles = std::collections::HashSet::new();
-        // Two tasks of one title cannot be told apart where they are numbered anew.
-        let is_new = |(id, title, ..): &(&'static str, String, String, Option<&str>)| {
-            seen.insert(*id) && titles.insert(title.clone())
-        };
-        let rows: Vec<_> = rows.into_iter().filter(is_new).collect();
+        let rows: Vec<_> = rows.into_iter().filter(|(id, ..)| seen.insert(*id)).collect();
         let has = |text: &str| rows.iter().any(|(id, ..)| *id == text);
         let task = |(text, title, description, depends_on): &(&str, String, String, Option<&str>)| Task {
             description: description.clone(),
@@ -498,11 +493,7 @@ fn imported(prd: &Plan) -> MemoryStore {
 }
 
 proptest! {
-    // The same cases each time. Of others about one in 30,000 breaks the second law: an id that
-    // was removed, added again by hand and then said by the PRD.
-    #![proptest_config(ProptestConfig {
-        cases: 2_000, rng_seed: proptest::test_runner::RngSeed::Fixed(1), ..ProptestConfig::default()
-    })]
+    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
 
     #[test]
     fn an_update_with_the_same_prd_changes_nothing(prd in prd(), work in work()) {
@@ -591,6 +582,16 @@ fn a_title_that_the_prd_has_twice_does_not_lead_elsewhere() {
     let store = imported(&prd_of(&[("1", "a", ""), ("7", "c", ""), ("1.1", "a", "")]));
     ask(&store, "b", Mutation::Remove { ids: vec![id("7")], parts: Parts::Refuse }).unwrap();
     let second = prd_of(&[("2", "a", ""), ("7", "b", ""), ("1", "b", "")]);
+    update(&store, &second, Orphans::Keep, Prefer::Plan).unwrap();
+    assert_eq!(update(&store, &second, Orphans::Keep, Prefer::Plan), None);
+}
+
+#[test]
+fn an_id_that_was_removed_and_added_by_hand_is_another_task_for_each_update() {
+    let store = imported(&prd_of(&[("1.1", "c", "")]));
+    ask(&store, "b", Mutation::Remove { ids: vec![id("1.1")], parts: Parts::Refuse }).unwrap();
+    ask(&store, "b", Mutation::Add { task: Box::new(Task::new(id("1.1"), "b")) }).unwrap();
+    let second = prd_of(&[("1.1", "b", "")]);
     update(&store, &second, Orphans::Keep, Prefer::Plan).unwrap();
     assert_eq!(update(&store, &second, Orphans::Keep, Prefer::Plan), None);
 }

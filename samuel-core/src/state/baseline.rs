@@ -2,7 +2,7 @@
 //!
 //! A plan is compared with a changed PRD field by field, and which side changed a field
 //! shows only beside what both said before. [`Baseline`] has that, as a digest of each
-//! field of each task of the PRD: enough to tell a change, 90 bytes a task, and in
+//! field of each task of the PRD: enough to tell a change, 100 bytes a task, and in
 //! `prd.toon` itself, so that it comes back with a plan that is put back. Whoever edits
 //! the plan, through the store or past it, leaves it alone.
 
@@ -74,13 +74,20 @@ fn digest(value: &serde_json::Value, digits: usize) -> String {
     text
 }
 
-/// What was said of one task: the digests of its fields.
+/// What was said of one task: the digests of its fields, and behind them the
+/// [identity](Self::identity_of) of the task of the PRD that said it, where that is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Said(String);
 
 impl Said {
     pub(super) fn of(task: &Task) -> Self {
         Self(Field::ALL.into_iter().map(|field| field.digest_in(task)).collect())
+    }
+
+    /// Returns what tells a task of a PRD from all others that any PRD had: the digest of its
+    /// id and its title there, whatever they are in the plan.
+    pub(super) fn identity_of(task: &Task) -> String {
+        digest(&json!([task.id, task.title]), TITLE_DIGITS)
     }
 
     /// Returns the digest of a title.
@@ -106,7 +113,18 @@ impl Said {
 
     /// Returns how many digits it has of each field but the title.
     fn digits(&self) -> usize {
-        if self.0.len() == Self::len_with(EARLIER_DIGITS) { EARLIER_DIGITS } else { DIGITS }
+        if self.0.len() < Self::len_with(DIGITS) { EARLIER_DIGITS } else { DIGITS }
+    }
+
+    /// Returns this version, as a task of the PRD said it.
+    pub(super) fn by(&self, identity: &str) -> Self {
+        let fields = self.0.get(..Self::len_with(self.digits())).unwrap_or_default();
+        Self(format!("{fields}{identity}"))
+    }
+
+    /// Returns which task of the PRD said it; nothing of earlier plans.
+    pub(super) fn identity(&self) -> Option<&str> {
+        self.0.get(Self::len_with(self.digits())..).filter(|identity| !identity.is_empty())
     }
 
     /// Returns the first digits of a field, all of a title.
@@ -134,6 +152,9 @@ impl Said {
 }
 
 /// What a PRD said: of each of its tasks, by the id it has in the plan, and of the project.
+///
+/// Beside it stands which task of the PRD said it, so that the next update finds the same
+/// task for it again: one that was edited, numbered otherwise or removed in the plan too.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Baseline(BTreeMap<TaskId, Said>);
 
@@ -148,7 +169,10 @@ impl Baseline {
             let is_whole = digits.is_ascii()
                 && match id {
                     PROJECT => digits.len() == TITLE_DIGITS,
-                    _ => [DIGITS, EARLIER_DIGITS].map(Said::len_with).contains(&digits.len()),
+                    _ => [DIGITS, EARLIER_DIGITS]
+                        .map(Said::len_with)
+                        .into_iter()
+                        .any(|length| [length, length + TITLE_DIGITS].contains(&digits.len())),
                 };
             is_whole.then(|| (TaskId::new(id), Said(digits.to_owned())))
         };
@@ -217,7 +241,7 @@ fn of_project(project: &Project) -> Said {
 pub fn set_baseline(plan: &mut Plan) {
     let mut baseline = Baseline::default();
     for task in plan.tasks.iter().filter(|task| task.source == Source::Prd) {
-        baseline.insert(task.id.clone(), Said::of(task));
+        baseline.insert(task.id.clone(), Said::of(task).by(&Said::identity_of(task)));
     }
     baseline.insert_project(&plan.project);
     plan.baseline = baseline.to_text();

@@ -5,11 +5,11 @@
 //! [`PlanUpdate`](super::PlanUpdate). Where tasks stand, their commits and what somebody
 //! added are no part of it.
 //!
-//! A task is found by id and title, then by id, then by title. An id alone says nothing
+//! A task of the PRD is the one of the plan that it was the last time, if it has the same id
+//! and title. Else it is found by id and title, then by id, then by title. An id alone says nothing
 //! where either title stands elsewhere under another id: the PRD was numbered anew then,
 //! and the work that was done stays with its title. A task keeps the id that it has in the
-//! plan. A new one whose id is taken gets the next free number. Two tasks of one title in
-//! a PRD that is also numbered anew cannot be told apart: one may be taken for the other.
+//! plan. A new one whose id is taken gets the next free number.
 //!
 //! Fields are merged three ways, with what the PRD said last ([`Baseline`]): what only the
 //! PRD changed follows it, what only the plan changed stays, and what both changed is a
@@ -83,17 +83,18 @@ impl TaskTitle {
 pub fn merge(plan: &Plan, prd: &Plan, orphans: Orphans, prefer: Prefer) -> Merged {
     let baseline = Baseline::parse(&plan.baseline);
     let known = Known::of(plan, &baseline, prefer);
-    let found = paired(&known.rows, &prd.tasks.iter().map(Row::of).collect::<Vec<_>>());
+    let found = paired(&known.rows, &prd.tasks.iter().map(Row::of_prd).collect::<Vec<_>>());
     let ids = Ids::of(plan, prd, &known, &found, prefer);
     let mut merged = Merged::default();
     let mut now = Baseline::default();
     let mut behind: Option<TaskId> = None;
     for (task, found) in prd.tasks.iter().zip(&found) {
         let there = found.and_then(|row| plan.tasks.get(known.place(row)?));
-        let id = ids.of_task(&task.id);
+        let (id, identity) = (ids.of_task(&task.id), Said::identity_of(task));
         if ids.left_out.contains(&id) {
             merged.left_out.push(TaskTitle::of(task));
-            now.insert(id.clone(), baseline.task(&id).cloned().unwrap_or_else(|| Said::of(task)));
+            let said = baseline.task(&id).cloned().unwrap_or_else(|| Said::of(task));
+            now.insert(id, said.by(&identity));
             continue;
         }
         let task = ids.in_plan(task);
@@ -112,7 +113,7 @@ pub fn merge(plan: &Plan, prd: &Plan, orphans: Orphans, prefer: Prefer) -> Merge
                 merged.update.added.push(AddedTask { task: task.clone(), behind });
             }
         }
-        now.insert(task.id.clone(), said);
+        now.insert(task.id.clone(), said.by(&identity));
         behind = Some(task.id);
     }
     let taken: HashSet<usize> = found.iter().flatten().filter_map(|row| known.place(*row)).collect();
@@ -160,11 +161,11 @@ impl<'a> Known<'a> {
     fn of(plan: &'a Plan, baseline: &'a Baseline, prefer: Prefer) -> Self {
         let present: HashSet<&TaskId> = plan.tasks.iter().map(|task| &task.id).collect();
         let there = plan.tasks.iter().map(|task| match baseline.task(&task.id) {
-            Some(said) => Row { title: said.title().to_owned(), ..Row::of(task) },
+            Some(said) => Row::said(&task.id, said, task.source),
             None => Row::of(task),
         });
         let gone = baseline.tasks().filter(|(id, _)| !present.contains(id));
-        let gone = gone.map(|(id, said)| Row { id, title: said.title().to_owned(), source: Source::Prd });
+        let gone = gone.map(|(id, said)| Row::said(id, said, Source::Prd));
         let gone: Vec<Row<'_>> = gone.collect();
         let start = if prefer == Prefer::Plan { gone.len() } else { 0 };
         let present = start..start + plan.tasks.len();
@@ -308,6 +309,8 @@ fn differs(one: &Task, other: &Task) -> impl Fn(Field) -> bool {
 /// What tells a task from others.
 struct Row<'a> {
     id: &'a TaskId,
+    /// Which task of the PRD it is, or was the last time.
+    identity: Option<String>,
     /// The digest of its title.
     title: String,
     source: Source,
@@ -315,17 +318,19 @@ struct Row<'a> {
 
 impl<'a> Row<'a> {
     fn of(task: &'a Task) -> Self {
-        Self { id: &task.id, title: Said::title_of(&task.title), source: task.source }
+        Self { id: &task.id, identity: None, title: Said::title_of(&task.title), source: task.source }
     }
-}
 
-/// Counts how many rows have each title.
-fn counted_titles<'a>(rows: impl Iterator<Item = &'a Row<'a>>) -> HashMap<&'a str, usize> {
-    let mut counts = HashMap::new();
-    for row in rows {
-        *counts.entry(row.title.as_str()).or_default() += 1;
+    /// The row of a task of the PRD itself.
+    fn of_prd(task: &'a Task) -> Self {
+        Self { identity: Some(Said::identity_of(task)), ..Self::of(task) }
     }
-    counts
+
+    /// The row of a task of which a PRD said something.
+    fn said(id: &'a TaskId, said: &Said, source: Source) -> Self {
+        let (identity, title) = (said.identity().map(str::to_owned), said.title().to_owned());
+        Self { id, identity, title, source }
+    }
 }
 
 /// Finds for each task of a PRD its place among those of the plan.
@@ -333,25 +338,27 @@ fn paired(plan: &[Row<'_>], prd: &[Row<'_>]) -> Vec<Option<usize>> {
     let places: HashMap<&TaskId, usize> =
         plan.iter().enumerate().map(|(place, row)| (row.id, place)).collect();
     let same_id = |row: &Row<'_>| places.get(row.id).and_then(|place| Some((*place, plan.get(*place)?)));
-    let mut found: Vec<Option<usize>> = prd
-        .iter()
-        .map(|row| same_id(row).filter(|(_, there)| there.title == row.title).map(|(place, _)| place))
-        .collect();
-    let taken: HashSet<usize> = found.iter().flatten().copied().collect();
+    let last: HashMap<&str, usize> =
+        plan.iter().enumerate().filter_map(|(place, row)| Some((row.identity.as_deref()?, place))).collect();
+    let mut found: Vec<Option<usize>> =
+        prd.iter().map(|row| last.get(row.identity.as_deref()?).copied()).collect();
+    let mut taken: HashSet<usize> = found.iter().flatten().copied().collect();
+    for (row, found) in prd.iter().zip(&mut found).filter(|(_, found)| found.is_none()) {
+        let same = same_id(row).filter(|(_, there)| there.title == row.title).map(|(place, _)| place);
+        *found = same.filter(|place| taken.insert(*place));
+    }
     let left = || plan.iter().enumerate().filter(|(place, _)| !taken.contains(place));
-    let titles_there = counted_titles(left().map(|(_, row)| row));
+    let titles_there: HashSet<&str> = left().map(|(_, row)| row.title.as_str()).collect();
     let open = || prd.iter().zip(&found).filter(|(_, found)| found.is_none()).map(|(row, _)| row);
-    let titles_here = counted_titles(open());
-    // A title that the PRD has more often than the plan does not lead from an id elsewhere.
-    let is_there =
-        |title: &str| titles_there.get(title).is_some_and(|there| titles_here.get(title) <= Some(there));
+    let titles_here: HashSet<&str> = open().map(|row| row.title.as_str()).collect();
     let by_id: Vec<Option<usize>> = prd
         .iter()
         .zip(&found)
         .map(|(row, found)| {
             let (place, there) =
                 same_id(row).filter(|(place, _)| found.is_none() && !taken.contains(place))?;
-            let stands_elsewhere = is_there(&row.title) || titles_here.contains_key(there.title.as_str());
+            let stands_elsewhere =
+                titles_there.contains(row.title.as_str()) || titles_here.contains(there.title.as_str());
             (!stands_elsewhere && there.source == Source::Prd).then_some(place)
         })
         .collect();
