@@ -15,10 +15,7 @@
 //! PRD changed follows it, what only the plan changed stays, and what both changed is a
 //! conflict, in which the plan wins unless [`Prefer`] says otherwise.
 
-use std::{
-    collections::{HashMap, HashSet, VecDeque},
-    ops::Range,
-};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde::Serialize;
 
@@ -82,7 +79,7 @@ impl TaskTitle {
 /// Compares a plan with the one that a PRD gives.
 pub fn merge(plan: &Plan, prd: &Plan, orphans: Orphans, prefer: Prefer) -> Merged {
     let baseline = Baseline::parse(&plan.baseline);
-    let known = Known::of(plan, &baseline, prefer);
+    let known = Known::of(plan, &baseline);
     let found = paired(&known.rows, &prd.tasks.iter().map(Row::of_prd).collect::<Vec<_>>());
     let ids = Ids::of(plan, prd, &known, &found, prefer);
     let mut merged = Merged::default();
@@ -147,18 +144,16 @@ pub fn merge(plan: &Plan, prd: &Plan, orphans: Orphans, prefer: Prefer) -> Merge
     merged
 }
 
-/// The tasks that a plan has, and those of the PRD that it had: before them where those
-/// stay away, else behind them. So of several with one title the one that is added with
-/// an update is the last, also for the next update.
+/// The tasks that a plan has, and behind them those of the PRD that it had.
 struct Known<'a> {
     rows: Vec<Row<'a>>,
-    /// Those that it has.
-    present: Range<usize>,
+    /// How many of them it has.
+    present: usize,
 }
 
 impl<'a> Known<'a> {
     /// A task has the title that the PRD gave it, whatever somebody made of it since.
-    fn of(plan: &'a Plan, baseline: &'a Baseline, prefer: Prefer) -> Self {
+    fn of(plan: &'a Plan, baseline: &'a Baseline) -> Self {
         let present: HashSet<&TaskId> = plan.tasks.iter().map(|task| &task.id).collect();
         let there = plan.tasks.iter().map(|task| match baseline.task(&task.id) {
             Some(said) => Row::said(&task.id, said, task.source),
@@ -166,19 +161,12 @@ impl<'a> Known<'a> {
         });
         let gone = baseline.tasks().filter(|(id, _)| !present.contains(id));
         let gone = gone.map(|(id, said)| Row::said(id, said, Source::Prd));
-        let gone: Vec<Row<'_>> = gone.collect();
-        let start = if prefer == Prefer::Plan { gone.len() } else { 0 };
-        let present = start..start + plan.tasks.len();
-        let rows = match prefer {
-            Prefer::Plan => gone.into_iter().chain(there).collect(),
-            Prefer::Prd => there.chain(gone).collect(),
-        };
-        Self { rows, present }
+        Self { rows: there.chain(gone).collect(), present: plan.tasks.len() }
     }
 
     /// Returns the place in the plan of a row that it has.
     fn place(&self, row: usize) -> Option<usize> {
-        self.present.contains(&row).then(|| row - self.present.start)
+        (row < self.present).then_some(row)
     }
 }
 
