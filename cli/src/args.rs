@@ -3,6 +3,7 @@
 mod limits;
 mod look;
 mod plan;
+mod plugins;
 mod toon;
 
 use std::{ops::RangeInclusive, path::PathBuf};
@@ -10,12 +11,15 @@ use std::{ops::RangeInclusive, path::PathBuf};
 pub(crate) use limits::{Given, LimitArgs, option_of};
 pub(crate) use look::{SchemaArgs, ShowTaskArgs, TasksArgs};
 pub(crate) use plan::{BlockArgs, EditArgs, MoveArgs, RmArgs, UndoArgs};
+pub(crate) use plugins::{
+    InstallArgs, LsArgs, NewPluginArgs, PluginCommand, PluginDirectory, PluginName, PluginTestArgs,
+    VerifyArgs,
+};
 pub(crate) use toon::{DecodeArgs, EncodeArgs, ReadArgs, ToonCommand};
 
 use clap::{Args, Parser, Subcommand};
 use samuel_core::{
     model::{Complexity, InvalidTask, Priority, Source, TaskId, commit_hash},
-    plugin::{Kind, Language},
     prd::Form,
 };
 
@@ -479,104 +483,6 @@ pub(crate) struct SyncArgs {
     /// Run what plugins bring without asking
     #[arg(long, short)]
     pub(crate) yes: bool,
-}
-
-#[derive(Debug, Args)]
-#[command(
-    after_help = "What the plugin asks for is shown first, and granted as a whole or not at all; an update \
-                        asks only for what is new. Files go to .samuel/plugins, digests and grants to samuel.lock, \
-                        and samuel.toml lists the plugin.\n\nExamples:\n  samuel install ./plugins/lint\n  samuel \
-                        install https://example.org/samuel-python.git#v1.2.0\n\nExit codes: 0 done, 2 the plugin \
-                        has problems, 75 another command is at work, 78 what it asks for was not granted"
-)]
-pub(crate) struct InstallArgs {
-    /// A directory, a samuel-plugin.toml or component in one, or the URL of a git repository with an optional #revision
-    #[arg(value_name = "SOURCE")]
-    pub(crate) source: String,
-    /// Grant what the plugin asks for without asking
-    #[arg(long, short)]
-    pub(crate) yes: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct LsArgs {
-    /// Only those of a kind: skill, wasm, oci or methodology
-    #[arg(long = "type", value_name = "KIND")]
-    pub(crate) kind: Option<Kind>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct PluginName {
-    /// The plugin's name
-    #[arg(value_name = "NAME")]
-    pub(crate) name: String,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct VerifyArgs {
-    /// The plugin's name [default: all of them]
-    #[arg(value_name = "NAME")]
-    pub(crate) name: Option<String>,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum PluginCommand {
-    /// Check a plugin: its manifest, and the files it names
-    Validate(PluginDirectory),
-    /// Print the JSON Schema of samuel-plugin.toml
-    Schema,
-    /// Make the directory of a new plugin
-    New(NewPluginArgs),
-    /// Build a plugin's component with the tools of its language
-    Build(PluginDirectory),
-    /// Fire each point that a plugin handles, with a sample, and show what it answers
-    Test(PluginTestArgs),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct PluginDirectory {
-    // Not named as the one that -C sets: for clap they would be one argument.
-    /// The plugin's directory
-    #[arg(value_name = "DIR", default_value = ".")]
-    pub(crate) plugin: PathBuf,
-}
-
-#[derive(Debug, Args)]
-#[command(
-    after_help = "The component of a plugin in Rust is built with the crate samuel-plugin: from the registry, \
-                        or from --sdk-path or --sdk-git.\n\nExamples:\n  samuel plugin new licence --kind skill \
-                        --lang python\n  samuel plugin new licence --sdk-path ~/samuel/bindings/rust"
-)]
-pub(crate) struct NewPluginArgs {
-    /// The plugin's name: 2 to 64 of a-z, 0-9 and -, a letter first and no - last
-    #[arg(value_name = "NAME")]
-    pub(crate) name: String,
-    /// What it is made of: wasm, skill or oci
-    #[arg(long, value_name = "KIND", default_value = "wasm")]
-    pub(crate) kind: Kind,
-    /// The language: rust, python or javascript [default: rust, for scripts python]
-    #[arg(long, value_name = "LANG")]
-    pub(crate) lang: Option<Language>,
-    /// The directory to make it in [default: one of its name, or this one where that is empty and so named]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) path: Option<PathBuf>,
-    /// Take the crate samuel-plugin from this directory
-    #[arg(long, value_name = "DIR", conflicts_with = "sdk_git")]
-    pub(crate) sdk_path: Option<PathBuf>,
-    /// Take the crate samuel-plugin from this git repository
-    #[arg(long, value_name = "URL")]
-    pub(crate) sdk_git: Option<String>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct PluginTestArgs {
-    // Not named as the one that -C sets: for clap they would be one argument.
-    /// The plugin's directory
-    #[arg(value_name = "DIR", default_value = ".")]
-    pub(crate) plugin: PathBuf,
-    /// Only this hook point
-    #[arg(long, value_name = "POINT")]
-    pub(crate) point: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -23,7 +23,7 @@ use samuel_core::{
         payload::{AfterIterationOutput, CheckFailure, QualityCheckOutput},
     },
     state::{
-        Actor, Applied, Artifact, CaughtUp, Existing, Holder, Imported, JournalEntry, JournalPart,
+        Actor, Applied, Artifact, Asker, CaughtUp, Existing, Holder, Imported, JournalEntry, JournalPart,
         JournalRecord, LaneStore, LoadedPlan, LoopLock, Mutation, Note, PlanStore, ProgressEntry,
         ProgressLog, RunDir, SavedRun, StateError, Supervisor, Watch,
     },
@@ -110,11 +110,11 @@ impl PlanStore for Flaky {
         Ok(loaded)
     }
 
-    fn mutate_only(
+    fn mutate_as(
         &self,
         made_at: Option<Timestamp>,
         mutation: Mutation,
-        actor: Actor,
+        asker: &Asker,
     ) -> Result<Applied, StateError> {
         let is_iteration = matches!(mutation, Mutation::CommitIteration { .. });
         if self.fault == Fault::Busy && matches!(mutation, Mutation::StartTask { .. }) {
@@ -122,7 +122,7 @@ impl PlanStore for Flaky {
             return Err(StateError::Locked { path: "lock".into(), holder: None, waited: Duration::ZERO });
         }
         self.begun.fetch_add(matches!(mutation, Mutation::StartTask { .. }).into(), Ordering::Relaxed);
-        let applied = self.inner.mutate_only(made_at, mutation, actor)?;
+        let applied = self.inner.mutate_as(made_at, mutation, asker)?;
         match self.fault {
             Fault::Reading => self.fails.store(is_iteration, Ordering::Relaxed),
             Fault::Answering(kind) if is_iteration && !self.fails.swap(true, Ordering::Relaxed) => {

@@ -243,15 +243,6 @@ impl PlanStore for FileStore {
         Ok(Imported { revision, backup, kept })
     }
 
-    fn mutate_only(
-        &self,
-        made_at: Option<Timestamp>,
-        mutation: Mutation,
-        actor: Actor,
-    ) -> Result<Applied, StateError> {
-        self.mutate_as(made_at, mutation, &actor.into())
-    }
-
     fn mutate_as(
         &self,
         made_at: Option<Timestamp>,

@@ -121,15 +121,6 @@ impl PlanStore for MemoryStore {
         Ok(Imported { revision, backup: None, kept: None })
     }
 
-    fn mutate_only(
-        &self,
-        made_at: Option<Timestamp>,
-        mutation: Mutation,
-        actor: Actor,
-    ) -> Result<Applied, StateError> {
-        self.mutate_as(made_at, mutation, &actor.into())
-    }
-
     fn mutate_as(
         &self,
         made_at: Option<Timestamp>,

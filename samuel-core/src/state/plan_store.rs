@@ -44,45 +44,33 @@ pub trait PlanStore: fmt::Debug + Send + Sync {
     /// [`mutate`](Self::mutate) returns for locks and files.
     fn import(&self, plan: Plan, actor: Actor, existing: Existing) -> Result<Imported, StateError>;
 
-    /// Changes the plan, whichever it is. See [`mutate_only`](Self::mutate_only).
+    /// Changes the plan, whichever it is, for somebody without a name. See
+    /// [`mutate_as`](Self::mutate_as).
     ///
     /// # Errors
-    /// As [`mutate_only`](Self::mutate_only).
+    /// As [`mutate_as`](Self::mutate_as).
     fn mutate(&self, mutation: Mutation, actor: Actor) -> Result<Applied, StateError> {
-        self.mutate_only(None, mutation, actor)
+        self.mutate_as(None, mutation, &actor.into())
     }
 
     /// Changes the plan, where a time is given only the one that was made then
     /// (`project.created_at`): one that has replaced it has other tasks under the same
-    /// ids. What it returns has been stored durably, in the plan and in the journal;
-    /// after an error nothing has changed.
+    /// ids. Who asked for it is written down by name, so that [`Mutation::Undo`] knows whose
+    /// change is whose. What it returns has been stored durably, in the plan and in the
+    /// journal; after an error nothing has changed.
     ///
     /// # Errors
     /// Returns what [`load`](Self::load) returns, the task errors of
-    /// [`apply`](super::apply()), [`StateError::Replaced`] for another plan,
+    /// [`apply`](super::apply()), [`StateError::NotUndone`] for a change that cannot be
+    /// taken back, [`StateError::Replaced`] for another plan,
     /// [`StateError::Locked`] if others kept the store busy for too long, and
     /// [`StateError::Io`] if storing failed.
-    fn mutate_only(
-        &self,
-        made_at: Option<Timestamp>,
-        mutation: Mutation,
-        actor: Actor,
-    ) -> Result<Applied, StateError>;
-
-    /// Changes the plan as [`mutate_only`](Self::mutate_only) does, and writes down who
-    /// asked for it by name, so that [`Mutation::Undo`] knows whose change is whose. A
-    /// store that keeps no names leaves that out.
-    ///
-    /// # Errors
-    /// As [`mutate_only`](Self::mutate_only), and [`StateError::NotUndone`].
     fn mutate_as(
         &self,
         made_at: Option<Timestamp>,
         mutation: Mutation,
         asker: &Asker,
-    ) -> Result<Applied, StateError> {
-        self.mutate_only(made_at, mutation, asker.actor)
-    }
+    ) -> Result<Applied, StateError>;
 
     /// Returns the journal's records after a number, oldest first, as far
     /// back as the journal goes; 0 stands for all. Numbers grow, not necessarily by

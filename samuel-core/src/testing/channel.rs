@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use crate::{
     model::Plan,
     state::{
-        Actor, Applied, CaughtUp, Existing, Imported, JournalPart, LastWritten, LoadedPlan, Mutation,
+        Actor, Applied, Asker, CaughtUp, Existing, Imported, JournalPart, LastWritten, LoadedPlan, Mutation,
         PlanStore, ProgressEntry, ProgressLog, StateError, Watch,
     },
 };
@@ -64,13 +64,14 @@ impl PlanStore for ChannelStore {
         self.ask(move |store| store.import(plan, actor, existing))
     }
 
-    fn mutate_only(
+    fn mutate_as(
         &self,
         made_at: Option<Timestamp>,
         mutation: Mutation,
-        actor: Actor,
+        asker: &Asker,
     ) -> Result<Applied, StateError> {
-        let applied = self.ask(move |store| store.mutate_only(made_at, mutation, actor))?;
+        let asker = asker.clone();
+        let applied = self.ask(move |store| store.mutate_as(made_at, mutation, &asker))?;
         Ok(Applied { seq: applied.seq.map(|seq| seq * STEP), ..applied })
     }
 

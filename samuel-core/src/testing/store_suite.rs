@@ -31,9 +31,9 @@ use tokio::{runtime::Builder, time::timeout};
 use crate::{
     model::{Coded, ErrorCode, Plan, Priority, ProgressStatus, Scope, Status, Task, TaskId, Usage},
     state::{
-        Actor, Artifact, Checkpoint, Existing, Holder, JournalEntry, JournalPart, JournalRecord, LaneStore,
-        Mutation, NewTask, Note, PlanStore, ProgressEntry, ProgressKind, SavedRun, StateError, Supervisor,
-        SupervisorRole, TaskChange, Used,
+        Actor, Artifact, Asker, Checkpoint, Existing, Holder, JournalEntry, JournalPart, JournalRecord,
+        LaneStore, Mutation, NewTask, Note, PlanStore, ProgressEntry, ProgressKind, SavedRun, StateError,
+        Supervisor, SupervisorRole, TaskChange, TaskEdit, Used,
     },
 };
 
@@ -56,6 +56,7 @@ pub fn plan_store(mut open: impl FnMut() -> Arc<dyn PlanStore>) {
         completions_that_a_check_does_not_bear_out_are_taken_back_with_the_failures_on_record,
         the_journal_tells_every_change_with_its_revision_and_who_asked,
         a_change_that_is_meant_for_another_plan_is_refused,
+        a_change_is_taken_back_by_whoever_asked_for_it_and_by_nobody_else,
         changes_that_come_at_once_all_happen_one_after_the_other,
         whoever_watches_is_told_to_read_on,
         progress_is_read_back_and_learnings_outlive_rotation,
@@ -231,10 +232,25 @@ fn a_change_that_is_meant_for_another_plan_is_refused(store: &dyn PlanStore) {
     plan_of_three(store);
     let made_at = store.load().unwrap().plan.project.created_at;
     let earlier = made_at.map(|at| at - Duration::from_secs(1));
-    let refused = store.mutate_only(earlier, done("1", None, None), Actor::Agent).unwrap_err();
+    let refused = store.mutate_as(earlier, done("1", None, None), &Actor::Agent.into()).unwrap_err();
     assert!(matches!(refused, StateError::Replaced { .. }), "{refused}");
     assert_eq!(store.load().unwrap().plan.tasks[0].status, Status::Pending);
-    store.mutate_only(made_at, done("1", None, None), Actor::Agent).unwrap();
+    store.mutate_as(made_at, done("1", None, None), &Actor::Agent.into()).unwrap();
+}
+
+fn a_change_is_taken_back_by_whoever_asked_for_it_and_by_nobody_else(store: &dyn PlanStore) {
+    plan_of_three(store);
+    let title = || store.load().unwrap().plan.tasks[0].title.clone();
+    let (before, edit) = (title(), TaskEdit { title: Some("Other".to_owned()), ..TaskEdit::default() });
+    let ask = |name: &str, mutation| {
+        store.mutate_as(None, mutation, &Asker { actor: Actor::User, name: Some(name.to_owned()) })
+    };
+    ask("one", Mutation::Edit { id: TaskId::new("1"), edit: Box::new(edit) }).unwrap();
+    let undo = || Mutation::Undo { change: None, back: None };
+    let refused = ask("other", undo()).unwrap_err();
+    assert!(matches!(refused, StateError::NotUndone { .. }), "{refused}");
+    ask("one", undo()).unwrap();
+    assert_eq!(title(), before);
 }
 
 fn changes_that_come_at_once_all_happen_one_after_the_other(store: &dyn PlanStore) {

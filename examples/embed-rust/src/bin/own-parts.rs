@@ -22,7 +22,7 @@ use samuel_core::{
     },
     project::Project,
     state::{
-        Actor, Applied, Existing, Imported, JournalPart, LoadedPlan, MemoryStore, Mutation, PlanStore,
+        Actor, Applied, Asker, Existing, Imported, JournalPart, LoadedPlan, MemoryStore, Mutation, PlanStore,
         ProgressEntry, ProgressLog, StateError, Watch,
     },
 };
@@ -87,9 +87,9 @@ struct Told(MemoryStore);
 
 #[rustfmt::skip]
 impl PlanStore for Told {
-    fn mutate_only(&self, made: Option<jiff::Timestamp>, change: Mutation, by: Actor) -> Result<Applied, StateError> {
-        println!("{by:?}: {change:?}");
-        self.0.mutate_only(made, change, by)
+    fn mutate_as(&self, made: Option<jiff::Timestamp>, change: Mutation, by: &Asker) -> Result<Applied, StateError> {
+        println!("{:?}: {change:?}", by.actor);
+        self.0.mutate_as(made, change, by)
     }
     fn exists(&self) -> Result<bool, StateError> { self.0.exists() }
     fn load(&self) -> Result<LoadedPlan, StateError> { self.0.load() }
