@@ -137,8 +137,13 @@ impl Host {
 
     /// Opens what was trusted before; nothing where no place for it is known.
     pub(crate) fn trust_store(&self) -> Result<Option<TrustStore>, Failure> {
-        let Some(dir) = self.state_dir() else { return Ok(None) };
-        Ok(Some(TrustStore::open(&dir.join("trust"))?))
+        let Some(dir) = self.trust_dir() else { return Ok(None) };
+        Ok(Some(TrustStore::open(&dir)?))
+    }
+
+    /// Returns where what was trusted lies, whether anything was or not.
+    pub(crate) fn trust_dir(&self) -> Option<PathBuf> {
+        Some(self.state_dir()?.join("trust"))
     }
 
     /// Says whose projects may be looked at: this user's, that of the user who

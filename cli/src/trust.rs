@@ -50,6 +50,15 @@ pub(crate) fn policy(args: &StartArgs, host: &Host) -> TrustPolicy {
     }
 }
 
+/// Returns the policy of whoever only looks: what was trusted before may run.
+pub(crate) fn recorded(host: &Host) -> TrustPolicy {
+    // A look makes no directory.
+    if !host.trust_dir().is_some_and(|dir| dir.exists()) {
+        return TrustPolicy::Refuse;
+    }
+    remembered(TrustPolicy::Refuse, TrustPolicy::recorded_or, host)
+}
+
 /// Puts what was trusted before in front of a policy, where that is kept.
 fn remembered(
     otherwise: TrustPolicy,

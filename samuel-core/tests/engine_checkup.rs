@@ -16,6 +16,7 @@ use samuel_core::{
     model::{Remedy, payload::ContextExtraOutput},
     plugin::Catalog,
     project::{NewPlan, Project},
+    trust::TrustPolicy,
 };
 
 /// A project, and the directory its programs are found in.
@@ -66,6 +67,7 @@ impl Bench {
         let opened = Project::open_for(caller.clone(), self.root(), None, Arc::new(SystemClock::new()));
         Checkup::of(self.root(), &caller, opened, &env, |project, run| {
             Catalog::read(project.root(), project.config())?;
+            let run = run.trust(TrustPolicy::TrustAll);
             Ok(run.hook::<points::ContextExtra, _>("notes", async |_: Call<points::ContextExtra>| {
                 Ok(ContextExtraOutput::default())
             }))
@@ -85,14 +87,24 @@ fn healths(checkup: &Checkup) -> Vec<(&str, &str)> {
 fn a_project_that_has_everything_is_healthy() {
     let bench = Bench::healthy();
     let checkup = bench.check();
-    let subjects =
-        ["configuration", "plugins", "hooks", "templates", "agent", "checks", "git", "processes", "state"];
+    let subjects = [
+        "configuration",
+        "plugins",
+        "hooks",
+        "templates",
+        "agent",
+        "checks",
+        "trust",
+        "git",
+        "processes",
+        "state",
+    ];
     assert_eq!(healths(&checkup), subjects.map(|subject| (subject, "ok")), "{checkup:#?}");
     assert!(checkup.is_healthy());
     let messages: Vec<&str> = checkup.findings.iter().map(|finding| finding.message.as_str()).collect();
     assert_eq!(messages[2], "11 handlers at 11 points", "the ten defaults, and the caller's own");
     assert_eq!(messages[4], "claude can be called");
-    assert_eq!(messages[6], "a repository on branch main");
+    assert_eq!(messages[7], "a repository on branch main");
 }
 
 #[test]
@@ -142,7 +154,7 @@ fn every_problem_of_the_configuration_is_named_and_what_needs_it_is_skipped() {
     );
     assert_eq!(first.location.as_ref().and_then(|place| place.line), Some(2));
     let skipped = rest.iter().filter(|finding| finding.health == Health::Skipped).count();
-    assert_eq!((rest.len(), skipped), (8, 6), "git and the machine are looked at all the same");
+    assert_eq!((rest.len(), skipped), (9, 7), "git and the machine are looked at all the same");
 }
 
 #[test]

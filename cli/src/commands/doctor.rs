@@ -21,7 +21,7 @@ use crate::{
     host::Host,
     render::{chain_table, checkup_data, checkup_text, repair_text},
     reply::Reply,
-    trust::confirm,
+    trust::{self, confirm},
 };
 
 /// Checks everything that a run needs.
@@ -33,6 +33,7 @@ pub(crate) fn check(global: &Global, host: &Host) -> Result<Reply, Failure> {
     let opened = opened.map(|project| project.keeping_plans_in(host.state_dir()));
     let checkup = Checkup::of(&root, &host.caller(), opened, &host.env, |project, run| {
         let plugins = Catalog::read(project.root(), project.config())?.load(&options)?;
+        let run = run.trust(trust::recorded(host));
         Ok(run.register(|registry| plugins.register(registry)))
     });
     let text = checkup_text(&checkup);

@@ -56,6 +56,7 @@ pub(crate) fn vars(project: Project, args: &LookArgs, host: &Host) -> Result<Rep
 pub(crate) fn dry_run(builder: RunBuilder) -> Result<Reply, Failure> {
     let mut run = builder.build()?;
     let executables = run.executables()?.clone();
+    let trusted = run.trusted()?;
     let warnings = block_on_or_leave(run.start_warnings())??;
     let warnings: Vec<String> = warnings.iter().map(StartWarning::told).collect();
     let preview = block_on_or_leave(run.preview(Glance::Still))??;
@@ -73,11 +74,16 @@ pub(crate) fn dry_run(builder: RunBuilder) -> Result<Reply, Failure> {
     executables.lines().iter().for_each(|line| text.push_str(&format!("  {}\n", safe(line))));
     text.push_str(&trust::left_changed(&executables));
     text.push_str(&format!("  digest of all this: {}\n", executables.digest()));
+    text.push_str(&match &trusted {
+        Ok(()) => "  trusted: yes\n".to_owned(),
+        Err(refusal) => format!("  trusted: no, {}\n", safe(&refusal.to_string())),
+    });
     let mut data = data(&preview);
     if let Some(data) = data.as_object_mut() {
         data.insert("chains".to_owned(), json!(preview.chains));
         data.insert("executables".to_owned(), json!(executables));
         data.insert("digest".to_owned(), json!(executables.digest()));
+        data.insert("trusted".to_owned(), json!(trusted.is_ok()));
     }
     Ok(Reply::new(data, text).warn(warnings).warn(preview.warnings))
 }

@@ -47,11 +47,11 @@ pub(crate) fn start(
     let root = project.root().to_owned();
     let progress = project.run_dir().progress();
     let progress = Places::of(host, &root).shown(progress.strip_prefix(&root).unwrap_or(&progress));
-    let builder = builder(project, &setting, host)?;
+    let builder = builder(project, &setting, host)?.trust(trust::policy(&args, host));
     if args.dry_run {
         return preview::dry_run(builder);
     }
-    let mut run = builder.trust(trust::policy(&args, host)).build()?;
+    let mut run = builder.build()?;
     // What the last run left changed is accepted once: the next start has another digest.
     let next_digest = match &args.trust_hash {
         Some(_) => Some(run.executables()?.accepted_digest()),

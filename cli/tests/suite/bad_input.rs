@@ -204,7 +204,7 @@ fn what_doctor_found_stands_above_its_verdict() {
     let last: Vec<&str> = ran.stdout.lines().rev().take(2).collect();
     assert_eq!(
         last,
-        ["help: Correct what is marked as failed above.", "error: 1 of 9 checks failed"],
+        ["help: Correct what is marked as failed above.", "error: 1 of 10 checks failed"],
         "{}",
         ran.stdout
     );

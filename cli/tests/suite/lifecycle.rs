@@ -143,7 +143,7 @@ fn doctor_alone_says_what_keeps_a_run_from_starting_and_what_does_not() {
     let before = bench.files();
     let ran = bench.samuel(&["doctor"]);
     assert_eq!((ran.code, bench.files()), (1, before));
-    assert_eq!(ran.stderr, "error: 1 of 9 checks failed\nhelp: Correct what is marked as failed above.\n");
+    assert_eq!(ran.stderr, "error: 1 of 10 checks failed\nhelp: Correct what is marked as failed above.\n");
     let lines: Vec<&str> = ran.stdout.lines().collect();
     assert_eq!(lines[0], "ok       configuration   samuel.toml is valid; the methodology is ralph");
     assert_eq!(

@@ -50,6 +50,25 @@ fn what_was_trusted_starts_without_a_question_and_a_change_is_refused_with_the_d
 }
 
 #[test]
+fn doctor_and_a_dry_run_say_whether_it_is_trusted_and_ask_nobody() {
+    let bench = bench("\"true\"");
+    let doctor = |words: &str| says(&bench.ok(&["doctor"]).stdout, &[words]);
+    let dry_run = |trusted: bool, words: &str| {
+        says(&bench.ok(&["run", "start", "--dry-run"]).stdout, &[words]);
+        let document = bench.ok(&["run", "start", "--dry-run", "--json"]).json();
+        assert_eq!(document["data"]["trusted"], trusted, "{document}");
+    };
+    doctor("trust           nobody has allowed what this project would run");
+    dry_run(false, "  trusted: no, nobody has allowed what this project would run\n");
+    bench.ok(&["trust", "--yes"]);
+    doctor("trust           what a run would execute is trusted");
+    dry_run(true, "  trusted: yes\n");
+    configure(&bench, "\"true\", \"false\"");
+    doctor("new: quality check 2: false");
+    dry_run(false, "  trusted: no, what this project would run is not what was trusted on ");
+}
+
+#[test]
 fn what_is_revoked_is_refused_again() {
     let bench = bench("");
     bench.ok(&["trust", "-y"]);

@@ -177,15 +177,17 @@ impl RunBuilder {
     /// Returns a [`RunError`] where a template or the handlers of a point
     /// cannot be used.
     pub fn registry(self) -> Result<Registry, RunError> {
-        Ok(self.build_idle()?.registry)
+        Ok(self.build_idle()?.0.registry)
     }
 
-    /// Freezes everything with an agent that does nothing, for the chains of a
-    /// run that is never started.
-    pub(super) fn build_idle(self) -> Result<Run, RunError> {
+    /// Freezes everything for a look at a run that is never started, and says whether with
+    /// its agent: one that cannot be configured is replaced by one that does nothing.
+    pub(super) fn build_idle(mut self) -> Result<(Run, bool), RunError> {
+        let agent = self.agent.take().or_else(|| self.configured_agent().ok());
+        let has_agent = agent.is_some();
         let config = AgentConfig { script: Some(Script::default()), ..AgentConfig::new("scripted") };
-        let idle = crate::agent::build(&config, Supervisor::default())?;
-        self.assemble(idle)
+        let agent = agent.map_or_else(|| crate::agent::build(&config, Supervisor::default()), Ok)?;
+        Ok((self.assemble(agent)?, has_agent))
     }
 
     /// Checks that the agent can be called, and says which it is, and which limits of

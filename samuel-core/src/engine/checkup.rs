@@ -24,7 +24,9 @@ use crate::{
     plugin::PluginError,
     project::{Project, ProjectError},
 };
-use looks::{brought, chains, checks, configured, containment, misconfigured, plugins, repository};
+use looks::{
+    OfRun, brought, chains, checks, configured, containment, misconfigured, plugins, repository, trust,
+};
 use state::state;
 
 /// Everything that was looked at, in a fixed order.
@@ -68,6 +70,8 @@ pub enum Subject {
     Agent,
     /// The quality checks.
     Checks,
+    /// Whether what a run would execute is trusted.
+    Trust,
     /// git and the repository.
     Git,
     /// What holds the processes of a command.
@@ -86,6 +90,7 @@ impl Subject {
             Self::Templates => "templates",
             Self::Agent => "agent",
             Self::Checks => "checks",
+            Self::Trust => "trust",
             Self::Git => "git",
             Self::Processes => "processes",
             Self::State => "state",
@@ -125,7 +130,8 @@ impl Checkup {
     /// control group is made and removed to see whether that can be done.
     ///
     /// `env` is what runs get. `prepare` does to a run what is done before a
-    /// start: it registers the handlers of the project's plugins, and others.
+    /// start: it registers the handlers of the project's plugins, and others, and gives the
+    /// [trust policy](RunBuilder::trust), which is asked as far as it asks nobody.
     pub fn of(
         root: &Path,
         caller: &Caller,
@@ -137,12 +143,12 @@ impl Checkup {
         match opened {
             Ok(project) if project.brings_no_methodology() => {
                 findings.push(brought(&project));
-                use Subject::{Agent, Checks, Hooks, Templates};
+                use Subject::{Agent, Checks, Hooks, Templates, Trust};
                 let skipped =
                     |subject| Finding::skipped(subject, "the program that brings the methodology has a say");
                 let prepared = prepare(&project, Run::builder(project.clone()).env(env.iter().cloned()));
                 findings.push(plugins(&project, prepared.as_ref().err()));
-                findings.extend([Hooks, Templates, Agent, Checks].map(skipped));
+                findings.extend([Hooks, Templates, Agent, Checks, Trust].map(skipped));
                 findings.extend([repository(root, caller, env), containment(), state(&project, Vec::new())]);
             }
             Ok(project) => {
@@ -155,7 +161,7 @@ impl Checkup {
                     Err(_) => {
                         let ([_, templates], of_run) = chains(builder());
                         let hooks = Finding::skipped(Subject::Hooks, "the plugins cannot be used");
-                        ([hooks, templates], of_run)
+                        ([hooks, templates], OfRun { trust: None, ..of_run })
                     }
                 };
                 findings.extend(of_chains);
@@ -168,6 +174,7 @@ impl Checkup {
                 findings.extend([
                     agent,
                     checks(&project, of_run.warnings),
+                    trust(of_run.trust),
                     repository(root, caller, env),
                     containment(),
                     state(&project, of_run.changes),
@@ -179,14 +186,16 @@ impl Checkup {
                     ProjectError::Owner(_) => "the project belongs to another user",
                     _ => "the configuration cannot be used",
                 };
-                use Subject::{Agent, Checks, Git, Hooks, Plugins, Processes, State, Templates};
-                findings.extend([Plugins, Hooks, Templates, Agent, Checks, Git, Processes, State].map(
-                    |subject| match subject {
-                        Git => repository(root, caller, env),
-                        Processes => containment(),
-                        _ => Finding::skipped(subject, why),
-                    },
-                ));
+                use Subject::{Agent, Checks, Git, Hooks, Plugins, Processes, State, Templates, Trust};
+                findings.extend(
+                    [Plugins, Hooks, Templates, Agent, Checks, Trust, Git, Processes, State].map(|subject| {
+                        match subject {
+                            Git => repository(root, caller, env),
+                            Processes => containment(),
+                            _ => Finding::skipped(subject, why),
+                        }
+                    }),
+                );
             }
         }
         Self { findings }

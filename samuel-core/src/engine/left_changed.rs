@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     state::{LaneStore, PlanStore, ProgressEntry, ProgressKind, StateError},
-    trust::{ControlFileChange, Executables},
+    trust::{ControlFileChange, Executables, Refusal},
 };
 
 impl Run {
@@ -27,6 +27,17 @@ impl Run {
             self.is_compared = true;
         }
         Ok(&self.executables)
+    }
+
+    /// Says whether what the run would execute may run as far as the [policy](Run::trusting)
+    /// asks nobody. Blocks as [`executables`](Self::executables) does.
+    ///
+    /// # Errors
+    /// Returns [`RunError::State`] where what the last run saved cannot be read.
+    pub fn trusted(&mut self) -> Result<Result<(), Box<Refusal>>, RunError> {
+        let executables = self.executables()?.clone();
+        let project = &self.frozen.project;
+        Ok(self.frozen.trust.unasked().decide(project.root(), &executables, project.clock().now()))
     }
 
     /// Looks what the last run left changed without holding up other work, once.

@@ -77,6 +77,19 @@ impl TrustPolicy {
         }
     }
 
+    /// Returns the policy without anybody who is asked, for whoever only looks: what would
+    /// be asked about is refused, and nothing is recorded.
+    #[must_use]
+    pub fn unasked(&self) -> Self {
+        match self {
+            Self::Ask(_) => Self::Refuse,
+            Self::Recorded(recorded) => {
+                Self::recorded_or(recorded.store.clone(), recorded.otherwise.unasked())
+            }
+            policy => policy.clone(),
+        }
+    }
+
     /// Decides whether what the project at `root` would execute may run. Blocks as long
     /// as whoever is asked takes. `now` is the time that is recorded.
     ///

@@ -13,12 +13,12 @@ use crate::{
     },
     git::{Caller, GitError, Head, Repository},
     hook::HookPoint,
-    model::Remedy,
+    model::{Coded as _, Remedy},
     plugin::PluginError,
     process::{Containment, find_program, strongest_containment},
     project::{Project, ProjectError},
     text::counted,
-    trust::Executables,
+    trust::{Difference, Executables, Refusal},
 };
 
 pub(super) fn configured(project: &Project) -> Finding {
@@ -88,14 +88,16 @@ pub(super) struct OfRun {
     pub(super) changes: Vec<String>,
     /// What a start warns of in the quality checks.
     pub(super) warnings: Vec<String>,
+    /// Whether what it would execute is trusted, where that is known.
+    pub(super) trust: Option<Result<(), Box<Refusal>>>,
 }
 
 /// Looks at the chains and the templates, which are loaded together.
 /// Returns with them what the run says of other subjects.
 pub(super) fn chains(builder: RunBuilder) -> ([Finding; 2], OfRun) {
     use Subject::{Hooks, Templates};
-    let mut run = match builder.build_idle() {
-        Ok(run) => run,
+    let (mut run, has_agent) = match builder.build_idle() {
+        Ok(built) => built,
         Err(error @ RunError::Template(_)) => {
             let of_hooks = Finding::skipped(Hooks, "the templates cannot be used");
             return ([of_hooks, Finding::failed(Templates, &error)], OfRun::default());
@@ -131,7 +133,21 @@ pub(super) fn chains(builder: RunBuilder) -> ([Finding; 2], OfRun) {
     // State that cannot be read is found fault with on its own.
     let changes = run.executables().map(Executables::change_lines).unwrap_or_default();
     let in_place_of_agent = in_place_of_agent(run.registry()).map(str::to_owned);
-    ([hooks, templates], OfRun { in_place_of_agent, changes, warnings: run.warnings_of_checks() })
+    let trust = has_agent.then(|| run.trusted().ok()).flatten();
+    ([hooks, templates], OfRun { in_place_of_agent, changes, warnings: run.warnings_of_checks(), trust })
+}
+
+/// Says whether what a run would execute is trusted. Where it is not, a start asks, and
+/// without anybody to ask it does not begin.
+pub(super) fn trust(trusted: Option<Result<(), Box<Refusal>>>) -> Finding {
+    match trusted {
+        None => Finding::skipped(Subject::Trust, "what a run would execute is not known"),
+        Some(Ok(())) => Finding::ok(Subject::Trust, "what a run would execute is trusted"),
+        Some(Err(refusal)) => {
+            let details = refusal.difference.as_ref().map(Difference::lines).unwrap_or_default();
+            Finding { details, ..Finding::warning(Subject::Trust, described(&*refusal), refusal.help()) }
+        }
+    }
 }
 
 pub(super) fn checks(project: &Project, warnings: Vec<String>) -> Finding {
