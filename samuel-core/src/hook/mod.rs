@@ -38,6 +38,7 @@ mod conversation;
 mod dispatch;
 mod failure;
 mod handler;
+mod hook_file_entry;
 mod methods;
 mod outcome;
 mod registry;
@@ -60,6 +61,7 @@ pub(crate) use dispatch::seconds;
 pub use dispatch::{Dispatched, Scope};
 pub use failure::{BreakClass, HookFailure};
 pub use handler::{Blocking, Handler, IntoHandler, blocking};
+pub use hook_file_entry::HookFileEntry;
 pub(crate) use methods::handler_methods;
 pub use outcome::{Abort, Broken, Outcome, Said, ScratchFile, Speaker, Timing, Warning};
 pub use registry::{
