@@ -9,7 +9,7 @@ use super::{
 use crate::{
     agent::compose_agent_env,
     config::{CheckCommand, format_duration},
-    hook::{ChainSpec, HookPoint, Registry},
+    hook::{ChainSpec, HookPoint, Registry, RegistryBuilder},
     trust::{Executable, ExecutableKind, Executables, command_line, handlers, plugin},
 };
 
@@ -31,6 +31,15 @@ pub(super) fn executables(
     entries.extend(handlers(registry, |_| true));
     entries.extend(templates.iter().map(|path| template(path, control_files)));
     Executables::of(entries)
+}
+
+/// Lists the files that hook files make execute, themselves among them, each with what does.
+pub(super) fn files_of_hooks(handlers: &RegistryBuilder) -> Vec<(PathBuf, String)> {
+    let files = handlers.hook_file_entries().flat_map(|(id, entry)| {
+        let scripts = entry.scripts.iter().map(move |(path, _)| (path.clone(), format!("run by hook {id}")));
+        std::iter::once((entry.file.clone(), "describes hooks".to_owned())).chain(scripts)
+    });
+    files.collect()
 }
 
 fn agent(frozen: &Frozen, files: &[PathBuf], control_files: &ControlFiles) -> Executable {

@@ -22,7 +22,7 @@ use super::{
     control_files::{ControlFiles, in_command_line, in_words},
     driver::Driver,
     error::{RunError, blocking, described},
-    executables::executables,
+    executables::{executables, files_of_hooks},
     follow::Follower,
     handle::{Controller, RunHandle},
     hub::{Events, Hub},
@@ -126,8 +126,9 @@ impl Run {
         // Before anything of them is used, so that no change falls in between.
         let agent_files = agent_files(&frozen);
         let checks = &frozen.settings.quality_checks;
-        let control_files =
-            Arc::new(ControlFiles::of(&frozen.project, checks, &agent_files, own_files(frozen.agent.name())));
+        let unasked = own_files(frozen.agent.name());
+        let hooks = files_of_hooks(&handlers);
+        let control_files = Arc::new(ControlFiles::of(&frozen.project, checks, &agent_files, unasked, hooks));
         let methodology = frozen.project.base();
         let templates = Templates::load(&frozen.project.templates(), &methodology.templates())?;
         let replaced = templates.replaced();

@@ -229,6 +229,12 @@ impl RegistryBuilder {
         self.add::<P, M>(origin, handler);
     }
 
+    /// Lists the handlers of hook files, each by its id.
+    pub(crate) fn hook_file_entries(&self) -> impl Iterator<Item = (&str, &Arc<HookFileEntry>)> {
+        let waiting = self.waiting.values().flatten();
+        waiting.filter_map(|waiting| Some((&*waiting.info.id, waiting.slot.entry.as_ref()?)))
+    }
+
     /// Tells of a plugin that takes part, once for each.
     pub fn identify(&mut self, plugin: PluginIdentity) {
         self.plugins.push(plugin);

@@ -90,7 +90,10 @@ impl ChangedExecutable {
 }
 
 fn key(entry: &Executable) -> Key<'_> {
-    let place = entry.place.as_deref().filter(|_| entry.kind == ExecutableKind::Handler);
+    let place = entry
+        .place
+        .as_deref()
+        .filter(|_| matches!(entry.kind, ExecutableKind::Handler | ExecutableKind::HookCommand));
     (entry.kind, &entry.id, place)
 }
 

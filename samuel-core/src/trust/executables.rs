@@ -61,6 +61,8 @@ pub enum ExecutableKind {
     HookPoint,
     /// A handler of a hook point, beside the built-in ones.
     Handler,
+    /// A command of a hook file.
+    HookCommand,
     /// A prompt template in the place of a built-in one.
     Template,
 }
@@ -74,6 +76,7 @@ impl ExecutableKind {
             Self::QualityCheck => "quality check",
             Self::HookPoint => "hook point",
             Self::Handler => "handler",
+            Self::HookCommand => "hook command",
             Self::Template => "prompt template",
         }
     }
@@ -176,7 +179,9 @@ impl Executable {
         let place = self.place.as_deref().map(quoted_line);
         let command = self.command.as_deref().map(quoted_line);
         let mut head = match (self.kind, &place) {
-            (ExecutableKind::Handler, Some(point)) => format!("{kind} of {point}: {id}"),
+            (ExecutableKind::Handler | ExecutableKind::HookCommand, Some(point)) => {
+                format!("{kind} of {point}: {id}")
+            }
             _ => format!("{kind} {id}"),
         };
         if let Some(command) = command {
@@ -224,12 +229,25 @@ pub(crate) fn handlers(registry: &Registry, fires: impl Fn(HookPoint) -> bool) -
 }
 
 fn handler(point: HookPoint, id: &str, order: i32, registry: &Registry) -> Executable {
-    let mut entry =
-        Executable { place: Some(point.to_string()), ..Executable::new(ExecutableKind::Handler, id) };
-    entry.detail("order", order.to_string());
     let registered = registry.registered(point).iter().find(|registered| &*registered.info.id == id);
+    let hook = registered.and_then(|registered| registered.entry.as_deref());
+    let kind = if hook.is_some() { ExecutableKind::HookCommand } else { ExecutableKind::Handler };
+    let mut entry = Executable {
+        place: Some(point.to_string()),
+        command: hook.map(|hook| hook.command.clone()),
+        ..Executable::new(kind, id)
+    };
+    entry.detail("order", order.to_string());
     if let Some(timeout) = registered.and_then(|registered| registered.timeout) {
         entry.detail("timeout", format_duration(timeout));
+    }
+    if let Some(hook) = hook {
+        // Its line is left out: what stands above it changes nothing of what executes.
+        entry.detail("described in", hook.file.display().to_string());
+        entry.details.extend(hook.details.iter().cloned());
+        for (path, digest) in &hook.scripts {
+            entry.detail(&format!("file {}", path.display()), format!("sha256:{digest}"));
+        }
     }
     entry
 }

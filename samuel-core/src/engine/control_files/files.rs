@@ -32,6 +32,9 @@ const NOT_WATCHED: &str = "ignored by git, not watched";
 /// Why a file is watched that an agent's program reads unasked.
 const OF_AGENT: &str = "read by the agent's program by itself";
 
+/// The hook files of sessions, of which a project has one.
+const HOOK_FILES: [&str; 2] = [".samuel/hooks.yml", ".iteratr.hooks.yml"];
+
 /// Samuel's own directory, all of which is watched where a check executes it.
 const OWN_DIRECTORY: &str = ".samuel";
 
@@ -68,19 +71,21 @@ impl ControlFiles {
     /// run, and at those of its agent. Blocks.
     ///
     /// What the agent's program reads unasked, `unasked`, is patterns relative to the root.
+    /// What hook files make execute, `hooks`, is relative to it too, each with what does.
     pub(in crate::engine) fn of(
         project: &Project,
         checks: &[CheckCommand],
         agent: &[PathBuf],
         unasked: impl IntoIterator<Item = &'static str>,
+        hooks: impl IntoIterator<Item = (PathBuf, String)>,
     ) -> Self {
         let root = project.root().to_owned();
         let names = project.base().templates();
         let templates = project.template_directories().into_iter();
         let templates =
             templates.flat_map(|dir| names.iter().map(move |(name, _)| dir.join(name)).collect::<Vec<_>>());
-        let files: Vec<PathBuf> =
-            [CONFIG_FILE, LOCK_FILE].map(|name| root.join(name)).into_iter().chain(templates).collect();
+        let own = [CONFIG_FILE, LOCK_FILE].into_iter().chain(HOOK_FILES).map(|name| root.join(name));
+        let files: Vec<PathBuf> = own.chain(templates).collect();
         let own = root.join(OWN_DIRECTORY);
         let is_watched =
             |path: &Path| path.starts_with(&own) || files.iter().chain(agent).any(|watched| watched == path);
@@ -91,6 +96,9 @@ impl ControlFiles {
         patterns.extend(unasked.into_iter().map(|pattern| (pattern.into(), OF_AGENT.to_owned())));
         for path in agent {
             scripts.entry(path.clone()).or_insert_with(|| "run or read by the agent's command".to_owned());
+        }
+        for (path, named_by) in hooks {
+            scripts.entry(root.join(path)).or_insert(named_by);
         }
         let files = files.into_iter().filter(|path| !scripts.contains_key(path)).collect();
         let plugins = project.config().plugins.iter();
@@ -335,7 +343,7 @@ mod tests {
         write(".samuel/plugins/lint/hook.sh", "true");
         write(".samuel/plugins/lint/old.sh", "true");
         let project = Project::open(dir.path(), None, Arc::new(SystemClock::new())).unwrap();
-        let control = ControlFiles::of(&project, &[], &[], []);
+        let control = ControlFiles::of(&project, &[], &[], [], []);
         assert!(control.changes().is_empty());
 
         write("src/main.rs", "fn main() {}");
@@ -361,8 +369,13 @@ mod tests {
     fn a_script_that_a_check_or_the_agent_names_decides_what_runs() {
         let (dir, project) = project(&[("ci/check.sh", "exit 1"), ("check.sh", "exit 1"), ("agent.sh", "")]);
         let root = dir.path();
-        let control =
-            ControlFiles::of(&project, &[CheckCommand::new("sh ci/check.sh")], &[root.join("agent.sh")], []);
+        let control = ControlFiles::of(
+            &project,
+            &[CheckCommand::new("sh ci/check.sh")],
+            &[root.join("agent.sh")],
+            [],
+            [],
+        );
         fs::write(root.join("check.sh"), "exit 0").unwrap();
         assert!(control.changes().is_empty(), "nothing names it");
         fs::write(root.join("ci/check.sh"), "exit 0").unwrap();
@@ -378,7 +391,7 @@ mod tests {
     #[test]
     fn a_script_that_was_written_to_and_put_back_is_told_of() {
         let (dir, project) = project(&[("check.sh", "exit 1")]);
-        let control = ControlFiles::of(&project, &[CheckCommand::new("sh check.sh")], &[], []);
+        let control = ControlFiles::of(&project, &[CheckCommand::new("sh check.sh")], &[], [], []);
         let stamps = control.stamps();
         assert!(control.changes_since(&stamps).is_empty());
         fs::write(dir.path().join("copy"), "exit 1").unwrap();
@@ -396,7 +409,7 @@ mod tests {
         fs::write(path(b"a\xfe.sh"), "exit 1").unwrap();
         fs::write(path(b"a\xff.sh"), "exit 0").unwrap();
         let check = CheckCommand::new("for f in ci/*.sh; do sh \"$f\" || exit 1; done");
-        let control = ControlFiles::of(&project, &[check], &[], []);
+        let control = ControlFiles::of(&project, &[check], &[], [], []);
         fs::write(path(b"a\xfe.sh"), "exit 0").unwrap();
         let told = told(&control.changes());
         assert!(told.len() == 1 && told[0].starts_with("changed: $'ci/a\\xfe.sh'"), "{told:?}");
@@ -408,7 +421,7 @@ mod tests {
         let config = "[[plugins]]\nname = \"lint\"\n";
         let (dir, opened) = project(&[("samuel.toml", config), (plugin, "true"), ("check.sh", "exit 1")]);
         let checks = [CheckCommand::new("sh check.sh")];
-        let before = ControlFiles::of(&opened, &checks, &[], []);
+        let before = ControlFiles::of(&opened, &checks, &[], [], []);
         let (under_way, ended) = (before.record(), before.record_of_end());
         let text = serde_json::to_string(&under_way).unwrap();
         let under_way: ControlRecord = serde_json::from_str(&text).unwrap();
@@ -418,7 +431,7 @@ mod tests {
         fs::write(dir.path().join(plugin), "nice").unwrap();
         fs::write(dir.path().join("samuel.lock"), "").unwrap();
         // The next run asks nothing of the script.
-        let now = ControlFiles::of(&opened, &[], &[], []);
+        let now = ControlFiles::of(&opened, &[], &[], [], []);
         let expected = ["changed: .samuel/plugins/lint/", "changed: check.sh", "new: samuel.lock"];
         let mut found = told(&now.changes_of(&under_way));
         found.sort();
@@ -438,7 +451,7 @@ mod tests {
         let length = MAX_FILE_BYTES + 1;
         fs::File::create(root.join("check")).unwrap().set_len(length).unwrap();
         let project = Project::open(&root, None, Arc::new(SystemClock::new())).unwrap();
-        let control = ControlFiles::of(&project, &[CheckCommand::new("./check")], &[], []);
+        let control = ControlFiles::of(&project, &[CheckCommand::new("./check")], &[], [], []);
         assert!(control.changes().is_empty());
         let file = fs::File::options().write(true).open(root.join("check")).unwrap();
         std::os::unix::fs::FileExt::write_at(&file, b"x", length - 1).unwrap();
