@@ -21,6 +21,7 @@
 
 mod command_line;
 mod env;
+pub(crate) mod named;
 mod output;
 mod runner;
 
