@@ -2,12 +2,12 @@
 
 use std::{ffi::OsStr, path::Path};
 
-use super::control_files::programs_of_shell;
 use crate::{
     config::CheckCommand,
     context::one_line,
     environment::check_env,
     process::{ProcessError, problem_of_program},
+    script::named::programs_of_shell,
 };
 
 /// The longest command that is shown, in characters.

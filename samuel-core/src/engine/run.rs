@@ -19,7 +19,7 @@ use super::{
     begin::Begin,
     builder::RunBuilder,
     check_programs::unstartable,
-    control_files::{ControlFiles, in_command_line, in_words},
+    control_files::ControlFiles,
     driver::Driver,
     error::{RunError, blocking, described},
     executables::{executables, files_of_hooks},
@@ -46,6 +46,7 @@ use crate::{
     process::{Remains, Supervisor},
     project::Project,
     sandbox::Sandboxes,
+    script::named::{in_command_line, in_words},
     state::{LaneStore, LoopLock, PlanStore, RunDir},
     trust::{ExecutableKind, Executables, TrustPolicy},
 };

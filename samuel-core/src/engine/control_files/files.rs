@@ -9,9 +9,7 @@ use std::{
 
 use super::{
     ControlRecord, Stamps,
-    executed::Executed,
     of_checks::OfChecks,
-    pattern,
     stamp::{self, Stamp},
 };
 use crate::{
@@ -19,6 +17,7 @@ use crate::{
     fs::{FileError, Root},
     plugin::{LOCK_FILE, Selection, Tree, digest_of_stream, plugin_directory},
     project::Project,
+    script::named::{Executed, pattern},
     trust::{ControlFileChange, UNREADABLE},
 };
 

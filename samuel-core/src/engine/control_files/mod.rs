@@ -7,23 +7,11 @@
 //! A [`ControlRecord`] keeps what they were for the next start, which asks about
 //! what a run has left changed.
 
-mod command_words;
-mod executed;
-#[cfg(test)]
-mod executed_tests;
 mod files;
-mod found;
 mod of_checks;
-mod paths;
-mod pattern;
-mod programs;
 mod record;
-mod shell_line;
 mod stamp;
-mod variables;
 
-pub(super) use executed::{in_command_line, in_words};
 pub(crate) use files::ControlFiles;
-pub(super) use programs::programs_of_shell;
 pub(super) use record::ControlRecord;
 pub(super) use stamp::Stamps;

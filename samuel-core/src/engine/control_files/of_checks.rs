@@ -6,8 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::executed::Executed;
-use crate::{config::CheckCommand, context::one_line, git::Repository, project::Project};
+use crate::{
+    config::CheckCommand, context::one_line, git::Repository, project::Project, script::named::Executed,
+};
 
 /// The longest command that is shown with a file, in characters.
 const MAX_COMMAND_CHARS: usize = 80;

@@ -218,8 +218,8 @@ fn substituted(command: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::shell_line::commands;
     use super::*;
-    use crate::engine::control_files::shell_line::commands;
 
     /// The commands of a line, as they are read.
     fn read(line: &str) -> String {

@@ -24,7 +24,7 @@ const MAX_COMMANDS: usize = 100;
 
 /// Returns the programs that a shell command starts in any case, in order: names, and paths
 /// from where it begins. Of one that is not certain nothing is said, as in `a || b`.
-pub(in crate::engine) fn programs_of_shell(line: &str) -> Vec<String> {
+pub(crate) fn programs_of_shell(line: &str) -> Vec<String> {
     let mut programs = Vec::new();
     if line.contains("||") || line.contains("()") {
         return programs;

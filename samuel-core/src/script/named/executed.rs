@@ -15,23 +15,23 @@ use super::{
 
 /// What a shell command executes of a project.
 #[derive(Debug)]
-pub(super) struct Executed {
+pub(crate) struct Executed {
     /// The files that it starts, or that it names and that can be executed.
-    pub(super) files: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
     /// Those of them that it starts as programs or scripts, and does not only name.
-    pub(super) started: Vec<PathBuf>,
+    pub(crate) started: Vec<PathBuf>,
     /// Where files would stand that it executes and that do not exist: for each of them a
     /// place in every directory in which the command may look for it.
-    pub(super) missing: Vec<Vec<PathBuf>>,
+    pub(crate) missing: Vec<Vec<PathBuf>>,
     /// The patterns of what it executes, relative to the root.
-    pub(super) patterns: Vec<PathBuf>,
+    pub(crate) patterns: Vec<PathBuf>,
     /// Whether it also executes a script of which only the shell knows which it is.
-    pub(super) is_unknown: bool,
+    pub(crate) is_unknown: bool,
 }
 
 impl Executed {
     /// Reads a shell command, once for everything: patterns are looked up in directories. Blocks.
-    pub(super) fn by_shell(command: &str, root: &Path) -> Self {
+    pub(crate) fn by_shell(command: &str, root: &Path) -> Self {
         let found = Found::of_line(command, root);
         let patterns = found.patterns();
         let started = without_repeats(found.started(&patterns));
@@ -41,7 +41,7 @@ impl Executed {
     }
 
     /// Returns the files, and the places of those that do not exist.
-    pub(super) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
         self.files.iter().chain(self.missing.iter().flatten())
     }
 }
@@ -51,7 +51,7 @@ impl Executed {
 /// since one by its name is not looked for in the project. A file that is given as
 /// settings or configuration counts too: agents run what stands in theirs. Of a word that
 /// is a command line itself, as in `bash -c 'sh a.sh >> log'`, only what it executes counts.
-pub(in crate::engine) fn in_command_line(words: &[String], root: &Path) -> Vec<PathBuf> {
+pub(crate) fn in_command_line(words: &[String], root: &Path) -> Vec<PathBuf> {
     let mut found = Found::new(root);
     found.command(words, false, 0);
     let operands = words.iter().skip(1).filter(|word| !is_line(word)).cloned();
@@ -69,7 +69,7 @@ pub(in crate::engine) fn in_command_line(words: &[String], root: &Path) -> Vec<P
 }
 
 /// Returns the files of the project that words name.
-pub(in crate::engine) fn in_words(words: &[String], root: &Path) -> Vec<PathBuf> {
+pub(crate) fn in_words(words: &[String], root: &Path) -> Vec<PathBuf> {
     let words = words.iter().take(MAX_WORDS);
     words.filter_map(|word| in_project(Path::new(word), root)).collect()
 }

@@ -25,7 +25,7 @@ pub(super) fn is_pattern(word: &str) -> bool {
 }
 
 /// Says whether a pattern goes to directories of any depth, as `find` does.
-pub(super) fn is_deep(pattern: &Path) -> bool {
+pub(crate) fn is_deep(pattern: &Path) -> bool {
     pattern.iter().any(|part| part == ANY_DEPTH)
 }
 
@@ -73,7 +73,7 @@ pub(super) fn started_by_find(words: &[String]) -> Vec<Vec<String>> {
 
 /// Returns the files below a root that a pattern matches, which is relative to it: the
 /// first of them, where there are many.
-pub(super) fn matches(pattern: &Path, root: &Path) -> Vec<PathBuf> {
+pub(crate) fn matches(pattern: &Path, root: &Path) -> Vec<PathBuf> {
     let (mut found, mut left) = (vec![root.to_owned()], MAX_ENTRIES);
     for part in pattern.components() {
         let Component::Normal(part) = part else { return Vec::new() };
