@@ -6,8 +6,9 @@
 //! is hidden, not out of its reach.
 
 use std::{
-    fs, io,
-    os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _},
+    fs::{self, File, OpenOptions},
+    io::{self, Write as _},
+    os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _},
     path::Path,
 };
 
@@ -61,6 +62,15 @@ pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, problem));
     }
     Ok(Some(read_up_to(file, limit)?))
+}
+
+/// Writes a file where there is none. Its mode is set once it is whole.
+pub(crate) fn write_new(to: &Path, bytes: &[u8], mode: u32) -> io::Result<File> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
+    file.write_all(bytes)?;
+    // The mode at creation is subject to the umask.
+    file.set_permissions(fs::Permissions::from_mode(mode))?;
+    Ok(file)
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@
 
 mod code;
 mod counts;
+mod digest;
 mod family;
 mod graph;
 mod groups;
@@ -39,6 +40,7 @@ pub use scope::{Scope, UnknownTask, UnknownTasks};
 pub(crate) use task::MAX_OWNER_CHARS;
 pub use task::{InvalidTask, MAX_ID_CHARS, MAX_TITLE_CHARS, Source, Status, Task, TaskId, commit_hash};
 
+pub(crate) use digest::{Digesting, digest_of, digest_of_stream};
 pub(crate) use hex::hex;
 pub use samuel_contract::{
     ParseWordError,

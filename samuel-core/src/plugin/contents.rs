@@ -5,16 +5,10 @@
 //! very bytes whose digests were compared, and the manifest that is obeyed, the
 //! component that is compiled and the scripts that run are made of them.
 
-use std::{
-    collections::BTreeMap,
-    fmt,
-    fs::{DirBuilder, OpenOptions},
-    io::{self, Write as _},
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
-    path::Path,
-};
+use std::{collections::BTreeMap, fmt, fs::DirBuilder, os::unix::fs::DirBuilderExt as _, path::Path};
 
 use super::{MANIFEST_FILE, Manifest, PluginError, Selection, Tree, tree::Bytes};
+use crate::{fs::private, script::CopiedFile};
 
 /// The files of a plugin, in memory.
 #[derive(Clone, Default)]
@@ -27,15 +21,6 @@ impl fmt::Debug for Contents {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.tree.paths()).finish()
     }
-}
-
-/// What the files are written with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Writing {
-    /// For everybody to read, on the disk before it counts.
-    Durable,
-    /// For the owner alone, and not to be written again.
-    Sealed,
 }
 
 impl Contents {
@@ -83,39 +68,32 @@ impl Contents {
         }
     }
 
-    /// Writes the files into an empty directory.
+    /// Returns the files, for a copy that is run from.
+    pub(super) fn files(&self) -> impl Iterator<Item = CopiedFile<'_>> {
+        self.bytes.iter().map(|(path, bytes)| {
+            let is_executable = self.tree.is_executable(path).unwrap_or_default();
+            CopiedFile { path: Path::new(path), bytes, is_executable }
+        })
+    }
+
+    /// Writes the files into an empty directory, for everybody to read, on the disk before they
+    /// count.
     ///
     /// # Errors
     /// Returns [`PluginError::Io`] where the disk refuses.
-    pub(super) fn write_to(&self, target: &Path, writing: Writing) -> Result<(), PluginError> {
-        for (path, bytes) in &self.bytes {
-            let to = target.join(path);
+    pub(super) fn write_to(&self, target: &Path) -> Result<(), PluginError> {
+        for file in self.files() {
+            let to = target.join(file.path);
             if let Some(parent) = to.parent() {
                 // Whatever the mask is, nobody else writes there.
-                let directories = if writing == Writing::Durable { 0o755 } else { 0o700 };
-                let made = DirBuilder::new().recursive(true).mode(directories).create(parent);
+                let made = DirBuilder::new().recursive(true).mode(0o755).create(parent);
                 made.map_err(PluginError::io("create", parent))?;
             }
-            let mode = match (writing, self.tree.is_executable(path).unwrap_or_default()) {
-                (Writing::Durable, true) => 0o755,
-                (Writing::Durable, false) => 0o644,
-                (Writing::Sealed, true) => 0o500,
-                (Writing::Sealed, false) => 0o400,
-            };
-            write(&to, bytes, mode, writing).map_err(PluginError::io("write", &to))?;
+            let mode = if file.is_executable { 0o755 } else { 0o644 };
+            let written = private::write_new(&to, file.bytes, mode).and_then(|file| file.sync_all());
+            written.map_err(PluginError::io("write", &to))?;
         }
         Ok(())
-    }
-}
-
-fn write(to: &Path, bytes: &[u8], mode: u32, writing: Writing) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
-    file.write_all(bytes)?;
-    // The mode at creation is subject to the umask.
-    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))?;
-    match writing {
-        Writing::Durable => file.sync_all(),
-        Writing::Sealed => Ok(()),
     }
 }
 
@@ -148,7 +126,7 @@ mod tests {
         assert!(contents.has_directory("hooks") && !contents.has_directory("hooks/check.sh"));
         // What is changed after it was read makes no difference.
         fs::write(&script, "#!/bin/sh\nevil\n").unwrap();
-        contents.write_to(target.path(), Writing::Durable).unwrap();
+        contents.write_to(target.path()).unwrap();
         let copied = Tree::of(target.path(), &Selection::Installed).unwrap();
         assert_eq!(&copied, contents.tree());
         let mode = fs::metadata(target.path().join("hooks/again.sh")).unwrap().permissions().mode();

@@ -26,7 +26,7 @@ use super::{
     check::check_contents,
     check_plugin_name,
     consent::{TELLING, consequences},
-    contents::{Contents, Writing},
+    contents::Contents,
     edit,
     installed::{Inspection, inspect},
     source::clone,
@@ -450,7 +450,7 @@ impl Plugins {
         let manifest = check(directory)?;
         let contents = Contents::read(directory, &selection(&manifest))?;
         let manifest = check_contents(directory, &contents)?;
-        contents.write_to(staged.path(), Writing::Durable)?;
+        contents.write_to(staged.path())?;
         let before = LockFile::load(&self.root)?.get(&manifest.name).cloned();
         self.check_others(&manifest)?;
         // What cannot be read handled nothing that anybody was asked about.

@@ -9,10 +9,11 @@ use std::{
     sync::Arc,
 };
 
-use super::{Binding, Catalog, Kind, Plugin, PluginError, private_copy::PrivateCopy, skill::Skill};
+use super::{Binding, Catalog, Kind, Plugin, PluginError, skill::Skill};
 use crate::{
     hook::{Handler, HookPoint, PluginIdentity, PluginSource, Point, PointVisitor, RegistryBuilder},
     process::Supervisor,
+    script::{CopyError, CopyOf, PrivateCopy},
     state::PlanStore,
 };
 
@@ -142,7 +143,12 @@ impl Loader<'_> {
         let name = &plugin.manifest.name;
         let state_dir = self.options.state_dir.as_deref();
         let state_dir = state_dir.ok_or_else(|| PluginError::NoStateDir { name: name.clone() })?;
-        let copy = Arc::new(PrivateCopy::make(state_dir, name, &plugin.contents)?);
+        let copy = PrivateCopy::make(state_dir, CopyOf::Plugin, name, plugin.contents.files(), []);
+        let copy = Arc::new(copy.map_err(|CopyError { action, path, source }| PluginError::Io {
+            action,
+            path,
+            source,
+        })?);
         let handler = |binding: &Binding| {
             let skill = Skill::of(plugin, binding, Arc::clone(&copy), self.root, self.options);
             binding.point.visit(Shared { skill: Arc::new(skill), binding })

@@ -17,15 +17,12 @@ use std::{
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
-use super::{
-    Binding, Capabilities, Capability, LoadOptions, Plugin, agent_env, check::needs_exec, envelope,
-    private_copy::PrivateCopy,
-};
+use super::{Binding, Capabilities, Capability, LoadOptions, Plugin, agent_env, check::needs_exec, envelope};
 use crate::{
     environment::plugin_env,
     hook::{BreakClass, Call, ChainSpec, Conversation, Handler, HookFailure, HookPoint, Point, Tier, Told},
     process::{OutputLimits, Supervisor},
-    script::{CommandLine, Script, ScriptOutput, depth_of, hook_env},
+    script::{CommandLine, PrivateCopy, Script, ScriptOutput, depth_of, hold, hook_env},
 };
 
 /// How much of what a script says beside its answer is kept, in bytes.
@@ -121,16 +118,9 @@ impl Skill {
         &self,
         look: impl FnOnce(&PrivateCopy) -> Option<String> + Send + 'static,
     ) -> Result<(), HookFailure> {
-        let Some(copy) = self.copy.clone() else { return Ok(()) };
-        let looked = tokio::task::spawn_blocking(move || look(&copy)).await;
-        match looked.unwrap_or_else(|error| Some(error.to_string())) {
+        match &self.copy {
+            Some(copy) => hold(copy, "the files that the plugin runs from", look).await,
             None => Ok(()),
-            Some(difference) => {
-                let message = "the files that the plugin runs from were changed since they were checked";
-                let mut failure = HookFailure::new(BreakClass::Untrusted, message);
-                failure.details.push(difference);
-                Err(failure)
-            }
         }
     }
 

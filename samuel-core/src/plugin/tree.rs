@@ -10,19 +10,18 @@ use std::{
     collections::BTreeMap,
     fmt,
     fs::{self, File},
-    io::{self, Read},
+    io::{self, Read as _},
     os::unix::fs::PermissionsExt,
     path::Path,
     sync::Arc,
 };
 
 use serde::Serialize;
-use sha2::{Digest as _, Sha256};
 
 use super::PluginError;
 use crate::{
     fs::{FileError, open_unlinked},
-    model::hex,
+    model::Digesting,
 };
 
 /// The most files a plugin may have.
@@ -250,13 +249,13 @@ impl Listing<'_> {
         }
         // It may grow meanwhile.
         let mut file = file.take(left + 1);
-        let mut hash = Sha256::new();
+        let mut digest = Digesting::default();
         let read = match &mut self.kept {
-            None => io::copy(&mut file, &mut Hashing(&mut hash)),
+            None => io::copy(&mut file, &mut digest),
             Some(kept) => {
                 let mut bytes = Vec::new();
                 let read = file.read_to_end(&mut bytes);
-                hash.update(&bytes);
+                digest.add(&bytes);
                 kept.insert(inner.clone(), bytes.into());
                 read.map(|read| read as u64)
             }
@@ -267,7 +266,7 @@ impl Listing<'_> {
         }
         self.bytes += read;
         let executable = metadata.permissions().mode() & 0o111 != 0;
-        self.tree.files.insert(inner, Entry { digest: written(&hash.finalize()), executable });
+        self.tree.files.insert(inner, Entry { digest: digest.finish(), executable });
         Ok(())
     }
 }
@@ -283,53 +282,19 @@ fn open(path: &Path) -> io::Result<Option<(File, fs::Metadata)>> {
     Ok(Some((file, metadata)))
 }
 
-struct Hashing<'a>(&'a mut Sha256);
-
-impl io::Write for Hashing<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 /// Returns one digest over paths and digests of files, as [`Tree::digest`] does.
 pub(super) fn digest_over(files: &BTreeMap<String, String>) -> String {
     digest_of_all(files.iter().map(|(path, digest)| (path.as_str(), digest.as_str())))
 }
 
 fn digest_of_all<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> String {
-    let mut hash = Sha256::new();
+    let mut all = Digesting::default();
     for (path, digest) in files {
-        hash.update(path.as_bytes());
-        hash.update([0]);
-        hash.update(digest.as_bytes());
-        hash.update([0]);
+        for part in [path.as_bytes(), &[0], digest.as_bytes(), &[0]] {
+            all.add(part);
+        }
     }
-    written(&hash.finalize())
-}
-
-/// Returns the digest of all that can be read, as the lock file writes it, without
-/// holding it in memory.
-///
-/// # Errors
-/// Returns an error where reading fails.
-pub(crate) fn digest_of_stream(mut read: impl Read) -> io::Result<String> {
-    let mut hash = Sha256::new();
-    io::copy(&mut read, &mut Hashing(&mut hash))?;
-    Ok(written(&hash.finalize()))
-}
-
-/// Returns the digest of some bytes, as `samuel.lock` writes digests.
-pub(crate) fn digest_of(bytes: &[u8]) -> String {
-    written(&Sha256::digest(bytes))
-}
-
-fn written(digest: &[u8]) -> String {
-    format!("sha256:{}", hex(digest))
+    all.finish()
 }
 
 #[cfg(test)]

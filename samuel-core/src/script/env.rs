@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::named::PROJECT_ROOT;
 use crate::{
     hook::{BreakClass, HookFailure},
     model::payload::CallHeader,
@@ -17,7 +18,7 @@ const DEPTH: &str = "SAMUEL_HOOK_DEPTH";
 /// program, [`depth_of`] its own environment; the command's is one more.
 pub fn hook_env(header: &CallHeader, project_root: &Path, depth: u32) -> Vec<(String, String)> {
     let variables = [
-        ("SAMUEL_PROJECT_ROOT", project_root.display().to_string()),
+        (PROJECT_ROOT, project_root.display().to_string()),
         ("SAMUEL_HOOK_POINT", header.point.to_string()),
         ("SAMUEL_HANDLER_ID", header.handler_id.to_string()),
         ("SAMUEL_RUN_ID", header.run_id.to_string()),

@@ -23,9 +23,14 @@ mod command_line;
 mod env;
 pub(crate) mod named;
 mod output;
+mod pinned;
+mod private_copy;
 mod runner;
 
 pub use command_line::CommandLine;
 pub use env::{MAX_DEPTH, depth_of, hook_env};
 pub use output::ScriptOutput;
+pub use pinned::{PinOptions, Pinned, ScriptFile};
+pub use private_copy::CopyError;
+pub(crate) use private_copy::{CopiedFile, CopyOf, PrivateCopy, hold};
 pub use runner::Script;

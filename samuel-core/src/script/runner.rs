@@ -3,12 +3,13 @@
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
 use tokio_util::sync::CancellationToken;
 
-use super::{CommandLine, ScriptOutput, env};
+use super::{CommandLine, Pinned, ScriptOutput, env, hold};
 use crate::{
     hook::{BreakClass, ChainSpec, HookFailure},
     model::hex,
@@ -37,7 +38,11 @@ pub struct Script {
     limits: OutputLimits,
     spill: Option<PathBuf>,
     in_background: bool,
+    pinned: Option<Arc<Pinned>>,
 }
+
+/// What a call of pinned files runs from.
+const FILES: &str = "the files that the command runs from";
 
 impl Script {
     /// Describes a command in the directory `cwd`, with an empty environment and nothing to read.
@@ -51,7 +56,16 @@ impl Script {
             limits: OutputLimits::default(),
             spill: None,
             in_background: false,
+            pinned: None,
         }
+    }
+
+    /// Describes a command that starts [copies](Pinned) of the project's files. They are compared
+    /// before a call and after it.
+    pub fn pinned(pinned: Arc<Pinned>, cwd: impl Into<PathBuf>) -> Self {
+        // What an interpreter leaves beside a copy would count as a change.
+        let script = Self::new(pinned.command().clone(), cwd).env("PYTHONDONTWRITEBYTECODE", "1");
+        Self { pinned: Some(pinned), ..script }
     }
 
     /// Sets one environment variable; the last value of a name wins.
@@ -116,9 +130,25 @@ impl Script {
     ///
     /// # Errors
     /// Returns a failure where the command was not started: `spawn` with why and what to do,
-    /// `timeout` where its time was over before, and `failed` where hooks have started each other
-    /// [`MAX_DEPTH`](super::MAX_DEPTH) levels deep. Also `failed` where its supervisor was lost.
+    /// `timeout` where its time was over before, `untrusted` where what it runs from was changed,
+    /// which is told after a call too, and `failed` where hooks have started each other
+    /// [`MAX_DEPTH`](super::MAX_DEPTH) levels deep or its supervisor was lost.
     pub async fn run(
+        &self,
+        supervisor: &Supervisor,
+        cancel: &CancellationToken,
+    ) -> Result<ScriptOutput, HookFailure> {
+        let Some(pinned) = &self.pinned else { return self.run_once(supervisor, cancel).await };
+        let looked_at = Arc::clone(pinned);
+        let before = tokio::task::spawn_blocking(move || looked_at.stamps()).await.unwrap_or_default();
+        hold(pinned, FILES, Pinned::difference).await?;
+        let output = self.run_once(supervisor, cancel).await;
+        // What ran beside a change may be the change.
+        hold(pinned, FILES, move |pinned| pinned.touched(&before)).await?;
+        output
+    }
+
+    async fn run_once(
         &self,
         supervisor: &Supervisor,
         cancel: &CancellationToken,
@@ -139,10 +169,10 @@ impl Script {
         for _ in 0..BUSY_TRIES {
             match start(spec.clone()).await {
                 Err(ProcessError::Busy { .. }) => tokio::time::sleep(BUSY_PAUSE).await,
-                started => return started.map_err(|error| not_run(&error)),
+                started => return started.map_err(|error| self.not_run(&error)),
             }
         }
-        start(spec).await.map_err(|error| not_run(&error))
+        start(spec).await.map_err(|error| self.not_run(&error))
     }
 
     /// Says what came of the command.
@@ -151,7 +181,7 @@ impl Script {
             (CommandLine::Shell(line), ExitStatus::Exited(code)) if OF_SHELL.contains(&code) => {
                 let env = self.env.iter().map(|(name, value)| (name.into(), value.into()));
                 let env: Vec<(OsString, OsString)> = env.collect();
-                process::problem_of_line(line, &env, &self.cwd).map(|problem| problem.explained())
+                process::problem_of_line(line, &env, &self.cwd).map(|problem| self.explained(&problem))
             }
             _ => None,
         };
@@ -161,6 +191,21 @@ impl Script {
     fn with_output(&self, spec: CommandSpec) -> CommandSpec {
         let spec = spec.limits(self.limits).spill(self.spill.as_deref().map(spill_in).unwrap_or_default());
         if self.stdin.is_empty() { spec } else { spec.stdin(self.stdin.clone()) }
+    }
+
+    fn not_run(&self, error: &ProcessError) -> HookFailure {
+        let class = match error {
+            ProcessError::NoTimeToStart { .. } => BreakClass::Timeout,
+            ProcessError::SupervisorLost { .. } | ProcessError::RuntimeStopped { .. } => BreakClass::Failed,
+            _ => BreakClass::Spawn,
+        };
+        HookFailure::new(class, self.explained(error))
+    }
+
+    /// Says why the command was not started, with the names that its files have in the project.
+    fn explained(&self, error: &ProcessError) -> String {
+        let message = error.explained();
+        self.pinned.as_ref().map_or(message.clone(), |pinned| pinned.in_own_names(&message))
     }
 }
 
@@ -174,13 +219,4 @@ fn spill_in(directory: &Path) -> Spill {
         stdout: directory.join(format!("{name}.out")),
         stderr: directory.join(format!("{name}.err")),
     }
-}
-
-fn not_run(error: &ProcessError) -> HookFailure {
-    let class = match error {
-        ProcessError::NoTimeToStart { .. } => BreakClass::Timeout,
-        ProcessError::SupervisorLost { .. } | ProcessError::RuntimeStopped { .. } => BreakClass::Failed,
-        _ => BreakClass::Spawn,
-    };
-    HookFailure::new(class, error.explained())
 }

@@ -12,7 +12,7 @@ use super::{ControlFileChange, Difference};
 use crate::{
     config::format_duration,
     hook::{HookPoint, PluginIdentity, Registry, Tier},
-    plugin::digest_of,
+    model::digest_of,
 };
 
 /// What a run would execute: the agent, unless a handler is in its place, then plugins,

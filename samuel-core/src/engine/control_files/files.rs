@@ -15,7 +15,8 @@ use super::{
 use crate::{
     config::{CONFIG_FILE, CheckCommand},
     fs::{FileError, Root},
-    plugin::{LOCK_FILE, Selection, Tree, digest_of_stream, plugin_directory},
+    model::digest_of_stream,
+    plugin::{LOCK_FILE, Selection, Tree, plugin_directory},
     project::Project,
     script::named::{Executed, pattern},
     trust::{ControlFileChange, UNREADABLE},

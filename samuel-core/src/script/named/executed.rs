@@ -27,17 +27,40 @@ pub(crate) struct Executed {
     pub(crate) patterns: Vec<PathBuf>,
     /// Whether it also executes a script of which only the shell knows which it is.
     pub(crate) is_unknown: bool,
+    /// A program that it starts of which only the shell knows which it is, as it is written.
+    pub(crate) unknown_program: Option<String>,
 }
 
 impl Executed {
     /// Reads a shell command, once for everything: patterns are looked up in directories. Blocks.
     pub(crate) fn by_shell(command: &str, root: &Path) -> Self {
-        let found = Found::of_line(command, root);
+        Self::of(&Found::of_line(command, root))
+    }
+
+    /// Reads a shell command of a hook, which begins in `cwd` and knows the project's root. Blocks.
+    pub(crate) fn by_hook(command: &str, root: &Path, cwd: &Path) -> Self {
+        Self::of(&Found::of_hook(root, cwd).with_line(command))
+    }
+
+    /// Reads the words of a command that no shell reads, of a hook. Blocks.
+    pub(crate) fn by_words(words: &[String], root: &Path, cwd: &Path) -> Self {
+        Self::of(&Found::of_hook(root, cwd).with_words(words))
+    }
+
+    fn of(found: &Found<'_>) -> Self {
+        let root = found.root;
         let patterns = found.patterns();
         let started = without_repeats(found.started(&patterns));
         let able = found.files(&found.words).into_iter().filter(|path| can_be_executed(path, root));
         let files = without_repeats(started.iter().cloned().chain(able));
-        Self { files, started, missing: found.missing(), patterns, is_unknown: found.is_unknown }
+        Self {
+            files,
+            started,
+            missing: found.missing(),
+            patterns,
+            is_unknown: found.is_unknown,
+            unknown_program: found.unknown_program.clone(),
+        }
     }
 
     /// Returns the files, and the places of those that do not exist.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{
+    PROJECT_ROOT,
     command_words::{
         BY_OPTION, INTERPRETERS, SHELLS, VALUED, base_name, directory_of, has_code, is_option_with,
         last_program_of, may_be_script, module_of, of_option, program_of,
@@ -30,7 +31,7 @@ const MAX_DIRECTORIES: usize = 16;
 
 /// What a command line was found to name.
 pub(super) struct Found<'a> {
-    root: &'a Path,
+    pub(super) root: &'a Path,
     /// Where its commands may run: in the root, and where `cd` and `-C` lead. Which of
     /// them it is, is not told apart.
     directories: Vec<PathBuf>,
@@ -50,6 +51,8 @@ pub(super) struct Found<'a> {
     reads_input: bool,
     /// Whether something is executed that the command line does not tell.
     pub(super) is_unknown: bool,
+    /// A program that is started of which only the shell knows which it is.
+    pub(super) unknown_program: Option<String>,
     /// How many commands were looked at.
     looked_at: usize,
 }
@@ -73,8 +76,17 @@ impl<'a> Found<'a> {
             is_certain,
             reads_input,
             is_unknown,
+            unknown_program: None,
             looked_at,
         }
+    }
+
+    /// Looks for what a hook executes, which begins in `cwd` and finds the root in its environment.
+    pub(super) fn of_hook(root: &'a Path, cwd: &Path) -> Self {
+        let mut found = Self::new(root);
+        found.directories = vec![cwd.to_owned()];
+        found.variables.set(PROJECT_ROOT, root.to_str().map(str::to_owned).into_iter().collect());
+        found
     }
 
     /// Returns the files of the project that words name in any of the directories.
@@ -140,9 +152,18 @@ impl<'a> Found<'a> {
     }
 
     pub(super) fn of_line(line: &str, root: &'a Path) -> Self {
-        let mut found = Self::new(root);
-        found.line(line, 0);
-        found.with_input()
+        Self::new(root).with_line(line)
+    }
+
+    pub(super) fn with_line(mut self, line: &str) -> Self {
+        self.line(line, 0);
+        self.with_input()
+    }
+
+    pub(super) fn with_words(mut self, words: &[String]) -> Self {
+        self.command(words, false, 0);
+        self.words.extend(words.iter().take(MAX_WORDS).cloned());
+        self.with_input()
     }
 
     /// Counts all words where an interpreter reads what it executes, as in `cat a.sh | sh`.
@@ -198,6 +219,9 @@ impl<'a> Found<'a> {
             // What a variable stands for may be an interpreter.
             if from_here(program).starts_with('$') {
                 self.executed.extend(words.iter().cloned());
+            }
+            if is_unknown(program) {
+                self.unknown_program.get_or_insert_with(|| program.clone());
             }
         }
         if matches!(name, "cd" | "pushd") {

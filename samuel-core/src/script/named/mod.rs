@@ -9,6 +9,7 @@ mod executed;
 mod found;
 mod paths;
 pub(crate) mod pattern;
+mod places;
 mod programs;
 mod shell_line;
 #[cfg(test)]
@@ -16,4 +17,9 @@ mod tests;
 mod variables;
 
 pub(crate) use executed::{Executed, in_command_line, in_words};
+pub(crate) use paths::in_project;
+pub(crate) use places::{Start, started_places, starts};
 pub(crate) use programs::programs_of_shell;
+
+/// The variable by which a hook finds the project's root.
+pub(crate) const PROJECT_ROOT: &str = "SAMUEL_PROJECT_ROOT";

@@ -10,7 +10,7 @@ use crate::fs::Root;
 
 /// Returns the file of the project that a path names. A path that goes up again stays as it
 /// is: where it leads changes with what a directory on it is replaced by.
-pub(super) fn in_project(path: &Path, root: &Path) -> Option<PathBuf> {
+pub(crate) fn in_project(path: &Path, root: &Path) -> Option<PathBuf> {
     let (whole, path) = (root.join(path), lexical(&root.join(path)));
     let is_file = path.starts_with(root) && std::fs::metadata(&path).is_ok_and(|found| found.is_file());
     let goes_up = whole.components().any(|part| part == Component::ParentDir);

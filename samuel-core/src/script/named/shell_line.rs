@@ -1,39 +1,56 @@
 //! The commands and words of a shell's text, as far as it takes to see what they run.
 
+use std::ops::Range;
+
 /// What ends one command and begins the next.
 const SEPARATORS: &str = ";&|()`\n";
+
+/// A word of a text.
+#[derive(Debug, Default)]
+pub(super) struct Word {
+    /// What it is without its quotes.
+    pub(super) text: String,
+    /// Where it stands, with its quotes.
+    pub(super) span: Range<usize>,
+}
 
 /// Splits a text into commands, and those into words without their quotes. Where output
 /// goes is left out, what input comes from is a word. A text that the shell would refuse
 /// is split as far as it goes.
 pub(super) fn commands(line: &str) -> Vec<Vec<String>> {
+    let texts = |words: Vec<Word>| words.into_iter().map(|word| word.text).collect();
+    placed_commands(line).into_iter().map(texts).collect()
+}
+
+/// Splits a text into commands, and those into words with their places.
+pub(super) fn placed_commands(line: &str) -> Vec<Vec<Word>> {
     let mut split = Split::default();
-    let (mut chars, mut quote) = (line.chars().peekable(), None);
-    while let Some(char) = chars.next() {
+    let (mut chars, mut quote) = (line.char_indices().peekable(), None);
+    while let Some((at, char)) = chars.next() {
         match (char, quote) {
             ('\\', None | Some('"')) => match chars.next() {
-                Some('\n') | None => {}
-                Some(escaped) => split.push(escaped),
+                Some((_, '\n')) | None => {}
+                Some((_, escaped)) => split.push(escaped, at),
             },
             ('"' | '\'', None) => {
                 quote = Some(char);
-                split.word.get_or_insert_default();
+                split.begin_word(at);
             }
             (_, Some(open)) if char == open => quote = None,
             ('>', None) => {
                 // A number right before it says which output.
-                split.word.take_if(|word| word.chars().all(|digit| digit.is_ascii_digit()));
-                split.end_word();
-                while chars.next_if(|next| matches!(next, '>' | '|' | '&' | ' ' | '\t')).is_some() {}
+                split.word.take_if(|word| word.text.chars().all(|digit| digit.is_ascii_digit()));
+                split.end_word(at);
+                while chars.next_if(|(_, next)| matches!(next, '>' | '|' | '&' | ' ' | '\t')).is_some() {}
                 split.is_target = true;
             }
-            ('<', None) => split.end_word(),
-            (_, None) if SEPARATORS.contains(char) => split.end_command(),
-            (_, None) if char.is_whitespace() => split.end_word(),
-            _ => split.push(char),
+            ('<', None) => split.end_word(at),
+            (_, None) if SEPARATORS.contains(char) => split.end_command(at),
+            (_, None) if char.is_whitespace() => split.end_word(at),
+            _ => split.push(char, at),
         }
     }
-    split.end_command();
+    split.end_command(line.len());
     split.commands
 }
 
@@ -44,27 +61,32 @@ pub(super) fn is_line(word: &str) -> bool {
 
 #[derive(Default)]
 struct Split {
-    commands: Vec<Vec<String>>,
-    words: Vec<String>,
-    word: Option<String>,
+    commands: Vec<Vec<Word>>,
+    words: Vec<Word>,
+    word: Option<Word>,
     is_target: bool,
 }
 
 impl Split {
-    fn push(&mut self, char: char) {
-        self.word.get_or_insert_default().push(char);
+    fn begin_word(&mut self, at: usize) -> &mut Word {
+        self.word.get_or_insert_with(|| Word { text: String::new(), span: at..at })
     }
 
-    fn end_word(&mut self) {
-        if let Some(word) = self.word.take()
+    fn push(&mut self, char: char, at: usize) {
+        self.begin_word(at).text.push(char);
+    }
+
+    fn end_word(&mut self, at: usize) {
+        if let Some(mut word) = self.word.take()
             && !std::mem::take(&mut self.is_target)
         {
+            word.span.end = at;
             self.words.push(word);
         }
     }
 
-    fn end_command(&mut self) {
-        self.end_word();
+    fn end_command(&mut self, at: usize) {
+        self.end_word(at);
         self.is_target = false;
         if !self.words.is_empty() {
             self.commands.push(std::mem::take(&mut self.words));

@@ -1,10 +1,9 @@
-//! The files of a plugin of scripts, where they are run from.
+//! Files that are run from a place where nobody else writes.
 //!
-//! Nothing runs from where a plugin is installed: that is in the project, and
-//! whoever writes there could exchange a script after it was looked at. A
-//! [`PrivateCopy`] is made of the [`Contents`] whose digests were compared, in a
-//! private directory outside of the project, and is gone when its last handler
-//! is.
+//! Nothing runs from where it stands in the project: whoever writes there could exchange a
+//! script after it was looked at. A [`PrivateCopy`] is made of the very bytes whose digests
+//! were compared, in a private directory outside of the project, and is gone when its last
+//! user is.
 //!
 //! Another program of the same user could still find it and write there. So it
 //! is compared before each call with what it was made of, and what was touched
@@ -12,21 +11,20 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs::{self, File},
+    fs::{self, DirBuilder, File, Metadata},
     io,
-    os::unix::fs::{MetadataExt as _, PermissionsExt as _},
+    os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _, symlink},
     path::{Path, PathBuf},
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
-use super::{
-    PluginError, Selection, Tree,
-    contents::{Contents, Writing},
+use crate::{
+    fs::{open_unlinked, private},
+    hook::{BreakClass, HookFailure},
+    model::{digest_of, digest_of_stream},
 };
-use crate::fs::private;
 
-/// Where copies lie, below the private directory.
-const DIRECTORY: &str = "plugins";
 /// From which age on a copy that nobody holds is a leftover: before it is held
 /// it has just been made.
 const LEFTOVER_AGE: Duration = Duration::from_secs(60);
@@ -34,22 +32,63 @@ const LEFTOVER_AGE: Duration = Duration::from_secs(60);
 const MAX_LOOKED_AT: usize = 4_096;
 const MAX_REMOVED: usize = 64;
 
-/// A copy of a plugin's files that is run from.
+/// A copy of files that is run from.
 #[derive(Debug)]
-pub(super) struct PrivateCopy {
+pub(crate) struct PrivateCopy {
     root: PathBuf,
-    digests: BTreeMap<String, String>,
-    /// What every file and directory of it was when it was finished.
+    /// The digest of each file, by its path within.
+    digests: BTreeMap<PathBuf, String>,
+    /// What every file, link and directory of it was when it was finished.
     stamps: BTreeMap<PathBuf, Stamp>,
     /// Tells those who look for leftovers that this is none.
     _held: File,
+}
+
+/// A file of a copy.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CopiedFile<'a> {
+    /// Its path within the copy.
+    pub(crate) path: &'a Path,
+    pub(crate) bytes: &'a [u8],
+    pub(crate) is_executable: bool,
+}
+
+/// Whose copies lie together, below the private directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CopyOf {
+    /// The files of an installed plugin.
+    Plugin,
+    /// Files of a project that a command starts.
+    Command,
+}
+
+/// A copy that could not be made.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action} {}: {source}", path.display())]
+pub struct CopyError {
+    /// What was tried.
+    pub action: &'static str,
+    /// With what.
+    pub path: PathBuf,
+    /// What the system said.
+    #[source]
+    pub source: io::Error,
+}
+
+impl CopyOf {
+    fn directory(self) -> &'static str {
+        match self {
+            Self::Plugin => "plugins",
+            Self::Command => "commands",
+        }
+    }
 }
 
 /// What changes of a file or directory whenever somebody writes to it, puts
 /// another one in its place, or changes its mode. Its number is not among it:
 /// some file systems give a file another one with time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Stamp {
+pub(super) struct Stamp {
     mode: u32,
     size: u64,
     modified: (i64, i64),
@@ -58,72 +97,98 @@ struct Stamp {
 
 impl Stamp {
     fn of(path: &Path) -> io::Result<Self> {
-        let found = fs::symlink_metadata(path)?;
-        Ok(Self {
+        Ok(Self::of_found(&fs::symlink_metadata(path)?))
+    }
+
+    pub(super) fn of_found(found: &Metadata) -> Self {
+        Self {
             mode: found.mode(),
             size: found.size(),
             modified: (found.mtime(), found.mtime_nsec()),
             changed: (found.ctime(), found.ctime_nsec()),
-        })
+        }
     }
 }
 
 impl PrivateCopy {
-    /// Writes the files of a plugin into a new directory below `state_dir`,
-    /// after what runs that were killed left there was removed.
+    /// Writes files, and links to other places, into a new directory below `state_dir`, after what
+    /// runs that were killed left there was removed. Its name begins with `name`.
     ///
     /// # Errors
-    /// Returns [`PluginError::Io`] where that directory is not this user's
-    /// alone, or the disk refuses.
-    pub(super) fn make(state_dir: &Path, name: &str, contents: &Contents) -> Result<Self, PluginError> {
-        let parent = state_dir.join(DIRECTORY);
+    /// Returns a [`CopyError`] where that directory is not this user's alone, or the disk refuses.
+    pub(crate) fn make<'a>(
+        state_dir: &Path,
+        of: CopyOf,
+        name: &str,
+        files: impl IntoIterator<Item = CopiedFile<'a>>,
+        links: impl IntoIterator<Item = (PathBuf, PathBuf)>,
+    ) -> Result<Self, CopyError> {
+        let failed = |action, path: &Path| {
+            let path = path.to_owned();
+            move |source| CopyError { action, path, source }
+        };
+        let parent = state_dir.join(of.directory());
         for directory in [state_dir, &parent] {
-            private::require(directory).map_err(PluginError::io("use", directory))?;
+            private::require(directory).map_err(failed("use", directory))?;
         }
-        let parent = parent.canonicalize().map_err(PluginError::io("read", &parent))?;
+        let parent = parent.canonicalize().map_err(failed("read", &parent))?;
         remove_leftovers(&parent);
-        let failed = || PluginError::io("write to", &parent);
         let made = tempfile::Builder::new().prefix(&format!("{name}-")).rand_bytes(12).tempdir_in(&parent);
-        let made = made.map_err(failed())?;
-        let held = File::open(made.path()).map_err(failed())?;
-        held.try_lock().map_err(|error| failed()(error.into()))?;
-        contents.write_to(made.path(), Writing::Sealed)?;
-        let directories = directories_of(contents.tree());
+        let made = made.map_err(failed("write to", &parent))?;
+        let held = File::open(made.path()).map_err(failed("read", made.path()))?;
+        held.try_lock().map_err(|error| failed("lock", made.path())(error.into()))?;
+        let mut digests = BTreeMap::new();
+        let mut inner = Vec::new();
+        for file in files {
+            let to = made.path().join(file.path);
+            let mode = if file.is_executable { 0o500 } else { 0o400 };
+            let written = make_parent(&to).and_then(|()| private::write_new(&to, file.bytes, mode));
+            written.map_err(failed("write", &to))?;
+            digests.insert(file.path.to_owned(), digest_of(file.bytes));
+            inner.push(file.path.to_owned());
+        }
+        for (path, target) in links {
+            let to = made.path().join(&path);
+            make_parent(&to).and_then(|()| symlink(target, &to)).map_err(failed("write", &to))?;
+            inner.push(path);
+        }
+        let directories = directories_of(&inner);
         // Those deep down first, while their parents can still be entered.
         for directory in directories.iter().rev() {
             let path = made.path().join(directory);
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o500)).map_err(failed())?;
+            let closed = fs::set_permissions(&path, fs::Permissions::from_mode(0o500));
+            closed.map_err(failed("write to", &path))?;
         }
-        let files = contents.tree().paths().map(PathBuf::from);
-        let stamped = directories.into_iter().chain(files);
         let stamp = |inner: PathBuf| {
             let stamp = Stamp::of(&made.path().join(&inner))?;
             Ok((inner, stamp))
         };
-        let stamps = stamped.map(stamp).collect::<io::Result<_>>().map_err(failed())?;
-        let digests = contents.tree().digests();
+        let stamps = directories.into_iter().chain(inner).map(stamp);
+        let stamps = stamps.collect::<io::Result<_>>().map_err(failed("read", made.path()))?;
         Ok(Self { root: made.keep(), digests, stamps, _held: held })
     }
 
     /// Returns the directory.
-    pub(super) fn root(&self) -> &Path {
+    pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
     /// Says what is not as it was made; nothing where all of it is. Reads every
     /// file, and blocks.
-    pub(super) fn difference(&self) -> Option<String> {
+    pub(crate) fn difference(&self) -> Option<String> {
         if let Some(touched) = self.touched() {
             return Some(touched);
         }
-        match Tree::of(&self.root, &Selection::Installed) {
-            Ok(tree) => tree.changes_since(&self.digests).first().map(ToString::to_string),
-            Err(error) => Some(error.to_string()),
-        }
+        let is_same = |(inner, digest): &(&PathBuf, &String)| {
+            let read = open_unlinked(&self.root.join(inner)).map_err(io::Error::from);
+            read.and_then(digest_of_stream).is_ok_and(|now| now == **digest)
+        };
+        let (inner, _) = self.digests.iter().find(|entry| !is_same(entry))?;
+        Some(format!("changed: {}", inner.display()))
     }
 
     /// Says which file or directory was touched since it was made.
-    pub(super) fn touched(&self) -> Option<String> {
+    pub(crate) fn touched(&self) -> Option<String> {
         let is_same = |(inner, stamp): &(&PathBuf, &Stamp)| {
             Stamp::of(&self.root.join(inner)).is_ok_and(|now| now == **stamp)
         };
@@ -135,6 +200,25 @@ impl PrivateCopy {
     }
 }
 
+/// Refuses a call where a look tells of a difference. `what` is what the call runs from.
+pub(crate) async fn hold<T: Send + Sync + 'static>(
+    looked_at: &Arc<T>,
+    what: &str,
+    look: impl FnOnce(&T) -> Option<String> + Send + 'static,
+) -> Result<(), HookFailure> {
+    let looked_at = Arc::clone(looked_at);
+    let looked = tokio::task::spawn_blocking(move || look(&looked_at)).await;
+    match looked.unwrap_or_else(|error| Some(error.to_string())) {
+        None => Ok(()),
+        Some(difference) => {
+            let message = format!("{what} were changed since they were checked");
+            let mut failure = HookFailure::new(BreakClass::Untrusted, message);
+            failure.details.push(difference);
+            Err(failure)
+        }
+    }
+}
+
 impl Drop for PrivateCopy {
     fn drop(&mut self) {
         // What cannot be removed now is removed by a later run.
@@ -142,10 +226,15 @@ impl Drop for PrivateCopy {
     }
 }
 
-/// Returns every directory that the files are in, the top one, which is empty,
+fn make_parent(path: &Path) -> io::Result<()> {
+    let parent = path.parent().unwrap_or(path);
+    DirBuilder::new().recursive(true).mode(0o700).create(parent)
+}
+
+/// Returns every directory that paths are in, the top one, which is empty,
 /// first.
-fn directories_of(tree: &Tree) -> BTreeSet<PathBuf> {
-    let above = tree.paths().flat_map(|path| Path::new(path).ancestors().skip(1));
+fn directories_of(paths: &[PathBuf]) -> BTreeSet<PathBuf> {
+    let above = paths.iter().flat_map(|path| path.ancestors().skip(1));
     above.map(Path::to_owned).chain([PathBuf::new()]).collect()
 }
 
@@ -191,13 +280,9 @@ mod tests {
     use super::*;
 
     fn copy(state: &Path) -> PrivateCopy {
-        let source = tempfile::tempdir().unwrap();
-        fs::create_dir(source.path().join("lib")).unwrap();
-        fs::write(source.path().join("hook.sh"), "good").unwrap();
-        fs::set_permissions(source.path().join("hook.sh"), fs::Permissions::from_mode(0o755)).unwrap();
-        fs::write(source.path().join("lib/words"), "good").unwrap();
-        let contents = Contents::read(source.path(), &Selection::Installed).unwrap();
-        PrivateCopy::make(state, "lint", &contents).unwrap()
+        let file = |path, is_executable| CopiedFile { path: Path::new(path), bytes: b"good", is_executable };
+        let files = [file("hook.sh", true), file("lib/words", false)];
+        PrivateCopy::make(state, CopyOf::Plugin, "lint", files, []).unwrap()
     }
 
     #[test]
