@@ -14,7 +14,6 @@ use crate::{
     agent::{Agent, AgentConfig, AgentError, MutationRoute, Script, StoreSink},
     config::MethodologySettings,
     context::Framing,
-    dialect::HookFiles,
     hook::{Registry, RegistryBuilder, handler_methods},
     model::{Scope, TaskId, hex},
     process::Supervisor,
@@ -32,7 +31,7 @@ pub struct RunBuilder {
     script: Option<Script>,
     sandboxes: Vec<Arc<dyn Sandbox>>,
     handlers: RegistryBuilder,
-    hook_files: HookFiles,
+    reads_hook_files: bool,
     trust: TrustPolicy,
     supervisor: Option<Supervisor>,
     env: Vec<(String, String)>,
@@ -54,7 +53,7 @@ impl RunBuilder {
             script: None,
             sandboxes: Vec::new(),
             handlers: Registry::builder(),
-            hook_files: HookFiles::default(),
+            reads_hook_files: false,
             trust: TrustPolicy::default(),
             supervisor: None,
             env: Vec::new(),
@@ -108,11 +107,12 @@ impl RunBuilder {
 
     handler_methods!();
 
-    /// Has the commands of hook files run at their hook points, in the environment and below the
-    /// supervisor of the run. Entries that are left out are told of when it starts.
+    /// Has the commands of the project's [hook files](crate::dialect) run at their hook points, in the
+    /// environment and below the supervisor of the run. The files are read when the run is built;
+    /// entries that are left out are told of when it starts.
     #[must_use]
-    pub fn hook_files(mut self, files: HookFiles) -> Self {
-        self.hook_files = files;
+    pub fn hook_files(mut self) -> Self {
+        self.reads_hook_files = true;
         self
     }
 
@@ -234,7 +234,7 @@ impl RunBuilder {
             sandboxes: Sandboxes::with(self.sandboxes)?,
             session: self.session.unwrap_or_else(|| self.project.name()),
             owner: self.owner,
-            hook_files: self.hook_files,
+            reads_hook_files: self.reads_hook_files,
             scope: self.scope,
             run_id: new_run_id(self.project.clock().now()),
             framing: new_framing(),
