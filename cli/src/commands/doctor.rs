@@ -34,7 +34,7 @@ pub(crate) fn check(global: &Global, host: &Host) -> Result<Reply, Failure> {
     let checkup = Checkup::of(&root, &host.caller(), opened, &host.env, |project, run| {
         let plugins = Catalog::read(project.root(), project.config())?.load(&options)?;
         let run = run.trust(trust::recorded(host));
-        Ok(run.register(|registry| plugins.register(registry)))
+        Ok(run.register(|registry| plugins.register(registry)).hook_files())
     });
     let text = checkup_text(&checkup);
     if checkup.is_healthy() {

@@ -128,11 +128,11 @@ fn no_command(methodology: &str, agent: &str) -> Failure {
     Failure::new(ErrorCode::CONFIG_INVALID, message).advise(help)
 }
 
-/// Begins a run of a project with its plugins and what it takes from this
+/// Begins a run of a project with its plugins, its hook files and what it takes from this
 /// process.
 pub(super) fn equip(project: Project, host: &Host) -> Result<RunBuilder, Failure> {
     let plugins = plugins::load(&project, host)?;
-    let run = Run::builder(project).register(|registry| plugins.register(registry));
+    let run = Run::builder(project).register(|registry| plugins.register(registry)).hook_files();
     Ok(run.supervisor(host.supervisor()?).env(host.env.iter().cloned()).binary(host.command_for_agents()?))
 }
 

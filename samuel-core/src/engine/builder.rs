@@ -31,6 +31,7 @@ pub struct RunBuilder {
     script: Option<Script>,
     sandboxes: Vec<Arc<dyn Sandbox>>,
     handlers: RegistryBuilder,
+    reads_hook_files: bool,
     trust: TrustPolicy,
     supervisor: Option<Supervisor>,
     env: Vec<(String, String)>,
@@ -52,6 +53,7 @@ impl RunBuilder {
             script: None,
             sandboxes: Vec::new(),
             handlers: Registry::builder(),
+            reads_hook_files: false,
             trust: TrustPolicy::default(),
             supervisor: None,
             env: Vec::new(),
@@ -104,6 +106,15 @@ impl RunBuilder {
     }
 
     handler_methods!();
+
+    /// Has the commands of the project's [hook files](crate::dialect) run at their hook points, in the
+    /// environment and below the supervisor of the run. The files are read when the run is built;
+    /// entries that are left out are told of when it starts.
+    #[must_use]
+    pub fn hook_files(mut self) -> Self {
+        self.reads_hook_files = true;
+        self
+    }
 
     /// Says who decides whether what the repository brings may run. By default
     /// nothing may.
@@ -225,6 +236,7 @@ impl RunBuilder {
             sandboxes: Sandboxes::with(self.sandboxes)?,
             session: self.session.unwrap_or_else(|| self.project.name()),
             owner: self.owner,
+            reads_hook_files: self.reads_hook_files,
             scope: self.scope,
             run_id: new_run_id(self.project.clock().now()),
             framing: new_framing(),
