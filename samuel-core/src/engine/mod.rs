@@ -43,6 +43,7 @@ mod fire;
 mod flight;
 mod follow;
 mod handle;
+mod hook_log;
 mod hook_report;
 mod hub;
 mod left_changed;

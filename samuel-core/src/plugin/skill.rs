@@ -168,13 +168,15 @@ impl Skill {
     async fn run<P: Point>(&self, call: &Call<P>, limit: Duration) -> Result<Told, HookFailure> {
         let question = envelope::encode(call, &self.config)?;
         let spec = self.command(call, limit);
+        let mut ran = self.run_once(call, &spec, &question, limit).await;
         for _ in 0..BUSY_TRIES {
-            match self.run_once(call, &spec, &question, limit).await {
-                Err(ProcessError::Busy { .. }) => tokio::time::sleep(BUSY_PAUSE).await,
-                ran => return ran.map_err(not_run),
-            }
+            let Err(ProcessError::Busy { .. }) = ran else { break };
+            tokio::time::sleep(BUSY_PAUSE).await;
+            ran = self.run_once(call, &spec, &question, limit).await;
         }
-        self.run_once(call, &spec, &question, limit).await.map_err(not_run)
+        let told = ran.map_err(not_run)?;
+        call.ran(&spec.stdin(question), &told.output);
+        Ok(told)
     }
 
     async fn run_once<P: Point>(
@@ -210,10 +212,7 @@ impl Skill {
         self.admit(P::POINT)?;
         let shown = agent_env::shown(call, &self.granted);
         let call = shown.as_ref().unwrap_or(call);
-        let limit = match call.header().deadline_ms {
-            0 => ChainSpec::TIMEOUT,
-            millis => Duration::from_millis(millis),
-        };
+        let limit = limit_of(call);
         self.hold(PrivateCopy::difference).await?;
         let Told { output, answer, problem } = self.run(call, limit).await?;
         if let Some(left) = &output.left_running {
@@ -244,6 +243,21 @@ impl<P: Point> Handler<P> for Skill {
 
     fn tier(&self) -> Tier {
         Tier::Skill
+    }
+
+    fn command(&self, call: &Call<P>) -> Result<Option<CommandSpec>, HookFailure> {
+        let shown = agent_env::shown(call, &self.granted);
+        let call = shown.as_ref().unwrap_or(call);
+        let question = envelope::encode(call, &self.config)?;
+        Ok(Some(Self::command(self, call, limit_of(call)).stdin(question)))
+    }
+}
+
+/// Returns how long the script of a call may run.
+fn limit_of<P: Point>(call: &Call<P>) -> Duration {
+    match call.header().deadline_ms {
+        0 => ChainSpec::TIMEOUT,
+        millis => Duration::from_millis(millis),
     }
 }
 
