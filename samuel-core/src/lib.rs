@@ -64,6 +64,7 @@ pub mod plugin;
 pub mod prd;
 pub mod project;
 pub mod sandbox;
+pub mod script;
 pub mod snapshot;
 pub mod state;
 pub mod testing;

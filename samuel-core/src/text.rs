@@ -102,6 +102,15 @@ pub(crate) fn excerpt(text: &str, max_bytes: usize) -> String {
     format!("{}…", text.get(..end).unwrap_or_default())
 }
 
+/// How much of a line is told, in characters.
+const MAX_LINE_CHARS: usize = 500;
+
+/// Returns the last line with something on it, or its start where it is long.
+pub(crate) fn last_line(text: &str) -> Option<String> {
+    let line = text.lines().rev().find(|line| !line.trim().is_empty())?;
+    Some(line.trim().chars().take(MAX_LINE_CHARS).collect())
+}
+
 /// Writes an error with its causes on one line. A cause that the text before it
 /// ends with already is not repeated.
 pub(crate) fn described(error: &dyn std::error::Error) -> String {

@@ -14,6 +14,7 @@ use crate::{
     environment::git_env,
     model::{Coded, ErrorCode},
     process::{self, CommandOutput, CommandSpec, End, OutputLimits, ProcessError, Supervisor},
+    text::last_line,
 };
 
 /// The transports that git fetches over, as it reads them. All others are
@@ -103,12 +104,6 @@ impl GitProgram<'_> {
         let subcommand = args.first().copied().unwrap_or_default().to_owned();
         Err(GitProgramError::Failed { subcommand, message })
     }
-}
-
-/// Returns the last line with something on it.
-pub(crate) fn last_line(text: &str) -> Option<String> {
-    let line = text.lines().rev().find(|line| !line.trim().is_empty())?;
-    Some(line.trim().chars().take(MAX_LINE).collect())
 }
 
 /// Returns what git complains of: what programs that it ran said, and its verdict.

@@ -13,11 +13,10 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{AgentPort, Exchanges, Point};
+use super::{AgentPort, Exchange, Exchanges, Point};
 use crate::{
     context::ContextView,
     model::{Plan, payload::CallHeader},
-    process::{CommandOutput, CommandSpec},
 };
 
 /// How many warnings a call may have beside its answer.
@@ -87,10 +86,10 @@ impl<P: Point> Call<P> {
         self.link.warn(message);
     }
 
-    /// Tells that a process of the handler has ended: the exit code goes into the log of hooks, and
+    /// Tells that a process of the handler has ended: its exit code goes into the log of hooks, and
     /// whoever tries the handler out is shown what went in and came out.
-    pub fn ran(&self, spec: &CommandSpec, output: &CommandOutput) {
-        self.link.ran(&self.header.handler_id, spec, output);
+    pub fn ran(&self, exit_code: Option<i32>, exchange: impl FnOnce() -> Exchange) {
+        self.link.ran(exit_code, exchange);
     }
 
     /// Returns what stays of the call when only its end and its warnings matter.
@@ -167,10 +166,10 @@ impl Link {
         }
     }
 
-    fn ran(&self, handler: &Arc<str>, spec: &CommandSpec, output: &CommandOutput) {
-        *self.exit_code.lock().unwrap_or_else(PoisonError::into_inner) = output.status.code();
+    fn ran(&self, exit_code: Option<i32>, exchange: impl FnOnce() -> Exchange) {
+        *self.exit_code.lock().unwrap_or_else(PoisonError::into_inner) = exit_code;
         if let Some(exchanges) = &self.exchanges {
-            exchanges.keep(handler, spec, output);
+            exchanges.keep(exchange());
         }
     }
 

@@ -9,7 +9,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Abort, AgentPort, BreakClass, Broken, Call, Exchanges, HookFailure, HookPoint, Kind, OnFailure, Outcome,
+    Abort, AgentPort, BreakClass, Broken, Call, Exchanges, HookFailure, HookPoint, Kind, Launch, OnFailure, Outcome,
     Output, Point, Registry, Said, ScratchFile, Speaker, Tier, Timing, Warning,
     blob::{not_a_moment, not_toon},
     bounded::{Ended, bounded},
@@ -25,7 +25,6 @@ use crate::{
         Plan,
         payload::{CallHeader, Mode, Turn},
     },
-    process::CommandSpec,
 };
 
 /// What all calls of one dispatch share.
@@ -124,22 +123,22 @@ impl Registry {
 }
 
 impl Registry {
-    /// Returns the command that a handler of a point starts for an input, without starting it;
-    /// nothing where it starts none, or where there is no such handler.
+    /// Returns what a handler of a point starts for an input, without starting it; nothing where
+    /// it starts no process, or where no such handler runs.
     ///
     /// # Errors
     /// Returns a [`HookFailure`] where the command cannot be made.
-    pub fn command<P: Point>(
+    pub fn launch<P: Point>(
         &self,
         id: &str,
         input: P::Input,
         scope: &Scope,
-    ) -> Result<Option<CommandSpec>, HookFailure> {
+    ) -> Result<Option<Launch>, HookFailure> {
         let Some(chain) = self.chain(P::POINT) else { return Ok(None) };
         let Some(slot) = chain.slots.iter().find(|slot| &*slot.id == id) else { return Ok(None) };
         let folding = Folding::<P>::new(chain, scope, input);
         let link = Arc::new(Link::new(&scope.cancel, None));
-        slot.handler::<P>().command(&folding.call(slot, chain.limit(slot), &link, None))
+        slot.handler::<P>().launch(&folding.call(slot, chain.limit(slot), &link, None))
     }
 }
 

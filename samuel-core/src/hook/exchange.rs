@@ -1,22 +1,18 @@
 //! What a handler starts, and what passes between it and Samuel.
 //!
-//! A [`Launch`] is made of the very [`CommandSpec`] that a handler starts, so what is shown of
-//! it is what runs. An [`Exchange`] has what a process was given and what it gave back. They are
+//! A [`Launch`] is made of the very [`CommandSpec`] that a handler starts, so that what is shown
+//! is what runs. An [`Exchange`] has what a process was given and what it gave back. They are
 //! kept where somebody asks for them with [`Scope::exchanges`](super::Scope), as `samuel hooks
 //! test` does, and nowhere else.
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
+    sync::{Mutex, PoisonError},
 };
 
 use serde::Serialize;
 
-use crate::{
-    environment::is_secret,
-    process::{CommandOutput, CommandSpec},
-};
+use crate::{environment::is_secret, process::CommandSpec};
 
 /// How many processes of one dispatch are kept.
 const MAX_EXCHANGES: usize = 100;
@@ -81,7 +77,7 @@ impl Launch {
             cwd: spec.cwd().display().to_string(),
             env: env.into_iter().map(shown).collect(),
             stdin: spec.input().map(|bytes| String::from_utf8_lossy(bytes).into_owned()),
-            timeout_ms: spec.time_limit().map(whole_ms),
+            timeout_ms: spec.time_limit().map(|limit| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX)),
         }
     }
 }
@@ -91,18 +87,10 @@ impl Launch {
 pub struct Exchanges(Mutex<Vec<Exchange>>);
 
 impl Exchanges {
-    pub(super) fn keep(&self, handler: &Arc<str>, spec: &CommandSpec, output: &CommandOutput) {
+    pub(super) fn keep(&self, exchange: Exchange) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() < MAX_EXCHANGES {
-            kept.push(Exchange {
-                handler: handler.to_string(),
-                launch: Launch::of(spec),
-                stdout: output.stdout.text(),
-                stderr: output.stderr.text(),
-                status: output.status.to_string(),
-                exit_code: output.status.code(),
-                duration_ms: whole_ms(output.duration),
-            });
+            kept.push(exchange);
         }
     }
 
@@ -112,12 +100,10 @@ impl Exchanges {
     }
 }
 
-fn whole_ms(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]

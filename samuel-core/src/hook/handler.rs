@@ -8,8 +8,7 @@ use std::{fmt, marker::PhantomData, panic::AssertUnwindSafe, sync::Arc, time::Du
 
 use async_trait::async_trait;
 
-use super::{BreakClass, Call, HookFailure, Point, Tier, bounded::panicked};
-use crate::process::CommandSpec;
+use super::{BreakClass, Call, HookFailure, Launch, Point, Tier, bounded::panicked};
 
 /// Something that answers at a hook point.
 #[diagnostic::on_unimplemented(
@@ -37,12 +36,12 @@ pub trait Handler<P: Point>: Send + Sync {
         None
     }
 
-    /// Returns the command that it starts for a call, without starting it: the one that
+    /// Returns what it starts for a call, without starting it: the command that
     /// [`call`](Self::call) runs. Nothing where it starts none.
     ///
     /// # Errors
     /// Returns a [`HookFailure`] where the command cannot be made.
-    fn command(&self, call: &Call<P>) -> Result<Option<CommandSpec>, HookFailure> {
+    fn launch(&self, call: &Call<P>) -> Result<Option<Launch>, HookFailure> {
         let _ = call;
         Ok(None)
     }

@@ -19,26 +19,17 @@ use serde_json::{Map, Value};
 
 use super::{
     Binding, Capabilities, Capability, LoadOptions, Plugin, agent_env, check::needs_exec, envelope,
-    private_copy::PrivateCopy, source::last_line,
+    private_copy::PrivateCopy,
 };
 use crate::{
     environment::plugin_env,
-    hook::{BreakClass, Call, ChainSpec, Conversation, Handler, HookFailure, HookPoint, Point, Tier, Told},
-    process::{self, CommandOutput, CommandSpec, End, ExitStatus, OutputLimits, ProcessError, Supervisor},
+    hook::{BreakClass, Call, ChainSpec, Conversation, Handler, HookFailure, HookPoint, Launch, Point, Tier, Told},
+    process::{OutputLimits, Supervisor},
+    script::{CommandLine, Script, ScriptOutput, depth_of, hook_env},
 };
 
-/// How many levels of hooks may start each other through the command line.
-const MAX_DEPTH: u32 = 3;
-/// The variable that counts them.
-const DEPTH: &str = "SAMUEL_HOOK_DEPTH";
 /// How much of what a script says beside its answer is kept, in bytes.
 const MAX_STDERR: usize = 16 << 10;
-/// How many lines of it go into a failure.
-const SHOWN_LINES: usize = 10;
-/// How often, and after which pause, a script that is still being written is
-/// tried again.
-const BUSY_TRIES: usize = 20;
-const BUSY_PAUSE: Duration = Duration::from_millis(10);
 
 /// A script of a plugin, as a handler of any point.
 #[derive(Clone, Debug)]
@@ -122,10 +113,6 @@ impl Skill {
             let message = "a handler of agent.invoke needs the capability exec, which was not granted";
             return Err(HookFailure::new(BreakClass::Denied, message));
         }
-        if self.depth >= MAX_DEPTH {
-            let message = format!("hooks have started hooks {MAX_DEPTH} levels deep");
-            return Err(HookFailure::new(BreakClass::Failed, message));
-        }
         Ok(())
     }
 
@@ -147,65 +134,47 @@ impl Skill {
         }
     }
 
-    fn command<P: Point>(&self, call: &Call<P>, limit: Duration) -> CommandSpec {
-        let header = call.header();
-        CommandSpec::new(&self.script, &self.project_root)
+    fn command<P: Point>(&self, call: &Call<P>, limit: Duration) -> Script {
+        let limits =
+            OutputLimits { head: envelope::MAX_ANSWER_BYTES, tail: MAX_STDERR, ..OutputLimits::default() };
+        Script::new(CommandLine::words([&self.script]), &self.project_root)
             .envs(self.env.iter().cloned())
-            .env("SAMUEL_PROJECT_ROOT", &self.project_root)
-            .env("SAMUEL_HOOK_POINT", &*header.point)
-            .env("SAMUEL_HANDLER_ID", &*header.handler_id)
-            .env("SAMUEL_RUN_ID", &*header.run_id)
-            .env("SAMUEL_ITERATION", header.iteration.to_string())
-            .env(DEPTH, (self.depth + 1).to_string())
+            .envs(hook_env(call.header(), &self.project_root, self.depth))
             // What a script leaves in its directory would count as a change.
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .timeout(limit)
-            .grace_when_dropped(true)
+            .limits(limits)
     }
 
-    /// Runs the script. One that was written a moment ago may still be open in a
-    /// process that another thread is starting; that passes.
-    async fn run<P: Point>(&self, call: &Call<P>, limit: Duration) -> Result<Told, HookFailure> {
+    /// Runs the script.
+    async fn run<P: Point>(&self, call: &Call<P>, limit: Duration) -> Result<Ran, HookFailure> {
         let question = envelope::encode(call, &self.config)?;
-        let spec = self.command(call, limit);
-        let mut ran = self.run_once(call, &spec, &question, limit).await;
-        for _ in 0..BUSY_TRIES {
-            let Err(ProcessError::Busy { .. }) = ran else { break };
-            tokio::time::sleep(BUSY_PAUSE).await;
-            ran = self.run_once(call, &spec, &question, limit).await;
-        }
-        let told = ran.map_err(not_run)?;
-        call.ran(&spec.stdin(question), &told.output);
-        Ok(told)
-    }
-
-    async fn run_once<P: Point>(
-        &self,
-        call: &Call<P>,
-        spec: &CommandSpec,
-        question: &[u8],
-        limit: Duration,
-    ) -> Result<Told, ProcessError> {
+        let script = self.command(call, limit).stdin(question.clone());
         if let Some(port) = call.port() {
-            let conversation = Conversation {
-                supervisor: &self.supervisor,
-                cancel: call.cancelled(),
-                port: Some(port),
-                warn: &|message| call.warn(message),
-                question: question.to_owned(),
-                replies: self.is_interactive.then_some(limit),
-                max_answer: envelope::MAX_ANSWER_BYTES,
+            let warn = |message| call.warn(message);
+            let hold = |spec| {
+                let conversation = Conversation {
+                    supervisor: &self.supervisor,
+                    cancel: call.cancelled(),
+                    port: Some(port),
+                    warn: &warn,
+                    question: question.clone(),
+                    replies: self.is_interactive.then_some(limit),
+                    max_answer: envelope::MAX_ANSWER_BYTES,
+                };
+                conversation.hold(spec)
             };
-            return conversation.hold(spec.clone()).await;
+            let Told { output, answer, problem } = script.start(hold).await?;
+            let output = script.ended(output);
+            script.tell(call, &output);
+            return Ok(Ran { output, answer, problem });
         }
-        let limits =
-            OutputLimits { head: envelope::MAX_ANSWER_BYTES, tail: MAX_STDERR, ..OutputLimits::default() };
-        let spec = spec.clone().stdin(question).limits(limits);
-        let output = process::run(spec, &self.supervisor, call.cancelled()).await?;
+        let output = script.run(&self.supervisor, call.cancelled()).await?;
+        script.tell(call, &output);
         let problem = format!("it is longer than {} bytes", envelope::MAX_ANSWER_BYTES);
         let problem = output.stdout.is_truncated().then_some(problem);
         let answer = [output.stdout.head.as_slice(), &output.stdout.tail].concat();
-        Ok(Told { output, answer, problem })
+        Ok(Ran { output, answer, problem })
     }
 
     async fn answer<P: Point>(&self, call: &Call<P>) -> Result<P::Output, HookFailure> {
@@ -214,7 +183,7 @@ impl Skill {
         let call = shown.as_ref().unwrap_or(call);
         let limit = limit_of(call);
         self.hold(PrivateCopy::difference).await?;
-        let Told { output, answer, problem } = self.run(call, limit).await?;
+        let Ran { output, answer, problem } = self.run(call, limit).await?;
         if let Some(left) = &output.left_running {
             call.warn(format!("the script left {left}"));
         }
@@ -224,7 +193,9 @@ impl Skill {
         if let Some(problem) = problem {
             return Err(envelope::bad_output(&problem, &answer));
         }
-        ended_well(&output, limit)?;
+        if let Some(failure) = output.failure() {
+            return Err(failure);
+        }
         let answer = envelope::decode::<P>(&answer)?;
         answer.warnings.into_iter().for_each(|message| call.warn(message));
         agent_env::admit(call, &answer.output, &self.granted)?;
@@ -245,11 +216,11 @@ impl<P: Point> Handler<P> for Skill {
         Tier::Skill
     }
 
-    fn command(&self, call: &Call<P>) -> Result<Option<CommandSpec>, HookFailure> {
+    fn launch(&self, call: &Call<P>) -> Result<Option<Launch>, HookFailure> {
         let shown = agent_env::shown(call, &self.granted);
         let call = shown.as_ref().unwrap_or(call);
         let question = envelope::encode(call, &self.config)?;
-        Ok(Some(Self::command(self, call, limit_of(call)).stdin(question)))
+        Ok(Some(self.command(call, limit_of(call)).stdin(question).launch()))
     }
 }
 
@@ -261,36 +232,13 @@ fn limit_of<P: Point>(call: &Call<P>) -> Duration {
     }
 }
 
-fn not_run(error: ProcessError) -> HookFailure {
-    HookFailure::new(BreakClass::Spawn, error.explained())
-}
-
-/// Refuses a script that did not exit with 0: only then it has answered.
-fn ended_well(output: &CommandOutput, limit: Duration) -> Result<(), HookFailure> {
-    let stderr = output.stderr.text();
-    let said = last_line(&stderr);
-    let (class, message) = match (output.end, output.status) {
-        (End::TimedOut, _) => {
-            (BreakClass::Timeout, format!("no answer within {}", crate::hook::seconds(limit)))
-        }
-        (End::Cancelled, _) => (BreakClass::Cancelled, "the run was cancelled".to_owned()),
-        (_, ExitStatus::Exited(0)) => return Ok(()),
-        (_, ExitStatus::Exited(code)) => {
-            (BreakClass::Failed, said.unwrap_or_else(|| format!("exit code {code}")))
-        }
-        (_, ExitStatus::Signaled(signal)) => (BreakClass::Signaled, format!("ended by signal {signal}")),
-    };
-    let mut failure = HookFailure::new(class, message);
-    failure.details.push(output.status.to_string());
-    let lines: Vec<&str> = stderr.lines().collect();
-    let last = lines.get(lines.len().saturating_sub(SHOWN_LINES)..).unwrap_or_default();
-    failure.details.extend(last.iter().map(|line| (*line).to_owned()));
-    Err(failure)
-}
-
-fn depth_of(env: &[(String, String)]) -> u32 {
-    let depth = env.iter().find(|(name, _)| name == DEPTH).and_then(|(_, value)| value.parse().ok());
-    depth.unwrap_or_default()
+/// What came of the script.
+struct Ran {
+    output: ScriptOutput,
+    /// What it printed, without the reports of one in the agent's place.
+    answer: Vec<u8>,
+    /// Why that cannot be used.
+    problem: Option<String>,
 }
 
 #[cfg(test)]

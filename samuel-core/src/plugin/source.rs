@@ -6,7 +6,6 @@ use std::{
 };
 
 use super::{MANIFEST_FILE, Manifest, PluginError};
-pub(super) use crate::git::program::last_line;
 use crate::{
     git::program::{GitProgram, GitProgramError, refused_transport},
     model::{redacted, without_credentials},

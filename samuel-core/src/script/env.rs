@@ -1,0 +1,47 @@
+//! What every command of a hook finds in its environment.
+
+use std::path::Path;
+
+use crate::{
+    hook::{BreakClass, HookFailure},
+    model::payload::CallHeader,
+};
+
+/// How many levels of hooks may start each other through the command line.
+pub const MAX_DEPTH: u32 = 3;
+
+/// The variable that counts them.
+const DEPTH: &str = "SAMUEL_HOOK_DEPTH";
+
+/// Returns the variables that say what a command is called for. `depth` is that of this
+/// program, [`depth_of`] its own environment; the command's is one more.
+pub fn hook_env(header: &CallHeader, project_root: &Path, depth: u32) -> Vec<(String, String)> {
+    let variables = [
+        ("SAMUEL_PROJECT_ROOT", project_root.display().to_string()),
+        ("SAMUEL_HOOK_POINT", header.point.to_string()),
+        ("SAMUEL_HANDLER_ID", header.handler_id.to_string()),
+        ("SAMUEL_RUN_ID", header.run_id.to_string()),
+        ("SAMUEL_ITERATION", header.iteration.to_string()),
+        (DEPTH, depth.saturating_add(1).to_string()),
+    ];
+    variables.map(|(name, value)| (name.to_owned(), value)).into()
+}
+
+/// Returns how many levels of hooks stand above a program with this environment; 0 for one
+/// that no hook has started.
+pub fn depth_of(env: &[(String, String)]) -> u32 {
+    let depth = env.iter().rfind(|(name, _)| name == DEPTH).and_then(|(_, value)| value.parse().ok());
+    depth.unwrap_or_default()
+}
+
+/// Refuses a command whose environment says that it is one level too deep.
+pub(super) fn admit(env: &[(String, String)]) -> Result<(), HookFailure> {
+    if depth_of(env) <= MAX_DEPTH {
+        return Ok(());
+    }
+    let message = format!(
+        "hooks have started hooks {MAX_DEPTH} levels deep, which is the limit; look for a hook whose command \
+         brings about what it is called for"
+    );
+    Err(HookFailure::new(BreakClass::Failed, message))
+}

@@ -1,0 +1,30 @@
+//! Commands as handlers run them: scripts of plugins, commands of hook files.
+//!
+//! A [`Script`] is a [`CommandLine`] with its directory, environment, input and limits. It runs
+//! under a supervisor and ends as a [`ScriptOutput`], which says what was printed, how it ended
+//! and, as a [`HookFailure`](crate::hook::HookFailure), why it has not answered. What its output
+//! means is left to whoever runs it: the envelope of plugins, the dialects of hook files.
+//!
+//! ```
+//! use samuel_core::{process::Supervisor, script::{CommandLine, Script}};
+//! use tokio_util::sync::CancellationToken;
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//! let script = Script::new(CommandLine::Shell("cat; echo done; exit 3".into()), "/").stdin("work ");
+//! let output = script.run(&Supervisor::GroupOnly, &CancellationToken::new()).await.map_err(|failure| failure.message)?;
+//! assert_eq!((output.stdout.text().as_str(), output.status_line().as_str()), ("work done\n", "exit code 3"));
+//! assert!(output.failure().is_some());
+//! # Ok::<(), String>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod command_line;
+mod env;
+mod output;
+mod runner;
+
+pub use command_line::CommandLine;
+pub use env::{MAX_DEPTH, depth_of, hook_env};
+pub use output::ScriptOutput;
+pub use runner::Script;

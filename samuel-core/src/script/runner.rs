@@ -1,0 +1,210 @@
+//! Running a command of a hook.
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use tokio_util::sync::CancellationToken;
+
+use super::{CommandLine, ScriptOutput, env};
+use crate::{
+    hook::{BreakClass, Call, ChainSpec, Exchange, HookFailure, Launch, Point},
+    model::hex,
+    process::{self, CommandOutput, CommandSpec, ExitStatus, OutputLimits, ProcessError, Spill, Supervisor},
+};
+
+/// How often, and after which pause, a command whose file is still being written is tried again.
+const BUSY_TRIES: usize = 20;
+const BUSY_PAUSE: Duration = Duration::from_millis(10);
+
+/// The exit codes by which a shell says that it could not run a program.
+const OF_SHELL: [i32; 2] = [126, 127];
+
+/// A command of a hook: what is started, in which surroundings and within which limits.
+///
+/// Its environment holds only what [`env`](Self::env) and [`envs`](Self::envs) put there. It has
+/// no terminal, and unless [`in_background`](Self::in_background) nothing of it outlives the call.
+#[must_use = "a script does nothing before it is run"]
+#[derive(Clone, Debug)]
+pub struct Script {
+    command: CommandLine,
+    cwd: PathBuf,
+    env: Vec<(String, String)>,
+    stdin: Vec<u8>,
+    timeout: Duration,
+    limits: OutputLimits,
+    spill: Option<PathBuf>,
+    in_background: bool,
+}
+
+impl Script {
+    /// Describes a command in the directory `cwd`, with an empty environment and nothing to read.
+    pub fn new(command: CommandLine, cwd: impl Into<PathBuf>) -> Self {
+        Self {
+            command,
+            cwd: cwd.into(),
+            env: Vec::new(),
+            stdin: Vec::new(),
+            timeout: ChainSpec::TIMEOUT,
+            limits: OutputLimits::default(),
+            spill: None,
+            in_background: false,
+        }
+    }
+
+    /// Sets one environment variable; the last value of a name wins.
+    pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.env.push((name.into(), value.into()));
+        self
+    }
+
+    /// Sets environment variables; the last value of a name wins.
+    pub fn envs(mut self, variables: impl IntoIterator<Item = (String, String)>) -> Self {
+        self.env.extend(variables);
+        self
+    }
+
+    /// Feeds these bytes to standard input, then its end. A command that does not read them is
+    /// no error. Default: nothing to read.
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = bytes.into();
+        self
+    }
+
+    /// Ends the command this long after the call, by SIGTERM then and by SIGKILL 300 ms later.
+    /// Default [`ChainSpec::TIMEOUT`].
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Sets how much of each output stream is kept. Default 64 KiB, of which 24 KiB from its
+    /// start; 256 MiB in a [spill](Self::spill) file.
+    pub fn limits(mut self, limits: OutputLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Keeps output that is longer than that, or is not UTF-8, whole in a file of a name of its own
+    /// in this directory, which exists, with mode 0600. What is shown of the output names the file.
+    /// Default: what is too long is left out.
+    pub fn spill(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.spill = Some(directory.into());
+        self
+    }
+
+    /// Lets what the command leaves behind live on when it exits by itself. Default `false`: it is
+    /// ended with the command.
+    pub fn in_background(mut self, in_background: bool) -> Self {
+        self.in_background = in_background;
+        self
+    }
+
+    /// Returns the command.
+    pub fn command(&self) -> &CommandLine {
+        &self.command
+    }
+
+    /// Returns the directory that it runs in.
+    pub fn cwd(&self) -> &Path {
+        &self.cwd
+    }
+
+    /// Runs the command to its end. One that fails, is ended or runs out of time is a [`ScriptOutput`].
+    ///
+    /// # Errors
+    /// Returns a failure where the command was not started: `spawn` with why and what to do,
+    /// `timeout` where its time was over before, and `failed` where hooks have started each other
+    /// [`MAX_DEPTH`](super::MAX_DEPTH) levels deep. Also `failed` where its supervisor was lost.
+    pub async fn run(
+        &self,
+        supervisor: &Supervisor,
+        cancel: &CancellationToken,
+    ) -> Result<ScriptOutput, HookFailure> {
+        let output = self.start(|spec| process::run(self.with_output(spec), supervisor, cancel)).await?;
+        Ok(self.ended(output))
+    }
+
+    /// Starts the command in a way of the caller's, again only while its file is still being
+    /// written: it may be open in a process that another thread is starting.
+    pub(crate) async fn start<T, F>(&self, start: impl Fn(CommandSpec) -> F) -> Result<T, HookFailure>
+    where
+        F: Future<Output = Result<T, ProcessError>>,
+    {
+        env::admit(&self.env)?;
+        let spec = self.spec();
+        for _ in 0..BUSY_TRIES {
+            match start(spec.clone()).await {
+                Err(ProcessError::Busy { .. }) => tokio::time::sleep(BUSY_PAUSE).await,
+                started => return started.map_err(|error| not_run(&error)),
+            }
+        }
+        start(spec).await.map_err(|error| not_run(&error))
+    }
+
+    /// Says what came of the command.
+    pub(crate) fn ended(&self, output: CommandOutput) -> ScriptOutput {
+        let problem = match (&self.command, output.status) {
+            (CommandLine::Shell(line), ExitStatus::Exited(code)) if OF_SHELL.contains(&code) => {
+                let env = self.env.iter().map(|(name, value)| (name.into(), value.into()));
+                let env: Vec<(OsString, OsString)> = env.collect();
+                process::problem_of_line(line, &env, &self.cwd).map(|problem| problem.explained())
+            }
+            _ => None,
+        };
+        ScriptOutput::new(output, self.timeout, problem)
+    }
+
+    /// Describes the command as it is started.
+    fn spec(&self) -> CommandSpec {
+        let spec = self.command.spec(&self.cwd).envs(self.env.iter().cloned()).timeout(self.timeout);
+        spec.background(self.in_background).grace_when_dropped(true)
+    }
+
+    /// Returns what is started, for whoever wants to see it.
+    pub fn launch(&self) -> Launch {
+        Launch::of(&self.with_output(self.spec()))
+    }
+
+    /// Tells of the command for a call of a hook, which it has ended for: its exit code goes into
+    /// the log of hooks, and whoever tries the hook out is shown what went in and came out.
+    pub fn tell<P: Point>(&self, call: &Call<P>, output: &ScriptOutput) {
+        call.ran(output.status.code(), || Exchange {
+            handler: call.header().handler_id.to_string(),
+            launch: self.launch(),
+            stdout: output.stdout.text(),
+            stderr: output.stderr.text(),
+            status: output.status_line(),
+            exit_code: output.status.code(),
+            duration_ms: u64::try_from(output.duration.as_millis()).unwrap_or(u64::MAX),
+        });
+    }
+
+    fn with_output(&self, spec: CommandSpec) -> CommandSpec {
+        let spec = spec.limits(self.limits).spill(self.spill.as_deref().map(spill_in).unwrap_or_default());
+        if self.stdin.is_empty() { spec } else { spec.stdin(self.stdin.clone()) }
+    }
+}
+
+/// Names files for the output in a directory.
+fn spill_in(directory: &Path) -> Spill {
+    let mut random = [0; 8];
+    // A file of the same name would be replaced.
+    let _ = getrandom::fill(&mut random);
+    let name = hex(&random);
+    Spill::WhenNeeded {
+        stdout: directory.join(format!("{name}.out")),
+        stderr: directory.join(format!("{name}.err")),
+    }
+}
+
+fn not_run(error: &ProcessError) -> HookFailure {
+    let class = match error {
+        ProcessError::NoTimeToStart { .. } => BreakClass::Timeout,
+        ProcessError::SupervisorLost { .. } | ProcessError::RuntimeStopped { .. } => BreakClass::Failed,
+        _ => BreakClass::Spawn,
+    };
+    HookFailure::new(class, error.explained())
+}
