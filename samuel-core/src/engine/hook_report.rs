@@ -11,8 +11,8 @@ use serde::Serialize;
 use crate::{
     config::{Config, Origin, format_duration},
     hook::{
-        ChainMode, ChainSpec, DEFAULT_ALIAS, DEFAULT_ID, Field, HandlerInfo, HookPoint, Kind, Layer,
-        OnFailure, Registered, Registry, SkipReason, Skipped, Tier,
+        ChainMode, ChainSpec, DEFAULT_ALIAS, DEFAULT_ID, Field, HandlerInfo, HookFileEntry, HookPoint, Kind,
+        Layer, OnFailure, Registered, Registry, SkipReason, Skipped, Tier,
     },
     model::payload::Mode,
 };
@@ -73,8 +73,8 @@ pub struct HandlerReport {
     pub timeout_ms: Option<u64>,
     /// What happens when it breaks.
     pub on_failure: OnFailure,
-    /// Where samuel.toml gives it its place; nothing where it has it by
-    /// itself.
+    /// Where samuel.toml gives it its place, else where a hook file describes it; nothing
+    /// where it has its place by itself.
     pub origin: Option<OriginReport>,
 }
 
@@ -120,6 +120,12 @@ pub struct OriginReport {
 impl From<Origin> for OriginReport {
     fn from(Origin { file, line, column }: Origin) -> Self {
         Self { file, line, column }
+    }
+}
+
+impl From<&HookFileEntry> for OriginReport {
+    fn from(entry: &HookFileEntry) -> Self {
+        Self { file: entry.file.clone(), line: entry.line, column: entry.column }
     }
 }
 
@@ -180,7 +186,7 @@ impl ChainReport {
                 strict: on_failure != OnFailure::Warn,
                 timeout_ms: timeout_ms(handler),
                 on_failure,
-                origin: places.of_handler(id),
+                origin: places.of_handler(id).or_else(|| handler.entry.as_deref().map(Into::into)),
             })
         });
         let skip = |skipped: &Skipped| SkippedReport {

@@ -53,6 +53,8 @@ pub enum Tier {
     Blocking,
     /// A script of a plugin, one process a call.
     Skill,
+    /// A command of a hook file, one process a call.
+    Shell,
     /// A function of a WASM component.
     Wasm,
     /// Python on a thread: left behind at its deadline, since nothing can end
@@ -78,6 +80,7 @@ impl fmt::Display for Tier {
             Self::Async => "async",
             Self::Blocking => "blocking",
             Self::Skill => "skill",
+            Self::Shell => "shell",
             Self::Wasm => "wasm",
             Self::Python => "python",
             Self::PythonAsync => "python-async",

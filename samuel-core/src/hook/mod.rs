@@ -39,6 +39,7 @@ mod dispatch;
 mod exchange;
 mod failure;
 mod handler;
+mod hook_file_entry;
 mod methods;
 mod outcome;
 mod registry;
@@ -62,6 +63,7 @@ pub use dispatch::{Dispatched, Scope};
 pub use exchange::{Exchange, Exchanges, Launch, LaunchVariable};
 pub use failure::{BreakClass, HookFailure};
 pub use handler::{Blocking, Handler, IntoHandler, blocking};
+pub use hook_file_entry::HookFileEntry;
 pub(crate) use methods::handler_methods;
 pub use outcome::{Abort, Broken, Outcome, Said, ScratchFile, Speaker, Timing, Warning};
 pub use registry::{

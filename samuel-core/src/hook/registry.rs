@@ -14,8 +14,8 @@ use std::{
 };
 
 use super::{
-    ChainSpec, Handler, HandlerInfo, HookPoint, IntoHandler, Layer, OnFailure, Point, Resolved, Tier,
-    Unresolved, chain::DEFAULT_ID, resolve,
+    ChainSpec, Handler, HandlerInfo, HookFileEntry, HookPoint, IntoHandler, Layer, OnFailure, Point,
+    Resolved, Tier, Unresolved, chain::DEFAULT_ID, resolve,
 };
 
 /// The namespace of handlers that an embedding program registers.
@@ -29,6 +29,8 @@ pub(super) struct Slot {
     pub(super) order: i32,
     /// What the handler itself asks for.
     asks: Asks,
+    /// What a hook file says of it.
+    entry: Option<Arc<HookFileEntry>>,
     /// Holds an `Arc<dyn Handler<P>>` of the chain's point.
     handler: Box<dyn Any + Send + Sync>,
 }
@@ -74,6 +76,8 @@ pub struct Registered {
     pub on_failure: OnFailure,
     /// What it asks for itself.
     pub asks: Asks,
+    /// What a hook file says of it; nothing where it comes from elsewhere.
+    pub entry: Option<Arc<HookFileEntry>>,
 }
 
 /// A plugin that takes part, as people are told of it.
@@ -203,6 +207,7 @@ impl RegistryBuilder {
             layer: Layer::BuiltIn,
             source: 0,
             order: None,
+            entry: None,
         };
         let waiting = self.waiting.entry(P::POINT).or_default();
         waiting.retain(|waiting| waiting.info.layer != Layer::BuiltIn);
@@ -214,9 +219,27 @@ impl RegistryBuilder {
     pub fn api<P: Point, M>(&mut self, name: &str, order: Option<i32>, handler: impl IntoHandler<P, M>) {
         let id = format!("{API_NAMESPACE}:{name}");
         self.add::<P, M>(
-            Origin { id, namespace: API_NAMESPACE, layer: Layer::Api, source: 0, order },
+            Origin { id, namespace: API_NAMESPACE, layer: Layer::Api, source: 0, order, entry: None },
             handler,
         );
+    }
+
+    /// Registers what an entry of a hook file describes, such as `session:post_iteration#1`,
+    /// between the built-in handlers and those of plugins.
+    ///
+    /// `namespace` names the kind of hook file, such as `session`; `source` is the file's
+    /// place among those of the project, which breaks ties.
+    pub fn hook_file<P: Point, M>(
+        &mut self,
+        id: &str,
+        namespace: &str,
+        source: u32,
+        entry: Arc<HookFileEntry>,
+        handler: impl IntoHandler<P, M>,
+    ) {
+        let (id, entry) = (id.to_owned(), Some(entry));
+        let origin = Origin { id, namespace, layer: Layer::Dialect, source, order: None, entry };
+        self.add::<P, M>(origin, handler);
     }
 
     /// Tells of a plugin that takes part, once for each.
@@ -235,8 +258,14 @@ impl RegistryBuilder {
         handler: impl IntoHandler<P, M>,
     ) {
         let id = format!("{}:{name}", plugin.name);
-        let origin =
-            Origin { id, namespace: plugin.namespace, layer: Layer::Plugin, source: plugin.place, order };
+        let origin = Origin {
+            id,
+            namespace: plugin.namespace,
+            layer: Layer::Plugin,
+            source: plugin.place,
+            order,
+            entry: None,
+        };
         self.add::<P, M>(origin, handler);
     }
 
@@ -250,6 +279,7 @@ impl RegistryBuilder {
             tier,
             order: 0,
             asks: Asks { timeout: handler.timeout(), strict: handler.strict() },
+            entry: origin.entry,
             handler: Box::new(handler),
         };
         self.count += 1;
@@ -296,6 +326,7 @@ struct Origin<'a> {
     layer: Layer,
     source: u32,
     order: Option<i32>,
+    entry: Option<Arc<HookFileEntry>>,
 }
 
 /// A plugin that brings handlers.
@@ -318,18 +349,18 @@ fn build_chain(point: HookPoint, waiting: Vec<Waiting>, spec: ChainSpec) -> Resu
     }
     let infos: Vec<HandlerInfo> = waiting.iter().map(|handler| handler.info.clone()).collect();
     let resolved = resolve(point, &infos, &spec)?;
-    let slots: Vec<(Tier, Asks)> =
-        waiting.iter().map(|handler| (handler.slot.tier, handler.slot.asks)).collect();
+    let known = |Waiting { slot, .. }: &Waiting| (slot.tier, slot.asks, slot.entry.clone());
+    let known: Vec<_> = waiting.iter().map(known).collect();
     let mut waiting: BTreeMap<Arc<str>, Slot> =
         waiting.into_iter().map(|handler| (handler.info.id, handler.slot)).collect();
     let in_order =
         |(id, order): &(Arc<str>, i32)| waiting.remove(id).map(|slot| Slot { order: *order, ..slot });
     let mut registered: Vec<Registered> = infos
         .into_iter()
-        .zip(slots)
-        .map(|(info, (tier, asks))| {
+        .zip(known)
+        .map(|(info, (tier, asks, entry))| {
             let timeout = limit(point, &spec, asks, tier);
-            Registered { info, tier, timeout, on_failure: failure_action(point, &spec, asks), asks }
+            Registered { info, tier, timeout, on_failure: failure_action(point, &spec, asks), asks, entry }
         })
         .collect();
     registered.sort_by_key(|handler| handler.info.sequence());

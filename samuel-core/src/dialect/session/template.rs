@@ -1,0 +1,93 @@
+//! `{{variable}}` in text.
+//!
+//! A variable is written `{{name}}`, with spaces inside or without; `\{{` stands for two braces.
+//! Braces around anything but a name, such as `{{.Names}}`, are text.
+
+use std::collections::BTreeMap;
+
+use super::Variable;
+
+/// What variables stand for in one call.
+pub(super) type Values = BTreeMap<Variable, String>;
+
+/// What stands at the beginning of some text.
+pub(super) enum Found<'a> {
+    /// A variable, by its name, and what follows it.
+    Name(&'a str, &'a str),
+    /// Braces that are meant as such, and what follows them.
+    Braces(&'a str),
+}
+
+/// Looks for a variable, or for `\{{`, at the beginning of some text.
+pub(super) fn at(text: &str) -> Option<Found<'_>> {
+    if let Some(rest) = text.strip_prefix("\\{{") {
+        return Some(Found::Braces(rest));
+    }
+    let inner = text.strip_prefix("{{")?;
+    let (name, rest) = inner.split_once("}}")?;
+    let name = name.trim_matches([' ', '\t']);
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    (begins && name.chars().all(is_name)).then_some(Found::Name(name, rest))
+}
+
+/// A text with variables whose value is one piece of data, such as an argument.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Template(Vec<Part>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    Text(String),
+    Variable(Variable),
+}
+
+impl Template {
+    /// Reads a text. `known` finds a variable by its name, or says why there is none.
+    pub(super) fn read<E>(mut text: &str, known: impl Fn(&str) -> Result<Variable, E>) -> Result<Self, E> {
+        let mut parts = Vec::new();
+        let mut plain = String::new();
+        while let Some(c) = text.chars().next() {
+            match at(text) {
+                Some(Found::Name(name, rest)) => {
+                    let variable = known(name)?;
+                    parts.push(Part::Text(std::mem::take(&mut plain)));
+                    parts.push(Part::Variable(variable));
+                    text = rest;
+                }
+                Some(Found::Braces(rest)) => {
+                    plain.push_str("{{");
+                    text = rest;
+                }
+                None => {
+                    plain.push(c);
+                    text = text.get(c.len_utf8()..).unwrap_or_default();
+                }
+            }
+        }
+        parts.push(Part::Text(plain));
+        parts.retain(|part| *part != Part::Text(String::new()));
+        Ok(Self(parts))
+    }
+
+    /// Says whether a variable stands in it whose value is any text.
+    pub(super) fn has_text_variable(&self) -> Option<Variable> {
+        self.0.iter().find_map(|part| match part {
+            Part::Variable(variable) if !variable.is_number() => Some(*variable),
+            _ => None,
+        })
+    }
+
+    /// Says whether any variable stands in it.
+    pub(super) fn has_variable(&self) -> bool {
+        self.0.iter().any(|part| matches!(part, Part::Variable(_)))
+    }
+
+    /// Puts the values in.
+    pub(super) fn fill(&self, values: &Values) -> String {
+        let value = |part: &Part| match part {
+            Part::Text(text) => text.clone(),
+            Part::Variable(variable) => values.get(variable).cloned().unwrap_or_default(),
+        };
+        self.0.iter().map(value).collect()
+    }
+}

@@ -1,0 +1,29 @@
+//! What a hook file says of a handler.
+
+use std::{fmt, path::PathBuf};
+
+/// The entry of a hook file that a handler was made of, for listings and for whoever decides
+/// whether it may run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HookFileEntry {
+    /// The file, relative to the project's root.
+    pub file: PathBuf,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+    /// The command as it is written, on one line; the words of a list as a shell would need them.
+    pub command: String,
+    /// What else changes what runs and how: each key, such as `cwd` or `env NAME`, with its value.
+    pub details: Vec<(String, String)>,
+    /// The files of the project that the command starts, relative to its root, each with its
+    /// SHA-256 in hexadecimal digits.
+    pub scripts: Vec<(PathBuf, String)>,
+}
+
+/// Writes the place: `.samuel/hooks.yml:4:7`.
+impl fmt::Display for HookFileEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file.display(), self.line, self.column)
+    }
+}
