@@ -105,6 +105,12 @@ impl RunBuilder {
 
     handler_methods!();
 
+    /// Puts another project in the place of the run's.
+    pub(super) fn over(mut self, change: impl FnOnce(Project) -> Project) -> Self {
+        self.project = change(self.project);
+        self
+    }
+
     /// Says who decides whether what the repository brings may run. By default
     /// nothing may.
     #[must_use]

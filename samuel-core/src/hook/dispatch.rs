@@ -9,8 +9,8 @@ use std::{fmt, sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Abort, AgentPort, BreakClass, Broken, Call, Exchanges, HookFailure, HookPoint, Kind, Launch, OnFailure, Outcome,
-    Output, Point, Registry, Said, ScratchFile, Speaker, Tier, Timing, Warning,
+    Abort, AgentPort, BreakClass, Broken, Call, Exchanges, HookFailure, HookPoint, Kind, Launch, OnFailure,
+    Outcome, Output, Point, Registry, Said, ScratchFile, Speaker, Tier, Timing, Warning,
     blob::{not_a_moment, not_toon},
     bounded::{Ended, bounded},
     bounds::{bound, words},

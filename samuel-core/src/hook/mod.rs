@@ -40,6 +40,7 @@ mod exchange;
 mod failure;
 mod handler;
 mod hook_file_entry;
+mod json_dispatch;
 mod methods;
 mod outcome;
 mod registry;

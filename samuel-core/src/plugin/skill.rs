@@ -23,7 +23,9 @@ use super::{
 };
 use crate::{
     environment::plugin_env,
-    hook::{BreakClass, Call, ChainSpec, Conversation, Handler, HookFailure, HookPoint, Launch, Point, Tier, Told},
+    hook::{
+        BreakClass, Call, ChainSpec, Conversation, Handler, HookFailure, HookPoint, Launch, Point, Tier, Told,
+    },
     process::{OutputLimits, Supervisor},
     script::{CommandLine, Script, ScriptOutput, depth_of, hook_env},
 };
