@@ -49,6 +49,7 @@ pub mod clock;
 pub mod config;
 pub mod context;
 pub mod detect;
+pub mod dialect;
 pub mod engine;
 pub mod environment;
 pub mod event;

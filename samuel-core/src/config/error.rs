@@ -92,7 +92,7 @@ impl Problems {
     pub const MAX: usize = 100;
 
     /// Puts problems into the order of the text and keeps the first ones.
-    pub(super) fn of(mut list: Vec<Problem>) -> Self {
+    pub(crate) fn of(mut list: Vec<Problem>) -> Self {
         list.sort_by_key(|problem| (problem.location.line, problem.location.column));
         let omitted = list.len().saturating_sub(Self::MAX);
         list.truncate(Self::MAX);

@@ -196,7 +196,7 @@ pub enum ProblemKind {
 
 impl ProblemKind {
     /// Makes the problem of a name that is none of those there are.
-    pub(super) fn unknown_name(what: &'static str, name: &str, known: &[&str]) -> Self {
+    pub(crate) fn unknown_name(what: &'static str, name: &str, known: &[&str]) -> Self {
         Self::UnknownName {
             what,
             name: shorten(name),

@@ -14,6 +14,7 @@ use crate::{
     agent::{Agent, AgentConfig, AgentError, MutationRoute, Script, StoreSink},
     config::MethodologySettings,
     context::Framing,
+    dialect::HookFiles,
     hook::{Registry, RegistryBuilder, handler_methods},
     model::{Scope, TaskId, hex},
     process::Supervisor,
@@ -31,6 +32,7 @@ pub struct RunBuilder {
     script: Option<Script>,
     sandboxes: Vec<Arc<dyn Sandbox>>,
     handlers: RegistryBuilder,
+    hook_files: HookFiles,
     trust: TrustPolicy,
     supervisor: Option<Supervisor>,
     env: Vec<(String, String)>,
@@ -52,6 +54,7 @@ impl RunBuilder {
             script: None,
             sandboxes: Vec::new(),
             handlers: Registry::builder(),
+            hook_files: HookFiles::default(),
             trust: TrustPolicy::default(),
             supervisor: None,
             env: Vec::new(),
@@ -108,6 +111,14 @@ impl RunBuilder {
     /// Puts another project in the place of the run's.
     pub(super) fn over(mut self, change: impl FnOnce(Project) -> Project) -> Self {
         self.project = change(self.project);
+        self
+    }
+
+    /// Has the commands of hook files run at their hook points, in the environment and below the
+    /// supervisor of the run. Entries that are left out are told of when it starts.
+    #[must_use]
+    pub fn hook_files(mut self, files: HookFiles) -> Self {
+        self.hook_files = files;
         self
     }
 
@@ -229,6 +240,7 @@ impl RunBuilder {
             sandboxes: Sandboxes::with(self.sandboxes)?,
             session: self.session.unwrap_or_else(|| self.project.name()),
             owner: self.owner,
+            hook_files: self.hook_files,
             scope: self.scope,
             run_id: new_run_id(self.project.clock().now()),
             framing: new_framing(),

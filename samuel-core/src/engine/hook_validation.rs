@@ -3,13 +3,14 @@
 //! A [`HookValidation`] reads the hook files and the hook tables of samuel.toml and puts the chains
 //! in order. It starts nothing. `samuel hooks validate` prints it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use super::{builder::RunBuilder, error::RunError, run::Run};
 use crate::{
     config::{ConfigError, Problem},
+    dialect::HookFiles,
     hook::{HookPoint, Tier},
     model::Coded,
     plugin::PluginError,
@@ -48,17 +49,26 @@ pub struct HookProblem {
 }
 
 impl HookValidation {
-    /// Looks at the project as it was opened, or at why it cannot be. Blocks, and
+    /// Looks at the project at a root as it was opened, or at why it cannot be. Blocks, and
     /// starts no process.
     ///
     /// `env` is what runs get. `prepare` does to a run what is done before a start: it registers
     /// the handlers of the project's plugins and hook files, and others.
     pub fn of(
+        root: &Path,
         opened: Result<Project, ProjectError>,
         env: &[(String, String)],
         prepare: impl FnOnce(&Project, RunBuilder) -> Result<RunBuilder, PluginError>,
     ) -> Self {
         let mut found = Self::default();
+        match HookFiles::read(root) {
+            Ok(files) => {
+                found.files = files.paths().map(Path::to_owned).collect();
+                found.problems.extend(files.problems().iter().map(HookProblem::of));
+                found.secrets = files.secrets(env).into_iter().map(str::to_owned).collect();
+            }
+            Err(error) => found.add_config(&error),
+        }
         let project = match opened {
             Ok(project) => project,
             Err(ProjectError::Config(error)) => {

@@ -38,6 +38,7 @@ use crate::{
     config::{MethodologySettings, Origin},
     context::Framing,
     detect::detect_languages,
+    dialect::{HookFileOptions, HookFiles},
     environment::kept_from_checks,
     git::{GitError, Repository},
     hook::{HookPoint, Registry, RegistryBuilder, Tier},
@@ -91,6 +92,8 @@ pub(crate) struct Frozen {
     pub(crate) binary: String,
     pub(crate) session: String,
     pub(crate) owner: Option<String>,
+    /// The hook files whose commands take part.
+    pub(crate) hook_files: HookFiles,
     /// The tasks that the caller wants the run to be for.
     pub(crate) scope: Scope,
     pub(crate) run_id: Arc<str>,
@@ -155,6 +158,12 @@ impl Run {
             control_files: shared_with_checks(&control_files),
         };
         methodology.register(kit, &mut handlers);
+        let options = HookFileOptions {
+            env: frozen.env.clone(),
+            supervisor: frozen.supervisor.clone(),
+            spill: Some(frozen.run_dir.logs(&frozen.run_id)),
+        };
+        frozen.hook_files.register(&mut handlers, options);
         let registry = frozen.project.registry::<RunError>(handlers, HookPoint::ALL)?;
         let executables = executables(&frozen, &agent_files, &registry, &replaced, &control_files);
         let languages = OnceLock::new();
@@ -361,7 +370,7 @@ impl Run {
         if frozen.settings.pilot.enabled {
             services.warn(PILOT);
         }
-        for told in of_checks {
+        for told in of_checks.into_iter().chain(frozen.hook_files.warnings()) {
             services.warn(told);
         }
         let has_checks = !frozen.settings.quality_checks.is_empty();

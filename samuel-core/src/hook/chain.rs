@@ -71,6 +71,15 @@ impl Tier {
     pub fn is_left_behind(self) -> bool {
         matches!(self, Self::Blocking | Self::Python)
     }
+
+    /// Returns how long after its deadline a handler is still waited for. Commands of hook files are
+    /// ended by their runner at the deadline, and answer with what they printed until then.
+    pub(super) fn grace(self) -> Duration {
+        match self {
+            Self::Shell => Duration::from_secs(10),
+            _ => Duration::ZERO,
+        }
+    }
 }
 
 impl fmt::Display for Tier {

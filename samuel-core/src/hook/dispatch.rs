@@ -222,7 +222,8 @@ impl<'a, P: Point> Folding<'a, P> {
         let started = clock.elapsed();
         // A handler may panic before it gives its future, so that is bounded too.
         let answer = async { slot.handler::<P>().call(call).await };
-        let ended = bounded(answer, limit, clock, &self.scope.cancel).await;
+        let deadline = limit.map(|limit| limit + slot.tier.grace());
+        let ended = bounded(answer, deadline, clock, &self.scope.cancel).await;
         if let Some(port) = port {
             port.close();
         }

@@ -119,7 +119,11 @@ impl Core {
     }
 
     pub(super) fn fire_session_end(&mut self) -> State {
-        let input = SessionEndInput { exit_reason: self.reason().as_str().to_owned(), ..Default::default() };
+        let counters = &self.counters;
+        let mut extensions = vec![("completed".to_owned(), counters.completed.len().to_string())];
+        // As the report has it: two digits of a dollar.
+        extensions.extend(counters.usage.cost_usd.map(|cost| ("cost_usd".to_owned(), format!("{cost:.2}"))));
+        let input = SessionEndInput { exit_reason: self.reason().as_str().to_owned(), extensions };
         self.fire::<points::SessionEnd>(State::SessionEnd, input)
     }
 

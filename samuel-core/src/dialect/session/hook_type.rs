@@ -44,11 +44,6 @@ impl HookType {
         }
     }
 
-    /// Returns the type that a key names.
-    pub(super) fn named(key: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.as_str() == key)
-    }
-
     /// Returns the hook point that such hooks answer at.
     pub fn point(self) -> HookPoint {
         match self {

@@ -17,9 +17,9 @@ pub enum Variable {
     Error,
     /// Why the run ended, such as `completed`.
     ExitReason,
-    /// How many tasks are completed.
+    /// How many tasks were completed in the run.
     Completed,
-    /// What all runs of the plan cost, in US dollars, as far as agents say.
+    /// What the run cost, in US dollars with two digits; empty where no agent says so.
     CostUsd,
 }
 

@@ -1,0 +1,173 @@
+//! The hook files of a project.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use super::{
+    problems::problem,
+    session::{self, SessionFile, SessionHook, Surroundings},
+    yaml,
+};
+use crate::{
+    config::{ConfigError, Problem, ProblemKind, Problems},
+    environment::is_secret,
+    fs::{FileError, Root},
+    hook::RegistryBuilder,
+    model::Location,
+    process::Supervisor,
+    text::counted,
+};
+
+/// The places of a file of session hooks, of which a project has one at most.
+pub const SESSION_FILES: [&str; 2] = [".samuel/hooks.yml", ".iteratr.hooks.yml"];
+/// The largest file that is read, in bytes.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// The hook files of a project, read and not run.
+///
+/// ```
+/// use samuel_core::{dialect::HookFiles, engine::Run, project::Project};
+///
+/// let directory = tempfile::tempdir()?;
+/// let file = directory.path().join(".iteratr.hooks.yml");
+/// std::fs::write(file, "version: 1\nhooks:\n  post_iteration:\n    - command: go test ./...\n      pipe_output: true\n")?;
+/// let project = Project::at(directory.path())?;
+/// let files = HookFiles::read(project.root())?;
+/// assert!(files.problems().is_empty());
+/// let registry = Run::builder(project).hook_files(files).registry()?;
+/// let id = "session:post_iteration#1";
+/// assert!(registry.handlers(samuel_core::HookPoint::AfterIteration).any(|(handler, ..)| handler == id));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct HookFiles {
+    root: PathBuf,
+    /// The file there is, relative to the root.
+    path: Option<PathBuf>,
+    hooks: Vec<Arc<SessionHook>>,
+    problems: Vec<Problem>,
+}
+
+/// What the commands of hook files run in.
+#[derive(Clone, Debug, Default)]
+pub struct HookFileOptions {
+    /// Their environment, beside what Samuel adds: the whole one of the caller, with its secrets
+    /// ([`HookFiles::secrets`]).
+    pub env: Vec<(String, String)>,
+    /// Who watches over their processes.
+    pub supervisor: Supervisor,
+    /// Where output goes that is too long to be told, made when it is first needed; it is left out
+    /// where absent.
+    pub spill: Option<PathBuf>,
+}
+
+impl HookFiles {
+    /// Reads the hook files of the project at `root`, an absolute directory. A project without any
+    /// has no hooks. Starts nothing.
+    ///
+    /// # Errors
+    /// Returns [`ConfigError::Invalid`] at its place for a file that cannot be used as a whole: one
+    /// that is no YAML, larger than 1 MiB, nested deeper than 32 levels, of an unknown version,
+    /// or not a file of the project; and where there are two.
+    pub fn read(root: &Path) -> Result<Self, ConfigError> {
+        let within = Root::new(root);
+        let mut found: Option<(PathBuf, String)> = None;
+        for path in SESSION_FILES.map(PathBuf::from) {
+            let text = match within.read_text(&path, MAX_BYTES) {
+                Ok(text) => text,
+                Err(error) if error.is_not_found() => continue,
+                Err(error) => return Err(refuse(unreadable(&path, &error))),
+            };
+            if let Some((first, _)) = &found {
+                return Err(refuse(two(first, &path)));
+            }
+            found = Some((path, text));
+        }
+        let Some((path, text)) = found else { return Ok(Self { root: root.to_owned(), ..Self::default() }) };
+        let document = yaml::parse(&text).map_err(|error| {
+            let (what, help) = (error.message, "Correct the YAML here.".into());
+            refuse(problem(&path, (error.line, error.column), "", ProblemKind::Specific { what, help }))
+        })?;
+        let SessionFile { hooks, problems } = session::read(&path, &document)
+            .map_err(|problems| ConfigError::Invalid(Problems::of(problems)))?;
+        let hooks = hooks.into_iter().map(Arc::new).collect();
+        Ok(Self { root: root.to_owned(), path: Some(path), hooks, problems })
+    }
+
+    /// Returns what is wrong with single entries, which are left out, in the order of the text.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// Lists the files that were read, relative to the project's root.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.path.as_deref().into_iter()
+    }
+
+    /// Lists the hooks, type by type, each in the order of its file.
+    pub fn hooks(&self) -> impl Iterator<Item = &SessionHook> {
+        self.hooks.iter().map(|hook| &**hook)
+    }
+
+    /// Lists the variables of an environment that look like secrets and that the commands get.
+    pub fn secrets<'a>(&self, env: &'a [(String, String)]) -> Vec<&'a str> {
+        let mut names: Vec<&str> =
+            env.iter().map(|(name, _)| name.as_str()).filter(|name| is_secret(name)).collect();
+        names.sort_unstable();
+        names.dedup();
+        if self.hooks.is_empty() { Vec::new() } else { names }
+    }
+
+    /// Says in one line each what a start warns of: entries that are left out, with their places.
+    pub fn warnings(&self) -> Vec<String> {
+        let told = |problem: &Problem| {
+            let Location { file, line, column } = &problem.location;
+            let place = [
+                Some(file.display().to_string()),
+                line.map(|n| n.to_string()),
+                column.map(|n| n.to_string()),
+            ];
+            let place: Vec<String> = place.into_iter().flatten().collect();
+            format!("{}: {problem}. {}", place.join(":"), problem.help().prose())
+        };
+        let mut told: Vec<String> = self.problems.iter().take(Problems::MAX).map(told).collect();
+        match self.problems.len().saturating_sub(Problems::MAX) {
+            0 => {}
+            more => told.push(format!("{} more in the hook file", counted(more, "problem"))),
+        }
+        told
+    }
+
+    /// Registers a handler for each hook, as `session:<type>#<n>`: `n` counts the entries of the
+    /// type from 1, those that are left out too, so that an id stays with its entry.
+    /// [`RunBuilder::hook_files`](crate::engine::RunBuilder::hook_files) does it for a run.
+    pub fn register(&self, registry: &mut RegistryBuilder, options: HookFileOptions) {
+        let HookFileOptions { env, supervisor, spill } = options;
+        let around = Arc::new(Surroundings { project_root: self.root.clone(), env, supervisor, spill });
+        self.hooks.iter().for_each(|hook| session::register(hook, 0, &around, registry));
+    }
+}
+
+fn refuse(problem: Problem) -> ConfigError {
+    ConfigError::Invalid(Problems::of(vec![problem]))
+}
+
+fn two(first: &Path, second: &Path) -> Problem {
+    let what = format!("there is \"{}\" too, and a project has one file of session hooks", first.display());
+    whole(second, what, "Put the hooks of both into one, and remove the other.")
+}
+
+fn unreadable(path: &Path, error: &FileError) -> Problem {
+    whole(
+        path,
+        format!("it cannot be read: {error}"),
+        error.help().unwrap_or("Make it readable, or remove it."),
+    )
+}
+
+/// Makes a problem of a file as a whole.
+fn whole(path: &Path, what: String, help: &'static str) -> Problem {
+    problem(path, (1, 1), "", ProblemKind::Specific { what, help: help.into() })
+}

@@ -1,0 +1,92 @@
+//! Problems of a hook file, each at its place.
+
+use std::path::{Path, PathBuf};
+
+use super::yaml::{Node, Value};
+use crate::{
+    config::{Problem, ProblemKind, shorten},
+    hook::nearest,
+    model::Location,
+};
+
+/// Collects what is wrong in a file.
+#[derive(Debug)]
+pub(super) struct Problems {
+    file: PathBuf,
+    pub(super) list: Vec<Problem>,
+}
+
+impl Problems {
+    /// Starts with none. `file` is how messages name it.
+    pub(super) fn of(file: &Path) -> Self {
+        Self { file: file.to_owned(), list: Vec::new() }
+    }
+
+    /// Adds a problem at a place.
+    pub(super) fn add(&mut self, at: &Node, key: &str, kind: impl Into<ProblemKind>) {
+        self.list.push(problem(&self.file, (at.line, at.column), key, kind.into()));
+    }
+
+    /// Adds a problem that only hook files have.
+    pub(super) fn tell(&mut self, at: &Node, key: &str, what: impl Into<String>, help: impl Into<String>) {
+        let help: String = help.into();
+        self.add(at, key, ProblemKind::Specific { what: what.into(), help: help.into() });
+    }
+
+    /// Adds that a value is of another type than its key takes.
+    pub(super) fn wrong_type(&mut self, at: &Node, key: &str, expected: &'static str) {
+        self.add(at, key, ProblemKind::WrongType { expected, found: at.value.kind() });
+    }
+
+    /// Reads the keys of a mapping: each with what it says, in the order of `known`. Keys that are
+    /// unknown, doubled or no text are told of; `unknown` may know better what to say of one.
+    pub(super) fn keys<'a, const N: usize>(
+        &mut self,
+        mapping: &'a [(Node, Node)],
+        path: &str,
+        known: &[&'static str; N],
+        unknown: impl Fn(&str) -> Option<(String, String)>,
+    ) -> [Option<&'a (Node, Node)>; N] {
+        let mut found: [Option<&'a (Node, Node)>; N] = [None; N];
+        for entry in mapping {
+            let (key, _) = entry;
+            let Value::Text(name) = &key.value else {
+                self.wrong_type(key, path, "a name");
+                continue;
+            };
+            let at = format!("{path}{}{}", if path.is_empty() { "" } else { "." }, shorten(name));
+            let place = known.iter().position(|known| known == name);
+            match place.and_then(|place| found.get_mut(place)) {
+                Some(free) if free.is_none() => *free = Some(entry),
+                Some(Some((first, _))) => {
+                    let what = format!("is given twice, first in line {}", first.line);
+                    self.tell(key, &at, what, "Remove one of the two.");
+                }
+                _ => match unknown(name) {
+                    Some((what, help)) => self.tell(key, &at, what, help),
+                    None => {
+                        let nearest = nearest(name, known.iter().copied());
+                        let is_set = nearest.is_some_and(|nearest| has(mapping, nearest));
+                        let nearest = known.iter().copied().find(|known| Some(*known) == nearest);
+                        self.add(
+                            key,
+                            &at,
+                            ProblemKind::UnknownKey { nearest, is_set, known: known.to_vec() },
+                        );
+                    }
+                },
+            }
+        }
+        found
+    }
+}
+
+/// Makes a problem at a place in a file.
+pub(super) fn problem(file: &Path, (line, column): (usize, usize), key: &str, kind: ProblemKind) -> Problem {
+    let location = Location { file: file.to_owned(), line: Some(line), column: Some(column) };
+    Problem { location, key: key.to_owned(), kind }
+}
+
+fn has(mapping: &[(Node, Node)], name: &str) -> bool {
+    mapping.iter().any(|(key, _)| matches!(&key.value, Value::Text(key) if key == name))
+}

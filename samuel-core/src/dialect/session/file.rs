@@ -1,0 +1,442 @@
+//! Reading a file of session hooks.
+//!
+//! An entry with a problem is left out and told of, its siblings are used. What makes the meaning
+//! of the whole file uncertain, such as an unknown version, is told of instead of any hook.
+
+use std::{
+    path::{Component, Path},
+    sync::Arc,
+    time::Duration,
+};
+
+use super::{
+    HookType, SessionHook, Variable,
+    hook::{Command, TIMEOUT},
+    shell::{self, ShellText},
+    template::Template,
+};
+use crate::{
+    config::{Problem, ProblemKind, format_duration, parse_duration, shorten},
+    dialect::{
+        problems::Problems,
+        yaml::{Node, Value},
+    },
+    hook::{ChainSpec, HookFileEntry, nearest},
+    model::payload::Deliver,
+    script::CommandLine,
+};
+
+/// The versions of such files.
+const VERSIONS: std::ops::RangeInclusive<i64> = 1..=2;
+/// The keys of an entry.
+const KEYS: [&str; 7] = ["command", "timeout", "pipe_output", "cwd", "env", "deliver", "background"];
+/// Those of version 1.
+const FIRST_KEYS: [&str; 3] = ["command", "timeout", "pipe_output"];
+
+/// What a file of session hooks says.
+#[derive(Debug, Default)]
+pub(in crate::dialect) struct SessionFile {
+    /// The hooks, type by type, each in the order of the file.
+    pub(in crate::dialect) hooks: Vec<SessionHook>,
+    /// What is wrong with single entries.
+    pub(in crate::dialect) problems: Vec<Problem>,
+}
+
+/// Reads a document. `file` is relative to the project's root.
+///
+/// The error says why nothing of the file can be used.
+pub(in crate::dialect) fn read(file: &Path, document: &Node) -> Result<SessionFile, Vec<Problem>> {
+    let mut problems = Problems::of(file);
+    let mapping = match &document.value {
+        Value::Mapping(mapping) => mapping,
+        Value::Null => return Ok(SessionFile::default()),
+        _ => {
+            problems.wrong_type(document, "", "a mapping with version and hooks");
+            return Err(problems.list);
+        }
+    };
+    let [version, hooks] = problems.keys(mapping, "", &["version", "hooks"], |_| None);
+    let Some(version) = version_of(version.map(|(_, value)| value), document, &mut problems) else {
+        return Err(problems.list);
+    };
+    let hooks = match hooks {
+        Some((_, Node { value: Value::Mapping(hooks), .. })) => hooks.as_slice(),
+        None | Some((_, Node { value: Value::Null, .. })) => &[],
+        Some((_, value)) => {
+            problems.wrong_type(value, "hooks", "a mapping of hook types");
+            return Err(problems.list);
+        }
+    };
+    let types = HookType::ALL.map(HookType::as_str);
+    let lists = problems.keys(hooks, "hooks", &types, |name| {
+        let known = types.join(", ");
+        let help = nearest(name, types)
+            .map_or(format!("Use one of {known}."), |near| format!("Did you mean \"{near}\"?"));
+        Some(("is no type of session hook".to_owned(), help))
+    });
+    let mut read = Reader { file, version, problems };
+    let mut found = Vec::new();
+    for (hook_type, list) in HookType::ALL.into_iter().zip(lists) {
+        if let Some((_, list)) = list {
+            read.entries(hook_type, list, &mut found);
+        }
+    }
+    Ok(SessionFile { hooks: found, problems: read.problems.list })
+}
+
+/// Reads the version. Without one a file is of the first, and says so; an unknown one leaves open
+/// what the file means.
+fn version_of(version: Option<&Node>, document: &Node, problems: &mut Problems) -> Option<u32> {
+    let Some(node) = version else {
+        let what = "version is missing, and taken to be 1";
+        problems.tell(
+            document,
+            "",
+            what,
+            "Write version: 1 above the hooks, or version: 2 for all that there is.",
+        );
+        return Some(1);
+    };
+    match node.value {
+        Value::Integer(version) if VERSIONS.contains(&version) => u32::try_from(version).ok(),
+        Value::Integer(version) => {
+            let what = format!("version {version} is not supported");
+            problems.tell(node, "version", what, "Write version: 1 or version: 2.");
+            None
+        }
+        _ => {
+            problems.wrong_type(node, "version", "1 or 2");
+            None
+        }
+    }
+}
+
+/// Reads the entries of a file.
+struct Reader<'a> {
+    file: &'a Path,
+    version: u32,
+    problems: Problems,
+}
+
+impl Reader<'_> {
+    fn entries(&mut self, hook_type: HookType, list: &Node, found: &mut Vec<SessionHook>) {
+        let key = format!("hooks.{}", hook_type.as_str());
+        let entries = match &list.value {
+            Value::List(entries) => entries.as_slice(),
+            Value::Null => &[],
+            Value::Mapping(_) => {
+                let what = "expected a list of hooks, found one hook";
+                return self.problems.tell(
+                    list,
+                    &key,
+                    what,
+                    "Put \"- \" before its first key, and indent the others.",
+                );
+            }
+            _ => return self.problems.wrong_type(list, &key, "a list of hooks"),
+        };
+        for (place, entry) in entries.iter().enumerate() {
+            let number = place + 1;
+            let path = format!("{key}[{place}]");
+            found.extend(self.entry(hook_type, number, entry, &path));
+        }
+    }
+
+    /// Reads an entry; nothing where it has a problem, which is told.
+    fn entry(&mut self, hook_type: HookType, number: usize, entry: &Node, path: &str) -> Option<SessionHook> {
+        let Value::Mapping(mapping) = &entry.value else {
+            self.problems.wrong_type(entry, path, "a hook: a mapping with command");
+            return None;
+        };
+        let before = self.problems.list.len();
+        let [command, timeout, pipe_output, cwd, env, deliver, background] =
+            self.values(mapping, path).map(|entry| entry.map(|(_, value)| value));
+        let of = |key: &str| format!("{path}.{key}");
+
+        let timeout = timeout.map_or(Some(TIMEOUT), |node| self.timeout(node, &of("timeout")));
+        let pipe_output = self.flag(pipe_output, &of("pipe_output"));
+        let background = self.flag(background, &of("background"));
+        let cwd = cwd.map(|node| self.cwd(node, &of("cwd")));
+        let deliver = deliver.map_or(Some(Deliver::Next), |node| self.deliver(node, &of("deliver")));
+        let env = env.map_or(Some(Vec::new()), |node| self.env(hook_type, node, &of("env")));
+        let command = match command {
+            Some(node) => self.command(hook_type, node, &of("command")),
+            None => {
+                self.problems.add(entry, path, ProblemKind::Missing { name: "command" });
+                None
+            }
+        };
+        if self.problems.list.len() > before {
+            return None;
+        }
+        let ((written, command), env, cwd, timeout) =
+            (command?, env?, cwd.map_or(Some(None), |cwd| cwd.map(Some))?, timeout?);
+        let (pipe_output, background, deliver) = (pipe_output?, background?, deliver?);
+        let mut details = vec![("timeout".to_owned(), format_duration(timeout))];
+        details.extend(cwd.map(|cwd| ("cwd".to_owned(), cwd.to_owned())));
+        details.extend(env.iter().map(|(name, value, _)| (format!("env {name}"), value.clone())));
+        let flags = [
+            ("pipe_output", pipe_output),
+            ("deliver now", deliver == Deliver::Now),
+            ("background", background),
+        ];
+        let set = flags.into_iter().filter(|(_, is_set)| *is_set);
+        details.extend(set.map(|(name, _)| (name.to_owned(), "true".to_owned())));
+        Some(SessionHook {
+            hook_type,
+            number,
+            timeout,
+            pipe_output,
+            deliver,
+            cwd: cwd.map(Into::into),
+            background,
+            command,
+            env: env.into_iter().map(|(name, _, value)| (name, value)).collect(),
+            entry: Arc::new(HookFileEntry {
+                file: self.file.to_owned(),
+                line: entry.line,
+                column: entry.column,
+                command: written.to_string().trim_end().replace('\n', "\\n"),
+                details,
+                scripts: Vec::new(),
+            }),
+        })
+    }
+
+    /// Reads the keys of an entry. Those of version 1 are the first.
+    fn values<'n>(
+        &mut self,
+        mapping: &'n [(Node, Node)],
+        path: &str,
+    ) -> [Option<&'n (Node, Node)>; KEYS.len()] {
+        if self.version >= 2 {
+            return self.problems.keys(mapping, path, &KEYS, |_| None);
+        }
+        let [command, timeout, pipe_output] = self.problems.keys(mapping, path, &FIRST_KEYS, |name| {
+            let help = "Write version: 2 at the top of the file.".to_owned();
+            KEYS.contains(&name).then(|| ("needs version 2".to_owned(), help))
+        });
+        [command, timeout, pipe_output, None, None, None, None]
+    }
+
+    fn command(&mut self, hook_type: HookType, node: &Node, key: &str) -> Option<(CommandLine, Command)> {
+        match &node.value {
+            Value::List(words) if self.version >= 2 => self.words(hook_type, node, words, key),
+            Value::List(_) => {
+                self.problems.tell(
+                    node,
+                    key,
+                    "a list needs version 2",
+                    "Write version: 2 at the top of the file.",
+                );
+                None
+            }
+            _ => {
+                let text = self.text(node, key)?;
+                if text.trim().is_empty() {
+                    self.problems.add(node, key, ProblemKind::Empty);
+                    return None;
+                }
+                let known = |name: &str| self.known(hook_type, name);
+                match ShellText::read(text, known) {
+                    Ok(shell) => Some((CommandLine::Shell(text.to_owned()), Command::Shell(shell))),
+                    Err(refused) => {
+                        self.problems.tell(node, key, refused.what, refused.help);
+                        None
+                    }
+                }
+            }
+        }
+    }
+
+    fn words(
+        &mut self,
+        hook_type: HookType,
+        node: &Node,
+        words: &[Node],
+        key: &str,
+    ) -> Option<(CommandLine, Command)> {
+        let mut written = Vec::new();
+        let mut read = Vec::new();
+        for (place, word) in words.iter().enumerate() {
+            let key = format!("{key}[{place}]");
+            let text = self.text(word, &key)?;
+            read.push(self.template(hook_type, word, text, &key)?);
+            written.push(text.to_owned());
+        }
+        match read.first() {
+            Some(program)
+                if written.first().is_some_and(|word| !word.is_empty()) && !program.has_variable() => {}
+            Some(program) if program.has_variable() => {
+                self.problems.tell(node, key, shell::NO_PROGRAM.0, shell::NO_PROGRAM.1);
+                return None;
+            }
+            _ => {
+                self.problems.add(node, key, ProblemKind::Empty);
+                return None;
+            }
+        }
+        for (place, word) in read.iter().enumerate() {
+            let before = written.get(..place).unwrap_or_default();
+            let Some(variable) = word.has_text_variable() else { continue };
+            if let Some(refused) = shell::evaluated(before, "", variable) {
+                self.problems.tell(
+                    words.get(place).unwrap_or(node),
+                    &format!("{key}[{place}]"),
+                    refused.what,
+                    refused.help,
+                );
+                return None;
+            }
+        }
+        Some((CommandLine::words(written), Command::Words(read)))
+    }
+
+    /// Finds a variable that hooks of a type know.
+    fn known(&self, hook_type: HookType, name: &str) -> Result<Variable, (String, String)> {
+        let (version, names) = (self.version, hook_type.variables(self.version).map(Variable::as_str));
+        let names: Vec<&str> = names.collect();
+        match Variable::named(name) {
+            Some(variable) if variable.is_known_at(hook_type, version) => Ok(variable),
+            Some(variable) => {
+                let later = variable.is_known_at(hook_type, 2);
+                let what = format!("{{{{{name}}}}} is not available in {}", hook_type.as_str());
+                Err(match later {
+                    true => (
+                        format!("{what} before version 2"),
+                        "Write version: 2 at the top of the file.".to_owned(),
+                    ),
+                    false => (what, format!("There it is: {}.", names.join(", "))),
+                })
+            }
+            None => {
+                let what = format!("unknown variable {{{{{}}}}}", shorten(name));
+                let near = nearest(name, Variable::ALL.map(Variable::as_str));
+                let help = near.map_or(
+                    format!("Use one of {}, or write \\{{{{ for two braces.", names.join(", ")),
+                    |near| format!("Did you mean {{{{{near}}}}}? Write \\{{{{ for two braces."),
+                );
+                Err((what, help))
+            }
+        }
+    }
+
+    fn template(&mut self, hook_type: HookType, node: &Node, text: &str, key: &str) -> Option<Template> {
+        match Template::read(text, |name| self.known(hook_type, name)) {
+            Ok(template) => Some(template),
+            Err((what, help)) => {
+                self.problems.tell(node, key, what, help);
+                None
+            }
+        }
+    }
+
+    fn text<'n>(&mut self, node: &'n Node, key: &str) -> Option<&'n str> {
+        let Value::Text(text) = &node.value else {
+            self.problems.wrong_type(node, key, "text");
+            return None;
+        };
+        if text.contains('\0') {
+            self.problems.add(node, key, ProblemKind::Nul);
+            return None;
+        }
+        Some(text)
+    }
+
+    fn flag(&mut self, node: Option<&Node>, key: &str) -> Option<bool> {
+        match node.map(|node| (node, &node.value)) {
+            None => Some(false),
+            Some((_, Value::Boolean(flag))) => Some(*flag),
+            Some((node, _)) => {
+                self.problems.wrong_type(node, key, "true or false");
+                None
+            }
+        }
+    }
+
+    fn timeout(&mut self, node: &Node, key: &str) -> Option<Duration> {
+        let timeout = match &node.value {
+            Value::Integer(seconds) => {
+                u64::try_from(*seconds).map_err(|_| seconds.to_string()).map(Duration::from_secs)
+            }
+            Value::Float(number) => Err(number.to_string()),
+            Value::Text(text) => match parse_duration(text) {
+                Ok(duration) => Ok(duration),
+                Err(error) => {
+                    self.problems.add(node, key, error);
+                    return None;
+                }
+            },
+            _ => {
+                self.problems.wrong_type(node, key, "whole seconds, or text such as \"30s\"");
+                return None;
+            }
+        };
+        let found = match timeout {
+            Ok(timeout) if (ChainSpec::MIN_TIMEOUT..=ChainSpec::MAX_TIMEOUT).contains(&timeout) => {
+                return Some(timeout);
+            }
+            Ok(timeout) => format_duration(timeout),
+            Err(found) => found,
+        };
+        let expected = "whole seconds, 1s to 24h".to_owned();
+        self.problems.add(node, key, ProblemKind::OutOfRange { found, expected });
+        None
+    }
+
+    fn cwd<'n>(&mut self, node: &'n Node, key: &str) -> Option<&'n str> {
+        let text = self.text(node, key)?;
+        let stays = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+        if text.is_empty() || !Path::new(text).components().all(stays) {
+            let what = format!("\"{}\" is not a directory within the project", shorten(text));
+            self.problems.tell(node, key, what, "Give a path relative to the project, without \"..\".");
+            return None;
+        }
+        Some(text)
+    }
+
+    fn deliver(&mut self, node: &Node, key: &str) -> Option<Deliver> {
+        let text = self.text(node, key)?;
+        let known: Vec<&str> = Deliver::ALL.iter().map(|deliver| deliver.as_str()).collect();
+        text.parse()
+            .map_err(|_| {
+                self.problems.add(node, key, ProblemKind::unknown_name("time of delivery", text, &known))
+            })
+            .ok()
+    }
+
+    fn env(
+        &mut self,
+        hook_type: HookType,
+        node: &Node,
+        key: &str,
+    ) -> Option<Vec<(String, String, Template)>> {
+        let Value::Mapping(variables) = &node.value else {
+            self.problems.wrong_type(node, key, "a mapping of names to text");
+            return None;
+        };
+        let mut found: Vec<(String, String, Template)> = Vec::new();
+        for (name, value) in variables {
+            let Value::Text(text) = &name.value else {
+                self.problems.wrong_type(name, key, "a name");
+                continue;
+            };
+            let is_name = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+            if !is_name || text.starts_with(|c: char| c.is_ascii_digit()) || text.starts_with("SAMUEL_") {
+                let what = format!("\"{}\" cannot be the name of a variable", shorten(text));
+                let help = "Use letters, digits and _, a digit not first; names that begin with SAMUEL_ are Samuel's own.";
+                self.problems.tell(name, key, what, help);
+                continue;
+            }
+            if found.iter().any(|(other, ..)| other == text) {
+                self.problems.tell(name, key, format!("{text} is given twice"), "Remove one of the two.");
+                continue;
+            }
+            let path = format!("{key}.{text}");
+            let Some(written) = self.text(value, &path) else { continue };
+            let Some(template) = self.template(hook_type, value, written, &path) else { continue };
+            found.push((text.clone(), written.to_owned(), template));
+        }
+        Some(found)
+    }
+}

@@ -1,0 +1,258 @@
+//! Session hooks as handlers.
+
+use std::{path::PathBuf, sync::Arc};
+
+use async_trait::async_trait;
+
+use super::{HookType, SessionHook, Variable, hook::Command, template::Values};
+use crate::{
+    fs::Root,
+    hook::{BreakClass, Call, Handler, HookFailure, Launch, Point, RegistryBuilder, Tier, points},
+    model::payload::{
+        AfterIterationOutput, BeforeIterationOutput, IterationErrorOutput, SessionEndOutput,
+        SessionStartOutput, TaskCompletedOutput, TextItem,
+    },
+    process::{OutputLimits, Supervisor},
+    script::{CommandLine, Script, ScriptOutput, depth_of, hook_env},
+};
+
+/// How much is kept of what a command prints on each stream, for the agent: together with what is
+/// said of it less than one text may have.
+const LIMITS: OutputLimits = OutputLimits { head: 4 << 10, tail: 10 << 10, line: 1 << 20, spill: 256 << 20 };
+
+/// The namespace of such handlers.
+const NAMESPACE: &str = "session";
+
+/// What all commands of a project's hook files run in.
+#[derive(Clone, Debug)]
+pub(in crate::dialect) struct Surroundings {
+    pub(in crate::dialect) project_root: PathBuf,
+    pub(in crate::dialect) env: Vec<(String, String)>,
+    pub(in crate::dialect) supervisor: Supervisor,
+    /// Where output goes that is too long to be told.
+    pub(in crate::dialect) spill: Option<PathBuf>,
+}
+
+/// Registers the handler of a hook. `source` is its file's place among the project's hook files.
+pub(in crate::dialect) fn register(
+    hook: &Arc<SessionHook>,
+    source: u32,
+    around: &Arc<Surroundings>,
+    registry: &mut RegistryBuilder,
+) {
+    fn add<P: SessionPoint>(handler: SessionHandler, source: u32, registry: &mut RegistryBuilder) {
+        let entry = Arc::clone(handler.hook.entry());
+        registry.hook_file::<P, _>(&handler.hook.id(), NAMESPACE, source, entry, handler);
+    }
+    let handler = SessionHandler { hook: Arc::clone(hook), around: Arc::clone(around) };
+    match hook.hook_type {
+        HookType::SessionStart => add::<points::SessionStart>(handler, source, registry),
+        HookType::PreIteration => add::<points::BeforeIteration>(handler, source, registry),
+        HookType::PostIteration => add::<points::AfterIteration>(handler, source, registry),
+        HookType::SessionEnd => add::<points::SessionEnd>(handler, source, registry),
+        HookType::OnTaskComplete => add::<points::TaskCompleted>(handler, source, registry),
+        HookType::OnError => add::<points::IterationError>(handler, source, registry),
+    }
+}
+
+/// A point that session hooks answer at.
+trait SessionPoint: Point {
+    /// Returns what variables stand for that only this point knows.
+    fn values(call: &Call<Self>) -> Vec<(Variable, String)>;
+
+    /// Answers that all is well, with text for the agent.
+    fn answer(text: Vec<TextItem>) -> Self::Output;
+}
+
+macro_rules! session_points {
+    ($($point:ident -> $output:ident { $($field:ident)? }, |$call:pat_param| $values:expr;)+) => {$(
+        impl SessionPoint for points::$point {
+            fn values($call: &Call<Self>) -> Vec<(Variable, String)> {
+                $values
+            }
+
+            fn answer(_text: Vec<TextItem>) -> Self::Output {
+                $output { $($field: _text,)? ..$output::default() }
+            }
+        }
+    )+};
+}
+
+session_points! {
+    SessionStart -> SessionStartOutput { text }, |_| Vec::new();
+    BeforeIteration -> BeforeIterationOutput { text }, |_| Vec::new();
+    AfterIteration -> AfterIterationOutput { text }, |_| Vec::new();
+    IterationError -> IterationErrorOutput { text }, |call| vec![(Variable::Error, call.input().error.clone())];
+    TaskCompleted -> TaskCompletedOutput { text }, |call| {
+        let input = call.input();
+        vec![(Variable::TaskId, input.task_id.clone()), (Variable::TaskContent, input.task_content.clone())]
+    };
+    // The agent is not called any more.
+    SessionEnd -> SessionEndOutput {}, |call| {
+        let input = call.input();
+        let told = |name: &str| {
+            let found = input.extensions.iter().find(|(key, _)| key == name);
+            found.map(|(_, value)| value.clone()).unwrap_or_default()
+        };
+        vec![
+            (Variable::ExitReason, input.exit_reason.clone()),
+            (Variable::Completed, told("completed")),
+            (Variable::CostUsd, told("cost_usd")),
+        ]
+    };
+}
+
+/// A session hook in a project.
+#[derive(Clone, Debug)]
+struct SessionHandler {
+    hook: Arc<SessionHook>,
+    around: Arc<Surroundings>,
+}
+
+impl SessionHandler {
+    /// Describes the command with the values of its variables.
+    fn script<P: SessionPoint>(&self, call: &Call<P>) -> Result<Script, HookFailure> {
+        let (hook, around, header) = (&*self.hook, &*self.around, call.header());
+        let mut values: Values = P::values(call).into_iter().collect();
+        values.insert(Variable::Session, header.session.to_string());
+        values.insert(Variable::Iteration, header.iteration.to_string());
+        let (command, mut env, stdin) = hook.ready(&values);
+        let cwd = match &hook.cwd {
+            None => around.project_root.clone(),
+            Some(cwd) => {
+                let root = Root::new(&around.project_root);
+                root.check_inside(cwd).map_err(|error| {
+                    HookFailure::new(
+                        BreakClass::Spawn,
+                        format!("cannot run in \"{}\": {error}", cwd.display()),
+                    )
+                })?;
+                around.project_root.join(cwd)
+            }
+        };
+        env.extend(hook_env(header, &around.project_root, depth_of(&around.env)));
+        let limit = match header.deadline_ms {
+            0 => hook.timeout,
+            millis => std::time::Duration::from_millis(millis),
+        };
+        Ok(Script::new(command, cwd)
+            .envs(around.env.iter().cloned())
+            .envs(env)
+            .stdin(stdin)
+            .timeout(limit)
+            .limits(LIMITS)
+            .in_background(hook.background))
+    }
+
+    /// Keeps output whole that is too long to be told, where there is a place for it.
+    fn spilling(&self, script: Script) -> Script {
+        let around = &*self.around;
+        match &around.spill {
+            // Without the directory what is too long is left out.
+            Some(directory) if Root::new(&around.project_root).create_directory(directory, 0o700).is_ok() => {
+                script.spill(directory)
+            }
+            _ => script,
+        }
+    }
+
+    /// Runs the command, and returns what the agent is told of it.
+    async fn run<P: SessionPoint>(&self, call: &Call<P>) -> Result<Option<String>, HookFailure> {
+        let ran = match self.script(call) {
+            Ok(script) => {
+                let script = self.spilling(script);
+                let ran = script.run(&self.around.supervisor, call.cancelled()).await;
+                ran.inspect(|output| script.tell(call, output))
+            }
+            Err(failure) => Err(failure),
+        };
+        let output = match ran {
+            Ok(output) => output,
+            Err(failure) if failure.class == BreakClass::Cancelled => return Err(failure),
+            Err(failure) => {
+                call.warn(format!("{}: {failure}", self.place()));
+                return Ok(Some(format!("[not run: {}]", failure.message)));
+            }
+        };
+        if let Some(failure) = output.failure() {
+            if failure.class == BreakClass::Cancelled {
+                return Err(failure);
+            }
+            let status = output.status_line();
+            // Where the last line of what it printed says more.
+            let said =
+                if failure.message == status { String::new() } else { format!(": {}", failure.message) };
+            call.warn(format!("{}: {status}{said}", self.place()));
+        }
+        if let Some(left) = &output.left_running {
+            call.warn(format!("{}: the command left {left}", self.place()));
+        }
+        Ok(told(&output))
+    }
+
+    fn place(&self) -> String {
+        self.hook.entry().to_string()
+    }
+}
+
+/// Puts together what the agent reads of a command; nothing where it went well and printed nothing.
+fn told(output: &ScriptOutput) -> Option<String> {
+    let mut parts = Vec::new();
+    let stdout = output.stdout.text();
+    if !stdout.trim().is_empty() {
+        parts.push(stdout.trim_end().to_owned());
+    }
+    let stderr = output.stderr.text();
+    if !stderr.trim().is_empty() {
+        parts.push(format!("[stderr]\n{}", stderr.trim_end()));
+    }
+    if output.failure().is_some() {
+        parts.push(format!("[{}]", output.status_line()));
+    }
+    (!parts.is_empty()).then(|| parts.join("\n"))
+}
+
+#[async_trait]
+impl<P: SessionPoint> Handler<P> for SessionHandler {
+    async fn call(&self, call: Call<P>) -> Result<P::Output, HookFailure> {
+        // A look ahead starts nothing.
+        if call.header().preview {
+            return Ok(P::answer(Vec::new()));
+        }
+        let told = self.run(&call).await?;
+        let deliver = self.hook.deliver;
+        let text = told.filter(|_| self.hook.pipe_output).map(|content| TextItem { content, deliver });
+        Ok(P::answer(text.into_iter().collect()))
+    }
+
+    fn tier(&self) -> Tier {
+        Tier::Shell
+    }
+
+    fn launch(&self, call: &Call<P>) -> Result<Option<Launch>, HookFailure> {
+        Ok(Some(self.script(call)?.launch()))
+    }
+
+    fn timeout(&self) -> Option<std::time::Duration> {
+        Some(self.hook.timeout)
+    }
+}
+
+impl SessionHook {
+    /// Returns the command with the values of its variables: the command itself, its own
+    /// environment variables, and what it reads first.
+    fn ready(&self, values: &Values) -> (CommandLine, Vec<(String, String)>, String) {
+        let env = self.env.iter().map(|(name, value)| (name.clone(), value.fill(values)));
+        let mut env: Vec<(String, String)> = env.collect();
+        match &self.command {
+            Command::Words(words) => {
+                (CommandLine::words(words.iter().map(|word| word.fill(values))), env, String::new())
+            }
+            Command::Shell(line) => {
+                let ready = line.with(values);
+                env.extend(ready.env);
+                (CommandLine::Shell(ready.text), env, ready.stdin)
+            }
+        }
+    }
+}

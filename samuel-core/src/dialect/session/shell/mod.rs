@@ -1,0 +1,88 @@
+//! Variables in a shell's line, as data.
+//!
+//! A value is never part of the line's text. Each `{{variable}}` becomes a quoted reference to an
+//! environment variable, such as `"${SAMUEL_VAR_TASK_ID}"`, whose expansion no shell reads as
+//! code. What quotes the reference needs depends on where it stands, so [`ShellText::read`] follows
+//! the line's quoting: in single quotes they are closed before it and opened again behind it, in a
+//! here-document with a quoted delimiter that delimiter and the text are quoted in another way.
+//!
+//! Where a shell would take the value for code after all, or where shells disagree on what is
+//! quoted, the line is refused: as the name of a command, in `eval` or `bash -c`, in arithmetic
+//! unless it is a number, within `${..}`. What a command does with the data that it is given is its own.
+
+mod evaluated;
+mod scanner;
+mod words;
+
+pub(super) use evaluated::{NO_PROGRAM, Refused, evaluated};
+
+use std::collections::BTreeSet;
+
+use super::{
+    Variable,
+    template::{self, Values},
+};
+
+/// The most bytes of a value that go through the environment. Systems bound one variable to
+/// 128 KiB and all of them to little more.
+const MAX_IN_ENV: usize = 64 << 10;
+
+/// A shell's line whose variables are references to its environment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ShellText {
+    text: String,
+    variables: BTreeSet<Variable>,
+}
+
+/// A line with what it needs to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ReadyLine {
+    /// The line for `sh -c`.
+    pub(super) text: String,
+    /// The environment variables with the values.
+    pub(super) env: Vec<(String, String)>,
+    /// Values that are too long for the environment, one after the other.
+    pub(super) stdin: String,
+}
+
+impl ShellText {
+    /// Reads a line. `known` finds a variable by its name, or says why there is none and what to do.
+    pub(super) fn read(
+        text: &str,
+        known: impl Fn(&str) -> Result<Variable, (String, String)>,
+    ) -> Result<Self, Refused> {
+        // A line without variables is its shell's own affair.
+        let has_any =
+            text.char_indices().any(|(at, _)| template::at(text.get(at..).unwrap_or_default()).is_some());
+        if !has_any {
+            return Ok(Self { text: text.to_owned(), variables: BTreeSet::new() });
+        }
+        let (text, variables) = scanner::Scanner::new(text, known).scan()?;
+        Ok(Self { text, variables })
+    }
+
+    /// Puts the line together with the values of its variables.
+    ///
+    /// A value that is too long for the environment is fed to the shell, which reads it into a
+    /// variable of the same name before anything else; what the shell starts does not see that one.
+    pub(super) fn with(&self, values: &Values) -> ReadyLine {
+        let mut ready = ReadyLine { text: String::new(), env: Vec::new(), stdin: String::new() };
+        for variable in &self.variables {
+            // No shell and no environment holds a NUL byte.
+            let value = values.get(variable).map(|value| value.replace('\0', "\u{fffd}")).unwrap_or_default();
+            let name = variable.env_name();
+            if value.len() <= MAX_IN_ENV {
+                ready.env.push((name.to_owned(), value));
+                continue;
+            }
+            // The letter keeps the line ends of the value, which a substitution would cut off.
+            let count = value.len();
+            ready.text.push_str(&format!(
+                "{name}=$(head -c {count} && printf x) || exit 127; {name}=${{{name}%x}}\n"
+            ));
+            ready.stdin.push_str(&value);
+        }
+        ready.text.push_str(&self.text);
+        ready
+    }
+}
